@@ -1,0 +1,158 @@
+"""The tables of the two stores: their names, columns and types. The contract between all parts.
+
+A *dataset* is confidential, a *release* is public; both are directories of Parquet tables beside a
+`manifest.json`. Positions (`*_index`) count rows of the named table from zero; identifiers (`*_id`) are text.
+
+Conventions
+-----------
+`blocks` is sorted by `tract_id`, then `block_id`; `tracts`, `pumas`, `superpumas`, `counties` and `states` by
+their identifier. A home outside the imported area belongs to a state-level *elsewhere* unit: one row of
+`blocks`, `tracts`, `pumas`, `superpumas`, `counties` and `states` whose every identifier is the two-digit
+state code, with `elsewhere` true, no geometry, and the state's centre as its place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+SCHEMA_VERSION = 1
+CRS = "EPSG:4326"
+
+StoreKind = Literal["dataset", "release"]
+
+AGE_BANDS = ("29 or younger", "30 to 54", "55 or older")
+EARNINGS_BANDS = ("$1,250 a month or less", "$1,251 to $3,333 a month", "More than $3,333 a month")
+INDUSTRY_GROUPS = ("Goods producing", "Trade, transportation and utilities", "All other services")
+N_SEGMENTS = 27
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table of a store.
+
+    Attributes
+    ----------
+    name : str
+        Also the file name, with `.parquet` behind it.
+    columns : dict of str to str
+        Column name to pandas dtype; further columns (layers) may follow where `open_ended`.
+    geometry : bool
+        Whether there is a `geometry` column (polygons, EPSG:4326), written as GeoParquet.
+    open_ended : bool
+        Whether columns beyond the named ones are allowed.
+    """
+
+    name: str
+    columns: dict[str, str]
+    geometry: bool = False
+    open_ended: bool = False
+
+
+_UNIT = {
+    "name": "str",
+    "population": "int64",
+    "lon_deg": "float64",
+    "lat_deg": "float64",
+    "elsewhere": "bool",
+}
+
+BLOCKS = Table(
+    "blocks",
+    {
+        "block_id": "str",
+        "tract_id": "str",
+        "puma_id": "str",
+        "superpuma_id": "str",
+        "county_id": "str",
+        "state_id": "str",
+        "tract_index": "int32",
+        "lon_deg": "float64",
+        "lat_deg": "float64",
+        "population": "int64",
+        "elsewhere": "bool",
+    },
+    open_ended=True,  # one text column `layer_<code>` for each further layer of the crosswalk
+)
+TRACTS = Table(
+    "tracts",
+    {
+        "tract_id": "str",
+        "puma_id": "str",
+        "superpuma_id": "str",
+        "county_id": "str",
+        "state_id": "str",
+        "puma_index": "int32",
+        "superpuma_index": "int32",
+        **_UNIT,
+        "derived": "bool",  # the polygon is the union of block cells, not a published boundary
+    },
+    geometry=True,
+)
+PUMAS = Table("pumas", {"puma_id": "str", "superpuma_id": "str", "state_id": "str", **_UNIT}, geometry=True)
+SUPERPUMAS = Table("superpumas", {"superpuma_id": "str", "state_id": "str", **_UNIT}, geometry=True)
+COUNTIES = Table("counties", {"county_id": "str", "state_id": "str", **_UNIT}, geometry=True)
+STATES = Table("states", {"state_id": "str", **_UNIT}, geometry=True)
+CELLS = Table("cells", {"block_index": "int32"}, geometry=True)  # every block that is not elsewhere, in order
+LAYERS = Table("layers", {"layer": "str", "unit_id": "str", "name": "str"})  # names of the `layer_` units
+JOBS = Table(
+    "jobs",
+    {
+        "destination_index": "int32",  # row of `blocks`: the workplace
+        "origin_index": "int32",  # row of `blocks`: the home
+        "age": "int8",  # 1..3, AGE_BANDS
+        "earnings": "int8",  # 1..3, EARNINGS_BANDS
+        "industry": "int8",  # 1..3, INDUSTRY_GROUPS
+        "count": "int32",
+    },
+)
+PRIOR = Table(
+    "prior",
+    {
+        "destination_tract_index": "int32",  # row of `tracts`
+        "origin_tract_index": "int32",
+        "weight": "float64",  # workers in the public flow table
+    },
+)
+POINTS = Table(
+    "points",  # one row a synthetic worker, sorted by destination_index
+    {
+        "destination_index": "int32",
+        "origin_index": "int32",
+        "segment": "int8",  # 0..26, see `segment_code`
+        "home_lon_deg": "float32",  # NaN for elsewhere units: they have no polygon
+        "home_lat_deg": "float32",
+        "work_lon_deg": "float32",
+        "work_lat_deg": "float32",
+    },
+)
+
+GEOGRAPHY = (BLOCKS, TRACTS, PUMAS, SUPERPUMAS, COUNTIES, STATES, CELLS, LAYERS)
+TABLES: dict[StoreKind, tuple[Table, ...]] = {
+    "dataset": (*GEOGRAPHY, JOBS, PRIOR),
+    "release": (*GEOGRAPHY, JOBS, POINTS),
+}
+
+LAYER_LABELS = {
+    "bgrp": "Block group",
+    "cbsa": "Metropolitan or micropolitan area",
+    "zcta": "ZIP code area",
+    "stplc": "Place (city or town)",
+    "ctycsub": "County subdivision",
+    "stcd": "Congressional district",
+    "stsldl": "State legislative district, lower chamber",
+    "stsldu": "State legislative district, upper chamber",
+    "stschool": "School district, unified or elementary",
+    "stsecon": "School district, secondary",
+    "trib": "American Indian, Alaska Native or Native Hawaiian area",
+    "tsub": "Tribal subdivision",
+    "stanrc": "Alaska Native regional corporation",
+    "necta": "New England city and town area",
+    "mil": "Military installation",
+    "stwib": "Workforce board area",
+}
+
+
+def segment_code(age: int, earnings: int, industry: int) -> int:
+    """Position 0..26 of a joint segment; each argument is 1..3. Works element-wise on arrays too."""
+    return (age - 1) * 9 + (earnings - 1) * 3 + (industry - 1)

@@ -1,0 +1,281 @@
+"""Writing and reading a store: a directory of Parquet tables with a manifest that vouches for them.
+
+A store appears whole or not at all: it is written beside its place under a hidden name, synced, and renamed.
+A reader verifies the manifest, and every checksum, before it hands out a table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import geopandas
+import pandas
+import pyarrow.parquet
+
+from geodata.errors import StoreError
+from geodata.schema import CRS, SCHEMA_VERSION, TABLES, StoreKind, Table
+
+MANIFEST = "manifest.json"
+UNVOUCHED = {"dataset": ("ledger.jsonl",), "release": ()}  # files that may change after the store is whole
+_PARTIAL = re.compile(r"^\.(?P<name>.+)\.partial-(?P<pid>\d+)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """A verified dataset or release on disk.
+
+    Attributes
+    ----------
+    path : Path
+        The directory.
+    kind : {"dataset", "release"}
+        What it holds.
+    manifest : dict
+        The manifest as read.
+    """
+
+    path: Path
+    kind: StoreKind
+    manifest: dict[str, Any]
+
+    def table(self, name: str, columns: list[str] | None = None) -> Any:
+        """Read one table: a GeoDataFrame where it has geometry and that is asked for, else a DataFrame."""
+        table = _table(self.kind, name)
+        if table.geometry and (columns is None or "geometry" in columns):
+            return geopandas.read_parquet(self.file(name), columns=columns)
+        return pandas.read_parquet(self.file(name), columns=columns)
+
+    def file(self, name: str) -> Path:
+        """Path of a table's Parquet file."""
+        return self.path / f"{_table(self.kind, name).name}.parquet"
+
+    def document(self, name: str) -> Any:
+        """Read a JSON document of the store, such as `certificate.json`."""
+        return json.loads((self.path / name).read_text(encoding="utf-8"))
+
+
+def open_store(path: Path, kind: StoreKind, *, verify: bool = True) -> Store:
+    """Open a store and verify it.
+
+    Parameters
+    ----------
+    path : Path
+        The directory.
+    kind : {"dataset", "release"}
+        What it must be.
+    verify : bool
+        Also compare the sha256 of every file with the manifest.
+
+    Raises
+    ------
+    StoreError
+        With what is wrong, in one line.
+    """
+    manifest = read_manifest(path)
+    if manifest.get("kind") != kind:
+        raise StoreError(_wrong_kind(path, str(manifest.get("kind")), kind))
+    if manifest.get("schema_version") != SCHEMA_VERSION:
+        raise StoreError(
+            f"{path}: schema version {manifest.get('schema_version')!r}, this program reads "
+            f"{SCHEMA_VERSION}; make the {kind} again"
+        )
+    if verify:
+        _verify_files(path, kind, manifest)
+    return Store(path, kind, manifest)
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """Read a store's manifest; StoreError when there is none, or when it is not one."""
+    file = path / MANIFEST
+    if not path.exists():
+        raise StoreError(f"{path}: no such directory; check the path")
+    if not file.is_file():
+        raise StoreError(
+            f"{path}: no {MANIFEST} in it, so it is neither a dataset nor a release; check the path"
+        )
+    try:
+        manifest = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{file}: not readable as JSON ({error}); make the store again") from error
+    if not isinstance(manifest, dict) or not isinstance(manifest.get("files"), dict):
+        raise StoreError(f"{file}: not a CommuteMap manifest (no `files`); make the store again")
+    return manifest
+
+
+@contextmanager
+def writing_store(path: Path, kind: StoreKind) -> Iterator[StoreWriter]:
+    """Write a store: yields a writer, and puts the directory in its place only when all went well.
+
+    Raises
+    ------
+    StoreError
+        When the place is taken, or cannot be written (a full disk included): nothing is left behind.
+    """
+    path = Path(os.path.abspath(path))
+    refuse_existing(path)
+    remove_stale_partials(path)
+    partial = path.parent / f".{path.name}.partial-{os.getpid()}"
+    try:
+        partial.mkdir(parents=True)
+        writer = StoreWriter(partial, kind)
+        yield writer
+        writer.finish()
+        refuse_existing(path)
+        os.rename(partial, path)
+        _sync(path.parent)
+    except OSError as error:
+        raise StoreError(
+            f"{path}: cannot write here ({error.strerror or error}); nothing was kept"
+        ) from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def refuse_existing(path: Path) -> None:
+    """Raise StoreError when there is something at `path` already: no command overwrites."""
+    if path.exists() or path.is_symlink():
+        raise StoreError(f"{path}: already exists; name another place, or remove it first")
+
+
+def remove_stale_partials(path: Path) -> None:
+    """Remove what a killed run left beside `path`; a partial of a live process is left alone."""
+    if not path.parent.is_dir():
+        return
+    for entry in path.parent.iterdir():
+        found = _PARTIAL.match(entry.name)
+        if found and found["name"] == path.name and not _alive(int(found["pid"])):
+            shutil.rmtree(entry, ignore_errors=True)
+
+
+class StoreWriter:
+    """Writes the tables of one store into a directory that nobody else looks at yet."""
+
+    def __init__(self, directory: Path, kind: StoreKind) -> None:
+        self.directory = directory
+        self.kind = kind
+        self._rows: dict[str, int] = {}
+        self._facts: dict[str, Any] = {}
+
+    def table(self, name: str, frame: Any) -> None:
+        """Write one table after checking its columns and types against the schema."""
+        table = _table(self.kind, name)
+        frame = _checked(table, frame)
+        file = self.directory / f"{name}.parquet"
+        if table.geometry:
+            frame.to_parquet(file, index=False, compression="zstd")
+        else:
+            frame.to_parquet(file, index=False, compression="zstd", row_group_size=262_144)
+        self._rows[name] = len(frame)
+
+    def document(self, name: str, content: Mapping[str, Any]) -> None:
+        """Write a JSON document, such as `certificate.json`."""
+        text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        (self.directory / name).write_text(text, encoding="utf-8")
+
+    def facts(self, **facts: Any) -> None:
+        """Add to the manifest: title, year, vintage, sources, layers, coverage and the like."""
+        self._facts.update(facts)
+
+    def finish(self) -> None:
+        """Write the manifest last, and sync everything to the disk."""
+        missing = [table.name for table in TABLES[self.kind] if table.name not in self._rows]
+        if missing:
+            raise AssertionError(f"tables never written: {missing}")
+        files = {}
+        for file in sorted(self.directory.iterdir()):
+            if file.name in UNVOUCHED[self.kind]:
+                continue
+            files[file.name] = {"sha256": sha256_of(file), "bytes": file.stat().st_size}
+            if file.stem in self._rows:
+                files[file.name]["rows"] = self._rows[file.stem]
+            _sync(file)
+        head = {"schema_version": SCHEMA_VERSION, "kind": self.kind}
+        self.document(MANIFEST, head | self._facts | {"files": files})
+        _sync(self.directory / MANIFEST)
+        _sync(self.directory)
+
+
+def sha256_of(file: Path) -> str:
+    """Hexadecimal sha256 of a file's bytes."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _table(kind: StoreKind, name: str) -> Table:
+    for table in TABLES[kind]:
+        if table.name == name:
+            return table
+    raise AssertionError(f"a {kind} has no table {name!r}")
+
+
+def _checked(table: Table, frame: Any) -> Any:
+    missing = [column for column in table.columns if column not in frame.columns]
+    extra = [c for c in frame.columns if c not in table.columns and not (table.geometry and c == "geometry")]
+    if missing or (extra and not table.open_ended):
+        raise AssertionError(f"table {table.name}: missing columns {missing}, unknown columns {extra}")
+    if table.geometry and frame.crs is not None and frame.crs.to_epsg() != 4326:
+        raise AssertionError(f"table {table.name}: geometry in {frame.crs}, must be {CRS}")
+    order = [*table.columns, *extra, *(["geometry"] if table.geometry else [])]
+    return frame[order].astype(table.columns)
+
+
+def _wrong_kind(path: Path, found: str, wanted: StoreKind) -> str:
+    if found == "dataset" and wanted == "release":
+        return (
+            f"{path}: this is a dataset, which holds confidential counts; a release is needed here: "
+            f"make one with `commutemap synthesize {path} RELEASE`"
+        )
+    return f"{path}: this is a {found}, a {wanted} is needed here; check the order of the arguments"
+
+
+def _verify_files(path: Path, kind: StoreKind, manifest: dict[str, Any]) -> None:
+    listed = manifest["files"]
+    for table in TABLES[kind]:
+        if f"{table.name}.parquet" not in listed:
+            raise StoreError(f"{path / MANIFEST}: table {table.name!r} is not listed; make the {kind} again")
+    for name, facts in listed.items():
+        file = path / name
+        if Path(name).name != name or not file.is_file():
+            raise StoreError(f"{file}: listed in the manifest but not there; make the {kind} again")
+        if sha256_of(file) != facts.get("sha256"):
+            raise StoreError(
+                f"{file}: its sha256 differs from the manifest, so it was altered or damaged after it was "
+                f"written; make the {kind} again or restore the file"
+            )
+        if "rows" in facts and pyarrow.parquet.read_metadata(file).num_rows != facts["rows"]:
+            raise StoreError(
+                f"{file}: row count differs from the manifest ({facts['rows']}); restore the file"
+            )
+    known = {*listed, MANIFEST, *UNVOUCHED[kind]}
+    stray = sorted(entry.name for entry in path.iterdir() if entry.name not in known)
+    if stray:
+        raise StoreError(
+            f"{path / stray[0]}: not listed in the manifest; a {kind} holds nothing else, remove it"
+        )
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,1 @@
+"""What people touch: command line, pipeline, queries, figures, pages and reports."""
