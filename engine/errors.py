@@ -1,0 +1,29 @@
+"""The engine's named errors: one line each, saying what, which value, what is allowed and what to do."""
+
+__all__ = [
+    "CertificateError",
+    "EngineError",
+    "OverflowRefusedError",
+    "ParameterError",
+    "SupportError",
+]
+
+
+class EngineError(ValueError):
+    """Base of every error the engine raises about what it was given."""
+
+
+class ParameterError(EngineError):
+    """A parameter or an input array is outside what the method allows."""
+
+
+class SupportError(EngineError):
+    """A synthesizer, a destination tract or a support point has nothing to draw from."""
+
+
+class OverflowRefusedError(EngineError):
+    """Exact integer arithmetic would leave 64 bits, or a random stream would run past its end."""
+
+
+class CertificateError(EngineError):
+    """A privacy certificate cannot be given, or does not cover what it is asked to cover."""
