@@ -1,0 +1,19 @@
+"""The privacy and synthesis engine: arrays in, arrays out.
+
+From confidential home-to-work counts to formally private synthetic counts, in the order of use:
+
+- :mod:`engine.coarsening`: support points of each destination tract (``coarsen``, ``Coarsening``);
+- :mod:`engine.prior`: public prior shares and exact prior weights (``fit_gravity_decay``, ``gravity_mass``,
+  ``flow_mass``, ``fill_missing_mass``, ``support_mass``, ``prior_share``, ``uniform_share``,
+  ``prior_weight``, ``redraw_weight``, ``quantise_weight_up``);
+- :mod:`engine.editing`: domain editing (``edit_domain``, ``EditedDomain``);
+- :mod:`engine.pruning`: retention probabilities as integers (``retention_threshold``,
+  ``effective_retention``, ``retention_probability``);
+- :mod:`engine.synthesis`: pruning and the exact draw (``Synthesizers``, ``SupportTable``, ``synthesize``,
+  ``redraw_remainder``, ``SyntheticPoints``);
+- :mod:`engine.placement`: home blocks for synthetic workers (``BlockTable``, ``place_blocks``);
+- :mod:`engine.streams`: the key and its streams (``SecretKey``, ``Stage``, ``uniforms``);
+- :mod:`engine.errors`: what is raised when the input will not do.
+
+Modules are imported by name; importing the package compiles nothing.
+"""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
+from numba.core import config
 
 __all__ = ["jit"]
 
@@ -53,7 +54,7 @@ def jit(function: _Function) -> _Function:
     callable
         The compiled function, called as the original is.
     """
-    if numba.config.DISABLE_JIT:
+    if config.DISABLE_JIT:  # type: ignore[attr-defined]
         return function
     if not _KERNEL_DIGEST:
         return numba.jit(**_FLAGS)(function)  # type: ignore[no-any-return]

@@ -1,0 +1,86 @@
+"""Pruning: how likely each empty support point is to stay in a synthesizer's support.
+
+Retention probabilities are public and held as integers out of 2^32, so that a retention draw is an integer
+comparison and the accountant certifies exactly what is drawn.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from engine._arrays import FloatArray
+from engine.coarsening import Coarsening
+
+__all__ = [
+    "NEVER_CERTAIN",
+    "RETENTION_ONE",
+    "effective_retention",
+    "retention_probability",
+    "retention_threshold",
+]
+
+RETENTION_ONE = 1 << 32
+NEVER_CERTAIN = (1 << 62) - 1
+
+
+def retention_threshold(
+    coarsening: Coarsening, prior_share: FloatArray, *, scale: float, min_retention: float
+) -> npt.NDArray[np.int64]:
+    """Retention probability of every support point, in units of 2^-32, rounded up.
+
+    f_i = clip(scale × prior_share_i, min_retention, 1); the remainder point always has 1.
+
+    Parameters
+    ----------
+    coarsening : Coarsening
+        Support points after domain editing.
+    prior_share : float64[K]
+        Public prior share of each point.
+    scale : float
+        Factor from prior share to retention probability, at least 0; infinity is not allowed.
+    min_retention : float
+        Least retention probability, 2^-32 to 1. With 1 nothing is pruned.
+
+    Returns
+    -------
+    int64[K]
+        1 to ``RETENTION_ONE``; ``RETENTION_ONE`` means certain.
+
+    Raises
+    ------
+    ParameterError
+        If scale or min_retention is out of range, or prior_share has another length.
+
+    Source: P08 Algorithm 2; METHOD section 6.
+    """
+    raise NotImplementedError
+
+
+def effective_retention(
+    threshold: npt.NDArray[np.int64], prior_weight: npt.NDArray[np.int64], *, certain_above: int = NEVER_CERTAIN
+) -> npt.NDArray[np.int64]:
+    """Retention thresholds as the sampler applies them to one synthesizer.
+
+    A point whose prior weight exceeds ``certain_above`` is never pruned. The paper accountant asks for
+    ``certain_above = WEIGHT_ONE`` (alpha_i > 1), so that ceil(alpha_i) ln 2 stays ln 2.
+
+    Parameters
+    ----------
+    threshold : int64[k]
+        From :func:`retention_threshold`.
+    prior_weight : int64[k]
+        alpha_i in units of 2^-20, the minimum already applied.
+    certain_above : int
+        Weight above which a point is certain to stay.
+
+    Returns
+    -------
+    int64[k]
+
+    Source: P08 Theorem 5.2; METHOD section 6.
+    """
+    raise NotImplementedError
+
+
+def retention_probability(threshold: npt.NDArray[np.int64]) -> FloatArray:
+    """Retention thresholds as probabilities f_i: exactly ``threshold / 2^32``, float64."""
+    return np.asarray(threshold, dtype=np.float64) / RETENTION_ONE
