@@ -1,0 +1,355 @@
+"""What a release is asked to be: the privacy promise and the shape of the synthesizers.
+
+Both types are frozen and refuse impossible values when they are made, so that everything after them may
+trust what it reads. The privacy numbers are exact fractions: a certificate and a ledger add them up, and
+`4.6` is 23/5, not the binary number nearest to it.
+"""
+
+import math
+import operator
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+from typing import Any, Literal, Self, TypeAlias, get_args
+
+from engine.errors import ParameterError
+
+__all__ = [
+    "Accountant",
+    "Editing",
+    "Number",
+    "Placement",
+    "Prior",
+    "PrivacyParameters",
+    "SynthesisParameters",
+    "exact_fraction",
+]
+
+Accountant = Literal["paper"]
+Editing = Literal["none", "pool", "drop"]
+Prior = Literal["gravity", "flows", "uniform"]
+Placement = Literal["population", "representative"]
+
+Number: TypeAlias = Fraction | str | int | float
+"""What an exact number may be given as; a float counts as the decimal text it prints as."""
+
+_LARGEST_EPSILON = 100
+"""Above this, e^epsilon is no promise; it also keeps every exponential far from overflow."""
+
+_MAX_DECIMAL_EXPONENT = 300
+"""Numbers further than this from 1 are mistakes, and their exact fractions would fill the memory."""
+
+
+def exact_fraction(value: Number, name: str) -> Fraction:
+    """Read a number exactly, by its decimal text.
+
+    Parameters
+    ----------
+    value : Fraction, str, int or float
+        ``"4.6"``, ``"23/5"``, ``4.6`` and ``Fraction(23, 5)`` are the same number.
+    name : str
+        What the number is, for the error.
+
+    Returns
+    -------
+    Fraction
+        The exact value.
+
+    Raises
+    ------
+    ParameterError
+        The value is not a finite number.
+    """
+    refusal = f"{name} is {value!r}; a finite number is needed, such as 4.6, '1e-6' or '23/5'"
+    if isinstance(value, Fraction):
+        return value
+    if isinstance(value, bool):
+        raise ParameterError(refusal)
+    if isinstance(value, float):
+        text = float.__repr__(float(value))  # NumPy's own floats print their type as well
+    elif isinstance(value, str):
+        text = value.strip()
+    else:
+        try:
+            return Fraction(operator.index(value))
+        except TypeError:
+            raise ParameterError(refusal) from None
+    try:
+        numerator, slash, denominator = text.partition("/")
+        if slash:
+            return Fraction(int(numerator), int(denominator))
+        decimal = Decimal(text)
+    except (InvalidOperation, ValueError, ZeroDivisionError):
+        raise ParameterError(refusal) from None
+    if not decimal.is_finite() or (decimal and abs(decimal.adjusted()) > _MAX_DECIMAL_EXPONENT):
+        raise ParameterError(refusal)
+    return Fraction(decimal)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, init=False)
+class PrivacyParameters:
+    """The promise a release is to keep, before the cost of pruning is added.
+
+    Parameters
+    ----------
+    epsilon : Fraction, str, int or float
+        Bound on the log likelihood ratio of neighbouring tables, 0 < epsilon ≤ 100.
+    delta : Fraction, str, int or float
+        Probability that the bound may fail, 0 < delta < 1.
+    min_retention : Fraction, str, int or float, optional
+        Least probability of keeping a support point without workers, 0 < min_retention ≤ 1; 1 (the
+        default) prunes nothing and costs nothing.
+    accountant : {"paper"}, optional
+        Which proof certifies the prior weights.
+
+    Raises
+    ------
+    ParameterError
+        A value is outside its range.
+
+    Notes
+    -----
+    The fields hold exact :class:`fractions.Fraction` values whatever they were given as.
+
+    Source: P08 Definition 6 (epsilon, delta), Algorithm 2 and Theorem 5.2 (min_retention).
+    """
+
+    epsilon: Fraction
+    delta: Fraction
+    min_retention: Fraction
+    accountant: Accountant
+
+    def __init__(
+        self,
+        *,
+        epsilon: Number,
+        delta: Number,
+        min_retention: Number = 1,
+        accountant: Accountant = "paper",
+    ) -> None:
+        # Written out so that callers may pass text or floats while readers always get fractions.
+        put = object.__setattr__
+        put(self, "epsilon", exact_fraction(epsilon, "epsilon"))
+        put(self, "delta", exact_fraction(delta, "delta"))
+        put(self, "min_retention", exact_fraction(min_retention, "min_retention"))
+        put(self, "accountant", accountant)
+        self.__post_init__()
+
+    def __post_init__(self) -> None:
+        if not 0 < self.epsilon <= _LARGEST_EPSILON:
+            raise ParameterError(
+                f"epsilon is {_shown(self.epsilon)}; it must lie above 0 and at most at {_LARGEST_EPSILON}: "
+                "0 would allow no data in the release, more would promise nothing; OnTheMap used 4.6"
+            )
+        if not 0 < self.delta < 1:
+            raise ParameterError(
+                f"delta is {_shown(self.delta)}; it is a probability of failure and must lie strictly "
+                "between 0 and 1; OnTheMap used 1e-6"
+            )
+        if not 0 < self.min_retention <= 1:
+            raise ParameterError(
+                f"min_retention is {_shown(self.min_retention)}; it must lie above 0 and at most at 1: "
+                "a point that is kept only where somebody lives would give that person away, and the cost "
+                "ln(1/min_retention) would be infinite; use 1 to prune nothing"
+            )
+        _require_choice("accountant", self.accountant, get_args(Accountant))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON or TOML; fractions as exact text (``"23/5"``)."""
+        return {
+            "epsilon": str(self.epsilon),
+            "delta": str(self.delta),
+            "min_retention": str(self.min_retention),
+            "accountant": self.accountant,
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Make the parameters from :meth:`to_dict`'s values, or from a TOML table.
+
+        Raises
+        ------
+        ParameterError
+            A name is unknown, one of epsilon and delta is missing, or a value is outside its range.
+        """
+        _require_known(values, cls)
+        missing = [name for name in ("epsilon", "delta") if name not in values]
+        if missing:
+            raise ParameterError(
+                f"{missing[0]} is missing; give it, for example {missing[0]} = 4.6 or '1e-6'"
+            )
+        return cls(**values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SynthesisParameters:
+    """How the synthesizers are shaped: all of it public, none of it read from confidential data.
+
+    Parameters
+    ----------
+    q50_mi, q90_mi : float, optional
+        Percentiles of a public commute distance distribution, in miles: tracts nearer than `q50_mi` stay
+        tracts, further than `q90_mi` become SuperPUMAs, PUMAs between. The defaults are the published
+        Minnesota figures.
+    q75_mi : float or None, optional
+        The 75th percentile in miles; only the gravity prior is fitted to it.
+    editing : {"pool", "none", "drop"}, optional
+        What happens to support points that the public prior gives no mass. `drop` needs `replication`.
+    elimination : tuple of (float, float), optional
+        (beyond this distance in miles, eliminate with this probability), furthest first.
+    prior : {"gravity", "flows", "uniform"}, optional
+        Where the prior share of a support point comes from.
+    strength : float, optional
+        alpha_i = max(min_alpha, strength × prior share_i). The default 1 lets the public prior weigh as one
+        worker: enough to tell likely commutes from unlikely ones where a destination has few workers, and
+        nothing beside the real counts where it has many.
+    retention_scale : float, optional
+        f_i = clip(scale × prior share_i, min_retention, 1); about the number of likely support points kept
+        beside those that hold workers.
+    placement : {"population", "representative"}, optional
+        How a support point becomes a block.
+    replication : bool, optional
+        Allow what the 2010 release did although no proof covers it; the release is then stamped
+        "not for release".
+
+    Raises
+    ------
+    ParameterError
+        A value is outside its range, or `editing` is ``"drop"`` without `replication`.
+
+    Notes
+    -----
+    Source: P10 "Coarsening Steps", "Editing the Prior Domain", "Informative Priors"; P08 §VI (the default
+    percentiles).
+    """
+
+    q50_mi: float = 6.23
+    q90_mi: float = 21.54
+    q75_mi: float | None = 13.1
+    editing: Editing = "pool"
+    elimination: tuple[tuple[float, float], ...] = ((500.0, 0.98), (200.0, 0.9), (100.0, 0.5))
+    prior: Prior = "gravity"
+    strength: float = 1.0
+    retention_scale: float = 10.0
+    placement: Placement = "population"
+    replication: bool = False
+
+    def __post_init__(self) -> None:
+        self._check_percentiles()
+        self._check_elimination()
+        _require_choice("editing", self.editing, get_args(Editing))
+        _require_choice("prior", self.prior, get_args(Prior))
+        _require_choice("placement", self.placement, get_args(Placement))
+        _require_number("strength", self.strength, "0 or more; 0 uses the least weight everywhere", least=0.0)
+        _require_number(
+            "retention_scale", self.retention_scale, "0 or more; 0 keeps all by min_retention", least=0.0
+        )
+        if not isinstance(self.replication, bool):
+            raise ParameterError(f"replication is {self.replication!r}; true or false is needed")
+        if self.editing == "drop" and not self.replication:
+            raise ParameterError(
+                "editing is 'drop'; it removes confidential workers, so tables that differ in one worker can "
+                "differ in size, which the proof does not cover; use 'pool', or replication = true to repeat "
+                "the 2010 release, stamped not for release"
+            )
+
+    def _check_percentiles(self) -> None:
+        middle = () if self.q75_mi is None else (("q75_mi", self.q75_mi),)
+        below, below_name = 0.0, "0"
+        for name, value in (("q50_mi", self.q50_mi), *middle, ("q90_mi", self.q90_mi)):
+            _require_number(name, value, "a distance in miles")
+            if value <= below:
+                raise ParameterError(
+                    f"{name} is {value!r}; it must be more than {below_name} ({below:g} miles): give the "
+                    "percentiles of the commute distances in rising order"
+                )
+            below, below_name = value, name
+
+    def _check_elimination(self) -> None:
+        furthest = math.inf
+        for step in self.elimination:
+            if not isinstance(step, tuple) or len(step) != 2:
+                raise ParameterError(f"elimination holds {step!r}; each step is (miles, probability)")
+            distance_mi, probability = step
+            _require_number("elimination distance", distance_mi, "a distance in miles", least=0.0)
+            _require_number("elimination probability", probability, "between 0 and 1", least=0.0)
+            if distance_mi >= furthest:
+                raise ParameterError(
+                    f"elimination distance {distance_mi:g} follows {furthest:g}; list the furthest first"
+                )
+            if probability > 1:
+                raise ParameterError(f"elimination probability is {probability!r}; it must be at most 1")
+            furthest = distance_mi
+
+    def not_for_release_reasons(self) -> tuple[str, ...]:
+        """Why a release made with these parameters may not be published; empty if it may."""
+        reasons = []
+        if self.replication:
+            reasons.append("replication: repeats the 2010 release, parts of which no proof covers")
+        if self.editing == "drop":
+            reasons.append("editing 'drop': removes confidential workers, so n differs between neighbours")
+        return tuple(reasons)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON or TOML; `q75_mi` is left out when there is none (TOML has no null)."""
+        values: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        values["elimination"] = [list(step) for step in self.elimination]
+        if self.q75_mi is None:
+            values["q75_mi"] = False
+        return values
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Make the parameters from :meth:`to_dict`'s values, or from a TOML table.
+
+        Raises
+        ------
+        ParameterError
+            A name is unknown or a value is outside its range.
+        """
+        _require_known(values, cls)
+        given = dict(values)
+        if given.get("q75_mi") is False:
+            given["q75_mi"] = None
+        if "elimination" in given:
+            given["elimination"] = _as_steps(given["elimination"])
+        for name in ("q50_mi", "q75_mi", "q90_mi", "strength", "retention_scale"):
+            if isinstance(given.get(name), int) and not isinstance(given[name], bool):
+                given[name] = float(given[name])
+        return cls(**given)
+
+
+def _as_steps(steps: Any) -> tuple[Any, ...]:
+    """Tuples of what TOML and JSON give as lists; anything else stays for the checks to refuse."""
+    if not isinstance(steps, Iterable) or isinstance(steps, str | Mapping):
+        raise ParameterError(f"elimination is {steps!r}; a list of [miles, probability] is needed")
+    return tuple(tuple(step) if isinstance(step, list) else step for step in steps)
+
+
+def _shown(value: Fraction) -> str:
+    """Show a fraction as a person would have typed it."""
+    return f"{float(value):g}"
+
+
+def _require_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ParameterError(f"{name} is {value!r}; it must be one of {', '.join(allowed)}")
+
+
+def _require_number(name: str, value: object, allowed: str, least: float = -math.inf) -> None:
+    """Refuse what is not a finite float or int of at least `least`; bool is no number here."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float)
+        or not math.isfinite(value)
+        or value < least
+    ):
+        raise ParameterError(f"{name} is {value!r}; it must be {allowed}")
+
+
+def _require_known(values: Mapping[str, Any], cls: type) -> None:
+    names = [field.name for field in fields(cls)]
+    unknown = [name for name in values if name not in names]
+    if unknown:
+        raise ParameterError(f"parameter {unknown[0]!r} is unknown; the parameters are {', '.join(names)}")
