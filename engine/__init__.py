@@ -3,9 +3,10 @@
 From confidential home-to-work counts to formally private synthetic counts, in the order of use:
 
 - :mod:`engine.coarsening`: support points of each destination tract (``coarsen``, ``Coarsening``);
-- :mod:`engine.prior`: public prior shares and exact prior weights (``fit_gravity_decay``, ``gravity_mass``,
-  ``flow_mass``, ``fill_missing_mass``, ``support_mass``, ``prior_share``, ``uniform_share``,
-  ``prior_weight``, ``redraw_weight``, ``quantise_weight_up``);
+- :mod:`engine.prior`: public prior shares and exact prior weights (``flow_mass``, ``fill_missing_mass``,
+  ``support_mass``, ``prior_share``, ``uniform_share``, ``prior_weight``, ``redraw_weight``,
+  ``quantise_weight_up``);
+- :mod:`engine.gravity`: the built-in prior (``fit_gravity_decay``, ``gravity_mass``, ``GravityDecay``);
 - :mod:`engine.editing`: domain editing (``edit_domain``, ``EditedDomain``);
 - :mod:`engine.pruning`: retention probabilities as integers (``retention_threshold``,
   ``effective_retention``, ``retention_probability``);

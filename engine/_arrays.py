@@ -15,7 +15,12 @@ IntArray = npt.NDArray[np.integer[Any]]
 
 
 def as_int(
-    name: str, values: npt.ArrayLike, *, dtype: npt.DTypeLike = np.int64, low: int = 0, high: int | None = None
+    name: str,
+    values: npt.ArrayLike,
+    *,
+    dtype: npt.DTypeLike = np.int64,
+    low: int = 0,
+    high: int | None = None,
 ) -> npt.NDArray[Any]:
     """One-dimensional C-contiguous integer array of ``dtype`` with every value in [low, high].
 

@@ -120,4 +120,32 @@ def coarsen(
         )
     if not 0 <= q50_mi <= q90_mi:
         raise ParameterError(f"q50_mi = {q50_mi}, q90_mi = {q90_mi}: they must satisfy 0 <= q50_mi <= q90_mi")
-    raise NotImplementedError
+    percentiles = (float(q50_mi), float(q90_mi))
+    n_support = np.zeros(distance.shape[0], dtype=np.int64)
+    if n_tracts:
+        count_points(distance, puma, superpuma, percentiles, n_support)
+    coarsening = _empty(n_support, n_tracts)
+    if n_tracts:
+        out = (
+            coarsening.support_level,
+            coarsening.support_unit,
+            coarsening.support_distance_mi,
+            coarsening.support_population,
+            coarsening.point_of_tract,
+        )
+        fill_points(coarsening.support_ptr, puma, superpuma, distance, population, percentiles, out)
+    return coarsening
+
+
+def _empty(n_support: npt.NDArray[np.int64], n_tracts: int) -> Coarsening:
+    """A coarsening with room for ``n_support`` points in each destination tract."""
+    support_ptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(n_support)))
+    n_points = int(support_ptr[-1])
+    return Coarsening(
+        support_ptr=support_ptr,
+        support_level=np.zeros(n_points, dtype=np.int8),
+        support_unit=np.zeros(n_points, dtype=np.int32),
+        support_distance_mi=np.zeros(n_points),
+        support_population=np.zeros(n_points, dtype=np.int64),
+        point_of_tract=np.full((n_support.size, n_tracts), -1, dtype=np.int32),
+    )

@@ -5,16 +5,19 @@ Which points go is decided by public data and by the keyed stream alone, never b
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import FloatArray, IntArray
-from engine.coarsening import Coarsening
-from engine.streams import SecretKey
+from engine._arrays import BoolArray, FloatArray, IntArray, as_amounts
+from engine.coarsening import LEVEL_REMAINDER, Coarsening
+from engine.errors import ParameterError, SupportError
+from engine.streams import SecretKey, Stage, stream_words
 
 __all__ = ["DEFAULT_ELIMINATION", "EditedDomain", "EditingMode", "edit_domain"]
+
+_PROBABILITY_ONE = 1 << 32
 
 EditingMode = Literal["none", "drop", "pool"]
 
@@ -85,4 +88,120 @@ def edit_domain(
 
     Source: P10 "Editing the Prior Domain"; METHOD section 3. Departure: ``pool``, so that n is untouched.
     """
-    raise NotImplementedError
+    if mode not in get_args(EditingMode):
+        raise ParameterError(f"editing mode {mode!r}: allowed are {', '.join(get_args(EditingMode))}")
+    mass = as_amounts("support_mass", support_mass)
+    n_tracts, n_points = coarsening.n_destination_tracts, coarsening.support_level.size
+    if mass.size != n_points or destination_tract.size != n_tracts:
+        raise ParameterError(
+            f"{mass.size} masses and {destination_tract.size} tract numbers: give {n_points}, one per "
+            f"support point, and {n_tracts}, one per destination tract"
+        )
+    if np.any(coarsening.support_level == LEVEL_REMAINDER) or np.any(coarsening.point_of_tract < 0):
+        raise ParameterError("these support points are edited already: edit the coarsening as it was made")
+    threshold = np.where(mass == 0, _elimination_threshold(coarsening, elimination), 0)
+    eliminated = np.zeros(n_points, dtype=np.bool_)
+    if mode != "none":
+        eliminated = _draw_eliminated(key, coarsening, threshold, destination_tract)
+    n_eliminated = np.bincount(coarsening.tract_of_point[eliminated], minlength=n_tracts)
+    emptied = np.flatnonzero(n_eliminated == coarsening.n_support)
+    if emptied.size and n_points:
+        raise SupportError(
+            f"domain editing leaves destination tract {destination_tract[emptied[0]]} no support point: "
+            "give it prior mass, or lower the elimination probabilities"
+        )
+    if not eliminated.any():
+        whole = np.arange(n_points) - np.repeat(coarsening.support_ptr[:-1], coarsening.n_support)
+        return EditedDomain(
+            coarsening=coarsening, new_point=whole.astype(np.int32), n_eliminated=n_eliminated
+        )
+    return _rebuild(coarsening, eliminated, n_eliminated, pool=mode == "pool")
+
+
+def _elimination_threshold(
+    coarsening: Coarsening, elimination: Sequence[tuple[float, float]]
+) -> npt.NDArray[np.int64]:
+    """Elimination probability of each point by distance alone, in units of 2^-32, rounded down."""
+    threshold = np.zeros(coarsening.support_level.size, dtype=np.int64)
+    for distance_mi, probability in sorted(elimination):
+        if not (distance_mi >= 0 and 0 <= probability <= 1):
+            raise ParameterError(
+                f"elimination ({distance_mi} mi, {probability}): give a distance of at least 0 and a "
+                "probability of 0 to 1"
+            )
+        threshold[coarsening.support_distance_mi > distance_mi] = int(probability * _PROBABILITY_ONE)
+    return threshold
+
+
+def _draw_eliminated(
+    key: SecretKey, coarsening: Coarsening, threshold: npt.NDArray[np.int64], destination_tract: IntArray
+) -> BoolArray:
+    """Bernoulli draws, one word for each point whose threshold is not 0: bool[K]."""
+    candidate = threshold > 0
+    n_candidates = np.bincount(
+        coarsening.tract_of_point[candidate], minlength=coarsening.n_destination_tracts
+    )
+    segment = np.zeros(destination_tract.size, dtype=np.int64)
+    _, words = stream_words(key, Stage.EDIT, destination_tract, segment, n_candidates)
+    eliminated = np.zeros(candidate.size, dtype=np.bool_)
+    eliminated[candidate] = words < threshold[candidate]
+    return eliminated
+
+
+def _rebuild(
+    coarsening: Coarsening, eliminated: BoolArray, n_eliminated: npt.NDArray[np.int64], *, pool: bool
+) -> EditedDomain:
+    """The edited support points, and where each old point has gone."""
+    tract = coarsening.tract_of_point
+    n_kept = coarsening.n_support - n_eliminated
+    has_remainder = (n_eliminated > 0) & pool
+    new_ptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(n_kept + has_remainder)))
+    kept_before: npt.NDArray[np.int64] = np.cumsum(~eliminated) - ~eliminated
+    new_point = kept_before - (np.cumsum(n_kept) - n_kept)[tract]
+    new_point[eliminated] = n_kept[tract[eliminated]] if pool else -1
+    kept_at = (new_ptr[tract] + new_point)[~eliminated]
+    remainder_at = new_ptr[1:][has_remainder] - 1
+    remainder_of = np.flatnonzero(has_remainder)
+
+    n_points = int(new_ptr[-1])
+    level = np.full(n_points, LEVEL_REMAINDER, dtype=np.int8)
+    unit = np.full(n_points, -1, dtype=np.int32)
+    distance_mi = np.zeros(n_points)
+    population = np.zeros(n_points, dtype=np.int64)
+    level[kept_at] = coarsening.support_level[~eliminated]
+    unit[kept_at] = coarsening.support_unit[~eliminated]
+    distance_mi[kept_at] = coarsening.support_distance_mi[~eliminated]
+    population[kept_at] = coarsening.support_population[~eliminated]
+    pooled_mi, pooled_population = _pool(coarsening, eliminated)
+    distance_mi[remainder_at] = pooled_mi[remainder_of]
+    population[remainder_at] = pooled_population[remainder_of]
+
+    point_of_tract = np.empty_like(coarsening.point_of_tract)
+    for number, (first, last) in enumerate(
+        zip(coarsening.support_ptr[:-1], coarsening.support_ptr[1:], strict=True)
+    ):
+        point_of_tract[number] = new_point[first:last][coarsening.point_of_tract[number]]
+    edited = Coarsening(
+        support_ptr=new_ptr,
+        support_level=level,
+        support_unit=unit,
+        support_distance_mi=distance_mi,
+        support_population=population,
+        point_of_tract=point_of_tract,
+    )
+    return EditedDomain(coarsening=edited, new_point=new_point.astype(np.int32), n_eliminated=n_eliminated)
+
+
+def _pool(coarsening: Coarsening, eliminated: BoolArray) -> tuple[FloatArray, npt.NDArray[np.int64]]:
+    """Mean distance and population of what each destination tract lost: float64[T] and int64[T].
+
+    Weighted by population; each point alike where nobody lives in any of them.
+    """
+    n_tracts = coarsening.n_destination_tracts
+    tract = coarsening.tract_of_point[eliminated]
+    population = np.zeros(n_tracts, dtype=np.int64)
+    np.add.at(population, tract, coarsening.support_population[eliminated])
+    weight = np.where(population[tract] > 0, coarsening.support_population[eliminated], 1)
+    total = np.bincount(tract, weight, n_tracts)
+    weighted = np.bincount(tract, weight * coarsening.support_distance_mi[eliminated], n_tracts)
+    return weighted / np.maximum(total, 1.0), population

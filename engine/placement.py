@@ -1,15 +1,18 @@
 """Placement: from a drawn support point to a home block, by public population (post-processing)."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import IntArray
-from engine.coarsening import Coarsening
-from engine.streams import SecretKey
-from engine.synthesis import SyntheticPoints, Synthesizers
+from engine._arrays import IntArray, as_int, as_ptr
+from engine._kernels.placement import place_range
+from engine._threads import run_ranges
+from engine.coarsening import LEVEL_REMAINDER, Coarsening
+from engine.errors import ParameterError, SupportError
+from engine.streams import SecretKey, check_addresses
+from engine.synthesis import Synthesizers, SyntheticPoints
 
 __all__ = ["BlockTable", "PlacementMode", "place_blocks"]
 
@@ -30,6 +33,11 @@ class BlockTable:
 
     block_ptr: npt.NDArray[np.int64]
     block_population: npt.NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        population = as_int("block_population", self.block_population, high=1 << 40)
+        object.__setattr__(self, "block_population", population)
+        object.__setattr__(self, "block_ptr", as_ptr("block_ptr", self.block_ptr, total=population.size))
 
 
 def place_blocks(
@@ -76,4 +84,63 @@ def place_blocks(
 
     Source: P08 section V-B; P10 (representative block); METHOD section 8.
     """
-    raise NotImplementedError
+    if mode not in get_args(PlacementMode):
+        raise ParameterError(f"placement mode {mode!r}: allowed are {', '.join(get_args(PlacementMode))}")
+    if blocks.block_ptr.size - 1 != coarsening.point_of_tract.shape[1]:
+        raise ParameterError(
+            f"blocks cover {blocks.block_ptr.size - 1} origin tracts: the coarsening has "
+            f"{coarsening.point_of_tract.shape[1]}"
+        )
+    numbers, _ = check_addresses(destination_tract, np.zeros(destination_tract.size, dtype=np.int64))
+    _check_drawn(synthesizers, drawn, coarsening, numbers)
+    block_sum = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(blocks.block_population)))
+    most_points = int(coarsening.n_support.max(initial=0))
+    addresses = (synthesizers.tract, synthesizers.destination, synthesizers.segment, numbers)
+    placed = np.empty(drawn.synthetic_point.size, dtype=np.int64)
+
+    def place(start: int, stop: int) -> int:
+        return place_range(
+            (start, stop),
+            drawn.synthetic_ptr,
+            drawn.synthetic_point,
+            addresses,
+            coarsening.point_of_tract,
+            (blocks.block_ptr, block_sum),
+            most_points,
+            mode == "representative",
+            key.words,
+            placed,
+        )
+
+    failed = max(run_ranges(place, np.diff(drawn.synthetic_ptr), threads), default=-1)
+    if failed >= 0:
+        raise SupportError(
+            f"destination {synthesizers.destination[failed]} has a worker in a support point whose tracts "
+            "have no blocks: give every origin tract at least one block"
+        )
+    return placed
+
+
+def _check_drawn(
+    synthesizers: Synthesizers,
+    drawn: SyntheticPoints,
+    coarsening: Coarsening,
+    numbers: npt.NDArray[np.int64],
+) -> None:
+    """Every drawn point belongs to its destination tract and is no remainder."""
+    if drawn.synthetic_ptr.size != synthesizers.tract.size + 1:
+        raise ParameterError("drawn and synthesizers differ in number: give what was drawn for them")
+    if numbers.size != coarsening.n_destination_tracts:
+        raise ParameterError(
+            f"{numbers.size} destination tract numbers: give {coarsening.n_destination_tracts}, one per tract"
+        )
+    tract = np.repeat(synthesizers.tract, np.diff(drawn.synthetic_ptr))
+    if tract.size == 0:
+        return
+    if np.any(tract >= numbers.size) or np.any(drawn.synthetic_point >= coarsening.n_support[tract]):
+        raise ParameterError(
+            "a drawn point is not in its destination tract's support: give its own coarsening"
+        )
+    level = coarsening.support_level[coarsening.support_ptr[tract] + drawn.synthetic_point]
+    if np.any(level == LEVEL_REMAINDER):
+        raise SupportError("a worker stands in a remainder point: call redraw_remainder before place_blocks")

@@ -1,26 +1,23 @@
 """The prior sample: what public data say about where workers live, as exact integer weights.
 
-Everything here comes from public data: tract flows, last year's release, or the built-in gravity prior.
+Everything here comes from public data: tract flows, last year's release, or the built-in gravity prior
+(:mod:`engine.gravity`).
 """
-
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import BoolArray, FloatArray, IntArray
+from engine._arrays import BoolArray, FloatArray, IntArray, as_amounts, as_int
+from engine._kernels.coarsening import sum_over_points
 from engine.coarsening import Coarsening
+from engine.errors import ParameterError, SupportError
 
 __all__ = [
     "SHARE_BITS",
     "WEIGHT_BITS",
     "WEIGHT_ONE",
-    "GravityDecay",
     "fill_missing_mass",
-    "fit_gravity_decay",
     "flow_mass",
-    "gravity_mass",
     "prior_share",
     "prior_weight",
     "quantise_weight_up",
@@ -33,73 +30,7 @@ WEIGHT_BITS = 20
 WEIGHT_ONE = 1 << WEIGHT_BITS
 SHARE_BITS = 40
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GravityDecay:
-    """Distance decay exp(-(distance / scale_mi) ** shape) of the gravity prior.
-
-    Attributes
-    ----------
-    scale_mi : float
-        Miles at which the decay has fallen to 1/e.
-    shape : float
-        1 is exponential; less gives a longer tail.
-    percentiles_mi : tuple of (probability, wanted_mi, achieved_mi)
-        The public percentiles fitted to, and those of the fitted model itself.
-    """
-
-    scale_mi: float
-    shape: float
-    percentiles_mi: tuple[tuple[float, float, float], ...] = ()
-
-
-def fit_gravity_decay(
-    distance_mi: npt.ArrayLike,
-    population: IntArray,
-    destination_weight: npt.ArrayLike,
-    *,
-    percentiles_mi: Sequence[tuple[float, float]],
-) -> GravityDecay:
-    """Fit the distance decay to public percentiles of commute distance.
-
-    The model: a worker of destination tract t lives in origin tract o with probability proportional to
-    population_o × decay(distance_to). Its distances, over destination tracts weighted by
-    ``destination_weight``, are given the wanted percentiles as closely as two parameters allow.
-
-    Parameters
-    ----------
-    distance_mi : float[T, n_tracts]
-        Great-circle distances, miles; a sample of the destination tracts is enough.
-    population : int[n_tracts]
-        Public population of the origin tracts.
-    destination_weight : float[T]
-        Public job count (or population) of the destination tracts.
-    percentiles_mi : sequence of (probability, miles)
-        For example ``((0.5, 6.23), (0.9, 21.54))``.
-
-    Returns
-    -------
-    GravityDecay
-        Parameters to six significant digits, with the percentiles achieved.
-
-    Raises
-    ------
-    ParameterError
-        If shapes do not agree, percentiles are out of order, or nothing has weight.
-
-    Source: METHOD section 4.
-    """
-    raise NotImplementedError
-
-
-def gravity_mass(distance_mi: npt.ArrayLike, population: IntArray, decay: GravityDecay) -> FloatArray:
-    """Prior mass population × decay(distance) of each (destination tract, origin tract): float64[T, n_tracts].
-
-    A populated tract has positive mass at every distance.
-
-    Source: METHOD section 4.
-    """
-    raise NotImplementedError
+_LARGEST_ALPHA = 2.0**40
 
 
 def flow_mass(
@@ -123,7 +54,17 @@ def flow_mass(
 
     Source: METHOD section 4.
     """
-    raise NotImplementedError
+    n_destinations, n_tracts = shape
+    row = as_int("destination_tract", destination_tract, high=n_destinations - 1)
+    column = as_int("origin_tract", origin_tract, high=n_tracts - 1)
+    flow = as_amounts("weight", weight)
+    if not row.size == column.size == flow.size:
+        raise ParameterError(
+            f"{row.size} destinations, {column.size} origins and {flow.size} weights: give one each per flow"
+        )
+    total = np.bincount(row * n_tracts + column, flow, n_destinations * n_tracts)
+    # With no flows at all bincount answers in integers.
+    return total.reshape(shape).astype(np.float64)
 
 
 def fill_missing_mass(mass: FloatArray, fallback_mass: FloatArray) -> tuple[FloatArray, BoolArray]:
@@ -135,12 +76,23 @@ def fill_missing_mass(mass: FloatArray, fallback_mass: FloatArray) -> tuple[Floa
     fell_back : bool[T]
         True where the fallback was used; the certificate should say how often.
     """
-    raise NotImplementedError
+    if mass.shape != fallback_mass.shape:
+        raise ParameterError(f"fallback_mass is {fallback_mass.shape}: it must be {mass.shape}, as mass is")
+    fell_back: BoolArray = ~np.any(mass, axis=1)
+    return np.where(fell_back[:, None], fallback_mass, mass), fell_back
 
 
 def support_mass(coarsening: Coarsening, mass: FloatArray) -> FloatArray:
     """Sum tract mass over support points: float64[K]. Mass in dropped tracts (-1) is left out."""
-    raise NotImplementedError
+    tract_mass = as_amounts("mass", mass, ndim=2)
+    if tract_mass.shape != coarsening.point_of_tract.shape:
+        raise ParameterError(
+            f"mass is {tract_mass.shape}: it must be {coarsening.point_of_tract.shape}, destination tracts "
+            "by origin tracts"
+        )
+    total = np.zeros(coarsening.support_level.size)
+    sum_over_points(coarsening.support_ptr, coarsening.point_of_tract, tract_mass, total)
+    return total
 
 
 def prior_share(coarsening: Coarsening, mass: FloatArray) -> FloatArray:
@@ -151,12 +103,21 @@ def prior_share(coarsening: Coarsening, mass: FloatArray) -> FloatArray:
     SupportError
         If a destination tract has no mass; use :func:`fill_missing_mass` first.
     """
-    raise NotImplementedError
+    point_mass = support_mass(coarsening, mass)
+    tract = coarsening.tract_of_point
+    total = np.bincount(tract, point_mass, coarsening.n_destination_tracts)
+    without = np.flatnonzero(total <= 0)
+    if without.size:
+        raise SupportError(
+            f"destination tract at position {without[0]} has no prior mass: "
+            "fill it with fill_missing_mass first"
+        )
+    return point_mass / total[tract]
 
 
 def uniform_share(coarsening: Coarsening) -> FloatArray:
     """Equal share for every support point of a destination tract: float64[K]."""
-    raise NotImplementedError
+    return np.repeat(1.0 / coarsening.n_support, coarsening.n_support)
 
 
 def quantise_weight_up(alpha: npt.ArrayLike) -> npt.NDArray[np.int64]:
@@ -167,7 +128,13 @@ def quantise_weight_up(alpha: npt.ArrayLike) -> npt.NDArray[np.int64]:
     ParameterError
         If a weight is negative, missing or above 2^40.
     """
-    raise NotImplementedError
+    weight = np.asarray(alpha, dtype=np.float64)
+    if weight.size and not (weight.min() >= 0 and weight.max() <= _LARGEST_ALPHA):
+        raise ParameterError(
+            f"prior weights run from {weight.min()} to {weight.max()}: allowed are 0 to 2^40"
+        )
+    # Scaling by a power of two is exact, so the ceiling is that of the given number itself.
+    return np.ceil(weight * WEIGHT_ONE).astype(np.int64)
 
 
 def prior_weight(share: FloatArray, *, strength: float) -> npt.NDArray[np.int64]:
@@ -177,7 +144,9 @@ def prior_weight(share: FloatArray, *, strength: float) -> npt.NDArray[np.int64]
 
     Source: METHOD section 4.
     """
-    raise NotImplementedError
+    if not strength >= 0:
+        raise ParameterError(f"strength = {strength}: give at least 0")
+    return quantise_weight_up(strength * as_amounts("share", share))
 
 
 def redraw_weight(share: FloatArray) -> npt.NDArray[np.int64]:
@@ -185,4 +154,4 @@ def redraw_weight(share: FloatArray) -> npt.NDArray[np.int64]:
 
     Source: METHOD section 3.
     """
-    raise NotImplementedError
+    return np.ceil(as_amounts("share", share) * 2.0**SHARE_BITS).astype(np.int64)

@@ -7,8 +7,9 @@ comparison and the accountant certifies exactly what is drawn.
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import FloatArray
-from engine.coarsening import Coarsening
+from engine._arrays import FloatArray, as_amounts
+from engine.coarsening import LEVEL_REMAINDER, Coarsening
+from engine.errors import ParameterError
 
 __all__ = [
     "NEVER_CERTAIN",
@@ -52,11 +53,28 @@ def retention_threshold(
 
     Source: P08 Algorithm 2; METHOD section 6.
     """
-    raise NotImplementedError
+    share = as_amounts("prior_share", prior_share)
+    if share.size != coarsening.support_level.size:
+        raise ParameterError(
+            f"{share.size} prior shares for {coarsening.support_level.size} support points: give one each"
+        )
+    if not 0 <= scale < np.inf:
+        raise ParameterError(f"scale = {scale}: give a finite value of at least 0")
+    if not 1 / RETENTION_ONE <= min_retention <= 1:
+        raise ParameterError(f"min_retention = {min_retention}: allowed are 2^-32 (2.4e-10) to 1")
+    with np.errstate(over="ignore"):
+        probability = np.clip(scale * share, min_retention, 1.0)
+    # Scaling by a power of two is exact, so this rounds up by less than one unit and never down.
+    threshold = np.ceil(probability * RETENTION_ONE).astype(np.int64)
+    threshold[coarsening.support_level == LEVEL_REMAINDER] = RETENTION_ONE
+    return threshold
 
 
 def effective_retention(
-    threshold: npt.NDArray[np.int64], prior_weight: npt.NDArray[np.int64], *, certain_above: int = NEVER_CERTAIN
+    threshold: npt.NDArray[np.int64],
+    prior_weight: npt.NDArray[np.int64],
+    *,
+    certain_above: int = NEVER_CERTAIN,
 ) -> npt.NDArray[np.int64]:
     """Retention thresholds as the sampler applies them to one synthesizer.
 
@@ -78,7 +96,7 @@ def effective_retention(
 
     Source: P08 Theorem 5.2; METHOD section 6.
     """
-    raise NotImplementedError
+    return np.where(prior_weight > certain_above, np.int64(RETENTION_ONE), threshold)
 
 
 def retention_probability(threshold: npt.NDArray[np.int64]) -> FloatArray:

@@ -1,30 +1,55 @@
 """Random bits: one keyed ChaCha20 stream per stage, destination and segment.
 
 What a synthesizer draws depends on the key and on its own address only, never on threads, on order or on
-which batch it stood in.
+which batch it stood in. The 96-bit nonce holds three 32-bit words: stage tag (low 8 bits) with the attempt
+(high 24 bits), destination, segment; the block counter starts at 0. What the last two words mean:
+
+============== ======================== ================ ==========================================
+stage          second word              third word       read as
+============== ======================== ================ ==========================================
+EDIT           destination tract        0                one word per candidate point, in point order
+RETAIN         destination              segment          bytes, most significant byte of a draw first
+SAMPLE         destination              segment          one bounded integer per synthetic worker
+REMAINDER      destination              segment          one bounded integer per worker drawn again
+PLACE          destination              segment          one bounded integer per synthetic worker
+REPRESENTATIVE destination tract        support point    one bounded integer
+POINT          destination              segment          two words per uniform number
+DIGEST         0                        0                32 bytes of key for the keyed hash
+============== ======================== ================ ==========================================
+
+Source: RFC 8439 (ChaCha20); METHOD section 7.
 """
 
+import hashlib
+import secrets
 from enum import IntEnum
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import FloatArray, IntArray
+from engine._arrays import FloatArray, IntArray, as_int
+from engine._kernels import chacha
+from engine._threads import run_ranges
+from engine.errors import OverflowRefusedError, ParameterError
 
-__all__ = ["SecretKey", "Stage", "bounded_integers", "uniforms"]
+__all__ = ["SecretKey", "Stage", "bounded_integers", "check_addresses", "stream_words", "uniforms"]
+
+_KEY_BYTES = 32
+_ADDRESS_TOP = (1 << 32) - 1
 
 
 class Stage(IntEnum):
     """What a stream is used for; the first nonce word, so that no two stages share a stream."""
 
-    EDIT = 1
-    RETAIN = 2
-    SAMPLE = 3
-    REMAINDER = 4
-    PLACE = 5
-    REPRESENTATIVE = 6
-    POINT = 7
-    DIGEST = 8
+    EDIT = chacha.STAGE_EDIT
+    RETAIN = chacha.STAGE_RETAIN
+    SAMPLE = chacha.STAGE_SAMPLE
+    REMAINDER = chacha.STAGE_REMAINDER
+    PLACE = chacha.STAGE_PLACE
+    REPRESENTATIVE = chacha.STAGE_REPRESENTATIVE
+    POINT = chacha.STAGE_POINT
+    DIGEST = chacha.STAGE_DIGEST
 
 
 class SecretKey:
@@ -32,24 +57,123 @@ class SecretKey:
 
     __slots__ = ("_is_test", "_words")
 
+    _is_test: bool
+    _words: npt.NDArray[np.uint32]
+
+    def __init__(self) -> None:
+        raise ParameterError(
+            "a SecretKey is not made from values: use SecretKey.fresh() or SecretKey.for_tests()"
+        )
+
+    @classmethod
+    def _from_bytes(cls, token: bytes, *, is_test: bool) -> "SecretKey":
+        key = object.__new__(cls)
+        key._words = np.frombuffer(token, dtype="<u4").astype(np.uint32)
+        key._words.setflags(write=False)
+        key._is_test = is_test
+        return key
+
     @classmethod
     def fresh(cls) -> "SecretKey":
         """A new key from the operating system's secure source."""
-        raise NotImplementedError
+        return cls._from_bytes(secrets.token_bytes(_KEY_BYTES), is_test=False)
 
     @classmethod
     def for_tests(cls) -> "SecretKey":
         """The documented test key, bytes 0, 1, ..., 31. What it makes is not for release."""
-        raise NotImplementedError
+        return cls._from_bytes(bytes(range(_KEY_BYTES)), is_test=True)
 
     @property
     def is_test(self) -> bool:
         """True for the test key: the release must be stamped "not for release"."""
         return self._is_test
 
+    @property
+    def words(self) -> npt.NDArray[np.uint32]:
+        """The key itself as uint32[8], for the engine's kernels only: never print, log or store it."""
+        return self._words
+
     def keyed_digest(self, message: bytes) -> str:
-        """Keyed hash (BLAKE2b-256, hexadecimal) of confidential input, under a key derived from this one."""
-        raise NotImplementedError
+        """Keyed hash (BLAKE2b-256, hexadecimal) of confidential input, under a key derived from this one.
+
+        The derived key is the first half of the keystream block of stage DIGEST, so that the hash and the
+        random streams share no key.
+        """
+        words = np.zeros(16, dtype=np.int64)
+        chacha.block(self._words, 0, np.array([Stage.DIGEST, 0, 0], dtype=np.int64), words)
+        derived = words[:8].astype("<u4").tobytes()
+        return hashlib.blake2b(message, key=derived, digest_size=32).hexdigest()
+
+    def __repr__(self) -> str:
+        return "SecretKey(for tests)" if self._is_test else "SecretKey(hidden)"
+
+    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+        raise TypeError("a SecretKey cannot be pickled or copied: it lives in one process's memory only")
+
+
+def check_addresses(
+    destination: IntArray, segment: IntArray
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Check that (destination, segment) pairs are 32-bit and distinct, so that no stream is used twice.
+
+    Raises
+    ------
+    ParameterError
+        If lengths differ, a number is out of range, or a pair occurs twice.
+    """
+    first = as_int("destination", destination, high=_ADDRESS_TOP)
+    second = as_int("segment", segment, high=_ADDRESS_TOP)
+    if first.size != second.size:
+        raise ParameterError(
+            f"{first.size} destinations and {second.size} segments: give one of each per address"
+        )
+    packed = np.sort((first.astype(np.uint64) << np.uint64(32)) | second.astype(np.uint64))
+    twice = packed[1:][packed[1:] == packed[:-1]]
+    if twice.size:
+        pair = int(twice[0])
+        raise ParameterError(
+            f"destination {pair >> 32}, segment {pair & _ADDRESS_TOP} occurs twice: merge the two, "
+            "or they would share random bits"
+        )
+    return first, second
+
+
+def stream_words(
+    key: SecretKey,
+    stage: Stage,
+    destination: IntArray,
+    segment: IntArray,
+    count: IntArray,
+    *,
+    attempt: int = 0,
+    threads: int = 1,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
+    """First 32-bit words of many streams; parameters, errors and offsets as in :func:`uniforms`.
+
+    Returns
+    -------
+    ptr : int64[S + 1]
+    words : uint32[sum(count)]
+    """
+    if not 0 <= attempt < 1 << (32 - chacha.ATTEMPT_SHIFT):
+        raise ParameterError(f"attempt = {attempt}: allowed are 0 to 2^24 - 1")
+    first, second = check_addresses(destination, segment)
+    counts = as_int("count", count, high=1 << 40)
+    if counts.size != first.size:
+        raise ParameterError(f"{counts.size} counts for {first.size} addresses: give one per address")
+    ptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts)))
+    nonces = np.column_stack(
+        (np.full_like(first, int(stage) | attempt << chacha.ATTEMPT_SHIFT), first, second)
+    )
+    words = np.empty(int(ptr[-1]), dtype=np.uint32)
+    failed = run_ranges(
+        lambda start, stop: chacha.fill_words(key.words, nonces, ptr, start, stop, words), counts, threads
+    )
+    if max(failed, default=-1) >= 0:
+        raise OverflowRefusedError(
+            "a random stream passed its 2^32 blocks: ask for fewer numbers per address"
+        )
+    return ptr, words
 
 
 def uniforms(
@@ -91,11 +215,28 @@ def uniforms(
     OverflowRefusedError
         If a stream would run past its 2^32 blocks.
     """
-    raise NotImplementedError
+    counts = as_int("count", count, high=1 << 39)
+    ptr, words = stream_words(key, stage, destination, segment, 2 * counts, attempt=attempt, threads=threads)
+    high, low = words[0::2] >> 5, words[1::2] >> 6
+    values = (high.astype(np.float64) * 2.0**26 + low) * 2.0**-53
+    return ptr // 2, values
 
 
 def bounded_integers(
     key: SecretKey, stage: Stage, destination: int, segment: int, *, bound: int, count: int
 ) -> npt.NDArray[np.int64]:
-    """Unbiased integers in [0, bound) from one stream: int64[count]; 1 <= bound < 2^63."""
-    raise NotImplementedError
+    """Unbiased integers in [0, bound) from the start of one stream: int64[count]; 1 <= bound < 2^63.
+
+    Raises
+    ------
+    ParameterError
+        If the bound or the address is out of range.
+    """
+    if not 1 <= bound < 1 << 63:
+        raise ParameterError(f"bound = {bound}: allowed are 1 to 2^63 - 1")
+    first, second = check_addresses(np.array([destination]), np.array([segment]))
+    values = np.empty(count, dtype=np.int64)
+    stream = np.zeros(chacha.STREAM_FIELDS, dtype=np.int64)
+    chacha.open_stream(int(stage), first[0], second[0], stream)
+    chacha.fill_bounded(key.words, stream, bound, values)
+    return values

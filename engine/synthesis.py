@@ -5,12 +5,19 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import IntArray
-from engine.coarsening import Coarsening
-from engine.pruning import NEVER_CERTAIN
-from engine.streams import SecretKey
+from engine._arrays import as_int, as_ptr
+from engine._kernels.urn import redraw_range, synthesize_range
+from engine._threads import run_ranges
+from engine.coarsening import LEVEL_REMAINDER, Coarsening
+from engine.errors import OverflowRefusedError, ParameterError, SupportError
+from engine.prior import WEIGHT_BITS
+from engine.pruning import NEVER_CERTAIN, RETENTION_ONE
+from engine.streams import SecretKey, check_addresses
 
 __all__ = ["SupportTable", "Synthesizers", "SyntheticPoints", "redraw_remainder", "synthesize"]
+
+_WEIGHT_LIMIT = 1 << 62
+_MOST_WORKERS = 1 << 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +38,22 @@ class SupportTable:
     prior_weight: npt.NDArray[np.int64]
     retention_threshold: npt.NDArray[np.int64]
 
+    def __post_init__(self) -> None:
+        weight = as_int("prior_weight", self.prior_weight)
+        threshold = as_int("retention_threshold", self.retention_threshold, low=1, high=RETENTION_ONE)
+        object.__setattr__(self, "support_ptr", as_ptr("support_ptr", self.support_ptr, total=weight.size))
+        object.__setattr__(self, "prior_weight", weight)
+        object.__setattr__(self, "retention_threshold", threshold)
+        if threshold.size != weight.size:
+            raise ParameterError(
+                f"{threshold.size} retention thresholds for {weight.size} prior weights: give one each"
+            )
+
+    @property
+    def n_support(self) -> npt.NDArray[np.int64]:
+        """Number of support points of each destination tract: int64[T]."""
+        return np.diff(self.support_ptr)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Synthesizers:
@@ -50,8 +73,13 @@ class Synthesizers:
         Local support point of each real worker (likelihood).
     min_prior_weight : int64[S]
         min_alpha in units of 2^-20, at least 1.
-    published_count : int64[S]
-        m, workers to draw; n where not given (None).
+    published_count : int64[S], optional
+        m, workers to draw; n where it is not given.
+
+    Raises
+    ------
+    ParameterError
+        If arrays do not agree, a value is out of range or an address occurs twice.
     """
 
     tract: npt.NDArray[np.int32]
@@ -60,7 +88,38 @@ class Synthesizers:
     worker_ptr: npt.NDArray[np.int64]
     worker_point: npt.NDArray[np.int32]
     min_prior_weight: npt.NDArray[np.int64]
-    published_count: npt.NDArray[np.int64]
+    published_count: npt.NDArray[np.int64] | None = None
+
+    def __post_init__(self) -> None:
+        destination, segment = check_addresses(self.destination, self.segment)
+        worker_point = as_int("worker_point", self.worker_point, dtype=np.int32)
+        checked = {
+            "tract": as_int("tract", self.tract, dtype=np.int32),
+            "destination": destination,
+            "segment": segment,
+            "worker_ptr": as_ptr("worker_ptr", self.worker_ptr, total=worker_point.size),
+            "worker_point": worker_point,
+            "min_prior_weight": as_int("min_prior_weight", self.min_prior_weight, low=1),
+        }
+        if self.published_count is not None:
+            checked["published_count"] = as_int("published_count", self.published_count, high=_MOST_WORKERS)
+        for name, array in checked.items():
+            wanted = {"worker_ptr": destination.size + 1, "worker_point": worker_point.size}
+            if array.size != wanted.get(name, destination.size):
+                raise ParameterError(
+                    f"{name} has {array.size} values for {destination.size} synthesizers: give one each"
+                )
+            object.__setattr__(self, name, array)
+
+    @property
+    def n_likelihood(self) -> npt.NDArray[np.int64]:
+        """n, real workers of each synthesizer: int64[S]."""
+        return np.diff(self.worker_ptr)
+
+    @property
+    def n_synthetic(self) -> npt.NDArray[np.int64]:
+        """m, workers to draw for each synthesizer: int64[S]."""
+        return self.n_likelihood if self.published_count is None else self.published_count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +172,88 @@ def synthesize(
 
     Source: P08 Algorithms 1 and 2; METHOD sections 6 and 7.
     """
-    raise NotImplementedError
+    _check_support(synthesizers, support)
+    _check_weights(synthesizers, support)
+    n_synthetic = synthesizers.n_synthetic
+    synthetic_ptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(n_synthetic)))
+    synthetic_point = np.empty(int(synthetic_ptr[-1]), dtype=np.int32)
+    addresses = (
+        synthesizers.tract,
+        synthesizers.destination,
+        synthesizers.segment,
+        synthesizers.min_prior_weight,
+    )
+    table = (support.support_ptr, support.prior_weight, support.retention_threshold)
+
+    def draw(start: int, stop: int) -> int:
+        return synthesize_range(
+            (start, stop),
+            synthesizers.worker_ptr,
+            synthesizers.worker_point,
+            addresses,
+            table,
+            certain_above,
+            key.words,
+            synthetic_ptr,
+            synthetic_point,
+        )
+
+    work = synthesizers.n_likelihood + n_synthetic + support.n_support[synthesizers.tract]
+    _refuse_run_out(run_ranges(draw, work, threads), synthesizers)
+    return SyntheticPoints(synthetic_ptr=synthetic_ptr, synthetic_point=synthetic_point)
+
+
+def _refuse_run_out(failed: list[int], synthesizers: Synthesizers) -> None:
+    """Raise if a kernel says that a stream ran past its end."""
+    worst = max(failed, default=-1)
+    if worst >= 0:
+        raise OverflowRefusedError(
+            f"the random stream of destination {synthesizers.destination[worst]}, segment "
+            f"{synthesizers.segment[worst]} passed its 2^32 blocks: split its workers into more segments"
+        )
+
+
+def _check_support(synthesizers: Synthesizers, support: SupportTable) -> None:
+    """Every synthesizer has a destination tract with points, and every worker one of those points."""
+    n_tracts = support.support_ptr.size - 1
+    if synthesizers.tract.size == 0:
+        return
+    if int(synthesizers.tract.max()) >= n_tracts:
+        raise ParameterError(f"tract reaches {synthesizers.tract.max()}: allowed are 0 to {n_tracts - 1}")
+    n_support = support.n_support[synthesizers.tract]
+    bare = np.flatnonzero((n_support == 0) & (synthesizers.n_synthetic > 0))
+    if bare.size:
+        raise SupportError(
+            f"destination {synthesizers.destination[bare[0]]} has no support point: its tract needs one"
+        )
+    outside = synthesizers.worker_point >= np.repeat(n_support, synthesizers.n_likelihood)
+    if outside.any():
+        # Says how many, not whose: the points of real workers are confidential.
+        raise ParameterError(
+            f"{np.count_nonzero(outside)} workers stand in a support point their destination tract does not "
+            "have: map origins with point_of_tract of the same coarsening"
+        )
+
+
+def _check_weights(synthesizers: Synthesizers, support: SupportTable) -> None:
+    """Refuse synthesizers whose weights could reach 2^62 (bounded by their largest weight, times points)."""
+    if synthesizers.tract.size == 0 or support.prior_weight.size == 0:
+        return
+    largest = np.zeros(support.n_support.size, dtype=np.int64)
+    np.maximum.at(largest, np.repeat(np.arange(largest.size), support.n_support), support.prior_weight)
+    most_weight = np.maximum(largest[synthesizers.tract], synthesizers.min_prior_weight)
+    n_workers = synthesizers.n_likelihood + synthesizers.n_synthetic
+    room = (_WEIGHT_LIMIT - 1 - (n_workers << WEIGHT_BITS)) // np.maximum(
+        support.n_support[synthesizers.tract], 1
+    )
+    beyond = np.flatnonzero((n_workers >= _MOST_WORKERS) | (most_weight > room))
+    if beyond.size:
+        first = int(beyond[0])
+        raise OverflowRefusedError(
+            f"destination {synthesizers.destination[first]}, segment {synthesizers.segment[first]}: "
+            f"{support.n_support[synthesizers.tract[first]]} points of prior weight up to "
+            f"{most_weight[first]} × 2^-20 could pass 2^42 workers in all: lower the prior's strength"
+        )
 
 
 def redraw_remainder(
@@ -153,4 +293,45 @@ def redraw_remainder(
 
     Source: METHOD section 3.
     """
-    raise NotImplementedError
+    is_remainder = coarsening.support_level == LEVEL_REMAINDER
+    weight = as_int("redraw_weight", redraw_weight)
+    if weight.size != is_remainder.size:
+        raise ParameterError(
+            f"{weight.size} redraw weights for {is_remainder.size} points: give one per point"
+        )
+    if drawn.synthetic_ptr.size != synthesizers.tract.size + 1:
+        raise ParameterError(
+            "drawn and synthesizers differ in number: give what synthesize returned for them"
+        )
+    if weight.sum(dtype=np.float64) >= 2.0**61:
+        raise OverflowRefusedError(
+            "redraw weights add up to 2^61 or more: use smaller weights or fewer tracts"
+        )
+    weight = np.where(is_remainder, 0, weight)
+    n_points = coarsening.n_support.copy()
+    np.subtract.at(n_points, coarsening.tract_of_point[is_remainder], 1)
+    running = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(weight)))
+    before = running[coarsening.support_ptr]
+    without = np.flatnonzero((np.diff(before) == 0) & (n_points < coarsening.n_support))
+    if without.size:
+        raise SupportError(
+            f"destination tract at position {without[0]} has no prior weight outside its remainder: "
+            "fill its prior mass first"
+        )
+    cumulative = running[1:] - before[coarsening.tract_of_point]
+    redrawn = drawn.synthetic_point.copy()
+    addresses = (synthesizers.tract, synthesizers.destination, synthesizers.segment)
+
+    def draw(start: int, stop: int) -> int:
+        return redraw_range(
+            (start, stop),
+            drawn.synthetic_ptr,
+            coarsening.support_ptr,
+            addresses,
+            (n_points, cumulative),
+            key.words,
+            redrawn,
+        )
+
+    _refuse_run_out(run_ranges(draw, np.diff(drawn.synthetic_ptr), threads), synthesizers)
+    return SyntheticPoints(synthetic_ptr=drawn.synthetic_ptr, synthetic_point=redrawn)

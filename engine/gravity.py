@@ -1,0 +1,185 @@
+"""The built-in gravity prior: population times a distance decay, fitted to public percentiles.
+
+Source: METHOD sections 2 and 4.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import scipy.optimize
+
+from engine._arrays import FloatArray, IntArray, as_amounts, as_int
+from engine.errors import ParameterError
+
+__all__ = ["GravityDecay", "fit_gravity_decay", "gravity_mass"]
+
+# exp(-600) is about 1e-261: still positive, so that distance alone never makes prior mass zero.
+_LARGEST_EXPONENT = 600.0
+_N_BINS = 512
+_NEAREST_MI = 0.05
+_SCALES_MI = (0.05, 0.2, 0.7, 2.0, 5.0, 12.0, 30.0, 100.0)
+_SHAPES = (0.25, 0.4, 0.6, 0.8, 1.0, 1.5, 2.5)
+_SCALE_LIMITS_MI = (1e-3, 1e4)
+_SHAPE_LIMITS = (0.15, 6.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GravityDecay:
+    """Distance decay exp(-(distance / scale_mi) ** shape) of the gravity prior.
+
+    Attributes
+    ----------
+    scale_mi : float
+        Miles at which the decay has fallen to 1/e.
+    shape : float
+        1 is exponential; less gives a longer tail.
+    percentiles_mi : tuple of (probability, wanted_mi, achieved_mi)
+        The public percentiles fitted to, and those of the fitted model itself.
+    """
+
+    scale_mi: float
+    shape: float
+    percentiles_mi: tuple[tuple[float, float, float], ...] = ()
+
+
+def fit_gravity_decay(
+    distance_mi: npt.ArrayLike,
+    population: IntArray,
+    destination_weight: npt.ArrayLike,
+    *,
+    percentiles_mi: Sequence[tuple[float, float]],
+) -> GravityDecay:
+    """Fit the distance decay to public percentiles of commute distance.
+
+    The model: a worker of destination tract t lives in origin tract o with probability proportional to
+    population_o × decay(distance_to). Its distances, over destination tracts weighted by
+    ``destination_weight``, are given the wanted percentiles as closely as two parameters allow.
+
+    Parameters
+    ----------
+    distance_mi : float[T, n_tracts]
+        Great-circle distances, miles; a sample of the destination tracts is enough.
+    population : int[n_tracts]
+        Public population of the origin tracts.
+    destination_weight : float[T]
+        Public job count (or population) of the destination tracts.
+    percentiles_mi : sequence of (probability, miles)
+        For example ``((0.5, 6.23), (0.9, 21.54))``.
+
+    Returns
+    -------
+    GravityDecay
+        Parameters to six significant digits, with the percentiles achieved.
+
+    Raises
+    ------
+    ParameterError
+        If shapes do not agree, percentiles are out of order, or nothing has weight.
+
+    Source: METHOD section 4.
+    """
+    distance = as_amounts("distance_mi", distance_mi, ndim=2)
+    people = as_int("population", population)
+    weight = as_amounts("destination_weight", destination_weight)
+    if distance.shape != (weight.size, people.size):
+        raise ParameterError(
+            f"distance_mi is {distance.shape}: {weight.size} destination weights and {people.size} "
+            f"populations need {(weight.size, people.size)}"
+        )
+    if not (weight.any() and people.any()):
+        raise ParameterError("population or destination_weight is zero everywhere: nothing to fit to")
+    wanted = _check_percentiles(percentiles_mi)
+    model = _DistanceModel(distance, people, weight)
+
+    def misfit(point: FloatArray) -> float:
+        achieved = model.percentiles(_within_limits(point), wanted[:, 0])
+        return float(np.square(np.log(np.maximum(achieved, _NEAREST_MI) / wanted[:, 1])).sum())
+
+    starts = [np.log((scale, shape)) for scale in _SCALES_MI for shape in _SHAPES]
+    best = min(starts, key=misfit)
+    found = scipy.optimize.minimize(
+        misfit, best, method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-12, "maxiter": 1000}
+    )
+    # Six digits: enough for a prior, and the same on machines whose last bits differ.
+    scale, shape = (float(f"{value:.6g}") for value in _within_limits(found.x))
+    achieved = model.percentiles((scale, shape), wanted[:, 0])
+    percentiles = tuple(
+        (float(probability), float(target), float(reached))
+        for (probability, target), reached in zip(wanted, achieved, strict=True)
+    )
+    return GravityDecay(scale_mi=scale, shape=shape, percentiles_mi=percentiles)
+
+
+def _check_percentiles(percentiles_mi: Sequence[tuple[float, float]]) -> FloatArray:
+    """Percentiles as float64[P, 2], rising in both columns."""
+    wanted = np.array(sorted(percentiles_mi), dtype=np.float64).reshape(-1, 2)
+    inside = (wanted[:, 0] > 0) & (wanted[:, 0] < 1) & (wanted[:, 1] > 0) & np.isfinite(wanted[:, 1])
+    if wanted.size == 0 or not inside.all() or np.any(np.diff(wanted, axis=0) <= 0):
+        raise ParameterError(
+            f"percentiles_mi = {tuple(percentiles_mi)}: give (probability, miles) pairs, probabilities "
+            "between 0 and 1, miles above 0 and rising with them"
+        )
+    return wanted
+
+
+def _within_limits(point: FloatArray) -> tuple[float, float]:
+    """Scale and shape from their logarithms, held inside what makes numerical sense."""
+    scale = float(np.clip(np.exp(point[0]), *_SCALE_LIMITS_MI))
+    return scale, float(np.clip(np.exp(point[1]), *_SHAPE_LIMITS))
+
+
+def _decay(distance_mi: FloatArray, scale_mi: float, shape: float) -> FloatArray:
+    return np.exp(-np.minimum((distance_mi / scale_mi) ** shape, _LARGEST_EXPONENT))
+
+
+class _DistanceModel:
+    """Commute distances the gravity model predicts, from one pass over the distances.
+
+    Population is gathered into narrow distance bins per destination tract, so that each trial of the fit
+    costs T × bins rather than T × n_tracts.
+    """
+
+    def __init__(
+        self, distance_mi: FloatArray, population: npt.NDArray[np.int64], weight: FloatArray
+    ) -> None:
+        farthest = max(float(distance_mi.max()), 2 * _NEAREST_MI) * 1.000001
+        self._edges = np.concatenate(([0.0], np.geomspace(_NEAREST_MI, farthest, _N_BINS)))
+        self._population = np.zeros((weight.size, _N_BINS))
+        total_distance = np.zeros(_N_BINS)
+        for tract, distances in enumerate(distance_mi):
+            bins = np.searchsorted(self._edges, distances, side="right") - 1
+            self._population[tract] = np.bincount(bins, population, _N_BINS)
+            total_distance += np.bincount(bins, population * distances, _N_BINS)
+        in_bin = self._population.sum(axis=0)
+        middle = (self._edges[1:] + self._edges[:-1]) / 2
+        self._distance = np.divide(total_distance, in_bin, out=middle, where=in_bin > 0)
+        self._weight = weight
+
+    def percentiles(self, parameters: tuple[float, float], probability: FloatArray) -> FloatArray:
+        """Distances below which the given shares of the model's commutes fall, miles."""
+        decay = _decay(self._distance, *parameters)
+        attraction = self._population @ decay
+        per_attraction = np.divide(
+            self._weight, attraction, out=np.zeros_like(self._weight), where=attraction > 0
+        )
+        below = np.concatenate(([0.0], np.cumsum((per_attraction @ self._population) * decay)))
+        miles: FloatArray = np.interp(probability * below[-1], below, self._edges)
+        return miles
+
+
+def gravity_mass(distance_mi: npt.ArrayLike, population: IntArray, decay: GravityDecay) -> FloatArray:
+    """Prior mass of each (destination tract, origin tract), population × decay: float64[T, n_tracts].
+
+    A populated tract has positive mass at every distance.
+
+    Source: METHOD section 4.
+    """
+    distance = as_amounts("distance_mi", distance_mi, ndim=2)
+    people = as_int("population", population)
+    if distance.shape[1] != people.size:
+        raise ParameterError(
+            f"{people.size} populations for {distance.shape[1]} origin tracts: give one each"
+        )
+    return people * _decay(distance, decay.scale_mi, decay.shape)
