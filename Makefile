@@ -1,0 +1,48 @@
+# Two commands are all the set-up there is: `make run` and `make test`.
+# Everything is installed into .venv beside this file; PYTHON chooses the interpreter (3.11 or later).
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+SOURCES := pyproject.toml constraints.txt
+JOBS ?= auto
+
+.PHONY: run test lint types browser docs clean
+
+run: $(VENV)/.run-ready
+	@exec $(BIN)/commutemap
+
+test: $(VENV)/.test-ready browser lint types
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+
+lint: $(VENV)/.test-ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.test-ready
+	$(BIN)/mypy
+
+# The browser tests drive Debian's Chromium; elsewhere install a Chromium or Chrome by hand.
+browser:
+	@if command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; then :; \
+	elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	  echo "installing Chromium for the browser tests"; apt-get update -qq && apt-get install -y -qq chromium >/dev/null; \
+	else echo "no Chromium found: the browser tests will be skipped (on Debian: apt-get install chromium)"; fi
+
+# docs/cli.md is written by the program itself; a test compares the two.
+docs: $(VENV)/.test-ready
+	$(BIN)/python -m mapapp.cli_reference > docs/cli.md
+
+$(VENV)/.python: Makefile
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed; set PYTHON=/path/to/python3"; exit 1; }
+	@echo "making the environment in $(VENV) (about two minutes the first time)"
+	@$(PYTHON) -m venv $(VENV) && touch $@
+
+$(VENV)/.run-ready: $(VENV)/.python $(SOURCES)
+	@$(PIP) --editable . && touch $@
+
+$(VENV)/.test-ready: $(VENV)/.python $(SOURCES)
+	@$(PIP) --editable '.[test]' && touch $@
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
