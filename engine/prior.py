@@ -11,13 +11,17 @@ from engine._arrays import BoolArray, FloatArray, IntArray, as_amounts, as_int
 from engine._kernels.coarsening import sum_over_points
 from engine.coarsening import Coarsening
 from engine.errors import ParameterError, SupportError
+from engine.gravity import GravityDecay, fit_gravity_decay, gravity_mass
 
 __all__ = [
     "SHARE_BITS",
     "WEIGHT_BITS",
     "WEIGHT_ONE",
+    "GravityDecay",
     "fill_missing_mass",
+    "fit_gravity_decay",
     "flow_mass",
+    "gravity_mass",
     "prior_share",
     "prior_weight",
     "quantise_weight_up",

@@ -293,32 +293,11 @@ def redraw_remainder(
 
     Source: METHOD section 3.
     """
-    is_remainder = coarsening.support_level == LEVEL_REMAINDER
-    weight = as_int("redraw_weight", redraw_weight)
-    if weight.size != is_remainder.size:
-        raise ParameterError(
-            f"{weight.size} redraw weights for {is_remainder.size} points: give one per point"
-        )
     if drawn.synthetic_ptr.size != synthesizers.tract.size + 1:
         raise ParameterError(
             "drawn and synthesizers differ in number: give what synthesize returned for them"
         )
-    if weight.sum(dtype=np.float64) >= 2.0**61:
-        raise OverflowRefusedError(
-            "redraw weights add up to 2^61 or more: use smaller weights or fewer tracts"
-        )
-    weight = np.where(is_remainder, 0, weight)
-    n_points = coarsening.n_support.copy()
-    np.subtract.at(n_points, coarsening.tract_of_point[is_remainder], 1)
-    running = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(weight)))
-    before = running[coarsening.support_ptr]
-    without = np.flatnonzero((np.diff(before) == 0) & (n_points < coarsening.n_support))
-    if without.size:
-        raise SupportError(
-            f"destination tract at position {without[0]} has no prior weight outside its remainder: "
-            "fill its prior mass first"
-        )
-    cumulative = running[1:] - before[coarsening.tract_of_point]
+    table = _redraw_table(coarsening, as_int("redraw_weight", redraw_weight))
     redrawn = drawn.synthetic_point.copy()
     addresses = (synthesizers.tract, synthesizers.destination, synthesizers.segment)
 
@@ -328,10 +307,36 @@ def redraw_remainder(
             drawn.synthetic_ptr,
             coarsening.support_ptr,
             addresses,
-            (n_points, cumulative),
+            table,
             key.words,
             redrawn,
         )
 
     _refuse_run_out(run_ranges(draw, np.diff(drawn.synthetic_ptr), threads), synthesizers)
     return SyntheticPoints(synthetic_ptr=drawn.synthetic_ptr, synthetic_point=redrawn)
+
+
+def _redraw_table(
+    coarsening: Coarsening, weight: npt.NDArray[np.int64]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Points of each destination tract but its remainder [T], and running weights within the tract [K]."""
+    is_remainder = coarsening.support_level == LEVEL_REMAINDER
+    if weight.size != is_remainder.size:
+        raise ParameterError(f"{weight.size} redraw weights for {is_remainder.size} points: give one each")
+    if weight.sum(dtype=np.float64) >= _WEIGHT_LIMIT / 2:
+        raise OverflowRefusedError(
+            f"redraw weights add up to {weight.sum(dtype=np.float64):.3g}: they must stay below 2^61; take "
+            "fewer destination tracts at a time"
+        )
+    running = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(np.where(is_remainder, 0, weight))))
+    before = running[coarsening.support_ptr]
+    n_points = coarsening.n_support - np.bincount(
+        coarsening.tract_of_point[is_remainder], minlength=coarsening.n_destination_tracts
+    )
+    without = np.flatnonzero((np.diff(before) == 0) & (n_points < coarsening.n_support))
+    if without.size:
+        raise SupportError(
+            f"destination tract at position {without[0]} has no prior weight outside its remainder: "
+            "fill its prior mass first"
+        )
+    return n_points, running[1:] - before[coarsening.tract_of_point]
