@@ -1,0 +1,216 @@
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from engine._kernels import chacha
+from engine.errors import OverflowRefusedError, ParameterError
+from engine.streams import SecretKey, Stage, bounded_integers, check_addresses, stream_words, uniforms
+from tests.oracles.chacha import STAGES, TEST_KEY, Stream, chacha20_block
+
+KEY = SecretKey.for_tests()
+FALSE_ALARM = 1e-6
+WORD = st.integers(0, 2**32 - 1)
+
+
+def block_bytes(key: bytes, counter: int, nonce: bytes) -> bytes:
+    words = np.zeros(16, np.int64)
+    nonce_words = np.frombuffer(nonce, "<u4").astype(np.int64)
+    chacha.block(np.frombuffer(key, "<u4").astype(np.uint32), counter, nonce_words, words)
+    return words.astype("<u4").tobytes()
+
+
+# RFC 8439, section 2.3.2 and appendix A.1, test vectors 1 to 5.
+RFC_BLOCKS = [
+    (
+        bytes(range(32)),
+        1,
+        "000000090000004a00000000",
+        "10f1e7e4d13b5915500fdd1fa32071c4c7d1f4c733c068030422aa9ac3d46c4e"
+        "d2826446079faa0914c2d705d98b02a2b5129cd1de164eb9cbd083e8a2503c4e",
+    ),
+    (
+        bytes(32),
+        0,
+        "000000000000000000000000",
+        "76b8e0ada0f13d90405d6ae55386bd28bdd219b8a08ded1aa836efcc8b770dc7"
+        "da41597c5157488d7724e03fb8d84a376a43b8f41518a11cc387b669b2ee6586",
+    ),
+    (
+        bytes(32),
+        1,
+        "000000000000000000000000",
+        "9f07e7be5551387a98ba977c732d080dcb0f29a048e3656912c6533e32ee7aed"
+        "29b721769ce64e43d57133b074d839d531ed1f28510afb45ace10a1f4b794d6f",
+    ),
+    (
+        bytes(31) + b"\x01",
+        1,
+        "000000000000000000000000",
+        "3aeb5224ecf849929b9d828db1ced4dd832025e8018b8160b82284f3c949aa5a"
+        "8eca00bbb4a73bdad192b5c42f73f2fd4e273644c8b36125a64addeb006c13a0",
+    ),
+    (
+        b"\x00\xff" + bytes(30),
+        2,
+        "000000000000000000000000",
+        "72d54dfbf12ec44b362692df94137f328fea8da73990265ec1bbbea1ae9af0ca"
+        "13b25aa26cb4a648cb9b9d1be65b2c0924a66c54d545ec1b7374f4872e99f096",
+    ),
+    (
+        bytes(32),
+        0,
+        "000000000000000000000002",
+        "c2c64d378cd536374ae204b9ef933fcd1a8b2288b3dfa49672ab765b54ee27c7"
+        "8a970e0e955c14f3a88e741b97c286f75f8fc299e8148362fa198a39531bed6d",
+    ),
+]
+
+
+@pytest.mark.parametrize(("key", "counter", "nonce", "expected"), RFC_BLOCKS)
+def test_blocks_are_those_of_the_rfc(key, counter, nonce, expected):
+    assert block_bytes(key, counter, bytes.fromhex(nonce)).hex() == expected
+    assert chacha20_block(key, counter, bytes.fromhex(nonce)).hex() == expected
+
+
+@given(st.binary(min_size=32, max_size=32), WORD, st.binary(min_size=12, max_size=12))
+def test_blocks_are_those_of_the_cryptography_package(key, counter, nonce):
+    cipher = Cipher(algorithms.ChaCha20(key, counter.to_bytes(4, "little") + nonce), mode=None)
+    assert block_bytes(key, counter, nonce) == cipher.encryptor().update(bytes(64))
+
+
+@given(WORD, WORD, st.integers(0, 2**24 - 1), st.integers(0, 70))
+def test_words_are_the_twin_s(destination, segment, attempt, count):
+    ptr, words = stream_words(
+        KEY, Stage.POINT, np.array([destination]), np.array([segment]), np.array([count]), attempt=attempt
+    )
+    twin = Stream("POINT", destination, segment, attempt=attempt)
+    assert words.tolist() == [twin.word() for _ in range(count)]
+    assert ptr.tolist() == [0, count]
+
+
+@given(st.integers(1, 2**63 - 1) | st.integers(1, 2**34) | st.sampled_from([2**32, 2**32 + 1, 2**62]), WORD)
+def test_bounded_integers_are_the_twin_s(bound, destination):
+    twin = Stream("SAMPLE", destination, 5)
+    values = bounded_integers(KEY, Stage.SAMPLE, destination, 5, bound=bound, count=20)
+    assert values.tolist() == [twin.below(bound) for _ in range(20)]
+
+
+@pytest.mark.parametrize("bound", [3, 5, 6, 7, 100])
+def test_bounded_integers_are_uniform(bound):
+    values = bounded_integers(KEY, Stage.SAMPLE, 11, 0, bound=bound, count=200_000)
+    assert stats.chisquare(np.bincount(values, minlength=bound)).pvalue > FALSE_ALARM
+
+
+def test_wide_bounded_integers_are_uniform():
+    bound = 3 << 60  # a third of the range: a quarter of the masked draws are refused
+    values = bounded_integers(KEY, Stage.SAMPLE, 12, 0, bound=bound, count=100_000)
+    assert values.max() < bound
+    assert stats.chisquare(np.bincount(values // (bound // 96), minlength=96)).pvalue > FALSE_ALARM
+
+
+def test_bytes_are_the_keystream_in_order():
+    stream = np.zeros(chacha.STREAM_FIELDS, np.int64)
+    chacha.open_stream(STAGES["RETAIN"], 1, 2, stream)
+    twin = Stream("RETAIN", 1, 2)
+    assert [chacha.next_byte(KEY.words, stream) for _ in range(200)] == [twin.byte() for _ in range(200)]
+
+
+def test_a_stream_that_ends_says_so_and_lets_rejection_loops_end():
+    stream = np.zeros(chacha.STREAM_FIELDS, np.int64)
+    chacha.open_stream(STAGES["SAMPLE"], 1, 2, stream)
+    stream[17] = 2**32 - 1
+    last = int.from_bytes(
+        chacha20_block(TEST_KEY, 2**32 - 1, bytes.fromhex("030000000100000002000000"))[:4], "little"
+    )
+    assert chacha.next_word(KEY.words, stream) == last
+    values = np.empty(40, np.int64)
+    assert not chacha.has_run_out(stream)
+    chacha.fill_bounded(KEY.words, stream, 7, values)
+    assert chacha.has_run_out(stream)
+
+
+def test_uniforms_are_the_twin_s_and_do_not_depend_on_threads():
+    destination, segment, count = np.arange(40), np.arange(40) % 27, np.arange(40) % 7
+    ptr, values = uniforms(KEY, Stage.POINT, destination, segment, count)
+    again = uniforms(KEY, Stage.POINT, destination, segment, count, threads=3)[1]
+    assert values.tobytes() == again.tobytes()
+    for one in range(40):
+        twin = Stream("POINT", one, one % 27)
+        assert values[ptr[one] : ptr[one + 1]].tolist() == [twin.uniform() for _ in range(count[one])]
+    assert stats.kstest(uniforms(KEY, Stage.POINT, [1], [1], [100_000])[1], "uniform").pvalue > FALSE_ALARM
+
+
+def test_stages_and_attempts_have_their_own_streams():
+    assert {stage.name: int(stage) for stage in Stage} == STAGES
+    first = {
+        stream_words(KEY, stage, [9], [4], [2], attempt=attempt)[1].tobytes()
+        for stage in Stage
+        for attempt in (0, 1)
+    }
+    assert len(first) == 2 * len(Stage)
+
+
+def test_the_key_shows_itself_nowhere():
+    key = SecretKey.fresh()
+    assert (repr(key), str(key), f"{key}") == ("SecretKey(hidden)",) * 3
+    assert not key.is_test
+    assert KEY.is_test
+    assert KEY.words.astype("<u4").tobytes() == TEST_KEY
+    assert key.words.tobytes() != SecretKey.fresh().words.tobytes()
+    for leak in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="cannot be pickled or copied"):
+            leak(key)
+    with pytest.raises(TypeError):
+        vars(key)
+    with pytest.raises(ParameterError, match="fresh"):
+        SecretKey()
+    with pytest.raises(ValueError, match="read-only"):
+        key.words[0] = 1
+
+
+def test_the_keyed_digest_depends_on_key_and_message():
+    assert KEY.keyed_digest(b"counts") == SecretKey.for_tests().keyed_digest(b"counts")
+    assert (
+        len(
+            {
+                KEY.keyed_digest(b"counts"),
+                KEY.keyed_digest(b"other"),
+                SecretKey.fresh().keyed_digest(b"counts"),
+            }
+        )
+        == 3
+    )
+
+
+@pytest.mark.parametrize(
+    ("destination", "segment", "message"),
+    [
+        ([1, 2, 1], [5, 5, 5], "destination 1, segment 5 occurs twice"),
+        ([2**32], [0], "allowed are 0 to 4294967295"),
+        ([0], [-1], "allowed are 0 to 4294967295"),
+        ([0.5], [1], "integer array"),
+        ([1, 2], [1], "give one of each"),
+    ],
+)
+def test_bad_addresses_are_refused(destination, segment, message):
+    with pytest.raises(ParameterError, match=message):
+        check_addresses(np.array(destination), np.array(segment))
+
+
+def test_other_bad_input_is_refused():
+    with pytest.raises(ParameterError, match="attempt"):
+        uniforms(KEY, Stage.POINT, [1], [1], [1], attempt=2**24)
+    with pytest.raises(ParameterError, match="give one per address"):
+        uniforms(KEY, Stage.POINT, [1], [1], [1, 2])
+    for bound in (0, 2**63):
+        with pytest.raises(ParameterError, match="bound"):
+            bounded_integers(KEY, Stage.POINT, 1, 1, bound=bound, count=1)
+    with pytest.raises(ParameterError, match="threads"):
+        uniforms(KEY, Stage.POINT, [1], [1], [1], threads=0)
+    assert issubclass(OverflowRefusedError, ValueError)

@@ -1,0 +1,131 @@
+"""Small random worlds for the engine's tests, each made from one seed."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.coarsening import Coarsening, coarsen
+from engine.editing import EditedDomain, EditingMode, edit_domain
+from engine.placement import BlockTable
+from engine.prior import prior_share, prior_weight, support_mass
+from engine.pruning import RETENTION_ONE, retention_threshold
+from engine.streams import SecretKey
+from engine.synthesis import SupportTable, Synthesizers
+
+KEY = SecretKey.for_tests()
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """Geography, prior and synthesizers of a small country."""
+
+    distance_mi: npt.NDArray[np.float64]
+    puma: Ints
+    superpuma: Ints
+    population: Ints
+    mass: npt.NDArray[np.float64]
+    destination_tract: Ints
+    coarsening: Coarsening
+    edited: EditedDomain
+    share: npt.NDArray[np.float64]
+    support: SupportTable
+    synthesizers: Synthesizers
+    blocks: BlockTable
+
+
+def make_world(seed: int, *, mode: EditingMode = "pool", n_synthesizers: int = 12) -> World:
+    rng = np.random.default_rng(seed)
+    n_destinations, n_tracts = int(rng.integers(1, 5)), int(rng.integers(2, 30))
+    distance_mi = np.round(rng.gamma(0.6, 120.0, (n_destinations, n_tracts)), 1)
+    distance_mi[:, 0] = 0.0  # every destination tract has a near tract, which editing never takes
+    puma = rng.integers(0, 6, n_tracts)
+    superpuma = puma // 2
+    population = rng.integers(0, 50, n_tracts) * rng.integers(0, 2, n_tracts)
+    mass = rng.exponential(1.0, (n_destinations, n_tracts)) * (rng.random((n_destinations, n_tracts)) < 0.4)
+    mass[:, 0] = 1.0
+    destination_tract = rng.choice(2**32, n_destinations, replace=False)
+    coarse = coarsen(distance_mi, puma, superpuma, population, q50_mi=20.0, q90_mi=90.0)
+    edited = edit_domain(KEY, coarse, support_mass(coarse, mass), destination_tract, mode=mode)
+    share = prior_share(edited.coarsening, mass)
+    table = SupportTable(
+        support_ptr=edited.coarsening.support_ptr,
+        prior_weight=prior_weight(share, strength=float(rng.uniform(0, 3))),
+        retention_threshold=retention_threshold(
+            edited.coarsening,
+            share,
+            scale=float(rng.uniform(0, 2)),
+            min_retention=float(rng.uniform(0.01, 0.3)),
+        ),
+    )
+    block_ptr = np.concatenate(([0], np.cumsum(rng.integers(1, 5, n_tracts))))
+    block_population = rng.integers(0, 9, block_ptr[-1]) * np.repeat(population > 0, np.diff(block_ptr))
+    return World(
+        distance_mi=distance_mi,
+        puma=puma,
+        superpuma=superpuma,
+        population=population,
+        mass=mass,
+        destination_tract=destination_tract,
+        coarsening=coarse,
+        edited=edited,
+        share=share,
+        support=table,
+        synthesizers=make_synthesizers(rng, table, n_synthesizers),
+        blocks=BlockTable(block_ptr=block_ptr, block_population=block_population),
+    )
+
+
+def make_synthesizers(rng: np.random.Generator, support: SupportTable, n_synthesizers: int) -> Synthesizers:
+    tract = rng.integers(0, support.n_support.size, n_synthesizers)
+    n_likelihood = rng.integers(0, 7, n_synthesizers)
+    in_support = np.repeat(support.n_support[tract], n_likelihood)
+    return Synthesizers(
+        tract=tract,
+        destination=rng.permutation(2**32 - np.arange(1, n_synthesizers + 1)),
+        segment=rng.integers(0, 27, n_synthesizers),
+        worker_ptr=np.concatenate(([0], np.cumsum(n_likelihood))),
+        worker_point=rng.integers(0, in_support),
+        min_prior_weight=rng.integers(1, 1 << 20, n_synthesizers),
+        published_count=rng.integers(0, 7, n_synthesizers),
+    )
+
+
+def take(synthesizers: Synthesizers, order: Ints) -> Synthesizers:
+    """The chosen synthesizers in the given order."""
+    ptr = synthesizers.worker_ptr
+    workers = [synthesizers.worker_point[ptr[one] : ptr[one + 1]] for one in order]
+    return Synthesizers(
+        tract=synthesizers.tract[order],
+        destination=synthesizers.destination[order],
+        segment=synthesizers.segment[order],
+        worker_ptr=np.concatenate(([0], np.cumsum([part.size for part in workers], dtype=np.int64))),
+        worker_point=np.concatenate([*workers, np.zeros(0, np.int32)]),
+        min_prior_weight=synthesizers.min_prior_weight[order],
+        published_count=synthesizers.n_synthetic[order],
+    )
+
+
+def same_synthesizers(
+    n_copies: int, workers: list[int], n_synthetic: int, min_weight: int, first: int = 0
+) -> Synthesizers:
+    """Many synthesizers that differ in nothing but their address."""
+    return Synthesizers(
+        tract=np.zeros(n_copies, np.int64),
+        destination=np.arange(first, first + n_copies),
+        segment=np.full(n_copies, 3),
+        worker_ptr=np.arange(n_copies + 1) * len(workers),
+        worker_point=np.tile(np.array(workers, np.int64), n_copies),
+        min_prior_weight=np.full(n_copies, min_weight),
+        published_count=np.full(n_copies, n_synthetic),
+    )
+
+
+def one_table(weights: list[int], thresholds: list[int] | None = None) -> SupportTable:
+    """Support of a single destination tract; nothing pruned unless thresholds are given."""
+    return SupportTable(
+        support_ptr=np.array([0, len(weights)]),
+        prior_weight=np.array(weights),
+        retention_threshold=np.array(thresholds or [RETENTION_ONE] * len(weights)),
+    )
