@@ -1,0 +1,1 @@
+"""How the pages answer: parse, query, draw, return."""

@@ -1,0 +1,148 @@
+"""From a state to the map figure, and from a figure to the parts of it that changed."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+import plotly.graph_objects as go
+from dash import Patch
+
+from mapapp import layers
+from mapapp.density import MAX_POINTS, DensityImage, draw_density
+from mapapp.figures import camera, commute_map, palette
+from mapapp.pages import words
+from mapapp.queries.release import ServedRelease, caution
+from mapapp.url_state import Side, ViewState, to_query
+
+COLOURS: dict[Side, str] = {"home": palette.HOME, "work": palette.WORK}
+
+
+def drawn_end(state: ViewState) -> Side:
+    """The end of the commutes that is on the map: the other one, or the side itself without areas."""
+    if not state.areas:
+        return state.side
+    return "home" if state.side == "work" else "work"
+
+
+def drawn_as(release: ServedRelease, state: ViewState) -> str:
+    """`points`, `tracts` or `density`: what was asked, unless there are too many points, or no areas yet."""
+    if not state.areas and state.show == "points":
+        return "tracts"
+    if state.show == "points" and release.summary(state).workers > MAX_POINTS:
+        return "density"
+    return state.show
+
+
+def whole(release: ServedRelease, state: ViewState, prefix: str) -> go.Figure:
+    """The map of a state, looking at its areas and most of its workers."""
+    kind, end = drawn_as(release, state), drawn_end(state)
+    points = release.points(state) if kind == "points" else {"lon_deg": (), "lat_deg": ()}
+    box = layers.bounds(release, state.areas)
+    density = density_image(release, state) if kind == "density" else None
+    picture = density_url(prefix, release, state) if density else None
+    return commute_map.commute_map(
+        style=_style(release, prefix),
+        camera=camera.fitted(camera.around(box, points["lon_deg"], points["lat_deg"])),
+        tracts=commute_map.tract_trace(
+            tract_frame(release, state),
+            geojson_url=layers.layer_url(prefix, release, "tracts"),
+            title=f"Workers who {words.VERB[end]}<br>in each tract",
+            coloured=kind == "tracts",
+        ),
+        points=commute_map.density_legend(density.lowest, density.highest, (box[0], box[1]))
+        if density
+        else commute_map.point_trace(points["lon_deg"], points["lat_deg"], colour=COLOURS[end]),
+        layers=[
+            commute_map.outline_layer(
+                layers.outline_url(prefix, release, state.areas) if state.areas else None, COLOURS[state.side]
+            ),
+            commute_map.density_layer(picture, density.bounds)
+            if density
+            else commute_map.density_layer(None),
+        ],
+        caption=words.caption(release, what_is_drawn(release, state)),
+        revision=release.slug + to_query(ViewState(areas=state.areas, side=state.side)),
+    )
+
+
+def ground(release: ServedRelease, state: ViewState, prefix: str) -> go.Figure:
+    """The map before its first answer: the ground, and the camera already in place."""
+    return commute_map.commute_map(
+        style=_style(release, prefix),
+        camera=camera.fitted(layers.bounds(release, state.areas)),
+        tracts=go.Choroplethmap(),
+        points=go.Scattermap(),
+        layers=[commute_map.outline_layer(None, COLOURS[state.side]), commute_map.density_layer(None)],
+        caption=words.caption(release, release.title),
+        revision=release.slug,
+    )
+
+
+def _style(release: ServedRelease, prefix: str) -> dict[str, Any]:
+    addresses = {name: layers.layer_url(prefix, release, name) for name in layers.BASE_LAYERS}
+    return commute_map.base_style(f"commutemap-{release.slug}-{release.version}", addresses)
+
+
+def changes(figure: go.Figure, *, move: bool) -> Patch:
+    """What of a figure differs between states; the camera stays where the visitor put it unless `move`."""
+    patch = Patch()
+    for position in (commute_map.TRACTS, commute_map.POINTS):
+        patch["data"][position] = figure.data[position]
+    plain = figure.layout.map.to_plotly_json()
+    for name in ("layers", *(("center", "zoom", "uirevision") if move else ())):
+        patch["layout"]["map"][name] = plain[name]
+    patch["layout"]["annotations"] = [note.to_plotly_json() for note in figure.layout.annotations]
+    return patch
+
+
+def tract_frame(release: ServedRelease, state: ViewState) -> Any:
+    """Drawn tracts with `tract_id`, `workers` at the drawn end, and `label`."""
+    tracts = release.areas.tracts
+    counts = release.summary(state).tracts.set_index("tract_index")["workers"]
+    workers = counts.reindex(range(len(tracts)), fill_value=0).to_numpy()
+    verb = words.VERB[drawn_end(state)]
+    frame = tracts[["tract_id"]].assign(
+        workers=workers,
+        label=[
+            f"<b>{name}</b><br>{county}<br>{_count(count, verb)}"
+            for name, county, count in zip(tracts["name"], tracts["county"], workers, strict=True)
+        ],
+    )
+    return frame[tracts["drawn"].to_numpy()].reset_index(drop=True)
+
+
+def what_is_drawn(release: ServedRelease, state: ViewState) -> str:
+    """The picture in one line."""
+    end = "Homes" if drawn_end(state) == "home" else "Workplaces"
+    if not state.areas:
+        whose = "all workers"
+    else:
+        whose = f"those who {words.VERB[state.side]} in {words.place_name(release, state)}"
+    how = {"points": "1 point = 1 worker", "tracts": "workers by tract", "density": "density"}[
+        drawn_as(release, state)
+    ]
+    return f"{end} of {whose} · {how}"
+
+
+def density_image(release: ServedRelease, state: ViewState) -> DensityImage:
+    """The density picture of a state's points."""
+
+    def make() -> DensityImage:
+        points = release.points(state)
+        return draw_density(points["lon_deg"], points["lat_deg"])
+
+    return release.once(("density", to_query(state)), make)
+
+
+def density_url(prefix: str, release: ServedRelease, state: ViewState) -> str:
+    """Address of a state's density picture."""
+    return f"{prefix}density/{release.slug}/{release.version}.png{to_query(state) or '?' + urlencode({'side': state.side})}"
+
+
+def _count(workers: int, verb: str) -> str:
+    if workers == 0:
+        return f"no synthetic worker {verb}s here"
+    warning = caution(workers)
+    text = f"1 worker {verb}s here" if workers == 1 else f"{workers:,} workers {verb} here"
+    return f"{text} ({warning})" if warning else text

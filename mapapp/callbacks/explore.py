@@ -1,0 +1,97 @@
+"""The callbacks of the Explore page.
+
+Everything a visitor does first changes the address (`ask`); everything that is shown follows from the
+address. So there is one way through, whether a view comes from a click, a link or the back button.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import ALL, Dash, Input, Output, State, ctx, no_update
+
+from mapapp.callbacks import draw, events
+from mapapp.callbacks.views import Views
+from mapapp.pages import answer, certificate, controls, explore
+from mapapp.url_state import to_query
+
+CONTROLS = (*events.PLAIN, *events.BANDS)
+
+
+def register(app: Dash, views: Views) -> None:
+    """Attach the callbacks of the page to an app."""
+    _asking(app, views)
+    _answering(app, views)
+
+
+def _asking(app: Dash, views: Views) -> None:
+    @app.callback(
+        Output("url", "search"),
+        Output("moved-by", "data"),
+        Output("search", "value"),
+        Output("map", "clickData"),
+        Input("map", "clickData"),
+        Input("search", "value"),
+        Input("release", "value"),
+        *[Input(name, "value") for name in CONTROLS],
+        Input({"type": "remove", "area": ALL}, "n_clicks"),
+        Input({"type": "suggest", "area": ALL}, "n_clicks"),
+        State("pick", "value"),
+        State("url", "search"),
+        prevent_initial_call=True,
+    )
+    def ask(*arguments: Any) -> tuple[Any, ...]:
+        pick, query = arguments[-2:]
+        state, _ = views.parse(query)
+        trigger, value = ctx.triggered_id, ctx.triggered[0]["value"]
+        asked = events.after(state, views.release(state), trigger, value, pick=pick)
+        if asked == state:
+            return no_update, no_update, no_update, no_update
+        return to_query(asked), trigger if trigger == "map" else "other", None, None
+
+    @app.callback(Output("search", "data"), Input("search", "searchValue"), State("url", "search"))
+    def look_up(text: str | None, query: str | None) -> list[dict[str, Any]]:
+        state, _ = views.parse(query)
+        return controls.search_options(views.release(state).areas.search(text or ""))
+
+
+def _answering(app: Dash, views: Views) -> None:
+    @app.callback(
+        Output("map", "figure"),
+        Output("on-map", "data"),
+        Input("url", "search"),
+        State("moved-by", "data"),
+        State("on-map", "data"),
+        running=[(Output("busy", "className"), "busy on", "busy")],
+    )
+    def show_map(query: str | None, moved_by: str | None, on_map: str | None) -> tuple[Any, Any]:
+        state, _ = views.parse(query)
+        release = views.release(state)
+        figure = draw.whole(release, state, views.prefix)
+        if on_map != release.slug:
+            return figure, release.slug
+        return draw.changes(figure, move=moved_by != "map"), no_update
+
+    @app.callback(Output("answer", "children"), Output("notes", "children"), Input("url", "search"))
+    def show_answer(query: str | None) -> tuple[Any, Any]:
+        state, notes = views.parse(query)
+        return answer.answer(views.release(state), state), explore.notes(notes)
+
+    @app.callback(
+        Output("chips", "children"),
+        Output("release", "value"),
+        *[Output(name, "value") for name in CONTROLS],
+        Input("url", "search"),
+        *[State(name, "value") for name in CONTROLS],
+    )
+    def show_controls(query: str | None, *_now: Any) -> tuple[Any, ...]:
+        state, _ = views.parse(query)
+        plain = [getattr(state, name) for name in events.PLAIN]
+        bands = [[str(band) for band in getattr(state, name)] for name in events.BANDS]
+        return controls.chips(views.release(state), state), views.release(state).slug, *plain, *bands
+
+    @app.callback(Output("banner", "children"), Output("release-title", "children"), Input("url", "search"))
+    def show_release(query: str | None) -> tuple[Any, Any]:
+        state, _ = views.parse(query)
+        release = views.release(state)
+        return certificate.banner(release), release.title

@@ -1,0 +1,30 @@
+"""Which page an address shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import ALL, Dash, Input, Output, State
+
+from mapapp.callbacks import draw
+from mapapp.callbacks.views import Views
+from mapapp.pages import explore, frame, method
+
+
+def register(app: Dash, views: Views) -> None:
+    """Attach the router to an app."""
+
+    @app.callback(
+        Output("page", "children"),
+        Output({"type": "nav", "page": ALL}, "className"),
+        Input("url", "pathname"),
+        State("url", "search"),
+    )
+    def route(pathname: str | None, query: str | None) -> tuple[Any, list[str]]:
+        state, _ = views.parse(query)
+        path = "/" + (pathname or "/").removeprefix(views.prefix).strip("/")
+        marks = ["here" if page == path else "" for page in frame.PAGES]
+        if path == "/":
+            ground = draw.ground(views.release(state), state, views.prefix)
+            return explore.page(views.releases, state, ground), marks
+        return method.page(views.release(state)) if path == "/method" else frame.not_found(), marks

@@ -1,0 +1,1 @@
+"""Pictures as plain functions of frames; nothing here knows of a page."""

@@ -1,0 +1,244 @@
+"""The answer to a question: numbers, distance bands, and the table with the numbers of the map."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+import dash_mantine_components as dmc
+from dash import html
+
+from mapapp.pages import certificate, words
+from mapapp.queries.commutes import Summary
+from mapapp.queries.release import ServedRelease, caution
+from mapapp.url_state import ViewState, to_query
+
+MAX_ROWS: Final = 2_500  # more would make the page slow; by county there are never as many
+
+
+def answer(release: ServedRelease, state: ViewState) -> list[Any]:
+    """Everything in the right panel."""
+    summary = release.summary(state)
+    return [
+        headline(release, state, summary),
+        *([] if state.areas else [suggestions(release, state)]),
+        *(
+            [numbers(state, summary), distances(summary), table(release, state)]
+            if summary.workers
+            else [nobody(state)]
+        ),
+        certificate.card(release),
+    ]
+
+
+def headline(release: ServedRelease, state: ViewState, summary: Summary) -> Any:
+    """How many workers, and who they are."""
+    unit = "synthetic worker" if summary.workers == 1 else "synthetic workers"
+    verb = words.VERB[state.side] + ("s" if summary.workers == 1 else "")
+    filters = words.filter_words(state)
+    return html.Section(
+        [
+            html.P(
+                [html.Span(f"{summary.workers:,}", className="big", id="worker-count"), f" {unit}"],
+                className="count",
+            ),
+            html.P([f"{verb} in ", html.Strong(words.place_name(release, state))]),
+            html.P(f"Only: {filters}", className="quiet") if filters else None,
+            html.P(_coverage(release, state), className="quiet"),
+        ],
+        className="headline",
+        **{"aria-live": "polite", "aria-label": "Number of workers"},
+    )
+
+
+def suggestions(release: ServedRelease, state: ViewState) -> Any:
+    """A way in: the largest workplaces, or the tracts with most homes."""
+    rows = release.table(ViewState(side=state.side), "tract")
+    known = rows[[f"tract:{unit_id}" in release.areas for unit_id in rows["unit_id"]]].head(3)
+    largest = release.table(ViewState(side=state.side), "county")
+    county = largest[[f"county:{unit_id}" in release.areas for unit_id in largest["unit_id"]]].head(1)
+    title = (
+        "Start with one of the largest workplaces"
+        if state.side == "work"
+        else "Start where most workers live"
+    )
+    choices = [("tract", row) for row in known.itertuples()] + [
+        ("county", row) for row in county.itertuples()
+    ]
+    return html.Section(
+        [
+            html.H2(title),
+            html.P(
+                "Or click a tract on the map, or search for a city, county or ZIP code.", className="quiet"
+            ),
+            html.Ul([html.Li(_suggestion(level, row)) for level, row in choices], className="suggestions"),
+        ],
+        className="card start",
+    )
+
+
+def _suggestion(level: str, row: Any) -> Any:
+    return html.Button(
+        [
+            html.Span([html.Strong(row.name), html.Span(row.county, className="quiet")]),
+            html.Span(f"{row.workers:,}", className="number"),
+        ],
+        id={"type": "suggest", "area": f"{level}:{row.unit_id}"},
+        className="suggestion",
+        n_clicks=0,
+    )
+
+
+def numbers(state: ViewState, summary: Summary) -> Any:
+    """Median distance and three shares."""
+    tiles = [
+        (_miles(summary.median_mi), "median distance between home and work"),
+        (_percent(summary.within_10_mi, summary.workers), "commute less than 10 miles"),
+    ]
+    if state.areas:
+        tiles.append((_percent(summary.inside, summary.workers), "both live and work in the chosen areas"))
+    tiles.append((_percent(summary.elsewhere, summary.workers), "have homes outside the mapped area"))
+    return html.Dl(
+        [html.Div([html.Dt(text), html.Dd(value)], className="tile") for value, text in tiles],
+        className="tiles",
+    )
+
+
+def distances(summary: Summary) -> Any:
+    """Histogram of distances, as a table whose cells carry the bars."""
+    top = max(int(summary.bands["workers"].max()), 1)
+    body = [
+        html.Tr(
+            [
+                html.Th(row.band, scope="row"),
+                html.Td(html.Span(style={"width": f"{100 * row.workers / top:.1f}%"}), className="bar"),
+                html.Td(f"{row.workers:,}", className="number"),
+                html.Td(_percent(row.workers, summary.workers), className="number quiet"),
+            ]
+        )
+        for row in summary.bands.itertuples()
+    ]
+    head = html.Tr(
+        [html.Th(text, scope="col") for text in ("Distance", "Workers, as a bar", "Workers", "Share")]
+    )
+    return html.Section(
+        [
+            html.H2("Distance from home to work"),
+            html.Table(
+                [html.Thead(head, className="unseen"), html.Tbody(body)],
+                className="histogram",
+                id="histogram",
+            ),
+            html.P(
+                "Great-circle miles between block centres; zero in the same block. "
+                "A home outside the mapped area counts from the middle of its state.",
+                className="quiet small",
+            ),
+        ],
+        className="card",
+    )
+
+
+def table(release: ServedRelease, state: ViewState) -> Any:
+    """All rows of the map's table, most workers first."""
+    frame = release.table(state, state.rows)
+    shown = frame.head(MAX_ROWS)
+    end = state.side if not state.areas else {"work": "home", "home": "work"}[state.side]
+    title = "Where they live" if end == "home" else "Where they work"
+    rest = frame.iloc[MAX_ROWS:]
+    note = (
+        f"{len(rest):,} more rows with {rest['workers'].sum():,} workers; choose counties to see all. "
+        if len(rest)
+        else ""
+    )
+    head = ["Tract" if state.rows == "tract" else "County", "Workers", "Share"]
+    return html.Section(
+        [
+            html.Div(
+                [html.H2(title, id="table-title"), html.Span(f"{len(frame):,} rows", className="quiet")],
+                className="row-between",
+            ),
+            html.Div(
+                html.Table(
+                    [
+                        html.Thead(html.Tr([html.Th(text, scope="col") for text in head])),
+                        html.Tbody([_row(row) for row in shown.itertuples()]),
+                    ],
+                    className="areas",
+                ),
+                className="scroll",
+                tabIndex=0,
+                role="region",
+                **{"aria-labelledby": "table-title"},
+            ),
+            html.P(
+                [
+                    note,
+                    html.Span("●", className="dot caution", **{"aria-hidden": "true"}),
+                    " 3–9 workers: read with caution. ",
+                    html.Span("●", className="dot substantial", **{"aria-hidden": "true"}),
+                    " 1–2: substantial variability.",
+                ],
+                className="quiet small",
+            ),
+        ],
+        className="card",
+    )
+
+
+def _row(row: Any) -> Any:
+    warning = caution(row.workers)
+    mark = (
+        html.Span(
+            "●", className=f"dot {warning.split()[0]}", title=warning, role="img", **{"aria-label": warning}
+        )
+        if warning
+        else None
+    )
+    name = [row.name, html.Span(row.county, className="quiet county")] if row.county else row.name
+    return html.Tr(
+        [
+            html.Th(name, scope="row"),
+            html.Td([mark, f" {row.workers:,}"], className="number"),
+            html.Td(f"{100 * row.share:.1f} %", className="number quiet"),
+        ]
+    )
+
+
+def nobody(state: ViewState) -> Any:
+    """What to do when the question picks no one."""
+    other: ViewState = ViewState(
+        release=state.release, areas=state.areas, side="home" if state.side == "work" else "work"
+    )
+    return html.Section(
+        [
+            html.H2("No synthetic worker fits this question"),
+            html.P("Take a filter away, choose another area, or ask for the other side."),
+            html.A(
+                f"Show who {words.VERB[other.side]}s here instead"
+                if other.side == "home"
+                else "Show who works here instead",
+                href=to_query(other) or "/",
+            ),
+        ],
+        className="card",
+    )
+
+
+def _coverage(release: ServedRelease, state: ViewState) -> str:
+    states = words.covered_states(release)
+    covered = f"Workplaces in {_listed(states)} are covered" if states else "Coverage is not stated"
+    tail = "; other workplaces of these residents are not in the release." if state.side == "home" else "."
+    return covered + tail
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _miles(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.1f} mi"
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "–"

@@ -1,0 +1,82 @@
+"""The certificate of a release: as a banner, as a card, and in full."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+
+from mapapp.pages import words
+from mapapp.queries.release import ServedRelease, certificate_json
+
+
+def banner(release: ServedRelease) -> Any:
+    """A warning that cannot be missed when the release must not be used; nothing otherwise."""
+    if words.may_be_released(release.certificate):
+        return None
+    reasons = release.certificate.get("status_reasons")
+    texts = [str(reason) for reason in reasons] if isinstance(reasons, list) else []
+    return html.Div(
+        [
+            html.Strong("Not for release. "),
+            html.Span(" · ".join(texts) or "The certificate does not say why."),
+        ],
+        className="banner",
+        role="alert",
+    )
+
+
+def card(release: ServedRelease) -> Any:
+    """Epsilon, delta, accountant and status in short, with the way to the whole."""
+    certificate = release.certificate
+    good = words.may_be_released(certificate)
+    rows = [
+        ("ε of the draw", words.number_text(certificate, "epsilon")),
+        ("ε in total, after pruning", words.number_text(certificate, "epsilon_final")),
+        ("δ", words.number_text(certificate, "delta")),
+        ("Accountant", _text(certificate.get("accountant"))),
+        ("Protects", _text(certificate.get("unit_of_protection"))),
+    ]
+    return html.Section(
+        [
+            html.Div(
+                [
+                    html.H2("Privacy certificate"),
+                    dmc.Badge(
+                        "For release" if good else "Not for release",
+                        color="teal.9" if good else "red.9",
+                        variant="filled",
+                        radius="sm",
+                    ),
+                ],
+                className="row-between",
+            ),
+            html.Dl(
+                [part for term, value in rows for part in (html.Dt(term), html.Dd(value))], className="facts"
+            ),
+            dcc.Link(
+                "What this promises, and what it does not",
+                href=f"/method?release={release.slug}",
+                className="more",
+            ),
+        ],
+        className="card",
+        **{"aria-label": "Privacy certificate"},
+    )
+
+
+def in_full(release: ServedRelease) -> Any:
+    """Every word of the certificate."""
+    return html.Pre(
+        certificate_json(release),
+        className="certificate",
+        tabIndex=0,
+        **{"aria-label": "Certificate as JSON"},
+    )
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, dict):
+        value = value.get("name") or value.get("text") or value.get("description")
+    return str(value) if value else "not stated"

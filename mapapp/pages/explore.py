@@ -1,0 +1,42 @@
+"""The Explore page: left what is asked, the map, right the answer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import dcc, html
+
+from mapapp.figures.commute_map import CONFIG
+from mapapp.pages.controls import controls
+from mapapp.queries.release import ServedRelease
+from mapapp.url_state import ViewState
+
+
+def page(releases: dict[str, ServedRelease], state: ViewState, figure: Any) -> Any:
+    """The page before its first answer; `figure` is the map without workers."""
+    graph = dcc.Graph(
+        id="map", figure=figure, config=CONFIG, responsive=True, className="map", clear_on_unhover=True
+    )
+    return html.Main(
+        [
+            html.H1("Where people live and work", className="unseen"),
+            html.A("Skip the map, go to the numbers", href="#answer", className="skip"),
+            html.Aside(controls(releases, state), className="panel ask", **{"aria-label": "What is asked"}),
+            html.Section(
+                [html.Div(id="busy", className="busy"), graph], className="stage", **{"aria-label": "Map"}
+            ),
+            html.Aside(
+                [html.Div(id="notes"), html.Div(id="answer", className="answer", tabIndex=-1)],
+                className="panel result",
+                **{"aria-label": "The answer"},
+            ),
+            dcc.Store(id="moved-by"),
+            dcc.Store(id="on-map", data=state.release or next(iter(releases))),
+        ],
+        className="explore",
+    )
+
+
+def notes(texts: tuple[str, ...]) -> Any:
+    """What of the address could not be followed."""
+    return html.Ul([html.Li(text) for text in texts], className="notes", role="status") if texts else None

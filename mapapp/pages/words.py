@@ -1,0 +1,89 @@
+"""The words and numbers that several parts of the pages share, so that they say the same."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
+from mapapp.queries.release import ServedRelease, state_names
+from mapapp.url_state import ViewState
+
+BAND_LABELS: Final = {"age": AGE_BANDS, "earnings": EARNINGS_BANDS, "industry": INDUSTRY_GROUPS}
+BAND_TITLES: Final = {"age": "Age", "earnings": "Earnings", "industry": "Industry"}
+VERB: Final = {"work": "work", "home": "live"}
+OTHER_END: Final = {"work": "homes", "home": "workplaces"}
+OTHER_VERB: Final = {"work": "live", "home": "work"}
+
+
+def place_name(release: ServedRelease, state: ViewState) -> str:
+    """The chosen areas in a few words."""
+    if not state.areas:
+        return "the whole release"
+    names = [release.areas[area].name for area in state.areas]
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+
+
+def filter_words(state: ViewState) -> str:
+    """The kept bands in words; empty when all are kept."""
+    parts = [
+        " or ".join(BAND_LABELS[name][band - 1] for band in getattr(state, name))
+        for name in BAND_LABELS
+        if getattr(state, name)
+    ]
+    return "; ".join(parts)
+
+
+def number(certificate: dict[str, Any], key: str) -> float | None:
+    """A parameter of the certificate as a number, whether it stands there plain or with its exact form."""
+    value = certificate.get(key)
+    value = value.get("value") if isinstance(value, dict) else value
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def number_text(certificate: dict[str, Any], key: str) -> str:
+    """A parameter of the certificate as people write it."""
+    value = number(certificate, key)
+    return "not stated" if value is None else plain(value)
+
+
+def plain(value: float) -> str:
+    """A number with three significant digits at most, powers of ten as such."""
+    if value == 0 or math.isinf(value):
+        return "0" if value == 0 else "∞"
+    if abs(value) < 1e-3:
+        exponent = math.floor(math.log10(abs(value)))
+        factor = value / 10**exponent
+        power = "10" + str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+        return power if math.isclose(factor, 1) else f"{factor:.3g} × {power}"
+    return f"{value:.3g}"
+
+
+def may_be_released(certificate: dict[str, Any]) -> bool:
+    """Whether the certificate says so in so many words; silence means no."""
+    return str(certificate.get("status", "")).strip().lower() == "for release"
+
+
+def covered_states(release: ServedRelease) -> list[str]:
+    """States whose workplaces are in the release, by name; empty when the manifest does not say."""
+    given = release.facts.get("destination_states") or []
+    return state_names(release, [str(state) for state in given]) if isinstance(given, list) else []
+
+
+def source_words(release: ServedRelease) -> str:
+    """Source and year for the picture."""
+    sources = release.facts.get("sources")
+    first = sources[0] if isinstance(sources, list) and sources else None
+    name = first.get("name") if isinstance(first, dict) else first
+    return ", ".join(str(part) for part in (name or release.title, release.facts.get("year")) if part)
+
+
+def caption(release: ServedRelease, what: str) -> str:
+    """Line on the picture: what it shows, source, year, epsilon, delta, and a warning where one is due."""
+    certificate = release.certificate
+    warning = "" if may_be_released(certificate) else "<b>NOT FOR RELEASE</b> · "
+    shown = "epsilon_final" if number(certificate, "epsilon_final") is not None else "epsilon"
+    return (
+        f"{warning}{what}<br>Synthetic workers · {source_words(release)} · "
+        f"ε = {number_text(certificate, shown)} · δ = {number_text(certificate, 'delta')}"
+    )

@@ -1,0 +1,129 @@
+"""One release as the pages see it: its facts, its areas, and its answers, each computed once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from pathlib import Path
+from threading import RLock
+from typing import Any, Final, TypeVar
+
+import pandas
+
+from geodata.store import MANIFEST, open_store
+from mapapp.queries.areas import Areas
+from mapapp.queries.commutes import Commutes, Question, Summary
+from mapapp.url_state import Rows, ViewState
+
+CACHED_ANSWERS: Final = 64
+Value = TypeVar("Value")
+
+
+class ServedRelease:
+    """A verified release, opened for reading.
+
+    Parameters
+    ----------
+    path : Path
+        Its directory; a dataset is refused with StoreError.
+    slug : str
+        Its name in addresses.
+    """
+
+    def __init__(self, path: Path, slug: str) -> None:
+        self.store = open_store(path, "release")
+        self.slug = slug
+        self.version = hashlib.sha256((path / MANIFEST).read_bytes()).hexdigest()[:12]
+        self.facts: dict[str, Any] = self.store.manifest
+        self.certificate: dict[str, Any] = self.store.document("certificate.json")
+        self.areas = Areas(self.store)
+        self.commutes = Commutes(self.store)
+        self._kept: OrderedDict[Hashable, Any] = OrderedDict()
+        self._lock = RLock()
+
+    @property
+    def title(self) -> str:
+        """Name for people, with the year."""
+        title = str(self.facts.get("title") or self.slug)
+        year = str(self.facts.get("year") or "")
+        return title if not year or year in title else f"{title}, {year}"
+
+    def question(self, state: ViewState) -> Question:
+        """What a state asks of this release."""
+        return Question(state.side, self.areas.blocks(state.areas), state.age, state.earnings, state.industry)
+
+    def summary(self, state: ViewState) -> Summary:
+        """Count, median, bands and tracts of a state."""
+        key = ("summary", state.side, state.areas, state.age, state.earnings, state.industry)
+        return self.once(key, lambda: self.commutes.summary(self.question(state)))
+
+    def points(self, state: ViewState) -> dict[str, Any]:
+        """Where the other ends of a state's commutes lie: float32 arrays `lon_deg` and `lat_deg`."""
+        return self.commutes.points(self.question(state))
+
+    def table(self, state: ViewState, rows: Rows) -> Any:
+        """Workers at the other end by tract or county: `unit_id`, `name`, `county`, `workers`, `share`, most first."""
+        summary = self.summary(state)
+        tracts = self.areas.tracts.iloc[summary.tracts["tract_index"]].reset_index(drop=True)
+        tracts["workers"] = summary.tracts["workers"].to_numpy()
+        tracts["name"] = tracts["name"].where(~tracts["elsewhere"], tracts["name"] + " (outside the area)")
+        if rows == "county":
+            tracts["county"] = tracts["county"].where(~tracts["elsewhere"], tracts["name"])
+            grouped = tracts.groupby("county_id", sort=True).agg(
+                name=("county", "first"), workers=("workers", "sum")
+            )
+            frame = grouped.reset_index().assign(county="").rename(columns={"county_id": "unit_id"})
+            frame = frame.sort_values(["workers", "unit_id"], ascending=[False, True], ignore_index=True)
+        else:
+            frame = tracts.rename(columns={"tract_id": "unit_id"})
+            frame["county"] = frame["county"].where(~frame["elsewhere"], "")
+        frame["share"] = frame["workers"] / max(summary.workers, 1)
+        return frame[["unit_id", "name", "county", "workers", "share"]]
+
+    def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """What `make` returns, kept for the next callers with the same key; one caller at a time computes."""
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = make()
+                while len(self._kept) > CACHED_ANSWERS:
+                    self._kept.popitem(last=False)
+            self._kept.move_to_end(key)
+            kept: Value = self._kept[key]
+            return kept
+
+
+def open_releases(paths: list[Path]) -> dict[str, ServedRelease]:
+    """Open releases by their names in addresses, in the order given; like names get a number behind."""
+    found: dict[str, ServedRelease] = {}
+    for path in paths:
+        stem = (
+            re.sub(r"[^A-Za-z0-9-]+", "-", path.resolve().name.removesuffix(".release")).strip("-")
+            or "release"
+        )
+        slug, number = stem, 2
+        while slug in found:
+            slug, number = f"{stem}-{number}", number + 1
+        found[slug] = ServedRelease(path, slug)
+    return found
+
+
+def caution(workers: int) -> str:
+    """What the size of a count says about it: empty from 10 on."""
+    if workers >= 10:
+        return ""
+    return "caution" if workers >= 3 else "substantial variability"
+
+
+def state_names(release: ServedRelease, state_ids: list[str]) -> list[str]:
+    """Names of states by identifier; the identifier itself where the release has no such state."""
+    frame: pandas.DataFrame = release.store.table("states", ["state_id", "name"])
+    names = dict(zip(frame["state_id"], frame["name"], strict=True))
+    return [names.get(state_id, state_id) for state_id in state_ids]
+
+
+def certificate_json(release: ServedRelease) -> str:
+    """The certificate as text, for reading."""
+    return json.dumps(release.certificate, indent=2, ensure_ascii=False)
