@@ -1,0 +1,138 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from engine.coarsening import LEVEL_REMAINDER, coarsen
+from engine.errors import ParameterError, SupportError
+from engine.placement import BlockTable, place_blocks
+from engine.prior import redraw_weight
+from engine.synthesis import SyntheticPoints, redraw_remainder, synthesize
+from tests.engine.worlds import KEY, make_world, same_synthesizers, take
+from tests.oracles.chacha import Stream
+from tests.oracles.domain import block_of
+
+SEED = st.integers(0, 10**9)
+FALSE_ALARM = 1e-6
+
+
+def redrawn(world, synthesizers):
+    drawn = synthesize(KEY, synthesizers, world.support)
+    return redraw_remainder(KEY, synthesizers, drawn, world.edited.coarsening, redraw_weight(world.share))
+
+
+@given(SEED, st.sampled_from(["population", "representative"]), st.sampled_from(["pool", "drop"]))
+def test_blocks_are_the_twin_s_and_lie_in_the_drawn_part(seed, mode, editing):
+    world = make_world(seed, mode=editing)
+    chosen, coarse, blocks = world.synthesizers, world.edited.coarsening, world.blocks
+    drawn = redrawn(world, chosen)
+    placed = place_blocks(KEY, chosen, drawn, coarse, blocks, world.destination_tract, mode=mode)
+    block_ptr, population = blocks.block_ptr.tolist(), blocks.block_population.tolist()
+    for one in range(chosen.tract.size):
+        tract = int(chosen.tract[one])
+        stream = Stream("PLACE", int(chosen.destination[one]), int(chosen.segment[one]))
+        for position in range(drawn.synthetic_ptr[one], drawn.synthetic_ptr[one + 1]):
+            point = int(drawn.synthetic_point[position])
+            members = np.flatnonzero(coarse.point_of_tract[tract] == point).tolist()
+            if mode == "representative":
+                stream = Stream("REPRESENTATIVE", int(world.destination_tract[tract]), point)
+            assert placed[position] == block_of(stream, members, block_ptr, population)
+            assert np.searchsorted(block_ptr, placed[position], side="right") - 1 in members
+
+
+@given(SEED, st.sampled_from(["population", "representative"]))
+def test_threads_order_and_partition_do_not_matter(seed, mode):
+    world = make_world(seed, n_synthesizers=30)
+    chosen, coarse = world.synthesizers, world.edited.coarsening
+
+    def place(part, threads=1):
+        drawn = redrawn(world, part)
+        blocks = place_blocks(
+            KEY, part, drawn, coarse, world.blocks, world.destination_tract, mode=mode, threads=threads
+        )
+        return np.split(blocks, drawn.synthetic_ptr[1:-1])
+
+    whole = place(chosen)
+    assert np.concatenate(place(chosen, 3)).tobytes() == np.concatenate(whole).tobytes()
+    order = np.random.default_rng(seed).permutation(chosen.tract.size)
+    for position, blocks in enumerate(place(take(chosen, order))):
+        assert blocks.tolist() == whole[order[position]].tolist()
+
+
+def one_part(block_population, n_workers, block_ptr):
+    """A destination tract whose only far point holds every origin tract but the first."""
+    n_tracts = len(block_ptr) - 1
+    coarse = coarsen(
+        [[0.0] + [50.0] * (n_tracts - 1)],
+        np.array([0] + [1] * (n_tracts - 1)),
+        np.zeros(n_tracts, int),
+        np.ones(n_tracts, int),
+        q50_mi=1.0,
+        q90_mi=100.0,
+    )
+    chosen = same_synthesizers(1, [0], n_workers, 1)
+    drawn = SyntheticPoints(
+        synthetic_ptr=np.array([0, n_workers]), synthetic_point=np.ones(n_workers, np.int32)
+    )
+    blocks = BlockTable(block_ptr=np.array(block_ptr), block_population=np.array(block_population))
+    return place_blocks(KEY, chosen, drawn, coarse, blocks, np.array([5]))
+
+
+def test_blocks_follow_population():
+    population = [9, 9, 1, 0, 4, 0, 0, 5, 2, 8]
+    placed = one_part(population, 50_000, [0, 2, 5, 7, 10])
+    expected = np.array(population[2:]) / sum(population[2:])
+    found = np.bincount(placed, minlength=10)[2:]
+    assert not found[expected == 0].any()
+    assert stats.chisquare(found[expected > 0], 50_000 * expected[expected > 0]).pvalue > FALSE_ALARM
+
+
+def test_empty_parts_use_every_block_alike():
+    placed = one_part([9, 9, 0, 0, 0, 0], 30_000, [0, 2, 5, 6])
+    assert stats.chisquare(np.bincount(placed, minlength=6)[2:]).pvalue > FALSE_ALARM
+
+
+def test_a_representative_block_is_the_same_for_every_worker_of_a_point():
+    world = make_world(11, n_synthesizers=200)
+    chosen, coarse = world.synthesizers, world.edited.coarsening
+    drawn = redrawn(world, chosen)
+    placed = place_blocks(
+        KEY, chosen, drawn, coarse, world.blocks, world.destination_tract, mode="representative"
+    )
+    tract = np.repeat(chosen.tract, chosen.n_synthetic)
+    met = set(zip(tract.tolist(), drawn.synthetic_point.tolist(), placed.tolist(), strict=True))
+    assert len(met) == len({(one, point) for one, point, _ in met})
+
+
+def test_what_cannot_be_placed_is_refused():
+    for seed in range(100):
+        world = make_world(seed)
+        if world.edited.n_eliminated.any():
+            break
+    chosen, coarse, numbers = world.synthesizers, world.edited.coarsening, world.destination_tract
+    drawn = redrawn(world, chosen)
+    tract = int(np.flatnonzero(coarse.support_level[coarse.support_ptr[1:] - 1] == LEVEL_REMAINDER)[0])
+    one = take(chosen, np.flatnonzero(chosen.tract == tract)[:1])
+    pooled = SyntheticPoints(
+        synthetic_ptr=np.array([0, 1]),
+        synthetic_point=np.array([coarse.n_support[tract] - 1], dtype=np.int32),
+    )
+    with pytest.raises(SupportError, match="redraw_remainder"):
+        place_blocks(KEY, one, pooled, coarse, world.blocks, numbers)
+    with pytest.raises(SupportError, match="at least one block"):
+        one_part([1, 1], 5, [0, 2, 2])
+    with pytest.raises(ParameterError, match="allowed are population, representative"):
+        place_blocks(KEY, chosen, drawn, coarse, world.blocks, numbers, mode="centre")
+    with pytest.raises(ParameterError, match="differ in number"):
+        place_blocks(KEY, chosen, pooled, coarse, world.blocks, numbers)
+    with pytest.raises(ParameterError, match="one per tract"):
+        place_blocks(KEY, chosen, drawn, coarse, world.blocks, np.array([2**31, *numbers]) + 1)
+    beyond = SyntheticPoints(synthetic_ptr=drawn.synthetic_ptr, synthetic_point=drawn.synthetic_point + 1000)
+    with pytest.raises(ParameterError, match="its own coarsening"):
+        place_blocks(KEY, chosen, beyond, coarse, world.blocks, numbers)
+    few = BlockTable(block_ptr=np.array([0, 1]), block_population=np.array([1]))
+    with pytest.raises(ParameterError, match="origin tracts"):
+        place_blocks(KEY, chosen, drawn, coarse, few, numbers)
+    with pytest.raises(ParameterError, match="must end at"):
+        BlockTable(block_ptr=np.array([0, 2]), block_population=np.array([1]))

@@ -1,0 +1,154 @@
+from fractions import Fraction
+from math import ceil
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.errors import ParameterError, SupportError
+from engine.gravity import GravityDecay, fit_gravity_decay, gravity_mass
+from engine.prior import (
+    WEIGHT_ONE,
+    fill_missing_mass,
+    flow_mass,
+    prior_share,
+    prior_weight,
+    quantise_weight_up,
+    redraw_weight,
+    support_mass,
+    uniform_share,
+)
+from tests.engine.worlds import make_world
+
+SEED = st.integers(0, 10**9)
+MINNESOTA = ((0.5, 6.23), (0.75, 13.1), (0.9, 21.54))
+
+
+@given(SEED, st.sampled_from(["pool", "drop"]))
+def test_mass_and_shares_are_plain_sums(seed, mode):
+    world = make_world(seed, mode=mode)
+    coarse = world.edited.coarsening
+    found, share = support_mass(coarse, world.mass), prior_share(coarse, world.mass)
+    for tract in range(coarse.n_destination_tracts):
+        at = slice(coarse.support_ptr[tract], coarse.support_ptr[tract + 1])
+        points = coarse.point_of_tract[tract]
+        twin = [world.mass[tract][points == point].sum() for point in range(coarse.n_support[tract])]
+        np.testing.assert_allclose(found[at], twin, rtol=1e-12)
+        np.testing.assert_allclose(share[at], np.array(twin) / sum(twin), rtol=1e-12)
+        assert share[at].sum() == pytest.approx(1.0)
+    assert uniform_share(coarse).sum() == pytest.approx(coarse.n_destination_tracts)
+
+
+@given(st.lists(st.floats(0, 2.0**40) | st.floats(0, 2.0), max_size=20))
+def test_weights_are_rounded_up_exactly(alphas):
+    weights = quantise_weight_up(np.array(alphas, dtype=np.float64))
+    assert weights.dtype == np.int64
+    assert weights.tolist() == [ceil(Fraction(alpha) * WEIGHT_ONE) for alpha in alphas]
+
+
+def test_weights_keep_shares_in_order_and_zero_at_zero():
+    share = np.array([0.0, 1e-9, 0.25, 0.75 - 1e-9])
+    assert prior_weight(share, strength=4.0).tolist() == [0, 1, WEIGHT_ONE, 3 * WEIGHT_ONE]
+    assert redraw_weight(share)[:3].tolist() == [0, 1100, 1 << 38]
+    assert redraw_weight(np.array([1e-300])).tolist() == [1]
+
+
+def test_flows_add_up_and_missing_tracts_fall_back():
+    flows = flow_mass(np.array([0, 0, 2]), np.array([1, 1, 0]), [1.5, 2.0, 4.0], shape=(3, 2))
+    assert flows.tolist() == [[0.0, 3.5], [0.0, 0.0], [4.0, 0.0]]
+    filled, fell_back = fill_missing_mass(flows, np.full((3, 2), 0.5))
+    assert fell_back.tolist() == [False, True, False]
+    assert filled.tolist() == [[0.0, 3.5], [0.5, 0.5], [4.0, 0.0]]
+    none = flow_mass(np.zeros(0, np.int64), np.zeros(0, np.int64), [], shape=(2, 2))
+    assert none.dtype == np.float64
+    assert not none.any()
+
+
+def weighted_percentile(values, weights, probability):
+    """Least value below or at which the given share of the weight lies."""
+    order = np.argsort(values, axis=None)
+    running = np.cumsum(weights.ravel()[order])
+    return values.ravel()[order][np.searchsorted(running, probability * running[-1])]
+
+
+def plain_country(seed=0, n_destinations=25, n_tracts=1500):
+    """Tracts spread evenly over a square of 120 miles."""
+    rng = np.random.default_rng(seed)
+    place = rng.uniform(-60, 60, (n_tracts, 2))
+    distance = np.linalg.norm(place[:n_destinations, None] - place[None], axis=2)
+    return distance, rng.integers(0, 6000, n_tracts), rng.integers(1, 900, n_destinations)
+
+
+@pytest.mark.parametrize(
+    "wanted", [(MINNESOTA[0], MINNESOTA[2]), ((0.5, 3.0), (0.9, 30.0)), ((0.5, 15.0), (0.9, 40.0))]
+)
+def test_the_gravity_fit_reaches_its_percentiles(wanted):
+    distance, population, jobs = plain_country()
+    decay = fit_gravity_decay(distance, population, jobs, percentiles_mi=wanted)
+    # The percentiles of the model itself, from every pair of tracts rather than from distance bins.
+    mass = gravity_mass(distance, population, decay)
+    commutes = mass / mass.sum(axis=1, keepdims=True) * jobs[:, None]
+    for (probability, miles), (_, target, achieved) in zip(wanted, decay.percentiles_mi, strict=True):
+        assert target == miles
+        assert weighted_percentile(distance, commutes, probability) == pytest.approx(achieved, rel=0.04)
+        assert achieved == pytest.approx(miles, rel=0.01)
+
+
+def test_three_percentiles_are_met_as_closely_as_two_parameters_allow():
+    distance, population, jobs = plain_country()
+    decay = fit_gravity_decay(distance, population, jobs, percentiles_mi=MINNESOTA)
+    for _, wanted, achieved in decay.percentiles_mi:
+        assert achieved == pytest.approx(wanted, rel=0.1)
+
+
+def test_gravity_mass_never_vanishes_with_distance_alone():
+    decay = GravityDecay(scale_mi=0.01, shape=3.0)
+    mass = gravity_mass([[0.0, 12_000.0]], np.array([7, 1]), decay)
+    assert mass[0, 0] == 7.0
+    assert 0 < mass[0, 1] < 1e-200
+    assert np.all(
+        np.diff(
+            gravity_mass([np.linspace(0, 50, 20)], np.ones(20, int), GravityDecay(scale_mi=5.0, shape=0.8))
+        )
+        < 0
+    )
+
+
+def test_bad_input_is_refused():
+    world = make_world(1)
+    coarse = world.edited.coarsening
+    with pytest.raises(SupportError, match="fill_missing_mass"):
+        prior_share(coarse, np.zeros_like(world.mass))
+    with pytest.raises(ParameterError, match="destination tracts by origin tracts"):
+        support_mass(coarse, world.mass[:, :-1])
+    with pytest.raises(ParameterError, match="allowed are 0 to 2"):
+        quantise_weight_up(np.array([-1.0]))
+    with pytest.raises(ParameterError, match="allowed are 0 to 2"):
+        quantise_weight_up(np.array([0.5, np.nan]))
+    with pytest.raises(ParameterError, match="strength"):
+        prior_weight(np.array([0.5]), strength=-1.0)
+    with pytest.raises(ParameterError, match="destination_tract runs"):
+        flow_mass(np.array([3]), np.array([0]), [1.0], shape=(3, 2))
+    with pytest.raises(ParameterError, match="one each per flow"):
+        flow_mass(np.array([1]), np.array([0]), [1.0, 2.0], shape=(3, 2))
+    with pytest.raises(ParameterError, match="fallback_mass"):
+        fill_missing_mass(np.zeros((2, 2)), np.zeros((2, 3)))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"percentiles_mi": ((0.5, 6.0), (0.9, 5.0))}, "rising"),
+        ({"percentiles_mi": ((1.0, 6.0),)}, "between 0 and 1"),
+        ({"percentiles_mi": ()}, "give"),
+        ({"population": np.zeros(2, int)}, "zero everywhere"),
+        ({"destination_weight": [1.0, 2.0]}, "need"),
+    ],
+)
+def test_bad_fits_are_refused(change, message):
+    good = {"distance_mi": [[0.0, 5.0]], "population": np.array([1, 1]), "destination_weight": [1.0]}
+    with pytest.raises(ParameterError, match=message):
+        fit_gravity_decay(**(good | {"percentiles_mi": MINNESOTA} | change))
+    with pytest.raises(ParameterError, match="give one each"):
+        gravity_mass([[0.0, 1.0]], np.array([1]), GravityDecay(scale_mi=1.0, shape=1.0))

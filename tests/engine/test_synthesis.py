@@ -1,0 +1,304 @@
+"""The urn and pruning: bit for bit as the plain twins, and nothing but what they may depend on."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.coarsening import LEVEL_REMAINDER
+from engine.errors import OverflowRefusedError, ParameterError, SupportError
+from engine.prior import WEIGHT_ONE, redraw_weight
+from engine.pruning import RETENTION_ONE
+from engine.synthesis import SupportTable, Synthesizers, redraw_remainder, synthesize
+from tests.engine.worlds import KEY, make_synthesizers, make_world, one_table, same_synthesizers, take
+from tests.oracles.synthesis import dirichlet_multinomial, redraw_one, synthesize_one, urn_law
+
+SEED = st.integers(0, 10**9)
+
+
+def workers_of(synthesizers, one):
+    return synthesizers.worker_point[synthesizers.worker_ptr[one] : synthesizers.worker_ptr[one + 1]].tolist()
+
+
+def drawn_of(drawn, one):
+    return drawn.synthetic_point[drawn.synthetic_ptr[one] : drawn.synthetic_ptr[one + 1]].tolist()
+
+
+def digest(drawn):
+    return hashlib.sha256(drawn.synthetic_ptr.tobytes() + drawn.synthetic_point.tobytes()).hexdigest()
+
+
+@given(SEED, st.sampled_from([1 << 62, WEIGHT_ONE, WEIGHT_ONE // 4]))
+def test_draws_are_the_twin_s(seed, certain_above):
+    world = make_world(seed)
+    chosen, table = world.synthesizers, world.support
+    drawn = synthesize(KEY, chosen, table, certain_above=min(certain_above, (1 << 62) - 1))
+    assert np.diff(drawn.synthetic_ptr).tolist() == chosen.n_synthetic.tolist()
+    for one in range(chosen.tract.size):
+        at = slice(table.support_ptr[chosen.tract[one]], table.support_ptr[chosen.tract[one] + 1])
+        twin = synthesize_one(
+            (int(chosen.destination[one]), int(chosen.segment[one])),
+            workers_of(chosen, one),
+            int(chosen.n_synthetic[one]),
+            table.prior_weight[at].tolist(),
+            int(chosen.min_prior_weight[one]),
+            table.retention_threshold[at].tolist(),
+            certain_above,
+        )
+        assert drawn_of(drawn, one) == twin
+
+
+@given(SEED)
+def test_redraws_are_the_twin_s_and_never_the_remainder(seed):
+    world = make_world(seed, n_synthesizers=20)
+    chosen, coarse = world.synthesizers, world.edited.coarsening
+    drawn = synthesize(KEY, chosen, world.support)
+    weight = redraw_weight(world.share)
+    redrawn = redraw_remainder(KEY, chosen, drawn, coarse, weight)
+    for one in range(chosen.tract.size):
+        at = slice(coarse.support_ptr[chosen.tract[one]], coarse.support_ptr[chosen.tract[one] + 1])
+        level = coarse.support_level[at]
+        remainder = level.size - 1 if level[-1] == LEVEL_REMAINDER else None
+        address = (int(chosen.destination[one]), int(chosen.segment[one]))
+        twin = redraw_one(address, drawn_of(drawn, one), weight[at].tolist(), remainder)
+        assert drawn_of(redrawn, one) == twin
+        assert remainder not in twin
+
+
+@given(st.integers(0, 2**31))
+def test_the_redraw_does_not_depend_on_the_real_workers(seed):
+    # Two tables of workers, the same draws: the kept points differ, the redrawn points must not.
+    world = make_world(seed, n_synthesizers=8)
+    chosen, coarse = world.synthesizers, world.edited.coarsening
+    drawn = synthesize(KEY, chosen, world.support)
+    moved = Synthesizers(
+        tract=chosen.tract,
+        destination=chosen.destination,
+        segment=chosen.segment,
+        worker_ptr=chosen.worker_ptr,
+        worker_point=np.zeros_like(chosen.worker_point),
+        min_prior_weight=chosen.min_prior_weight,
+        published_count=chosen.published_count,
+    )
+    weight = redraw_weight(world.share)
+    first = redraw_remainder(KEY, chosen, drawn, coarse, weight)
+    assert digest(first) == digest(redraw_remainder(KEY, moved, drawn, coarse, weight))
+
+
+@given(SEED, st.integers(2, 5))
+def test_threads_order_and_partition_do_not_matter(seed, threads):
+    world = make_world(seed, n_synthesizers=40)
+    chosen, coarse, weight = world.synthesizers, world.edited.coarsening, redraw_weight(world.share)
+
+    def release(part, threads=1):
+        drawn = synthesize(KEY, part, world.support, threads=threads)
+        return redraw_remainder(KEY, part, drawn, coarse, weight, threads=threads)
+
+    whole = release(chosen)
+    assert digest(whole) == digest(release(chosen, threads))
+    order = np.random.default_rng(seed).permutation(chosen.tract.size)
+    for part in np.array_split(order, 3):
+        partial = release(take(chosen, part))
+        for position, one in enumerate(part):
+            assert drawn_of(partial, position) == drawn_of(whole, one)
+
+
+@given(SEED)
+def test_where_a_tract_stands_in_the_batch_does_not_matter(seed):
+    world = make_world(seed)
+    chosen, table = world.synthesizers, world.support
+    order = np.random.default_rng(seed).permutation(table.n_support.size)
+    points = np.concatenate([np.arange(table.support_ptr[one], table.support_ptr[one + 1]) for one in order])
+    shuffled = SupportTable(
+        support_ptr=np.concatenate(([0], np.cumsum(table.n_support[order]))),
+        prior_weight=table.prior_weight[points],
+        retention_threshold=table.retention_threshold[points],
+    )
+    moved = Synthesizers(
+        tract=np.argsort(order)[chosen.tract],
+        destination=chosen.destination,
+        segment=chosen.segment,
+        worker_ptr=chosen.worker_ptr,
+        worker_point=chosen.worker_point,
+        min_prior_weight=chosen.min_prior_weight,
+        published_count=chosen.published_count,
+    )
+    assert digest(synthesize(KEY, chosen, table)) == digest(synthesize(KEY, moved, shuffled))
+
+
+@given(SEED)
+def test_totals_are_kept_and_draws_stay_in_the_support(seed):
+    world = make_world(seed)
+    chosen = world.synthesizers
+    drawn = synthesize(KEY, chosen, world.support)
+    assert drawn.synthetic_point.size == chosen.n_synthetic.sum()
+    n_support = np.repeat(world.support.n_support[chosen.tract], chosen.n_synthetic)
+    assert np.all((drawn.synthetic_point >= 0) & (drawn.synthetic_point < n_support))
+
+
+def test_published_counts_default_to_the_real_totals():
+    chosen = same_synthesizers(5, [0, 1, 1], 9, WEIGHT_ONE)
+    plain = Synthesizers(
+        tract=chosen.tract,
+        destination=chosen.destination,
+        segment=chosen.segment,
+        worker_ptr=chosen.worker_ptr,
+        worker_point=chosen.worker_point,
+        min_prior_weight=chosen.min_prior_weight,
+    )
+    drawn = synthesize(KEY, plain, one_table([0, 0]))
+    assert np.diff(drawn.synthetic_ptr).tolist() == [3] * 5
+
+
+@given(
+    st.lists(st.integers(1, 40), min_size=1, max_size=3),
+    st.lists(st.integers(0, 2), max_size=3),
+    st.integers(0, 3),
+)
+@settings(max_examples=60)
+def test_the_urn_is_exactly_dirichlet_multinomial(alphas, workers, n_synthetic):
+    # Over the twin's urn, whose draws the kernel's equal bit for bit: exact fractions, nothing sampled.
+    alpha = {point: weight << 15 for point, weight in enumerate(alphas)}
+    workers = [point % len(alphas) for point in workers]
+    parameters = [
+        Fraction(weight, WEIGHT_ONE) + workers.count(point) for point, weight in sorted(alpha.items())
+    ]
+    law = urn_law(alpha, workers, n_synthetic)
+    assert sum(law.values()) == 1
+    for counts, probability in law.items():
+        assert probability == dirichlet_multinomial(counts, parameters)
+
+
+def test_a_point_that_cannot_stay_is_never_drawn_and_an_occupied_one_always_can():
+    # 2^-32 is the least retention there is: in 20,000 synthesizers no empty point stays (chance 1e-5).
+    chosen = same_synthesizers(20_000, [1], 3, WEIGHT_ONE)
+    drawn = synthesize(KEY, chosen, one_table([0, 0, 0], [1, 1, 1]))
+    assert set(drawn.synthetic_point.tolist()) == {1}
+
+
+def test_certain_points_are_never_pruned():
+    chosen = same_synthesizers(3000, [1], 3, 1)
+    table = one_table([WEIGHT_ONE + 1, 0, WEIGHT_ONE], [1, 1, 1])
+    drawn = synthesize(KEY, chosen, table, certain_above=WEIGHT_ONE)
+    assert set(drawn.synthetic_point.tolist()) == {0, 1}
+
+
+def test_without_real_workers_the_whole_prior_is_kept():
+    chosen = same_synthesizers(3000, [], 2, WEIGHT_ONE)
+    drawn = synthesize(KEY, chosen, one_table([0, 0, 0], [1, 1, 1]))
+    assert set(drawn.synthetic_point.tolist()) == {0, 1, 2}
+
+
+def test_nothing_to_draw_is_nothing():
+    empty = make_synthesizers(np.random.default_rng(0), one_table([1]), 0)
+    assert synthesize(KEY, empty, one_table([1]), threads=2).synthetic_ptr.tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"destination": [1, 1]}, "occurs twice"),
+        ({"min_prior_weight": [0, 1]}, "min_prior_weight runs from 0"),
+        ({"worker_point": [0, -1]}, "worker_point runs from -1"),
+        ({"worker_ptr": [0, 2, 1]}, "never fall"),
+        ({"worker_ptr": [0, 1, 3]}, "must end at 2"),
+        ({"worker_ptr": [0, 2]}, "worker_ptr has 2 values"),
+        ({"tract": [0]}, "tract has 1 values"),
+        ({"published_count": [1, -1]}, "published_count runs from -1"),
+    ],
+)
+def test_bad_synthesizers_are_refused(change, message):
+    fields = {
+        "tract": [0, 0],
+        "destination": [1, 2],
+        "segment": [0, 0],
+        "worker_ptr": [0, 1, 2],
+        "worker_point": [0, 1],
+        "min_prior_weight": [1, 1],
+        "published_count": [1, 1],
+    }
+    with pytest.raises(ParameterError, match=message):
+        Synthesizers(**{name: np.array(values) for name, values in (fields | change).items()})
+
+
+def test_bad_support_is_refused():
+    with pytest.raises(ParameterError, match="retention_threshold runs from 0"):
+        one_table([1], [0])
+    with pytest.raises(ParameterError, match="give one each"):
+        one_table([1, 1], [1])
+    chosen = same_synthesizers(2, [0, 2], 1, 1)
+    with pytest.raises(ParameterError, match="2 workers stand in a support point"):
+        synthesize(KEY, chosen, one_table([1, 1]))
+    with pytest.raises(SupportError, match="has no support point"):
+        synthesize(KEY, same_synthesizers(2, [], 1, 1), one_table([]))
+    with pytest.raises(ParameterError, match="tract reaches 0"):
+        synthesize(KEY, chosen, SupportTable(support_ptr=[0], prior_weight=[], retention_threshold=[]))
+
+
+def test_weights_that_could_overflow_are_refused_and_the_largest_allowed_work():
+    chosen = same_synthesizers(4, [0], 2, 1)
+    room = ((1 << 62) - 1 - (3 << 20)) // 2
+    with pytest.raises(OverflowRefusedError, match="destination 0, segment 3: 2 points"):
+        synthesize(KEY, chosen, one_table([room + 1, 0]))
+    largest = synthesize(KEY, chosen, one_table([room, room]))
+    twin = [synthesize_one((one, 3), [0], 2, [room, room], 1, [RETENTION_ONE] * 2) for one in range(4)]
+    assert [drawn_of(largest, one) for one in range(4)] == twin
+
+
+def test_bad_redraws_are_refused():
+    for seed in range(100):
+        world = make_world(seed)
+        if world.edited.n_eliminated.any():
+            break
+    coarse, chosen = world.edited.coarsening, world.synthesizers
+    drawn = synthesize(KEY, chosen, world.support)
+    with pytest.raises(SupportError, match="outside its remainder"):
+        redraw_remainder(KEY, chosen, drawn, coarse, np.zeros(coarse.support_level.size, np.int64))
+    with pytest.raises(ParameterError, match="give one each"):
+        redraw_remainder(KEY, chosen, drawn, coarse, np.zeros(1, np.int64))
+    with pytest.raises(OverflowRefusedError, match=r"below 2\^61"):
+        redraw_remainder(KEY, chosen, drawn, coarse, np.full(coarse.support_level.size, 1 << 61))
+    with pytest.raises(ParameterError, match="differ in number"):
+        redraw_remainder(KEY, take(chosen, np.array([0])), drawn, coarse, redraw_weight(world.share))
+
+
+# What the test key draws is part of every published demonstration: a change here changes them all.
+# To renew it: python -c "from tests.engine.test_synthesis import pinned_digest; print(pinned_digest())"
+PINNED = "0fef390dd158402560797191ca9022c135f10575d0dfd3d44557b8f73ad5efb2"
+BOTH_SCRIPT = """
+from tests.engine.test_synthesis import pinned_digest, world_digest
+print(pinned_digest(), world_digest())
+"""
+
+
+def pinned_digest():
+    chosen = same_synthesizers(500, [0, 2, 2, 5], 6, WEIGHT_ONE // 20)
+    table = one_table(
+        [0, WEIGHT_ONE, 3, 70_000, 0, 12], [1 << 30, 1 << 31, 107374183, RETENTION_ONE, 1 << 24, 5]
+    )
+    return digest(synthesize(KEY, chosen, table))
+
+
+def world_digest():
+    world = make_world(20240601, n_synthesizers=30)
+    drawn = synthesize(KEY, world.synthesizers, world.support)
+    return digest(
+        redraw_remainder(KEY, world.synthesizers, drawn, world.edited.coarsening, redraw_weight(world.share))
+    )
+
+
+def test_draws_of_the_test_key_are_pinned():
+    assert pinned_digest() == PINNED
+
+
+def test_draws_are_the_same_uncompiled():
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    command = [sys.executable, "-W", "error", "-c", BOTH_SCRIPT]
+    ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == [PINNED, world_digest()]
