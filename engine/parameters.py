@@ -16,6 +16,7 @@ from typing import Any, Literal, Self, TypeAlias, get_args
 from engine.errors import ParameterError
 
 __all__ = [
+    "LARGEST_EPSILON",
     "Accountant",
     "Editing",
     "Number",
@@ -34,7 +35,7 @@ Placement = Literal["population", "representative"]
 Number: TypeAlias = Fraction | str | int | float
 """What an exact number may be given as; a float counts as the decimal text it prints as."""
 
-_LARGEST_EPSILON = 100
+LARGEST_EPSILON = 100
 """Above this, e^epsilon is no promise; it also keeps every exponential far from overflow."""
 
 _MAX_DECIMAL_EXPONENT = 300
@@ -137,9 +138,9 @@ class PrivacyParameters:
         self.__post_init__()
 
     def __post_init__(self) -> None:
-        if not 0 < self.epsilon <= _LARGEST_EPSILON:
+        if not 0 < self.epsilon <= LARGEST_EPSILON:
             raise ParameterError(
-                f"epsilon is {_shown(self.epsilon)}; it must lie above 0 and at most at {_LARGEST_EPSILON}: "
+                f"epsilon is {_shown(self.epsilon)}; it must lie above 0 and at most at {LARGEST_EPSILON}: "
                 "0 would allow no data in the release, more would promise nothing; OnTheMap used 4.6"
             )
         if not 0 < self.delta < 1:
