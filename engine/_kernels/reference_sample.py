@@ -170,7 +170,7 @@ def direct_bound(
         empty += tail
         per_worker = max(per_worker, worker)
         per_point = max(per_point, point)
-    return min((empty + min(n * per_worker, k * per_point)) * (1.0 + 1e-9), 1.0)
+    return float(min((empty + min(n * per_worker, k * per_point)) * (1.0 + 1e-9), 1.0))
 
 
 @jit

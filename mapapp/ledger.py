@@ -1,0 +1,344 @@
+"""The dataset's ledger: what every release has spent, written before anything is drawn.
+
+`ledger.jsonl` holds one JSON object per line and is only ever added to. Two releases from the same workers
+compose in sequence, so their epsilons and deltas add up; the sums are exact fractions. An optional first
+line is the dataset's budget.
+
+Two rules keep a spend from being lost:
+
+- **Spend first.** :meth:`Ledger.spend` writes the entry, flushes it to the disk and only then returns; what
+  is drawn is drawn afterwards. A release that fails later has spent all the same.
+- **A torn line is never skipped.** A last line that is no whole entry was cut short by a crash, a full disk or
+  a bad copy. By the first rule nothing was drawn on its strength if a crash cut it, but the file alone cannot
+  tell a crash from a bad copy. So every later call refuses until :meth:`Ledger.settle_torn_line` adds an entry
+  behind it, in which a person states what it is to count as; zero has to be said aloud. Nothing is removed: the
+  remains stay in the file. (If only the line end is missing the entry is whole, and counts.) A broken line that
+  no settlement follows, anywhere else, means that the file was altered, and is refused.
+
+Readers and writers hold a lock on the file (`flock`), so that two processes cannot both pass the budget.
+"""
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from engine.errors import ParameterError
+from engine.parameters import Number, exact_fraction
+
+__all__ = ["LEDGER_NAME", "Ledger", "LedgerEntry", "LedgerError"]
+
+LEDGER_NAME = "ledger.jsonl"
+SCHEMA_VERSION = 1
+
+_KINDS = ("budget", "release", "settlement")
+
+
+class LedgerError(ValueError):
+    """The ledger is unreadable, or a release would pass the dataset's budget."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerEntry:
+    """One line of the ledger.
+
+    Attributes
+    ----------
+    kind : {"budget", "release", "settlement"}
+        What the line says; a settlement stands for a line that a crash cut short.
+    epsilon, delta : Fraction
+        Spent by the entry, or allowed by the budget; 0 for what is not for release.
+    release : str
+        Name or identifier of the release; empty for a budget.
+    for_release : bool
+        False for the fixed test key, replication, and whatever else may not be published.
+    reasons : tuple of str
+        Why it is not for release.
+    written_at : str
+        Time of writing, UTC.
+    """
+
+    kind: str
+    epsilon: Fraction
+    delta: Fraction
+    release: str = ""
+    for_release: bool = True
+    reasons: tuple[str, ...] = ()
+    written_at: str = ""
+
+    def to_line(self) -> bytes:
+        """The entry as one line of JSON, fractions as exact text."""
+        fields = {
+            "schema_version": SCHEMA_VERSION,
+            "kind": self.kind,
+            "epsilon": str(self.epsilon),
+            "delta": str(self.delta),
+            "release": self.release,
+            "for_release": self.for_release,
+            "reasons": list(self.reasons),
+            "written_at": self.written_at,
+        }
+        return json.dumps(fields, ensure_ascii=True).encode() + b"\n"
+
+    @classmethod
+    def from_line(cls, line: bytes) -> "LedgerEntry":
+        """Read one line; ValueError, KeyError or TypeError where it is no entry."""
+        fields = json.loads(line)
+        if fields["schema_version"] != SCHEMA_VERSION or fields["kind"] not in _KINDS:
+            raise ValueError("unknown schema version or kind")
+        entry = cls(
+            kind=fields["kind"],
+            epsilon=Fraction(fields["epsilon"]),
+            delta=Fraction(fields["delta"]),
+            release=str(fields["release"]),
+            for_release=fields["for_release"] is True,
+            reasons=tuple(str(reason) for reason in fields["reasons"]),
+            written_at=str(fields["written_at"]),
+        )
+        if entry.epsilon < 0 or entry.delta < 0:
+            raise ValueError("negative spend")
+        return entry
+
+
+class Ledger:
+    """The ledger of one dataset.
+
+    Parameters
+    ----------
+    dataset : Path
+        Directory of the dataset; `ledger.jsonl` is made in it when first written.
+    """
+
+    def __init__(self, dataset: Path) -> None:
+        self.path = Path(dataset) / LEDGER_NAME
+
+    def entries(self) -> tuple[LedgerEntry, ...]:
+        """Every line, in order; empty where there is no ledger yet.
+
+        Raises
+        ------
+        LedgerError
+            A line is broken, or the last one was cut short and has not been settled.
+        """
+        if not self.path.exists():
+            return ()
+        with self._locked(write=False) as file:
+            return self._read(file)
+
+    def budget(self) -> tuple[Fraction, Fraction] | None:
+        """The dataset's (epsilon, delta) budget, or None where there is none."""
+        entries = self.entries()
+        if entries and entries[0].kind == "budget":
+            return entries[0].epsilon, entries[0].delta
+        return None
+
+    def spent(self) -> tuple[Fraction, Fraction]:
+        """Sum of (epsilon, delta) over what has been spent: releases compose in sequence."""
+        return _sum_spent(self.entries())
+
+    def set_budget(self, *, epsilon: Number, delta: Number) -> LedgerEntry:
+        """Write the budget as the first line.
+
+        Raises
+        ------
+        LedgerError
+            The ledger has lines already: a budget set after the fact would not be one.
+        """
+        entry = LedgerEntry(
+            kind="budget",
+            epsilon=_amount(epsilon, "budget epsilon"),
+            delta=_amount(delta, "budget delta"),
+            written_at=_now(),
+        )
+        with self._locked(write=True) as file:
+            if self._read(file):
+                raise LedgerError(
+                    f"{self.path} has entries already; a budget can only be its first line: set it before the "
+                    "first release"
+                )
+            self._append(file, entry)
+        return entry
+
+    def spend(
+        self, *, epsilon: Number, delta: Number, release: str, reasons: tuple[str, ...] = ()
+    ) -> LedgerEntry:
+        """Record a release before anything is drawn; on return the entry is on the disk.
+
+        Parameters
+        ----------
+        epsilon, delta : Fraction, str, int or float
+            What the release spends: its final epsilon (after pruning) and its delta.
+        release : str
+            Name or identifier of the release.
+        reasons : tuple of str, optional
+            Why it is not for release. With any reason the entry is stamped so and spends nothing, since what
+            it makes is not to leave the house.
+
+        Raises
+        ------
+        LedgerError
+            The release would pass the budget; nothing has been written.
+        """
+        for_release = not reasons
+        entry = LedgerEntry(
+            kind="release",
+            epsilon=_amount(epsilon, "epsilon") if for_release else Fraction(0),
+            delta=_amount(delta, "delta") if for_release else Fraction(0),
+            release=release,
+            for_release=for_release,
+            reasons=reasons,
+            written_at=_now(),
+        )
+        with self._locked(write=True) as file:
+            entries = self._read(file)
+            if for_release:
+                self._require_within_budget(entries, entry)
+            self._append(file, entry)
+        return entry
+
+    def torn_line(self) -> bytes | None:
+        """The last line if a crash cut it short, else None."""
+        if not self.path.exists():
+            return None
+        with self._locked(write=False) as file:
+            return self._split(file)[1]
+
+    def settle_torn_line(self, *, epsilon: Number, delta: Number, release: str) -> LedgerEntry:
+        """Record what a line cut short by a crash is to count as.
+
+        Give the numbers of the release that was being written; give 0 only where it is known that nothing was
+        drawn.
+
+        Raises
+        ------
+        LedgerError
+            No line is torn.
+        """
+        with self._locked(write=True) as file:
+            torn = self._split(file)[1]
+            if torn is None:
+                raise LedgerError(f"{self.path} has no line that was cut short; there is nothing to settle")
+            entry = LedgerEntry(
+                kind="settlement",
+                epsilon=_amount(epsilon, "epsilon"),
+                delta=_amount(delta, "delta"),
+                release=release,
+                reasons=(f"settles a line cut short after {len(torn)} bytes",),
+                written_at=_now(),
+            )
+            self._append(file, entry)
+        return entry
+
+    def _require_within_budget(self, entries: tuple[LedgerEntry, ...], entry: LedgerEntry) -> None:
+        if not entries or entries[0].kind != "budget":
+            return
+        allowed = entries[0]
+        epsilon, delta = _sum_spent(entries)
+        for name, spent, more, limit in (
+            ("epsilon", epsilon, entry.epsilon, allowed.epsilon),
+            ("delta", delta, entry.delta, allowed.delta),
+        ):
+            if spent + more > limit:
+                raise LedgerError(
+                    f"release {entry.release!r} needs {name} {float(more):.6g}, but {float(spent):.6g} of the "
+                    f"dataset's {float(limit):.6g} is spent; ask for at most {float(max(limit - spent, 0)):.6g}, "
+                    "or publish what has been released already"
+                )
+
+    @contextmanager
+    def _locked(self, *, write: bool) -> Iterator[int]:
+        """Open the file and hold its lock; `O_APPEND` so that no write can land on an earlier line."""
+        flags = os.O_RDWR | os.O_CREAT | os.O_APPEND if write else os.O_RDONLY
+        try:
+            file = os.open(self.path, flags | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise LedgerError(f"{self.path} cannot be opened: {error.strerror}; check the dataset") from None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX if write else fcntl.LOCK_SH)
+            yield file
+        finally:
+            os.close(file)  # releases the lock
+
+    def _split(self, file: int) -> tuple[list[bytes], bytes | None]:
+        """Lines before the remains of a line that was cut short, and those remains or None."""
+        content = os.pread(file, os.fstat(file).st_size, 0)
+        lines = content.split(b"\n")
+        if not lines[-1]:
+            lines.pop()
+        if lines and _parsed(lines[-1]) is None:
+            return lines[:-1], lines[-1]
+        return lines, None
+
+    def _read(self, file: int) -> tuple[LedgerEntry, ...]:
+        lines, torn = self._split(file)
+        entries: list[LedgerEntry] = []
+        broken = 0
+        for number, line in enumerate(lines, start=1):
+            entry = _parsed(line)
+            if entry is None:
+                broken = broken or number
+                continue
+            if broken and entry.kind != "settlement":
+                raise LedgerError(f"{self.path} line {broken} is no entry; restore the file from a copy")
+            if entry.kind == "budget" and number > 1:
+                raise LedgerError(f"{self.path} line {number} is a second budget; restore it from a copy")
+            broken = 0
+            entries.append(entry)
+        if torn is not None:
+            raise LedgerError(
+                f"{self.path} ends in a line that was cut short ({len(torn)} bytes); state what it is to count "
+                "as with Ledger.settle_torn_line before anything else is released"
+            )
+        return tuple(entries)
+
+    def _append(self, file: int, entry: LedgerEntry) -> None:
+        """Add one line and see it on the disk, with the directory entry of a new file."""
+        size = os.fstat(file).st_size
+        line = entry.to_line()
+        if size and os.pread(file, 1, size - 1) != b"\n":
+            line = b"\n" + line
+        if os.write(file, line) != len(line):
+            raise LedgerError(
+                f"{self.path} took only part of an entry; make room on the disk, then settle it"
+            )
+        os.fsync(file)
+        directory = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(directory)
+        finally:
+            os.close(directory)
+
+
+def _parsed(line: bytes) -> LedgerEntry | None:
+    """The entry of a line, or None where the line is none."""
+    try:
+        return LedgerEntry.from_line(line)
+    except (ValueError, KeyError, TypeError, ZeroDivisionError):
+        return None
+
+
+def _sum_spent(entries: tuple[LedgerEntry, ...]) -> tuple[Fraction, Fraction]:
+    """Sum over all lines but the budget."""
+    spending = [entry for entry in entries if entry.kind != "budget"]
+    return sum((e.epsilon for e in spending), Fraction(0)), sum((e.delta for e in spending), Fraction(0))
+
+
+def _amount(value: Number, name: str) -> Fraction:
+    """An exact amount of 0 or more."""
+    try:
+        amount = exact_fraction(value, name)
+    except ParameterError as error:
+        raise LedgerError(str(error)) from None
+    if amount < 0:
+        raise LedgerError(f"{name} is {float(amount):g}; it must be 0 or more")
+    return amount
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
