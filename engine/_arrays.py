@@ -14,6 +14,11 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer[Any]]
 
 
+def _plain(values: npt.ArrayLike, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """C-contiguous and writable: read-only arrays would have every kernel compiled a second time."""
+    return np.require(values, dtype=dtype, requirements=["C", "W"])
+
+
 def as_int(
     name: str,
     values: npt.ArrayLike,
@@ -42,7 +47,7 @@ def as_int(
         raise ParameterError(
             f"{name} runs from {smallest} to {largest}: allowed are {low} to {top}; correct the input"
         )
-    return np.ascontiguousarray(array, dtype=dtype)
+    return _plain(array, dtype)
 
 
 def as_amounts(name: str, values: npt.ArrayLike, *, ndim: int = 1) -> FloatArray:
@@ -53,7 +58,7 @@ def as_amounts(name: str, values: npt.ArrayLike, *, ndim: int = 1) -> FloatArray
     ParameterError
         If a value is negative, infinite or not a number, or the array has another shape.
     """
-    array = np.ascontiguousarray(values, dtype=np.float64)
+    array = _plain(values, np.float64)
     if array.ndim != ndim:
         raise ParameterError(f"{name} has {array.ndim} dimensions: give {ndim}")
     if array.size and not (array.min() >= 0 and np.isfinite(array.max())):

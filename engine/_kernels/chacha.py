@@ -17,6 +17,8 @@ from engine._jit import jit
 
 __all__ = [
     "ATTEMPT_SHIFT",
+    "BLOCK_BYTES",
+    "POSITION",
     "STAGE_DIGEST",
     "STAGE_EDIT",
     "STAGE_PLACE",
@@ -34,6 +36,7 @@ __all__ = [
     "next_byte",
     "next_word",
     "open_stream",
+    "refill",
 ]
 
 Words = npt.NDArray[np.uint32]
@@ -53,11 +56,11 @@ STREAM_FIELDS = 22
 BLOCK_LIMIT = 1 << 32
 ATTEMPT_SHIFT = 8
 
-_POSITION = 16
+POSITION = 16
 _COUNTER = 17
 _NONCE = 18
 _RUN_OUT = 21
-_BLOCK_BYTES = 64
+BLOCK_BYTES = 64
 _MASK = 0xFFFFFFFF
 
 # "expand 32-byte k" (RFC 8439, section 2.3)
@@ -122,7 +125,7 @@ def block(key: Words, counter: int, nonce: Stream, out: Stream) -> None:
 @jit
 def open_stream(stage: int, destination: int, segment: int, stream: Stream) -> None:
     """Make ``stream`` the keystream of nonce (stage, destination, segment), from its first byte."""
-    stream[_POSITION] = _BLOCK_BYTES
+    stream[POSITION] = BLOCK_BYTES
     stream[_COUNTER] = 0
     stream[_NONCE] = stage
     stream[_NONCE + 1] = destination
@@ -131,7 +134,8 @@ def open_stream(stage: int, destination: int, segment: int, stream: Stream) -> N
 
 
 @jit
-def _refill(key: Words, stream: Stream) -> None:
+def refill(key: Words, stream: Stream) -> None:
+    """Put the stream's next block at hand, or mark the stream as run out."""
     if stream[_COUNTER] >= BLOCK_LIMIT:
         # The caller refuses the whole result; zeros let its rejection loops end.
         stream[_RUN_OUT] = 1
@@ -139,7 +143,7 @@ def _refill(key: Words, stream: Stream) -> None:
     else:
         block(key, stream[_COUNTER], stream[_NONCE:_RUN_OUT], stream)
         stream[_COUNTER] += 1
-    stream[_POSITION] = 0
+    stream[POSITION] = 0
 
 
 @jit
@@ -151,20 +155,20 @@ def has_run_out(stream: Stream) -> bool:
 @jit
 def next_word(key: Words, stream: Stream) -> int:
     """Next 32 bits of the stream, 0 to 2^32 - 1."""
-    if stream[_POSITION] >= _BLOCK_BYTES:
-        _refill(key, stream)
-    word = stream[stream[_POSITION] >> 2]
-    stream[_POSITION] += 4
+    if stream[POSITION] >= BLOCK_BYTES:
+        refill(key, stream)
+    word = stream[stream[POSITION] >> 2]
+    stream[POSITION] += 4
     return word  # type: ignore[no-any-return]
 
 
 @jit
 def next_byte(key: Words, stream: Stream) -> int:
     """Next 8 bits of the stream, 0 to 255, in keystream order."""
-    if stream[_POSITION] >= _BLOCK_BYTES:
-        _refill(key, stream)
-    position = stream[_POSITION]
-    stream[_POSITION] = position + 1
+    if stream[POSITION] >= BLOCK_BYTES:
+        refill(key, stream)
+    position = stream[POSITION]
+    stream[POSITION] = position + 1
     return (stream[position >> 2] >> (8 * (position & 3))) & 255  # type: ignore[no-any-return]
 
 

@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 from engine._jit import jit
 from engine._kernels.chacha import (
+    BLOCK_BYTES,
+    POSITION,
     STAGE_REMAINDER,
     STAGE_RETAIN,
     STAGE_SAMPLE,
@@ -18,6 +20,7 @@ from engine._kernels.chacha import (
     has_run_out,
     next_byte,
     open_stream,
+    refill,
 )
 
 __all__ = ["find_weight", "redraw_range", "synthesize_range"]
@@ -31,14 +34,9 @@ _RETENTION_ONE = 1 << 32
 
 
 @jit
-def _stays(key: Words, stream: Ints, threshold: int) -> bool:
-    """Bernoulli(threshold / 2^32), comparing a uniform 32-bit number with it byte by byte from the top.
-
-    Reads on only while the bytes are equal, so about one byte in all; certain points read nothing.
-    """
-    if threshold >= _RETENTION_ONE:
-        return True
-    for shift in (24, 16, 8, 0):
+def _stays_after_tie(key: Words, stream: Ints, threshold: int) -> bool:
+    """Rest of a retention draw whose first byte was equal to the threshold's."""
+    for shift in (16, 8, 0):
         drawn = next_byte(key, stream)
         wanted = (threshold >> shift) & 255
         if drawn != wanted:
@@ -71,15 +69,31 @@ def _prune(
 ) -> int:
     """List the kept points and the running sum of their prior weights; return how many are kept.
 
-    A retention draw is made for every point that is not certain, occupied or not, so that what the stream
-    has given up to any point does not depend on the real workers.
+    A retention draw is Bernoulli(threshold / 2^32): a uniform 32-bit number is compared with the threshold
+    byte by byte from the top, reading on only while the bytes are equal, so about one byte in all. It is
+    made for every point that is not certain, occupied or not, so that what the stream has given up to any
+    point does not depend on the real workers. ``scalars`` holds the synthesizer's number, its least weight,
+    the weight above which points are certain, and whether all points are.
     """
     synthesizer, min_weight, certain_above, keep_all = scalars
     n_kept = 0
     total = np.int64(0)
     for point in range(weights.size):
         weight = max(weights[point], min_weight)
-        stays = keep_all or weight > certain_above or _stays(key, stream, thresholds[point])
+        threshold = thresholds[point]
+        stays = keep_all or weight > certain_above or threshold >= _RETENTION_ONE
+        if not stays:
+            # next_byte, written out: a call for each point would cost five times the draw.
+            position = stream[POSITION]
+            if position >= BLOCK_BYTES:
+                refill(key, stream)
+                position = np.int64(0)
+            stream[POSITION] = position + 1
+            drawn = (stream[position >> 2] >> (8 * (position & 3))) & 255
+            wanted = threshold >> 24
+            stays = drawn < wanted
+            if drawn == wanted:
+                stays = _stays_after_tie(key, stream, threshold)
         if stays or occupied_by[point] == synthesizer:
             total += weight
             kept[n_kept] = point
