@@ -1,0 +1,181 @@
+"""A generated country as the tables of a dataset."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any, Final
+
+import numpy as np
+import pandas
+
+from geodata.demo.blocks import Blocks, make_blocks
+from geodata.demo.commutes import Homes, draw_homes, home_shares, last_year
+from geodata.demo.curves import Floats, wandering
+from geodata.demo.gazetteer import Gazetteer, make_gazetteer
+from geodata.demo.grouping import Ints
+from geodata.demo.land import Land, make_land
+from geodata.demo.sizes import ELSEWHERE_STATES, MAIN_STATES, SCALES, Size
+from geodata.demo.tables import ELSEWHERE_PEOPLE, geography
+from geodata.demo.towns import Towns, make_towns
+from geodata.demo.units import Units, make_units
+from geodata.demo.workplaces import Workplaces, make_workplaces
+from geodata.progress import Progress, silent
+from geodata.schema import N_SEGMENTS
+
+_YEAR: Final = 2023
+_LAYERS: Final = ("bgrp", "cbsa", "ctycsub", "stplc", "zcta")
+_ELSEWHERE_KM: Final = np.array([[300.0, 420.0], [-1150.0, 350.0]])
+_KM2_PER_MI2: Final = 2.58999
+_OUTFLOW: Final = {"83": 0.0062, "84": 0.0021, "85": 0.0008}  # of the main states' jobs, held by their residents
+
+
+def make_country(size: Size, seed: int, progress: Progress = silent) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Make every table of a dataset, and the facts for its manifest.
+
+    Parameters
+    ----------
+    size : {"small", "metro"}
+        How much of it.
+    seed : int
+        At least 0; decides everything.
+    progress : callable
+        Called with (stage, done, total).
+    """
+    scale = SCALES[size]
+    rng = [np.random.default_rng([seed, number]) for number in range(8)]
+    progress("Drawing land", 0, 5)
+    land = make_land(scale, rng[0])
+    towns = make_towns(land, rng[1])
+    progress("Drawing blocks", 1, 5)
+    blocks = make_blocks(land, towns, scale, rng[2])
+    units = make_units(blocks, towns, scale)
+    gazetteer = make_gazetteer(blocks, units, towns, rng[3])
+    blocks, units, gazetteer, block_id = _in_order(blocks, units, gazetteer)
+    progress("Joining blocks into tracts", 2, 5)
+    far_deg = np.round(land.frame.degrees(_ELSEWHERE_KM), 4)
+    tables = geography(blocks, units, gazetteer, block_id, far_deg)
+    progress("Sending people to work", 3, 5)
+    workplaces = make_workplaces(blocks, towns, scale, rng[4])
+    homes = _homes(land, towns, blocks, units, far_deg, rng[5])
+    tables |= _flows(homes, workplaces, blocks, units, rng[6], rng[7])
+    progress("Sending people to work", 5, 5)
+    return tables, _facts(size, seed, gazetteer, tables)
+
+
+def _in_order(
+    blocks: Blocks, units: Units, gazetteer: Gazetteer
+) -> tuple[Blocks, Units, Gazetteer, Any]:
+    """Put tracts, and blocks within them, in the order of their identifiers."""
+    by_id = np.argsort(gazetteer.tract[0].astype(str), kind="stable")
+    rank = np.empty(by_id.size, np.int64)
+    rank[by_id] = np.arange(by_id.size)
+    tract = rank[units.tract]
+    order = np.lexsort((-blocks.place_deg[:, 1], units.block_group, tract))
+    tract, group = tract[order], units.block_group[order]
+    start = np.flatnonzero(np.append(True, (np.diff(tract) != 0) | (np.diff(group) != 0)))
+    serial = np.arange(tract.size) - np.repeat(start, np.diff(np.append(start, tract.size)))
+    tract_ids = gazetteer.tract[0][by_id]
+    block_id = np.array(
+        [f"{tract_ids[t]}{g}{n:03d}" for t, g, n in zip(tract, group, serial, strict=True)], dtype=object
+    )
+    blocks = Blocks(**{name: getattr(blocks, name)[order] for name in Blocks.__slots__})
+    of_block = {name: getattr(units, name)[order] for name in ("block_group", "zip_area", "place")}
+    of_tract = {
+        name: getattr(units, name)[by_id]
+        for name in ("state", "county", "puma", "superpuma", "subdivision", "metro", "centre_km")
+    }
+    units = Units(tract=tract, **of_block, **of_tract)
+    gazetteer = replace(gazetteer, tract=(tract_ids, gazetteer.tract[1][by_id]))
+    return blocks, units, gazetteer, block_id
+
+
+def _homes(
+    land: Land, towns: Towns, blocks: Blocks, units: Units, far_deg: Floats, rng: np.random.Generator
+) -> Homes:
+    """Describe the tracts as places to live, elsewhere units behind them."""
+    people = np.bincount(units.tract, weights=blocks.people)
+    area_mi2 = np.bincount(units.tract, weights=blocks.area_km2) / _KM2_PER_MI2
+    centre = units.centre_km
+    away = np.hypot(*(centre[:, None, :] - towns.place_km[towns.is_city]).transpose(2, 0, 1)).min(axis=1)
+    suburb = np.exp(-(((away - 16.0) / 11.0) ** 2))
+    wealth = suburb + sum(wandering(axis, rng, amplitude=0.5, wavelength=38.0, octaves=3) for axis in centre.T)
+    youth = np.exp(-away / 9.0) + rng.normal(0.0, 0.15, away.size)
+    none = np.zeros(len(far_deg))
+    # Few who live elsewhere work here: they count for a fraction of their number.
+    return Homes(
+        place_deg=np.vstack([land.frame.degrees(centre), far_deg]),
+        people=np.append(people, np.array(ELSEWHERE_PEOPLE) * people.sum() / 2.6e6 * 0.12),
+        within_mi=np.append(0.45 * np.sqrt(area_mi2), none + 1.0),
+        wealth=np.append(_standard(wealth), none),
+        youth=np.append(_standard(youth), none),
+        main=np.append(units.state < len(MAIN_STATES), none > 0),
+    )
+
+
+def _standard(values: Floats) -> Floats:
+    return np.asarray((values - values.mean()) / values.std(), dtype=np.float64)
+
+
+def _flows(
+    homes: Homes,
+    workplaces: Workplaces,
+    blocks: Blocks,
+    units: Units,
+    rng: np.random.Generator,
+    rng_last_year: np.random.Generator,
+) -> dict[str, Any]:
+    work_tract, row = np.unique(units.tract[workplaces.block], return_inverse=True)
+    jobs = np.zeros((work_tract.size, N_SEGMENTS), np.int64)
+    np.add.at(jobs, row, workplaces.jobs)
+    n_tracts, n_far = units.state.size, len(ELSEWHERE_STATES)
+    block_tract = np.append(units.tract, n_tracts + np.arange(n_far))
+    block_people = np.append(blocks.people, np.ones(n_far, np.int64))
+    share = home_shares(homes, work_tract, jobs)
+    drawn = draw_homes(share, work_tract, workplaces, block_tract, block_people, rng)
+    work, home, weight = last_year(homes, work_tract, jobs, rng_last_year)
+    prior = {"destination_tract_index": work, "origin_tract_index": home, "weight": weight}
+    return {"jobs": _counted(*drawn, block_people.size), "prior": pandas.DataFrame(prior)}
+
+
+def _counted(destination: Ints, origin: Ints, segment: Ints, n_blocks: int) -> pandas.DataFrame:
+    key, count = np.unique((destination * n_blocks + origin) * N_SEGMENTS + segment, return_counts=True)
+    pair, segment = key // N_SEGMENTS, key % N_SEGMENTS
+    return pandas.DataFrame(
+        {
+            "destination_index": (pair // n_blocks).astype(np.int32),
+            "origin_index": (pair % n_blocks).astype(np.int32),
+            "age": (segment // 9 + 1).astype(np.int8),
+            "earnings": (segment // 3 % 3 + 1).astype(np.int8),
+            "industry": (segment % 3 + 1).astype(np.int8),
+            "count": count.astype(np.int32),
+        }
+    )
+
+
+def _facts(size: Size, seed: int, gazetteer: Gazetteer, tables: dict[str, Any]) -> dict[str, Any]:
+    jobs, blocks, scale = tables["jobs"], tables["blocks"], SCALES[size]
+    outside = blocks["elsewhere"].to_numpy()[jobs["origin_index"]]
+    of_state = jobs[outside].groupby(blocks["state_id"].to_numpy()[jobs["origin_index"][outside]])["count"].sum()
+    n_jobs = int(jobs["count"].sum())
+    return {
+        "title": f"{gazetteer.country}, a made-up country ({size}, seed {seed})",
+        "year": _YEAR,
+        "job_type": "JT00",
+        "vintage": "generated",
+        "destination_states": list(MAIN_STATES),
+        "sources": [],
+        "layers": list(_LAYERS),
+        "n_jobs": n_jobs,
+        "elsewhere": {state: int(of_state.get(state, 0)) for state in ELSEWHERE_STATES},
+        "outflow": {state: round(share * n_jobs) for state, share in _OUTFLOW.items()},
+        "notes": [
+            f"Generated by `commutemap demo --size {size} --seed {seed}`: no person, employer or place is real.",
+            "About one resident in four of the two states with workplaces has a job here; "
+            "in a real country it is nearly one in two.",
+            f"PUMAs have at least {scale.puma_people:,} people and SuperPUMAs {scale.superpuma_people:,}; "
+            "the Census Bureau's have at least 100,000 and 400,000.",
+        ],
+        # Of a generated country nothing is secret, and a key from the seed makes its files repeatable.
+        "commitment_key": sha256(f"commutemap demo {size} {seed}".encode()).hexdigest(),
+    }

@@ -1,0 +1,98 @@
+"""Rough lines: coasts, rivers and borders that look as if nobody had drawn them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import shapely
+
+Floats = npt.NDArray[np.float64]
+
+
+def roughened(
+    points: Floats, rng: np.random.Generator, *, finest: float, roughness: float, closed: bool = True
+) -> Floats:
+    """Roughen a line by midpoint displacement until its steps are shorter than `finest`.
+
+    Parameters
+    ----------
+    points : float64[n, 2]
+        Vertices; of a closed line the first is not repeated at the end.
+    finest : float
+        Length of step, in the units of `points`, at which to stop.
+    roughness : float
+        Standard deviation of a midpoint's displacement, as a share of its step.
+    closed : bool
+        Whether the last vertex joins the first.
+
+    Returns
+    -------
+    float64[m, 2]
+        The rough line; every vertex given is still on it.
+    """
+    line = points
+    while True:
+        after = np.roll(line, -1, axis=0) if closed else line[1:]
+        before = line if closed else line[:-1]
+        step = after - before
+        length = np.hypot(step[:, 0], step[:, 1])
+        if np.median(length) <= finest:
+            return line
+        across = np.column_stack([-step[:, 1], step[:, 0]])
+        # Cut at 2 standard deviations: a longer spike would cross its neighbours.
+        shift = np.clip(rng.normal(0.0, roughness, length.size), -2 * roughness, 2 * roughness)
+        middle = before + step / 2 + across * shift[:, None]
+        merged = np.empty((line.shape[0] + middle.shape[0], 2))
+        merged[0::2] = line
+        merged[1::2] = middle
+        line = merged
+
+
+def wandering(
+    at: Floats, rng: np.random.Generator, *, amplitude: float, wavelength: float, octaves: int = 4
+) -> Floats:
+    """Smooth noise along one dimension: a sum of sines, each octave half as long and half as strong.
+
+    Parameters
+    ----------
+    at : float64[n]
+        Where to evaluate.
+    amplitude, wavelength : float
+        Of the longest wave, in the units of the result and of `at`.
+    """
+    total = np.zeros(at.shape)
+    for octave in range(octaves):
+        phase, stretch = rng.uniform(0.0, 2 * np.pi), rng.uniform(0.8, 1.25)
+        total += np.sin(2 * np.pi * at * 2**octave / (wavelength * stretch) + phase) / 2**octave
+    return amplitude * total
+
+
+def blob(
+    centre: tuple[float, float],
+    radii: tuple[float, float],
+    rng: np.random.Generator,
+    *,
+    finest: float,
+    roughness: float = 0.2,
+) -> Any:
+    """Return a rough, roundish polygon: an island.
+
+    Parameters
+    ----------
+    centre, radii : tuple of float
+        Of the ellipse that it follows, in plane units.
+    """
+    angle = np.linspace(0.0, 2 * np.pi, 12, endpoint=False)
+    reach = rng.uniform(0.72, 1.22, angle.size)
+    ring = np.column_stack(
+        [centre[0] + radii[0] * reach * np.cos(angle), centre[1] + radii[1] * reach * np.sin(angle)]
+    )
+    return whole(roughened(ring, rng, finest=finest, roughness=roughness))
+
+
+def whole(ring: Floats) -> Any:
+    """Make a valid polygon of a ring that may touch itself; crumbs that break off it are dropped."""
+    parts = shapely.get_parts(shapely.make_valid(shapely.polygons(ring)))
+    return parts[int(np.argmax(shapely.area(parts)))]

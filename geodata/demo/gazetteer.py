@@ -1,0 +1,192 @@
+"""Identifiers shaped like the Census Bureau's, and names, for every unit of a generated country."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from geodata.demo.blocks import Blocks
+from geodata.demo.curves import Floats
+from geodata.demo.grouping import Ints
+from geodata.demo.names import Names, postal_codes
+from geodata.demo.sizes import ELSEWHERE_STATES
+from geodata.demo.towns import STATES, Towns
+from geodata.demo.units import Units
+
+Texts = Any  # an object array of str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gazetteer:
+    """Identifier and name by number of the unit; where a unit can be missing, -1 is the last entry, "".
+
+    Attributes
+    ----------
+    state, county, puma, superpuma, tract : tuple of (identifiers, names)
+        Arrays of text; states include the elsewhere ones, last.
+    layer : dict of str to (identifiers, names)
+        By code: `cbsa`, `ctycsub`, `stplc`, `zcta`.
+    country : str
+        The name of it all.
+    """
+
+    state: tuple[Texts, Texts]
+    county: tuple[Texts, Texts]
+    puma: tuple[Texts, Texts]
+    superpuma: tuple[Texts, Texts]
+    tract: tuple[Texts, Texts]
+    layer: dict[str, tuple[Texts, Texts]]
+    country: str
+
+
+def make_gazetteer(blocks: Blocks, units: Units, towns: Towns, rng: np.random.Generator) -> Gazetteer:
+    """Number and name everything."""
+    names = Names(rng)
+    country = names.state()
+    state_names = [names.state() for _ in (*STATES, *ELSEWHERE_STATES)]
+    postal = postal_codes(state_names)
+    town = [names.town(coast=bool(coast)) for coast in towns.coast_km < 3.0]
+    people = np.bincount(units.tract, weights=blocks.people)
+    county_state = _first(units.county, units.state)
+    county_id = _within(county_state, lambda state, n: f"{STATES[state]}{2 * n + 1:03d}")
+    county_name = [names.county() for _ in county_state]
+    tract_id, tract_number = _tract_ids(units, county_id, towns)
+    near = _nearest_towns(units, people, towns, town)
+    return Gazetteer(
+        country=country,
+        state=(_texts([*STATES, *ELSEWHERE_STATES]), _texts(state_names)),
+        county=(_texts(county_id), _texts([f"{name} County" for name in county_name])),
+        puma=_pumas(units, near, postal),
+        superpuma=_superpumas(units, near, postal),
+        tract=(
+            _texts(tract_id),
+            _texts(
+                [
+                    f"Tract {number}, {county_name[county]} County, {postal[state]}"
+                    for number, county, state in zip(tract_number, units.county, units.state, strict=True)
+                ]
+            ),
+        ),
+        layer={
+            "cbsa": _metros(units, town, towns, postal),
+            "ctycsub": _subdivisions(units, near, county_id, county_name, postal, names),
+            "stplc": _places(towns, town, postal),
+            "zcta": _zips(blocks, units, towns, town),
+        },
+    )
+
+
+def _texts(values: list[str]) -> Texts:
+    return np.array(values, dtype=object)
+
+
+def _first(group: Ints, value: Ints) -> Ints:
+    result = np.zeros(int(group.max()) + 1, np.int64)
+    result[group] = value
+    return result
+
+
+def _within(group: Ints, make: Any) -> list[str]:
+    """Text for each of a list of units, given its group and its number within the group."""
+    seen: dict[int, int] = {}
+    texts = []
+    for number in group.tolist():
+        texts.append(make(number, seen.get(number, 0)))
+        seen[number] = seen.get(number, 0) + 1
+    return texts
+
+
+def _tract_ids(units: Units, county_id: list[str], towns: Towns) -> tuple[list[str], list[str]]:
+    city = towns.place_km[np.flatnonzero(towns.is_city)[units.state]]
+    outwards = np.hypot(*(units.centre_km - city).T)
+    ids, numbers = [""] * units.state.size, [""] * units.state.size
+    for county in range(len(county_id)):
+        here = np.flatnonzero(units.county == county)
+        whole, half = 1, 0
+        for step, tract in enumerate(here[np.argsort(outwards[here], kind="stable")]):
+            # Some have been split since they were first numbered, as tracts are when they grow.
+            half = 1 if step % 5 == 3 else 2 if half == 1 else 0
+            ids[tract] = f"{county_id[county]}{whole:04d}{half:02d}"
+            numbers[tract] = f"{whole}.{half:02d}" if half else str(whole)
+            whole += half != 1
+    return ids, numbers
+
+
+def _nearest_towns(units: Units, people: Floats, towns: Towns, names: list[str]) -> Any:
+    """Return a function that names a set of tracts after the towns nearest to its people."""
+
+    def near(tracts: Any, count: int = 1) -> list[str]:
+        centre = np.average(units.centre_km[tracts], axis=0, weights=people[tracts] + 1.0)
+        away = np.hypot(*(towns.place_km - centre).T) / (0.5 + towns.weight)
+        away[towns.state != units.state[tracts[0]]] = np.inf
+        return [names[town] for town in np.argsort(away, kind="stable")[:count]]
+
+    return near
+
+
+def _pumas(units: Units, near: Any, postal: list[str]) -> tuple[Texts, Texts]:
+    state = _first(units.puma, units.state)
+    ids = _within(state, lambda s, n: f"{STATES[s]}{100 * (n + 1):05d}")
+    names = _told_apart(
+        [" & ".join(near(np.flatnonzero(units.puma == puma), 2)) for puma in range(state.size)]
+    )
+    return _texts(ids), _texts([f"{name}, {postal[s]}" for name, s in zip(names, state, strict=True)])
+
+
+def _superpumas(units: Units, near: Any, postal: list[str]) -> tuple[Texts, Texts]:
+    state = _first(units.superpuma, units.state)
+    ids = _within(state, lambda s, n: f"{STATES[s]}S{n + 1:02d}")
+    names = _told_apart([near(np.flatnonzero(units.superpuma == unit))[0] for unit in range(state.size)])
+    return _texts(ids), _texts([f"Greater {name}, {postal[s]}" for name, s in zip(names, state, strict=True)])
+
+
+def _told_apart(names: list[str]) -> list[str]:
+    numbers = _within(
+        np.unique(names, return_inverse=True)[1], lambda _g, n: f" ({'I' * (n + 1)})" if n else ""
+    )
+    return [name + number for name, number in zip(names, numbers, strict=True)]
+
+
+def _metros(units: Units, town: list[str], towns: Towns, postal: list[str]) -> tuple[Texts, Texts]:
+    city = np.flatnonzero(towns.is_city)
+    ids = [f"{STATES[state]}100" for state in range(len(STATES))]
+    names = [f"{town[city[state]]}, {postal[state]}" for state in range(len(STATES))]
+    names[0] = f"{town[city[0]]}–{town[city[1]]}, {postal[0]}–{postal[1]}"
+    return _texts([*ids, ""]), _texts([*names, ""])
+
+
+def _subdivisions(
+    units: Units, near: Any, county_id: list[str], county: list[str], postal: list[str], names: Names
+) -> tuple[Texts, Texts]:
+    of_county = _first(units.subdivision, units.county)
+    ids = _within(of_county, lambda c, n: f"{county_id[c]}{5 * (n + 1):05d}")
+    used: set[str] = set()
+    texts = []
+    for unit, home in enumerate(of_county.tolist()):
+        tracts = np.flatnonzero(units.subdivision == unit)
+        name = near(tracts)[0]
+        name = names.beside(name) if name in used else name
+        used.add(name)
+        texts.append(f"{name} town ({county[home]}, {postal[units.state[tracts[0]]]})")
+    return _texts(ids), _texts(texts)
+
+
+def _places(towns: Towns, town: list[str], postal: list[str]) -> tuple[Texts, Texts]:
+    ids = _within(towns.state, lambda s, n: f"{STATES[s]}{1000 + 350 * n:05d}")
+    kinds = np.where(towns.is_city, "city", np.where(towns.weight > 0.3, "city", "town"))
+    names = [f"{n} {k}, {postal[s]}" for n, k, s in zip(town, kinds, towns.state, strict=True)]
+    return _texts([*ids, ""]), _texts([*names, ""])
+
+
+def _zips(blocks: Blocks, units: Units, towns: Towns, town: list[str]) -> tuple[Texts, Texts]:
+    state = _first(units.zip_area, blocks.state)
+    ids = _within(state, lambda s, n: f"{STATES[s]}{n + 1:03d}")
+    names = []
+    for unit, text in enumerate(ids):
+        centre = blocks.place_km[units.zip_area == unit].mean(axis=0)
+        away = np.hypot(*(towns.place_km - centre).T)
+        away[towns.state != state[unit]] = np.inf
+        names.append(f"{text} {town[int(np.argmin(away))]}")
+    return _texts(ids), _texts(names)

@@ -1,0 +1,86 @@
+"""Grouping neighbouring places into units of about equal weight."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.spatial import cKDTree
+
+from geodata.demo.curves import Floats
+
+Ints = npt.NDArray[np.int64]
+
+
+def bisected(place: Floats, weight: Floats, n_parts: int) -> Ints:
+    """Cut places into parts of equal weight, each cut across the longest extent of what it cuts.
+
+    Parameters
+    ----------
+    place : float64[n, 2]
+        Where they are.
+    weight : float64[n]
+        At least 0.
+    n_parts : int
+        At most n.
+
+    Returns
+    -------
+    int64[n]
+        0..n_parts - 1; neighbouring numbers are neighbours.
+    """
+    part = np.zeros(len(place), np.int64)
+    if n_parts > 1:
+        first = n_parts // 2
+        order = np.argsort(_along(place, weight), kind="stable")
+        running = np.cumsum(weight[order])
+        cut = int(np.argmin(np.abs(running - running[-1] * first / n_parts))) + 1
+        cut = min(max(cut, first), len(place) - (n_parts - first))
+        near, far = order[:cut], order[cut:]
+        part[near] = bisected(place[near], weight[near], first)
+        part[far] = first + bisected(place[far], weight[far], n_parts - first)
+    return part
+
+
+def rounded_off(place: Floats, weight: Floats, part: Ints, rounds: int = 2) -> Ints:
+    """Make parts rounder: every place goes to the nearest of the parts' weighted centres, a few times.
+
+    Parts keep about their weight where `weight` grows with the square of the density.
+    """
+    for _ in range(rounds):
+        n_parts = int(part.max()) + 1
+        total = np.bincount(part, weights=weight, minlength=n_parts)
+        centre = np.column_stack(
+            [np.bincount(part, weights=weight * place[:, axis], minlength=n_parts) / total for axis in (0, 1)]
+        )
+        part = np.unique(cKDTree(centre).query(place)[1], return_inverse=True)[1].astype(np.int64)
+    return part
+
+
+def in_groups(group: Any, place: Floats, weight: Floats, n_parts: Any) -> Ints:
+    """Bisect within each group of places; the parts are numbered through.
+
+    Parameters
+    ----------
+    group : int64[n]
+        0..G - 1.
+    n_parts : callable
+        Given the weight of a group, the number of parts wanted (held between 1 and its places).
+    """
+    part = np.zeros(len(place), np.int64)
+    done = 0
+    for number in range(int(group.max()) + 1):
+        here = np.flatnonzero(group == number)
+        if here.size:
+            wanted = min(max(int(n_parts(float(weight[here].sum()))), 1), here.size)
+            part[here] = done + bisected(place[here], weight[here], wanted)
+            done += wanted
+    return part
+
+
+def _along(place: Floats, weight: Floats) -> Floats:
+    away = place - np.average(place, axis=0, weights=weight + 1e-9)
+    xx, yy, xy = (float((weight * a).sum()) for a in (away[:, 0] ** 2, away[:, 1] ** 2, away[:, 0] * away[:, 1]))
+    angle = 0.5 * np.arctan2(2 * xy, xx - yy)
+    return np.asarray(away[:, 0] * np.cos(angle) + away[:, 1] * np.sin(angle), dtype=np.float64)

@@ -1,0 +1,73 @@
+"""How large a generated country is: people, jobs, tracts and blocks of each of its states."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+Size = Literal["small", "metro"]
+
+MAIN_STATES: Final = ("81", "82")
+"""States with workplaces; the Census Bureau uses no state code between 79 and 98."""
+
+FAR_STATES: Final = ("83", "84", "85")
+"""States of homes only: about 150, 300 and 600 miles from the main city."""
+
+ELSEWHERE_STATES: Final = ("86", "87")
+"""States of which the country knows the name and nothing else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """Sizes of everything that is counted.
+
+    Attributes
+    ----------
+    people : dict of str to int
+        People of each state with a geography.
+    blocks : dict of str to int
+        Blocks of each state, borders and islets excepted.
+    tract_people : dict of str to int
+        People wanted in a tract of each state.
+    puma_people, superpuma_people : int
+        Fewest people of a PUMA and of a SuperPUMA.
+    n_jobs : int
+        Workers, all in the main states.
+    coast_km : float
+        Length of the coastline's finest step, kilometres.
+    border_step_km : float
+        Length of the blocks that line a border between states, kilometres.
+    """
+
+    people: dict[str, int]
+    blocks: dict[str, int]
+    tract_people: dict[str, int]
+    puma_people: int
+    superpuma_people: int
+    n_jobs: int
+    coast_km: float
+    border_step_km: float
+
+
+SCALES: Final[dict[Size, Scale]] = {
+    "metro": Scale(
+        people={"81": 862_000, "82": 428_000, "83": 446_000, "84": 445_000, "85": 438_000},
+        blocks={"81": 5_600, "82": 3_300, "83": 620, "84": 560, "85": 480},
+        tract_people={"81": 5_600, "82": 5_600, "83": 10_500, "84": 10_500, "85": 10_500},
+        puma_people=100_000,
+        superpuma_people=400_000,
+        n_jobs=312_000,
+        coast_km=0.8,
+        border_step_km=3.2,
+    ),
+    "small": Scale(
+        people={"81": 17_300, "82": 8_700, "83": 8_900, "84": 8_700, "85": 8_500},
+        blocks={"81": 210, "82": 120, "83": 45, "84": 45, "85": 40},
+        tract_people={"81": 900, "82": 900, "83": 1_300, "84": 1_300, "85": 1_300},
+        puma_people=2_000,
+        superpuma_people=8_000,
+        n_jobs=3_000,
+        coast_km=3.2,
+        border_step_km=16.0,
+    ),
+}

@@ -1,0 +1,200 @@
+"""Cities, towns and highways, and how thickly people and jobs lie around them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import shapely
+from scipy.sparse.csgraph import minimum_spanning_tree
+from scipy.spatial import cKDTree
+
+from geodata.demo.curves import Floats, roughened
+from geodata.demo.land import Land
+from geodata.demo.sizes import FAR_STATES, MAIN_STATES
+
+STATES: Final = (*MAIN_STATES, *FAR_STATES)
+_TOWNS: Final = (15, 11, 9, 8, 7)  # of each state, its city apart
+_SPREAD_KM: Final = (5.2, 4.4, 5.0, 4.4, 4.4)  # of each city
+PEOPLE_SHARES: Final = (0.46, 0.28, 0.12, 0.14)  # in cities, towns, strips along highways, the country
+_SEED_SHARES: Final = (0.40, 0.24, 0.17, 0.19)  # of blocks: the country gets more than its people
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Towns:
+    """Where people gather.
+
+    Attributes
+    ----------
+    place_km : float64[n, 2]
+        Centres, plane kilometres; the first of each state is its city.
+    state : int64[n]
+        Position of the state, 0..4.
+    weight : float64[n]
+        Relative number of people.
+    spread_km : float64[n]
+        Distance over which the density falls to 1/e.
+    coast_km : float64[n]
+        Distance from the sea.
+    highway_km : float64[m, 2]
+        Points along the highways, about a kilometre apart.
+    highway_state : int64[m]
+        The state each of them is in.
+    """
+
+    place_km: Floats
+    state: Any
+    weight: Floats
+    spread_km: Floats
+    coast_km: Floats
+    highway_km: Floats
+    highway_state: Any
+
+    @property
+    def is_city(self) -> Any:
+        """Whether each is the city of its state: bool[n]."""
+        return np.append(True, self.state[1:] != self.state[:-1])
+
+
+def make_towns(land: Land, rng: np.random.Generator) -> Towns:
+    """Place the cities and towns of a country, and join them by highways."""
+    places, states = [], []
+    for position in range(len(STATES)):
+        found = _places_of_state(land, position, rng)
+        places.append(found)
+        states.append(np.full(len(found), position))
+    place, state = np.vstack(places), np.concatenate(states)
+    city = np.append(True, state[1:] != state[:-1])
+    rank = np.arange(state.size) - np.flatnonzero(city)[state]
+    size = np.where(city, 0.0, 1.0 / (rank + 1.2) ** 0.8) * rng.uniform(0.8, 1.25, state.size)
+    spread = np.where(city, np.array(_SPREAD_KM)[state], 0.9 + 2.2 * np.sqrt(size))
+    highway = _highways(place, state, land, rng)
+    shore = shapely.boundary(land.shape)
+    return Towns(
+        place_km=place,
+        state=state,
+        weight=np.where(city, 1.0, size),
+        spread_km=spread,
+        coast_km=shapely.distance(shapely.points(place), shore),
+        highway_km=highway,
+        highway_state=land.state_position(highway),
+    )
+
+
+def density(towns: Towns, at_km: Floats, state: Any) -> Floats:
+    """How thickly people lie: cities, towns, strips, country, each relative to itself.
+
+    Parameters
+    ----------
+    at_km : float64[n, 2]
+        Places, plane kilometres.
+    state : int64[n]
+        Their states: people of a strip or the country count in their own state.
+
+    Returns
+    -------
+    float64[n, 4]
+        People to the square kilometre, each column in a unit of its own.
+    """
+    away = np.hypot(*(at_km[:, None, :] - towns.place_km).transpose(2, 0, 1))
+    peak = towns.weight / towns.spread_km**2 * np.exp(-away / towns.spread_km)
+    city = towns.is_city
+    metro = np.exp(-away[:, city].min(axis=1) / 22.0)
+    road_km = cKDTree(towns.highway_km).query(at_km)[0]
+    # A bay lies within the circles of a city: whoever lives across it has another way to town.
+    strip = np.exp(-road_km / 1.3) * (0.12 + metro)
+    country = 0.35 + np.exp(-away.min(axis=1) / 12.0)
+    return np.column_stack([peak[:, city].sum(axis=1), peak[:, ~city].sum(axis=1), strip, country])
+
+
+def seed_places(towns: Towns, land: Land, position: int, wanted: int, rng: np.random.Generator) -> Floats:
+    """Draw places in one state, more where people are: what blocks are grown from.
+
+    Returns
+    -------
+    float64[m, 2]
+        At least `wanted` places on land, plane kilometres.
+    """
+    shapely.prepare(land.shape)
+    west, south, east, north = state_box(land, position)
+    kept: list[Floats] = []
+    while sum(len(part) for part in kept) < wanted:
+        count = rng.multinomial(wanted, _SEED_SHARES)
+        draws = [_around(towns, position, kind, int(count[kind]), rng) for kind in (0, 1)]
+        here = towns.highway_km[towns.highway_state == position]
+        draws.append(here[rng.integers(len(here), size=count[2])] + rng.normal(0.0, 2.2, (count[2], 2)))
+        draws.append(rng.uniform((west, south), (east, north), (int(2.2 * count[3]), 2)))
+        place = np.vstack(draws)
+        place = place[land.state_position(place) == position]
+        kept.append(place[shapely.contains_xy(land.shape, place[:, 0], place[:, 1])])
+    return rng.permutation(np.vstack(kept))
+
+
+def state_box(land: Land, position: int) -> tuple[float, float, float, float]:
+    """Rectangle of the plane that holds a state: least u, least v, greatest u, greatest v."""
+    if position == len(STATES) - 1:
+        u, v = land.far_island
+        return u - 100.0, v - 80.0, u + 100.0, v + 80.0
+    edges = [-115.0, *(float(border.min()) for border in land.border_u)]
+    ends = [*(float(border.max()) for border in land.border_u), 580.0]
+    return edges[position], -125.0, ends[position], 125.0
+
+
+def _around(towns: Towns, position: int, kind: int, count: int, rng: np.random.Generator) -> Floats:
+    chosen = np.flatnonzero((towns.state == position) & (towns.is_city == (kind == 0)))
+    share = np.sqrt(towns.weight[chosen])
+    town = chosen[rng.choice(chosen.size, size=count, p=share / share.sum())]
+    reach = rng.gamma(2.0, 1.35 * towns.spread_km[town])
+    angle = rng.uniform(0.0, 2 * np.pi, count)
+    return towns.place_km[town] + reach[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+
+
+def _places_of_state(land: Land, position: int, rng: np.random.Generator) -> Floats:
+    shapely.prepare(land.shape)
+    west, south, east, north = state_box(land, position)
+    drawn = rng.uniform((west, south), (east, north), (4_000, 2))
+    drawn = drawn[land.state_position(drawn) == position]
+    drawn = drawn[shapely.contains_xy(land.shape, drawn[:, 0], drawn[:, 1])]
+    shore_km = shapely.distance(shapely.points(drawn), shapely.boundary(land.shape))
+    drawn, shore_km = drawn[shore_km > 1.0], shore_km[shore_km > 1.0]
+    city = _city_place(land, position, drawn, shore_km, rng)
+    # Harbours first: towns come out of the water's edge twice as easily as out of the country.
+    luck = rng.random(len(drawn)) * np.where(shore_km < 4.0, 0.45, 1.0)
+    chosen = [city]
+    for candidate in drawn[np.argsort(luck, kind="stable")]:
+        if len(chosen) > _TOWNS[position]:
+            break
+        if min(np.hypot(*(candidate - other)) for other in chosen) > (8.5 if position < 2 else 17.0):
+            chosen.append(candidate)
+    towns = np.array(chosen[1:])
+    towns = towns[np.argsort(rng.random(len(towns)))]
+    return np.vstack([city, towns])
+
+
+def _city_place(
+    land: Land, position: int, drawn: Floats, shore_km: Floats, rng: np.random.Generator
+) -> Floats:
+    if position < 2:  # the twin cities face each other across the river, at the head of the bay
+        wanted_u = float(np.interp(-3.0, land.border_v, land.border_u[0])) + (-3.5, 3.8)[position]
+        wanted = np.array([wanted_u, (-2.0, -6.0)[position]])
+    elif position == len(STATES) - 1:
+        wanted = np.array(land.far_island) + rng.uniform(-25.0, 25.0, 2)
+    else:
+        wanted = np.array([(240.0, 468.0)[position - 2] + rng.uniform(-15.0, 15.0), rng.uniform(-40.0, 40.0)])
+    from_sea = np.abs(shore_km - 3.5) * (0.0 if position < 2 else 2.0)
+    return drawn[np.argmin(np.hypot(*(drawn - wanted).T) + from_sea)]
+
+
+def _highways(place: Floats, state: Any, land: Land, rng: np.random.Generator) -> Floats:
+    lines = []
+    for group in (state < 4, state == 4):
+        here = place[group]
+        length = np.hypot(*(here[:, None, :] - here).transpose(2, 0, 1))
+        tree = minimum_spanning_tree(length).tocoo()
+        pairs = list(zip(tree.row.tolist(), tree.col.tolist(), strict=True))
+        for start, end in sorted(pairs):
+            line = roughened(here[[start, end]], rng, finest=1.0, roughness=0.10, closed=False)
+            lines.append(line)
+    points = np.vstack(lines)
+    return points[shapely.contains_xy(land.shape, points[:, 0], points[:, 1])]
