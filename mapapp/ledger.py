@@ -21,7 +21,7 @@ Readers and writers hold a lock on the file (`flock`), so that two processes can
 import fcntl
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -202,6 +202,15 @@ class Ledger:
             self._append(file, entry)
         return entry
 
+    def append(self, certificate: Mapping[str, Any], release: Path) -> LedgerEntry:
+        """Record a release by its certificate: :meth:`spend` with the numbers and reasons that stand there."""
+        return self.spend(
+            epsilon=certificate["epsilon_final"]["exact"],
+            delta=certificate["delta"]["exact"],
+            release=Path(release).name,
+            reasons=tuple(certificate["status_reasons"]),
+        )
+
     def torn_line(self) -> bytes | None:
         """The last line if a crash cut it short, else None."""
         if not self.path.exists():
@@ -247,7 +256,7 @@ class Ledger:
             if spent + more > limit:
                 raise LedgerError(
                     f"release {entry.release!r} needs {name} {float(more):.6g}, but {float(spent):.6g} of the "
-                    f"dataset's {float(limit):.6g} is spent; ask for at most {float(max(limit - spent, 0)):.6g}, "
+                    f"dataset's {float(limit):.6g} is spent; ask for at most {max(float(limit - spent), 0.0):.6g}, "
                     "or publish what has been released already"
                 )
 

@@ -1,0 +1,250 @@
+"""The certificate of a release: what is promised, on what grounds, and how to check the arithmetic.
+
+A certificate is plain JSON. It holds no key, no timing, no retry count, and no count that is not public: rows
+are by published count and speak of prior weights, which follow from public data. Where published counts
+replace the real ones, weights and costs are functions of the published count alone (`engine.accountant`).
+
+From the certificate alone :func:`check_certificate` redoes every sum. That the weights of the other
+synthesizers in a row are no worse than those shown follows from the public inputs, whose hashes are given.
+"""
+
+import hashlib
+import hmac
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.accountant import (
+    RETENTION_UNITS,
+    RULES,
+    WEIGHT_UNITS,
+    Accounting,
+    SynthesizerClasses,
+    pruned_epsilon,
+    theorem_4_4_bound,
+)
+from engine.errors import CertificateError
+from engine.parameters import PrivacyParameters, SynthesisParameters
+from mapapp.certificate_check import CertificateCheck, check_certificate
+from mapapp.certificate_terms import (
+    FOR_RELEASE,
+    NOT_FOR_RELEASE,
+    RULE_4_4,
+    SCHEMA_VERSION,
+    exact_number,
+    require_hashes,
+    theorem_preconditions,
+)
+
+__all__ = [
+    "CertificateCheck",
+    "build_certificate",
+    "certificate_text",
+    "check_certificate",
+    "keyed_file_hash",
+    "keyed_hash",
+    "software_versions",
+]
+
+_CHUNK = 1 << 20
+
+_NEIGHBOURS = (
+    "Two tables of one (destination block, segment) with the same number of workers that differ in the home of "
+    "one worker."
+)
+_UNIT = (
+    "The home of one worker, given workplace and segment, which are public. A person with two jobs is two "
+    "workers."
+)
+_COMPOSITION = (
+    "In parallel within the release: a worker sits in one (destination block, segment), so the worst one "
+    "counts. In sequence across releases from the same workers: epsilons and deltas add up."
+)
+_CAVEATS = (
+    "Ordinary (epsilon, delta)-differential privacy survives whatever is computed from the release, such as "
+    "the drawing of blocks and points; the probabilistic reading holds for the drawn support points only.",
+    "Theorem 5.2 keeps delta while pruning shrinks the prior sample. By enumeration the exact delta after "
+    "pruning can exceed the one before: k = 3, n = 4, alpha = (0.512, 0.856, 0.976), retention 0.025, epsilon "
+    "1.95 goes from 0.0166 to 0.0283. The slack of Theorem 4.4 covers the published settings; no proof says "
+    "that it always does. Rows under Theorem 4.1 do not need it: their delta is 0.",
+    "The promise is about single homes. It does not hide what is true of a whole workplace, and it does not "
+    "hide workplace, segment or the number of workers.",
+)
+
+
+def keyed_hash(key: bytes, data: bytes) -> str:
+    """HMAC-SHA256 of confidential bytes under the commitment key, in hexadecimal."""
+    return hmac.new(key, data, hashlib.sha256).hexdigest()
+
+
+def keyed_file_hash(key: bytes, path: Path) -> str:
+    """HMAC-SHA256 of a confidential file under the commitment key, in hexadecimal."""
+    code = hmac.new(key, digestmod=hashlib.sha256)
+    with open(path, "rb") as file:
+        while chunk := file.read(_CHUNK):
+            code.update(chunk)
+    return code.hexdigest()
+
+
+def software_versions() -> dict[str, str]:
+    """Versions of what computed the release."""
+    versions = {"python": platform.python_version()}
+    for name in ("commutemap", "numpy", "scipy", "numba"):
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            versions[name] = "not installed"
+    return versions
+
+
+def build_certificate(
+    *,
+    privacy: PrivacyParameters,
+    synthesis: SynthesisParameters,
+    classes: SynthesizerClasses,
+    accounting: Accounting,
+    synthesizers: NDArray[np.int64],
+    public_inputs: Mapping[str, str],
+    confidential_inputs: Mapping[str, str],
+    reasons: Sequence[str] = (),
+    versions: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Write the certificate of a release.
+
+    Parameters
+    ----------
+    privacy, synthesis : PrivacyParameters, SynthesisParameters
+        What was asked for.
+    classes, accounting : SynthesizerClasses, Accounting
+        What `engine.accountant.certify_classes` was given and returned.
+    synthesizers : int64[n_classes]
+        How many synthesizers each class stands for.
+    public_inputs : mapping of str to str
+        Name to SHA-256 of every public input.
+    confidential_inputs : mapping of str to str
+        Name to keyed hash (:func:`keyed_file_hash`) of every confidential input.
+    reasons : sequence of str, optional
+        Why the release may not be published, such as the fixed test key; reasons that follow from
+        `synthesis` are added.
+    versions : mapping of str to str, optional
+        Software versions; by default :func:`software_versions`.
+
+    Returns
+    -------
+    dict
+        JSON-ready; :func:`certificate_text` writes it.
+
+    Raises
+    ------
+    CertificateError
+        There is nothing to certify, or a hash is none.
+    """
+    require_hashes(public_inputs, confidential_inputs)
+    rows = _rows(privacy, classes, accounting, synthesizers)
+    if not rows:
+        raise CertificateError("no synthesizer draws anything; there is nothing to certify")
+    worst = max(rows, key=lambda row: (Fraction(row["epsilon_final"]["exact"]), row["delta_bound"]))
+    final = worst["epsilon_final"]
+    delta = exact_number(privacy.delta)
+    preconditions = theorem_preconditions(privacy, synthesis, rows)
+    failed = [item["name"] for item in preconditions if not item["holds"]]
+    why = [*reasons, *synthesis.not_for_release_reasons(), *(f"does not hold: {name}" for name in failed)]
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "status": NOT_FOR_RELEASE if why else FOR_RELEASE,
+        "status_reasons": why,
+        "accountant": privacy.accountant,
+        "epsilon": exact_number(privacy.epsilon),
+        "delta": delta,
+        "epsilon_final": final,
+        "readings": {
+            "probabilistic_differential_privacy": {"epsilon": final, "delta": delta},
+            "differential_privacy": {"epsilon": final, "delta": delta, "survives_post_processing": True},
+        },
+        "neighbours": _NEIGHBOURS,
+        "unit_of_protection": _UNIT,
+        "composition": _COMPOSITION,
+        "worst_synthesizer": {name: worst[name] for name in ("published_count", "rule", "epsilon_final")},
+        "preconditions": preconditions,
+        "parameters": {"privacy": privacy.to_dict(), "synthesis": synthesis.to_dict()},
+        "accounting": {
+            "published_counts_replace_likelihood_counts": classes.is_published,
+            "weight_units_per_worker": WEIGHT_UNITS,
+            "retention_units": RETENTION_UNITS,
+            "rows": rows,
+        },
+        "public_inputs": dict(sorted(public_inputs.items())),
+        "confidential_inputs": dict(sorted(confidential_inputs.items())),
+        "versions": dict(software_versions() if versions is None else versions),
+        "caveats": list(_CAVEATS),
+    }
+
+
+def certificate_text(certificate: Mapping[str, Any]) -> str:
+    """The certificate as the text of `certificate.json`."""
+    return json.dumps(certificate, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _rows(
+    privacy: PrivacyParameters,
+    classes: SynthesizerClasses,
+    accounting: Accounting,
+    synthesizers: NDArray[np.int64],
+) -> list[dict[str, Any]]:
+    """One row for each published count and rule: its worst class, and what that certifies."""
+    if synthesizers.shape != classes.tract.shape:
+        raise CertificateError(f"{synthesizers.size} synthesizer counts for {classes.tract.size} classes")
+    keys = np.stack([classes.published_count, accounting.rule.astype(np.int64)])
+    distinct, position = np.unique(keys, axis=1, return_inverse=True)
+    order = np.argsort(position.reshape(-1), kind="stable")
+    bounds = np.searchsorted(position.reshape(-1)[order], np.arange(distinct.shape[1] + 1))
+    rows = []
+    for j, (count, rule) in enumerate(distinct.T):
+        if count > 0:
+            members = order[bounds[j] : bounds[j + 1]]
+            rows.append(_row(privacy, int(count), RULES[int(rule)], accounting, synthesizers, members))
+    return rows
+
+
+def _row(
+    privacy: PrivacyParameters,
+    count: int,
+    rule: str,
+    accounting: Accounting,
+    synthesizers: NDArray[np.int64],
+    members: NDArray[np.intp],
+) -> dict[str, Any]:
+    """The worst member: the least weight under Theorem 4.1, the largest bound under Theorem 4.4."""
+    badness = accounting.delta_bound[members] if rule == RULE_4_4 else -accounting.least_weight[members]
+    worst = int(members[int(np.argmax(badness))])
+    k, least, total = (
+        int(values[worst])
+        for values in (accounting.n_support, accounting.least_weight, accounting.total_weight)
+    )
+    retention = int(accounting.least_retention[members].min())
+    growth = int(accounting.growth[members].max())
+    theorem = theorem_4_4_bound(count, k, least, total, privacy.epsilon) if rule == RULE_4_4 else 0.0
+    return {
+        "published_count": count,
+        "synthesizers": int(synthesizers[members].sum()),
+        "rule": rule,
+        "n_support_least": int(accounting.n_support[members].min()),
+        "n_support_most": int(accounting.n_support[members].max()),
+        "worst_n_support": k,
+        "worst_min_prior_weight_units": least,
+        "worst_total_prior_weight_units": total,
+        "theorem_bound": theorem,
+        "delta_bound": float(accounting.delta_bound[members].max()),
+        "least_retention_units": retention,
+        "growth": growth,
+        "epsilon_final": exact_number(
+            pruned_epsilon(privacy.epsilon, Fraction(retention, RETENTION_UNITS), growth)
+        ),
+    }

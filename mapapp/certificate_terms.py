@@ -1,0 +1,118 @@
+"""Words and rules that writing a certificate and checking one share."""
+
+import math
+import re
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from engine.accountant import RETENTION_UNITS, RULES, WEIGHT_UNITS, theorem_4_1_weight
+from engine.errors import CertificateError
+from engine.parameters import PrivacyParameters, SynthesisParameters
+
+__all__ = [
+    "FIELDS",
+    "FOR_RELEASE",
+    "NOT_FOR_RELEASE",
+    "RULE_4_1",
+    "RULE_4_4",
+    "SCHEMA_VERSION",
+    "exact_number",
+    "pure_weights_hold",
+    "require_hashes",
+    "theorem_preconditions",
+]
+
+SCHEMA_VERSION = 1
+
+FOR_RELEASE = "for release"
+NOT_FOR_RELEASE = "not for release"
+
+FIELDS = (
+    "schema_version",
+    "status",
+    "status_reasons",
+    "accountant",
+    "epsilon",
+    "delta",
+    "epsilon_final",
+    "readings",
+    "neighbours",
+    "unit_of_protection",
+    "composition",
+    "worst_synthesizer",
+    "preconditions",
+    "parameters",
+    "accounting",
+    "public_inputs",
+    "confidential_inputs",
+    "versions",
+    "caveats",
+)
+
+RULE_4_1, RULE_4_4 = RULES[2], RULES[3]
+_HASH = re.compile(r"[0-9a-f]{64}")
+
+
+def exact_number(value: Fraction) -> dict[str, Any]:
+    """A fraction as its exact text, and as a float for the eye."""
+    return {"value": float(value), "exact": str(value)}
+
+
+def theorem_preconditions(
+    privacy: PrivacyParameters, synthesis: SynthesisParameters, rows: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """What the theorems ask for, whether it holds, and the evidence."""
+    pure = [row for row in rows if row["rule"] == RULE_4_1]
+    probable = [row for row in rows if row["rule"] == RULE_4_4]
+    delta = float(privacy.delta)
+    worst = max((row["delta_bound"] for row in probable), default=0.0)
+    least = min(row["least_retention_units"] for row in rows) / RETENTION_UNITS
+    unused = "not used"
+    items = [
+        (
+            "neighbouring tables have the same number of workers",
+            synthesis.editing != "drop",
+            f"editing is {synthesis.editing!r}",
+        ),
+        (
+            "theorem 4.1: every prior weight is at least m / (e^epsilon - 1)",
+            all(pure_weights_hold(row, privacy.epsilon) for row in pure),
+            f"{len(pure)} rows" if pure else unused,
+        ),
+        (
+            "theorem 4.4: epsilon is above ln 3",
+            not probable or privacy.epsilon > Fraction(math.log(3)) + Fraction(1, 10**12),
+            f"epsilon is {float(privacy.epsilon):g}, ln 3 is 1.0986" if probable else unused,
+        ),
+        (
+            "theorem 4.4: as many workers are drawn as there are",
+            True,
+            "used only where m = n" if probable else unused,
+        ),
+        (
+            "theorem 4.4: the reference 0-sample and the tails themselves stay within delta",
+            worst <= delta,
+            f"largest bound {worst:.6g}, delta {delta:g}" if probable else unused,
+        ),
+        (
+            "theorem 5.2: every support point can be kept, and those that can be pruned weigh at most 1",
+            least > 0,
+            f"least retention {least:.6g}" if least < 1 else "nothing is pruned",
+        ),
+    ]
+    return [{"name": name, "holds": bool(holds), "evidence": evidence} for name, holds, evidence in items]
+
+
+def pure_weights_hold(row: Mapping[str, Any], epsilon: Fraction) -> bool:
+    """Whether the least weight of a row is what Theorem 4.1 asks for."""
+    weight = row["worst_min_prior_weight_units"] / WEIGHT_UNITS
+    return bool(weight >= theorem_4_1_weight(row["published_count"], epsilon) * (1 - 1e-15))
+
+
+def require_hashes(*groups: Mapping[str, str]) -> None:
+    """Refuse what cannot be a SHA-256 in hexadecimal."""
+    for group in groups:
+        for name, digest in group.items():
+            if not _HASH.fullmatch(digest):
+                raise CertificateError(f"hash of {name} is {digest!r}; 64 hexadecimal digits are needed")
