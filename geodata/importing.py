@@ -2,12 +2,36 @@
 
 from __future__ import annotations
 
+import re
+import secrets
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from geodata.boundaries import Boundaries, read_boundaries
+from geodata.crosswalk import Crosswalk, layer_facts, read_crosswalks
+from geodata.elsewhere import states
+from geodata.errors import SourceFileError
+from geodata.flows import Flows, prior_table, read_flows
+from geodata.hierarchy import Hierarchy, assemble
+from geodata.lodes import BlockLookup, OdFile, check_together, jobs_table, place_jobs, read_od
+from geodata.population import Residents, read_population
 from geodata.progress import Progress, silent
+from geodata.pumas import Pumas, read_pumas
+from geodata.reading import TextTable
 from geodata.recognise import Sources
+from geodata.schema import TABLES
+from geodata.store import writing_store
+
+_KEY = re.compile(r"^[0-9a-f]{64}$")
+READING = "reading files"
+PLACING = "placing jobs"
+WRITING = "writing tables"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +44,8 @@ class Imported:
         Every table of a dataset (`schema.TABLES["dataset"]`) by name.
     facts : dict
         For the manifest: title, year, job_type, vintage, destination_states, n_jobs, sources, layers,
-        elsewhere, outflow, notes, commitment_key. Elsewhere and outflow count homes: confidential.
+        elsewhere and outflow (state code to jobs), notes, commitment_key. Elsewhere, outflow and notes count
+        homes: confidential.
     """
 
     tables: dict[str, Any]
@@ -55,10 +80,50 @@ def import_dataset(
     SourceFileError, SourceRowError, GeometryError
         One line: file, row or key, what was expected, what to do.
     """
-    raise NotImplementedError
+    key = secrets.token_hex(32) if commitment_key is None else commitment_key
+    if not _KEY.match(key):
+        raise ValueError("the commitment key must be 64 hexadecimal digits in lower case")
+    read = _read(sources, threads, progress)
+    year, job_type = check_together(read.od)
+    inside, outflow = _destinations(read.od, read.crosswalk)
+    hierarchy = assemble(
+        read.crosswalk,
+        read.residents,
+        read.pumas,
+        read.tracts,
+        read.blocks,
+        threads=threads,
+        progress=progress,
+    )
+    jobs = _jobs(inside, hierarchy, read.crosswalk, progress)
+    prior, unmatched = prior_table(read.flows, hierarchy.tract_names, _elsewhere_tracts(hierarchy))
+    elsewhere = _elsewhere_facts(jobs, hierarchy)
+    destination_states = sorted({file.state_id for file in inside})
+    flows = [f"prior flows: {unmatched:,} of {len(read.flows.table):,} are between tracts not imported"]
+    facts = {
+        "title": title or _title(destination_states, year),
+        "year": year,
+        "job_type": job_type,
+        "vintage": {"blocks": read.crosswalk.vintage, "pumas": read.pumas.vintage},
+        "destination_states": destination_states,
+        "n_jobs": int(jobs["count"].sum()),
+        "sources": _source_facts(read),
+        "layers": layer_facts(read.crosswalk),
+        "elsewhere": elsewhere,
+        "outflow": _by_state(outflow),
+        "notes": [
+            *hierarchy.notes,
+            *_elsewhere_notes(elsewhere),
+            *_outflow_notes(outflow, read.od),
+            *(flows if unmatched else []),
+            *_repair_notes(read),
+        ],
+        "commitment_key": key,
+    }
+    return Imported(tables=hierarchy.tables | {"jobs": jobs, "prior": prior}, facts=facts)
 
 
-def write_dataset(path: Path, imported: Imported) -> None:
+def write_dataset(path: Path, imported: Imported, *, progress: Progress = silent) -> None:
     """Write an import as a dataset: whole or not at all.
 
     Raises
@@ -66,4 +131,155 @@ def write_dataset(path: Path, imported: Imported) -> None:
     StoreError
         When the place is taken or cannot be written.
     """
-    raise NotImplementedError
+    with writing_store(path, "dataset") as writer:
+        for done, table in enumerate(TABLES["dataset"]):
+            progress(WRITING, done, len(TABLES["dataset"]))
+            writer.table(table.name, imported.tables[table.name])
+        writer.facts(**imported.facts)
+    progress(WRITING, len(TABLES["dataset"]), len(TABLES["dataset"]))
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    od: list[OdFile]
+    crosswalk: Crosswalk
+    residents: Residents
+    pumas: Pumas
+    flows: Flows
+    tracts: Boundaries
+    blocks: Boundaries
+
+
+def _read(sources: Sources, threads: int, progress: Progress) -> _Read:
+    if not sources.od:
+        raise SourceFileError("no OD file given; add STATE_od_main_JT00_YEAR.csv.gz")
+    total = len(sources.od) + 6
+    progress(READING, 0, total)
+    with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
+        crosswalk = pool.submit(read_crosswalks, sources.crosswalks)
+        od = [pool.submit(read_od, path) for path in sorted(sources.od)]
+        residents = pool.submit(read_population, sources.population)
+        flows = pool.submit(read_flows, sources.prior_flows)
+        tracts = pool.submit(read_boundaries, sources.tracts, "tracts", threads=threads)
+        blocks = pool.submit(read_boundaries, sources.blocks, "blocks", threads=threads)
+        places = crosswalk.result()
+        pumas = pool.submit(read_pumas, sources.tract_puma, sources.puma_names, places.vintage)
+        others: list[Future[Any]] = [residents, flows, tracts, blocks, pumas]
+        for done, future in enumerate([*od, *others]):
+            progress(READING, done + 1, total)
+            future.result()
+        progress(READING, total, total)
+        return _Read(
+            [future.result() for future in od],
+            places,
+            residents.result(),
+            pumas.result(),
+            flows.result(),
+            tracts.result(),
+            blocks.result(),
+        )
+
+
+def _destinations(files: Sequence[OdFile], crosswalk: Crosswalk) -> tuple[list[OdFile], Counter[str]]:
+    """Files whose workplaces are imported; of the others, the jobs of imported homes by state of work.
+
+    Without its main file the public total of a workplace is not known, and nothing could be released for it.
+    """
+    main = {file.state_id: file for file in files if file.main}
+    lacking = sorted(set(main) - set(crosswalk.state_ids))
+    if lacking:
+        raise SourceFileError(
+            f"{main[lacking[0]].text.path}: no crosswalk of state {lacking[0]} among the files; "
+            f"add {states()[lacking[0]].postal.lower() if lacking[0] in states() else 'STATE'}_xwalk.csv.gz"
+        )
+    numbers = [int(state) for state in main]
+    outflow: Counter[str] = Counter()
+    for file in files:
+        if file.state_id not in main:
+            outflow[file.state_id] += int(file.counts[np.isin(file.home_state, numbers), 0].sum())
+    return [file for file in files if file.state_id in main], outflow
+
+
+def _jobs(files: Sequence[OdFile], hierarchy: Hierarchy, crosswalk: Crosswalk, progress: Progress) -> Any:
+    lookup = BlockLookup.of(hierarchy.tables["blocks"], crosswalk.vintage)
+    elsewhere = {int(code): row for code, row in hierarchy.elsewhere.items()}
+    parts = []
+    for done, file in enumerate(files):
+        progress(PLACING, done, len(files))
+        parts.append(place_jobs(file, lookup, elsewhere))
+    progress(PLACING, len(files), len(files))
+    return jobs_table(parts)
+
+
+def _elsewhere_tracts(hierarchy: Hierarchy) -> dict[str, int]:
+    tract_index = hierarchy.tables["blocks"]["tract_index"].to_numpy()
+    return {code: int(tract_index[row]) for code, row in hierarchy.elsewhere.items()}
+
+
+def _elsewhere_facts(jobs: Any, hierarchy: Hierarchy) -> dict[str, int]:
+    code = {row: state for state, row in hierarchy.elsewhere.items()}
+    away = jobs[jobs["origin_index"].isin(code)]
+    by_row = away.groupby("origin_index")["count"].sum()
+    return _by_state(Counter({code[int(row)]: int(n) for row, n in by_row.items()}))
+
+
+def _by_state(jobs: Counter[str]) -> dict[str, int]:
+    return {state: jobs[state] for state in sorted(jobs)}
+
+
+def _elsewhere_notes(elsewhere: dict[str, int]) -> list[str]:
+    if not elsewhere:
+        return []
+    return [
+        f"elsewhere: {sum(elsewhere.values()):,} jobs of residents of {len(elsewhere)} states whose crosswalk "
+        "is not imported are counted by state"
+    ]
+
+
+def _outflow_notes(outflow: Counter[str], files: Sequence[OdFile]) -> list[str]:
+    known = states()
+    homes = " and ".join(sorted(_postal(file.state_id) for file in files if file.main))
+    return [
+        f"outflow: {n:,} jobs of {homes} residents in {_postal(state)}: not imported; "
+        f"add {known[state].postal.lower()}_od_main to import that state's workplaces"
+        for state, n in sorted(outflow.items())
+        if state in known
+    ]
+
+
+def _postal(state_id: str) -> str:
+    known = states()
+    return known[state_id].postal if state_id in known else state_id
+
+
+def _repair_notes(read: _Read) -> list[str]:
+    n = read.tracts.repaired + read.blocks.repaired
+    return [f"{n:,} published polygons were not valid and were repaired"] if n else []
+
+
+def _title(destination_states: Sequence[str], year: int | None) -> str:
+    known = states()
+    names = " and ".join(known[state].name if state in known else state for state in destination_states)
+    return f"{names}, {year}" if year else names
+
+
+def _source_facts(read: _Read) -> list[dict[str, Any]]:
+    texts: dict[str, Sequence[TextTable]] = {
+        "od": [file.text for file in read.od],
+        "crosswalks": read.crosswalk.files,
+        "tract_puma": read.pumas.files,
+        "puma_names": read.pumas.name_files,
+        "population": read.residents.files,
+        "prior_flows": read.flows.files,
+    }
+    facts = [
+        {"file": text.path.name, "role": role, "sha256": text.sha256, "rows": text.rows}
+        for role, group in texts.items()
+        for text in group
+    ]
+    for role, boundaries in (("tracts", read.tracts), ("blocks", read.blocks)):
+        facts += [
+            {"file": path.name, "role": role, "sha256": digest, "rows": rows}
+            for path, digest, rows in boundaries.files
+        ]
+    return facts

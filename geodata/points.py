@@ -87,7 +87,7 @@ class CellPoints:
         below, above = self._cumulative[first], self._cumulative[end]
         found = np.searchsorted(self._cumulative, below + u0 * (above - below), side="right") - 1
         # Rounding may land exactly on a cell's end; the point belongs to the cell all the same.
-        return np.clip(found, first, end - 1)
+        return np.asarray(np.clip(found, first, end - 1), dtype=np.int64)
 
 
 def _triangles(geometry: npt.NDArray[np.object_], threads: int) -> tuple[Floats, npt.NDArray[np.int64]]:

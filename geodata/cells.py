@@ -1,0 +1,265 @@
+"""Cells of blocks: published polygons, or the Voronoi cells of internal points clipped to the tract.
+
+The cells of a tract partition it. Where the tract itself has no polygon, the blocks of all such tracts of a
+state share one Voronoi diagram, clipped to a buffered hull and by the tracts that do have polygons, and the
+tract's polygon is the union of its cells.
+
+An internal point outside its tract's polygon stands for the nearest place on the polygon. Blocks whose points
+coincide, or whose Voronoi cell misses the tract, share the cell of the nearest other block in strips of equal
+width: every block gets a cell.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import shapely
+
+from geodata.progress import Progress, silent
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Shapes = npt.NDArray[np.object_]
+
+STAGE = "cutting block cells"
+_EDGE_KM = 1.0  # how far a derived state reaches beyond its outermost blocks
+_KM_PER_DEG = 111.2
+_HULL_RATIO = 0.05  # 0 follows every bay between blocks, 1 is the convex hull
+_SAME_PLACE_DEG = 1e-6  # about 0.1 m
+_TRACTS_AT_ONCE = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """Cells of blocks and polygons of tracts, EPSG:4326.
+
+    Attributes
+    ----------
+    block : object array[blocks]
+        A polygon for every block.
+    tract : object array[tracts]
+        The published polygon, or the union of the cells.
+    derived : bool[tracts]
+        Whether it is the union.
+    moved : int
+        Blocks whose internal point lies outside the polygon of their tract.
+    shared : int
+        Blocks that share the cell of another.
+    """
+
+    block: Shapes
+    tract: Shapes
+    derived: npt.NDArray[np.bool_]
+    moved: int
+    shared: int
+
+
+def cut_cells(
+    lon_deg: Floats,
+    lat_deg: Floats,
+    tract_index: Ints,
+    tract_polygon: Shapes,
+    region: Ints,
+    block_polygon: Shapes,
+    *,
+    threads: int = 2,
+    progress: Progress = silent,
+) -> Cells:
+    """Give every block a cell and every tract a polygon.
+
+    Parameters
+    ----------
+    lon_deg, lat_deg : float64[blocks]
+        Internal points, EPSG:4326.
+    tract_index : int64[blocks]
+        0 … tracts − 1, not descending: the blocks of a tract are consecutive. No tract is without blocks.
+    tract_polygon : object array[tracts]
+        Published polygon or None.
+    region : int64[tracts]
+        Tracts without polygons are cut together where this is equal: the state.
+    block_polygon : object array[blocks]
+        Published polygon or None; used for tracts all of whose blocks have one.
+    threads : int
+        The result is the same for any number.
+    progress : callable
+        Called with (stage, done, total) in tracts.
+
+    Returns
+    -------
+    Cells
+    """
+    point = np.column_stack([lon_deg, lat_deg])
+    block_ptr = np.searchsorted(tract_index, np.arange(tract_polygon.size + 1))
+    work = _Work(point, block_ptr, tract_polygon, block_polygon, np.empty(lon_deg.size, dtype=object))
+    derived = shapely.is_missing(tract_polygon)
+    whole = np.logical_and.reduceat(~shapely.is_missing(block_polygon), block_ptr[:-1])
+    taken = whole[tract_index]
+    work.cell[taken] = block_polygon[taken]
+    done = np.array([0, 0])
+    published = np.flatnonzero(~derived & ~whole)
+    chunks = [published[i : i + _TRACTS_AT_ONCE] for i in range(0, published.size, _TRACTS_AT_ONCE)]
+    with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
+        for number, told in enumerate(pool.map(work.cut_published, chunks)):
+            done += told
+            progress(STAGE, min((number + 1) * _TRACTS_AT_ONCE, published.size), tract_polygon.size)
+    tract = tract_polygon.copy()
+    for state in np.unique(region[derived & ~whole]):
+        of_state = np.flatnonzero(derived & ~whole & (region == state))
+        done[1] += work.cut_derived(of_state)
+        progress(STAGE, int(published.size + of_state.size), tract_polygon.size)
+    for position in np.flatnonzero(derived):
+        tract[position] = union_of(work.cell[block_ptr[position] : block_ptr[position + 1]])
+    return Cells(work.cell, tract, derived, int(done[0]), int(done[1]))
+
+
+def union_of(polygons: Shapes) -> Any:
+    """Union of polygons that meet without overlapping; polygonal and valid.
+
+    The quick union of coverages is used where it gives a valid polygon, else the general one.
+    """
+    if polygons.size == 1:
+        return polygons[0]
+    joined = shapely.coverage_union_all(polygons)
+    if not shapely.is_valid(joined):
+        joined = shapely.union_all(polygons)
+    return _polygonal(np.array([joined], dtype=object))[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    point: Floats
+    block_ptr: Ints
+    tract_polygon: Shapes
+    block_polygon: Shapes
+    cell: Shapes  # filled tract by tract; no two threads touch the same rows
+
+    def cut_published(self, tracts: Ints) -> tuple[int, int]:
+        moved, shared = 0, 0
+        for position in tracts:
+            rows = slice(int(self.block_ptr[position]), int(self.block_ptr[position + 1]))
+            self.cell[rows], n_moved, n_shared = cells_in_polygon(
+                self.point[rows], self.tract_polygon[position]
+            )
+            moved, shared = moved + n_moved, shared + n_shared
+        return moved, shared
+
+    def cut_derived(self, tracts: Ints) -> int:
+        rows = np.concatenate([np.arange(self.block_ptr[t], self.block_ptr[t + 1]) for t in tracts])
+        published = self.tract_polygon[~shapely.is_missing(self.tract_polygon)]
+        self.cell[rows], shared = cells_in_hull(self.point[rows], published)
+        return shared
+
+
+def cells_in_polygon(point: Floats, polygon: Any) -> tuple[Shapes, int, int]:
+    """Voronoi cells of points, float64[n, 2] in degrees, that partition a polygon.
+
+    Returns
+    -------
+    object array[n]
+        Polygons or multipolygons, none empty.
+    int
+        Points that lie outside the polygon.
+    int
+        Points that share another's cell.
+    """
+    if len(point) == 1:
+        return np.array([polygon], dtype=object), int(not shapely.intersects_xy(polygon, *point[0])), 0
+    shapely.prepare(polygon)
+    outside = np.flatnonzero(~shapely.intersects_xy(polygon, point))
+    site = point.copy()
+    if outside.size:
+        line = shapely.shortest_line(polygon, shapely.points(point[outside]))
+        site[outside] = shapely.get_coordinates(line)[::2]
+    cell, owner = _voronoi(site, shapely.box(*polygon.bounds))
+    crossing = np.flatnonzero(~shapely.contains_properly(polygon, cell))
+    cell[crossing] = _polygonal(shapely.intersection(cell[crossing], polygon))
+    result, shared = _shared_out(site, cell, owner)
+    return result, int(outside.size), shared
+
+
+def cells_in_hull(point: Floats, published: Shapes) -> tuple[Shapes, int]:
+    """Voronoi cells of points, float64[n, 2] in degrees, within their hull and outside published polygons.
+
+    Returns
+    -------
+    object array[n]
+        Polygons or multipolygons, none empty.
+    int
+        Points that share another's cell.
+    """
+    hull = _hull(point)
+    cell, owner = _voronoi(point, hull)
+    shapely.prepare(hull)
+    crossing = np.flatnonzero(~shapely.contains_properly(hull, cell))
+    cell[crossing] = shapely.intersection(cell[crossing], hull)
+    tree = shapely.STRtree(published)
+    for row, other in tree.query(cell, predicate="intersects").T:
+        cell[row] = shapely.difference(cell[row], published[other])
+    return _shared_out(point, _polygonal(cell), owner)
+
+
+def _voronoi(site: Floats, extent: Any) -> tuple[Shapes, Ints]:
+    """Cells of the distinct sites, and the position among them of every site's own."""
+    grid = np.round(site / _SAME_PLACE_DEG).astype(np.int64)
+    _, first, owner = np.unique(grid, axis=0, return_index=True, return_inverse=True)
+    distinct = site[first]
+    if len(distinct) == 1:
+        return np.array([extent], dtype=object), owner.astype(np.int64).ravel()
+    # A degree of longitude is shorter than one of latitude; cells must be right on the ground.
+    scale = np.array([np.cos(np.radians(site[:, 1].mean())), 1.0])
+    stretched = shapely.transform(extent, lambda xy: xy * scale)
+    sites = shapely.multipoints(distinct * scale)
+    cell = shapely.get_parts(shapely.voronoi_polygons(sites, extend_to=stretched, ordered=True))
+    return shapely.transform(cell, lambda xy: xy / scale), owner.astype(np.int64).ravel()
+
+
+def _hull(point: Floats) -> Any:
+    scale = np.array([np.cos(np.radians(point[:, 1].mean())), 1.0])
+    hull = shapely.concave_hull(shapely.multipoints(point * scale), ratio=_HULL_RATIO)
+    return shapely.transform(shapely.buffer(hull, _EDGE_KM / _KM_PER_DEG, quad_segs=4), lambda xy: xy / scale)
+
+
+def _shared_out(site: Floats, cell: Shapes, owner: Ints) -> tuple[Shapes, int]:
+    """Give each site a cell of its own: strips of a cell where sites share it."""
+    empty = shapely.is_empty(cell)[owner]
+    if empty.any():
+        kept = np.flatnonzero(~empty)
+        tree = shapely.STRtree(shapely.points(site[kept]))
+        lost = np.flatnonzero(empty)
+        owner = owner.copy()
+        owner[lost] = owner[kept[tree.nearest(shapely.points(site[lost]))]]
+    result = cell[owner]
+    held, n_sharing = np.unique(owner, return_counts=True)
+    for position in held[n_sharing > 1]:
+        sharing = np.flatnonzero(owner == position)
+        result[sharing] = _strips(cell[position], sharing.size)
+    return result, int((n_sharing - 1).sum())
+
+
+def _strips(polygon: Any, n: int) -> Shapes:
+    """Cut a polygon into n parts, from west to east; parts beside the largest one stay with the first."""
+    parts = shapely.get_parts(polygon)
+    main = parts[shapely.area(parts).argmax()]
+    west, south, east, north = main.bounds
+    edge = np.linspace(west, east, n + 1)
+    strip = _polygonal(shapely.intersection(shapely.box(edge[:-1], south, edge[1:], north), main))
+    if parts.size > 1:
+        rest = [part for part in parts if part is not main]
+        strip[0] = shapely.multipolygons([*shapely.get_parts(strip[0]), *rest])
+    return strip
+
+
+def _polygonal(geometry: Shapes) -> Shapes:
+    """Drop the points and lines that clipping leaves; nothing else changes."""
+    geometry = np.array(geometry, dtype=object)
+    for row in np.flatnonzero(shapely.get_type_id(geometry) == 7):
+        parts = shapely.get_parts(shapely.get_parts(geometry[row]))
+        polygons = parts[shapely.get_type_id(parts) == 3]
+        geometry[row] = polygons[0] if polygons.size == 1 else shapely.multipolygons(polygons)
+    flat = np.isin(shapely.get_type_id(geometry), (3, 6), invert=True)
+    geometry[flat] = shapely.Polygon()
+    return geometry

@@ -1,0 +1,191 @@
+"""LODES geography crosswalks: every block's place in the hierarchy and in all other layers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import pyarrow
+import pyarrow.compute
+
+from geodata.errors import SourceFileError, SourceRowError
+from geodata.reading import TextTable, check_codes, read_table
+from geodata.schema import LAYER_LABELS
+
+FIRST_COLUMN = re.compile(r"^tabblk(?P<vintage>\d{4})$")
+_CODES = {"st": (2, "state"), "cty": (5, "county"), "trct": (11, "tract")}
+_REQUIRED = ("st", "stname", "cty", "ctyname", "trct", "trctname", "blklatdd", "blklondd")
+_NOT_LAYERS = {*_REQUIRED, "stusps", "createdate"}
+_CONGRESS = re.compile(r"^stcd\d+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Crosswalk:
+    """The blocks of all imported crosswalks.
+
+    Attributes
+    ----------
+    blocks : DataFrame
+        block_id, tract_id, county_id, state_id, lon_deg, lat_deg and the `layer_` columns, all text but the
+        two coordinates (EPSG:4326); sorted by block_id.
+    names : dict of str to Series
+        Unit identifier to name, for "tract", "county" and "state".
+    layers : DataFrame
+        layer, unit_id, name, sorted; units of `layer_` columns.
+    vintage : int
+        2010 or 2020.
+    state_ids : tuple of str
+        Whose crosswalks these are, ascending.
+    files : tuple of TextTable
+        The files, for the record.
+    """
+
+    blocks: pandas.DataFrame
+    names: dict[str, Any]
+    layers: pandas.DataFrame
+    vintage: int
+    state_ids: tuple[str, ...]
+    files: tuple[TextTable, ...]
+
+
+def read_crosswalks(paths: Sequence[Path]) -> Crosswalk:
+    """Read crosswalks of one or more states.
+
+    Membership is what the columns `trct`, `cty` and `st` say; where they put a block into a state whose
+    crosswalk is not here, `hierarchy` decides.
+
+    Raises
+    ------
+    SourceFileError
+        A file that is not a crosswalk, or crosswalks of two vintages.
+    SourceRowError
+        Codes of wrong length, places that are not numbers in range, or a block twice.
+    """
+    files = [_read(path) for path in sorted(paths)]
+    vintage = _one_vintage(files)
+    parts = [_columns(text, f"tabblk{vintage}") for text in files]
+    table = pyarrow.concat_tables(parts, promote_options="default").to_pandas()
+    codes = [name for name in table.columns if name.startswith("layer_")]
+    texts = [name for name in table.columns if name not in ("lon_deg", "lat_deg")]
+    table[texts] = table[texts].fillna("")
+    _check_twice(files, table["block_id"])
+    names = {
+        "tract": _names(table, "tract_id", "trctname"),
+        "county": _names(table, "county_id", "ctyname"),
+        "state": _names(table, "state_id", "stname"),
+    }
+    layers = (
+        pandas.concat([_units(table, code) for code in codes], ignore_index=True) if codes else _no_units()
+    )
+    columns = ["block_id", "tract_id", "county_id", "state_id", "lon_deg", "lat_deg", *codes]
+    blocks = table[columns].sort_values("block_id", ignore_index=True)
+    state_ids = tuple(sorted(blocks["block_id"].str[:2].unique()))
+    return Crosswalk(blocks, names, layers, vintage, state_ids, tuple(files))
+
+
+def layer_facts(crosswalk: Crosswalk) -> list[dict[str, Any]]:
+    """Layers with at least one unit: code, label, column and number of units, for the manifest."""
+    n_units = crosswalk.layers["layer"].value_counts()
+    return [
+        {
+            "layer": layer,
+            "label": LAYER_LABELS.get(layer, layer),
+            "column": f"layer_{layer}",
+            "n_units": int(n_units[layer]),
+        }
+        for layer in (str(name).removeprefix("layer_") for name in crosswalk.blocks)
+        if layer in n_units.index
+    ]
+
+
+def _read(path: Path) -> TextTable:
+    text = read_table(path, required=_REQUIRED)
+    first = text.table.column_names[0]
+    if not FIRST_COLUMN.match(first):
+        raise SourceFileError(
+            f"{path}: the first column is {first!r}, a crosswalk starts with tabblk2010 or tabblk2020; "
+            "check that this is a LODES crosswalk"
+        )
+    return text
+
+
+def _one_vintage(files: Sequence[TextTable]) -> int:
+    if not files:
+        raise SourceFileError("no crosswalk given; add STATE_xwalk.csv.gz of the same LODES version")
+    vintages = {text.table.column_names[0]: text.path for text in files}
+    if len(vintages) > 1:
+        (first, one), (second, other), *_ = vintages.items()
+        raise SourceFileError(
+            f"{other}: a crosswalk of {second} beside {one} of {first}; use crosswalks of one LODES version"
+        )
+    return int(next(iter(vintages)).removeprefix("tabblk"))
+
+
+def _columns(text: TextTable, first: str) -> Any:
+    columns = {"block_id": check_codes(text, first, 15, "block")}
+    for name, (digits, meaning) in _CODES.items():
+        columns[f"{meaning}_id"] = check_codes(text, name, digits, meaning)
+    for name in ("trctname", "ctyname", "stname"):
+        columns[name] = text.column(name)
+    columns["lon_deg"] = _degrees(text, "blklondd", 180)
+    columns["lat_deg"] = _degrees(text, "blklatdd", 90)
+    present = text.table.column_names[1:]
+    for name in present:
+        is_name = name.endswith("name") and name.removesuffix("name") in present
+        if name in _NOT_LAYERS or is_name:
+            continue
+        layer = "stcd" if _CONGRESS.match(name) else name
+        code = text.column(name)
+        none = pyarrow.compute.match_substring_regex(code, "^9*$")  # nines: the block is in no such unit
+        columns[f"layer_{layer}"] = pyarrow.compute.if_else(none, "", code)
+        columns[f"name_{layer}"] = text.column(f"{name}name") if f"{name}name" in present else code
+    return pyarrow.table(columns)
+
+
+def _degrees(text: TextTable, name: str, limit: int) -> Any:
+    column = text.column(name)
+    number = pandas.to_numeric(column.to_pandas(), errors="coerce").to_numpy(np.float64)
+    wrong = np.flatnonzero(~(np.abs(number) <= limit))
+    if wrong.size:
+        found = column[int(wrong[0])].as_py()
+        text.refuse(
+            int(wrong[0]), f"{name} is {found!r}, degrees within ±{limit} are needed", "correct the row"
+        )
+    return number
+
+
+def _check_twice(files: Sequence[TextTable], block_id: Any) -> None:
+    twice = np.flatnonzero(block_id.duplicated().to_numpy())
+    if twice.size == 0:
+        return
+    row = int(twice[0])
+    first = int(np.flatnonzero((block_id == block_id.iloc[row]).to_numpy())[0])
+    starts = np.cumsum([0, *(text.rows for text in files)])
+    place, before = (int(np.searchsorted(starts, r, side="right")) - 1 for r in (row, first))
+    raise SourceRowError(
+        f"{files[place].path}: line {row - starts[place] + 2}: block {block_id.iloc[row]} stands there a second "
+        f"time (first in {files[before].path}, line {first - starts[before] + 2}); remove one"
+    )
+
+
+def _names(table: pandas.DataFrame, key: str, name: str) -> Any:
+    return table.drop_duplicates(key).set_index(key)[name]
+
+
+def _units(table: pandas.DataFrame, code: str) -> pandas.DataFrame:
+    layer = code.removeprefix("layer_")
+    units = table[[code, f"name_{layer}"]].set_axis(["unit_id", "name"], axis=1)
+    units = units[units["unit_id"] != ""].drop_duplicates().sort_values(["unit_id", "name"])
+    units = units.drop_duplicates("unit_id")
+    units["name"] = units["name"].where(units["name"] != "", units["unit_id"])
+    units.insert(0, "layer", layer)
+    return units
+
+
+def _no_units() -> pandas.DataFrame:
+    return pandas.DataFrame({"layer": [], "unit_id": [], "name": []}, dtype="str")

@@ -1,0 +1,139 @@
+"""CTPP tract-to-tract flows: the public prior of who commutes where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import pyarrow.compute
+
+from geodata.reading import TextTable, read_header, read_table
+
+_PARTS = (("STATE", 2), ("COUNTY", 3), ("TRACT", 6))
+_SIDES = ("RESIDENCE", "WORKPLACE")
+_WORKERS = ("EST", "ESTIMATE", "WORKERS")
+
+
+@dataclass(frozen=True, slots=True)
+class Flows:
+    """Workers from tract to tract.
+
+    Attributes
+    ----------
+    table : DataFrame
+        origin_tract_id, destination_tract_id (eleven digits), weight (workers).
+    files : tuple of TextTable
+        The files, for the record.
+    """
+
+    table: pandas.DataFrame
+    files: tuple[TextTable, ...]
+
+
+def is_flows(header: Sequence[str]) -> bool:
+    """Whether a header is that of a tract flow table."""
+    return len(_columns(header)) == 7
+
+
+def read_flows(paths: Sequence[Path]) -> Flows:
+    """Read CTPP flows, whose codes may lack their leading zeros; rows of the same pair are added up later.
+
+    Raises
+    ------
+    SourceFileError, SourceRowError
+        A column missing, a code that is not a number or too long, or workers that are not whole.
+    """
+    texts, parts = [], []
+    for path in sorted(paths):
+        column = _columns(read_header(path))
+        text = read_table(
+            path,
+            required=[column.get((side, part), f"{side}_{part}") for side in _SIDES for part, _ in _PARTS],
+            whole=[column.get(("", "WORKERS"), "EST")],
+        )
+        texts.append(text)
+        parts.append(
+            pandas.DataFrame(
+                {
+                    "origin_tract_id": _tract(text, column, "RESIDENCE"),
+                    "destination_tract_id": _tract(text, column, "WORKPLACE"),
+                    "weight": text.column(column["", "WORKERS"]).to_numpy().astype(np.float64),
+                }
+            )
+        )
+    if not parts:
+        names = ["origin_tract_id", "destination_tract_id"]
+        return Flows(pandas.DataFrame(columns=names, dtype="str").assign(weight=np.empty(0)), ())
+    return Flows(pandas.concat(parts, ignore_index=True), tuple(texts))
+
+
+def prior_table(flows: Flows, tract_index: Any, state_index: dict[str, int]) -> tuple[Any, int]:
+    """Flows on rows of `tracts`: the schema's PRIOR.
+
+    Parameters
+    ----------
+    flows : Flows
+        As read.
+    tract_index : Series
+        Tract identifier (and every other name a tract goes by) to row of `tracts`.
+    state_index : dict of str to int
+        State code to the row of its elsewhere unit: homes there count for the whole state.
+
+    Returns
+    -------
+    DataFrame
+        destination_tract_index, origin_tract_index, weight; sorted, one row a pair.
+    int
+        Flows left out: a workplace or home that is not in the imported geography.
+    """
+    table = flows.table
+    destination = tract_index.reindex(table["destination_tract_id"]).to_numpy(np.float64)
+    origin = tract_index.reindex(table["origin_tract_id"]).to_numpy(np.float64)
+    state = table["origin_tract_id"].str[:2].map(state_index).to_numpy(np.float64)
+    origin = np.where(np.isnan(origin), state, origin)
+    placed = ~np.isnan(destination) & ~np.isnan(origin) & (table["weight"].to_numpy() > 0)
+    prior: Any = pandas.DataFrame(
+        {
+            "destination_tract_index": destination[placed].astype(np.int32),
+            "origin_tract_index": origin[placed].astype(np.int32),
+            "weight": table["weight"].to_numpy()[placed],
+        }
+    )
+    keys = ["destination_tract_index", "origin_tract_index"]
+    return prior.groupby(keys, sort=True, as_index=False)["weight"].sum(), int((~placed).sum())
+
+
+def _columns(header: Sequence[str]) -> dict[tuple[str, str], str]:
+    """Find the columns: (side, part) and ("", "WORKERS") to the name in the file."""
+    found: dict[tuple[str, str], str] = {}
+    for name in header:
+        upper = name.upper()
+        if upper in _WORKERS:
+            found.setdefault(("", "WORKERS"), name)
+        for side in _SIDES:
+            for part, _ in _PARTS:
+                if upper.startswith(f"{side}_{part}"):
+                    found.setdefault((side, part), name)
+    return found
+
+
+def _tract(text: TextTable, column: dict[tuple[str, str], str], side: str) -> Any:
+    tract = None
+    for part, digits in _PARTS:
+        name = column[side, part]
+        codes = text.column(name)
+        good = pyarrow.compute.match_substring_regex(codes, f"^[0-9]{{1,{digits}}}$")
+        row = pyarrow.compute.index(good, False).as_py()
+        if row >= 0:
+            text.refuse(
+                row,
+                f"{name} is {codes[row].as_py()!r}, a number of at most {digits} digits is needed",
+                "correct the row",
+            )
+        padded = pyarrow.compute.utf8_lpad(codes, digits, "0").to_pandas()
+        tract = padded if tract is None else tract + padded
+    return tract

@@ -1,0 +1,254 @@
+"""The hierarchy: blocks in tracts in PUMAs in SuperPUMAs, and in counties and states; elsewhere units among them.
+
+Membership is the crosswalk's, with one exception: a block that the crosswalk puts into a state whose crosswalk is
+not imported (a correction of the state line) stays with the tract in which its neighbours by identifier are.
+Otherwise that state would be inside the imported area and elsewhere at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import geopandas
+import numpy as np
+import numpy.typing as npt
+import pandas
+
+from geodata.boundaries import Boundaries
+from geodata.cells import Cells, cut_cells
+from geodata.crosswalk import Crosswalk
+from geodata.elsewhere import states
+from geodata.population import Residents, block_population
+from geodata.progress import Progress, silent
+from geodata.pumas import Pumas
+from geodata.schema import CRS
+from geodata.units import Parts, join_units, named
+
+Shapes = npt.NDArray[np.object_]
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchy:
+    """The public geography of a dataset.
+
+    Attributes
+    ----------
+    tables : dict of str to DataFrame or GeoDataFrame
+        blocks, tracts, pumas, superpumas, counties, states, cells, layers: as in the schema.
+    tract_names : Series
+        Every identifier by which a tract may be called to its row of `tracts`: its own, and that of the census
+        where the crosswalk has another (Connecticut's planning regions).
+    elsewhere : dict of str to int
+        State code of each elsewhere unit to its row of `blocks`.
+    notes : list of str
+        What was decided, for the manifest.
+    """
+
+    tables: dict[str, Any]
+    tract_names: Any
+    elsewhere: dict[str, int]
+    notes: list[str]
+
+
+def assemble(
+    crosswalk: Crosswalk,
+    residents: Residents,
+    pumas: Pumas,
+    tract_polygons: Boundaries,
+    block_polygons: Boundaries,
+    *,
+    threads: int = 2,
+    progress: Progress = silent,
+) -> Hierarchy:
+    """Assemble all public tables.
+
+    Parameters
+    ----------
+    crosswalk, residents, pumas, tract_polygons, block_polygons
+        As read.
+    threads : int
+        The result is the same for any number.
+    progress : callable
+        Called with (stage, done, total).
+    """
+    notes: list[str] = []
+    blocks: Any = _placed(crosswalk, notes)
+    blocks["population"], told = block_population(blocks["block_id"], residents)
+    notes.append(told)
+    # Every other state, whether or not anybody lives there: which units exist must not tell of homes.
+    outside = [code for code in states() if code not in crosswalk.state_ids]
+    blocks = pandas.concat([blocks.assign(elsewhere=False), _elsewhere_blocks(outside, blocks)])
+    blocks = blocks.sort_values(["tract_id", "block_id"], ignore_index=True)
+    tracts, blocks["tract_index"] = _tracts(blocks)
+    census_id = _census_ids(blocks)
+    tracts["puma_id"] = _puma_of(tracts, census_id, pumas, notes)
+    tracts["name"] = named(tracts["tract_id"], crosswalk.names["tract"], "Tract ")
+    _set_centres(tracts, blocks, census_id, residents)
+    cells, geometry, tracts["derived"] = _cells(
+        blocks, tracts, census_id, tract_polygons, block_polygons, notes, threads, progress
+    )
+    parts = Parts(blocks, tracts, geometry, cells)
+    tables = join_units(parts, crosswalk, pumas, progress=progress) | {
+        "cells": cells,
+        "layers": crosswalk.layers,
+    }
+    rows = np.flatnonzero(tables["blocks"]["elsewhere"])
+    elsewhere = dict(zip(tables["blocks"]["block_id"].iloc[rows], rows.tolist(), strict=True))
+    return Hierarchy(tables, _tract_names(tracts, census_id), elsewhere, notes)
+
+
+def _placed(crosswalk: Crosswalk, notes: list[str]) -> Any:
+    blocks = crosswalk.blocks.copy()
+    own = blocks["block_id"].str[:11]
+    imported = list(crosswalk.state_ids)
+    stray = ~(
+        blocks["tract_id"].str[:2].isin(imported)
+        & blocks["county_id"].str[:2].isin(imported)
+        & blocks["state_id"].isin(imported)
+    )
+    if stray.any():
+        usual = _most_common(own[~stray], blocks.loc[~stray, "tract_id"])
+        tract = own[stray].map(usual)
+        tract = tract.where(tract.notna(), own[stray])
+        blocks.loc[stray, "tract_id"] = tract
+        blocks.loc[stray, "county_id"] = tract.str[:5]
+        blocks.loc[stray, "state_id"] = tract.str[:2]
+        notes.append(
+            f"{int(stray.sum())} blocks that the crosswalk puts into a state without imported crosswalk stay in the "
+            "tract of their neighbours by identifier"
+        )
+    return blocks
+
+
+def _most_common(key: Any, value: Any) -> Any:
+    """Series: each key's most frequent value; ties go to the first in order."""
+    count: Any = pandas.DataFrame({"key": key.to_numpy(), "value": value.to_numpy()}).value_counts(sort=False)
+    count = count.reset_index(name="n").sort_values(["key", "n", "value"], ascending=[True, False, True])
+    return count.drop_duplicates("key").set_index("key")["value"]
+
+
+def _elsewhere_blocks(codes: Sequence[str], blocks: Any) -> Any:
+    known = states()
+    column: dict[str, Any] = {name: list(codes) for name in ("block_id", "tract_id", "county_id", "state_id")}
+    column["lon_deg"] = [known[code].lon_deg for code in codes]
+    column["lat_deg"] = [known[code].lat_deg for code in codes]
+    column["population"] = [known[code].population for code in codes]
+    column |= {name: [""] * len(codes) for name in blocks.columns if name.startswith("layer_")}
+    return pandas.DataFrame(column).astype(blocks.dtypes.to_dict()).assign(elsewhere=True)
+
+
+def _tracts(blocks: Any) -> tuple[Any, npt.NDArray[np.int32]]:
+    index = pandas.factorize(blocks["tract_id"], sort=False)[0].astype(np.int32)
+    first: Any = blocks.drop_duplicates("tract_id", ignore_index=True)
+    tract_id = first["tract_id"]
+    tracts: Any = pandas.DataFrame(
+        {"tract_id": tract_id, "county_id": tract_id.str[:5], "state_id": tract_id.str[:2]}
+    )
+    tracts["elsewhere"] = first["elsewhere"]
+    tracts["population"] = np.bincount(index, weights=blocks["population"]).astype(np.int64)
+    return tracts, index
+
+
+def _census_ids(blocks: pandas.DataFrame) -> Any:
+    """Series: tract to the census tract its blocks are named after, where the crosswalk calls it otherwise."""
+    here = blocks[~blocks["elsewhere"]]
+    own = here["block_id"].str[:11]
+    renamed = ~own.isin(here["tract_id"].unique())
+    return _most_common(here.loc[renamed, "tract_id"], own[renamed])
+
+
+def _by_either_name(tract_id: Any, census_id: Any, value: Any) -> Any:
+    found = tract_id.map(value)
+    return found.where(found.notna(), tract_id.map(census_id).map(value))
+
+
+def _puma_of(tracts: pandas.DataFrame, census_id: Any, pumas: Pumas, notes: list[str]) -> Any:
+    puma = _by_either_name(tracts["tract_id"], census_id, pumas.of_tract)
+    here = ~tracts["elsewhere"]
+    lost = int((puma.isna() & here).sum())
+    if lost:
+        why = (
+            "no tract-to-PUMA file"
+            if pumas.of_tract.empty
+            else f"{lost:,} tracts are in no tract-to-PUMA file"
+        )
+        notes.append(f"{why}: their counties stand in for PUMAs")
+    return puma.where(puma.notna(), tracts["county_id"]).astype("str")
+
+
+def _set_centres(
+    tracts: pandas.DataFrame, blocks: pandas.DataFrame, census_id: Any, residents: Residents
+) -> None:
+    index = blocks["tract_index"].to_numpy(np.int64)
+    people = blocks["population"].to_numpy(np.float64)
+    empty = tracts["population"].to_numpy()[index] == 0
+    weight = np.where(empty, 1.0, people)
+    for name in ("lon_deg", "lat_deg"):
+        mean = np.bincount(index, weights=weight * blocks[name]) / np.bincount(index, weights=weight)
+        published = _by_either_name(tracts["tract_id"], census_id, residents.centres[name])
+        tracts[name] = np.where(published.notna(), published.to_numpy(np.float64), mean)
+
+
+def _cells(
+    blocks: pandas.DataFrame,
+    tracts: pandas.DataFrame,
+    census_id: Any,
+    tract_polygons: Boundaries,
+    block_polygons: Boundaries,
+    notes: list[str],
+    threads: int,
+    progress: Progress,
+) -> tuple[Any, Shapes, npt.NDArray[np.bool_]]:
+    here = np.flatnonzero(~blocks["elsewhere"])
+    inside = np.flatnonzero(~tracts["elsewhere"])
+    position = np.full(len(tracts), -1, dtype=np.int64)
+    position[inside] = np.arange(inside.size)
+    own = blocks.iloc[here]
+    tract_id = tracts["tract_id"].iloc[inside]
+    cut = cut_cells(
+        own["lon_deg"].to_numpy(),
+        own["lat_deg"].to_numpy(),
+        position[own["tract_index"]],
+        _shapes(_by_either_name(tract_id, census_id, tract_polygons.polygon)),
+        tract_id.str[:2].to_numpy(dtype=object).astype(np.int64),
+        _shapes(own["block_id"].map(block_polygons.polygon)),
+        threads=threads,
+        progress=progress,
+    )
+    _tell_cells(cut, block_polygons, notes)
+    geometry = np.full(len(tracts), None, dtype=object)
+    geometry[inside] = cut.tract
+    derived = np.zeros(len(tracts), dtype=bool)
+    derived[inside] = cut.derived
+    cells = geopandas.GeoDataFrame({"block_index": here.astype(np.int32)}, geometry=cut.block, crs=CRS)
+    return cells, geometry, derived
+
+
+def _tell_cells(cut: Cells, block_polygons: Boundaries, notes: list[str]) -> None:
+    if block_polygons.polygon.empty:
+        notes.append("block cells are Voronoi cells of the blocks' internal points, clipped to the tract")
+    if cut.derived.any():
+        notes.append(
+            f"{int(cut.derived.sum()):,} tracts without polygon: theirs is the union of their block cells"
+        )
+    if cut.moved:
+        notes.append(f"{cut.moved:,} blocks have their internal point outside their tract's polygon")
+    if cut.shared:
+        notes.append(f"{cut.shared:,} blocks share the Voronoi cell of a neighbour")
+
+
+def _shapes(found: Any) -> Shapes:
+    values = found.to_numpy(dtype=object, copy=True)
+    values[pandas.isna(values)] = None
+    return np.asarray(values)
+
+
+def _tract_names(tracts: pandas.DataFrame, census_id: Any) -> Any:
+    row = pandas.Series(np.arange(len(tracts)), index=tracts["tract_id"].to_numpy(dtype=object))
+    other = census_id[census_id.index.isin(row.index)]
+    other = pandas.Series(
+        row[other.index.to_numpy(dtype=object)].to_numpy(), index=other.to_numpy(dtype=object)
+    )
+    return pandas.concat([row, other[~other.index.isin(row.index) & ~other.index.duplicated()]])

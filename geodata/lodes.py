@@ -1,0 +1,266 @@
+"""LODES origin-destination files: who works where, with margins by age, earnings and industry."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+import pandas
+
+from geodata.elsewhere import states
+from geodata.errors import SourceFileError
+from geodata.reading import TextTable, check_codes, read_table
+from geodata.segments import Ints, joint_counts
+
+AGE = ("SA01", "SA02", "SA03")
+EARNINGS = ("SE01", "SE02", "SE03")
+INDUSTRY = ("SI01", "SI02", "SI03")
+COUNTS = ("S000", *AGE, *EARNINGS, *INDUSTRY)
+HEADER = ("w_geocode", "h_geocode", *COUNTS)
+_STATE_UNIT = 10**13  # a block's number divided by this is its state's
+_OTHER_VINTAGE_SHARE = 0.2
+_NAME = re.compile(r"^[a-z]{2}_od_(main|aux)_(?P<job_type>JT\d\d)_(?P<year>\d{4})", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class OdFile:
+    """One OD file, checked row by row.
+
+    Attributes
+    ----------
+    text : TextTable
+        The file.
+    state_id : str
+        Of the workplaces.
+    main : bool
+        Whether homes in that state are in it; an aux file has the homes in all others.
+    work, home : int64[N]
+        Block identifiers as numbers.
+    counts : int64[N, 10]
+        Columns as `COUNTS`.
+    """
+
+    text: TextTable
+    state_id: str
+    main: bool
+    work: Ints
+    home: Ints
+    counts: Ints
+
+    @property
+    def home_state(self) -> Ints:
+        """State of each home, as a number."""
+        return self.home // _STATE_UNIT
+
+    @property
+    def n_jobs(self) -> int:
+        """Jobs in the file."""
+        return int(self.counts[:, 0].sum())
+
+
+@dataclass(frozen=True, slots=True)
+class BlockLookup:
+    """Block identifiers as numbers, ascending, and the row of `blocks` of each."""
+
+    number: Ints
+    row: Ints
+    vintage: int
+
+    @classmethod
+    def of(cls, blocks: pandas.DataFrame, vintage: int) -> BlockLookup:
+        """Lookup over the blocks that are not elsewhere units."""
+        row = np.flatnonzero(~blocks["elsewhere"].to_numpy(dtype=bool))
+        number = blocks["block_id"].to_numpy(dtype=object)[row].astype(np.int64)
+        order = np.argsort(number)
+        return cls(number[order], row[order].astype(np.int64), vintage)
+
+    def find(self, number: Ints) -> Ints:
+        """Row of `blocks` of each, -1 where there is none."""
+        place = np.minimum(np.searchsorted(self.number, number), self.number.size - 1)
+        return np.where(self.number[place] == number, self.row[place], -1)
+
+
+def read_od(path: Path) -> OdFile:
+    """Read and check one OD file, LODES 7 or 8.
+
+    Raises
+    ------
+    SourceFileError
+        Unreadable, truncated, a column missing, or no rows.
+    SourceRowError
+        A geocode that is not 15 digits, a count that is not whole, margins that do not add up, a pair of
+        blocks twice, or workplaces in two states.
+    """
+    text = read_table(path, required=HEADER[:2], whole=COUNTS)
+    work, home = (check_codes(text, name, 15, "block").cast("int64").to_numpy() for name in HEADER[:2])
+    counts = np.column_stack([text.column(name).to_numpy() for name in COUNTS])
+    _check_margins(text, counts)
+    _check_pairs(text, work, home)
+    state = work // _STATE_UNIT
+    other = np.flatnonzero(state != state[0])
+    if other.size:
+        text.refuse(
+            int(other[0]),
+            f"workplace in state {state[other[0]]:02d}, the rows above are in {state[0]:02d}",
+            "give one file a state of work, as published",
+        )
+    return OdFile(text, f"{state[0]:02d}", bool((home // _STATE_UNIT == state[0]).any()), work, home, counts)
+
+
+def check_together(files: Sequence[OdFile]) -> tuple[int | None, str | None]:
+    """Year and job type that the names of the files tell; None where no name does.
+
+    Raises
+    ------
+    SourceFileError
+        When files differ in them, there are two of the same kind for a state, or none is a main file.
+    """
+    told: dict[str, tuple[str, OdFile]] = {}
+    kinds: dict[tuple[str, bool], OdFile] = {}
+    for file in files:
+        twin = kinds.setdefault((file.state_id, file.main), file)
+        if twin is not file:
+            kind = "main" if file.main else "aux"
+            raise SourceFileError(
+                f"{file.text.path}: a second OD {kind} file of state {file.state_id}, after {twin.text.path}; keep one"
+            )
+        match = _NAME.match(file.text.path.name)
+        for key, value in (match.groupdict() if match else {}).items():
+            before, first = told.setdefault(key, (value.upper(), file))
+            if before != value.upper():
+                raise SourceFileError(
+                    f"{file.text.path}: {key.replace('_', ' ')} {value}, but {first.text.path} has {before}; "
+                    "import one year and job type at a time"
+                )
+    if not any(file.main for file in files):
+        raise SourceFileError(
+            f"{files[0].text.path if files else 'no OD file given'}: no OD main file among the files; "
+            "add STATE_od_main_JT00_YEAR.csv.gz"
+        )
+    year = told.get("year")
+    job_type = told.get("job_type")
+    return int(year[0]) if year else None, job_type[0] if job_type else None
+
+
+def place_jobs(file: OdFile, lookup: BlockLookup, elsewhere: dict[int, int]) -> pandas.DataFrame:
+    """Jobs of one file on rows of `blocks`, with joint segments; one row where the count is not zero.
+
+    Parameters
+    ----------
+    file : OdFile
+        Of a state with an imported crosswalk.
+    lookup : BlockLookup
+        The imported blocks.
+    elsewhere : dict of int to int
+        State number to the row of its elsewhere unit.
+
+    Raises
+    ------
+    SourceRowError
+        A block of an imported state that is not in the crosswalk.
+    SourceFileError
+        So many such blocks that the file must be of the other vintage.
+    """
+    destination = _found(file, "w_geocode", file.work, lookup, np.ones(file.work.size, dtype=bool))
+    unit = np.full(100, -1, dtype=np.int64)
+    unit[list(elsewhere)] = list(elsewhere.values())
+    origin = unit[file.home_state]
+    here = origin < 0
+    origin[here] = _found(file, "h_geocode", file.home, lookup, here)[here]
+    joint = _joint(file)
+    row, segment = np.nonzero(joint)
+    return pandas.DataFrame(
+        {
+            "destination_index": destination[row].astype(np.int32),
+            "origin_index": origin[row].astype(np.int32),
+            "segment": segment.astype(np.int8),
+            "count": joint[row, segment],
+        }
+    )
+
+
+def jobs_table(parts: Sequence[pandas.DataFrame]) -> Any:
+    """Join placed jobs into the table of the schema, sorted by destination, origin and segment.
+
+    Homes in different blocks of one state become one elsewhere unit, so equal rows are added up.
+    """
+    jobs: Any = pandas.concat(parts, ignore_index=True)
+    keys = ["destination_index", "origin_index", "segment"]
+    jobs = jobs.groupby(keys, sort=True, as_index=False)["count"].sum()
+    segment = jobs.pop("segment").to_numpy(np.int64)
+    for position, name in enumerate(("age", "earnings", "industry")):
+        jobs.insert(2 + position, name, (segment // 3 ** (2 - position) % 3 + 1).astype(np.int8))
+    return jobs.astype({"count": np.int32})
+
+
+def _joint(file: OdFile) -> npt.NDArray[np.int32]:
+    age, earnings, industry = (file.counts[:, 1 + 3 * k : 4 + 3 * k] for k in range(3))
+    joint = np.zeros((file.work.size, 27), dtype=np.int32)
+    single = file.counts[:, 0] == 1
+    known = age.argmax(axis=1) * 9 + earnings.argmax(axis=1) * 3 + industry.argmax(axis=1)
+    joint[single, known[single]] = 1
+    several = file.counts[:, 0] > 1
+    # Block numbers are public, and do not depend on the order of the rows.
+    turn = file.work[several] % 10_000 + file.home[several] % 10_000
+    joint[several] = joint_counts(age[several], earnings[several], industry[several], turn).reshape(-1, 27)
+    return joint
+
+
+def _check_margins(text: TextTable, counts: Ints) -> None:
+    for position, names in enumerate((AGE, EARNINGS, INDUSTRY)):
+        total = counts[:, 1 + 3 * position : 4 + 3 * position].sum(axis=1)
+        wrong = np.flatnonzero(total != counts[:, 0])
+        if wrong.size:
+            row = int(wrong[0])
+            text.refuse(
+                row,
+                f"{' + '.join(names)} is {total[row]}, but S000 is {counts[row, 0]}",
+                "the margins must add up to the total; correct the row or download the file again",
+            )
+
+
+def _check_pairs(text: TextTable, work: Ints, home: Ints) -> None:
+    twice = np.flatnonzero(pandas.DataFrame({"w": work, "h": home}).duplicated().to_numpy())
+    if twice.size:
+        row = int(twice[0])
+        text.refuse(
+            row,
+            f"the pair w_geocode {work[row]:015d}, h_geocode {home[row]:015d} stands there a second time",
+            "each pair of blocks may have one row; join the two",
+        )
+
+
+def _found(
+    file: OdFile, column: str, number: Ints, lookup: BlockLookup, wanted: npt.NDArray[np.bool_]
+) -> Ints:
+    row = lookup.find(number)
+    lost = np.flatnonzero((row < 0) & wanted)
+    if lost.size:
+        _refuse_lost(file, column, number, lost, int(wanted.sum()), lookup.vintage)
+    return row
+
+
+def _refuse_lost(
+    file: OdFile, column: str, number: Ints, lost: npt.NDArray[np.int64], n_wanted: int, vintage: int
+) -> NoReturn:
+    if lost.size > 1 and lost.size > _OTHER_VINTAGE_SHARE * n_wanted:
+        raise SourceFileError(
+            f"{file.text.path}: {lost.size:,} of {n_wanted:,} {column} are not in the crosswalk of "
+            f"{vintage} blocks: probably another vintage; LODES 7 goes with tabblk2010 crosswalks, "
+            "LODES 8 with tabblk2020"
+        )
+    geocode = f"{number[lost[0]]:015d}"
+    if geocode[:2] not in states():
+        file.text.refuse(
+            int(lost[0]), f"{column} {geocode} is in no state ({geocode[:2]})", "correct the row"
+        )
+    file.text.refuse(
+        int(lost[0]),
+        f"{column} {geocode} is not in the crosswalk of its state",
+        "use the crosswalk published with this file",
+    )

@@ -1,0 +1,201 @@
+"""Public residents: centers of population, block populations, and the spreading of one over the other.
+
+The Census Bureau's centers of population stop at the block group. A block group's people are spread over its
+blocks evenly, in whole persons by largest remainder: every block gets the same number, and the people left over
+go one each to the first blocks in order of identifier. Block groups are found by the first twelve digits of the
+block's own identifier, which is how the census nests them, whatever tract the crosswalk puts a block in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas
+
+from geodata.errors import SourceFileError, SourceRowError
+from geodata.reading import FIRST_DATA_LINE, TextTable, check_codes, read_header, read_table
+
+TRACT_HEADER = ("STATEFP", "COUNTYFP", "TRACTCE", "POPULATION", "LATITUDE", "LONGITUDE")
+BLOCK_GROUP_COLUMN = "BLKGRPCE"
+BLOCK_COLUMNS = ("block", "block_id", "geoid", "geoid10", "geoid20", "geocode")
+PEOPLE_COLUMNS = ("population", "pop", "pop10", "pop20", "pop100")
+_DIGITS = {"STATEFP": (2, "state"), "COUNTYFP": (3, "county"), "TRACTCE": (6, "tract")}
+_LEVELS = {11: "tract", 12: "block group", 15: "block"}
+
+
+@dataclass(frozen=True, slots=True)
+class Residents:
+    """What the population files say.
+
+    Attributes
+    ----------
+    counts : dict of int to Series
+        Length of identifier (11 tract, 12 block group, 15 block) to people by identifier.
+    centres : DataFrame
+        Population-weighted centres of tracts: index tract_id; lon_deg, lat_deg (EPSG:4326).
+    files : tuple of TextTable
+        The files, for the record.
+    """
+
+    counts: dict[int, Any]
+    centres: pandas.DataFrame
+    files: tuple[TextTable, ...]
+
+
+def is_population(header: Sequence[str]) -> bool:
+    """Whether a header is that of a population file."""
+    names = {name.lower() for name in header}
+    centres = {name.lower() for name in TRACT_HEADER} <= names
+    return centres or bool(names & set(BLOCK_COLUMNS) and names & set(PEOPLE_COLUMNS))
+
+
+def read_population(paths: Sequence[Path]) -> Residents:
+    """Read population files of any level.
+
+    Raises
+    ------
+    SourceFileError, SourceRowError
+        A column missing, codes of wrong length, people that are not whole numbers, or a unit twice.
+    """
+    texts, parts = [], []
+    for path in sorted(paths):
+        text, part = _read(path)
+        texts.append(text)
+        parts.append(part)
+    counts: dict[int, Any] = {}
+    centres = pandas.DataFrame({"lon_deg": [], "lat_deg": []}, dtype=np.float64)
+    for digits in _LEVELS:
+        of_level = [part for part in parts if part["digits"].iloc[0] == digits]
+        if not of_level:
+            continue
+        people = pandas.concat(of_level)
+        _check_twice(people)
+        people = people.set_index("unit_id")
+        counts[digits] = people["population"]
+        if digits == 11:
+            centres = people[["lon_deg", "lat_deg"]].dropna()
+    return Residents(counts, centres, tuple(texts))
+
+
+def block_population(block_id: Any, residents: Residents) -> tuple[npt.NDArray[np.int64], str]:
+    """People of each block, and one sentence on where they come from.
+
+    Parameters
+    ----------
+    block_id : Series of str
+        All distinct, ascending or not.
+    residents : Residents
+        The finest level given is used for each block; coarser ones fill in.
+
+    Returns
+    -------
+    int64[blocks]
+        People; each spread unit's total is kept exactly.
+    str
+        For the notes of the dataset.
+    """
+    people = np.full(len(block_id), -1, dtype=np.int64)
+    told = []
+    for digits in sorted(residents.counts, reverse=True):
+        unit = block_id.str[:digits]
+        given = residents.counts[digits].reindex(unit).to_numpy(np.float64)
+        wanted = np.flatnonzero((people < 0) & ~np.isnan(given))
+        if wanted.size:
+            people[wanted] = _spread_evenly(
+                block_id.to_numpy(dtype=object)[wanted], unit.to_numpy(dtype=object)[wanted], given[wanted]
+            )
+            how = "as given" if digits == 15 else f"spread evenly from {_LEVELS[digits]}s"
+            told.append(f"{wanted.size:,} blocks {how}")
+    missing = int((people < 0).sum())
+    if missing == len(people):
+        return np.ones(len(people), dtype=np.int64), "no population file: every block stands for one person"
+    if missing:
+        told.append(f"{missing:,} blocks in no population file have none")
+    return np.maximum(people, 0), "block population: " + ", ".join(told)
+
+
+def _spread_evenly(
+    block: npt.NDArray[np.object_], unit: npt.NDArray[np.object_], people: npt.NDArray[np.float64]
+) -> npt.NDArray[np.int64]:
+    order = np.lexsort((block.astype(str), unit.astype(str)))
+    _, first, size = np.unique(unit[order].astype(str), return_index=True, return_counts=True)
+    total = people[order][first].astype(np.int64)
+    place = np.arange(order.size) - np.repeat(first, size)
+    share = np.repeat(total // size, size) + (place < np.repeat(total % size, size))
+    result = np.empty(order.size, dtype=np.int64)
+    result[order] = share
+    return result
+
+
+def _read(path: Path) -> tuple[TextTable, pandas.DataFrame]:
+    header = read_header(path)
+    upper = {name.upper(): name for name in header}
+    if "STATEFP" in upper:
+        return _read_centres(path, upper)
+    block = next((name for name in header if name.lower() in BLOCK_COLUMNS), None)
+    people = next((name for name in header if name.lower() in PEOPLE_COLUMNS), None)
+    if block is None or people is None:
+        raise SourceFileError(
+            f"{path}: neither centers of population ({', '.join(TRACT_HEADER)}) nor block populations "
+            "(block, population); check that this is a population file"
+        )
+    text = read_table(path, required=[block], whole=[people])
+    part = {"unit_id": check_codes(text, block, 15, "block").to_pandas()}
+    return text, _part(text, part, text.column(people).to_numpy())
+
+
+def _read_centres(path: Path, upper: dict[str, str]) -> tuple[TextTable, pandas.DataFrame]:
+    column = {name: upper.get(name, name) for name in (*TRACT_HEADER, BLOCK_GROUP_COLUMN)}
+    text = read_table(
+        path,
+        required=[column[name] for name in TRACT_HEADER if name != "POPULATION"],
+        whole=[column["POPULATION"]],
+    )
+    unit = None
+    for name, (digits, meaning) in _DIGITS.items():
+        codes = check_codes(text, column[name], digits, meaning).to_pandas()
+        unit = codes if unit is None else unit + codes
+    if BLOCK_GROUP_COLUMN in upper:
+        unit = unit + check_codes(text, column[BLOCK_GROUP_COLUMN], 1, "block group").to_pandas()
+    part = {
+        "unit_id": unit,
+        "lon_deg": _degrees(text, column["LONGITUDE"], 180),
+        "lat_deg": _degrees(text, column["LATITUDE"], 90),
+    }
+    return text, _part(text, part, text.column(column["POPULATION"]).to_numpy())
+
+
+def _part(text: TextTable, columns: dict[str, Any], population: npt.NDArray[np.int64]) -> pandas.DataFrame:
+    part = pandas.DataFrame(columns)
+    part["population"] = population
+    part["digits"] = part["unit_id"].str.len()
+    part["path"] = str(text.path)
+    part["line"] = np.arange(len(part)) + FIRST_DATA_LINE
+    return part
+
+
+def _degrees(text: TextTable, name: str, limit: int) -> npt.NDArray[np.float64]:
+    column = text.column(name)
+    number = pandas.to_numeric(column.to_pandas(), errors="coerce").to_numpy(np.float64)
+    wrong = np.flatnonzero(~(np.abs(number) <= limit))
+    if wrong.size:
+        found = column[int(wrong[0])].as_py()
+        text.refuse(
+            int(wrong[0]), f"{name} is {found!r}, degrees within ±{limit} are needed", "correct the row"
+        )
+    return np.asarray(number)
+
+
+def _check_twice(people: pandas.DataFrame) -> None:
+    twice = people[people["unit_id"].duplicated()]
+    if len(twice):
+        row = twice.iloc[0]
+        raise SourceRowError(
+            f"{row['path']}: line {row['line']}: {_LEVELS[int(row['digits'])]} {row['unit_id']} stands there a "
+            "second time; remove one"
+        )

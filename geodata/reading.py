@@ -1,0 +1,247 @@
+"""Reading text tables as published: plain or gzipped, with or without a byte-order mark, text kept as text."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import re
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pyarrow
+import pyarrow.compute
+import pyarrow.csv
+
+from geodata.errors import SourceFileError, SourceRowError
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_RAGGED = re.compile(r"(Row #(?P<row>\d+): )?Expected (?P<wanted>\d+) columns, got (?P<found>\d+)")
+FIRST_DATA_LINE = 2  # the header is line 1
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """A text table in memory.
+
+    Attributes
+    ----------
+    path : Path
+        Where it came from.
+    table : pyarrow.Table
+        Its columns; text unless read as whole numbers.
+    sha256 : str
+        Of the file's bytes as published (compressed where it is).
+    """
+
+    path: Path
+    table: Any
+    sha256: str
+
+    @property
+    def rows(self) -> int:
+        """Rows of data."""
+        return int(self.table.num_rows)
+
+    def column(self, name: str) -> Any:
+        """One column as a pyarrow array."""
+        return self.table.column(name).combine_chunks()
+
+    def refuse(self, row: int, found: str, remedy: str) -> NoReturn:
+        """Raise SourceRowError for a row counted from zero."""
+        raise SourceRowError(f"{self.path}: line {row + FIRST_DATA_LINE}: {found}; {remedy}")
+
+
+def read_bytes(path: Path) -> tuple[bytes, str]:
+    """Content of a file, decompressed where it is gzip, and the sha256 of the file as it stands.
+
+    Raises
+    ------
+    SourceFileError
+        When it cannot be read, is empty, or its compression is cut short or damaged.
+    """
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise SourceFileError(f"{path}: cannot be read ({error.strerror}); check the path") from error
+    digest = hashlib.sha256(raw).hexdigest()
+    if raw.startswith(_GZIP_MAGIC):
+        try:
+            raw = gzip.decompress(raw)
+        except (EOFError, OSError, zlib.error) as error:
+            raise SourceFileError(
+                f"{path}: the gzip file is cut short or damaged ({error}); download it again"
+            ) from error
+    if not raw.strip():
+        raise SourceFileError(f"{path}: the file is empty; download it again")
+    return raw.removeprefix(_BYTE_ORDER_MARK), digest
+
+
+def read_header(path: Path) -> list[str]:
+    """Column names of a text table, from its first bytes only; [] when it is not text.
+
+    Raises
+    ------
+    SourceFileError
+        When the file cannot be read, or is gzip that cannot be decompressed.
+    """
+    try:
+        with path.open("rb") as stream:
+            start = stream.read(65_536)
+    except OSError as error:
+        raise SourceFileError(f"{path}: cannot be read ({error.strerror}); check the path") from error
+    if start.startswith(_GZIP_MAGIC):
+        try:
+            start = zlib.decompressobj(wbits=31).decompress(start, 65_536)
+        except zlib.error as error:
+            raise SourceFileError(f"{path}: the gzip file is damaged ({error}); download it again") from error
+    line = start.removeprefix(_BYTE_ORDER_MARK).split(b"\n", 1)[0]
+    try:
+        text = line.decode("utf-8").strip("\r")
+    except UnicodeDecodeError:
+        return []
+    return [name.strip().strip('"') for name in text.split(",")] if text.isprintable() else []
+
+
+def read_table(
+    path: Path, *, required: Iterable[str], whole: Sequence[str] = (), latin_1: bool = False
+) -> TextTable:
+    """Read a comma-separated table with a header.
+
+    Parameters
+    ----------
+    path : Path
+        Plain or gzipped.
+    required : iterable of str
+        Columns that must be there. Others are read too, as text.
+    whole : sequence of str
+        Columns to read as int64; the first row where one is not a whole number ≥ 0 is refused.
+    latin_1 : bool
+        Take a file that is not UTF-8 for Latin-1: the bureau's lists of names are.
+
+    Raises
+    ------
+    SourceFileError
+        Unreadable, truncated, empty, not UTF-8, ragged, header only, or a column missing.
+    SourceRowError
+        A cell of a `whole` column that is not a whole number ≥ 0.
+    """
+    content, digest = read_bytes(path)
+    if latin_1:
+        content = _as_utf8(content)
+    header = _header(path, content)
+    _check_columns(path, header, [*required, *whole])
+    types: dict[str, Any] = {name: pyarrow.string() for name in header}
+    numbers = types | {name: pyarrow.int64() for name in whole}
+    try:
+        result = TextTable(path, _parsed(content, header, numbers), digest)
+    except pyarrow.ArrowInvalid as error:
+        text = TextTable(path, _parsed_text(path, content, header, types, error), digest)
+        _refuse_first_not_whole(text, whole)
+        raise SourceFileError(
+            f"{path}: not a table of text and numbers ({_brief(error)}); check the file"
+        ) from error
+    if result.rows == 0:
+        raise SourceFileError(f"{path}: a header and no rows; download it again")
+    for name in whole:
+        if result.column(name).null_count or pyarrow.compute.min(result.column(name)).as_py() < 0:
+            _refuse_first_not_whole(TextTable(path, _parsed(content, header, types), digest), whole)
+    return result
+
+
+def check_codes(text: TextTable, name: str, digits: int, meaning: str) -> Any:
+    """Return a column after checking that every cell has exactly so many digits.
+
+    Raises
+    ------
+    SourceRowError
+        For the first cell that does not.
+    """
+    column = text.column(name)
+    good = pyarrow.compute.match_substring_regex(column, f"^[0-9]{{{digits}}}$")
+    row = pyarrow.compute.index(good, False).as_py()
+    if row >= 0:
+        text.refuse(
+            row,
+            f"{name} is {column[row].as_py()!r}, a {meaning} has {digits} digits",
+            "check that leading zeros were kept, or download the file again",
+        )
+    return column
+
+
+def _as_utf8(content: bytes) -> bytes:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return content.decode("latin-1").encode("utf-8")
+    return content
+
+
+def _header(path: Path, content: bytes) -> list[str]:
+    try:
+        line = content.split(b"\n", 1)[0].decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise SourceFileError(f"{path}: not UTF-8 text; save it as UTF-8") from error
+    names = [name.strip().strip('"') for name in line.rstrip("\r").split(",")]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise SourceFileError(f"{path}: column {twice[0]!r} stands twice in the header; remove one")
+    return names
+
+
+def _check_columns(path: Path, header: list[str], required: Sequence[str]) -> None:
+    missing = [name for name in required if name not in header]
+    if missing:
+        raise SourceFileError(
+            f"{path}: column {missing[0]!r} is missing (found {', '.join(header[:8])}"
+            f"{', …' if len(header) > 8 else ''}); check that this is the right file"
+        )
+
+
+def _parsed(content: bytes, header: list[str], types: dict[str, Any], *, threads: bool = True) -> Any:
+    return pyarrow.csv.read_csv(
+        pyarrow.BufferReader(content),
+        read_options=pyarrow.csv.ReadOptions(
+            column_names=header, skip_rows=1, block_size=16 << 20, use_threads=threads
+        ),
+        convert_options=pyarrow.csv.ConvertOptions(
+            column_types=types, strings_can_be_null=False, null_values=[], check_utf8=True
+        ),
+    )
+
+
+def _parsed_text(
+    path: Path, content: bytes, header: list[str], types: dict[str, Any], first: Exception
+) -> Any:
+    try:
+        return _parsed(content, header, types, threads=False)  # one thread: then errors tell the row
+    except pyarrow.ArrowInvalid as error:
+        if "UTF8" in str(error):
+            raise SourceFileError(f"{path}: not UTF-8 text; save it as UTF-8") from error
+        ragged = _RAGGED.search(str(error))
+        place = f"line {ragged['row']}: " if ragged and ragged["row"] else ""
+        cells = (
+            f"{ragged['found']} cells where the header has {ragged['wanted']}" if ragged else _brief(error)
+        )
+        raise SourceFileError(f"{path}: {place}{cells}; download it again") from first
+
+
+def _refuse_first_not_whole(text: TextTable, whole: Sequence[str]) -> None:
+    worst: tuple[int, str] | None = None
+    for name in whole:
+        good = pyarrow.compute.match_substring_regex(text.column(name), "^ *[0-9]{1,18} *$")
+        row = pyarrow.compute.index(good, False).as_py()
+        if row >= 0 and (worst is None or row < worst[0]):
+            worst = (row, name)
+    if worst is not None:
+        row, name = worst
+        found = text.column(name)[row].as_py()
+        text.refuse(row, f"{name} is {found!r}, a whole number of 0 or more is needed", "correct the row")
+
+
+def _brief(error: Exception) -> str:
+    # What follows a second colon may be a whole row of the file.
+    return ": ".join(" ".join(str(error).split()).split(": ")[:2])
