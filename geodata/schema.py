@@ -8,7 +8,8 @@ Conventions
 `blocks` is sorted by `tract_id`, then `block_id`; `tracts`, `pumas`, `superpumas`, `counties` and `states` by
 their identifier. A home outside the imported area belongs to a state-level *elsewhere* unit: one row of
 `blocks`, `tracts`, `pumas`, `superpumas`, `counties` and `states` whose every identifier is the two-digit
-state code, with `elsewhere` true, no geometry, and the state's centre as its place.
+state code, with `elsewhere` true, no geometry, and the state's centre as its place. Every state that is not
+imported has one, whether anybody lives there or not: which units exist must not depend on confidential homes.
 """
 
 from __future__ import annotations

@@ -1,0 +1,35 @@
+"""Write docs/cli.md from the commands themselves: `python -m mapapp.cli_reference > docs/cli.md`."""
+
+from __future__ import annotations
+
+import click
+
+from mapapp.cli import commutemap
+
+HEAD = """# Command line
+
+Written by `make docs` from the program itself; a test compares the two.
+
+Exit codes: 0 done; 2 something the user can mend, said in one line on standard error; 70 a bug of the program;
+130 stopped with ctrl-C. Nothing is ever overwritten, and a command that fails or is killed leaves nothing
+half-written.
+"""
+
+
+def reference() -> str:
+    """The whole reference as Markdown."""
+    context = click.Context(commutemap, info_name="commutemap")
+    parts = [HEAD, _section(commutemap, context)]
+    for name in sorted(commutemap.commands):
+        command = commutemap.commands[name]
+        parts.append(_section(command, click.Context(command, info_name=name, parent=context)))
+    return "\n".join(parts)
+
+
+def _section(command: click.Command, context: click.Context) -> str:
+    context.max_content_width = context.terminal_width = 110
+    return f"## {context.command_path}\n\n```text\n{command.get_help(context).rstrip()}\n```\n"
+
+
+if __name__ == "__main__":
+    print(reference(), end="")

@@ -1,0 +1,1 @@
+"""The commands, one module each: parse, call, print. The work is done elsewhere."""

@@ -1,0 +1,33 @@
+"""`commutemap demo`: a generated country with confidential jobs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from mapapp.commands.options import STORE, json_option, print_result, quiet_option
+from mapapp.progress import shown
+
+
+@click.command()
+@click.argument("dataset", type=STORE)
+@click.option("--size", type=click.Choice(["small", "metro", "nation"]), default="metro", show_default=True)
+@click.option(
+    "--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Same seed, same country."
+)
+@json_option
+@quiet_option
+def demo(dataset: Path, size: str, seed: int, as_json: bool, quiet: bool) -> None:
+    """Generate a country with confidential jobs into DATASET.
+
+    \b
+    Example:
+      commutemap demo demo.dataset --size metro --seed 7
+    """
+    from geodata.demo import write_demo
+
+    with shown(quiet=quiet) as report:
+        facts = write_demo(dataset, size=size, seed=seed, progress=report)
+    result = {"dataset": str(dataset), "title": facts["title"], "jobs": facts["n_jobs"], "seed": seed}
+    print_result(result, [f"{dataset}: {facts['title']}, {facts['n_jobs']:,} jobs"], as_json=as_json)

@@ -1,0 +1,126 @@
+"""`commutemap import`: source files to a dataset."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from engine.parameters import exact_fraction
+from mapapp.commands.options import STORE, config_option, json_option, print_result, quiet_option
+from mapapp.errors import UsageError
+from mapapp.ledger import Ledger
+from mapapp.progress import shown
+
+if TYPE_CHECKING:
+    from geodata.recognise import Sources
+
+FILES = click.Path(path_type=Path, dir_okay=False)
+
+_ROLES = {
+    "od": "od",
+    "xwalk": "crosswalks",
+    "tracts": "tracts",
+    "blocks": "blocks",
+    "tract_puma": "tract_puma",
+    "puma_names": "puma_names",
+    "population": "population",
+    "prior_flows": "prior_flows",
+}
+
+
+@click.command("import")
+@click.argument("dataset", type=STORE)
+@click.option(
+    "--from",
+    "directory",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder of files as published; each is recognised by its content.",
+)
+@click.option("--od", type=FILES, multiple=True, help="LODES OD file, main or aux.")
+@click.option("--xwalk", type=FILES, multiple=True, help="LODES geography crosswalk.")
+@click.option(
+    "--tracts", type=FILES, multiple=True, help="Tract polygons (shapefile zip, GeoPackage, GeoJSON)."
+)
+@click.option(
+    "--blocks", type=FILES, multiple=True, help="Block polygons (shapefile zip, GeoPackage, GeoJSON)."
+)
+@click.option("--tract-puma", type=FILES, multiple=True, help="Tract-to-PUMA relationship file.")
+@click.option("--puma-names", type=FILES, multiple=True, help="Names of PUMAs.")
+@click.option(
+    "--population", type=FILES, multiple=True, help="Centers of population, or populations of blocks."
+)
+@click.option("--prior-flows", type=FILES, multiple=True, help="Public tract-to-tract flows (CTPP).")
+@click.option("--title", default=None, help="Name of the dataset; otherwise made of states and year.")
+@click.option("--budget-epsilon", default=None, help="Greatest epsilon that all releases together may spend.")
+@click.option("--budget-delta", default=None, help="Greatest delta that all releases together may spend.")
+@config_option
+@json_option
+@quiet_option
+def import_(dataset: Path, directory: Path | None, as_json: bool, quiet: bool, **options: Any) -> None:
+    """Read source files, as the Census Bureau publishes them, into a confidential DATASET.
+
+    \b
+    Examples:
+      commutemap import ri.dataset --from census-files/
+      commutemap import ri.dataset --od ri_od_main_JT00_2019.csv.gz --xwalk ri_xwalk.csv.gz
+    """
+    from geodata.importing import import_dataset, write_dataset
+    from geodata.store import refuse_existing
+
+    refuse_existing(dataset)
+    budget = _budget(options["budget_epsilon"], options["budget_delta"])
+    sources, unused = _sources(directory, options)
+    with shown(quiet=quiet) as report:
+        imported = import_dataset(sources, title=options["title"], progress=report)
+        write_dataset(dataset, imported)
+    if budget is not None:
+        Ledger(dataset).set_budget(epsilon=budget[0], delta=budget[1])
+    print_result(*_told(dataset, imported.facts, unused), as_json=as_json)
+
+
+def _budget(epsilon: str | None, delta: str | None) -> tuple[Fraction, Fraction] | None:
+    """The budget, checked before any file is read; both numbers or none."""
+    if epsilon is None and delta is None:
+        return None
+    if epsilon is None or delta is None:
+        raise UsageError("a budget needs both --budget-epsilon and --budget-delta")
+    amounts = exact_fraction(epsilon, "budget epsilon"), exact_fraction(delta, "budget delta")
+    if min(amounts) <= 0:
+        raise UsageError(f"the budget is epsilon {epsilon}, delta {delta}; both must be more than 0")
+    return amounts
+
+
+def _sources(directory: Path | None, options: dict[str, Any]) -> tuple[Sources, dict[Path, str]]:
+    """Files of the folder, replaced role by role by those named one by one."""
+    from geodata.recognise import Sources, sources_in
+
+    named = {role: options[option] for option, role in _ROLES.items() if options[option]}
+    if directory is None and not named:
+        raise UsageError("nothing to import: name a folder with --from, or files with --od and --xwalk")
+    found, unused = (Sources(), {}) if directory is None else sources_in(directory)
+    return replace(found, **named), unused
+
+
+def _told(dataset: Path, facts: dict[str, Any], unused: dict[Path, str]) -> tuple[dict[str, Any], list[str]]:
+    """What an import tells: the result for machines, and lines for people."""
+    shown_facts = {name: value for name, value in facts.items() if name != "commitment_key"}
+    lines = [f"{dataset}: {facts['title']}, {facts['n_jobs']:,} jobs"]
+    lines += [f"  read      {source['file']}: {source['role']}" for source in facts["sources"]]
+    lines += [f"  not read  {path.name}: {why}" for path, why in unused.items()]
+    elsewhere = {state: n for state, n in facts["elsewhere"].items() if n}
+    if elsewhere:
+        total = sum(elsewhere.values())
+        parts = ", ".join(
+            f"{state} {n:,}" for state, n in sorted(elsewhere.items(), key=lambda item: -item[1])
+        )
+        lines.append(f"  elsewhere {total:,} homes outside the crosswalks, by state: {parts}")
+    lines += [f"  note      {note}" for note in facts["notes"]]
+    return {
+        "dataset": str(dataset),
+        "unused": {str(p): why for p, why in unused.items()},
+        **shown_facts,
+    }, lines

@@ -1,0 +1,82 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from mapapp.errors import UsageError
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+STORE = click.Path(path_type=Path)
+
+
+def json_option(function: Function) -> Function:
+    """Add `--json`: the result as one JSON document on standard output."""
+    return click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")(function)
+
+
+def quiet_option(function: Function) -> Function:
+    """Add `--quiet`: no progress."""
+    return click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")(function)
+
+
+def config_option(function: Function) -> Function:
+    """Add `--config FILE.toml`: any option of the command, by its long name, at the top or under [command]."""
+    return click.option(
+        "--config",
+        type=click.Path(path_type=Path, dir_okay=False),
+        is_eager=True,
+        expose_value=False,
+        callback=_load_config,
+        help="TOML file with any of these options (the command line wins).",
+    )(function)
+
+
+def print_result(result: Mapping[str, Any], lines: list[str], *, as_json: bool) -> None:
+    """Print a command's result: JSON for machines, lines for people."""
+    if as_json:
+        json.dump(result, sys.stdout, indent=1, ensure_ascii=False, default=str)
+        sys.stdout.write("\n")
+    else:
+        sys.stdout.write("\n".join(lines) + "\n")
+
+
+def _load_config(context: click.Context, _parameter: click.Parameter, path: Path | None) -> None:
+    if path is None:
+        return
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}; check the path given to --config") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: not a TOML file ({error}); see `commutemap synthesize --help`") from error
+    section = document.get(str(context.info_name), document)
+    if not isinstance(section, dict):
+        raise UsageError(f"{path}: [{context.info_name}] must be a table of options, found {section!r}")
+    known = {
+        _key(option): option.name for option in context.command.params if isinstance(option, click.Option)
+    }
+    settings = {key.replace("_", "-"): value for key, value in section.items() if not isinstance(value, dict)}
+    unknown = sorted(set(settings) - set(known))
+    if unknown:
+        raise UsageError(
+            f"{path}: unknown key {unknown[0]!r} for `{context.command_path}`; allowed: {', '.join(sorted(known))}"
+        )
+    context.default_map = {str(known[key]): _text(value) for key, value in settings.items()}
+
+
+def _key(option: click.Option) -> str:
+    return max(option.opts, key=len).removeprefix("--")
+
+
+def _text(value: Any) -> Any:
+    # Numbers go through their text, so that 4.6 stays 23/5 and never becomes the nearest binary fraction.
+    return str(value) if isinstance(value, float) else value

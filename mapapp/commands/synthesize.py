@@ -1,0 +1,111 @@
+"""`commutemap synthesize`: dataset to release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from mapapp.commands.options import STORE, config_option, json_option, print_result, quiet_option
+from mapapp.progress import shown
+
+
+@click.command()
+@click.argument("dataset", type=STORE)
+@click.argument("release", type=STORE)
+@click.option(
+    "--epsilon", default="4.6", show_default=True, help="Bound on the log likelihood ratio, before pruning."
+)
+@click.option("--delta", default="1e-6", show_default=True, help="Probability that the bound may fail.")
+@click.option(
+    "--min-retention",
+    default="0.025",
+    show_default=True,
+    help="Least probability of keeping an empty support point; 1 prunes nothing.",
+)
+@click.option(
+    "--accountant",
+    type=click.Choice(["paper"]),
+    default="paper",
+    show_default=True,
+    help="Which proof certifies the prior weights.",
+)
+@click.option(
+    "--prior",
+    type=click.Choice(["auto", "gravity", "flows", "uniform"]),
+    default="auto",
+    show_default=True,
+    help="Where prior shares come from; auto takes flows where the dataset has them, else gravity.",
+)
+@click.option(
+    "--strength",
+    type=float,
+    default=None,
+    help="Prior workers spread over the support points by prior share.",
+)
+@click.option(
+    "--editing",
+    type=click.Choice(["pool", "none", "drop"]),
+    default="pool",
+    show_default=True,
+    help="What happens to support points without prior mass; drop needs --replication.",
+)
+@click.option("--q50", "q50_mi", type=float, default=None, help="Miles within which origins stay tracts.")
+@click.option(
+    "--q90", "q90_mi", type=float, default=None, help="Miles beyond which origins become SuperPUMAs."
+)
+@click.option(
+    "--retention-scale",
+    type=float,
+    default=None,
+    help="Retention probability is this times the prior share, at least --min-retention.",
+)
+@click.option(
+    "--placement",
+    type=click.Choice(["population", "representative"]),
+    default="population",
+    show_default=True,
+    help="How a support point becomes a home block.",
+)
+@click.option(
+    "--replication",
+    is_flag=True,
+    help="Allow what the 2010 release did without proof; stamped not for release.",
+)
+@click.option(
+    "--test-key", is_flag=True, help="Use the published test key: reproducible, stamped not for release."
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(1, 1024),
+    default=None,
+    help="Threads to use; the result does not depend on it.",
+)
+@config_option
+@json_option
+@quiet_option
+def synthesize(dataset: Path, release: Path, as_json: bool, quiet: bool, **options: Any) -> None:
+    """Make a formally private RELEASE from a confidential DATASET.
+
+    The promise is entered in the dataset's ledger before anything is drawn.
+
+    \b
+    Example:
+      commutemap synthesize ri.dataset ri.release --epsilon 4.6 --delta 1e-6 --min-retention 0.025
+    """
+    from mapapp.pipeline.run import run_synthesis
+    from mapapp.pipeline.settings import parameters_of
+
+    privacy, parameters = parameters_of(dataset, options)
+    with shown(quiet=quiet) as report:
+        outcome = run_synthesis(
+            dataset,
+            release,
+            privacy,
+            parameters,
+            test_key=options["test_key"],
+            threads=options["threads"],
+            report=report,
+        )
+    print_result(outcome.to_dict(), outcome.lines(), as_json=as_json)

@@ -1,0 +1,41 @@
+"""The demo that `commutemap` shows by itself: generated and synthesized once, kept in the user's data folder."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from engine.parameters import PrivacyParameters, SynthesisParameters
+from geodata.demo import write_demo
+from geodata.schema import SCHEMA_VERSION
+from mapapp.pipeline.run import run_synthesis
+from mapapp.progress import Report
+
+
+def demo_release(report: Report) -> Path:
+    """Return the path of the demo release, making the demo dataset and the release where they are missing."""
+    home = data_home()
+    dataset = home / f"demo-{SCHEMA_VERSION}.dataset"
+    release = home / f"demo-{SCHEMA_VERSION}.release"
+    if not release.exists():
+        if not dataset.exists():
+            write_demo(dataset, size="metro", seed=1, progress=report)
+        privacy = PrivacyParameters(epsilon="4.6", delta="1e-6", min_retention="0.025")
+        parameters = SynthesisParameters(prior="flows")
+        run_synthesis(dataset, release, privacy, parameters, report=report)
+    return release
+
+
+def data_home() -> Path:
+    """Folder for what the program makes unasked: COMMUTEMAP_HOME, else the user's data folder, else a temporary one."""
+    named = os.environ.get("COMMUTEMAP_HOME")
+    base = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
+    for place in [Path(named)] if named else [Path(base) / "commutemap"]:
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            if os.access(place, os.W_OK):
+                return place
+        except OSError:
+            continue
+    return Path(tempfile.mkdtemp(prefix="commutemap-"))

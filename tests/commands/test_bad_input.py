@@ -1,0 +1,193 @@
+"""Every mistake a user can make on the command line gets one line and exit code 2, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.commands.running import commutemap, refused
+
+
+@pytest.fixture
+def dataset(demo_dataset: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(demo_dataset, tmp_path / "d"))
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "words"),
+    [
+        ("--epsilon", "0", ["epsilon", "0"]),
+        ("--epsilon", "-1", ["epsilon", "-1"]),
+        ("--epsilon", "nan", ["epsilon", "nan"]),
+        ("--epsilon", "inf", ["epsilon", "inf"]),
+        ("--epsilon", "four", ["epsilon", "four"]),
+        ("--delta", "0", ["delta"]),
+        ("--delta", "1", ["delta"]),
+        ("--delta", "-1e-6", ["delta"]),
+        ("--delta", "", ["delta"]),
+        ("--min-retention", "0", ["min_retention"]),
+        ("--min-retention", "1.5", ["min_retention"]),
+        ("--q50", "30", ["q90_mi"]),
+        ("--strength", "-1", ["strength"]),
+        ("--editing", "drop", ["replication"]),
+        ("--editing", "burn", ["burn", "pool"]),
+        ("--threads", "0", ["threads"]),
+        ("--nonsense", "1", ["--nonsense"]),
+    ],
+)
+def test_parameters_that_cannot_be(dataset: Path, option: str, value: str, words: list[str]) -> None:
+    message = refused("synthesize", dataset, dataset.parent / "r", option, value)
+    for word in words:
+        assert word in message, message
+    assert not (dataset / "ledger.jsonl").exists(), "a refused release must spend nothing"
+    assert [entry.name for entry in dataset.parent.iterdir()] == ["d"]
+
+
+def test_an_infeasible_promise_is_refused_with_its_numbers(dataset: Path) -> None:
+    message = refused("synthesize", dataset, dataset.parent / "r", "--epsilon", "1e-18", "-q")
+    assert "epsilon" in message
+    assert not (dataset.parent / "r").exists()
+
+
+def test_flows_are_wanted_but_there_are_none(demo_dataset: Path, tmp_path: Path) -> None:
+    from geodata.schema import TABLES
+    from geodata.store import open_store, writing_store
+
+    store = open_store(demo_dataset, "dataset")
+    with writing_store(tmp_path / "d", "dataset") as writer:
+        for table in TABLES["dataset"]:
+            if table.name == "prior":
+                writer.table("prior", store.table("prior").iloc[:0])
+            else:
+                writer.copy_table(store, table.name)
+        writer.facts(commitment_key=store.manifest["commitment_key"])
+    assert "--prior-flows" in refused("synthesize", tmp_path / "d", tmp_path / "r", "--prior", "flows", "-q")
+
+
+def test_existing_output(dataset: Path, demo_release: Path) -> None:
+    (dataset.parent / "r").mkdir()
+    assert "already exists" in refused("synthesize", dataset, dataset.parent / "r", "-q")
+    assert "already exists" in refused("demo", dataset, "--size", "small", "-q")
+
+
+def test_wrong_kinds_of_store(dataset: Path, demo_release: Path, tmp_path: Path) -> None:
+    assert "confidential" in refused("serve", dataset)
+    assert "confidential" in refused("certify", dataset)
+    assert "a dataset is needed" in refused("synthesize", demo_release, tmp_path / "x", "-q")
+    assert "no such directory" in refused("serve", tmp_path / "nowhere")
+    assert "no manifest.json" in refused("serve", tmp_path)
+
+
+def test_an_altered_store_is_refused(dataset: Path) -> None:
+    jobs = dataset / "jobs.parquet"
+    content = bytearray(jobs.read_bytes())
+    content[len(content) // 2] ^= 1
+    jobs.write_bytes(content)
+    message = refused("synthesize", dataset, dataset.parent / "r", "-q")
+    assert "jobs.parquet" in message
+    assert "sha256" in message
+
+
+def test_the_nation_is_refused_in_one_line(tmp_path: Path) -> None:
+    assert "nation" in refused("demo", tmp_path / "n", "--size", "nation")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("epsilon = ", ["TOML"]),
+        ("epsilonn = 3", ["epsilonn", "epsilon"]),
+        ("[synthesize]\nepsilon = -3", ["epsilon", "-3"]),
+        ("synthesize = 3", ["synthesize"]),
+    ],
+)
+def test_config_files(dataset: Path, text: str, words: list[str]) -> None:
+    config = dataset.parent / "c.toml"
+    config.write_text(text)
+    message = refused("synthesize", dataset, dataset.parent / "r", "--config", config)
+    for word in words:
+        assert word in message, message
+
+
+def test_a_config_file_that_is_not_there(dataset: Path) -> None:
+    assert "none.toml" in refused("synthesize", dataset, dataset.parent / "r", "--config", "none.toml")
+
+
+def test_missing_arguments_and_unknown_commands() -> None:
+    assert "RELEASE" in refused("synthesize", "d")
+    assert "frobnicate" in refused("frobnicate")
+
+
+def test_an_internal_error_shows_no_traceback_and_no_value(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import geodata.demo
+    from mapapp.cli import run
+
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("a confidential count: 17")
+
+    monkeypatch.setattr(geodata.demo, "write_demo", broken)
+    assert run(["demo", str(tmp_path / "d")]) == 70
+
+
+def test_internal_errors_stay_quiet_about_values(capsys: pytest.CaptureFixture[str]) -> None:
+    import mapapp.cli as cli
+
+    class Broken:
+        def main(self, *_: object, **__: object) -> None:
+            raise RuntimeError("a confidential count: 17")
+
+    original = cli.commutemap
+    cli.commutemap = Broken()  # type: ignore[assignment]  # a stand-in that fails as nothing real should
+    try:
+        assert cli.run([]) == 70
+    finally:
+        cli.commutemap = original
+    said = capsys.readouterr().err
+    assert "17" not in said
+    assert "RuntimeError" in said
+
+
+def test_a_full_disk_leaves_nothing(dataset: Path) -> None:
+    """A file size limit stands in for the disk: a write fails in the middle."""
+    import subprocess
+    import sys
+
+    place = dataset.parent / "r"
+    code = (
+        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000)); "
+        "from mapapp.cli import run; sys.exit(run(sys.argv[1:]))"
+    )
+    for arguments in (
+        ["synthesize", str(dataset), str(place), "-q"],
+        ["demo", str(place), "--size", "small", "-q"],
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=240
+        )
+        assert done.returncode == 2, done.stderr
+        assert "nothing was kept" in done.stderr
+        assert "Traceback" not in done.stderr
+        assert [entry.name for entry in dataset.parent.iterdir()] == ["d"]
+
+
+def test_a_port_that_is_taken(demo_release: Path) -> None:
+    import socket
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        done = commutemap("serve", demo_release, "--port", taken.getsockname()[1])
+    assert done.code == 2
+    assert done.err.count("\n") == 1
+    assert "--port" in done.message
+
+
+def test_the_installed_command_says_its_version() -> None:
+    done = commutemap("--version")
+    assert done.code == 0
+    assert done.out.startswith("commutemap ")

@@ -1,0 +1,29 @@
+"""Stores that many tests share: the small demo country and a release of it under the published test key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def demo_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The small demo dataset. Treat it as read-only; copy it where a test writes (its ledger, for one)."""
+    from geodata.demo import write_demo
+
+    path = tmp_path_factory.mktemp("demo") / "demo.dataset"
+    write_demo(path, size="small", seed=1)
+    return path
+
+
+@pytest.fixture(scope="session")
+def demo_release(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A release of the small demo dataset under the test key: the same bytes in every run."""
+    from engine.parameters import PrivacyParameters, SynthesisParameters
+    from mapapp.pipeline.run import run_synthesis
+
+    path = tmp_path_factory.mktemp("release") / "demo.release"
+    privacy = PrivacyParameters(epsilon="4.6", delta="1e-6", min_retention="0.025")
+    run_synthesis(demo_dataset, path, privacy, SynthesisParameters(prior="flows"), test_key=True)
+    return path
