@@ -226,7 +226,7 @@ def _dirichlet_multinomial(tables: Ints, outputs: Ints, alpha: Floats, kept: Boo
     rising = np.concatenate([np.ones((*weight.shape, 1)), np.cumprod(factors, axis=2)], axis=2)
     points = np.arange(alpha.size)
     product: Floats = np.prod(rising[:, points[None, :], outputs], axis=2)
-    whole = np.prod(weight.sum(axis=1)[:, None] + steps[None, :], axis=1)
+    whole: Floats = np.prod(weight.sum(axis=1)[:, None] + steps[None, :], axis=1)
     return _arrangements(outputs)[None, :] * product / whole[:, None]
 
 
