@@ -51,7 +51,9 @@ def generate(size: str, seed: int, progress: Progress = silent) -> tuple[dict[st
     return make_country(size, seed, progress)  # type: ignore[arg-type]
 
 
-def write_demo(path: Path, *, size: str = "metro", seed: int = 1, progress: Progress = silent) -> dict[str, Any]:
+def write_demo(
+    path: Path, *, size: str = "metro", seed: int = 1, progress: Progress = silent
+) -> dict[str, Any]:
     """Generate a country and write it as a dataset, byte for byte the same for the same size and seed.
 
     Returns

@@ -13,12 +13,12 @@ from geodata.demo.workplaces import Workplaces
 from geodata.distance import distance_matrix_mi
 from geodata.schema import N_SEGMENTS
 
-_SCALE_MI: Final = 5.6  # at which the pull of a home has fallen to 1/e, before the factors below
+_SCALE_MI: Final = 4.3  # at which the pull of a home has fallen to 1/e, before the factors below
 _SHAPE: Final = 0.85
 _SCALE_BY_AGE: Final = (0.90, 1.04, 1.0)
 _SCALE_BY_EARNINGS: Final = (0.70, 0.95, 1.28)
 _SCALE_BY_INDUSTRY: Final = (1.18, 0.90, 1.0)
-_TAIL_BY_EARNINGS: Final = (0.024, 0.030, 0.046)  # of workers, whose homes may be anywhere
+_TAIL_BY_EARNINGS: Final = (0.06, 0.07, 0.10)  # of workers, whose homes may be anywhere
 _SAME_BLOCK: Final = 0.012  # of workers
 _SURVEYED: Final = 6  # last year's flows come from one worker in so many
 
@@ -73,7 +73,7 @@ def home_shares(homes: Homes, work_tract: Ints, jobs: Ints, *, stretch: float = 
     rows = np.arange(work_tract.size)
     away[rows, work_tract] = homes.within_mi[work_tract]
     draw = homes.people * _balance(homes, away, jobs.sum(axis=1), _SCALE_MI * stretch)
-    tail = homes.people * (away + 25.0) ** -1.05
+    tail = homes.people * (away + 60.0) ** -0.8
     tail /= tail.sum(axis=1, keepdims=True)
     share = np.empty((work_tract.size, N_SEGMENTS, homes.people.size))
     for segment in range(N_SEGMENTS):
@@ -168,9 +168,7 @@ def _balance(homes: Homes, away: Floats, jobs: Ints, scale_mi: float) -> Floats:
     return factor
 
 
-def _blocks_within(
-    tract: Ints, block_tract: Ints, block_people: Ints, rng: np.random.Generator
-) -> Ints:
+def _blocks_within(tract: Ints, block_tract: Ints, block_people: Ints, rng: np.random.Generator) -> Ints:
     running = np.cumsum(block_people)
     first = np.searchsorted(block_tract, tract, side="left")
     last = np.searchsorted(block_tract, tract, side="right") - 1

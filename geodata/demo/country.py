@@ -27,7 +27,11 @@ _YEAR: Final = 2023
 _LAYERS: Final = ("bgrp", "cbsa", "ctycsub", "stplc", "zcta")
 _ELSEWHERE_KM: Final = np.array([[300.0, 420.0], [-1150.0, 350.0]])
 _KM2_PER_MI2: Final = 2.58999
-_OUTFLOW: Final = {"83": 0.0062, "84": 0.0021, "85": 0.0008}  # of the main states' jobs, held by their residents
+_OUTFLOW: Final = {
+    "83": 0.0062,
+    "84": 0.0021,
+    "85": 0.0008,
+}  # of the main states' jobs, held by their residents
 
 
 def make_country(size: Size, seed: int, progress: Progress = silent) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -63,9 +67,7 @@ def make_country(size: Size, seed: int, progress: Progress = silent) -> tuple[di
     return tables, _facts(size, seed, gazetteer, tables)
 
 
-def _in_order(
-    blocks: Blocks, units: Units, gazetteer: Gazetteer
-) -> tuple[Blocks, Units, Gazetteer, Any]:
+def _in_order(blocks: Blocks, units: Units, gazetteer: Gazetteer) -> tuple[Blocks, Units, Gazetteer, Any]:
     """Put tracts, and blocks within them, in the order of their identifiers."""
     by_id = np.argsort(gazetteer.tract[0].astype(str), kind="stable")
     rank = np.empty(by_id.size, np.int64)
@@ -83,7 +85,7 @@ def _in_order(
     of_block = {name: getattr(units, name)[order] for name in ("block_group", "zip_area", "place")}
     of_tract = {
         name: getattr(units, name)[by_id]
-        for name in ("state", "county", "puma", "superpuma", "subdivision", "metro", "centre_km")
+        for name in ("state", "county", "puma", "superpuma", "subdivision", "metro", "centre_km", "polygon")
     }
     units = Units(tract=tract, **of_block, **of_tract)
     gazetteer = replace(gazetteer, tract=(tract_ids, gazetteer.tract[1][by_id]))
@@ -94,12 +96,14 @@ def _homes(
     land: Land, towns: Towns, blocks: Blocks, units: Units, far_deg: Floats, rng: np.random.Generator
 ) -> Homes:
     """Describe the tracts as places to live, elsewhere units behind them."""
-    people = np.bincount(units.tract, weights=blocks.people)
+    people = np.bincount(units.tract, weights=blocks.people).astype(np.float64)
     area_mi2 = np.bincount(units.tract, weights=blocks.area_km2) / _KM2_PER_MI2
     centre = units.centre_km
     away = np.hypot(*(centre[:, None, :] - towns.place_km[towns.is_city]).transpose(2, 0, 1)).min(axis=1)
     suburb = np.exp(-(((away - 16.0) / 11.0) ** 2))
-    wealth = suburb + sum(wandering(axis, rng, amplitude=0.5, wavelength=38.0, octaves=3) for axis in centre.T)
+    wealth = suburb + sum(
+        wandering(axis, rng, amplitude=0.5, wavelength=38.0, octaves=3) for axis in centre.T
+    )
     youth = np.exp(-away / 9.0) + rng.normal(0.0, 0.15, away.size)
     none = np.zeros(len(far_deg))
     # Few who live elsewhere work here: they count for a fraction of their number.
@@ -156,7 +160,9 @@ def _counted(destination: Ints, origin: Ints, segment: Ints, n_blocks: int) -> p
 def _facts(size: Size, seed: int, gazetteer: Gazetteer, tables: dict[str, Any]) -> dict[str, Any]:
     jobs, blocks, scale = tables["jobs"], tables["blocks"], SCALES[size]
     outside = blocks["elsewhere"].to_numpy()[jobs["origin_index"]]
-    of_state = jobs[outside].groupby(blocks["state_id"].to_numpy()[jobs["origin_index"][outside]])["count"].sum()
+    of_state = (
+        jobs[outside].groupby(blocks["state_id"].to_numpy()[jobs["origin_index"][outside]])["count"].sum()
+    )
     n_jobs = int(jobs["count"].sum())
     return {
         "title": f"{gazetteer.country}, a made-up country ({size}, seed {seed})",

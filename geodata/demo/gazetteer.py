@@ -48,7 +48,7 @@ def make_gazetteer(blocks: Blocks, units: Units, towns: Towns, rng: np.random.Ge
     state_names = [names.state() for _ in (*STATES, *ELSEWHERE_STATES)]
     postal = postal_codes(state_names)
     town = [names.town(coast=bool(coast)) for coast in towns.coast_km < 3.0]
-    people = np.bincount(units.tract, weights=blocks.people)
+    people = np.bincount(units.tract, weights=blocks.people).astype(np.float64)
     county_state = _first(units.county, units.state)
     county_id = _within(county_state, lambda state, n: f"{STATES[state]}{2 * n + 1:03d}")
     county_name = [names.county() for _ in county_state]

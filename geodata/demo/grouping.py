@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import shapely
 from scipy.spatial import cKDTree
 
 from geodata.demo.curves import Floats
@@ -58,7 +60,7 @@ def rounded_off(place: Floats, weight: Floats, part: Ints, rounds: int = 2) -> I
     return part
 
 
-def in_groups(group: Any, place: Floats, weight: Floats, n_parts: Any) -> Ints:
+def in_groups(group: Any, place: Floats, weight: Floats, n_parts: Callable[[float], int]) -> Ints:
     """Bisect within each group of places; the parts are numbered through.
 
     Parameters
@@ -79,8 +81,17 @@ def in_groups(group: Any, place: Floats, weight: Floats, n_parts: Any) -> Ints:
     return part
 
 
+def joined(polygon: Any, group: Ints) -> Any:
+    """Union of the polygons of each group 0..G - 1, which meet exactly along their edges: polygons[G]."""
+    order = np.argsort(group, kind="stable")
+    cuts = np.flatnonzero(np.diff(group[order])) + 1
+    return np.array([shapely.coverage_union_all(part) for part in np.split(polygon[order], cuts)])
+
+
 def _along(place: Floats, weight: Floats) -> Floats:
     away = place - np.average(place, axis=0, weights=weight + 1e-9)
-    xx, yy, xy = (float((weight * a).sum()) for a in (away[:, 0] ** 2, away[:, 1] ** 2, away[:, 0] * away[:, 1]))
+    xx, yy, xy = (
+        float((weight * a).sum()) for a in (away[:, 0] ** 2, away[:, 1] ** 2, away[:, 0] * away[:, 1])
+    )
     angle = 0.5 * np.arctan2(2 * xy, xx - yy)
     return np.asarray(away[:, 0] * np.cos(angle) + away[:, 1] * np.sin(angle), dtype=np.float64)

@@ -132,26 +132,28 @@ def _borders(at_v: Floats, rng: np.random.Generator) -> list[Floats]:
 
 
 def _long_island(scale: Scale, rng: np.random.Generator) -> Any:
-    along = np.arange(_ENDS_KM[0], _ENDS_KM[1] + 1.0, 22.0)
+    along = np.arange(_ENDS_KM[0], _ENDS_KM[1] + 1.0, 16.0)
     share = (along - _ENDS_KM[0]) / (_ENDS_KM[1] - _ENDS_KM[0])
     taper = np.sqrt(np.clip(1.0 - (2 * share - 1.0) ** 8, 0.0, None))
     bend = wandering(along, rng, amplitude=22.0, wavelength=620.0, octaves=2)
     bend -= np.interp(0.0, along, bend)
-    upper = bend + taper * (52.0 + wandering(along, rng, amplitude=8.0, wavelength=190.0, octaves=3))
-    lower = bend - taper * (46.0 + wandering(along, rng, amplitude=8.0, wavelength=170.0, octaves=3))
+    upper = bend + taper * (52.0 + wandering(along, rng, amplitude=9.0, wavelength=170.0, octaves=4))
+    lower = bend - taper * (46.0 + wandering(along, rng, amplitude=9.0, wavelength=150.0, octaves=4))
     ring = np.vstack([np.column_stack([along, lower]), np.column_stack([along[::-1], upper[::-1]])])
-    return whole(roughened(ring, rng, finest=scale.coast_km, roughness=0.19))
+    return whole(roughened(ring, rng, finest=scale.coast_km, roughness=0.23))
 
 
 def _bay(border_v: Floats, river_u: Floats, end_v: float, scale: Scale, rng: np.random.Generator) -> Any:
     v = np.arange(-110.0, end_v + 0.1, 0.5)
     middle = np.interp(v, border_v, river_u)
     sea = np.clip((-v - 3.0) / 45.0, 0.0, 1.2)  # 0 at the main city, 1 at the open coast
-    half = 0.15 + 0.25 * np.clip((end_v - v) / (end_v + 10.0), 0.0, 1.0) + 11.0 * sea**1.5
+    half = 0.15 + 0.25 * np.clip((end_v - v) / (end_v + 10.0), 0.0, 1.0) + 14.0 * sea**1.4
     banks = []
     for side in (-1.0, 1.0):
         # Both banks of the river are smooth so that it keeps its width; those of the bay are not.
-        rough = wandering(v, rng, amplitude=1.0, wavelength=21.0, octaves=6) * 2.6 * np.minimum(sea * 1.5, 1.0)
+        rough = (
+            wandering(v, rng, amplitude=1.0, wavelength=21.0, octaves=6) * 2.6 * np.minimum(sea * 1.5, 1.0)
+        )
         banks.append(np.column_stack([middle + side * np.maximum(half + rough, 0.12), v]))
     ring = np.vstack([banks[0], banks[1][::-1]])
     return shapely.make_valid(shapely.polygons(ring[:: 1 if scale.coast_km < 2 else 2]))

@@ -13,13 +13,13 @@ _STEMS: Final = (
     "Mallow Marrow Merlin Mistle Moss Nettle Oriel Osprey Otter Pebble Pell Perrin Petrel Plover Quarrel "
     "Quill Raven Reed Rowan Rush Sable Sedge Sorrel Sparrow Stern Swallow Tamsin Tansy Tarn Teasel Teal "
     "Thistle Thrush Tolliver Umber Vale Verrin Wander Willow Winter Wren Yarrow Yew"
-).split()
-_COAST: Final = "haven mouth port bay quay sound strand head".split()
+)
+_COAST: Final = "haven mouth port bay quay sound strand head"
 _LAND: Final = (
     "ford bury field ton ham wick bridge dale stead stoke combe brook mere well worth thorpe gate hill"
-).split()
-_STATE: Final = "land mark moor shire mere fell holm reach".split()
-_PLAIN: Final = "Lower Upper North South East West New Old Great Little".split()
+)
+_STATE: Final = "land mark moor shire mere fell holm reach"
+_PLAIN: Final = "Lower Upper North South East West New Old Great Little"
 
 
 class Names:
@@ -33,7 +33,7 @@ class Names:
 
     def __init__(self, rng: np.random.Generator) -> None:
         self._rng = rng
-        self._stems = [str(stem) for stem in rng.permutation(_STEMS)]
+        self._stems = [str(stem) for stem in rng.permutation(_STEMS.split())]
         self._next = 0
         self._used: set[str] = set()
 
@@ -49,7 +49,7 @@ class Names:
 
     def county(self) -> str:
         """Name a county, without the word."""
-        return self._once(("",))
+        return self._once("")
 
     def town(self, *, coast: bool) -> str:
         """Name a town, on the coast or not."""
@@ -57,15 +57,15 @@ class Names:
 
     def beside(self, name: str) -> str:
         """Name a neighbour of `name`: the same with a word in front."""
-        for word in self._rng.permutation(_PLAIN):
+        for word in self._rng.permutation(_PLAIN.split()):
             if f"{word} {name}" not in self._used:
                 self._used.add(f"{word} {name}")
                 return f"{word} {name}"
         return self.town(coast=False)
 
-    def _once(self, endings: tuple[str, ...] | list[str]) -> str:
+    def _once(self, endings: str) -> str:
         while True:
-            stem, ending = self.stem(), str(self._rng.choice(endings))
+            stem, ending = self.stem(), str(self._rng.choice(endings.split() or [""]))
             name = joined(stem, ending)
             if name not in self._used:
                 self._used.add(name)

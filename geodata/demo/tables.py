@@ -7,11 +7,11 @@ from typing import Any, Final
 import geopandas
 import numpy as np
 import pandas
-import shapely
 
 from geodata.demo.blocks import Blocks
 from geodata.demo.curves import Floats
 from geodata.demo.gazetteer import Gazetteer
+from geodata.demo.grouping import joined
 from geodata.demo.sizes import ELSEWHERE_STATES
 from geodata.demo.units import Units
 from geodata.schema import CRS
@@ -52,12 +52,11 @@ def geography(
     frame = pandas.concat([here, far], ignore_index=True)
     tract_id = np.unique(frame["tract_id"].astype(str))
     frame["tract_index"] = np.searchsorted(tract_id, frame["tract_id"].astype(str)).astype(np.int32)
-    tract_polygon = _joined(blocks.polygon, units.tract)
     tables: dict[str, Any] = {"blocks": frame}
     for level, name in _TABLES.items():
         unit = getattr(gazetteer, level)[0][_unit_of_tract(units, level)]
         ids, number = np.unique(unit.astype(str), return_inverse=True)
-        polygon = tract_polygon if level == "tract" else _joined(tract_polygon, number)
+        polygon = units.polygon if level == "tract" else joined(units.polygon, number)
         tables[name] = _unit_table(frame, level, gazetteer, dict(zip(ids, polygon, strict=True)))
     _add_positions(tables)
     tables["cells"] = geopandas.GeoDataFrame(
@@ -102,13 +101,6 @@ def _elsewhere(far_deg: Floats, columns: list[str]) -> pandas.DataFrame:
 
 def _unit_of_tract(units: Units, level: str) -> Any:
     return np.arange(units.state.size) if level == "tract" else getattr(units, level)
-
-
-def _joined(polygon: Any, group: Any) -> Any:
-    """Union of the polygons of each group 0..G - 1: polygons[G]."""
-    order = np.argsort(group, kind="stable")
-    cuts = np.flatnonzero(np.diff(group[order])) + 1
-    return np.array([shapely.coverage_union_all(part) for part in np.split(polygon[order], cuts)])
 
 
 def _unit_table(

@@ -147,7 +147,8 @@ def _around(towns: Towns, position: int, kind: int, count: int, rng: np.random.G
     town = chosen[rng.choice(chosen.size, size=count, p=share / share.sum())]
     reach = rng.gamma(2.0, 1.35 * towns.spread_km[town])
     angle = rng.uniform(0.0, 2 * np.pi, count)
-    return towns.place_km[town] + reach[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    away = reach[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    return np.asarray(towns.place_km[town] + away, dtype=np.float64)
 
 
 def _places_of_state(land: Land, position: int, rng: np.random.Generator) -> Floats:
@@ -155,7 +156,11 @@ def _places_of_state(land: Land, position: int, rng: np.random.Generator) -> Flo
     west, south, east, north = state_box(land, position)
     drawn = rng.uniform((west, south), (east, north), (4_000, 2))
     drawn = drawn[land.state_position(drawn) == position]
-    drawn = drawn[shapely.contains_xy(land.shape, drawn[:, 0], drawn[:, 1])]
+    ground = land.shape
+    if position >= len(MAIN_STATES):  # elsewhere a town on an islet would be a PUMA of its own
+        parts = shapely.get_parts(land.shape)
+        ground = shapely.multipolygons(parts[shapely.area(parts) > 1_000.0])
+    drawn = drawn[shapely.contains_xy(ground, drawn[:, 0], drawn[:, 1])]
     shore_km = shapely.distance(shapely.points(drawn), shapely.boundary(land.shape))
     drawn, shore_km = drawn[shore_km > 1.0], shore_km[shore_km > 1.0]
     city = _city_place(land, position, drawn, shore_km, rng)
@@ -183,7 +188,8 @@ def _city_place(
     else:
         wanted = np.array([(240.0, 468.0)[position - 2] + rng.uniform(-15.0, 15.0), rng.uniform(-40.0, 40.0)])
     from_sea = np.abs(shore_km - 3.5) * (0.0 if position < 2 else 2.0)
-    return drawn[np.argmin(np.hypot(*(drawn - wanted).T) + from_sea)]
+    best: Floats = drawn[np.argmin(np.hypot(*(drawn - wanted).T) + from_sea)]
+    return best
 
 
 def _highways(place: Floats, state: Any, land: Land, rng: np.random.Generator) -> Floats:
@@ -197,4 +203,5 @@ def _highways(place: Floats, state: Any, land: Land, rng: np.random.Generator) -
             line = roughened(here[[start, end]], rng, finest=1.0, roughness=0.10, closed=False)
             lines.append(line)
     points = np.vstack(lines)
-    return points[shapely.contains_xy(land.shape, points[:, 0], points[:, 1])]
+    on_land: Floats = points[shapely.contains_xy(land.shape, points[:, 0], points[:, 1])]
+    return on_land

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
+import shapely
 from scipy.spatial import cKDTree
 
 from geodata.demo.blocks import Blocks
 from geodata.demo.curves import Floats
-from geodata.demo.grouping import Ints, bisected, in_groups, rounded_off
+from geodata.demo.grouping import Ints, bisected, in_groups, joined, rounded_off
 from geodata.demo.sizes import Scale
 from geodata.demo.towns import STATES, Towns
+from geodata.superpumas import superpuma_ids
 
 _PUMAS: Final = (8, 4, 4, 4, 4)  # of each state
-_SUPERPUMAS: Final = (2, 1, 1, 1, 1)
 _COUNTIES: Final = (6, 5, 5, 4, 4)
 _TRACTS_TO_SUBDIVISION: Final = 6
 _TRACTS_TO_ZIP: Final = 1.7
@@ -42,6 +44,8 @@ class Units:
         State position of the city whose metropolitan area a tract is in; -1 outside.
     centre_km : float64[tracts, 2]
         Mean of the blocks, weighted by people.
+    polygon : shapely polygons[tracts]
+        EPSG:4326.
     """
 
     tract: Ints
@@ -55,22 +59,21 @@ class Units:
     subdivision: Ints
     metro: Ints
     centre_km: Floats
+    polygon: Any
 
 
 def make_units(blocks: Blocks, towns: Towns, scale: Scale) -> Units:
     """Group blocks into tracts, and tracts into everything larger."""
-    weight = blocks.people + 0.5
+    weight = np.asarray(blocks.people + 0.5, dtype=np.float64)
     tract = _tracts(blocks, scale)
     n_tracts = int(tract.max()) + 1
-    people = np.bincount(tract, weights=weight)
+    people = np.bincount(tract, weights=weight).astype(np.float64)
     centre = _centre(tract, blocks.place_km, weight)
     area = np.bincount(tract, weights=blocks.area_km2)
     state = np.zeros(n_tracts, np.int64)
     state[tract] = blocks.state
     puma = _numbered(state, centre, people, _PUMAS)
-    puma_state = np.zeros(int(puma.max()) + 1, np.int64)
-    puma_state[puma] = state
-    superpuma = _numbered(puma_state, _centre(puma, centre, people), np.bincount(puma, weights=people), _SUPERPUMAS)
+    polygon = joined(blocks.polygon, tract)
     county = _numbered(state, centre, np.sqrt(area * people), _COUNTIES)
     return Units(
         tract=tract,
@@ -80,10 +83,11 @@ def make_units(blocks: Blocks, towns: Towns, scale: Scale) -> Units:
         state=state,
         county=county,
         puma=puma,
-        superpuma=superpuma[puma],
+        superpuma=_superpumas(puma, state, centre, people, polygon, scale),
         subdivision=in_groups(county, centre, np.ones(n_tracts), _per(_TRACTS_TO_SUBDIVISION)),
         metro=_metro(county, centre, people, towns),
         centre_km=centre,
+        polygon=polygon,
     )
 
 
@@ -93,10 +97,10 @@ def _tracts(blocks: Blocks, scale: Scale) -> Ints:
     for position, code in enumerate(STATES):
         here = np.flatnonzero(blocks.state == position)
         wanted = round(scale.people[code] / scale.tract_people[code])
-        weight = blocks.people[here] + 0.5
+        weight = np.asarray(blocks.people[here] + 0.5, dtype=np.float64)
         part = bisected(blocks.place_km[here], weight, wanted)
         # Cells of equal people have a density of centres that follows that of people: hence its square.
-        part = rounded_off(blocks.place_km[here], weight * weight / blocks.area_km2[here], part)
+        part = rounded_off(blocks.place_km[here], weight * weight / blocks.area_km2[here], part, rounds=1)
         tract[here] = done + part
         done += int(part.max()) + 1
     return tract
@@ -119,7 +123,24 @@ def _centre(group: Ints, place: Floats, weight: Floats) -> Floats:
     return np.column_stack(sums) / total[:, None]
 
 
-def _per(size: float):  # type: ignore[no-untyped-def]
+def _superpumas(puma: Ints, state: Ints, centre: Floats, people: Floats, polygon: Any, scale: Scale) -> Ints:
+    puma_state = np.zeros(int(puma.max()) + 1, np.int64)
+    puma_state[puma] = state
+    middle = shapely.get_coordinates(shapely.centroid(joined(polygon, puma)))
+    ids = superpuma_ids(
+        [f"{number:03d}" for number in range(puma_state.size)],
+        [STATES[position] for position in puma_state],
+        np.bincount(puma, weights=people).astype(np.int64),
+        middle[:, 0],
+        middle[:, 1],
+        joined(polygon, puma),
+        min_population=scale.superpuma_people,
+    )
+    number = np.unique(np.array(ids), return_inverse=True)[1].astype(np.int64)
+    return np.asarray(number[puma], dtype=np.int64)
+
+
+def _per(size: float) -> Callable[[float], int]:
     return lambda total: round(total / size)
 
 
@@ -127,7 +148,7 @@ def _block_groups(tract: Ints, place: Floats, weight: Floats) -> Ints:
     part = in_groups(tract, place, weight, lambda _total: 3)
     first = np.full(int(tract.max()) + 1, part.max() + 1)
     np.minimum.at(first, tract, part)
-    return part - first[tract] + 1
+    return np.asarray(part - first[tract] + 1, dtype=np.int64)
 
 
 def _places(blocks: Blocks, towns: Towns) -> Ints:

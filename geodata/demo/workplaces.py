@@ -18,6 +18,8 @@ from geodata.schema import N_SEGMENTS
 _JOB_SHARES: Final = (0.36, 0.22, 0.24, 0.18)  # in city centres, town centres, strips, among homes
 _WITH_JOBS: Final = 0.62  # of blocks
 _LUCK: Final = 1.55  # log standard deviation between blocks: a few employers are very large
+_MOST_LUCK: Final = 15.0
+_LARGEST_KM2: Final = 0.8  # however large a block, its workplaces cover no more
 _AGE: Final = np.array([0.22, 0.55, 0.23])
 _EARNINGS_BY_AGE: Final = np.array([[0.48, 0.37, 0.15], [0.19, 0.33, 0.48], [0.25, 0.32, 0.43]])
 _EARNINGS_BY_INDUSTRY: Final = np.array([[0.5, 0.95, 1.35], [1.3, 1.2, 0.7], [1.0, 0.95, 1.05]])
@@ -43,7 +45,7 @@ def make_workplaces(blocks: Blocks, towns: Towns, scale: Scale, rng: np.random.G
     """Put the jobs of the main states into blocks, and give them segments."""
     main = np.flatnonzero(blocks.state < 2)
     parts = _attraction(blocks, towns, main)
-    luck = rng.lognormal(0.0, _LUCK, main.size) * (rng.random(main.size) < _WITH_JOBS)
+    luck = np.minimum(rng.lognormal(0.0, _LUCK, main.size), _MOST_LUCK) * (rng.random(main.size) < _WITH_JOBS)
     weight = (parts / parts.sum(axis=0) * _JOB_SHARES).sum(axis=1) * luck
     n_jobs = rng.multinomial(scale.n_jobs, weight / weight.sum())
     used = n_jobs > 0
@@ -52,7 +54,7 @@ def make_workplaces(blocks: Blocks, towns: Towns, scale: Scale, rng: np.random.G
 
 
 def _attraction(blocks: Blocks, towns: Towns, main: Ints) -> Floats:
-    place, area = blocks.place_km[main], blocks.area_km2[main]
+    place, area = blocks.place_km[main], np.minimum(blocks.area_km2[main], _LARGEST_KM2)
     away = np.hypot(*(place[:, None, :] - towns.place_km).transpose(2, 0, 1))
     city = towns.is_city
     centre = np.where(towns.state == 0, 1.0, 0.45)[city] * np.exp(-away[:, city] / 1.5)
@@ -70,10 +72,16 @@ def _segment_share(parts: Floats, rng: np.random.Generator) -> Floats:
     kind /= kind.sum(axis=1, keepdims=True)
     # Strips sell and store, centres serve, and now and then there is a plant.
     plant = (rng.random(len(kind)) < 0.07) * 3.0
-    leaning = np.column_stack([plant - 0.9 - 1.1 * kind[:, 0], 0.9 * kind[:, 2] - 0.5, 0.6 + 0.5 * kind[:, 0]])
+    leaning = np.column_stack(
+        [plant - 0.9 - 1.1 * kind[:, 0], 0.9 * kind[:, 2] - 0.5, 0.6 + 0.5 * kind[:, 0]]
+    )
     industry = np.exp(leaning + rng.normal(0.0, 0.6, leaning.shape))
     industry /= industry.sum(axis=1, keepdims=True)
-    wealth = kind[:, 0, None] * np.array([-0.25, -0.05, 0.3]) + rng.normal(0.0, 0.25, (len(kind), 1)) * [-1, 0, 1]
+    wealth = kind[:, 0, None] * np.array([-0.25, -0.05, 0.3]) + rng.normal(0.0, 0.25, (len(kind), 1)) * [
+        -1,
+        0,
+        1,
+    ]
     share = (
         _AGE[:, None, None]
         * industry[:, None, None, :]
