@@ -12,7 +12,7 @@ Departures from the paper, each on the safe side:
   alpha = 1e-8). A weight is taken only if a second bound, the tails themselves added up over all points,
   is within delta too. For the published settings that second bound is the smaller by far.
 - Theorem 5.2's ln 2 stands for (n + m)/n with m = n. Where published counts replace n, (m > n), it does not
-  hold (n = 1, m = 6, alpha = (0.9, 0.0263), f = 0.01, epsilon = 5.4363: the exact log ratio is 11.797, the
+  hold (n = 1, m = 6, alpha = (0.9, 0.0263), f = 0.01, epsilon = 5.4363: the exact log ratio is 11.794, the
   theorem's 10.735). Then ln(1 + m) is charged, which holds for every n ≥ 1 and does not tell n.
 - Every comparison that decides is made against a number moved to the unfavourable side: c is lowered by
   1e-12 of itself (a release private at a smaller epsilon is private at epsilon), logarithms carry their
