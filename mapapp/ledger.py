@@ -21,13 +21,12 @@ Readers and writers hold a lock on the file (`flock`), so that two processes can
 import fcntl
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from engine.errors import ParameterError
 from engine.parameters import Number, exact_fraction
@@ -201,15 +200,6 @@ class Ledger:
                 self._require_within_budget(entries, entry)
             self._append(file, entry)
         return entry
-
-    def append(self, certificate: Mapping[str, Any], release: Path) -> LedgerEntry:
-        """Record a release by its certificate: :meth:`spend` with the numbers and reasons that stand there."""
-        return self.spend(
-            epsilon=certificate["epsilon_final"]["exact"],
-            delta=certificate["delta"]["exact"],
-            release=Path(release).name,
-            reasons=tuple(certificate["status_reasons"]),
-        )
 
     def torn_line(self) -> bytes | None:
         """The last line if a crash cut it short, else None."""

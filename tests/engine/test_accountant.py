@@ -240,13 +240,13 @@ def test_points_above_one_are_not_pruned_and_do_not_cost():
 
 
 def test_published_counts_decide_alone_when_they_replace_the_real_ones():
-    table = _table([0.0] * 50)
-    given_n = certify_classes(table, _classes([1, 30, 0, 7], published=[6, 30, 5, 0]), V3)
-    other_n = certify_classes(table, _classes([9, 29, 2, 0], published=[6, 30, 5, 0]), V3)
+    table = _table([0.0] * 1000)
+    given_n = certify_classes(table, _classes([1, 99, 0, 7], published=[6, 99, 5, 0]), V3)
+    other_n = certify_classes(table, _classes([9, 98, 2, 0], published=[6, 99, 5, 0]), V3)
     for name in ("min_weight", "rule", "delta_bound", "epsilon_final", "growth"):
         assert (getattr(given_n, name) == getattr(other_n, name)).all()
     assert [RULES[rule] for rule in given_n.rule] == ["theorem 4.1"] * 3 + ["nothing drawn"]
-    assert given_n.growth.tolist() == [7, 31, 6, 2]
+    assert given_n.growth.tolist() == [7, 100, 6, 2]
 
 
 def test_each_tract_has_its_own_prior():

@@ -53,19 +53,6 @@ def test_what_is_not_for_release_is_recorded_and_spends_nothing(tmp_path):
     assert ledger.entries()[1] == entry
 
 
-def test_append_reads_the_certificate(tmp_path):
-    certificate = {
-        "epsilon_final": {"value": 8.98, "exact": "1796405327/200000000"},
-        "delta": {"value": 1e-6, "exact": "1/1000000"},
-        "status_reasons": [],
-    }
-    entry = Ledger(tmp_path).append(certificate, tmp_path / "ri.release")
-    assert entry.release == "ri.release"
-    assert entry.epsilon == Fraction(1796405327, 200000000)
-    Ledger(tmp_path).append(certificate | {"status_reasons": ["test key"]}, tmp_path / "other")
-    assert Ledger(tmp_path).spent() == (entry.epsilon, Fraction(1, 10**6))
-
-
 def test_the_budget_is_kept_to_the_last_digit(tmp_path):
     ledger = Ledger(tmp_path)
     ledger.set_budget(epsilon="0.3", delta="3e-6")
