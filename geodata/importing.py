@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import secrets
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -123,8 +123,25 @@ def import_dataset(
     return Imported(tables=hierarchy.tables | {"jobs": jobs, "prior": prior}, facts=facts)
 
 
-def write_dataset(path: Path, imported: Imported, *, progress: Progress = silent) -> None:
+def write_dataset(
+    path: Path,
+    imported: Imported,
+    *,
+    finish: Callable[[Path], None] | None = None,
+    progress: Progress = silent,
+) -> None:
     """Write an import as a dataset: whole or not at all.
+
+    Parameters
+    ----------
+    path : Path
+        Where there is nothing yet.
+    imported : Imported
+        From `import_dataset`.
+    finish : callable, optional
+        Called with the directory before it becomes visible, so that a ledger with a budget is there from the start.
+    progress : callable
+        Called with (stage, done, total).
 
     Raises
     ------
@@ -136,6 +153,8 @@ def write_dataset(path: Path, imported: Imported, *, progress: Progress = silent
             progress(WRITING, done, len(TABLES["dataset"]))
             writer.table(table.name, imported.tables[table.name])
         writer.facts(**imported.facts)
+        if finish is not None:
+            finish(writer.directory)
     progress(WRITING, len(TABLES["dataset"]), len(TABLES["dataset"]))
 
 

@@ -18,7 +18,7 @@ half-written.
 
 def reference() -> str:
     """The whole reference as Markdown."""
-    context = click.Context(commutemap, info_name="commutemap")
+    context = click.Context(commutemap, info_name="commutemap", **commutemap.context_settings)
     parts = [HEAD, _section(commutemap, context)]
     for name in sorted(commutemap.commands):
         command = commutemap.commands[name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,8 @@ def demo_release(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -
     from mapapp.pipeline.run import run_synthesis
 
     path = tmp_path_factory.mktemp("release") / "demo.release"
+    # A copy, because a release is entered in its dataset's ledger.
+    dataset = shutil.copytree(demo_dataset, path.with_name("demo.dataset"))
     privacy = PrivacyParameters(epsilon="4.6", delta="1e-6", min_retention="0.025")
-    run_synthesis(demo_dataset, path, privacy, SynthesisParameters(prior="flows"), test_key=True)
+    run_synthesis(Path(dataset), path, privacy, SynthesisParameters(prior="flows"), test_key=True)
     return path

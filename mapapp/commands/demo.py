@@ -12,7 +12,13 @@ from mapapp.progress import shown
 
 @click.command()
 @click.argument("dataset", type=STORE)
-@click.option("--size", type=click.Choice(["small", "metro", "nation"]), default="metro", show_default=True)
+@click.option(
+    "--size",
+    type=click.Choice(["small", "metro", "nation"]),
+    default="metro",
+    show_default=True,
+    help="About 3 thousand or 312 thousand workers; there is no nation yet.",
+)
 @click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Same seed, same country."
 )

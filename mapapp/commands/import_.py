@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -76,9 +77,7 @@ def import_(dataset: Path, directory: Path | None, as_json: bool, quiet: bool, *
     sources, unused = _sources(directory, options)
     with shown(quiet=quiet) as report:
         imported = import_dataset(sources, title=options["title"], progress=report)
-        write_dataset(dataset, imported)
-    if budget is not None:
-        Ledger(dataset).set_budget(epsilon=budget[0], delta=budget[1])
+        write_dataset(dataset, imported, finish=_budget_writer(budget), progress=report)
     print_result(*_told(dataset, imported.facts, unused), as_json=as_json)
 
 
@@ -92,6 +91,18 @@ def _budget(epsilon: str | None, delta: str | None) -> tuple[Fraction, Fraction]
     if min(amounts) <= 0:
         raise UsageError(f"the budget is epsilon {epsilon}, delta {delta}; both must be more than 0")
     return amounts
+
+
+def _budget_writer(budget: tuple[Fraction, Fraction] | None) -> Callable[[Path], None] | None:
+    """What writes the budget while the dataset is not visible yet: no moment without it."""
+    if budget is None:
+        return None
+    epsilon, delta = budget
+
+    def write(directory: Path) -> None:
+        Ledger(directory).set_budget(epsilon=epsilon, delta=delta)
+
+    return write
 
 
 def _sources(directory: Path | None, options: dict[str, Any]) -> tuple[Sources, dict[Path, str]]:

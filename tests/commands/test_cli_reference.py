@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import click
 import pytest
 
 from mapapp.cli import commutemap
@@ -17,7 +18,7 @@ def test_the_document_is_up_to_date() -> None:
 @pytest.mark.parametrize("name", sorted(commutemap.commands))
 def test_every_command_has_an_example_and_every_option_help(name: str) -> None:
     command = commutemap.commands[name]
-    assert "Example:" in (command.help or "")
+    assert "Example" in (command.help or "")
     for parameter in command.params:
-        record = getattr(parameter, "help", "an argument")
-        assert record, f"{name}: {parameter.name} has no help"
+        if isinstance(parameter, click.Option):
+            assert parameter.help, f"{name}: {parameter.name} has no help"

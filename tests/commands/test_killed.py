@@ -67,7 +67,7 @@ def test_a_spend_is_kept_when_the_run_dies_after_it(dataset: Path) -> None:
 
 def test_import(tmp_path: Path) -> None:
     write_sources(tmp_path / "sources")
-    for stage in ("reading", "cells", "writing"):
+    for stage in ("reading", "cutting", "placing", "writing"):
         killed_at(stage, "import", tmp_path / "d", "--from", tmp_path / "sources")
         assert not (tmp_path / "d").exists()
     done = commutemap("import", tmp_path / "d", "--from", tmp_path / "sources", "-q")
