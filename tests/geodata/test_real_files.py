@@ -1,0 +1,108 @@
+"""The real files of Rhode Island, Connecticut and Massachusetts beside the checkout, where they are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas
+import pytest
+import shapely
+
+from geodata.importing import Imported, import_dataset
+from geodata.lodes import COUNTS
+from geodata.recognise import sources_in
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.skipif(not (DATA / "lodes").is_dir(), reason="no real Census files in ../shared/data"),
+]
+
+
+@pytest.fixture(scope="session")
+def rhode_island() -> Imported:
+    return import_dataset(sources_in(DATA)[0], commitment_key="ab" * 32)
+
+
+def test_every_file_is_recognised() -> None:
+    sources, unknown = sources_in(DATA)
+    counts = {role: len(paths) for role, paths in sources.roles().items()}
+    assert counts == {
+        "od": 4, "crosswalks": 3, "tracts": 2, "blocks": 0, "tract_puma": 1, "puma_names": 1, "population": 2,
+        "prior_flows": 1,
+    }  # fmt: skip
+    assert {path.name for path in unknown} >= {"LODESTechDoc7.5.pdf", "adult.data.gz"}
+
+
+def test_totals(rhode_island: Imported) -> None:
+    jobs, blocks = rhode_island.tables["jobs"], rhode_island.tables["blocks"]
+    home_state = blocks["state_id"].to_numpy(dtype=object)[jobs["origin_index"]]
+    away = blocks["elsewhere"].to_numpy()[jobs["origin_index"]]
+    assert jobs["count"].sum() == 406_052 + 70_737
+    assert jobs["count"][away].sum() == sum(rhode_island.facts["elsewhere"].values()) == 8_256
+    assert not np.isin(home_state[away], ["09", "25", "44"]).any()
+    assert rhode_island.facts["outflow"] == {"09": 11_247, "25": 84_217}
+
+
+def test_all_published_margins_are_recovered(rhode_island: Imported) -> None:
+    """By pair of blocks for homes inside, by workplace and state for homes elsewhere."""
+    files = [DATA / "lodes" / f"ri_od_{part}_JT00_2019.csv.gz" for part in ("main", "aux")]
+    published = pandas.concat(
+        [pandas.read_csv(path, dtype={"w_geocode": "str", "h_geocode": "str"}) for path in files]
+    )
+    blocks, jobs = rhode_island.tables["blocks"], rhode_island.tables["jobs"]
+    known = set(blocks.loc[~blocks["elsewhere"], "block_id"])
+    home = published["h_geocode"]
+    published["home"] = home.where(home.isin(known), home.str[:2])
+    wanted = published.groupby(["w_geocode", "home"], sort=True)[list(COUNTS)].sum()
+    count = jobs["count"].to_numpy(np.int64)
+    block = blocks["block_id"].to_numpy(dtype=object)
+    columns = {"S000": count}
+    for name, letter in (("age", "A"), ("earnings", "E"), ("industry", "I")):
+        columns |= {f"S{letter}0{k}": count * (jobs[name].to_numpy() == k) for k in (1, 2, 3)}
+    made = pandas.DataFrame(columns)
+    made["w_geocode"], made["home"] = block[jobs["destination_index"]], block[jobs["origin_index"]]
+    found = made.groupby(["w_geocode", "home"], sort=True)[list(COUNTS)].sum()
+    assert found.index.equals(wanted.index)
+    assert (found.to_numpy() == wanted.to_numpy()).all()
+
+
+def test_every_tract_has_a_polygon_and_cells_partition_it(rhode_island: Imported) -> None:
+    tracts, blocks, cells = (rhode_island.tables[name] for name in ("tracts", "blocks", "cells"))
+    inside = ~tracts["elsewhere"].to_numpy()
+    assert (tracts["derived"] == (tracts["state_id"] == "09") & inside).all()
+    assert tracts["derived"].sum() == 833
+    assert len(cells) == (~blocks["elsewhere"]).sum() == 250_267
+    cell = np.asarray(cells.geometry.array, dtype=object)
+    polygon = np.asarray(tracts.geometry.array, dtype=object)
+    assert (shapely.area(cell) > 0).all()
+    assert shapely.is_valid(cell).all()
+    assert shapely.is_valid(polygon[inside]).all()
+    owner = blocks["tract_index"].to_numpy()[cells["block_index"]]
+    together = np.bincount(owner, weights=shapely.area(cell), minlength=len(tracts))[inside]
+    assert np.allclose(together, shapely.area(polygon[inside]), rtol=1e-9, atol=0)
+    for position in np.flatnonzero(inside)[::100]:
+        own = shapely.union_all(cell[owner == position])
+        assert own.symmetric_difference(polygon[position]).area < 1e-9 * polygon[position].area
+
+
+def test_people_and_superpumas(rhode_island: Imported) -> None:
+    t = rhode_island.tables
+    for name in ("blocks", "tracts", "pumas", "superpumas", "counties", "states"):
+        inside = t[name][~t[name]["elsewhere"]]
+        assert inside["population"].sum() == 11_174_293  # the 2010 census counts of the three states
+    inside = t["superpumas"][~t["superpumas"]["elsewhere"]]
+    assert (inside["population"] >= 400_000).all()
+    assert inside.groupby("state_id").size().to_dict() == {"09": 7, "25": 13, "44": 2}
+    assert (inside["superpuma_id"].str[:2] == inside["state_id"]).all()
+
+
+def test_membership_is_the_crosswalks(rhode_island: Imported) -> None:
+    """Two blocks of Rhode Island's crosswalk lie in Massachusetts; five of others in states not imported."""
+    blocks = rhode_island.tables["blocks"].set_index("block_id")
+    assert blocks.loc["440070169002029", "tract_id"] == "25005632100"
+    assert blocks.loc["440070101023030", "county_id"] == "25005"
+    here = blocks[~blocks["elsewhere"]]
+    assert set(here["state_id"]) == {"09", "25", "44"}
+    assert "5 blocks that the crosswalk puts into a state" in " ".join(rhode_island.facts["notes"])
