@@ -21,7 +21,7 @@ from geodata.demo.towns import Towns, make_towns
 from geodata.demo.units import Units, make_units
 from geodata.demo.workplaces import Workplaces, make_workplaces
 from geodata.progress import Progress, silent
-from geodata.schema import N_SEGMENTS
+from geodata.schema import LAYER_LABELS, N_SEGMENTS
 
 _YEAR: Final = 2023
 _LAYERS: Final = ("bgrp", "cbsa", "ctycsub", "stplc", "zcta")
@@ -164,14 +164,23 @@ def _facts(size: Size, seed: int, gazetteer: Gazetteer, tables: dict[str, Any]) 
         jobs[outside].groupby(blocks["state_id"].to_numpy()[jobs["origin_index"][outside]])["count"].sum()
     )
     n_jobs = int(jobs["count"].sum())
+    n_units = tables["layers"]["layer"].value_counts()
     return {
         "title": f"{gazetteer.country}, a made-up country ({size}, seed {seed})",
         "year": _YEAR,
         "job_type": "JT00",
-        "vintage": "generated",
+        "vintage": {"blocks": "generated", "pumas": "generated"},
         "destination_states": list(MAIN_STATES),
         "sources": [],
-        "layers": list(_LAYERS),
+        "layers": [
+            {
+                "layer": code,
+                "label": LAYER_LABELS[code],
+                "column": f"layer_{code}",
+                "n_units": int(n_units[code]),
+            }
+            for code in _LAYERS
+        ],
         "n_jobs": n_jobs,
         "elsewhere": {state: int(of_state.get(state, 0)) for state in ELSEWHERE_STATES},
         "outflow": {state: round(share * n_jobs) for state, share in _OUTFLOW.items()},

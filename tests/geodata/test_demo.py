@@ -158,10 +158,13 @@ def test_every_layer_unit_has_a_name(metro: tuple[dict[str, Any], dict[str, Any]
     tables, facts = metro
     layers = tables["layers"]
     assert not layers.duplicated(["layer", "unit_id"]).any()
-    for code in facts["layers"]:
-        used = set(tables["blocks"][f"layer_{code}"]) - {""}
-        assert used == set(layers.loc[layers["layer"] == code, "unit_id"]), code
-        assert len(used) >= 4
+    assert {layer["column"] for layer in facts["layers"]} == {
+        column for column in tables["blocks"] if column.startswith("layer_")
+    }
+    for layer in facts["layers"]:
+        used = set(tables["blocks"][layer["column"]]) - {""}
+        assert used == set(layers.loc[layers["layer"] == layer["layer"], "unit_id"]), layer
+        assert len(used) == layer["n_units"] >= 4
 
 
 def test_commutes_reach_every_distance(metro: tuple[dict[str, Any], dict[str, Any]]) -> None:

@@ -1,0 +1,251 @@
+"""Downloading one file: resumed where it broke off, tried again when the server stumbles.
+
+By the standard library's urllib: a handful of plain downloads need neither sessions nor pools, and every
+dependency of the one command that uses the network is one more thing to trust.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from time import sleep
+from typing import IO, Any, Final
+from urllib.parse import urlsplit
+
+from geodata.errors import SourceFileError
+
+_CHUNK: Final = 1 << 18  # bytes
+_BROKEN: Final = (urllib.error.URLError, http.client.HTTPException, OSError)
+_PATIENCE_S: Final = 60.0  # longest wait a server can ask for
+
+
+class NotThere(SourceFileError):
+    """The server has no such file."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retry:
+    """How to go on when a download breaks.
+
+    Attributes
+    ----------
+    attempts : int
+        In a row without a byte gained.
+    pause_s : float
+        Before the second attempt; doubled for each further one.
+    timeout_s : float
+        For connecting, and for every read.
+    """
+
+    attempts: int = 5
+    pause_s: float = 1.0
+    timeout_s: float = 60.0
+
+
+@dataclass(slots=True)
+class Partial:
+    """A download that is under way.
+
+    Attributes
+    ----------
+    path : Path
+        What has arrived so far.
+    validator : str
+        ETag or Last-Modified of what the server sends; without one nothing can be resumed safely.
+    resumed : bool
+        Whether a part of it came from an earlier connection.
+    """
+
+    path: Path
+    validator: str = ""
+    resumed: bool = False
+
+    @property
+    def size(self) -> int:
+        """Bytes that have arrived."""
+        return self.path.stat().st_size if self.path.exists() else 0
+
+
+def download(
+    url: str,
+    partial: Partial,
+    *,
+    retry: Retry,
+    started: Callable[[Partial], None],
+    progress: Callable[[int, int], None],
+) -> None:
+    """Download a file into its partial, going on from what is there.
+
+    Parameters
+    ----------
+    url : str
+        Where it is.
+    partial : Partial
+        Where it goes; `validator` is brought up to date.
+    retry : Retry
+        How often and how long to wait.
+    started : callable
+        Called with the partial when the server has answered and before a byte is kept.
+    progress : callable
+        Called with bytes arrived and bytes in all (0 when the server does not say).
+
+    Raises
+    ------
+    NotThere
+        When the server has no such file (404, 410).
+    SourceFileError
+        When it refuses, or no attempt succeeds; what has arrived is kept.
+    """
+    failures = 0
+    while True:
+        before = partial.size
+        try:
+            _attempt(url, partial, retry, started, progress)
+            return
+        except urllib.error.HTTPError as error:
+            error.close()
+            _refuse_final(url, error)
+            if error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
+                partial.validator = ""  # more has arrived than there is: start over
+            reason, wait_s = f"HTTP {error.code} {error.reason}", _asked_wait_s(error)
+        except _BROKEN as error:
+            reason, wait_s = str(getattr(error, "reason", error)) or type(error).__name__, 0.0
+        failures = 1 if partial.size > before else failures + 1
+        if failures >= retry.attempts:
+            raise SourceFileError(
+                f"{url}: {reason}; gave up after {failures} attempts, what has arrived is kept: run again to go on"
+            )
+        sleep(max(wait_s, retry.pause_s * 2 ** (failures - 1)))
+
+
+def read_text(url: str, *, retry: Retry) -> str:
+    """Download a small text, such as a list of checksums.
+
+    Raises
+    ------
+    NotThere, SourceFileError
+        As `download`.
+    """
+    for failures in range(1, retry.attempts + 1):
+        try:
+            with _open(url, {}, retry) as response:
+                return str(response.read(1 << 24).decode("utf-8", "replace"))
+        except urllib.error.HTTPError as error:
+            error.close()
+            _refuse_final(url, error)
+            reason, wait_s = f"HTTP {error.code} {error.reason}", _asked_wait_s(error)
+        except _BROKEN as error:
+            reason, wait_s = str(getattr(error, "reason", error)) or type(error).__name__, 0.0
+        if failures < retry.attempts:
+            sleep(max(wait_s, retry.pause_s * 2 ** (failures - 1)))
+    raise SourceFileError(f"{url}: {reason}; gave up after {retry.attempts} attempts, run again later")
+
+
+def _attempt(
+    url: str,
+    partial: Partial,
+    retry: Retry,
+    started: Callable[[Partial], None],
+    progress: Callable[[int, int], None],
+) -> None:
+    start = partial.size if partial.validator else 0
+    headers = {"Range": f"bytes={start}-", "If-Range": partial.validator} if start else {}
+    with _open(url, headers, retry) as response:
+        resumed = response.status == http.client.PARTIAL_CONTENT and _starts_at(response, start)
+        if response.status == http.client.PARTIAL_CONTENT and not resumed:
+            partial.validator = ""
+            raise http.client.HTTPException("the server sent another part than the one asked for")
+        start = start if resumed else 0
+        partial.resumed = resumed
+        partial.validator = _validator(response)
+        started(partial)
+        length = response.headers.get("Content-Length")
+        total = start + int(length) if length else 0
+        with _kept(partial.path, resumed) as stream:
+            arrived = _copy(response, stream, partial.path, start, total, progress)
+    if total and arrived < total:
+        raise http.client.HTTPException(f"the connection broke off at {arrived:,} of {total:,} bytes")
+
+
+def _copy(
+    response: Any,
+    stream: IO[bytes],
+    path: Path,
+    arrived: int,
+    total: int,
+    progress: Callable[[int, int], None],
+) -> int:
+    progress(arrived, total)
+    while chunk := response.read(_CHUNK):
+        try:
+            stream.write(chunk)
+        except OSError as error:
+            raise _cannot_write(path, error) from error
+        arrived += len(chunk)
+        progress(arrived, total)
+    return arrived
+
+
+def _kept(path: Path, resumed: bool) -> IO[bytes]:
+    # A link in the place of the partial is not followed: nothing is written outside the directory.
+    flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | (os.O_APPEND if resumed else os.O_TRUNC)
+    try:
+        return os.fdopen(os.open(path, flags, 0o644), "wb", buffering=0)
+    except OSError as error:
+        raise _cannot_write(path, error) from error
+
+
+def _cannot_write(path: Path, error: OSError) -> SourceFileError:
+    return SourceFileError(
+        f"{path}: cannot write here ({error.strerror or error}); make room or name another place"
+    )
+
+
+def _open(url: str, headers: dict[str, str], retry: Retry) -> Any:
+    request = urllib.request.Request(url, headers={"User-Agent": "commutemap", **headers})
+    return urllib.request.build_opener(_SameHost).open(request, timeout=retry.timeout_s)
+
+
+class _SameHost(urllib.request.HTTPRedirectHandler):
+    """Follows a redirect only to the host that was asked, and never from https to http."""
+
+    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
+        asked, told = urlsplit(req.full_url), urlsplit(newurl)
+        if told.netloc != asked.netloc or (asked.scheme == "https" and told.scheme != "https"):
+            raise SourceFileError(
+                f"{req.full_url}: redirects to {told.scheme}://{told.netloc}, which is not followed; "
+                "check the address, or name a mirror"
+            )
+        return super().redirect_request(req, fp, code, msg, headers, newurl)
+
+
+def _refuse_final(url: str, error: urllib.error.HTTPError) -> None:
+    """Raise for an answer that another attempt will not change."""
+    if error.code in (404, 410):
+        raise NotThere(
+            f"{url}: not found (HTTP {error.code}); check that state and year are published"
+        ) from error
+    if error.code < 500 and error.code not in (408, 416, 425, 429):
+        raise SourceFileError(
+            f"{url}: refused (HTTP {error.code} {error.reason}); check the address"
+        ) from error
+
+
+def _asked_wait_s(error: urllib.error.HTTPError) -> float:
+    asked = error.headers.get("Retry-After", "") if error.headers else ""
+    return min(float(asked), _PATIENCE_S) if asked.isdigit() else 0.0
+
+
+def _starts_at(response: Any, start: int) -> bool:
+    return str(response.headers.get("Content-Range", "")).startswith(f"bytes {start}-")
+
+
+def _validator(response: Any) -> str:
+    etag = str(response.headers.get("ETag", ""))
+    # A weak ETag does not vouch for bytes, so it cannot hold two parts together.
+    return etag if etag and not etag.startswith("W/") else str(response.headers.get("Last-Modified", ""))

@@ -1,0 +1,88 @@
+"""A server on the loopback interface with the Census Bureau's paths, which can be told to misbehave."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+
+@dataclass
+class Site:
+    """What the server has, and how it behaves.
+
+    `broken` maps a path to the bytes after which its next answer breaks off; `errors` to the status codes of
+    its next answers; `redirects` to where it sends; `etags` overrides the mark of a path's content.
+    """
+
+    files: dict[str, bytes]
+    base: str = ""
+    ranges: bool = True
+    broken: dict[str, int] = field(default_factory=dict)
+    errors: dict[str, list[int]] = field(default_factory=dict)
+    redirects: dict[str, str] = field(default_factory=dict)
+    asked: list[tuple[str, str]] = field(default_factory=list)
+
+    def paths(self) -> list[str]:
+        """Paths asked for, in order."""
+        return [path for path, _ in self.asked]
+
+
+class _Handler(BaseHTTPRequestHandler):
+    site: Site
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Stay silent."""
+
+    def do_GET(self) -> None:
+        site, path = self.site, self.path
+        site.asked.append((path, self.headers.get("Range", "")))
+        if path in site.redirects:
+            self._head(302, 0, {"Location": site.redirects[path]})
+        elif site.errors.get(path):
+            self._head(site.errors[path].pop(0), 0, {"Retry-After": "0"})
+        elif path not in site.files:
+            self._head(404, 0, {})
+        else:
+            self._send(site.files[path])
+
+    def _send(self, content: bytes) -> None:
+        etag = f'"{hashlib.md5(content).hexdigest()}"'
+        start, asked = 0, self.headers.get("Range", "")
+        if self.site.ranges and asked and self.headers.get("If-Range") == etag:
+            start = int(asked.removeprefix("bytes=").rstrip("-"))
+        if start and start >= len(content):
+            self._head(416, 0, {})
+            return
+        span = {"Content-Range": f"bytes {start}-{len(content) - 1}/{len(content)}"} if start else {}
+        self._head(206 if start else 200, len(content) - start, {"ETag": etag, **span})
+        stop = self.site.broken.pop(self.path, None)
+        self.wfile.write(content[start:stop])
+        if stop is not None:
+            self.close_connection = True
+
+    def _head(self, status: int, length: int, headers: dict[str, str]) -> None:
+        self.send_response(status)
+        for name, value in ({"Content-Length": str(length)} | headers).items():
+            self.send_header(name, value)
+        self.end_headers()
+
+
+@contextmanager
+def serving(files: dict[str, bytes]) -> Iterator[Site]:
+    """Serve the files at their paths until the block ends."""
+    site = Site(files)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"site": site}))
+    site.base = f"http://127.0.0.1:{server.server_address[1]}"
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    try:
+        yield site
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -1,0 +1,326 @@
+"""Fetching against a server on the loopback interface that serves the bureau's paths, and misbehaves."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from geodata.downloading import Retry
+from geodata.errors import SourceFileError
+from geodata.fetch import Fetched, fetch, parse_checksums
+from geodata.sources_catalog import sources_of
+from tests.geodata.serving import Site, serving
+
+MAIN = "/data/lodes/LODES8/ri/od/ri_od_main_JT00_2019.csv.gz"
+XWALK = "/data/lodes/LODES8/ri/ri_xwalk.csv.gz"
+SUMS = "/data/lodes/LODES8/ri/lodes_ri.sha256sum"
+TRACTS = "/geo/tiger/TIGER2020/TRACT/tl_2020_44_tract.zip"
+NAMES = "/geo/docs/reference/puma2020/2020_PUMA_Names.txt"
+QUICK = Retry(attempts=3, pause_s=0.0, timeout_s=5.0)
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    files = {}
+    for source in sources_of("ri", 2019, blocks=True, base="http://x"):
+        path = source.url.removeprefix("http://x")
+        files[path] = (path.encode() + b"\n") * 4_000
+    lines = [
+        f"{sha256(content).hexdigest()}  {path.rpartition('/')[2]}"
+        for path, content in files.items()
+        if path.startswith("/data/")
+    ]
+    files[SUMS] = "\n".join(lines).encode()
+    with serving(files) as served:
+        yield served
+
+
+def fetched(site: Site, directory: Path, **options: Any) -> list[Fetched]:
+    return fetch(directory, **{"state": "ri", "year": 2019, "base": site.base, "retry": QUICK} | options)
+
+
+def refusal(site: Site, directory: Path, **options: Any) -> str:
+    with pytest.raises(SourceFileError) as caught:
+        fetched(site, directory, **options)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+def names(directory: Path) -> set[str]:
+    return {path.name for path in directory.iterdir()}
+
+
+def plan(directory: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((directory / "sources.json").read_text())
+    return content
+
+
+def test_a_fresh_directory_gets_every_file_verified(site: Site, tmp_path: Path) -> None:
+    steps: list[tuple[str, int, int]] = []
+    results = fetched(site, tmp_path / "d", blocks=True, progress=lambda *step: steps.append(step))
+    assert {result.role for result in results} == {
+        *("od", "crosswalk", "tracts", "blocks", "tract_puma", "puma_names"),
+        *("tract_population", "block_group_population"),
+    }
+    assert names(tmp_path / "d") == {result.file.name for result in results} | {"sources.json"}
+    for result in results:
+        content = site.files[result.url.removeprefix(site.base)]
+        assert result.status == "downloaded"
+        assert result.file.read_bytes() == content
+        assert result.sha256 == sha256(content).hexdigest()
+        assert result.n_bytes == len(content)
+        assert result.published == (result.role in ("od", "crosswalk"))
+    assert names(tmp_path) == {"d"}
+    assert steps[-1][1] == steps[-1][2] > 0
+    assert site.paths().count(SUMS) == 1
+
+
+def test_what_is_there_and_right_costs_no_connection(site: Site, tmp_path: Path) -> None:
+    fetched(site, tmp_path)
+    site.asked.clear()
+    results = fetched(site, tmp_path)
+    assert {result.status for result in results} == {"present"}
+    assert site.asked == []
+
+
+def test_a_broken_download_is_resumed_at_once(site: Site, tmp_path: Path) -> None:
+    site.broken[MAIN] = 1_000
+    results = fetched(site, tmp_path)
+    assert results[0].file.read_bytes() == site.files[MAIN]
+    assert [asked for path, asked in site.asked if path == MAIN] == ["", "bytes=1000-"]
+
+
+@pytest.mark.parametrize("path", [MAIN, TRACTS])
+def test_an_interrupted_run_leaves_a_part_and_the_next_goes_on(
+    site: Site, tmp_path: Path, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(stage: str, done: int, _total: int) -> None:
+        if path.rpartition("/")[2] in stage and done:
+            raise KeyboardInterrupt
+
+    file = tmp_path / path.rpartition("/")[2]
+    monkeypatch.setattr("geodata.downloading._CHUNK", 5_000)
+    with pytest.raises(KeyboardInterrupt):
+        fetched(site, tmp_path, progress=interrupt)
+    assert not file.exists()
+    assert (tmp_path / f".{file.name}.part").stat().st_size == 5_000
+    site.asked.clear()
+    fetched(site, tmp_path)
+    assert file.read_bytes() == site.files[path]
+    assert (path, "bytes=5000-") in site.asked
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_a_file_that_changed_meanwhile_is_not_joined_to_its_old_part(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(stage: str, done: int, _total: int) -> None:
+        if "tract.zip" in stage and done:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("geodata.downloading._CHUNK", 5_000)
+    with pytest.raises(KeyboardInterrupt):
+        fetched(site, tmp_path, progress=interrupt)
+    site.files[TRACTS] = b"another edition" * 900
+    fetched(site, tmp_path)
+    assert (tmp_path / "tl_2020_44_tract.zip").read_bytes() == site.files[TRACTS]
+
+
+def test_a_server_without_ranges_sends_all_of_it_again(site: Site, tmp_path: Path) -> None:
+    site.ranges = False
+    site.broken[MAIN] = 1_000
+    fetched(site, tmp_path)
+    assert (tmp_path / "ri_od_main_JT00_2019.csv.gz").read_bytes() == site.files[MAIN]
+
+
+@pytest.mark.parametrize("left", [b"x" * 300_000, b"x" * 100])
+def test_a_spoiled_part_is_thrown_away(site: Site, tmp_path: Path, left: bytes) -> None:
+    fetched(site, tmp_path)
+    file = tmp_path / "ri_od_main_JT00_2019.csv.gz"
+    file.unlink()
+    (tmp_path / f".{file.name}.part").write_bytes(left)
+    content = plan(tmp_path)
+    content["files"][file.name]["validator"] = etag_of(site, MAIN)
+    (tmp_path / "sources.json").write_text(json.dumps(content))
+    fetched(site, tmp_path)
+    assert file.read_bytes() == site.files[MAIN]
+    assert not list(tmp_path.glob(".*"))
+
+
+def etag_of(site: Site, path: str) -> str:
+    from hashlib import md5
+
+    return f'"{md5(site.files[path]).hexdigest()}"'
+
+
+def test_a_wrong_published_checksum_removes_the_file_and_says_so(site: Site, tmp_path: Path) -> None:
+    site.files[SUMS] = site.files[SUMS].replace(sha256(site.files[XWALK]).hexdigest().encode(), b"0" * 64)
+    message = refusal(site, tmp_path)
+    assert "ri_xwalk.csv.gz" in message
+    assert "000000000000" in message
+    assert "removed" in message
+    assert not any("xwalk" in name for name in names(tmp_path))
+    assert (tmp_path / "ri_od_main_JT00_2019.csv.gz").exists()
+
+
+def test_a_file_altered_since_it_came_is_removed_and_fetched_by_the_next_run(
+    site: Site, tmp_path: Path
+) -> None:
+    fetched(site, tmp_path)
+    file = tmp_path / "tl_2020_44_tract.zip"
+    file.write_bytes(b"altered")
+    assert "removed" in refusal(site, tmp_path)
+    assert not file.exists()
+    fetched(site, tmp_path)
+    assert file.read_bytes() == site.files[TRACTS]
+
+
+def test_a_file_put_there_by_hand_is_compared_with_the_published_checksum(site: Site, tmp_path: Path) -> None:
+    (tmp_path / "ri_xwalk.csv.gz").write_bytes(site.files[XWALK])
+    results = {result.file.name: result for result in fetched(site, tmp_path)}
+    assert results["ri_xwalk.csv.gz"].status == "present"
+    assert results["ri_xwalk.csv.gz"].published
+    assert XWALK not in site.paths()
+
+
+def test_without_published_checksums_they_are_recorded(site: Site, tmp_path: Path) -> None:
+    del site.files[SUMS]
+    results = fetched(site, tmp_path)
+    assert not any(result.published for result in results)
+    assert plan(tmp_path)["files"]["ri_xwalk.csv.gz"]["sha256"] == sha256(site.files[XWALK]).hexdigest()
+
+
+def test_what_is_not_there_is_said_with_its_address(site: Site, tmp_path: Path) -> None:
+    del site.files[MAIN]
+    message = refusal(site, tmp_path)
+    assert MAIN in message
+    assert "404" in message
+    assert site.paths().count(MAIN) == 1
+
+
+def test_names_of_pumas_can_be_missing(site: Site, tmp_path: Path) -> None:
+    del site.files[NAMES]
+    status = {result.role: result.status for result in fetched(site, tmp_path)}
+    assert status["puma_names"] == "missing"
+    assert status["tract_puma"] == "downloaded"
+
+
+def test_a_server_error_is_tried_again(site: Site, tmp_path: Path) -> None:
+    site.errors[MAIN] = [503, 500]
+    site.errors[SUMS] = [503]
+    fetched(site, tmp_path)
+    assert site.paths().count(MAIN) == 3
+
+
+def test_a_server_that_stays_down_is_given_up(site: Site, tmp_path: Path) -> None:
+    site.errors[TRACTS] = [503] * 9
+    message = refusal(site, tmp_path)
+    assert "503" in message
+    assert "3 attempts" in message
+    assert site.paths().count(TRACTS) == 3
+
+
+def test_a_refusal_is_not_tried_again(site: Site, tmp_path: Path) -> None:
+    site.errors[TRACTS] = [403]
+    assert "403" in refusal(site, tmp_path)
+    assert site.paths().count(TRACTS) == 1
+
+
+def test_nobody_there_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    with serving({}) as gone:
+        pass
+    message = refusal(gone, tmp_path)
+    assert "refused" in message.lower()
+
+
+def test_a_redirect_within_the_host_is_followed(site: Site, tmp_path: Path) -> None:
+    site.files["/moved.zip"] = site.files[TRACTS]
+    site.redirects[TRACTS] = "/moved.zip"
+    fetched(site, tmp_path)
+    assert (tmp_path / "tl_2020_44_tract.zip").read_bytes() == site.files[TRACTS]
+
+
+@pytest.mark.parametrize(
+    "target", ["http://elsewhere.invalid/x", "https://127.0.0.1:1/x", "file:///etc/passwd"]
+)
+def test_a_redirect_to_another_host_is_not_followed(site: Site, tmp_path: Path, target: str) -> None:
+    site.redirects[TRACTS] = target
+    message = refusal(site, tmp_path)
+    assert "not followed" in message or "refused" in message
+    assert not (tmp_path / "tl_2020_44_tract.zip").exists()
+
+
+def test_nothing_is_written_through_a_link(site: Site, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.write_text("untouched")
+    directory = tmp_path / "d"
+    directory.mkdir()
+    (directory / ".tl_2020_44_tract.zip.part").symlink_to(outside)
+    assert "cannot write" in refusal(site, directory)
+    assert outside.read_text() == "untouched"
+
+
+def test_one_directory_holds_one_state_year_and_version(site: Site, tmp_path: Path) -> None:
+    fetched(site, tmp_path)
+    assert "ri 2019 8" in refusal(site, tmp_path, year=2018)
+    more = sources_of("ri", 2019, origin_states=("ct",), base=site.base)
+    for source in more:
+        site.files.setdefault(source.url.removeprefix(site.base), b"connecticut")
+    results = fetched(site, tmp_path, origin_states=("CT", "ct"))
+    assert [result.file.name for result in results if result.status == "downloaded"] == [
+        "ct_xwalk.csv.gz",
+        "tl_2020_09_tract.zip",
+        "CenPop2020_Mean_TR09.txt",
+        "CenPop2020_Mean_BG09.txt",
+    ]
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"files": 3}', '{"files": {"a": 1}}', "{}"])
+def test_a_damaged_list_is_refused(site: Site, tmp_path: Path, content: str) -> None:
+    (tmp_path / "sources.json").write_text(content)
+    assert "sources.json" in refusal(site, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"state": "zz"},
+        {"state": "rhode island"},
+        {"origin_states": ("../..",)},
+        {"year": 2001},
+        {"lodes": 7, "year": 2020},
+        {"lodes": 5},
+        {"job_type": "JT9"},
+        {"base": "file:///etc"},
+    ],
+)
+def test_what_does_not_exist_is_refused_before_anything_is_made(
+    tmp_path: Path, options: dict[str, Any]
+) -> None:
+    refusal(Site({}, base="http://127.0.0.1:9"), tmp_path / "d", **options)
+    assert not (tmp_path / "d").exists()
+
+
+def test_the_addresses_are_the_bureaus() -> None:
+    urls = [source.url for source in sources_of("RI", 2019, lodes=7, origin_states=("ma",), blocks=True)]
+    assert "https://lehd.ces.census.gov/data/lodes/LODES7/ri/od/ri_od_aux_JT00_2019.csv.gz" in urls
+    assert "https://lehd.ces.census.gov/data/lodes/LODES7/ma/ma_xwalk.csv.gz" in urls
+    assert "https://www2.census.gov/geo/tiger/TIGER2010/TRACT/2010/tl_2010_25_tract10.zip" in urls
+    assert "https://www2.census.gov/geo/docs/reference/cenpop2010/blkgrp/CenPop2010_Mean_BG44.txt" in urls
+    assert not any("ma_od" in url for url in urls)
+    assert len(set(urls)) == len(urls)
+
+
+@given(st.binary(min_size=32, max_size=32), st.sampled_from(["", "*", "./od/", "*od/"]))
+def test_checksum_lists_are_read_however_they_are_written(digest: bytes, prefix: str) -> None:
+    text = f"# a remark\n\n{digest.hex().upper()}  {prefix}ri_xwalk.csv.gz\nshort  x\n"
+    assert parse_checksums(text) == {"ri_xwalk.csv.gz": digest.hex()}
