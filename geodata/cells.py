@@ -30,6 +30,7 @@ _EDGE_KM = 1.0  # how far a derived state reaches beyond its outermost blocks
 _KM_PER_DEG = 111.2
 _HULL_RATIO = 0.05  # 0 follows every bay between blocks, 1 is the convex hull
 _SAME_PLACE_DEG = 1e-6  # about 0.1 m
+_CRUMB_DEG2 = 1e-8  # about 100 m²
 _TRACTS_AT_ONCE = 32
 
 
@@ -196,10 +197,14 @@ def cells_in_hull(point: Floats, published: Shapes) -> tuple[Shapes, int]:
     shapely.prepare(hull)
     crossing = np.flatnonzero(~shapely.contains_properly(hull, cell))
     cell[crossing] = shapely.intersection(cell[crossing], hull)
+    outside = cell.copy()
     tree = shapely.STRtree(published)
     for row, other in tree.query(cell, predicate="intersects").T:
-        cell[row] = shapely.difference(cell[row], published[other])
-    return _shared_out(point, _polygonal(cell), owner)
+        outside[row] = shapely.difference(outside[row], published[other])
+    outside = _without_crumbs(_polygonal(outside))
+    # Blocks wholly inside tracts of other codes have nowhere else to be: theirs lie over the published ones.
+    whole = shapely.is_empty(outside).all()
+    return _shared_out(point, _polygonal(cell) if whole else outside, owner)
 
 
 def _voronoi(site: Floats, extent: Any) -> tuple[Shapes, Ints]:
@@ -251,6 +256,16 @@ def _strips(polygon: Any, n: int) -> Shapes:
         rest = [part for part in parts if part is not main]
         strip[0] = shapely.multipolygons([*shapely.get_parts(strip[0]), *rest])
     return strip
+
+
+def _without_crumbs(cell: Shapes) -> Shapes:
+    """Drop the splinters that a difference leaves along a shared line."""
+    for row in np.flatnonzero(shapely.get_type_id(cell) == 6):
+        parts = shapely.get_parts(cell[row])
+        kept = parts[shapely.area(parts) >= _CRUMB_DEG2]
+        if 0 < kept.size < parts.size:
+            cell[row] = kept[0] if kept.size == 1 else shapely.multipolygons(kept)
+    return cell
 
 
 def _polygonal(geometry: Shapes) -> Shapes:

@@ -211,7 +211,8 @@ def _cells(
         own["lon_deg"].to_numpy(),
         own["lat_deg"].to_numpy(),
         position[own["tract_index"]],
-        _shapes(_by_either_name(tract_id, census_id, tract_polygons.polygon)),
+        # Two tracts made of one census tract: the first takes its polygon.
+        _shapes(_by_either_name(tract_id, census_id[~census_id.duplicated()], tract_polygons.polygon)),
         tract_id.str[:2].to_numpy(dtype=object).astype(np.int64),
         _shapes(own["block_id"].map(block_polygons.polygon)),
         threads=threads,

@@ -65,6 +65,14 @@ def test_a_hull_keeps_clear_of_published_polygons() -> None:
     assert 0.005 < -71.5 - west < 0.02
 
 
+def test_blocks_inside_published_polygons_still_get_cells() -> None:
+    rng = np.random.default_rng(8)
+    place = rng.uniform((-71.5, 41.5), (-71.4, 41.6), (20, 2))
+    around = np.array([shapely.box(-72, 41, -71, 42)], dtype=object)
+    cell, _ = cells_in_hull(place, around)
+    assert (shapely.area(cell) > 0).all()
+
+
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_a_few_blocks_without_any_polygon(n: int) -> None:
     place = np.column_stack([-71.5 + 0.01 * np.arange(n), np.full(n, 41.5)])
