@@ -17,7 +17,7 @@ from geodata.distance import EARTH_RADIUS_MI
 from mapapp.figures.palette import RAMP
 
 MAX_POINTS: Final = 100_000
-MAX_PIXELS: Final = 1400  # the longer side
+MAX_PIXELS: Final = 2000  # the longer side
 SPREAD_PIXELS: Final = 1.6  # of the Gaussian that makes single points readable
 _LEVELS: Final = 255
 

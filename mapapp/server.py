@@ -133,7 +133,8 @@ def _file(packed: bytes) -> flask.Response:
     response.headers["Vary"] = "Accept-Encoding"
     response.headers["Cache-Control"] = FOR_EVER
     response.set_etag(layers.etag(packed))
-    return response.make_conditional(flask.request)
+    response.make_conditional(flask.request)
+    return response
 
 
 def _add_headers(server: flask.Flask, script_hashes: Any) -> None:
@@ -164,7 +165,7 @@ def _add_headers(server: flask.Flask, script_hashes: Any) -> None:
 
 def _squeeze(response: flask.Response, kept: dict[str, bytes]) -> flask.Response:
     """Gzip long texts; a script of the libraries is squeezed once and kept."""
-    fit = response.mimetype.startswith(_SQUEEZED) and response.status_code == 200
+    fit = (response.mimetype or "").startswith(_SQUEEZED) and response.status_code == 200
     if not fit or "gzip" not in flask.request.headers.get("Accept-Encoding", "") or response.content_encoding:
         return response
     response.direct_passthrough = False

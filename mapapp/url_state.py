@@ -51,6 +51,13 @@ class ViewState:
     industry: tuple[int, ...] = ()
 
 
+def drawn_end(state: ViewState) -> Side:
+    """The end of the commutes that is shown: the other one, or the side itself while no area is chosen."""
+    if not state.areas:
+        return state.side
+    return "home" if state.side == "work" else "work"
+
+
 def to_query(state: ViewState) -> str:
     """Address query of a state: empty, or `?` and what differs from the default, always in one order."""
     plain = ViewState()
@@ -134,9 +141,11 @@ def _areas(given: list[str], is_area: Callable[[str], bool], notes: list[str]) -
 def _bands(name: str, given: list[str], notes: list[str]) -> tuple[int, ...]:
     parts = [part for value in given for part in value.split(",")]
     found = {int(part) for part in parts if part in ("1", "2", "3")}
-    for part in parts:
-        if part not in ("1", "2", "3"):
-            notes.append(f"{_short(part)} is no {name} band; bands are 1, 2 and 3.")
+    notes.extend(
+        f"{_short(part)} is no {name} band; bands are 1, 2 and 3."
+        for part in parts
+        if part not in ("1", "2", "3")
+    )
     return tuple(sorted(found)) if len(found) < 3 else ()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlencode
 
 import plotly.graph_objects as go
 from dash import Patch
@@ -13,16 +12,9 @@ from mapapp.density import MAX_POINTS, DensityImage, draw_density
 from mapapp.figures import camera, commute_map, palette
 from mapapp.pages import words
 from mapapp.queries.release import ServedRelease, caution
-from mapapp.url_state import Side, ViewState, to_query
+from mapapp.url_state import Side, ViewState, drawn_end, to_query
 
 COLOURS: dict[Side, str] = {"home": palette.HOME, "work": palette.WORK}
-
-
-def drawn_end(state: ViewState) -> Side:
-    """The end of the commutes that is on the map: the other one, or the side itself without areas."""
-    if not state.areas:
-        return state.side
-    return "home" if state.side == "work" else "work"
 
 
 def drawn_as(release: ServedRelease, state: ViewState) -> str:
@@ -34,23 +26,23 @@ def drawn_as(release: ServedRelease, state: ViewState) -> str:
     return state.show
 
 
-def whole(release: ServedRelease, state: ViewState, prefix: str) -> go.Figure:
-    """The map of a state, looking at its areas and most of its workers."""
+def whole(release: ServedRelease, state: ViewState, prefix: str, pixels: int = 520) -> go.Figure:
+    """The map of a state, looking at its areas and most of its workers; `pixels` is its shorter side."""
     kind, end = drawn_as(release, state), drawn_end(state)
     points = release.points(state) if kind == "points" else {"lon_deg": (), "lat_deg": ()}
-    box = layers.bounds(release, state.areas)
     density = density_image(release, state) if kind == "density" else None
     picture = density_url(prefix, release, state) if density else None
+    look = camera.fitted(view_bounds(release, state), max(pixels - 60, 240))
     return commute_map.commute_map(
         style=_style(release, prefix),
-        camera=camera.fitted(camera.around(box, points["lon_deg"], points["lat_deg"])),
+        camera=look,
         tracts=commute_map.tract_trace(
             tract_frame(release, state),
             geojson_url=layers.layer_url(prefix, release, "tracts"),
             title=f"Workers who {words.VERB[end]}<br>in each tract",
             coloured=kind == "tracts",
         ),
-        points=commute_map.density_legend(density.lowest, density.highest, (box[0], box[1]))
+        points=commute_map.density_legend(density.lowest, density.highest, look["center"])
         if density
         else commute_map.point_trace(points["lon_deg"], points["lat_deg"], colour=COLOURS[end]),
         layers=[
@@ -70,7 +62,7 @@ def ground(release: ServedRelease, state: ViewState, prefix: str) -> go.Figure:
     """The map before its first answer: the ground, and the camera already in place."""
     return commute_map.commute_map(
         style=_style(release, prefix),
-        camera=camera.fitted(layers.bounds(release, state.areas)),
+        camera=camera.fitted(view_bounds(release, state)),
         tracts=go.Choroplethmap(),
         points=go.Scattermap(),
         layers=[commute_map.outline_layer(None, COLOURS[state.side]), commute_map.density_layer(None)],
@@ -112,6 +104,18 @@ def tract_frame(release: ServedRelease, state: ViewState) -> Any:
     return frame[tracts["drawn"].to_numpy()].reset_index(drop=True)
 
 
+def view_bounds(release: ServedRelease, state: ViewState) -> camera.Bounds:
+    """What the camera should hold: the chosen areas, and the tracts of most workers at the drawn end."""
+    counts = release.summary(state).tracts
+    tracts = release.areas.tracts.iloc[counts["tract_index"]]
+    near = ~tracts["elsewhere"].to_numpy()
+    weights = counts["workers"].to_numpy()[near]
+    if not weights.size:
+        return layers.bounds(release, state.areas)
+    box = layers.bounds(release, state.areas) if state.areas else None
+    return camera.around(tracts["lon_deg"].to_numpy()[near], tracts["lat_deg"].to_numpy()[near], weights, box)
+
+
 def what_is_drawn(release: ServedRelease, state: ViewState) -> str:
     """The picture in one line."""
     end = "Homes" if drawn_end(state) == "home" else "Workplaces"
@@ -137,7 +141,7 @@ def density_image(release: ServedRelease, state: ViewState) -> DensityImage:
 
 def density_url(prefix: str, release: ServedRelease, state: ViewState) -> str:
     """Address of a state's density picture."""
-    return f"{prefix}density/{release.slug}/{release.version}.png{to_query(state) or '?' + urlencode({'side': state.side})}"
+    return f"{prefix}density/{release.slug}/{release.version}.png{to_query(state)}"
 
 
 def _count(workers: int, verb: str) -> str:

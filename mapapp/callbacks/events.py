@@ -42,7 +42,8 @@ def after(
         return replace(state, **{trigger: value})
     if trigger in BANDS:
         bands = tuple(sorted(int(band) for band in value or ()))
-        return replace(state, **{trigger: bands if len(bands) < 3 else ()})
+        kept: dict[str, Any] = {trigger: bands if len(bands) < 3 else ()}
+        return replace(state, **kept)
     return state
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from dash import ALL, Dash, Input, Output, State, ctx, no_update
+from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx, no_update
 
 from mapapp.callbacks import draw, events
 from mapapp.callbacks.views import Views
@@ -56,26 +56,45 @@ def _asking(app: Dash, views: Views) -> None:
 
 
 def _answering(app: Dash, views: Views) -> None:
+    in_browser: Any = app.clientside_callback
+    in_browser(ClientsideFunction("commutemap", "look"), Output("look", "data"), Input("url", "search"))
+    in_browser(
+        ClientsideFunction("commutemap", "fill"), Output("table-card", "hidden"), Input("area-data", "data")
+    )
+
     @app.callback(
         Output("map", "figure"),
         Output("on-map", "data"),
-        Input("url", "search"),
+        Input("look", "data"),
         State("moved-by", "data"),
         State("on-map", "data"),
         running=[(Output("busy", "className"), "busy on", "busy")],
+        prevent_initial_call=True,
     )
-    def show_map(query: str | None, moved_by: str | None, on_map: str | None) -> tuple[Any, Any]:
-        state, _ = views.parse(query)
+    def show_map(look: dict[str, Any], moved_by: str | None, on_map: str | None) -> tuple[Any, Any]:
+        state, _ = views.parse(look["search"])
         release = views.release(state)
-        figure = draw.whole(release, state, views.prefix)
+        figure = draw.whole(release, state, views.prefix, look["pixels"])
         if on_map != release.slug:
             return figure, release.slug
         return draw.changes(figure, move=moved_by != "map"), no_update
 
-    @app.callback(Output("answer", "children"), Output("notes", "children"), Input("url", "search"))
-    def show_answer(query: str | None) -> tuple[Any, Any]:
+    @app.callback(
+        Output("answer", "children"),
+        Output("area-data", "data"),
+        Output("certificate", "children"),
+        Output("notes", "children"),
+        Input("url", "search"),
+    )
+    def show_answer(query: str | None) -> tuple[Any, ...]:
         state, notes = views.parse(query)
-        return answer.answer(views.release(state), state), explore.notes(notes)
+        release = views.release(state)
+        return (
+            answer.answer(release, state),
+            answer.table(release, state),
+            certificate.card(release),
+            explore.notes(notes),
+        )
 
     @app.callback(
         Output("chips", "children"),

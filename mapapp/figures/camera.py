@@ -21,16 +21,30 @@ def fitted(bounds: Bounds, pixels: int = 520) -> dict[str, Any]:
     return {"center": {"lon": (west + east) / 2, "lat": middle}, "zoom": round(min(max(zoom, 1.5), 13.0), 3)}
 
 
-def around(bounds: Bounds, lon_deg: Any, lat_deg: Any, share: float = 0.8) -> Bounds:
-    """Bounds widened so that they hold the middle `share` of the points in either direction."""
-    if not len(lon_deg):
-        return bounds
-    tail = (1 - share) / 2
-    west, east = numpy.quantile(lon_deg, [tail, 1 - tail])
-    south, north = numpy.quantile(lat_deg, [tail, 1 - tail])
-    return (
-        float(min(bounds[0], west)),
-        float(min(bounds[1], south)),
-        float(max(bounds[2], east)),
-        float(max(bounds[3], north)),
-    )
+def around(
+    lon_deg: Any, lat_deg: Any, weights: Any, within: Bounds | None = None, share: float = 0.9
+) -> Bounds:
+    """Bounds of the middle `share` of weighted places in either direction, and of `within` too.
+
+    Parameters
+    ----------
+    lon_deg, lat_deg, weights : numpy.ndarray[P]
+        Places, degrees, and how much each counts; at least one, weights positive.
+    within : tuple of float or None
+        West, south, east, north that the bounds must hold in any case.
+    share : float
+        Of the weight, between 0 and 1.
+    """
+    west, east = _quantiles(lon_deg, weights, share)
+    south, north = _quantiles(lat_deg, weights, share)
+    if within is not None:
+        west, south = min(west, within[0]), min(south, within[1])
+        east, north = max(east, within[2]), max(north, within[3])
+    return west, south, east, north
+
+
+def _quantiles(values: Any, weights: Any, share: float) -> tuple[float, float]:
+    order = numpy.argsort(values)
+    reached = numpy.cumsum(weights[order]) / numpy.sum(weights)
+    low, high = numpy.searchsorted(reached, [(1 - share) / 2, (1 + share) / 2])
+    return float(values[order[low]]), float(values[order[min(high, len(values) - 1)]])

@@ -26,8 +26,6 @@ CONFIG: Final[dict[str, Any]] = {
     "toImageButtonOptions": {"format": "png", "filename": "commutemap", "scale": 2},
 }
 _BELOW: Final = "tract-lines"  # fills lie under the borders
-_NOTHING: Final = {"type": "FeatureCollection", "features": []}
-_CLEAR_PNG: Final = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg=="
 
 
 def base_style(name: str, layer_urls: dict[str, str]) -> dict[str, Any]:
@@ -126,7 +124,8 @@ def tract_trace(frame: Any, *, geojson_url: str, title: str, coloured: bool) -> 
         Without it the tracts are there for the pointer, and not seen.
     """
     workers = frame["workers"].to_numpy()
-    classes = palette.count_classes(int(workers.max(initial=0)))
+    positive = workers[workers > 0]
+    classes = palette.count_classes(int(positive.min(initial=1 << 30)), int(positive.max(initial=0)))
     shown = (
         numpy.searchsorted([low for low, _ in classes], workers, side="right") if coloured else workers * 0
     )
@@ -139,7 +138,7 @@ def tract_trace(frame: Any, *, geojson_url: str, title: str, coloured: bool) -> 
         customdata=frame["label"].to_numpy(),
         hovertemplate="%{customdata}<extra></extra>",
         colorscale=_steps(len(classes)) if coloured else [[0, "rgba(0,0,0,0)"], [1, "rgba(0,0,0,0)"]],
-        marker={"opacity": 0.86 if coloured else 1, "line": {"width": 0}},
+        marker={"opacity": 0.95 if coloured else 1, "line": {"width": 0}},
         below=_BELOW,
         showscale=coloured,
         colorbar=_class_legend(classes, title),
@@ -159,8 +158,8 @@ def point_trace(lon_deg: Any, lat_deg: Any, *, colour: str) -> go.Scattermap:
     )
 
 
-def density_legend(lowest: float, highest: float, place: tuple[float, float]) -> go.Scattermap:
-    """No points, but the colour bar of a density picture; `place` is any lon, lat in view."""
+def density_legend(lowest: float, highest: float, place: dict[str, float]) -> go.Scattermap:
+    """No points, but the colour bar of a density picture; `place` is any `lon`, `lat` in view."""
     low, high = numpy.log10(lowest), numpy.log10(highest)
     ticks = numpy.arange(numpy.ceil(low), numpy.floor(high) + 1)
     scale = [[at / (len(palette.RAMP) - 1), colour] for at, colour in enumerate(palette.RAMP)]
@@ -170,8 +169,8 @@ def density_legend(lowest: float, highest: float, place: tuple[float, float]) ->
     }
     marker = {"size": 0.1, "opacity": 0, "color": [high], "cmin": low, "cmax": high, "colorscale": scale}
     return go.Scattermap(
-        lon=[place[0]],
-        lat=[place[1]],
+        lon=[place["lon"]],
+        lat=[place["lat"]],
         mode="markers",
         hoverinfo="skip",
         marker=marker | {"showscale": True, "colorbar": bar},
@@ -179,14 +178,9 @@ def density_legend(lowest: float, highest: float, place: tuple[float, float]) ->
 
 
 def outline_layer(url: str | None, colour: str) -> dict[str, Any]:
-    """Border of the chosen areas."""
-    return {
-        "sourcetype": "geojson",
-        "source": url or _NOTHING,
-        "type": "line",
-        "color": colour,
-        "line": {"width": 3},
-    }
+    """Border of the chosen areas, or nothing."""
+    layer = {"sourcetype": "geojson", "type": "line", "color": colour, "line": {"width": 3}}
+    return {**layer, "source": url, "visible": True} if url else {**layer, "visible": False}
 
 
 def density_layer(
@@ -194,29 +188,16 @@ def density_layer(
 ) -> dict[str, Any]:
     """A density picture laid on the ground, or nothing; bounds are west, south, east, north."""
     west, south, east, north = bounds
-    return {
-        "sourcetype": "image",
-        "source": url or _CLEAR_PNG,
-        "coordinates": [[west, north], [east, north], [east, south], [west, south]],
-        "below": _BELOW,
-        "type": "raster",
-        "opacity": 0.9,
-    }
+    corners = [[west, north], [east, north], [east, south], [west, south]]
+    layer = {"sourcetype": "image", "type": "raster", "coordinates": corners, "below": _BELOW, "opacity": 0.9}
+    return {**layer, "source": url, "visible": True} if url else {**layer, "visible": False}
 
 
 def _steps(n_classes: int) -> list[list[Any]]:
-    """Colour scale of `n_classes` equal steps, after one that is not seen."""
-    colours = (
-        ["rgba(0,0,0,0)", *palette.RAMP[:n_classes]]
-        if n_classes == len(palette.RAMP)
-        else [
-            "rgba(0,0,0,0)",
-            *[
-                palette.RAMP[round(i * (len(palette.RAMP) - 1) / max(n_classes - 1, 1))]
-                for i in range(n_classes)
-            ],
-        ]
-    )
+    """Colour scale of equal steps, the first of them not seen."""
+    last = len(palette.RAMP) - 1
+    ramp = [palette.RAMP[round(step * last / max(n_classes - 1, 1))] for step in range(n_classes)]
+    colours = ["rgba(0,0,0,0)", *ramp]
     edges = numpy.linspace(0, 1, len(colours) + 1)
     return [[float(edge), colour] for i, colour in enumerate(colours) for edge in edges[i : i + 2]]
 

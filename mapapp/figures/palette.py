@@ -15,15 +15,20 @@ WORK: Final = "#b3430e"  # vermilion: where they work
 INK: Final = "#1c2630"
 PAPER: Final = "rgba(255,255,255,0.9)"
 
-COUNT_BREAKS: Final = (1, 3, 10, 30, 100, 300, 1_000, 3_000, 10_000, 30_000, 100_000)
 
+def count_classes(smallest: int, largest: int) -> list[tuple[int, int | None]]:
+    """Classes `(from, to)` that hold every count from `smallest` to `largest`; the last has no upper end.
 
-def count_classes(largest: int) -> list[tuple[int, int | None]]:
-    """Classes `(from, to)` that hold every count up to `largest`; the last has no upper end.
-
-    The first two are the small counts a reader must be careful with: 1 to 2 and 3 to 9. There are at most as
-    many classes as the ramp has colours: beyond that the largest counts share the last one.
+    The small counts a reader must be careful with, 1 to 2 and 3 to 9, are classes of their own where there are
+    any. The others have round limits, as close together as the number of colours allows.
     """
-    lower = [one for one in COUNT_BREAKS if one <= max(largest, 1)][: len(RAMP)]
-    upper = [one - 1 for one in lower[1:]]
+    lower = [1]
+    for factors in ((1, 2, 5), (1, 3), (1,)):
+        limits = [1, 3, *(factor * 10**power for power in range(1, 10) for factor in factors)]
+        reached = [limit for limit in limits if limit <= max(largest, 1)]
+        n_below = sum(limit <= smallest for limit in reached)
+        lower = reached[max(n_below - 1, 0) :]
+        if len(lower) <= len(RAMP):
+            break
+    upper = [limit - 1 for limit in lower[1:]]
     return list(zip(lower, [*upper, None], strict=True))

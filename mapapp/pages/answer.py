@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import Any
 
-import dash_mantine_components as dmc
-from dash import html
+from dash import dcc, html
 
-from mapapp.pages import certificate, words
+from mapapp.pages import words
+from mapapp.pages.words import aria
 from mapapp.queries.commutes import Summary
 from mapapp.queries.release import ServedRelease, caution
-from mapapp.url_state import ViewState, to_query
-
-MAX_ROWS: Final = 2_500  # more would make the page slow; by county there are never as many
+from mapapp.url_state import ViewState, drawn_end, to_query
 
 
 def answer(release: ServedRelease, state: ViewState) -> list[Any]:
-    """Everything in the right panel."""
+    """What stands above the table."""
     summary = release.summary(state)
     return [
         headline(release, state, summary),
         *([] if state.areas else [suggestions(release, state)]),
-        *(
-            [numbers(state, summary), distances(summary), table(release, state)]
-            if summary.workers
-            else [nobody(state)]
-        ),
-        certificate.card(release),
+        *([numbers(state, summary), distances(summary)] if summary.workers else [nobody(state)]),
     ]
 
 
@@ -47,7 +40,7 @@ def headline(release: ServedRelease, state: ViewState, summary: Summary) -> Any:
             html.P(_coverage(release, state), className="quiet"),
         ],
         className="headline",
-        **{"aria-live": "polite", "aria-label": "Number of workers"},
+        **aria(live="polite", label="Number of workers"),
     )
 
 
@@ -139,70 +132,59 @@ def distances(summary: Summary) -> Any:
     )
 
 
-def table(release: ServedRelease, state: ViewState) -> Any:
-    """All rows of the map's table, most workers first."""
-    frame = release.table(state, state.rows)
-    shown = frame.head(MAX_ROWS)
-    end = state.side if not state.areas else {"work": "home", "home": "work"}[state.side]
-    title = "Where they live" if end == "home" else "Where they work"
-    rest = frame.iloc[MAX_ROWS:]
-    note = (
-        f"{len(rest):,} more rows with {rest['workers'].sum():,} workers; choose counties to see all. "
-        if len(rest)
-        else ""
+def table_frame() -> Any:
+    """The place of the map's table, which stays while its rows change."""
+    head = html.Tr(
+        [
+            html.Th(id="table-unit", scope="col"),
+            html.Th("Workers", scope="col"),
+            html.Th("Share", scope="col"),
+        ]
     )
-    head = ["Tract" if state.rows == "tract" else "County", "Workers", "Share"]
+    rows = html.Table([html.Thead(head), html.Tbody(id="area-rows")], className="areas")
+    marks = [
+        ("caution", " 3–9 workers: read with caution. "),
+        ("substantial", " 1–2: substantial variability."),
+    ]
     return html.Section(
         [
             html.Div(
-                [html.H2(title, id="table-title"), html.Span(f"{len(frame):,} rows", className="quiet")],
+                [html.H2(id="table-title"), html.Span(id="table-size", className="quiet")],
                 className="row-between",
             ),
-            html.Div(
-                html.Table(
-                    [
-                        html.Thead(html.Tr([html.Th(text, scope="col") for text in head])),
-                        html.Tbody([_row(row) for row in shown.itertuples()]),
-                    ],
-                    className="areas",
-                ),
-                className="scroll",
-                tabIndex=0,
-                role="region",
-                **{"aria-labelledby": "table-title"},
-            ),
+            html.Div(rows, className="scroll", tabIndex=0, role="region", **aria(labelledby="table-title")),
             html.P(
                 [
-                    note,
-                    html.Span("●", className="dot caution", **{"aria-hidden": "true"}),
-                    " 3–9 workers: read with caution. ",
-                    html.Span("●", className="dot substantial", **{"aria-hidden": "true"}),
-                    " 1–2: substantial variability.",
+                    part
+                    for name, text in marks
+                    for part in (html.Span("●", className=f"dot {name}", **aria(hidden="true")), text)
                 ],
                 className="quiet small",
             ),
+            dcc.Store(id="area-data"),
         ],
         className="card",
+        id="table-card",
     )
 
 
-def _row(row: Any) -> Any:
-    warning = caution(row.workers)
-    mark = (
-        html.Span(
-            "●", className=f"dot {warning.split()[0]}", title=warning, role="img", **{"aria-label": warning}
-        )
-        if warning
-        else None
-    )
-    name = [row.name, html.Span(row.county, className="quiet county")] if row.county else row.name
-    return html.Tr(
-        [
-            html.Th(name, scope="row"),
-            html.Td([mark, f" {row.workers:,}"], className="number"),
-            html.Td(f"{100 * row.share:.1f} %", className="number quiet"),
-        ]
-    )
+def table(release: ServedRelease, state: ViewState) -> dict[str, Any]:
+    """All rows of the map's table, most workers first, and its title; the browser puts them in place."""
+    frame = release.table(state, state.rows)
+    return {
+        "title": "Where they live" if drawn_end(state) == "home" else "Where they work",
+        "unit": "Tract" if state.rows == "tract" else "County",
+        "size": f"{len(frame):,} row{'s' * (len(frame) != 1)}",
+        "rows": table_cells(frame),
+    }
+
+
+def table_cells(frame: Any) -> list[tuple[str, ...]]:
+    """Texts of the rows: name, county, workers, share, caution."""
+    return [
+        (row.name, row.county, f"{row.workers:,}", f"{100 * row.share:.1f} %", caution(row.workers))
+        for row in frame.itertuples()
+    ]
 
 
 def nobody(state: ViewState) -> Any:

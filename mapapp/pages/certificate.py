@@ -8,6 +8,7 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from mapapp.pages import words
+from mapapp.pages.words import aria
 from mapapp.queries.release import ServedRelease, certificate_json
 
 
@@ -62,7 +63,7 @@ def card(release: ServedRelease) -> Any:
             ),
         ],
         className="card",
-        **{"aria-label": "Privacy certificate"},
+        **aria(label="Privacy certificate"),
     )
 
 
@@ -72,7 +73,7 @@ def in_full(release: ServedRelease) -> Any:
         certificate_json(release),
         className="certificate",
         tabIndex=0,
-        **{"aria-label": "Certificate as JSON"},
+        **aria(label="Certificate as JSON"),
     )
 
 

@@ -8,6 +8,7 @@ import dash_mantine_components as dmc
 from dash import html
 
 from mapapp.pages import words
+from mapapp.pages.words import aria
 from mapapp.queries.areas import LEVEL_LABELS, Area
 from mapapp.queries.release import ServedRelease
 from mapapp.url_state import ViewState
@@ -94,7 +95,7 @@ def _chip(area: Area) -> Any:
                 "×",
                 id={"type": "remove", "area": area.key},
                 n_clicks=0,
-                **{"aria-label": f"Remove {area.name}"},
+                **aria(label=f"Remove {area.name}"),
             ),
         ],
         className="chip",
@@ -118,7 +119,7 @@ def _release_choice(releases: dict[str, ServedRelease], state: ViewState) -> lis
 def _switch(name: str, label: str, value: str, options: dict[str, str]) -> Any:
     data = [{"value": key, "label": text} for key, text in options.items()]
     control = dmc.SegmentedControl(
-        id=name, data=data, value=value, fullWidth=True, color="blue.8", **{"aria-label": label}
+        id=name, data=data, value=value, fullWidth=True, color="blue.8", **aria(label=label)
     )
     return html.Div([html.Div(label, className="label"), control], className="field")
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from dash import dcc, html
 
 from mapapp.figures.commute_map import CONFIG
+from mapapp.pages.answer import table_frame
 from mapapp.pages.controls import controls
+from mapapp.pages.words import aria
 from mapapp.queries.release import ServedRelease
 from mapapp.url_state import ViewState
 
@@ -15,21 +17,31 @@ from mapapp.url_state import ViewState
 def page(releases: dict[str, ServedRelease], state: ViewState, figure: Any) -> Any:
     """The page before its first answer; `figure` is the map without workers."""
     graph = dcc.Graph(
-        id="map", figure=figure, config=CONFIG, responsive=True, className="map", clear_on_unhover=True
+        id="map",
+        figure=figure,
+        config=cast(Any, CONFIG),
+        responsive=True,
+        className="map",
+        clear_on_unhover=True,
     )
     return html.Main(
         [
             html.H1("Where people live and work", className="unseen"),
             html.A("Skip the map, go to the numbers", href="#answer", className="skip"),
-            html.Aside(controls(releases, state), className="panel ask", **{"aria-label": "What is asked"}),
+            html.Aside(controls(releases, state), className="panel ask", **aria(label="What is asked")),
             html.Section(
-                [html.Div(id="busy", className="busy"), graph], className="stage", **{"aria-label": "Map"}
+                [html.Div(id="busy", className="busy"), graph], className="stage", **aria(label="Map")
             ),
             html.Aside(
-                [html.Div(id="notes"), html.Div(id="answer", className="answer", tabIndex=-1)],
+                [
+                    html.Div(id="notes"),
+                    html.Div(id="answer", className="answer", tabIndex=-1),
+                    html.Div([table_frame(), html.Div(id="certificate")], className="answer"),
+                ],
                 className="panel result",
-                **{"aria-label": "The answer"},
+                **aria(label="The answer"),
             ),
+            dcc.Store(id="look"),
             dcc.Store(id="moved-by"),
             dcc.Store(id="on-map", data=state.release or next(iter(releases))),
         ],

@@ -7,6 +7,8 @@ from typing import Any, Final
 import dash_mantine_components as dmc
 from dash import dcc, html
 
+from mapapp.pages.words import aria
+
 THEME: Final[dict[str, Any]] = {
     "fontFamily": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif",
     "primaryColor": "blue",
@@ -32,7 +34,7 @@ def frame() -> Any:
                                 dcc.Link(name, href=href, id={"type": "nav", "page": href})
                                 for href, name in PAGES.items()
                             ],
-                            **{"aria-label": "Pages"},
+                            **aria(label="Pages"),
                         ),
                     ],
                     className="top",

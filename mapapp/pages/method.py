@@ -36,18 +36,23 @@ def _synthetic() -> list[Any]:
     return [
         html.H2("Nobody on this map is a real person"),
         html.P(
-            "The map starts from confidential records: in which census block people work, and in which block they "
-            "live. How many people work in a block, by age, earnings and industry, is public already. Where each of "
+            "The map starts from confidential records: in which census block people work, and in which "
+            "block they "
+            "live. How many people work in a block, by age, earnings and industry, is public already. "
+            "Where each of "
             "them lives is not."
         ),
         html.P(
-            "So for every workplace the homes were drawn anew. A lottery was set up from the true homes and from "
+            "So for every workplace the homes were drawn anew. A lottery was set up from the true homes "
+            "and from "
             "public knowledge of who usually commutes there, every worker got a home from it, and only the "
-            "result was kept. Far-away homes were first put together into larger areas. A dot on the map is "
+            "result was kept. Far-away homes were first put together into larger areas. A dot on the map "
+            "is "
             "such a drawn worker; its exact spot within the block is chance as well."
         ),
         html.P(
-            "Totals at a workplace are kept. Patterns over many workers are close to the truth; a single dot says nothing "
+            "Totals at a workplace are kept. Patterns over many workers are close to the truth; a single "
+            "dot says nothing "
             "about a single person."
         ),
     ]
@@ -65,18 +70,24 @@ def _promise(release: ServedRelease) -> list[Any]:
     return [
         html.H2("What is promised"),
         html.P(
-            "Take any one worker, and imagine that this worker lived somewhere else. Almost every release that could have come out "
-            "would have come out nearly as likely: the chances differ by no more than a factor that is set in advance, "
+            "Take any one worker, and imagine that this worker lived somewhere else. Almost every release "
+            "that could have come out "
+            "would have come out nearly as likely: the chances differ by no more than a factor that is "
+            "set in advance, "
             "e to the power ε (epsilon)." + factor + " The smaller ε, the stronger the promise."
         ),
         html.P(
-            f"The words “almost every” are δ (delta): the probability that a draw falls outside the promise. Here it is "
-            f"{words.number_text(release.certificate, 'delta')}. The accountant is the proof that turns the settings of the lottery into "
+            f"The words “almost every” are δ (delta): the probability that a draw falls outside the "
+            f"promise. Here it is "
+            f"{words.number_text(release.certificate, 'delta')}. The accountant is the proof that turns "
+            f"the settings of the lottery into "
             "these two numbers."
         ),
         html.P(
-            "The promise is about where one worker lives. It does not hide public facts, such as how many jobs a "
-            "block has, and it does not cover what could be concluded about a person from the habits of everybody. "
+            "The promise is about where one worker lives. It does not hide public facts, such as how many "
+            "jobs a "
+            "block has, and it does not cover what could be concluded about a person from the habits of "
+            "everybody. "
             "When several releases are made from the same workers, their ε and δ add up."
         ),
     ]
@@ -92,21 +103,26 @@ def _reading(release: ServedRelease) -> list[Any]:
                     f"Workplaces covered: {states}. Jobs of residents in other states are not in the release."
                 ),
                 html.Li(
-                    "Homes outside the mapped area are known by state only. They are in every count and table, have no dot, "
+                    "Homes outside the mapped area are known by state only. They are in every count and "
+                    "table, have no dot, "
                     "and their distance is measured from the middle of the state."
                 ),
                 html.Li(
-                    "Distances are great-circle miles between block centres, not miles on the road; zero within one block."
+                    "Distances are great-circle miles between block centres, not miles on the road; zero "
+                    "within one block."
                 ),
                 html.Li(
-                    "Counts of 10 and more are fine to use; 3 to 9 call for caution; 1 and 2 vary substantially from draw to draw."
+                    "Counts of 10 and more are fine to use; 3 to 9 call for caution; 1 and 2 vary "
+                    "substantially from draw to draw."
                 ),
                 html.Li(
-                    "With more than 100,000 workers in view the map draws their density, in workers per square mile, "
+                    "With more than 100,000 workers in view the map draws their density, in workers per "
+                    "square mile, "
                     "smoothed over one or two pixels."
                 ),
                 html.Li(
-                    "The address of the page holds the whole view: save it, or send it, and the same view comes back."
+                    "The address of the page holds the whole view: save it, or send it, and the same view "
+                    "comes back."
                 ),
             ]
         ),

@@ -16,6 +16,11 @@ OTHER_END: Final = {"work": "homes", "home": "workplaces"}
 OTHER_VERB: Final = {"work": "live", "home": "work"}
 
 
+def aria(**attributes: Any) -> dict[str, Any]:
+    """Attributes of a component for screen readers: `label="…"` becomes `aria-label`."""
+    return {f"aria-{name}": value for name, value in attributes.items()}
+
+
 def place_name(release: ServedRelease, state: ViewState) -> str:
     """The chosen areas in a few words."""
     if not state.areas:

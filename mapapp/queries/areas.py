@@ -68,10 +68,9 @@ class Areas:
 
     @cached_property
     def tracts(self) -> Any:
-        """Tracts in order, with `tract_id`, `name`, `county_id`, `county`, `state_id`, `elsewhere`, `drawn`."""
-        tracts = self._store.table(
-            "tracts", ["tract_id", "county_id", "state_id", "name", "elsewhere", "geometry"]
-        )
+        """Tracts in order, with `tract_id`, `name`, `county_id`, `county`, `state_id`, `drawn`, …"""
+        columns = ["tract_id", "county_id", "state_id", "name", "lon_deg", "lat_deg", "elsewhere", "geometry"]
+        tracts = self._store.table("tracts", columns)
         counties = self._store.table("counties", ["county_id", "name"]).set_index("county_id")["name"]
         frame = pandas.DataFrame(tracts.drop(columns="geometry"))
         frame["drawn"] = ~(tracts.geometry.isna() | tracts.geometry.is_empty).to_numpy()
