@@ -68,6 +68,7 @@ def make_units(blocks: Blocks, towns: Towns, scale: Scale) -> Units:
     tract = _tracts(blocks, scale)
     n_tracts = int(tract.max()) + 1
     people = np.bincount(tract, weights=weight).astype(np.float64)
+    residents = np.bincount(tract, weights=blocks.people)  # thresholds are met by people, not by weights
     centre = _centre(tract, blocks.place_km, weight)
     area = np.bincount(tract, weights=blocks.area_km2)
     state = np.zeros(n_tracts, np.int64)
@@ -83,7 +84,7 @@ def make_units(blocks: Blocks, towns: Towns, scale: Scale) -> Units:
         state=state,
         county=county,
         puma=puma,
-        superpuma=_superpumas(puma, state, centre, people, polygon, scale),
+        superpuma=_superpumas(puma, state, residents, polygon, scale),
         subdivision=in_groups(county, centre, np.ones(n_tracts), _per(_TRACTS_TO_SUBDIVISION)),
         metro=_metro(county, centre, people, towns),
         centre_km=centre,
@@ -123,14 +124,14 @@ def _centre(group: Ints, place: Floats, weight: Floats) -> Floats:
     return np.column_stack(sums) / total[:, None]
 
 
-def _superpumas(puma: Ints, state: Ints, centre: Floats, people: Floats, polygon: Any, scale: Scale) -> Ints:
+def _superpumas(puma: Ints, state: Ints, residents: Floats, polygon: Any, scale: Scale) -> Ints:
     puma_state = np.zeros(int(puma.max()) + 1, np.int64)
     puma_state[puma] = state
     middle = shapely.get_coordinates(shapely.centroid(joined(polygon, puma)))
     ids = superpuma_ids(
         [f"{number:03d}" for number in range(puma_state.size)],
         [STATES[position] for position in puma_state],
-        np.bincount(puma, weights=people).astype(np.int64),
+        np.bincount(puma, weights=residents).astype(np.int64),
         middle[:, 0],
         middle[:, 1],
         joined(polygon, puma),

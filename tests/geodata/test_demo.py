@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import shapely
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from geodata.demo import generate, write_demo
@@ -99,6 +99,7 @@ def check_rows(tables: dict[str, Any], n_jobs: int) -> None:
 
 @settings(max_examples=12, deadline=None)
 @given(seed=SEEDS)
+@example(seed=1749617)  # its SuperPUMAs were once grouped by weights instead of people, and one fell short
 def test_any_small_country_holds_together(seed: int) -> None:
     tables, facts = generate("small", seed)
     scale = SCALES["small"]
