@@ -68,7 +68,9 @@ def make_units(blocks: Blocks, towns: Towns, scale: Scale) -> Units:
     tract = _tracts(blocks, scale)
     n_tracts = int(tract.max()) + 1
     people = np.bincount(tract, weights=weight).astype(np.float64)
-    residents = np.bincount(tract, weights=blocks.people)  # thresholds are met by people, not by weights
+    residents = np.bincount(tract, weights=blocks.people).astype(
+        np.float64
+    )  # thresholds are met by people, not by weights
     centre = _centre(tract, blocks.place_km, weight)
     area = np.bincount(tract, weights=blocks.area_km2)
     state = np.zeros(n_tracts, np.int64)
