@@ -10,8 +10,8 @@ window.dash_clientside = Object.assign(window.dash_clientside || {}, {
     // The address, together with the size of the map it is about to be shown on.
     look: (search) => {
       const map = document.getElementById("map");
-      const box = map ? map.getBoundingClientRect() : { width: 0, height: 0 };
-      return { search: search || "", pixels: Math.round(Math.min(box.width, box.height)) };
+      const box = map ? map.getBoundingClientRect() : { width: 700, height: 700 };
+      return { search: search || "", width: Math.round(box.width), height: Math.round(box.height) };
     },
 
     // Thousands of rows as components would take the page seconds; as plain cells they take milliseconds.

@@ -7,17 +7,19 @@ browser to refuse anything else.
 from __future__ import annotations
 
 import gzip
+import logging
 from pathlib import Path
 from typing import Any, Final
 
 import flask
 import waitress
-from dash import Dash
+from dash import Dash, set_props
 
 from mapapp import layers
 from mapapp.callbacks import draw, explore, routing
 from mapapp.callbacks.views import Views
 from mapapp.errors import UsageError
+from mapapp.pages.explore import notes
 from mapapp.pages.frame import frame
 from mapapp.paths import assets_dir
 from mapapp.queries.release import ServedRelease, open_releases
@@ -66,6 +68,7 @@ def create_app(releases: list[Path], prefix: str = "/") -> Dash:
         update_title="",
         index_string=_PAGE.replace("{prefix}", prefix),
         suppress_callback_exceptions=True,  # pages come and go
+        on_error=_excuse,
     )
     app.layout = frame()
     routing.register(app, views)
@@ -92,6 +95,13 @@ def listen(app: Dash, host: str = "127.0.0.1", port: int = 8050) -> tuple[Any, s
 def serve(app: Dash, host: str = "127.0.0.1", port: int = 8050) -> None:
     """Serve until interrupted."""
     listen(app, host, port)[0].run()
+
+
+def _excuse(error: Exception) -> None:
+    """Tell the visitor in one line, and whoever runs the server in full; the page stays as it was."""
+    logging.getLogger("commutemap").error("a page could not be answered", exc_info=error)
+    text = "This could not be answered. The rest of the page still works; go back, or ask in another way."
+    set_props("notes", {"children": notes((text,))})
 
 
 def _add_files(server: flask.Flask, views: Views) -> None:

@@ -26,13 +26,15 @@ def drawn_as(release: ServedRelease, state: ViewState) -> str:
     return state.show
 
 
-def whole(release: ServedRelease, state: ViewState, prefix: str, pixels: int = 520) -> go.Figure:
-    """The map of a state, looking at its areas and most of its workers; `pixels` is its shorter side."""
+def whole(
+    release: ServedRelease, state: ViewState, prefix: str, width: int = 700, height: int = 700
+) -> go.Figure:
+    """The map of a state, looking at its areas and most of its workers; the size is in pixels."""
     kind, end = drawn_as(release, state), drawn_end(state)
     points = release.points(state) if kind == "points" else {"lon_deg": (), "lat_deg": ()}
     density = density_image(release, state) if kind == "density" else None
     picture = density_url(prefix, release, state) if density else None
-    look = camera.fitted(view_bounds(release, state), max(pixels - 60, 240))
+    look = camera.fitted(view_bounds(release, state), max(min(width, height) - 60, 240))
     return commute_map.commute_map(
         style=_style(release, prefix),
         camera=look,
@@ -55,6 +57,7 @@ def whole(release: ServedRelease, state: ViewState, prefix: str, pixels: int = 5
         ],
         caption=words.caption(release, what_is_drawn(release, state)),
         revision=release.slug + to_query(ViewState(areas=state.areas, side=state.side)),
+        width=width,
     )
 
 
@@ -123,9 +126,10 @@ def what_is_drawn(release: ServedRelease, state: ViewState) -> str:
         whose = "all workers"
     else:
         whose = f"those who {words.VERB[state.side]} in {words.place_name(release, state)}"
-    how = {"points": "1 point = 1 worker", "tracts": "workers by tract", "density": "density"}[
-        drawn_as(release, state)
-    ]
+    kind = drawn_as(release, state)
+    if kind == "density" and state.show == "points":
+        return f"{end} of {whose} · more than {MAX_POINTS:,} points, so their density"
+    how = {"points": "1 point = 1 worker", "tracts": "workers by tract", "density": "density"}[kind]
     return f"{end} of {whose} · {how}"
 
 

@@ -74,7 +74,7 @@ def _answering(app: Dash, views: Views) -> None:
     def show_map(look: dict[str, Any], moved_by: str | None, on_map: str | None) -> tuple[Any, Any]:
         state, _ = views.parse(look["search"])
         release = views.release(state)
-        figure = draw.whole(release, state, views.prefix, look["pixels"])
+        figure = draw.whole(release, state, views.prefix, look["width"], look["height"])
         if on_map != release.slug:
             return figure, release.slug
         return draw.changes(figure, move=moved_by != "map"), no_update
@@ -83,6 +83,7 @@ def _answering(app: Dash, views: Views) -> None:
         Output("answer", "children"),
         Output("area-data", "data"),
         Output("certificate", "children"),
+        Output("glance", "children"),
         Output("notes", "children"),
         Input("url", "search"),
     )
@@ -93,11 +94,13 @@ def _answering(app: Dash, views: Views) -> None:
             answer.answer(release, state),
             answer.table(release, state),
             certificate.card(release),
+            answer.glance(release.summary(state)),
             explore.notes(notes),
         )
 
     @app.callback(
         Output("chips", "children"),
+        Output("chips", "className"),
         Output("release", "value"),
         *[Output(name, "value") for name in CONTROLS],
         Input("url", "search"),
@@ -107,7 +110,8 @@ def _answering(app: Dash, views: Views) -> None:
         state, _ = views.parse(query)
         plain = [getattr(state, name) for name in events.PLAIN]
         bands = [[str(band) for band in getattr(state, name)] for name in events.BANDS]
-        return controls.chips(views.release(state), state), views.release(state).slug, *plain, *bands
+        chips = controls.chips(views.release(state), state)
+        return chips, f"chips {state.side}", views.release(state).slug, *plain, *bands
 
     @app.callback(Output("banner", "children"), Output("release-title", "children"), Input("url", "search"))
     def show_release(query: str | None) -> tuple[Any, Any]:

@@ -6,6 +6,8 @@ exchange them one by one and leave the camera alone.
 
 from __future__ import annotations
 
+import html
+import textwrap
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -18,6 +20,7 @@ TRACTS, POINTS = 0, 1  # positions in `data`
 OUTLINE, DENSITY = 0, 1  # positions in `layout.map.layers`
 CONFIG: Final[dict[str, Any]] = {
     "displaylogo": False,
+    "displayModeBar": True,  # zoom buttons for those who neither scroll nor pinch
     "scrollZoom": True,
     "responsive": True,
     "showSendToCloud": False,  # plotly ≥ 7 would offer to upload the data
@@ -25,6 +28,7 @@ CONFIG: Final[dict[str, Any]] = {
     "modeBarButtonsToRemove": ["sendChartToCloud", "select2d", "lasso2d", "pan"],
     "toImageButtonOptions": {"format": "png", "filename": "commutemap", "scale": 2},
 }
+_LETTER_PIXELS: Final = 6.4  # of the caption's size, on average
 _BELOW: Final = "tract-lines"  # fills lie under the borders
 
 
@@ -69,10 +73,23 @@ def commute_map(
     tracts: go.Choroplethmap,
     points: go.Scattermap,
     layers: Sequence[dict[str, Any]],
-    caption: str,
+    caption: Sequence[str],
     revision: str,
+    width: int = 700,
 ) -> go.Figure:
-    """Put the parts together; `caption` is on the picture itself, `revision` changes when the camera should move."""
+    """Put the parts together.
+
+    Parameters
+    ----------
+    style, camera, tracts, points, layers
+        What the functions of this module and `figures.camera` return.
+    caption : sequence of str
+        What stands on the picture itself; each text begins a line.
+    revision : str
+        Changes when the camera should move although the visitor has moved it.
+    width : int
+        Of the picture, pixels; long lines of the caption are broken to fit.
+    """
     figure = go.Figure([tracts, points])
     figure.update_layout(
         map={"style": style, "layers": list(layers), "uirevision": revision, **camera},
@@ -86,15 +103,23 @@ def commute_map(
             "font": {"size": 13, "color": palette.INK},
         },
         showlegend=False,
-        annotations=[caption_box(caption)],
+        annotations=[caption_box(caption, width)],
+        modebar={
+            "orientation": "v",
+            "bgcolor": palette.PAPER,
+            "color": palette.STATE_LINE,
+            "activecolor": palette.INK,
+        },
     )
     return figure
 
 
-def caption_box(text: str) -> dict[str, Any]:
+def caption_box(texts: Sequence[str], width: int = 700) -> dict[str, Any]:
     """What the picture is, at its lower right: it goes along when the picture is saved."""
+    n_letters = max(int(width / _LETTER_PIXELS), 24)
+    lines = [line for text in texts for line in textwrap.wrap(text, n_letters)]
     return {
-        "text": text,
+        "text": "<br>".join(html.escape(line, quote=False) for line in lines),
         "showarrow": False,
         "xref": "paper",
         "yref": "paper",
@@ -195,7 +220,7 @@ def density_layer(
 
 def _steps(n_classes: int) -> list[list[Any]]:
     """Colour scale of equal steps, the first of them not seen."""
-    last = len(palette.RAMP) - 1
+    last = min(len(palette.RAMP) - 1, n_classes + 1)  # few classes need not go down to the darkest
     ramp = [palette.RAMP[round(step * last / max(n_classes - 1, 1))] for step in range(n_classes)]
     colours = ["rgba(0,0,0,0)", *ramp]
     edges = numpy.linspace(0, 1, len(colours) + 1)

@@ -8,6 +8,7 @@ from typing import Any
 from dash import dcc, html
 
 from mapapp.pages import words
+from mapapp.pages.controls import ROWS, segments
 from mapapp.pages.words import aria
 from mapapp.queries.commutes import Summary
 from mapapp.queries.release import ServedRelease, caution
@@ -42,6 +43,11 @@ def headline(release: ServedRelease, state: ViewState, summary: Summary) -> Any:
         className="headline",
         **aria(live="polite", label="Number of workers"),
     )
+
+
+def glance(summary: Summary) -> str:
+    """The answer in one line, for the picture on a small screen."""
+    return f"{summary.workers:,} workers · median {_miles(summary.median_mi)}"
 
 
 def suggestions(release: ServedRelease, state: ViewState) -> Any:
@@ -93,7 +99,7 @@ def numbers(state: ViewState, summary: Summary) -> Any:
     tiles.append((_percent(summary.elsewhere, summary.workers), "have homes outside the mapped area"))
     return html.Dl(
         [html.Div([html.Dt(text), html.Dd(value)], className="tile") for value, text in tiles],
-        className="tiles",
+        className="tiles" if state.areas else "tiles three",
     )
 
 
@@ -132,7 +138,7 @@ def distances(summary: Summary) -> Any:
     )
 
 
-def table_frame() -> Any:
+def table_frame(state: ViewState) -> Any:
     """The place of the map's table, which stays while its rows change."""
     head = html.Tr(
         [
@@ -149,7 +155,10 @@ def table_frame() -> Any:
     return html.Section(
         [
             html.Div(
-                [html.H2(id="table-title"), html.Span(id="table-size", className="quiet")],
+                [
+                    html.H2(id="table-title"),
+                    segments("rows", "Rows of the table", state.rows, ROWS, size="xs"),
+                ],
                 className="row-between",
             ),
             html.Div(rows, className="scroll", tabIndex=0, role="region", **aria(labelledby="table-title")),
@@ -158,7 +167,8 @@ def table_frame() -> Any:
                     part
                     for name, text in marks
                     for part in (html.Span("●", className=f"dot {name}", **aria(hidden="true")), text)
-                ],
+                ]
+                + [" All ", html.Span(id="table-size"), "."],
                 className="quiet small",
             ),
             dcc.Store(id="area-data"),

@@ -37,7 +37,6 @@ def card(release: ServedRelease) -> Any:
         ("ε in total, after pruning", words.number_text(certificate, "epsilon_final")),
         ("δ", words.number_text(certificate, "delta")),
         ("Accountant", _text(certificate.get("accountant"))),
-        ("Protects", _text(certificate.get("unit_of_protection"))),
     ]
     return html.Section(
         [

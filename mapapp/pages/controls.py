@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import dash_mantine_components as dmc
 from dash import html
@@ -13,6 +13,10 @@ from mapapp.queries.areas import LEVEL_LABELS, Area
 from mapapp.queries.release import ServedRelease
 from mapapp.url_state import ViewState
 
+SIDES: Final = {"work": "Workplaces", "home": "Homes"}
+SHOWS: Final = {"points": "Points", "tracts": "Tracts", "density": "Density"}
+ROWS: Final = {"tract": "By tract", "county": "By county"}
+
 
 def controls(releases: dict[str, ServedRelease], state: ViewState) -> Any:
     """Every control, set as the state says."""
@@ -21,15 +25,9 @@ def controls(releases: dict[str, ServedRelease], state: ViewState) -> Any:
             *_release_choice(releases, state),
             search_box(),
             html.Div(id="chips", className="chips"),
-            _switch("side", "The chosen areas are", state.side, {"work": "Workplaces", "home": "Homes"}),
-            _switch(
-                "show",
-                "Draw the other end as",
-                state.show,
-                {"points": "Points", "tracts": "Tracts", "density": "Density"},
-            ),
-            _switch("rows", "Table by", state.rows, {"tract": "Tract", "county": "County"}),
-            _switch("pick", "A click on the map picks a", "tract", {"tract": "Tract", "county": "County"}),
+            switch("side", "The chosen areas are", state.side, SIDES),
+            switch("show", "Draw the other end as", state.show, SHOWS),
+            switch("pick", "A click on the map picks a", "tract", {"tract": "Tract", "county": "County"}),
             html.Details(
                 [
                     html.Summary("Only some workers"),
@@ -49,7 +47,7 @@ def search_box() -> Any:
     return dmc.Select(
         id="search",
         label="Find an area",
-        placeholder="City, county, tract, ZIP code …",
+        placeholder="City, county, tract, ZIP …",
         searchable=True,
         data=[],
         value=None,
@@ -58,7 +56,7 @@ def search_box() -> Any:
         filter={"function": "keepAll"},
         comboboxProps={"zIndex": 400},
         rightSection=" ",
-        size="md",
+        size="sm",
     )
 
 
@@ -116,12 +114,25 @@ def _release_choice(releases: dict[str, ServedRelease], state: ViewState) -> lis
     return [html.Div(select, hidden=len(options) < 2)]
 
 
-def _switch(name: str, label: str, value: str, options: dict[str, str]) -> Any:
-    data = [{"value": key, "label": text} for key, text in options.items()]
-    control = dmc.SegmentedControl(
-        id=name, data=data, value=value, fullWidth=True, color="blue.8", **aria(label=label)
+def switch(name: str, label: str, value: str, options: dict[str, str]) -> Any:
+    """A choice of one among a few, with its label above."""
+    return html.Div(
+        [html.Div(label, className="label"), segments(name, label, value, options)], className="field"
     )
-    return html.Div([html.Div(label, className="label"), control], className="field")
+
+
+def segments(name: str, label: str, value: str, options: dict[str, str], size: str = "sm") -> Any:
+    """A choice of one among a few; `label` is for screen readers."""
+    data = [{"value": key, "label": text} for key, text in options.items()]
+    return dmc.SegmentedControl(
+        id=name,
+        data=data,
+        value=value,
+        size=size,
+        fullWidth=size == "sm",
+        color="blue.8",
+        **aria(label=label),
+    )
 
 
 def _bands(name: str, value: tuple[int, ...]) -> Any:

@@ -30,13 +30,19 @@ def page(releases: dict[str, ServedRelease], state: ViewState, figure: Any) -> A
             html.A("Skip the map, go to the numbers", href="#answer", className="skip"),
             html.Aside(controls(releases, state), className="panel ask", **aria(label="What is asked")),
             html.Section(
-                [html.Div(id="busy", className="busy"), graph], className="stage", **aria(label="Map")
+                [
+                    html.Div(id="busy", className="busy"),
+                    graph,
+                    html.Div(id="glance", className="glance", **aria(hidden="true")),
+                ],
+                className="stage",
+                **aria(label="Map"),
             ),
             html.Aside(
                 [
                     html.Div(id="notes"),
                     html.Div(id="answer", className="answer", tabIndex=-1),
-                    html.Div([table_frame(), html.Div(id="certificate")], className="answer"),
+                    html.Div([table_frame(state), html.Div(id="certificate")], className="answer"),
                 ],
                 className="panel result",
                 **aria(label="The answer"),
@@ -51,4 +57,8 @@ def page(releases: dict[str, ServedRelease], state: ViewState, figure: Any) -> A
 
 def notes(texts: tuple[str, ...]) -> Any:
     """What of the address could not be followed."""
-    return html.Ul([html.Li(text) for text in texts], className="notes", role="status") if texts else None
+    return (
+        html.Div(html.Ul([html.Li(text) for text in texts]), className="notes", role="status")
+        if texts
+        else None
+    )

@@ -21,6 +21,7 @@ def page(release: ServedRelease) -> Any:
                 *_synthetic(),
                 *_promise(release),
                 *_reading(release),
+                *_stated(release),
                 html.H2("Certificate"),
                 certificate.card(release),
                 html.P("The whole certificate, as it lies in the release:"),
@@ -91,6 +92,16 @@ def _promise(release: ServedRelease) -> list[Any]:
             "When several releases are made from the same workers, their ε and δ add up."
         ),
     ]
+
+
+def _stated(release: ServedRelease) -> list[Any]:
+    """What the certificate itself says in words."""
+    certificate = release.certificate
+    caveats = certificate.get("caveats")
+    texts = [certificate.get(name) for name in ("neighbours", "composition")]
+    texts += caveats if isinstance(caveats, list) else []
+    words_given = [html.Li(text) for text in texts if isinstance(text, str)]
+    return [html.H2("In the certificate's own words"), html.Ul(words_given)] if words_given else []
 
 
 def _reading(release: ServedRelease) -> list[Any]:

@@ -80,15 +80,15 @@ def source_words(release: ServedRelease) -> str:
     sources = release.facts.get("sources")
     first = sources[0] if isinstance(sources, list) and sources else None
     name = first.get("name") if isinstance(first, dict) else first
-    return ", ".join(str(part) for part in (name or release.title, release.facts.get("year")) if part)
-
-
-def caption(release: ServedRelease, what: str) -> str:
-    """Line on the picture: what it shows, source, year, epsilon, delta, and a warning where one is due."""
-    certificate = release.certificate
-    warning = "" if may_be_released(certificate) else "<b>NOT FOR RELEASE</b> · "
-    shown = "epsilon_final" if number(certificate, "epsilon_final") is not None else "epsilon"
     return (
-        f"{warning}{what}<br>Synthetic workers · {source_words(release)} · "
-        f"ε = {number_text(certificate, shown)} · δ = {number_text(certificate, 'delta')}"
+        ", ".join(str(part) for part in (name, release.facts.get("year")) if part) if name else release.title
     )
+
+
+def caption(release: ServedRelease, what: str) -> list[str]:
+    """Lines on the picture: a warning where one is due, what it shows, source, year, epsilon and delta."""
+    certificate = release.certificate
+    shown = "epsilon_final" if number(certificate, "epsilon_final") is not None else "epsilon"
+    promise = f"ε = {number_text(certificate, shown)} · δ = {number_text(certificate, 'delta')}"
+    warning = [] if may_be_released(certificate) else ["NOT FOR RELEASE"]
+    return [*warning, what, f"Synthetic workers · {source_words(release)} · {promise}"]

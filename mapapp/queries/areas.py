@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -83,24 +83,30 @@ class Areas:
 
     @cached_property
     def _named(self) -> dict[str, Area]:
-        found: dict[str, Area] = {}
+        named = [*self._units(), *self._layer_units()]
+        return {area.key: area for area in named}
+
+    def _units(self) -> Iterator[Area]:
         for level, table in _TABLES.items():
-            frame = self._store.table(table, [f"{level}_id", "name", "elsewhere"])
-            for unit_id, name, outside in frame.itertuples(index=False):
-                if not outside or level == "state":
-                    shown = (
-                        f"{name} (outside the area)"
-                        if outside
-                        else tract_name(name)
-                        if level == "tract"
-                        else name
-                    )
-                    found[f"{level}:{unit_id}"] = Area(f"{level}:{unit_id}", level, unit_id, shown)
+            if level == "tract":
+                frame = self.tracts
+                names = [
+                    f"{name}, {county}" for name, county in zip(frame["name"], frame["county"], strict=True)
+                ]
+            else:
+                frame = self._store.table(table, [f"{level}_id", "name", "elsewhere"])
+                names = list(frame["name"])
+            for unit_id, name, outside in zip(frame[f"{level}_id"], names, frame["elsewhere"], strict=True):
+                if not outside:
+                    yield Area(f"{level}:{unit_id}", level, unit_id, name)
+                elif level == "state":
+                    yield Area(f"{level}:{unit_id}", level, unit_id, f"{name} (outside the area)")
+
+    def _layer_units(self) -> Iterator[Area]:
         for layer, unit_id, name in self._store.table("layers").itertuples(index=False):
             code = layer.removeprefix("layer_")
             if code in self.columns:
-                found[f"{code}:{unit_id}"] = Area(f"{code}:{unit_id}", code, unit_id, name or unit_id)
-        return found
+                yield Area(f"{code}:{unit_id}", code, unit_id, name or unit_id)
 
     @cached_property
     def _haystack(self) -> list[tuple[str, int, Area]]:
@@ -144,8 +150,9 @@ class Areas:
 
 
 def tract_name(name: str) -> str:
-    """A tract's name with the word in front, where its source gave only the number."""
-    return name if "tract" in name.lower() else f"Tract {name}"
+    """A tract's own name: the word in front, and no county, which sources put behind a comma or in brackets."""
+    bare = name.split(" (")[0].split(", ")[0]
+    return bare if "tract" in bare.lower() else f"Tract {bare}"
 
 
 def _columns(store: Store) -> dict[str, str]:

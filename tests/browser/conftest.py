@@ -1,0 +1,111 @@
+"""A served release and a browser that may reach nothing else."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+FLAGS = (
+    "--no-sandbox",
+    "--use-gl=angle",
+    "--use-angle=swiftshader",
+    "--enable-unsafe-swiftshader",
+    "--ignore-gpu-blocklist",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+PATIENCE_MS = 60_000  # software WebGL on a busy machine
+MAP_AT_REST = """() => {
+  const plot = document.querySelector("#map .js-plotly-plot");
+  const map = plot && plot._fullLayout && plot._fullLayout.map && plot._fullLayout.map._subplot.map;
+  return map && map.loaded() && !map.isMoving() && !document.querySelector(".busy.on");
+}"""
+
+
+@dataclass
+class Visit:
+    """One tab, what went wrong in it, and what it tried to reach."""
+
+    page: Any
+    address: str
+    trouble: list[str] = field(default_factory=list)
+    outside: list[str] = field(default_factory=list)
+
+    def go(self, path: str) -> None:
+        self.page.goto(self.address + path)
+
+    def settle(self) -> None:
+        self.page.wait_for_selector("#worker-count", timeout=PATIENCE_MS)
+        self.page.wait_for_function(MAP_AT_REST, timeout=PATIENCE_MS)
+
+    def count(self) -> int:
+        return int(self.page.inner_text("#worker-count").replace(",", ""))
+
+    def wait_for_count(self, workers: int) -> None:
+        self.page.wait_for_function(
+            "text => document.getElementById('worker-count')?.innerText === text",
+            arg=f"{workers:,}",
+            timeout=PATIENCE_MS,
+        )
+
+
+@pytest.fixture(scope="session")
+def address(demo_release: Path) -> Iterator[str]:
+    from mapapp.server import create_app, listen
+
+    server, place = listen(create_app([demo_release]), port=0)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    yield place.rstrip("/")
+    server.close()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    sync_api = pytest.importorskip("playwright.sync_api")
+    found = next(
+        (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))),
+        None,
+    )
+    if found is None:
+        pytest.skip("no Chromium on this machine")
+    with sync_api.sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=found, args=list(FLAGS))
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture(params=[(1440, 900)], ids=["desktop"])
+def visit(browser: Any, address: str, request: pytest.FixtureRequest) -> Iterator[Visit]:
+    """A fresh tab; at its end nothing may have gone wrong, and nothing outside been asked for."""
+    width, height = request.param
+    context = browser.new_context(viewport={"width": width, "height": height}, has_touch=width < 600)
+    context.set_default_timeout(PATIENCE_MS)
+    visit = Visit(context.new_page(), address)
+    visit.page.on(
+        "console", lambda message: visit.trouble.append(message.text) if message.type == "error" else None
+    )
+    visit.page.on("pageerror", lambda error: visit.trouble.append(str(error)))
+
+    def guard(route: Any) -> None:
+        url = route.request.url
+        if url.startswith((address, "data:", "blob:")):
+            route.continue_()
+        else:
+            visit.outside.append(url)
+            route.abort()
+
+    context.route("**/*", guard)
+    yield visit
+    context.close()
+    assert visit.outside == []
+    assert visit.trouble == []

@@ -1,0 +1,130 @@
+"""What a visitor does, in Debian's Chromium: few tests, each a whole story."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mapapp.queries.release import ServedRelease
+from mapapp.url_state import ViewState
+from tests.browser.conftest import PATIENCE_MS, Visit
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+PHONE = (390, 844)
+PLACE_ON_SCREEN = """([lon, lat]) => {
+  const plot = document.querySelector("#map .js-plotly-plot");
+  const map = plot._fullLayout.map._subplot.map;
+  const at = map.project([lon, lat]);
+  const box = map.getCanvas().getBoundingClientRect();
+  return [box.left + at.x, box.top + at.y];
+}"""
+
+
+@pytest.fixture(scope="module")
+def release(demo_release: Path) -> ServedRelease:
+    return ServedRelease(demo_release, "demo")
+
+
+def a_large_tract(release: ServedRelease) -> tuple[str, Any]:
+    """Identifier of the tract with most jobs, and a place inside it."""
+    tract_id = release.table(ViewState(), "tract")["unit_id"].iloc[0]
+    tracts = release.store.table("tracts", ["tract_id", "geometry"]).set_index("tract_id")
+    inside = tracts.geometry[tract_id].representative_point()
+    return tract_id, [inside.x, inside.y]
+
+
+def workers(release: ServedRelease, **asked: Any) -> int:
+    return release.summary(ViewState(**asked)).workers
+
+
+def test_click_switch_back_and_link(visit: Visit, release: ServedRelease) -> None:
+    tract_id, place = a_large_tract(release)
+    key = f"tract:{tract_id}"
+    visit.go("/")
+    visit.settle()
+    assert visit.count() == workers(release)
+    visit.page.mouse.click(*visit.page.evaluate(PLACE_ON_SCREEN, place))
+    visit.wait_for_count(workers(release, areas=(key,)))
+    assert f"area={key}" in visit.page.url
+    assert visit.page.locator(".chip").count() == 1
+    visit.settle()
+
+    visit.page.get_by_text("Homes", exact=True).click()
+    visit.wait_for_count(workers(release, areas=(key,), side="home"))
+    rows = visit.page.locator("#area-rows tr")
+    visit.page.wait_for_function(
+        "n => document.querySelectorAll('#area-rows tr').length === n",
+        arg=len(release.table(ViewState(areas=(key,), side="home"), "tract")),
+    )
+    shown = [
+        int(text.replace(",", "").replace("●", ""))
+        for text in rows.locator("td:nth-child(2)").all_inner_texts()
+    ]
+    assert sum(shown) == visit.count()
+    link = visit.page.url
+    visit.settle()
+
+    visit.page.go_back()
+    visit.wait_for_count(workers(release, areas=(key,)))
+    visit.page.goto(link)
+    visit.wait_for_count(workers(release, areas=(key,), side="home"))
+    visit.settle()
+
+    visit.page.get_by_label("Remove").click()
+    visit.wait_for_count(workers(release, side="home"))
+
+
+def test_search_by_keyboard_and_first_steps(visit: Visit, release: ServedRelease) -> None:
+    visit.go("/")
+    visit.settle()
+    county = next(area for area in release.areas.search("county") if area.level == "county")
+    visit.page.locator("#search").click()
+    visit.page.keyboard.type(county.name)
+    visit.page.locator("[role=option]:visible", has_text=county.name).first.wait_for()
+    visit.page.keyboard.press("ArrowDown")
+    visit.page.keyboard.press("Enter")
+    visit.page.locator(".chip").first.wait_for()
+    visit.page.locator(".chip button").first.click()
+    visit.wait_for_count(workers(release))
+    visit.page.locator(".suggestion").first.click()
+    visit.page.locator(".chip").first.wait_for()
+    for shown in ("Tracts", "Density", "Points"):
+        visit.page.get_by_text(shown, exact=True).click()
+        visit.page.wait_for_function(
+            "text => new URLSearchParams(location.search).get('show') === text",
+            arg={"Tracts": "tracts", "Density": "density", "Points": None}[shown],
+        )
+        visit.settle()
+
+
+def test_a_hostile_address_is_answered_with_notes(visit: Visit, release: ServedRelease) -> None:
+    visit.go(
+        "/?side=up&area=tract:%27%3B+DROP+TABLE&show=%3Cscript%3Ealert(1)%3C/script%3E&age=9&evil=1&release=..%2Fetc"
+    )
+    visit.settle()
+    assert visit.page.locator(".notes li").count() == 6
+    assert visit.count() == workers(release)
+
+
+@pytest.mark.parametrize("visit", [(1440, 900), PHONE], ids=["desktop", "phone"], indirect=True)
+def test_axe_finds_nothing_serious(visit: Visit, release: ServedRelease) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    tract_id, _ = a_large_tract(release)
+    for path in ("/", f"/?area=tract:{tract_id}&show=tracts&age=1&bad=1", "/method"):
+        visit.go(path)
+        visit.page.wait_for_selector("h1", state="attached", timeout=PATIENCE_MS)
+        if path != "/method":
+            visit.settle()
+            visit.page.get_by_text("Only some workers").click()
+        found = Axe().run(visit.page).response["violations"]
+        bad = [
+            (one["id"], one["nodes"][0]["html"][:200])
+            for one in found
+            if one["impact"] in ("serious", "critical")
+        ]
+        assert bad == [], path
+        assert visit.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
