@@ -1,0 +1,187 @@
+"""The app at its edge: releases only, everything from this machine, headers that keep it so."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from geodata.errors import StoreError
+from mapapp.errors import UsageError
+from mapapp.paths import assets_dir
+from mapapp.server import create_app, listen
+from tests.releases import UNDRAWN_TRACT, write_release
+
+OUTSIDE = re.compile(r"(?:https?:)?//(?!www\.w3\.org/)[a-z0-9.-]+\.[a-z]{2,}", re.IGNORECASE)
+
+
+@pytest.fixture(scope="module")
+def release_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_release(tmp_path_factory.mktemp("made") / "squareland")
+
+
+@pytest.fixture(scope="module")
+def app(release_path: Path) -> Any:
+    return create_app([release_path])
+
+
+@pytest.fixture(scope="module")
+def client(app: Any) -> Any:
+    return app.server.test_client()
+
+
+@pytest.fixture(scope="module")
+def base(release_path: Path) -> str:
+    """Where the release's shapes and pictures lie, below `/geo/` and `/density/`."""
+    return f"squareland/{hashlib.sha256((release_path / 'manifest.json').read_bytes()).hexdigest()[:12]}"
+
+
+def get(client: Any, address: str, **headers: str) -> Any:
+    """An answer, read to its end and closed."""
+    with client.get(
+        address, headers={name.replace("_", "-"): value for name, value in headers.items()}
+    ) as answer:
+        answer.get_data()
+        return answer
+
+
+def ask(client: Any, output: str, pathname: str, search: str) -> Any:
+    nav = [{"id": {"page": page, "type": "nav"}, "property": "className"} for page in ("/", "/method")]
+    body = {
+        "output": output,
+        "outputs": [{"id": "page", "property": "children"}, nav],
+        "inputs": [{"id": "url", "property": "pathname", "value": pathname}],
+        "state": [{"id": "url", "property": "search", "value": search}],
+        "changedPropIds": ["url.pathname"],
+    }
+    return client.post("/_dash-update-component", json=body)
+
+
+def test_a_dataset_is_refused_in_one_line(demo_dataset: Path) -> None:
+    with pytest.raises(StoreError, match="confidential counts; a release is needed") as refused:
+        create_app([demo_dataset])
+    assert "\n" not in str(refused.value)
+
+
+def test_no_release_and_no_place_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError):
+        create_app([])
+    with pytest.raises(StoreError):
+        create_app([tmp_path / "nowhere"])
+
+
+def test_an_altered_release_is_refused(tmp_path: Path) -> None:
+    path = write_release(tmp_path / "altered", n_pairs=20)
+    file = path / "points.parquet"
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+    with pytest.raises(StoreError, match="sha256"):
+        create_app([path])
+
+
+def test_the_page_names_no_other_machine_and_everything_it_names_loads(client: Any) -> None:
+    page = get(client, "/").get_data(as_text=True)
+    assert '<html lang="en">' in page
+    assert not OUTSIDE.findall(page.replace("https://plotly.com/", ""))  # a licence link within a comment
+    named = re.findall(r'(?:src|href)="([^"]+)"', page)
+    assert len(named) > 8
+    for address in named:
+        assert get(client, address).status_code == 200, address
+
+
+def test_assets_name_no_other_machine() -> None:
+    files = [file for file in assets_dir().iterdir() if file.suffix in (".css", ".js", ".svg")]
+    assert files
+    for file in files:
+        assert not OUTSIDE.findall(file.read_text(encoding="utf-8")), file
+
+
+def test_headers_forbid_what_the_page_does_not_need(client: Any) -> None:
+    headers = get(client, "/").headers
+    policy = headers["Content-Security-Policy"]
+    assert "default-src 'self'" in policy
+    assert "unsafe-eval" not in policy
+    assert "'unsafe-inline'" not in policy.split("script-src")[1].split(";")[0]
+    assert headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_shapes_are_sent_once(client: Any, base: str) -> None:
+    address = f"/geo/{base}/tracts.geojson"
+    first = get(client, address, Accept_Encoding="gzip")
+    assert first.headers["Content-Encoding"] == "gzip"
+    assert "immutable" in first.headers["Cache-Control"]
+    features = json.loads(gzip.decompress(first.get_data()))["features"]
+    assert len(features) == 23
+    assert UNDRAWN_TRACT not in {feature["id"] for feature in features}
+    assert get(client, address).get_json()["features"] == features
+    again = get(client, address, If_None_Match=first.headers["ETag"])
+    assert again.status_code == 304
+
+
+def test_outlines_of_any_level_and_of_nonsense(client: Any, base: str) -> None:
+    address = f"/geo/{base}/areas.geojson"
+    for area in ("tract:10001000000", "county:10001", "state:10", "puma:1000001", "stplc:4459"):
+        features = get(client, f"{address}?area={area}").get_json()["features"]
+        assert [feature["id"] for feature in features] == [area]
+    assert (
+        get(client, f"{address}?area=stplc:%27&area=tract:{UNDRAWN_TRACT}&area=state:90").get_json()[
+            "features"
+        ]
+        == []
+    )
+
+
+def test_a_density_picture_has_an_address(client: Any, base: str) -> None:
+    answer = get(client, f"/density/{base}.png?area=county:10001&show=density&junk=1")
+    assert answer.status_code == 200
+    assert answer.mimetype == "image/png"
+    assert answer.get_data().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    "path", ["/geo/squareland/000000000000/tracts.geojson", "/geo/x/y/z.geojson", "/density/x/y.png"]
+)
+def test_addresses_that_are_not_ours_are_not_found(client: Any, path: str) -> None:
+    assert get(client, path).status_code == 404
+
+
+def test_the_base_layers_are_named_and_no_others(client: Any, base: str) -> None:
+    assert get(client, f"/geo/{base}/jobs.geojson").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("pathname", "word"), [("/", "What is asked"), ("/method", "Nobody on this map"), ("/x", "no such page")]
+)
+def test_every_address_has_a_page(client: Any, pathname: str, word: str) -> None:
+    answer = ask(
+        client,
+        '..page.children...{"page":["ALL"],"type":"nav"}.className..',
+        pathname,
+        "?area=%00&side=<script>",
+    )
+    assert answer.status_code == 200
+    assert word in answer.get_data(as_text=True)
+
+
+def test_two_apps_do_not_disturb_each_other(tmp_path: Path, app: Any, client: Any) -> None:
+    other = create_app([write_release(tmp_path / "other", n_pairs=30)], prefix="/maps/")
+    page = get(other.server.test_client(), "/maps/").get_data(as_text=True)
+    assert 'href="/maps/assets/icon.svg"' in page
+    assert get(client, "/").status_code == 200
+
+
+def test_a_free_port_is_taken_and_said(app: Any) -> None:
+    server, address = listen(app, port=0)
+    assert re.fullmatch(r"http://127\.0\.0\.1:[1-9]\d+/", address)
+    server.close()
+
+
+def test_it_works_from_any_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert get(create_app([release_path]).server.test_client(), "/assets/app.css").status_code == 200

@@ -1,0 +1,98 @@
+"""An address brings back the view it was made from, and no address can do harm."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mapapp.url_state import MAX_AREAS, Rows, Show, Side, ViewState, drawn_end, from_query, to_query
+
+RELEASES = ("ri-2019", "ri-2020")
+AREAS = tuple(
+    f"{level}:{code}"
+    for level in ("tract", "county", "stplc")
+    for code in ("44007", "44:07", "a b&c=d", "naïve")
+)
+
+
+def bands() -> Any:
+    return st.sets(st.integers(1, 3), max_size=2).map(lambda kept: tuple(sorted(kept)))
+
+
+def read(query: str | None) -> tuple[ViewState, tuple[str, ...]]:
+    return from_query(query, releases=RELEASES, is_area=lambda release, area: area in AREAS)
+
+
+STATES = st.builds(
+    ViewState,
+    release=st.sampled_from(("", *RELEASES)),
+    side=st.sampled_from(get_args(Side)),
+    areas=st.lists(st.sampled_from(AREAS), unique=True).map(tuple),
+    show=st.sampled_from(get_args(Show)),
+    rows=st.sampled_from(get_args(Rows)),
+    age=bands(),
+    earnings=bands(),
+    industry=bands(),
+)
+
+
+@given(STATES)
+def test_a_view_survives_its_address(state: ViewState) -> None:
+    assert read(to_query(state)) == (state, ())
+
+
+def test_the_plain_view_has_a_plain_address() -> None:
+    assert to_query(ViewState()) == ""
+    assert read("") == read(None) == read("?") == (ViewState(), ())
+
+
+def test_an_address_people_can_read() -> None:
+    state = ViewState(side="home", areas=("tract:44007000100", "county:44007"), age=(1, 3))
+    assert to_query(state) == "?side=home&area=tract:44007000100&area=county:44007&age=1,3"
+
+
+@given(st.text())
+def test_any_text_gives_a_view(text: str) -> None:
+    state, notes = read(text)
+    assert read(to_query(state)) == (state, ())
+    assert all(len(note) < 200 and note.isprintable() for note in notes)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["side", "area", "show", "rows", "age", "release", "x"]), st.text()))
+)
+def test_any_values_give_a_view_and_each_is_taken_or_noted(pairs: list[tuple[str, str]]) -> None:
+    from urllib.parse import urlencode
+
+    state, notes = read("?" + urlencode(pairs))
+    assert set(state.areas) <= set(AREAS)
+    if any(name == "area" and value not in AREAS for name, value in pairs):
+        assert notes
+
+
+def test_every_refused_part_is_named() -> None:
+    _, notes = read("?side=up&area=tract:0&show=gold&age=4&evil=1&release=../etc")
+    text = " ".join(notes)
+    assert len(notes) == 6
+    assert all(part in text for part in ("up", "tract:0", "gold", "4", "evil", "../etc"))
+
+
+def test_a_long_address_is_cut() -> None:
+    state, notes = from_query(
+        "?" + "&".join(f"area=tract:{i}" for i in range(MAX_AREAS + 50)), releases=(), is_area=lambda *_: True
+    )
+    assert len(state.areas) == MAX_AREAS
+    assert notes
+    assert read("?" + "area=x&" * 10_000)[0] == ViewState()
+
+
+def test_all_three_bands_are_no_filter() -> None:
+    assert read("?age=3,1,2")[0] == ViewState()
+
+
+def test_the_drawn_end_is_the_other_one_once_an_area_is_chosen() -> None:
+    assert drawn_end(ViewState()) == "work"
+    assert drawn_end(ViewState(areas=("a",))) == "home"
+    assert drawn_end(ViewState(areas=("a",), side="home")) == "work"
