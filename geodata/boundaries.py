@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import warnings
+import zipfile
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +22,7 @@ import shapely
 
 from geodata.errors import GeometryError, SourceFileError
 from geodata.schema import CRS
+from geodata.vintage import of_vintage, vintage_of_polygons
 
 ID_COLUMNS = (
     "GEOID20",
@@ -30,9 +34,22 @@ ID_COLUMNS = (
     "GEO_ID",
     "GEOIDFQ",
     "AFFGEOID",
+    "CTIDFP00",
+    "BLKIDFP00",
+    "CTIDFP",
+    "BLKIDFP",
+    "STFID",
 )
 SUFFIXES = (".zip", ".gpkg", ".geojson", ".json", ".shp")
 LEVELS = {11: "tracts", 15: "blocks"}
+_PYOGRIO_ERRORS = (
+    pyogrio.errors.DataSourceError,
+    pyogrio.errors.DataLayerError,
+    pyogrio.errors.FeatureError,
+    pyogrio.errors.GeometryError,
+    pyogrio.errors.FieldError,
+    pyogrio.errors.CRSError,
+)
 _POLYGONAL = (3, 6)  # type numbers of Polygon and MultiPolygon
 # Datums that agree with WGS 84 to a metre or two. Which finer shift PROJ would choose depends on the grids
 # installed, so none is applied and every machine gets the same coordinates.
@@ -58,25 +75,36 @@ class Boundaries:
     repaired: int
 
 
-def level_of(path: Path) -> str | None:
-    """Return "tracts", "blocks" or None: what polygons a file holds, by its first feature.
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    """One layer of polygons in a file.
+
+    `address` is GDAL's name of the file in a zip; `column` holds the identifiers; `level` is "tracts", "blocks"
+    or None, by the first feature.
+    """
+
+    address: str
+    name: str
+    columns: tuple[str, ...]
+    column: str | None
+    level: str | None
+
+
+def levels_of(path: Path) -> tuple[str, ...]:
+    """Return what polygons a file holds: "tracts", "blocks", both or neither, each layer by its first feature.
 
     Raises
     ------
     SourceFileError
-        When the file cannot be opened as a vector layer.
+        When the file cannot be opened, or its identifiers are numbers that have lost a leading zero.
     """
-    try:
-        first = pyogrio.read_dataframe(_address(path), max_features=1, read_geometry=False)
-    except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError) as error:
-        raise _unreadable(path, error) from error
-    column = _id_column(list(first.columns))
-    if column is None or first.empty:
-        return None
-    return LEVELS.get(len(_plain_id(first[column].astype(str)).iloc[0]))
+    found = {layer.level for layer in _layers(path)}
+    return tuple(level for level in LEVELS.values() if level in found)
 
 
-def read_boundaries(paths: Sequence[Path], level: str, *, threads: int = 2) -> Boundaries:
+def read_boundaries(
+    paths: Sequence[Path], level: str, *, vintage: int | None = None, threads: int = 2
+) -> Boundaries:
     """Read polygons.
 
     Parameters
@@ -84,19 +112,21 @@ def read_boundaries(paths: Sequence[Path], level: str, *, threads: int = 2) -> B
     paths : sequence of Path
         A zipped shapefile, GeoPackage or GeoJSON each; TIGER/Line or cartographic boundary files.
     level : {"tracts", "blocks"}
-        What they must hold.
+        What they must hold; layers of a file that hold something else are passed over.
+    vintage : int, optional
+        Of the crosswalk: files that tell another one are left aside where others fit, else refused.
     threads : int
         Files read at a time.
 
     Raises
     ------
     SourceFileError
-        Unreadable, or without a column of identifiers.
+        Unreadable, without a column of identifiers, or of another vintage only.
     GeometryError
         No coordinate reference system, coordinates that are not on the globe, a geometry that is missing,
         empty, not polygonal or beyond repair, an identifier of wrong length or given twice.
     """
-    ordered = sorted(paths)
+    ordered = sorted(paths) if vintage is None else _of_vintage(paths, level, vintage)
     with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
         parts = list(pool.map(lambda path: _read(path, level), ordered))
     if not parts:
@@ -114,18 +144,40 @@ def read_boundaries(paths: Sequence[Path], level: str, *, threads: int = 2) -> B
     return Boundaries(polygon.sort_index(), files, sum(repaired for _, repaired in parts))
 
 
+def _of_vintage(paths: Sequence[Path], level: str, vintage: int) -> list[Path]:
+    told = {}
+    for path in paths:
+        columns = [layer.column for layer in _layers(path) if layer.level == level]
+        told[path] = vintage_of_polygons(path, columns[0] if columns else None)
+    return of_vintage(told, vintage, f"{level[:-1]} polygons")
+
+
 def _read(path: Path, level: str) -> tuple[Any, int]:
-    if not path.is_file():
-        raise SourceFileError(f"{path}: no such file; check the path")
-    try:
-        frame = geopandas.read_file(_address(path), engine="pyogrio")
-    except (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError) as error:
-        raise _unreadable(path, error) from error
-    if not isinstance(frame, geopandas.GeoDataFrame):
+    layers = _layers(path)
+    if not layers:
         raise GeometryError(f"{path}: a table without geometry; give the file with polygons")
+    # A single layer of something else is read all the same: what is wrong with it is then said.
+    mine = [layer for layer in layers if layer.level == level] or (layers if len(layers) == 1 else [])
+    if not mine:
+        raise SourceFileError(
+            f"{path}: no layer of {level} (found {', '.join(layer.name for layer in layers[:8])}); "
+            f"give the file with {level}"
+        )
+    parts = [_read_layer(path, layer, level) for layer in mine]
+    return pandas.concat([part for part, _ in parts]), sum(repaired for _, repaired in parts)
+
+
+def _read_layer(path: Path, layer: _Layer, level: str) -> tuple[Any, int]:
+    if layer.column is None:
+        raise SourceFileError(
+            f"{path}: no column of identifiers ({', '.join(ID_COLUMNS)}), found {', '.join(layer.columns[:12])}; "
+            "give the file as published"
+        )
+    with _opening(path):
+        frame = geopandas.read_file(layer.address, layer=layer.name, columns=[layer.column], engine="pyogrio")
     if frame.empty:
         raise SourceFileError(f"{path}: no features in it; download it again")
-    unit_id = _unit_ids(path, frame, level)
+    unit_id = _unit_ids(path, frame[layer.column], level)
     geometry = np.asarray(frame.geometry.array, dtype=object)
     _check_present(path, unit_id, geometry, level)
     geometry, repaired = _repaired(path, unit_id, geometry, level)
@@ -133,18 +185,41 @@ def _read(path: Path, level: str) -> tuple[Any, int]:
     return pandas.Series(geometry, index=pandas.Index(unit_id, dtype="str"), dtype=object), repaired
 
 
-def _unit_ids(path: Path, frame: Any, level: str) -> npt.NDArray[np.object_]:
-    column = _id_column(list(frame.columns))
-    if column is None:
-        raise SourceFileError(
-            f"{path}: no column of identifiers ({', '.join(ID_COLUMNS)}); found {', '.join(map(str, frame.columns))}"
-        )
-    text = _plain_id(frame[column].astype(str))
+def _layers(path: Path) -> list[_Layer]:
+    """Every layer with geometry, of a file or of the files in a zip."""
+    if not path.is_file():
+        raise SourceFileError(f"{path}: no such file; check the path")
+    found = []
+    with _opening(path):
+        for address in _addresses(path):
+            for name, kind in pyogrio.list_layers(address):
+                if kind is not None:
+                    first = pyogrio.read_dataframe(address, layer=name, max_features=1, read_geometry=False)
+                    found.append(_layer(path, address, str(name), first))
+    return found
+
+
+def _layer(path: Path, address: str, name: str, first: Any) -> _Layer:
+    columns = tuple(map(str, first.columns))
+    column = _id_column(columns)
+    level = None
+    if column is not None and not first.empty:
+        text = _plain_id(first[column].astype(str)).iloc[0]
+        level = LEVELS.get(len(text))
+        if pandas.api.types.is_numeric_dtype(first[column]) and len(text) + 1 in LEVELS:
+            raise SourceFileError(
+                f"{path}: {column} is the number {text}: its leading zero is lost; save identifiers as text"
+            )
+    return _Layer(address, name, columns, column, level)
+
+
+def _unit_ids(path: Path, column: Any, level: str) -> npt.NDArray[np.object_]:
+    text = _plain_id(column.astype(str))
     digits = next(n for n, name in LEVELS.items() if name == level)
     wrong = np.flatnonzero(~text.str.fullmatch(f"[0-9]{{{digits}}}").to_numpy(dtype=bool))
     if wrong.size:
         raise GeometryError(
-            f"{path}: feature {wrong[0] + 1}: {column} is {frame[column].iloc[wrong[0]]!r}, {level[:-1]} identifiers "
+            f"{path}: feature {wrong[0] + 1}: {column.name} is {column.iloc[wrong[0]]!r}, {level[:-1]} identifiers "
             f"have {digits} digits; check that the file holds {level}"
         )
     twice = text[text.duplicated()]
@@ -191,7 +266,13 @@ def _on_the_globe(path: Path, geometry: npt.NDArray[np.object_], crs: Any) -> np
         raise GeometryError(
             f"{path}: no coordinate reference system (a shapefile needs its .prj); add it, Census files are EPSG:4269"
         )
-    geometry = _to_degrees(geometry, pyproj.CRS.from_user_input(crs))
+    try:
+        geometry = _to_degrees(geometry, pyproj.CRS.from_user_input(crs))
+    except pyproj.exceptions.ProjError as error:
+        raise GeometryError(
+            f"{path}: its coordinate reference system {pyproj.CRS.from_user_input(crs).name!r} has no place on the "
+            "globe; give one that has, Census files are EPSG:4269"
+        ) from error
     west, south, east, north = shapely.total_bounds(geometry)
     if not (-180 <= west <= east <= 180 and -90 <= south <= north <= 90):
         raise GeometryError(
@@ -220,19 +301,36 @@ def _id_column(columns: Sequence[str]) -> str | None:
 
 
 def _plain_id(text: Any) -> Any:
-    # Cartographic files write 1400000US44001030100.
-    return text.str.replace(r"^.*US", "", regex=True)
+    # Cartographic files write 1400000US44001030100; a column of numbers with gaps ends in .0.
+    return text.str.replace(r"^.*US|\.0$", "", regex=True)
 
 
-def _address(path: Path) -> str:
-    return f"/vsizip/{path}" if path.suffix.lower() == ".zip" else str(path)
+def _addresses(path: Path) -> list[str]:
+    if path.suffix.lower() != ".zip":
+        return [str(path)]
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+    inner = [name for name in names if name.lower().endswith(SUFFIXES[1:]) and not _is_hidden(name)]
+    return [f"/vsizip/{{{path}}}/{name}" for name in sorted(inner)]
 
 
-def _unreadable(path: Path, error: Exception) -> SourceFileError:
-    return SourceFileError(
-        f"{path}: not readable as polygons ({' '.join(str(error).split())[:120]}); "
-        "give a zipped shapefile, GeoPackage or GeoJSON, whole"
-    )
+def _is_hidden(name: str) -> bool:
+    # A Mac adds __MACOSX/._name.shp to the zips it writes.
+    return any(part.startswith((".", "__MACOSX")) for part in name.split("/"))
+
+
+@contextmanager
+def _opening(path: Path) -> Iterator[None]:
+    """Say in one line that a file cannot be opened; keep GDAL's remarks to itself."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    except (*_PYOGRIO_ERRORS, zipfile.BadZipFile, OSError, UnicodeDecodeError, RuntimeError) as error:
+        raise SourceFileError(
+            f"{path}: not readable as polygons ({' '.join(str(error).split())[:120]}); "
+            "give a zipped shapefile, GeoPackage or GeoJSON, whole"
+        ) from error
 
 
 def _sha256(path: Path) -> str:

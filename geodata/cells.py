@@ -124,8 +124,13 @@ def union_of(polygons: Shapes) -> Any:
     """
     if polygons.size == 1:
         return polygons[0]
-    joined = shapely.coverage_union_all(polygons)
-    if not shapely.is_valid(joined):
+    try:
+        joined = shapely.coverage_union_all(polygons)
+    except (
+        shapely.errors.GEOSException
+    ):  # a derived tract meets published ones elsewhere than at their corners
+        joined = None
+    if joined is None or not shapely.is_valid(joined):
         joined = shapely.union_all(polygons)
     return _polygonal(np.array([joined], dtype=object))[0]
 

@@ -17,7 +17,7 @@ from geodata.errors import SourceFileError, SourceRowError
 from geodata.reading import TextTable, check_codes, read_table
 from geodata.schema import LAYER_LABELS
 
-FIRST_COLUMN = re.compile(r"^tabblk(?P<vintage>\d{4})$")
+_BLOCK_COLUMN = re.compile(r"^tabblk(?P<vintage>\d{4})$", re.IGNORECASE)
 _CODES = {"st": (2, "state"), "cty": (5, "county"), "trct": (11, "tract")}
 _REQUIRED = ("st", "stname", "cty", "ctyname", "trct", "trctname", "blklatdd", "blklondd")
 _NOT_LAYERS = {*_REQUIRED, "stusps", "createdate"}
@@ -53,6 +53,11 @@ class Crosswalk:
     files: tuple[TextTable, ...]
 
 
+def is_crosswalk(header: Sequence[str]) -> bool:
+    """Whether a header is that of a crosswalk."""
+    return any(_BLOCK_COLUMN.match(name) for name in header)
+
+
 def read_crosswalks(paths: Sequence[Path]) -> Crosswalk:
     """Read crosswalks of one or more states.
 
@@ -70,7 +75,7 @@ def read_crosswalks(paths: Sequence[Path]) -> Crosswalk:
     vintage = _one_vintage(files)
     parts = [_columns(text, f"tabblk{vintage}") for text in files]
     table = pyarrow.concat_tables(parts, promote_options="default").to_pandas()
-    codes = [name for name in table.columns if name.startswith("layer_")]
+    codes = sorted((name for name in table.columns if name.startswith("layer_")), key=_place_of_layer)
     texts = [name for name in table.columns if name not in ("lon_deg", "lat_deg")]
     table[texts] = table[texts].fillna("")
     _check_twice(files, table["block_id"])
@@ -105,19 +110,22 @@ def layer_facts(crosswalk: Crosswalk) -> list[dict[str, Any]]:
 
 def _read(path: Path) -> TextTable:
     text = read_table(path, required=_REQUIRED)
-    first = text.table.column_names[0]
-    if not FIRST_COLUMN.match(first):
+    if not is_crosswalk(text.table.column_names):
         raise SourceFileError(
-            f"{path}: the first column is {first!r}, a crosswalk starts with tabblk2010 or tabblk2020; "
+            f"{path}: no column of blocks, a crosswalk has tabblk2010 or tabblk2020; "
             "check that this is a LODES crosswalk"
         )
     return text
 
 
+def _block_column(text: TextTable) -> str:
+    return next(str(name) for name in text.table.column_names if _BLOCK_COLUMN.match(name))
+
+
 def _one_vintage(files: Sequence[TextTable]) -> int:
     if not files:
         raise SourceFileError("no crosswalk given; add STATE_xwalk.csv.gz of the same LODES version")
-    vintages = {text.table.column_names[0]: text.path for text in files}
+    vintages = {_block_column(text): text.path for text in files}
     if len(vintages) > 1:
         (first, one), (second, other), *_ = vintages.items()
         raise SourceFileError(
@@ -134,7 +142,7 @@ def _columns(text: TextTable, first: str) -> Any:
         columns[name] = text.column(name)
     columns["lon_deg"] = _degrees(text, "blklondd", 180)
     columns["lat_deg"] = _degrees(text, "blklatdd", 90)
-    present = text.table.column_names[1:]
+    present = [name for name in text.table.column_names if name != first]
     for name in present:
         is_name = name.endswith("name") and name.removesuffix("name") in present
         if name in _NOT_LAYERS or is_name:
@@ -173,8 +181,18 @@ def _check_twice(files: Sequence[TextTable], block_id: Any) -> None:
     )
 
 
+def _place_of_layer(column: str) -> tuple[int, str]:
+    """As the bureau orders its columns, whatever the file's order; layers new to us behind them, by name."""
+    known = list(LAYER_LABELS)
+    layer = column.removeprefix("layer_")
+    return (known.index(layer) if layer in known else len(known), layer)
+
+
 def _names(table: pandas.DataFrame, key: str, name: str) -> Any:
-    return table.drop_duplicates(key).set_index(key)[name]
+    # In order of the names, not of the rows, and a blank one last.
+    named = table[[key, name]].drop_duplicates().sort_values([key, name])
+    blank = named[name].str.strip() == ""
+    return pandas.concat([named[~blank], named[blank]]).drop_duplicates(key).set_index(key)[name]
 
 
 def _units(table: pandas.DataFrame, code: str) -> pandas.DataFrame:

@@ -15,10 +15,9 @@ from typing import Any, Final, Literal
 from geodata.downloading import NotThere, Partial, Retry, download, read_text
 from geodata.errors import SourceFileError
 from geodata.progress import Progress, silent
-from geodata.sources_catalog import Source, sources_of
+from geodata.sources_catalog import PLAN, Source, sources_of
 from geodata.store import sha256_of
 
-PLAN: Final = "sources.json"
 _HEX: Final = frozenset("0123456789abcdef")
 
 Status = Literal["downloaded", "present", "missing"]

@@ -11,11 +11,14 @@ import numpy as np
 import pandas
 import pyarrow.compute
 
+from geodata.errors import SourceFileError
 from geodata.reading import TextTable, read_header, read_table
 
 _PARTS = (("STATE", 2), ("COUNTY", 3), ("TRACT", 6))
 _SIDES = ("RESIDENCE", "WORKPLACE")
 _WORKERS = ("EST", "ESTIMATE", "WORKERS")
+_SMALLEST_TRACT = 100  # tract 1 has the code 000100
+BY_NAME = "CTPP flows that name their tracts; give a table with columns of state, county and tract codes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +42,25 @@ def is_flows(header: Sequence[str]) -> bool:
     return len(_columns(header)) == 7
 
 
+def is_flows_by_name(header: Sequence[str]) -> bool:
+    """Whether a header is that of newer CTPP flows, which name their tracts instead of coding them."""
+    return {side.lower() for side in _SIDES} <= {name.lower() for name in header}
+
+
 def read_flows(paths: Sequence[Path]) -> Flows:
     """Read CTPP flows, whose codes may lack their leading zeros; rows of the same pair are added up later.
 
     Raises
     ------
     SourceFileError, SourceRowError
-        A column missing, a code that is not a number or too long, or workers that are not whole.
+        A column missing, tracts by name, a code that is not a number or too long, or workers that are not whole.
     """
     texts, parts = [], []
     for path in sorted(paths):
-        column = _columns(read_header(path))
+        header = read_header(path)
+        if is_flows_by_name(header):
+            raise SourceFileError(f"{path}: {BY_NAME}")
+        column = _columns(header)
         text = read_table(
             path,
             required=[column.get((side, part), f"{side}_{part}") for side in _SIDES for part, _ in _PARTS],
@@ -132,8 +143,23 @@ def _tract(text: TextTable, column: dict[tuple[str, str], str], side: str) -> An
             text.refuse(
                 row,
                 f"{name} is {codes[row].as_py()!r}, a number of at most {digits} digits is needed",
-                "correct the row",
+                "write tract 101.02 as 10102" if part == "TRACT" else "correct the row",
             )
+        if part == "TRACT":
+            _check_tract_codes(text, name, codes)
         padded = pyarrow.compute.utf8_lpad(codes, digits, "0").to_pandas()
         tract = padded if tract is None else tract + padded
     return tract
+
+
+def _check_tract_codes(text: TextTable, name: str, codes: Any) -> None:
+    """Refuse a number that cannot be a code: tract 1 written as its name."""
+    number = codes.cast("int64").to_numpy()
+    wrong = np.flatnonzero((number > 0) & (number < _SMALLEST_TRACT))
+    if wrong.size:
+        row = int(wrong[0])
+        text.refuse(
+            row,
+            f"{name} is {codes[row].as_py()!r}, the code of a tract is {_SMALLEST_TRACT} or more",
+            "write the code of tract 1 as 100",
+        )

@@ -27,6 +27,7 @@ from geodata.reading import TextTable
 from geodata.recognise import Sources
 from geodata.schema import TABLES
 from geodata.store import writing_store
+from geodata.vintage import of_table_vintage
 
 _KEY = re.compile(r"^[0-9a-f]{64}$")
 READING = "reading files"
@@ -177,12 +178,14 @@ def _read(sources: Sources, threads: int, progress: Progress) -> _Read:
     with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
         crosswalk = pool.submit(read_crosswalks, sources.crosswalks)
         od = [pool.submit(read_od, path) for path in sorted(sources.od)]
-        residents = pool.submit(read_population, sources.population)
         flows = pool.submit(read_flows, sources.prior_flows)
-        tracts = pool.submit(read_boundaries, sources.tracts, "tracts", threads=threads)
-        blocks = pool.submit(read_boundaries, sources.blocks, "blocks", threads=threads)
         places = crosswalk.result()
-        pumas = pool.submit(read_pumas, sources.tract_puma, sources.puma_names, places.vintage)
+        year = places.vintage
+        people = of_table_vintage(sources.population, year, "centers of population")
+        residents = pool.submit(read_population, people)
+        tracts = pool.submit(read_boundaries, sources.tracts, "tracts", vintage=year, threads=threads)
+        blocks = pool.submit(read_boundaries, sources.blocks, "blocks", vintage=year, threads=threads)
+        pumas = pool.submit(read_pumas, sources.tract_puma, sources.puma_names, year)
         others: list[Future[Any]] = [residents, flows, tracts, blocks, pumas]
         for done, future in enumerate([*od, *others]):
             progress(READING, done + 1, total)

@@ -14,7 +14,7 @@ import pandas
 
 from geodata.elsewhere import states
 from geodata.errors import SourceFileError
-from geodata.reading import TextTable, check_codes, read_table
+from geodata.reading import FIRST_DATA_LINE, TextTable, check_codes, read_table
 from geodata.segments import Ints, joint_counts
 
 AGE = ("SA01", "SA02", "SA03")
@@ -189,9 +189,13 @@ def jobs_table(parts: Sequence[pandas.DataFrame]) -> Any:
 
     Homes in different blocks of one state become one elsewhere unit, so equal rows are added up.
     """
-    jobs: Any = pandas.concat(parts, ignore_index=True)
+    jobs: Any = pandas.concat(parts, ignore_index=True).astype({"count": np.int64})
     keys = ["destination_index", "origin_index", "segment"]
     jobs = jobs.groupby(keys, sort=True, as_index=False)["count"].sum()
+    if len(jobs) and jobs["count"].max() > np.iinfo(np.int32).max:
+        raise SourceFileError(
+            "the OD files: more than 2,147,483,647 jobs of one segment between two units; correct their counts"
+        )
     segment = jobs.pop("segment").to_numpy(np.int64)
     for position, name in enumerate(("age", "earnings", "industry")):
         jobs.insert(2 + position, name, (segment // 3 ** (2 - position) % 3 + 1).astype(np.int8))
@@ -219,8 +223,8 @@ def _check_margins(text: TextTable, counts: Ints) -> None:
             row = int(wrong[0])
             text.refuse(
                 row,
-                f"{' + '.join(names)} is {total[row]}, but S000 is {counts[row, 0]}",
-                "the margins must add up to the total; correct the row or download the file again",
+                f"{' + '.join(names)} is not S000, and the margins must add up to the total",
+                "correct the row or download the file again",
             )
 
 
@@ -248,13 +252,13 @@ def _found(
 def _refuse_lost(
     file: OdFile, column: str, number: Ints, lost: npt.NDArray[np.int64], n_wanted: int, vintage: int
 ) -> NoReturn:
+    geocode = f"{number[lost[0]]:015d}"
     if lost.size > 1 and lost.size > _OTHER_VINTAGE_SHARE * n_wanted:
         raise SourceFileError(
-            f"{file.text.path}: {lost.size:,} of {n_wanted:,} {column} are not in the crosswalk of "
-            f"{vintage} blocks: probably another vintage; LODES 7 goes with tabblk2010 crosswalks, "
+            f"{file.text.path}: line {lost[0] + FIRST_DATA_LINE}: {column} {geocode} and many more are not in the "
+            f"crosswalk of {vintage} blocks: probably another vintage; LODES 7 goes with tabblk2010 crosswalks, "
             "LODES 8 with tabblk2020"
         )
-    geocode = f"{number[lost[0]]:015d}"
     if geocode[:2] not in states():
         file.text.refuse(
             int(lost[0]), f"{column} {geocode} is in no state ({geocode[:2]})", "correct the row"

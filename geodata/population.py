@@ -150,10 +150,11 @@ def _read(path: Path) -> tuple[TextTable, pandas.DataFrame]:
 
 
 def _read_centres(path: Path, upper: dict[str, str]) -> tuple[TextTable, pandas.DataFrame]:
-    column = {name: upper.get(name, name) for name in (*TRACT_HEADER, BLOCK_GROUP_COLUMN)}
+    group = [BLOCK_GROUP_COLUMN] if BLOCK_GROUP_COLUMN in upper else []
+    column = {name: upper.get(name, name) for name in (*TRACT_HEADER, *group)}
     text = read_table(
         path,
-        required=[column[name] for name in TRACT_HEADER if name != "POPULATION"],
+        required=[name for key, name in column.items() if key != "POPULATION"],
         whole=[column["POPULATION"]],
     )
     unit = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +12,11 @@ import pandas
 
 from geodata.errors import SourceRowError
 from geodata.reading import FIRST_DATA_LINE, TextTable, check_codes, read_header, read_table
+from geodata.vintage import of_table_vintage
 
-PUMA_COLUMNS = ("PUMA5CE", "PUMACE", "PUMACE20", "PUMACE10")
-NAME_COLUMNS = ("PUMA NAME", "PUMA_NAME", "PUMANAME", "NAME", "NAMELSAD20", "NAMELSAD10")
+PUMA_COLUMNS = ("PUMA5CE", "PUMACE", "PUMA")
+NAME_COLUMNS = ("PUMA NAME", "PUMA_NAME", "PUMANAME", "NAMELSAD", "NAME")
+_SUFFIX = re.compile(r"(00|10|20)$")  # of the census: STATEFP20, PUMACE10
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +44,13 @@ class Pumas:
 
 def is_tract_puma(header: Sequence[str]) -> bool:
     """Whether a header is that of a tract-to-PUMA file."""
-    names = {name.upper() for name in header}
+    names = set(_plain(header))
     return {"STATEFP", "COUNTYFP", "TRACTCE"} <= names and bool(names & set(PUMA_COLUMNS))
 
 
 def is_puma_names(header: Sequence[str]) -> bool:
     """Whether a header is that of a file of PUMA names."""
-    names = {name.upper() for name in header}
+    names = set(_plain(header))
     return "STATEFP" in names and bool(names & set(PUMA_COLUMNS)) and bool(names & set(NAME_COLUMNS))
 
 
@@ -57,27 +60,27 @@ def read_pumas(tract_puma: Sequence[Path], puma_names: Sequence[Path], vintage: 
     Parameters
     ----------
     tract_puma, puma_names : sequence of Path
-        As published, with or without a byte-order mark. Where there are files of several vintages (told by
-        their names), those of the crosswalk's vintage are used.
+        As published, with or without a byte-order mark. Files whose names tell another vintage than the
+        crosswalk's are left aside where others fit.
     vintage : int
         Of the crosswalk's blocks.
 
     Raises
     ------
     SourceFileError, SourceRowError
-        A column missing, a code of wrong length, or a tract in two PUMAs.
+        A column missing, a code of wrong length, a tract in two PUMAs, or files of another vintage only.
     """
-    relations = [_relation(path) for path in _of_vintage(tract_puma, vintage)]
-    labels = [_labels(path) for path in _of_vintage(puma_names, vintage)]
+    relations = [_relation(path) for path in of_table_vintage(tract_puma, vintage, "PUMAs of tracts")]
+    labels = [_labels(path) for path in of_table_vintage(puma_names, vintage, "names of PUMAs")]
     of_tract, names = _joined(relations, "PUMAs"), _joined(labels, "names")
     told = {year for text, _ in relations for year in ("2010", "2020") if year in text.path.name}
     files, name_files = (tuple(text for text, _ in group) for group in (relations, labels))
     return Pumas(of_tract, names, files, name_files, told.pop() if len(told) == 1 else None)
 
 
-def _of_vintage(paths: Sequence[Path], vintage: int) -> list[Path]:
-    fitting = [path for path in paths if str(vintage) in path.name]
-    return sorted(fitting or paths)
+def _plain(header: Sequence[str]) -> dict[str, str]:
+    """Names in upper case without the suffix of a census, to the names as they stand."""
+    return {_SUFFIX.sub("", name.upper()): name for name in reversed(header)}
 
 
 def _relation(path: Path) -> tuple[TextTable, Any]:
@@ -93,7 +96,8 @@ def _relation(path: Path) -> tuple[TextTable, Any]:
 
 def _labels(path: Path) -> tuple[TextTable, Any]:
     text, column = _opened(path, PUMA_COLUMNS, ("STATEFP",))
-    named = next(name for name in text.table.column_names if name.upper() in NAME_COLUMNS)
+    plain = _plain(text.table.column_names)
+    named = next(plain[name] for name in NAME_COLUMNS if name in plain)
     state = check_codes(text, column["STATEFP"], 2, "state").to_pandas()
     puma = check_codes(text, column["PUMA"], 5, "PUMA").to_pandas()
     name = text.column(named).to_pandas().str.strip()
@@ -101,9 +105,9 @@ def _labels(path: Path) -> tuple[TextTable, Any]:
 
 
 def _opened(path: Path, choices: Sequence[str], needed: Sequence[str]) -> tuple[TextTable, dict[str, str]]:
-    upper = {name.upper(): name for name in read_header(path)}
-    puma = next((upper[name] for name in choices if name in upper), choices[0])
-    column = {name: upper.get(name, name) for name in needed} | {"PUMA": puma}
+    plain = _plain(read_header(path))
+    puma = next((plain[name] for name in choices if name in plain), choices[0])
+    column = {name: plain.get(name, name) for name in needed} | {"PUMA": puma}
     return read_table(path, required=column.values(), latin_1=True), column
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import hashlib
 import re
@@ -21,6 +22,14 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _RAGGED = re.compile(r"(Row #(?P<row>\d+): )?Expected (?P<wanted>\d+) columns, got (?P<found>\d+)")
 FIRST_DATA_LINE = 2  # the header is line 1
+_LARGEST = 2**31 - 1  # what a store has room for
+_KINDS = {
+    "": "blank",
+    "-[0-9]+": "negative",
+    "[0-9]{1,3}(,[0-9]{3})+": "written with commas",
+    r"-?[0-9]*\.[0-9]*": "not whole (it has a decimal point)",
+    r"-?[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+": "in scientific notation",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +112,7 @@ def read_header(path: Path) -> list[str]:
         text = line.decode("utf-8").strip("\r")
     except UnicodeDecodeError:
         return []
-    return [name.strip().strip('"') for name in text.split(",")] if text.isprintable() else []
+    return _split(text) if text.isprintable() else []
 
 
 def read_table(
@@ -116,9 +125,11 @@ def read_table(
     path : Path
         Plain or gzipped.
     required : iterable of str
-        Columns that must be there. Others are read too, as text.
+        Columns that must be there, in upper or lower case and any order. Others are read too, as text, and
+        their names become lower case.
     whole : sequence of str
-        Columns to read as int64; the first row where one is not a whole number ≥ 0 is refused.
+        Columns to read as int64; the first row where one is not a whole number 0 … 2³¹ − 1 is refused. The
+        message does not quote it: it may be a confidential count.
     latin_1 : bool
         Take a file that is not UTF-8 for Latin-1: the bureau's lists of names are.
 
@@ -127,13 +138,12 @@ def read_table(
     SourceFileError
         Unreadable, truncated, empty, not UTF-8, ragged, header only, or a column missing.
     SourceRowError
-        A cell of a `whole` column that is not a whole number ≥ 0.
+        A cell of a `whole` column that is not a whole number in range.
     """
     content, digest = read_bytes(path)
     if latin_1:
         content = _as_utf8(content)
-    header = _header(path, content)
-    _check_columns(path, header, [*required, *whole])
+    header = _header(path, content, [*required, *whole])
     types: dict[str, Any] = {name: pyarrow.string() for name in header}
     numbers = types | {name: pyarrow.int64() for name in whole}
     try:
@@ -147,7 +157,7 @@ def read_table(
     if result.rows == 0:
         raise SourceFileError(f"{path}: a header and no rows; download it again")
     for name in whole:
-        if result.column(name).null_count or pyarrow.compute.min(result.column(name)).as_py() < 0:
+        if not _all_in_range(result.column(name)):
             _refuse_first_not_whole(TextTable(path, _parsed(content, header, types), digest), whole)
     return result
 
@@ -180,20 +190,28 @@ def _as_utf8(content: bytes) -> bytes:
     return content
 
 
-def _header(path: Path, content: bytes) -> list[str]:
+def _split(line: str) -> list[str]:
+    return [name.strip() for name in next(csv.reader([line]), [])]
+
+
+def _header(path: Path, content: bytes, wanted: Sequence[str]) -> list[str]:
     try:
         line = content.split(b"\n", 1)[0].decode("utf-8")
     except UnicodeDecodeError as error:
         raise SourceFileError(f"{path}: not UTF-8 text; save it as UTF-8") from error
-    names = [name.strip().strip('"') for name in line.rstrip("\r").split(",")]
+    found = _split(line.rstrip("\r"))
+    called = {name.lower(): name for name in wanted}
+    names = [called.get(name.lower(), name.lower()) for name in found]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise SourceFileError(f"{path}: column {twice[0]!r} stands twice in the header; remove one")
+    _check_columns(path, found, wanted)
     return names
 
 
 def _check_columns(path: Path, header: list[str], required: Sequence[str]) -> None:
-    missing = [name for name in required if name not in header]
+    lower = {name.lower() for name in header}
+    missing = [name for name in required if name.lower() not in lower]
     if missing:
         raise SourceFileError(
             f"{path}: column {missing[0]!r} is missing (found {', '.join(header[:8])}"
@@ -229,17 +247,38 @@ def _parsed_text(
         raise SourceFileError(f"{path}: {place}{cells}; download it again") from first
 
 
+def _all_in_range(column: Any) -> bool:
+    bounds = pyarrow.compute.min_max(column).as_py()
+    return bool(column.null_count == 0 and bounds["min"] >= 0 and bounds["max"] <= _LARGEST)
+
+
 def _refuse_first_not_whole(text: TextTable, whole: Sequence[str]) -> None:
     worst: tuple[int, str] | None = None
     for name in whole:
-        good = pyarrow.compute.match_substring_regex(text.column(name), "^ *[0-9]{1,18} *$")
-        row = pyarrow.compute.index(good, False).as_py()
+        row = pyarrow.compute.index(_whole(text.column(name)), False).as_py()
         if row >= 0 and (worst is None or row < worst[0]):
             worst = (row, name)
     if worst is not None:
         row, name = worst
-        found = text.column(name)[row].as_py()
-        text.refuse(row, f"{name} is {found!r}, a whole number of 0 or more is needed", "correct the row")
+        wrong = _what_is_wrong(text.column(name)[row].as_py().strip())
+        text.refuse(row, f"{name} is {wrong}, a whole number of 0 or more is needed", "correct the row")
+
+
+def _whole(column: Any) -> Any:
+    """Whether each cell is a whole number in range."""
+    digits = pyarrow.compute.match_substring_regex(column, "^ *[0-9]{1,18} *$")
+    number = pyarrow.compute.if_else(digits, pyarrow.compute.utf8_trim(column, " "), "0").cast("int64")
+    return pyarrow.compute.and_(digits, pyarrow.compute.less_equal(number, _LARGEST))
+
+
+def _what_is_wrong(cell: str) -> str:
+    # In words: the value may be a confidential count.
+    if re.fullmatch(r"[0-9]+", cell):
+        return "too large"
+    for pattern, words in _KINDS.items():
+        if re.fullmatch(pattern, cell):
+            return words
+    return "not a number"
 
 
 def _brief(error: Exception) -> str:

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
-from geodata.boundaries import SUFFIXES, level_of
-from geodata.crosswalk import FIRST_COLUMN
+from geodata.boundaries import SUFFIXES, levels_of
+from geodata.crosswalk import is_crosswalk
 from geodata.errors import SourceFileError
-from geodata.flows import is_flows
+from geodata.flows import BY_NAME, is_flows, is_flows_by_name
 from geodata.lodes import HEADER
 from geodata.population import is_population
 from geodata.pumas import is_puma_names, is_tract_puma
 from geodata.reading import read_header
+from geodata.sources_catalog import PLAN
 
-_CENSUS_POLYGONS = ("tl_", "cb_", "gz_")  # how the bureau's boundary files are named
+_CENSUS_POLYGONS = re.compile(  # how the bureau's boundary files are named
+    r"^(tl|cb|gz)_\d{4}_(?P<level>.*(tract|tabblock|_140_))?", re.IGNORECASE
+)
+_CENSUS_TABLE = re.compile(  # and its tables that an import reads
+    r"^([a-z]{2}_od_(main|aux)_jt\d\d_\d{4}|[a-z]{2}_xwalk|cenpop\d{4}_mean_(tr|bg)\d*"
+    r"|\d{4}_census_tract_to_\d{4}_puma)(\W.*)?\.(csv|txt)(\.gz)?$",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +75,7 @@ def sources_in(directory: Path) -> tuple[Sources, dict[Path, str]]:
     ------
     SourceFileError
         When the directory is not there, nothing in it was recognised, or a file that is named like one of
-        the bureau's boundary files cannot be read.
+        the bureau's is not what its name says: a download that failed must not pass for one not given.
     """
     if not directory.is_dir():
         raise SourceFileError(f"{directory}: no such directory; check the path given to --from")
@@ -74,16 +83,13 @@ def sources_in(directory: Path) -> tuple[Sources, dict[Path, str]]:
     unknown: dict[Path, str] = {}
     for path in sorted(directory.rglob("*")):
         inside = path.relative_to(directory).parts
-        if not path.is_file() or any(part.startswith(".") for part in inside):
+        if not path.is_file() or path.name == PLAN or any(part.startswith(".") for part in inside):
             continue
         try:
-            found[role_of(path)].append(path)
+            for role in roles_of(path):
+                found[role].append(path)
         except SourceFileError as error:
-            if (
-                path.name.startswith(_CENSUS_POLYGONS)
-                and path.suffix.lower() in SUFFIXES
-                and not _is_other_level(path)
-            ):
+            if _is_the_bureaus(path):
                 raise
             unknown[path] = str(error).removeprefix(f"{path}: ")
     if not any(found.values()):
@@ -94,8 +100,8 @@ def sources_in(directory: Path) -> tuple[Sources, dict[Path, str]]:
     return Sources(**{role: tuple(paths) for role, paths in found.items()}), unknown
 
 
-def role_of(path: Path) -> str:
-    """Role of one file: a field of `Sources`.
+def roles_of(path: Path) -> tuple[str, ...]:
+    """Roles of one file: fields of `Sources`. Only a file of polygons may have two.
 
     Raises
     ------
@@ -103,21 +109,21 @@ def role_of(path: Path) -> str:
         When it is none of the known files, or cannot be read.
     """
     if path.suffix.lower() in SUFFIXES:
-        level = level_of(path)
-        if level is None:
-            raise SourceFileError(f"{path}: holds neither tracts nor blocks; not used")
-        return level
-    role = _text_role(read_header(path))
+        levels = levels_of(path)
+        if not levels:
+            raise SourceFileError(f"{path}: holds neither tracts nor blocks, by its identifiers; not used")
+        return levels
+    header = read_header(path)
+    role = _text_role(header)
     if role is None:
-        raise SourceFileError(f"{path}: not one of the known tables; not used")
-    return role
+        raise SourceFileError(f"{path}: {_why_not(path, header)}")
+    return (role,)
 
 
 def _text_role(header: Sequence[str]) -> str | None:
-    names = set(header)
-    if set(HEADER[:2]) <= names:
+    if set(HEADER[:2]) <= {name.lower() for name in header}:
         return "od"
-    if header and FIRST_COLUMN.match(header[0]):
+    if is_crosswalk(header):
         return "crosswalks"
     if is_tract_puma(header):
         return "tract_puma"
@@ -128,8 +134,27 @@ def _text_role(header: Sequence[str]) -> str | None:
     return "prior_flows" if is_flows(header) else None
 
 
-def _is_other_level(path: Path) -> bool:
+def _why_not(path: Path, header: Sequence[str]) -> str:
+    if path.stat().st_size == 0:
+        return "the file is empty; download it again"
+    if header and header[0].startswith("<"):
+        return "a web page, as a failed download leaves it; download it again"
+    if is_flows_by_name(header):
+        return BY_NAME
+    if _CENSUS_TABLE.match(path.name):
+        return "not the table that its name says; download it again, or rename it"
+    return "not one of the known tables; not used"
+
+
+def _is_the_bureaus(path: Path) -> bool:
+    """Whether a file that was not recognised is named like one that an import reads."""
+    if path.suffix.lower() not in SUFFIXES:
+        return bool(_CENSUS_TABLE.match(path.name))
+    named = _CENSUS_POLYGONS.match(path.name)
+    if named is None or named["level"]:
+        return named is not None
     try:
-        return level_of(path) is None
+        levels_of(path)
     except SourceFileError:
-        return False
+        return True
+    return False

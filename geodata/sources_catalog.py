@@ -9,6 +9,7 @@ from geodata.elsewhere import states
 from geodata.errors import SourceFileError
 
 LodesVersion = Literal[7, 8]
+PLAN: Final = "sources.json"  # what `fetch` writes beside the files
 
 _LODES_HOST: Final = "https://lehd.ces.census.gov"
 _CENSUS_HOST: Final = "https://www2.census.gov"

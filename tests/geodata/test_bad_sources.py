@@ -18,7 +18,7 @@ from geodata.importing import import_dataset
 from geodata.lodes import read_od
 from geodata.population import read_population
 from geodata.pumas import read_pumas
-from geodata.recognise import role_of, sources_in
+from geodata.recognise import roles_of, sources_in
 from tests.geodata import samples
 
 A, B, C = samples.RI_TRACTS
@@ -46,10 +46,10 @@ def refusal(action: Callable[[], object], kind: type[GeodataError], path: Path, 
     [
         (f"{FIRST},1,", f"{FIRST[1:]},1,", ("line 2", "w_geocode is '4001010100", "15 digits")),
         (f"{FIRST},1,", f"{FIRST[:-1]}X,1,", ("line 2", "h_geocode is", "15 digits")),
-        (f"{FIRST},1,0,1", f"{FIRST},-1,0,1", ("line 2", "S000 is '-1'", "whole number of 0 or more")),
-        (f"{FIRST},1,0,1", f"{FIRST},1,0.5,1", ("line 2", "SA01 is '0.5'", "whole number")),
-        (f"{FIRST},1,0,1", f"{FIRST},,0,1", ("line 2", "S000 is ''", "whole number")),
-        (f"{FIRST},1,0,1", f"{FIRST},1,1,1", ("line 2", "SA01 + SA02 + SA03 is 2, but S000 is 1")),
+        (f"{FIRST},1,0,1", f"{FIRST},-1,0,1", ("line 2", "S000 is negative", "whole number of 0 or more")),
+        (f"{FIRST},1,0,1", f"{FIRST},1,0.5,1", ("line 2", "SA01 is not whole", "whole number")),
+        (f"{FIRST},1,0,1", f"{FIRST},,0,1", ("line 2", "S000 is blank", "whole number")),
+        (f"{FIRST},1,0,1", f"{FIRST},1,1,1", ("line 2", "SA01 + SA02 + SA03 is not S000", "add up")),
         (f"{samples.block_id(A, 3)},1", f"{samples.block_id(A, 0)},1", ("line 3", "stands there a second time")),
         (f"{samples.block_id(C, 5)},{samples.block_id(B, 0)}", f"090117001001000,{samples.block_id(B, 0)}",
          ("line 8", "workplace in state 09", "44")),
@@ -155,7 +155,8 @@ def test_blocks_of_the_other_vintage(folder: Path) -> None:
     samples.write_text(path, text)
     refusal(
         lambda: import_dataset(sources_in(folder)[0]),
-        SourceFileError, folder / "ri_od_aux_JT00_2019.csv.gz", "not in the crosswalk of 2010 blocks", "vintage",
+        SourceFileError, folder / "ri_od_aux_JT00_2019.csv.gz", "line 2", "w_geocode 440010101001000 and many more",
+        "not in the crosswalk of 2010 blocks", "vintage",
         "LODES 8",
     )  # fmt: skip
 
@@ -246,7 +247,7 @@ def test_population_rows(folder: Path) -> None:
     path = folder / "CenPop2010_Mean_TR.txt"
     good = samples.centres(block_groups=False)
     samples.write_text(path, good.replace(",1001,", ",1001.5,"))
-    refusal(lambda: read_population([path]), SourceRowError, path, "line 2", "POPULATION is '1001.5'")
+    refusal(lambda: read_population([path]), SourceRowError, path, "line 2", "POPULATION is not whole")
     samples.write_text(path, good.replace("44,001,010100", "44,1,010100"))
     refusal(lambda: read_population([path]), SourceRowError, path, "line 2", "COUNTYFP is '1'", "3 digits")
     samples.write_text(path, good.replace("010200", "010100"))
@@ -342,7 +343,7 @@ def test_polygons_of_another_level(tmp_path: Path) -> None:
         "11 digits",
         "holds tracts",
     )
-    refusal(lambda: role_of(path), SourceFileError, path, "neither tracts nor blocks")
+    refusal(lambda: roles_of(path), SourceFileError, path, "neither tracts nor blocks")
 
 
 def test_polygons_without_identifiers_and_files_that_are_no_polygons(tmp_path: Path) -> None:

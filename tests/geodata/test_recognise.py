@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from geodata.errors import SourceFileError
-from geodata.recognise import role_of, sources_in
+from geodata.recognise import roles_of, sources_in
 from tests.geodata import samples
 
 
@@ -40,11 +40,11 @@ def test_names_and_folders_do_not_matter(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["zip", "gpkg", "geojson"])
 def test_polygons_are_recognised(kind: str, tmp_path: Path) -> None:
     path = samples.write_tracts(tmp_path, kind)
-    assert role_of(path) == "tracts"
+    assert roles_of(path) == ("tracts",)
     blocks = samples.tract_frame()
     blocks["GEOID"] = [samples.block_id(tract, 0) for tract in samples.RI_TRACTS]
     blocks.to_file(tmp_path / "blocks.gpkg", driver="GPKG", engine="pyogrio")
-    assert role_of(tmp_path / "blocks.gpkg") == "blocks"
+    assert roles_of(tmp_path / "blocks.gpkg") == ("blocks",)
 
 
 def test_counties_and_other_tables_are_left_aside_with_a_reason(tmp_path: Path) -> None:
@@ -54,11 +54,11 @@ def test_counties_and_other_tables_are_left_aside_with_a_reason(tmp_path: Path) 
     (tmp_path / "table.csv").write_text("a,b\n1,2\n")
     _, unknown = sources_in(tmp_path)
     assert {path.name: why for path, why in unknown.items()} == {
-        "tl_2010_44_county10.zip": "holds neither tracts nor blocks; not used",
+        "tl_2010_44_county10.zip": "holds neither tracts nor blocks, by its identifiers; not used",
         "table.csv": "not one of the known tables; not used",
     }
     with pytest.raises(SourceFileError, match="not one of the known tables"):
-        role_of(tmp_path / "table.csv")
+        roles_of(tmp_path / "table.csv")
 
 
 def test_names_with_identifiers_of_the_data_portal(tmp_path: Path) -> None:
@@ -66,4 +66,4 @@ def test_names_with_identifiers_of_the_data_portal(tmp_path: Path) -> None:
     frame = samples.tract_frame().rename(columns={"GEOID": "GEO_ID"})
     frame["GEO_ID"] = "1400000US" + frame["GEO_ID"]
     samples.write_zip(tmp_path / "gz_2010_44_140_00_500k.zip", frame)
-    assert role_of(tmp_path / "gz_2010_44_140_00_500k.zip") == "tracts"
+    assert roles_of(tmp_path / "gz_2010_44_140_00_500k.zip") == ("tracts",)
