@@ -48,7 +48,7 @@ def whole(
         if density
         else commute_map.point_trace(points["lon_deg"], points["lat_deg"], colour=COLOURS[end]),
         layers=[
-            commute_map.outline_layer(
+            *commute_map.outline_layers(
                 layers.outline_url(prefix, release, state.areas) if state.areas else None, COLOURS[state.side]
             ),
             commute_map.density_layer(picture, density.bounds)
@@ -57,7 +57,7 @@ def whole(
         ],
         caption=words.caption(release, what_is_drawn(release, state)),
         revision=release.slug + to_query(ViewState(areas=state.areas, side=state.side)),
-        width=width,
+        size=(width, height),
     )
 
 
@@ -68,7 +68,7 @@ def ground(release: ServedRelease, state: ViewState, prefix: str) -> go.Figure:
         camera=camera.fitted(view_bounds(release, state)),
         tracts=go.Choroplethmap(),
         points=go.Scattermap(),
-        layers=[commute_map.outline_layer(None, COLOURS[state.side]), commute_map.density_layer(None)],
+        layers=[*commute_map.outline_layers(None, COLOURS[state.side]), commute_map.density_layer(None)],
         caption=words.caption(release, release.title),
         revision=release.slug,
     )

@@ -1,6 +1,6 @@
 """The map: own base layers, the tracts, and the other ends of the commutes as points, classes or a density.
 
-The traces and layers always stand in one order (`TRACTS`, `POINTS`; `OUTLINE`, `DENSITY`), so that a page can
+The traces and layers always stand in one order (`TRACTS`, `POINTS`; `HALO`, `OUTLINE`, `DENSITY`), so that a page can
 exchange them one by one and leave the camera alone.
 """
 
@@ -17,7 +17,7 @@ import plotly.graph_objects as go
 from mapapp.figures import palette
 
 TRACTS, POINTS = 0, 1  # positions in `data`
-OUTLINE, DENSITY = 0, 1  # positions in `layout.map.layers`
+HALO, OUTLINE, DENSITY = 0, 1, 2  # positions in `layout.map.layers`
 CONFIG: Final[dict[str, Any]] = {
     "displaylogo": False,
     "displayModeBar": True,  # zoom buttons for those who neither scroll nor pinch
@@ -28,7 +28,9 @@ CONFIG: Final[dict[str, Any]] = {
     "modeBarButtonsToRemove": ["sendChartToCloud", "select2d", "lasso2d", "pan"],
     "toImageButtonOptions": {"format": "png", "filename": "commutemap", "scale": 2},
 }
-_LETTER_PIXELS: Final = 6.4  # of the caption's size, on average
+_LETTER_PIXELS: Final = 6.4  # of the caption, on average
+_LINE_PIXELS: Final = 15
+_NARROW_PIXELS: Final = 600
 _BELOW: Final = "tract-lines"  # fills lie under the borders
 
 
@@ -75,7 +77,7 @@ def commute_map(
     layers: Sequence[dict[str, Any]],
     caption: Sequence[str],
     revision: str,
-    width: int = 700,
+    size: tuple[int, int] = (700, 700),
 ) -> go.Figure:
     """Put the parts together.
 
@@ -87,9 +89,11 @@ def commute_map(
         What stands on the picture itself; each text begins a line.
     revision : str
         Changes when the camera should move although the visitor has moved it.
-    width : int
-        Of the picture, pixels; long lines of the caption are broken to fit.
+    size : tuple of int
+        Width and height of the picture, pixels: on a narrow one the legend stands above the caption.
     """
+    width, height = size
+    lines = caption_lines(caption, width)
     figure = go.Figure([tracts, points])
     figure.update_layout(
         map={"style": style, "layers": list(layers), "uirevision": revision, **camera},
@@ -97,27 +101,26 @@ def commute_map(
         margin={"l": 0, "r": 0, "t": 0, "b": 0},
         paper_bgcolor=palette.OUTSIDE,
         font={"family": "system-ui, sans-serif", "size": 12, "color": palette.INK},
-        hoverlabel={
-            "bgcolor": "white",
-            "bordercolor": palette.COUNTY_LINE,
-            "font": {"size": 13, "color": palette.INK},
-        },
         showlegend=False,
-        annotations=[caption_box(caption, width)],
-        modebar={
-            "orientation": "v",
-            "bgcolor": palette.PAPER,
-            "color": palette.STATE_LINE,
-            "activecolor": palette.INK,
-        },
+        annotations=[caption_box(lines)],
+        hoverlabel={"bgcolor": "white", "bordercolor": palette.COUNTY_LINE, "font": {"size": 13}},
+        modebar={"orientation": "v", "bgcolor": palette.PAPER, "color": palette.STATE_LINE},
     )
+    if width < _NARROW_PIXELS:
+        above = (_LINE_PIXELS * len(lines) + 8) / max(height, 1)
+        figure.update_traces({"colorbar": {"y": above}}, selector=TRACTS)
+        figure.update_traces({"marker": {"colorbar": {"y": above}}}, selector=POINTS)
     return figure
 
 
-def caption_box(texts: Sequence[str], width: int = 700) -> dict[str, Any]:
-    """What the picture is, at its lower right: it goes along when the picture is saved."""
+def caption_lines(texts: Sequence[str], width: int) -> list[str]:
+    """The texts, broken where a line would be longer than the picture is wide."""
     n_letters = max(int(width / _LETTER_PIXELS), 24)
-    lines = [line for text in texts for line in textwrap.wrap(text, n_letters)]
+    return [line for text in texts for line in textwrap.wrap(text, n_letters)]
+
+
+def caption_box(lines: Sequence[str]) -> dict[str, Any]:
+    """What the picture is, at its lower right: it goes along when the picture is saved."""
     return {
         "text": "<br>".join(html.escape(line, quote=False) for line in lines),
         "showarrow": False,
@@ -188,7 +191,7 @@ def density_legend(lowest: float, highest: float, place: dict[str, float]) -> go
     low, high = numpy.log10(lowest), numpy.log10(highest)
     ticks = numpy.arange(numpy.ceil(low), numpy.floor(high) + 1)
     scale = [[at / (len(palette.RAMP) - 1), colour] for at, colour in enumerate(palette.RAMP)]
-    bar = _bar("workers per<br>square mile", 132) | {
+    bar = _bar("workers per<br>square mile<br>\u00a0", 150) | {
         "tickvals": ticks,
         "ticktext": [f"{10**tick:,.0f}" if tick >= 0 else f"{10**tick:g}" for tick in ticks],
     }
@@ -202,10 +205,21 @@ def density_legend(lowest: float, highest: float, place: dict[str, float]) -> go
     )
 
 
-def outline_layer(url: str | None, colour: str) -> dict[str, Any]:
-    """Border of the chosen areas, or nothing."""
-    layer = {"sourcetype": "geojson", "type": "line", "color": colour, "line": {"width": 3}}
-    return {**layer, "source": url, "visible": True} if url else {**layer, "visible": False}
+def outline_layers(url: str | None, colour: str) -> list[dict[str, Any]]:
+    """Border of the chosen areas on a light ground, which sets it off from any colour below; or nothing."""
+    shown = {"source": url, "visible": True} if url else {"visible": False}
+    strokes = ((6, "white", 0.85), (3, colour, 1.0))
+    return [
+        {
+            "sourcetype": "geojson",
+            "type": "line",
+            "line": {"width": width},
+            "color": stroke,
+            "opacity": opacity,
+            **shown,
+        }
+        for width, stroke, opacity in strokes
+    ]
 
 
 def density_layer(

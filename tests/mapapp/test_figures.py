@@ -54,7 +54,7 @@ def test_traces_and_layers_keep_their_places(release: ServedRelease) -> None:
     for show in ("points", "tracts", "density"):
         figure = draw.whole(release, ViewState(show=show, areas=(TRACT,)), "/")  # type: ignore[arg-type]
         assert [trace.type for trace in figure.data] == ["choroplethmap", "scattermap"]
-        assert [layer.sourcetype for layer in figure.layout.map.layers] == ["geojson", "image"]
+        assert [layer.sourcetype for layer in figure.layout.map.layers] == ["geojson", "geojson", "image"]
         assert figure.layout.map.layers[commute_map.DENSITY].visible is (show == "density")
         assert bool(figure.data[commute_map.TRACTS].showscale) is (show == "tracts")
 
