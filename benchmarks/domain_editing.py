@@ -20,7 +20,7 @@ import numpy as np
 import pandas
 
 from engine.parameters import PrivacyParameters, SynthesisParameters
-from engine.streams import SecretKey
+from engine.streams import PublicSeed
 from geodata.store import open_store
 from mapapp.pipeline.inputs import read_inputs
 from mapapp.pipeline.support import build_support
@@ -52,7 +52,7 @@ def levels(dataset: Path, prior: str) -> str:
     """Mean support points by level under the test key."""
     privacy = PrivacyParameters(epsilon="4.6", delta="1e-6", min_retention="0.025")
     inputs = read_inputs(open_store(dataset, "dataset"))
-    support = build_support(SecretKey.for_tests(), inputs, privacy, SynthesisParameters(prior=prior))  # type: ignore[arg-type]  # one of the literals
+    support = build_support(PublicSeed.for_tests(), inputs, privacy, SynthesisParameters(prior=prior))  # type: ignore[arg-type]  # one of the literals
     n_tracts = inputs.destination_tract.size
     mean = np.bincount(support.coarsening.support_level, minlength=4) / n_tracts
     return ", ".join(f"{name} {value:.1f}" for name, value in zip(LEVELS, mean, strict=True))

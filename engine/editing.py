@@ -13,7 +13,7 @@ import numpy.typing as npt
 from engine._arrays import BoolArray, FloatArray, IntArray, as_amounts
 from engine.coarsening import LEVEL_REMAINDER, Coarsening
 from engine.errors import ParameterError, SupportError
-from engine.streams import SecretKey, Stage, stream_words
+from engine.streams import Keyed, Stage, stream_words
 
 __all__ = ["DEFAULT_ELIMINATION", "EditedDomain", "EditingMode", "edit_domain"]
 
@@ -46,7 +46,7 @@ class EditedDomain:
 
 
 def edit_domain(
-    key: SecretKey,
+    key: Keyed,
     coarsening: Coarsening,
     support_mass: FloatArray,
     destination_tract: IntArray,
@@ -58,9 +58,10 @@ def edit_domain(
 
     Parameters
     ----------
-    key : SecretKey
-        The release's key; draws come from stage EDIT, addressed by (destination tract number, 0), one
-        32-bit word per candidate point in point order.
+    key : PublicSeed or SecretKey
+        A public seed, which the certificate names, is enough: no confidential count takes part. Draws
+        come from stage EDIT, addressed by (destination tract number, 0), one 32-bit word per candidate
+        point in point order.
     coarsening : Coarsening
         The support points before editing.
     support_mass : float64[K]
@@ -134,7 +135,7 @@ def _elimination_threshold(
 
 
 def _draw_eliminated(
-    key: SecretKey, coarsening: Coarsening, threshold: npt.NDArray[np.int64], destination_tract: IntArray
+    key: Keyed, coarsening: Coarsening, threshold: npt.NDArray[np.int64], destination_tract: IntArray
 ) -> BoolArray:
     """Bernoulli draws, one word for each point whose threshold is not 0: bool[K]."""
     candidate = threshold > 0

@@ -23,7 +23,7 @@ Source: RFC 8439 (ChaCha20); METHOD section 7.
 import hashlib
 import secrets
 from enum import IntEnum
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +33,16 @@ from engine._kernels import chacha
 from engine._threads import run_ranges
 from engine.errors import OverflowRefusedError, ParameterError
 
-__all__ = ["SecretKey", "Stage", "bounded_integers", "check_addresses", "stream_words", "uniforms"]
+__all__ = [
+    "Keyed",
+    "PublicSeed",
+    "SecretKey",
+    "Stage",
+    "bounded_integers",
+    "check_addresses",
+    "stream_words",
+    "uniforms",
+]
 
 _KEY_BYTES = 32
 _ADDRESS_TOP = (1 << 32) - 1
@@ -111,6 +120,51 @@ class SecretKey:
         raise TypeError("a SecretKey cannot be pickled or copied: it lives in one process's memory only")
 
 
+class PublicSeed:
+    """A 256-bit seed that is published with what was drawn from it, so that anybody can draw it again.
+
+    Domain editing uses one: which support points go is decided by public data and chance alone, so the chance may
+    be public too, and the certificate can be made again from the release.
+    """
+
+    __slots__ = ("_bytes", "_words")
+
+    def __init__(self, digits: str) -> None:
+        """Read a seed from 64 hexadecimal digits; ParameterError where it is none."""
+        try:
+            self._bytes = bytes.fromhex(digits)
+        except (TypeError, ValueError):
+            self._bytes = b""
+        if len(self._bytes) != _KEY_BYTES:
+            raise ParameterError(f"seed {digits!r}: 64 hexadecimal digits are needed")
+        self._words = np.frombuffer(self._bytes, dtype="<u4").astype(np.uint32)
+        self._words.setflags(write=False)
+
+    @classmethod
+    def fresh(cls) -> "PublicSeed":
+        """A new seed from the operating system's secure source."""
+        return cls(secrets.token_hex(_KEY_BYTES))
+
+    @classmethod
+    def for_tests(cls) -> "PublicSeed":
+        """The seed that goes with the test key: bytes 32, 33, ..., 63."""
+        return cls(bytes(range(_KEY_BYTES, 2 * _KEY_BYTES)).hex())
+
+    @property
+    def digits(self) -> str:
+        """The seed as 64 hexadecimal digits, for the certificate."""
+        return self._bytes.hex()
+
+    @property
+    def words(self) -> npt.NDArray[np.uint32]:
+        """The seed as uint32[8], for the engine's kernels."""
+        return self._words
+
+
+Keyed: TypeAlias = SecretKey | PublicSeed
+"""What a stream may be keyed with: a secret wherever confidential counts take part in the draw."""
+
+
 def check_addresses(
     destination: IntArray, segment: IntArray
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -139,7 +193,7 @@ def check_addresses(
 
 
 def stream_words(
-    key: SecretKey,
+    key: "Keyed",
     stage: Stage,
     destination: IntArray,
     segment: IntArray,

@@ -15,7 +15,7 @@ imported has one, whether anybody lives there or not: which units exist must not
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 SCHEMA_VERSION = 1
 CRS = "EPSG:4326"
@@ -129,9 +129,10 @@ POINTS = Table(
 )
 
 GEOGRAPHY = (BLOCKS, TRACTS, PUMAS, SUPERPUMAS, COUNTIES, STATES, CELLS, LAYERS)
+PUBLIC_TABLES = (*GEOGRAPHY, PRIOR)  # the same in a dataset and in its releases; `certify` needs them all
 TABLES: dict[StoreKind, tuple[Table, ...]] = {
-    "dataset": (*GEOGRAPHY, JOBS, PRIOR),
-    "release": (*GEOGRAPHY, JOBS, POINTS),
+    "dataset": (*PUBLIC_TABLES, JOBS),
+    "release": (*PUBLIC_TABLES, JOBS, POINTS),
 }
 
 LAYER_LABELS = {
@@ -154,6 +155,6 @@ LAYER_LABELS = {
 }
 
 
-def segment_code(age: int, earnings: int, industry: int) -> int:
+def segment_code(age: Any, earnings: Any, industry: Any) -> Any:
     """Position 0..26 of a joint segment; each argument is 1..3. Works element-wise on arrays too."""
     return (age - 1) * 9 + (earnings - 1) * 3 + (industry - 1)

@@ -54,6 +54,10 @@ class Store:
             return geopandas.read_parquet(self.file(name), columns=columns)
         return pandas.read_parquet(self.file(name), columns=columns)
 
+    def columns(self, name: str) -> list[str]:
+        """Columns of a table as stored."""
+        return list(pyarrow.parquet.read_schema(self.file(name)).names)
+
     def file(self, name: str) -> Path:
         """Path of a table's Parquet file."""
         return self.path / f"{_table(self.kind, name).name}.parquet"
@@ -125,7 +129,9 @@ def writing_store(path: Path, kind: StoreKind) -> Iterator[StoreWriter]:
     remove_stale_partials(path)
     partial = path.parent / f".{path.name}.partial-{os.getpid()}"
     try:
-        partial.mkdir(parents=True)
+        # A dataset is for its owner's eyes: what it holds is confidential whatever the umask says.
+        partial.parent.mkdir(parents=True, exist_ok=True)
+        partial.mkdir(mode=0o700 if kind == "dataset" else 0o777)
         writer = StoreWriter(partial, kind)
         yield writer
         writer.finish()

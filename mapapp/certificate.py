@@ -74,6 +74,9 @@ _CAVEATS = (
     "pruning can exceed the one before: k = 3, n = 4, alpha = (0.512, 0.856, 0.976), retention 0.025, epsilon "
     "1.95 goes from 0.0166 to 0.0283. The slack of Theorem 4.4 covers the published settings; no proof says "
     "that it always does. Rows under Theorem 4.1 do not need it: their delta is 0.",
+    "Where a source gives segments by margins only (LODES), the joint segments of jobs that share workplace and "
+    "home are assigned before synthesis, by a rule that reads that pair's margins. The promise is about the table of "
+    "workers after that step.",
     "The promise is about single homes. It does not hide what is true of a whole workplace, and it does not "
     "hide workplace, segment or the number of workers.",
 )
@@ -113,6 +116,7 @@ def build_certificate(
     synthesizers: NDArray[np.int64],
     public_inputs: Mapping[str, str],
     confidential_inputs: Mapping[str, str],
+    construction: Mapping[str, Any] | None = None,
     reasons: Sequence[str] = (),
     versions: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
@@ -130,6 +134,8 @@ def build_certificate(
         Name to SHA-256 of every public input.
     confidential_inputs : mapping of str to str
         Name to keyed hash (:func:`keyed_file_hash`) of every confidential input.
+    construction : mapping, optional
+        Public facts about how the support points came about: the seed of domain editing, the fitted prior.
     reasons : sequence of str, optional
         Why the release may not be published, such as the fixed test key; reasons that follow from
         `synthesis` are added.
@@ -174,6 +180,7 @@ def build_certificate(
         "worst_synthesizer": {name: worst[name] for name in ("published_count", "rule", "epsilon_final")},
         "preconditions": preconditions,
         "parameters": {"privacy": privacy.to_dict(), "synthesis": synthesis.to_dict()},
+        "construction": dict(construction or {}),
         "accounting": {
             "published_counts_replace_likelihood_counts": classes.is_published,
             "weight_units_per_worker": WEIGHT_UNITS,

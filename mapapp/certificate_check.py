@@ -13,7 +13,7 @@ from engine.accountant import (
     theorem_4_4_bound,
 )
 from engine.errors import CertificateError, EngineError
-from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.parameters import PrivacyParameters, SynthesisParameters, exact_fraction
 from mapapp.certificate_terms import (
     FIELDS,
     FOR_RELEASE,
@@ -108,9 +108,9 @@ def _check_numbers(certificate: Mapping[str, Any], privacy: PrivacyParameters) -
 
 def _stated(number: Mapping[str, Any]) -> Fraction:
     """The exact value, which must be what its float says."""
-    exact = Fraction(number["exact"])
+    exact = exact_fraction(str(number["exact"]), "a number of the certificate")
     if float(exact) != number["value"]:
-        raise CertificateError(f"{number['exact']} is not {number['float']}")
+        raise CertificateError(f"{number['exact']} is not {number['value']}")
     return exact
 
 

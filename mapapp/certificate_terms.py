@@ -43,6 +43,7 @@ FIELDS = (
     "worst_synthesizer",
     "preconditions",
     "parameters",
+    "construction",
     "accounting",
     "public_inputs",
     "confidential_inputs",

@@ -93,8 +93,8 @@ class LedgerEntry:
             raise ValueError("unknown schema version or kind")
         entry = cls(
             kind=fields["kind"],
-            epsilon=Fraction(fields["epsilon"]),
-            delta=Fraction(fields["delta"]),
+            epsilon=exact_fraction(str(fields["epsilon"]), "epsilon"),
+            delta=exact_fraction(str(fields["delta"]), "delta"),
             release=str(fields["release"]),
             for_release=fields["for_release"] is True,
             reasons=tuple(str(reason) for reason in fields["reasons"]),
@@ -212,7 +212,7 @@ class Ledger:
         """Record what a line cut short by a crash is to count as.
 
         Give the numbers of the release that was being written; give 0 only where it is known that nothing was
-        drawn.
+        drawn. A first line that does not say that it is a release is settled as the budget.
 
         Raises
         ------
@@ -220,11 +220,12 @@ class Ledger:
             No line is torn.
         """
         with self._locked(write=True) as file:
-            torn = self._split(file)[1]
+            whole, torn = self._split(file)
             if torn is None:
                 raise LedgerError(f"{self.path} has no line that was cut short; there is nothing to settle")
             entry = LedgerEntry(
-                kind="settlement",
+                # A first line that does not say it is a release may have been the budget, which must not get lost.
+                kind="settlement" if whole or b'"kind": "release"' in torn else "budget",
                 epsilon=_amount(epsilon, "epsilon"),
                 delta=_amount(delta, "delta"),
                 release=release,
@@ -283,16 +284,17 @@ class Ledger:
             if entry is None:
                 broken = broken or number
                 continue
-            if broken and entry.kind != "settlement":
+            first = not entries and broken in (0, 1)
+            if broken and entry.kind != "settlement" and not (entry.kind == "budget" and first):
                 raise LedgerError(f"{self.path} line {broken} is no entry; restore the file from a copy")
-            if entry.kind == "budget" and number > 1:
+            if entry.kind == "budget" and not (first and number == 1 + broken):
                 raise LedgerError(f"{self.path} line {number} is a second budget; restore it from a copy")
             broken = 0
             entries.append(entry)
         if torn is not None:
             raise LedgerError(
                 f"{self.path} ends in a line that was cut short ({len(torn)} bytes); state what it is to count "
-                "as with Ledger.settle_torn_line before anything else is released"
+                "as with `commutemap ledger DATASET --settle EPSILON DELTA` before anything else is released"
             )
         return tuple(entries)
 
@@ -302,11 +304,20 @@ class Ledger:
         line = entry.to_line()
         if size and os.pread(file, 1, size - 1) != b"\n":
             line = b"\n" + line
-        if os.write(file, line) != len(line):
+        try:
+            whole = os.write(file, line) == len(line)
+            os.fsync(file)
+        except OSError as error:
+            os.ftruncate(file, size)
             raise LedgerError(
-                f"{self.path} took only part of an entry; make room on the disk, then settle it"
+                f"{self.path} cannot be written ({error.strerror}); nothing was spent"
+            ) from None
+        if not whole:
+            # Nothing has been drawn on its strength and the lock is still held: it can be taken back.
+            os.ftruncate(file, size)
+            raise LedgerError(
+                f"{self.path} took only part of an entry; make room on the disk; nothing was spent"
             )
-        os.fsync(file)
         directory = os.open(self.path.parent, os.O_RDONLY | os.O_DIRECTORY)
         try:
             os.fsync(directory)

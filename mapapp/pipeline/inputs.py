@@ -66,6 +66,8 @@ class Inputs:
 def read_inputs(dataset: Store) -> Inputs:
     """Read a dataset's tables into the arrays of synthesis.
 
+    A release has the same tables with synthetic homes; `certify` reads it the same way.
+
     Raises
     ------
     StoreError

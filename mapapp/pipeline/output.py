@@ -10,11 +10,14 @@ import pandas
 
 from engine.streams import SecretKey, Stage, uniforms
 from geodata.points import CellPoints
-from geodata.schema import GEOGRAPHY
+from geodata.schema import PUBLIC_TABLES
 from geodata.store import Store, StoreWriter
 from mapapp.pipeline.inputs import Inputs, Ints
 
-_UNIFORMS_PER_WORKER = 6  # three for the home, three for the workplace
+Singles = npt.NDArray[np.float32]
+
+_UNIFORMS_PER_WORKER = 6
+_HOME, _WORK = slice(0, 3), slice(3, 6)
 
 PUBLIC_FACTS = ("title", "year", "job_type", "vintage", "destination_states", "layers")
 """What a release's manifest repeats of its dataset's: nothing that was counted from homes."""
@@ -42,20 +45,16 @@ def points_table(
     key: SecretKey, inputs: Inputs, home_block: Ints, cells: Any, *, threads: int = 1
 ) -> pandas.DataFrame:
     """Draw one home and one workplace point for every synthetic worker: the release's `points`."""
-    count = inputs.count
-    _, drawn = uniforms(
-        key, Stage.POINT, inputs.destination, inputs.segment, count * _UNIFORMS_PER_WORKER, threads=threads
-    )
-    drawn = drawn.reshape(-1, _UNIFORMS_PER_WORKER)
-    work_block = np.repeat(inputs.destination, count)
+    drawn = _uniforms(key, inputs, threads)
+    work_block = np.repeat(inputs.destination, inputs.count)
     places = CellPoints(cells, n_blocks=len(inputs.blocks), used=np.union1d(work_block, home_block))
-    home_lon, home_lat = places.draw(home_block, drawn[:, 0], drawn[:, 1], drawn[:, 2])
-    work_lon, work_lat = places.draw(work_block, drawn[:, 3], drawn[:, 4], drawn[:, 5])
+    home_lon, home_lat = places.draw(home_block, *drawn[:, _HOME].T)
+    work_lon, work_lat = places.draw(work_block, *drawn[:, _WORK].T)
     return pandas.DataFrame(
         {
             "destination_index": work_block.astype(np.int32),
             "origin_index": home_block.astype(np.int32),
-            "segment": np.repeat(inputs.segment, count).astype(np.int8),
+            "segment": np.repeat(inputs.segment, inputs.count).astype(np.int8),
             "home_lon_deg": home_lon,
             "home_lat_deg": home_lat,
             "work_lon_deg": work_lon,
@@ -64,9 +63,23 @@ def points_table(
     )
 
 
-def copy_geography(dataset: Store, writer: StoreWriter) -> None:
-    """Copy the public tables of a dataset into a release, byte for byte."""
-    for table in GEOGRAPHY:
+def work_points(key: SecretKey, inputs: Inputs, cells: Any) -> tuple[Singles, Singles]:
+    """Only the workplace points, lon and lat, as `points_table` draws them."""
+    work_block = np.repeat(inputs.destination, inputs.count)
+    places = CellPoints(cells, n_blocks=len(inputs.blocks), used=np.unique(work_block))
+    return places.draw(work_block, *_uniforms(key, inputs, 1)[:, _WORK].T)
+
+
+def _uniforms(key: SecretKey, inputs: Inputs, threads: int) -> npt.NDArray[np.float64]:
+    """Six numbers a worker, from the stream of its (destination, segment)."""
+    count = inputs.count * _UNIFORMS_PER_WORKER
+    _, drawn = uniforms(key, Stage.POINT, inputs.destination, inputs.segment, count, threads=threads)
+    return drawn.reshape(-1, _UNIFORMS_PER_WORKER)
+
+
+def copy_public_tables(dataset: Store, writer: StoreWriter) -> None:
+    """Copy the geography and the public prior of a dataset into a release, byte for byte."""
+    for table in PUBLIC_TABLES:
         writer.copy_table(dataset, table.name)
 
 

@@ -1,23 +1,37 @@
-"""Checking a release from the release alone: its manifest, its tables, its certificate, and the two together.
+"""Checking a release from the release alone: its files, its tables, and its certificate made again.
 
-What cannot be checked without the dataset: that the likelihood was what the keyed hash says, and that the draws were
-made with a secret key. What can: everything a reader is asked to believe about the arithmetic.
+The support points, the prior weights and everything in the certificate follow from public tables, from the seed of
+domain editing and from the numbers of workers, all of which a release carries. So the certificate is written a
+second time and compared. Taken on trust remain: that the likelihood was the one behind the keyed hash, that the
+draws were made as described, and that their key was secret (the published test key is recognised).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas
+import shapely
 
-from engine.coarsening import coarsen
-from engine.parameters import SynthesisParameters
-from geodata.distance import distance_matrix_mi
-from geodata.schema import GEOGRAPHY, N_SEGMENTS, TRACTS, segment_code
+from engine.errors import EngineError
+from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.streams import PublicSeed, SecretKey
+from geodata.errors import StoreError
+from geodata.schema import N_SEGMENTS, TABLES, segment_code
 from geodata.store import Store, open_store
 from mapapp.certificate import CertificateCheck, check_certificate
+from mapapp.pipeline.inputs import read_inputs
+from mapapp.pipeline.output import PUBLIC_FACTS, work_points
+from mapapp.pipeline.promise import make_promise
+from mapapp.pipeline.run import TEST_KEY_REASON
+from mapapp.pipeline.support import build_support
+
+_AGREE = 1e-6  # relative; other machines may round the last digits of a fitted prior differently
+_SAMPLE = 20_000
+_BESIDE_DEG = 2e-5  # about 2 m: points are stored in single precision
 
 
 def check_release(path: Path) -> list[CertificateCheck]:
@@ -31,44 +45,81 @@ def check_release(path: Path) -> list[CertificateCheck]:
     Raises
     ------
     StoreError
-        When it is no release, or its files are not those of its manifest.
+        When it is no release, its files are not those of its manifest, or its certificate cannot be read.
     """
     release = open_store(path, "release")
-    checks = [
-        CertificateCheck("manifest", True, f"{len(release.manifest['files'])} files, every sha256 as listed")
-    ]
-    certificate = release.document("certificate.json")
-    jobs = release.table("jobs")
-    blocks = release.table("blocks", ["tract_index", "elsewhere"])
-    in_range = _check_jobs(jobs, len(blocks))
-    checks.append(in_range)
-    if not in_range.ok:
+    certificate = _read_certificate(release)
+    jobs, points = release.table("jobs"), release.table("points")
+    checks = [_check_files(release), _check_jobs(release, jobs)]
+    if not all(check.ok for check in checks):
         return checks
-    checks += check_certificate(certificate, counts_by_n(jobs))
-    checks.append(_check_points(jobs, release.table("points")))
-    checks.append(_check_public_inputs(release, certificate))
-    checks.append(_check_support(release, certificate, jobs, blocks))
+    checks += [_check_points(jobs, points), _check_places(release, points)]
+    try:
+        checks += check_certificate(certificate, counts_by_n(jobs))
+        checks.append(_check_again(release, certificate))
+        checks.append(_check_key(release, certificate, points))
+    except (EngineError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
+        checks.append(
+            CertificateCheck("certificate", False, f"cannot be made sense of ({type(error).__name__})")
+        )
     return checks
 
 
 def counts_by_n(jobs: pandas.DataFrame) -> dict[int, int]:
     """How many (destination block, segment) hold each number of workers."""
-    per_synthesizer = jobs["count"].groupby(_synthesizer(jobs)).sum()
-    n, times = np.unique(per_synthesizer.to_numpy(np.int64), return_counts=True)
+    synthesizer = jobs["destination_index"].to_numpy(np.int64) * N_SEGMENTS + _segment(jobs)
+    n, times = np.unique(jobs["count"].groupby(synthesizer).sum().to_numpy(np.int64), return_counts=True)
     return {int(a): int(b) for a, b in zip(n, times, strict=True)}
 
 
-def _synthesizer(jobs: pandas.DataFrame) -> np.ndarray[Any, np.dtype[np.int64]]:
-    segment = segment_code(*(jobs[name].to_numpy(np.int64) for name in ("age", "earnings", "industry")))
-    return np.asarray(jobs["destination_index"].to_numpy(np.int64) * N_SEGMENTS + segment)
+def _read_certificate(release: Store) -> dict[str, Any]:
+    try:
+        certificate = release.document("certificate.json")
+    except (OSError, ValueError) as error:
+        raise StoreError(
+            f"{release.path}/certificate.json: not readable ({error}); do not use this release"
+        ) from error
+    if not isinstance(certificate, dict):
+        raise StoreError(f"{release.path}/certificate.json: not a certificate; do not use this release")
+    return certificate
 
 
-def _check_jobs(jobs: pandas.DataFrame, n_blocks: int) -> CertificateCheck:
+def _segment(jobs: pandas.DataFrame) -> np.ndarray[Any, np.dtype[np.int64]]:
+    return np.asarray(
+        segment_code(*(jobs[name].to_numpy(np.int64) for name in ("age", "earnings", "industry")))
+    )
+
+
+def _check_files(release: Store) -> CertificateCheck:
+    """The release holds its tables, their columns, the certificate and public facts: nothing else."""
+    allowed = {f"{table.name}.parquet" for table in TABLES["release"]} | {"certificate.json"}
+    strange = sorted(set(release.manifest["files"]) ^ allowed)
+    strange += sorted(set(release.manifest) - {"schema_version", "kind", "files", *PUBLIC_FACTS})
+    for table in TABLES["release"]:
+        found = (
+            set(release.columns(table.name))
+            - set(table.columns)
+            - ({"geometry"} if table.geometry else set())
+        )
+        strange += sorted(c for c in found if not (table.open_ended and c.startswith("layer_")))
+    detail = (
+        f"unexpected or missing: {', '.join(strange)}"
+        if strange
+        else "as listed in the manifest, sha256 and all"
+    )
+    return CertificateCheck(
+        "files and columns", not strange, f"{len(release.manifest['files'])} files, {detail}"
+    )
+
+
+def _check_jobs(release: Store, jobs: pandas.DataFrame) -> CertificateCheck:
     """Every row names blocks that are there, a segment that exists and at least one worker, and no row twice."""
+    n_blocks = release.manifest["files"]["blocks.parquet"]["rows"]
     places = jobs[["destination_index", "origin_index"]]
     bands = jobs[["age", "earnings", "industry"]]
     ok = bool(
-        ((places >= 0) & (places < n_blocks)).all().all()
+        len(jobs)
+        and ((places >= 0) & (places < n_blocks)).all().all()
         and ((bands >= 1) & (bands <= 3)).all().all()
         and (jobs["count"] >= 1).all()
         and not jobs.drop(columns="count").duplicated().any()
@@ -78,44 +129,74 @@ def _check_jobs(jobs: pandas.DataFrame, n_blocks: int) -> CertificateCheck:
 
 def _check_points(jobs: pandas.DataFrame, points: pandas.DataFrame) -> CertificateCheck:
     """One point a synthetic worker, for the same destinations, origins and segments."""
-    segment = segment_code(*(jobs[name].to_numpy(np.int64) for name in ("age", "earnings", "industry")))
-    wanted = (
-        jobs.assign(segment=segment).groupby(["destination_index", "origin_index", "segment"])["count"].sum()
-    )
-    found = points.groupby(["destination_index", "origin_index", "segment"]).size()
-    ok = wanted.size == found.size and bool((wanted.sort_index() == found.sort_index()).all())
+    names = ["destination_index", "origin_index", "segment"]
+    wanted = jobs.assign(segment=_segment(jobs)).groupby(names)["count"].sum()
+    found = points.groupby(names).size()
+    ok = wanted.size == found.size and bool((wanted == found.reindex(wanted.index)).all())
     return CertificateCheck("points", ok, f"{len(points):,} points for {int(jobs['count'].sum()):,} workers")
 
 
-def _check_public_inputs(release: Store, certificate: dict[str, Any]) -> CertificateCheck:
-    """The geography in the release is the one that the certificate names."""
-    files = release.manifest["files"]
-    stated = certificate["public_inputs"]
-    wrong = [t.name for t in GEOGRAPHY if stated.get(t.name) != files[f"{t.name}.parquet"]["sha256"]]
-    detail = f"differs: {', '.join(wrong)}" if wrong else f"{len(GEOGRAPHY)} tables as certified"
-    return CertificateCheck("public geography", not wrong, detail)
-
-
-def _check_support(
-    release: Store, certificate: dict[str, Any], jobs: pandas.DataFrame, blocks: pandas.DataFrame
-) -> CertificateCheck:
-    """Support points counted again from the public geography: no row may claim more than there are.
-
-    Editing removes points at random under the secret key, so fewer is possible; more is not.
-    """
-    parameters = SynthesisParameters.from_dict(certificate["parameters"]["synthesis"])
-    tracts = release.table("tracts", list(TRACTS.columns))
-    used = np.unique(blocks["tract_index"].to_numpy()[jobs["destination_index"].to_numpy()])
-    lon, lat = tracts["lon_deg"].to_numpy(), tracts["lat_deg"].to_numpy()
-    coarse = coarsen(
-        distance_matrix_mi(lon[used], lat[used], lon, lat),
-        tracts["puma_index"].to_numpy(np.int64),
-        tracts["superpuma_index"].to_numpy(np.int64),
-        tracts["population"].to_numpy(np.int64),
-        q50_mi=parameters.q50_mi,
-        q90_mi=parameters.q90_mi,
+def _check_places(release: Store, points: pandas.DataFrame) -> CertificateCheck:
+    """Points lie in the cells of their blocks; of many points, a regular sample."""
+    chosen = points.iloc[:: max(len(points) // _SAMPLE, 1)]
+    cells = release.table("cells")
+    cell_of = np.full(release.manifest["files"]["blocks.parquet"]["rows"], None, dtype=object)
+    cell_of[cells["block_index"].to_numpy()] = cells.geometry.to_numpy()
+    astray = 0
+    for end, block in (("home", "origin_index"), ("work", "destination_index")):
+        lon, lat = (chosen[f"{end}_{axis}_deg"].to_numpy(np.float64) for axis in ("lon", "lat"))
+        cell = cell_of[chosen[block].to_numpy()]
+        has_cell = ~shapely.is_missing(cell)
+        place = shapely.points(np.where(has_cell, lon, 0.0), np.where(has_cell, lat, 0.0))
+        astray += int((has_cell & ~shapely.dwithin(cell, place, _BESIDE_DEG)).sum())
+        astray += int((~has_cell & ~np.isnan(lon)).sum())
+    return CertificateCheck(
+        "places", astray == 0, f"{astray} of {2 * len(chosen):,} sampled points outside their block"
     )
-    most = int(coarse.n_support.max())
-    claimed = max(row["n_support_most"] for row in certificate["accounting"]["rows"])
-    ok = claimed == most if parameters.editing == "none" else claimed <= most
-    return CertificateCheck("support points", ok, f"at most {claimed} claimed, {most} before editing")
+
+
+def _check_again(release: Store, certificate: Mapping[str, Any]) -> CertificateCheck:
+    """Make the certificate again from the public tables, and compare it field by field."""
+    privacy = PrivacyParameters.from_dict(certificate["parameters"]["privacy"])
+    parameters = SynthesisParameters.from_dict(certificate["parameters"]["synthesis"])
+    seed = PublicSeed(certificate["construction"]["editing_seed"])
+    inputs = read_inputs(release)
+    again = make_promise(
+        release,
+        inputs,
+        build_support(seed, inputs, privacy, parameters),
+        privacy,
+        parameters,
+        confidential_inputs=certificate["confidential_inputs"],
+        reasons=(TEST_KEY_REASON,) if TEST_KEY_REASON in certificate["status_reasons"] else (),
+        versions=certificate["versions"],
+    ).certificate
+    differs = [field for field, value in again.items() if not _same(value, certificate.get(field))]
+    detail = f"differs in {', '.join(differs)}" if differs else f"all {len(again)} fields as stated"
+    return CertificateCheck("made again from public tables", not differs, detail)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equal, numbers to within rounding."""
+    if isinstance(one, Mapping):
+        return (
+            isinstance(other, Mapping)
+            and set(one) == set(other)
+            and all(_same(one[k], other[k]) for k in one)
+        )
+    if isinstance(one, list | tuple):
+        return isinstance(other, list | tuple) and len(one) == len(other) and all(map(_same, one, other))
+    if isinstance(one, int | float) and not isinstance(one, bool):
+        number = isinstance(other, int | float) and not isinstance(other, bool)
+        return number and abs(one - other) <= _AGREE * max(abs(one), abs(other))
+    return bool(one == other)
+
+
+def _check_key(release: Store, certificate: Mapping[str, Any], points: pandas.DataFrame) -> CertificateCheck:
+    """Draw the workplace points again under the published test key: in a release of another key none agrees."""
+    inputs = read_inputs(release)
+    lon, lat = work_points(SecretKey.for_tests(), inputs, release.table("cells"))
+    agrees = (lon == points["work_lon_deg"].to_numpy()) & (lat == points["work_lat_deg"].to_numpy())
+    is_test = bool(agrees.mean() > 0.5)
+    ok = is_test == (TEST_KEY_REASON in certificate["status_reasons"])
+    return CertificateCheck("test key", ok, "made with the published test key" if is_test else "not used")

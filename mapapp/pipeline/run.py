@@ -10,21 +10,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engine.accountant import PriorTable, SynthesizerClasses, certify_classes
 from engine.coarsening import LEVEL_REMAINDER
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.placement import BlockTable, place_blocks
 from engine.prior import WEIGHT_ONE, redraw_weight
-from engine.streams import SecretKey
+from engine.streams import PublicSeed, SecretKey
 from engine.synthesis import Synthesizers, redraw_remainder, synthesize
-from geodata.schema import GEOGRAPHY
 from geodata.store import Store, open_store, refuse_existing, writing_store
-from mapapp.certificate import build_certificate, keyed_file_hash
+from mapapp.certificate import keyed_file_hash
 from mapapp.ledger import Ledger
 from mapapp.pipeline.inputs import Inputs, Ints, read_inputs
-from mapapp.pipeline.output import copy_geography, jobs_table, points_table, public_facts
+from mapapp.pipeline.output import copy_public_tables, jobs_table, points_table, public_facts
+from mapapp.pipeline.promise import make_promise
 from mapapp.pipeline.support import Support, build_support
 from mapapp.progress import Report, silent
+
+TEST_KEY_REASON = "test key: whoever knows it can undo the release"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,35 +109,31 @@ def run_synthesis(
     dataset = open_store(dataset_path, "dataset")
     inputs = read_inputs(dataset)
     key = SecretKey.for_tests() if test_key else SecretKey.fresh()
+    seed = PublicSeed.for_tests() if test_key else PublicSeed.fresh()
     report("making support points", 0, 0)
-    support = build_support(key, inputs, privacy, parameters)
+    support = build_support(seed, inputs, privacy, parameters)
     report("certifying prior weights", 0, 0)
-    classes, class_of = _classes(inputs)
-    accounting = certify_classes(_prior_table(support), classes, privacy)
-    certificate = build_certificate(
-        privacy=privacy,
-        synthesis=parameters,
-        classes=classes,
-        accounting=accounting,
-        synthesizers=np.bincount(class_of),
-        public_inputs=_public_hashes(dataset),
+    promise = make_promise(
+        dataset,
+        inputs,
+        support,
+        privacy,
+        parameters,
         confidential_inputs=_confidential_hashes(dataset),
-        reasons=("test key: whoever knows it can undo the release",) if test_key else (),
+        reasons=(TEST_KEY_REASON,) if test_key else (),
     )
     with writing_store(release_path, "release") as writer:
-        _spend(dataset_path, release_path, certificate)
+        _spend(dataset_path, release_path, promise.certificate)
         report("drawing synthetic workers", 0, 0)
-        home_block, edited_out = _draw(
-            key, inputs, support, accounting.min_weight[class_of], parameters, threads
-        )
+        home_block, edited_out = _draw(key, inputs, support, promise.min_prior_weight, parameters, threads)
         report("drawing points", 0, 0)
         writer.table("jobs", jobs_table(inputs, home_block))
         writer.table("points", points_table(key, inputs, home_block, dataset.table("cells"), threads=threads))
         report("writing the release", 0, 0)
-        copy_geography(dataset, writer)
-        writer.document("certificate.json", certificate)
+        copy_public_tables(dataset, writer)
+        writer.document("certificate.json", promise.certificate)
         writer.facts(**public_facts(dataset))
-    return _outcome(release_path, certificate, inputs, support, edited_out)
+    return _outcome(release_path, promise.certificate, inputs, support, edited_out)
 
 
 def _spend(dataset: Path, release: Path, certificate: dict[str, Any]) -> None:
@@ -149,31 +146,9 @@ def _spend(dataset: Path, release: Path, certificate: dict[str, Any]) -> None:
     )
 
 
-def _public_hashes(dataset: Store) -> dict[str, str]:
-    """Sha256 of what was public before: the geography and the prior flows."""
-    files = dataset.manifest["files"]
-    names = [*(table.name for table in GEOGRAPHY), "prior"]
-    return {name: files[f"{name}.parquet"]["sha256"] for name in names}
-
-
 def _confidential_hashes(dataset: Store) -> dict[str, str]:
     """Keyed hash of the confidential jobs: whoever holds the dataset can show that a release came from it."""
     return {"jobs": keyed_file_hash(bytes.fromhex(dataset.manifest["commitment_key"]), dataset.file("jobs"))}
-
-
-def _classes(inputs: Inputs) -> tuple[SynthesizerClasses, Ints]:
-    """Distinct (destination tract, n) and the class of every synthesizer."""
-    base = int(inputs.count.max()) + 1
-    distinct, class_of = np.unique(inputs.tract.astype(np.int64) * base + inputs.count, return_inverse=True)
-    n = distinct % base
-    return SynthesizerClasses(tract=distinct // base, likelihood_count=n, published_count=n), class_of
-
-
-def _prior_table(support: Support) -> PriorTable:
-    table = support.table
-    return PriorTable(
-        support_ptr=table.support_ptr, base_weight=table.prior_weight, retention=table.retention_threshold
-    )
 
 
 def _draw(

@@ -23,7 +23,7 @@ from engine.prior import (
     uniform_share,
 )
 from engine.pruning import retention_threshold
-from engine.streams import SecretKey
+from engine.streams import PublicSeed
 from engine.synthesis import SupportTable
 from geodata.distance import distance_matrix_mi
 from mapapp.pipeline.inputs import Inputs
@@ -43,25 +43,23 @@ class Support:
         Public prior share; sums to 1 in each destination tract.
     table : SupportTable
         The same as integers, with retention thresholds.
-    n_eliminated : int64[T]
-        Points that domain editing eliminated.
     facts : dict
-        What the certificate says about the prior.
+        What the certificate says about the prior and about editing.
     """
 
     coarsening: Coarsening
     share: Floats
     table: SupportTable
-    n_eliminated: npt.NDArray[np.int64]
     facts: dict[str, Any]
 
 
 def build_support(
-    key: SecretKey, inputs: Inputs, privacy: PrivacyParameters, parameters: SynthesisParameters
+    seed: PublicSeed, inputs: Inputs, privacy: PrivacyParameters, parameters: SynthesisParameters
 ) -> Support:
     """Coarsen, weigh by the prior, edit, and set retention for every destination tract.
 
-    Source: METHOD sections 2, 3, 4 and 6. Reads no confidential count.
+    Source: METHOD sections 2, 3, 4 and 6. Reads no confidential count, and draws only from the public seed, so that
+    a reader of the release can make the same support again.
     """
     distance_mi = _distances(inputs)
     coarse = coarsen(
@@ -73,7 +71,7 @@ def build_support(
         q90_mi=parameters.q90_mi,
     )
     mass, facts = _prior_mass(inputs, distance_mi, parameters)
-    edited = _edit(key, coarse, mass, inputs, parameters)
+    edited = _edit(seed, coarse, mass, inputs, parameters)
     share = uniform_share(edited.coarsening) if mass is None else prior_share(edited.coarsening, mass)
     table = SupportTable(
         support_ptr=edited.coarsening.support_ptr,
@@ -86,7 +84,10 @@ def build_support(
         ),
     )
     return Support(
-        coarsening=edited.coarsening, share=share, table=table, n_eliminated=edited.n_eliminated, facts=facts
+        coarsening=edited.coarsening,
+        share=share,
+        table=table,
+        facts=facts | {"editing_seed": seed.digits, "n_eliminated": int(edited.n_eliminated.sum())},
     )
 
 
@@ -141,11 +142,11 @@ def _flows(inputs: Inputs, shape: tuple[int, ...]) -> Floats:
 
 
 def _edit(
-    key: SecretKey, coarse: Coarsening, mass: Floats | None, inputs: Inputs, parameters: SynthesisParameters
+    seed: PublicSeed, coarse: Coarsening, mass: Floats | None, inputs: Inputs, parameters: SynthesisParameters
 ) -> EditedDomain:
     point_mass = np.ones(coarse.support_level.size) if mass is None else support_mass(coarse, mass)
     return edit_domain(
-        key,
+        seed,
         coarse,
         point_mass,
         inputs.destination_tract,

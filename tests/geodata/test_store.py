@@ -9,7 +9,7 @@ import pandas
 import pytest
 
 from geodata.errors import StoreError
-from geodata.schema import TABLES, Table
+from geodata.schema import JOBS, TABLES, Table
 from geodata.store import open_store, remove_stale_partials, writing_store
 
 
@@ -37,7 +37,7 @@ def refused(path: Path, kind: str = "dataset") -> str:
 def test_round_trip(tmp_path: Path) -> None:
     store = open_store(write(tmp_path / "d"), "dataset")
     assert store.manifest["title"] == "Nowhere"
-    assert list(store.table("jobs").columns) == list(TABLES["dataset"][8].columns)
+    assert list(store.table("jobs").columns) == list(JOBS.columns)
     assert store.table("tracts").crs.to_epsg() == 4326
     assert [entry.name for entry in tmp_path.iterdir()] == ["d"]
 
@@ -122,7 +122,7 @@ def test_an_error_half_way_leaves_nothing(tmp_path: Path) -> None:
         pytest.raises(AssertionError, match="unknown columns"),
         writing_store(tmp_path / "d", "dataset") as writer,
     ):
-        writer.table("jobs", empty(TABLES["dataset"][8]).assign(more=1))
+        writer.table("jobs", empty(JOBS).assign(more=1))
     assert list(tmp_path.iterdir()) == []
 
 

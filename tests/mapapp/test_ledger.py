@@ -179,16 +179,6 @@ def test_an_entry_is_on_the_disk_before_spend_returns(tmp_path, monkeypatch):
     assert events == ["write", "fsync", "fsync"]
 
 
-def test_a_full_disk_is_a_refusal_and_leaves_a_torn_line(tmp_path, monkeypatch):
-    ledger = Ledger(tmp_path)
-    write = os.write
-    monkeypatch.setattr(os, "write", lambda file, line: write(file, line[:20]))
-    with pytest.raises(LedgerError, match="only part"):
-        _spend(ledger)
-    monkeypatch.undo()
-    assert len(ledger.torn_line()) == 20
-
-
 def _try_to_spend(path, start, outcomes):
     start.wait(10)
     try:
@@ -235,3 +225,33 @@ def test_a_killed_writer_loses_nothing_that_was_spent(tmp_path):
         ledger.settle_torn_line(epsilon=1, delta=0, release="a")
     assert ledger.spent()[0] == len(ledger.entries()) >= 1
     _spend(ledger)
+
+
+def test_a_torn_budget_is_settled_as_a_budget(tmp_path):
+    ledger = Ledger(tmp_path)
+    ledger.path.write_bytes(b'{"schema_version": 1, "ki')
+    ledger.settle_torn_line(epsilon="9", delta="1e-6", release="")
+    assert ledger.budget() == (Fraction(9), Fraction(1, 10**6))
+    with pytest.raises(LedgerError, match="epsilon"):
+        ledger.spend(epsilon="10", delta="0", release="r")
+
+
+def test_a_short_write_is_taken_back(tmp_path, monkeypatch):
+    ledger = Ledger(tmp_path)
+    ledger.spend(epsilon="1", delta="0", release="r")
+    before = ledger.path.read_bytes()
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda file, line: write(file, line[:10]))
+    with pytest.raises(LedgerError, match="nothing was spent"):
+        ledger.spend(epsilon="2", delta="0", release="s")
+    assert ledger.path.read_bytes() == before
+
+
+@pytest.mark.parametrize("number", ["1e-20000000", "Infinity", "1/0", "nan"])
+def test_a_number_that_is_none_is_a_broken_line(tmp_path, number):
+    ledger = Ledger(tmp_path)
+    ledger.spend(epsilon="1", delta="0", release="r")
+    line = ledger.path.read_text().replace('"epsilon": "1"', f'"epsilon": "{number}"')
+    ledger.path.write_text(line + line)
+    with pytest.raises(LedgerError, match="cut short"):
+        ledger.entries()
