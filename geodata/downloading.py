@@ -8,19 +8,24 @@ from __future__ import annotations
 
 import http.client
 import os
+import re
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from time import sleep
+from time import monotonic, sleep
 from typing import IO, Any, Final
 from urllib.parse import urlsplit
 
 from geodata.errors import SourceFileError
 
 _CHUNK: Final = 1 << 18  # bytes
+_WORTH: Final = 1 << 16  # bytes that an attempt must gain not to count as failed
+_CRAWL: Final = 1 << 10  # bytes that must come within the timeout
 _BROKEN: Final = (urllib.error.URLError, http.client.HTTPException, OSError)
+_NUMBER: Final = re.compile(r"^[0-9]{1,15}$")
+_RANGE: Final = re.compile(r"^bytes (?P<first>[0-9]{1,15})-(?P<last>[0-9]{1,15})/(?P<whole>[0-9]{1,15})$")
 _PATIENCE_S: Final = 60.0  # longest wait a server can ask for
 
 
@@ -35,11 +40,11 @@ class Retry:
     Attributes
     ----------
     attempts : int
-        In a row without a byte gained.
+        In a row that gained next to nothing.
     pause_s : float
         Before the second attempt; doubled for each further one.
     timeout_s : float
-        For connecting, and for every read.
+        For connecting, for every read, and for each further kilobyte.
     """
 
     attempts: int = 5
@@ -101,9 +106,8 @@ def download(
     SourceFileError
         When it refuses, or no attempt succeeds; what has arrived is kept.
     """
-    failures = 0
+    failures, furthest = 0, partial.size
     while True:
-        before = partial.size
         try:
             _attempt(url, partial, retry, started, progress)
             return
@@ -115,7 +119,8 @@ def download(
             reason, wait_s = f"HTTP {error.code} {error.reason}", _asked_wait_s(error)
         except _BROKEN as error:
             reason, wait_s = str(getattr(error, "reason", error)) or type(error).__name__, 0.0
-        failures = 1 if partial.size > before else failures + 1
+        failures = 1 if partial.size >= furthest + _WORTH else failures + 1
+        furthest = max(furthest, partial.size)
         if failures >= retry.attempts:
             raise SourceFileError(
                 f"{url}: {reason}; gave up after {failures} attempts, what has arrived is kept: run again to go on"
@@ -134,7 +139,7 @@ def read_text(url: str, *, retry: Retry) -> str:
     for failures in range(1, retry.attempts + 1):
         try:
             with _open(url, {}, retry) as response:
-                return str(response.read(1 << 24).decode("utf-8", "replace"))
+                return b"".join(_pieces(response, retry, limit=1 << 24)).decode("utf-8", "replace")
         except urllib.error.HTTPError as error:
             error.close()
             _refuse_final(url, error)
@@ -156,24 +161,38 @@ def _attempt(
     start = partial.size if partial.validator else 0
     headers = {"Range": f"bytes={start}-", "If-Range": partial.validator} if start else {}
     with _open(url, headers, retry) as response:
-        resumed = response.status == http.client.PARTIAL_CONTENT and _starts_at(response, start)
-        if response.status == http.client.PARTIAL_CONTENT and not resumed:
+        resumed = response.status == http.client.PARTIAL_CONTENT
+        whole = _whole_after(response, start) if resumed else 0
+        if resumed and not whole:
             partial.validator = ""
             raise http.client.HTTPException("the server sent another part than the one asked for")
         start = start if resumed else 0
         partial.resumed = resumed
         partial.validator = _validator(response)
         started(partial)
-        length = response.headers.get("Content-Length")
-        total = start + int(length) if length else 0
+        total = whole or _length(response)
         with _kept(partial.path, resumed) as stream:
-            arrived = _copy(response, stream, partial.path, start, total, progress)
+            arrived = _copy(_pieces(response, retry), stream, partial.path, start, total, progress)
     if total and arrived < total:
         raise http.client.HTTPException(f"the connection broke off at {arrived:,} of {total:,} bytes")
 
 
+def _pieces(response: Any, retry: Retry, *, limit: int | None = None) -> Iterator[bytes]:
+    """What arrives, as it arrives; a server that keeps a connection open with a byte now and then is left."""
+    arrived, marked, mark_s = 0, 0, monotonic()
+    while piece := response.read1(_CHUNK):
+        yield piece
+        arrived += len(piece)
+        if limit is not None and arrived > limit:
+            raise http.client.HTTPException(f"more than {limit:,} bytes")
+        if arrived - marked >= _CRAWL:
+            marked, mark_s = arrived, monotonic()
+        elif monotonic() - mark_s > retry.timeout_s:
+            raise http.client.HTTPException(f"less than {_CRAWL:,} bytes in {retry.timeout_s:g} s")
+
+
 def _copy(
-    response: Any,
+    pieces: Iterator[bytes],
     stream: IO[bytes],
     path: Path,
     arrived: int,
@@ -181,7 +200,7 @@ def _copy(
     progress: Callable[[int, int], None],
 ) -> int:
     progress(arrived, total)
-    while chunk := response.read(_CHUNK):
+    for chunk in pieces:
         try:
             stream.write(chunk)
         except OSError as error:
@@ -217,6 +236,7 @@ class _SameHost(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
         asked, told = urlsplit(req.full_url), urlsplit(newurl)
         if told.netloc != asked.netloc or (asked.scheme == "https" and told.scheme != "https"):
+            fp.close()
             raise SourceFileError(
                 f"{req.full_url}: redirects to {told.scheme}://{told.netloc}, which is not followed; "
                 "check the address, or name a mirror"
@@ -231,18 +251,31 @@ def _refuse_final(url: str, error: urllib.error.HTTPError) -> None:
             f"{url}: not found (HTTP {error.code}); check that state and year are published"
         ) from error
     if error.code < 500 and error.code not in (408, 416, 425, 429):
-        raise SourceFileError(
-            f"{url}: refused (HTTP {error.code} {error.reason}); check the address"
-        ) from error
+        reason = " ".join(str(error.reason).split())
+        raise SourceFileError(f"{url}: refused (HTTP {error.code} {reason}); check the address") from error
 
 
 def _asked_wait_s(error: urllib.error.HTTPError) -> float:
     asked = error.headers.get("Retry-After", "") if error.headers else ""
-    return min(float(asked), _PATIENCE_S) if asked.isdigit() else 0.0
+    return min(float(asked), _PATIENCE_S) if _NUMBER.match(asked) else 0.0
 
 
-def _starts_at(response: Any, start: int) -> bool:
-    return str(response.headers.get("Content-Range", "")).startswith(f"bytes {start}-")
+def _whole_after(response: Any, start: int) -> int:
+    """Bytes of the whole file, where the answer is the rest of it from `start`; else 0."""
+    told = _RANGE.match(str(response.headers.get("Content-Range", "")))
+    if (
+        told is None
+        or start == 0
+        or int(told["first"]) != start
+        or int(told["last"]) + 1 != int(told["whole"])
+    ):
+        return 0
+    return int(told["whole"])
+
+
+def _length(response: Any) -> int:
+    told = str(response.headers.get("Content-Length", ""))
+    return int(told) if _NUMBER.match(told) else 0
 
 
 def _validator(response: Any) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -18,6 +20,7 @@ from geodata.progress import Progress, silent
 from geodata.sources_catalog import PLAN, Source, sources_of
 from geodata.store import sha256_of
 
+_BASE: Final = re.compile(r"^https?://([\w.-]+|\[[0-9a-fA-F:.]+\])(:\d{1,5})?(/[!-~]*)?$", re.ASCII)
 _HEX: Final = frozenset("0123456789abcdef")
 
 Status = Literal["downloaded", "present", "missing"]
@@ -93,8 +96,8 @@ def fetch(
     SourceFileError
         One line: address or file, what is wrong, what to do. A file with a wrong sha256 is removed.
     """
-    if base is not None and not base.startswith(("http://", "https://")):
-        raise SourceFileError(f"base {base!r}: must start with http:// or https://")
+    if base is not None and not _BASE.match(base):
+        raise SourceFileError(f"base {base!r}: must be http:// or https:// and a host; correct it")
     wanted = sources_of(
         state, year, origin_states=origin_states, lodes=lodes, blocks=blocks, job_type=job_type, base=base
     )
@@ -215,6 +218,7 @@ class _Work:
             # Two connections may have brought parts of two versions: once more, from the start.
             partial.path.unlink()
         entry.pop("validator", None)
+        _check_content(partial.path, source)
         entry.update(sha256=found, published=self._published_sha256(source) is not None)
         os.replace(partial.path, file)
         self._plan.save()
@@ -253,6 +257,26 @@ def _remove_wrong(
         f"{plan.directory / source.file}: its sha256 is {found[:12]}…, expected {expected[:12]}…; "
         f"it was removed, run again to fetch it from {source.url}"
     )
+
+
+def _check_content(file: Path, source: Source) -> None:
+    """Remove what the name of the file belies: a page that a server sends in its place, half an archive."""
+    with file.open("rb") as stream:
+        start = stream.read(512)
+    name, wrong = source.file.lower(), ""
+    if not start:
+        wrong = "nothing"
+    elif start.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+        wrong = "a web page"
+    elif name.endswith(".zip") and not zipfile.is_zipfile(file):
+        wrong = "not a whole zip file"
+    elif name.endswith(".gz") and not start.startswith(b"\x1f\x8b"):
+        wrong = "not a gzip file"
+    if wrong:
+        file.unlink()
+        raise SourceFileError(
+            f"{source.url}: the server sent {wrong} in place of {source.file}; it was removed, run again later"
+        )
 
 
 def _recorded(file: Path, asked: dict[str, Any]) -> dict[str, dict[str, Any]]:

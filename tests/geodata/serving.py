@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -16,7 +17,9 @@ class Site:
     """What the server has, and how it behaves.
 
     `broken` maps a path to the bytes after which its next answer breaks off; `errors` to the status codes of
-    its next answers; `redirects` to where it sends; `etags` overrides the mark of a path's content.
+    its next answers; `redirects` to where it sends; `headers` to headers that its answers carry instead of the
+    right ones; `parts` makes it answer a range with so many bytes at most; `crawl` to seconds between bytes;
+    `unasked` makes it answer 206 to who has not asked for a part.
     """
 
     files: dict[str, bytes]
@@ -25,6 +28,10 @@ class Site:
     broken: dict[str, int] = field(default_factory=dict)
     errors: dict[str, list[int]] = field(default_factory=dict)
     redirects: dict[str, str] = field(default_factory=dict)
+    headers: dict[str, dict[str, str]] = field(default_factory=dict)
+    parts: dict[str, int] = field(default_factory=dict)
+    crawl: dict[str, float] = field(default_factory=dict)
+    unasked: set[str] = field(default_factory=set)
     asked: list[tuple[str, str]] = field(default_factory=list)
 
     def paths(self) -> list[str]:
@@ -58,12 +65,28 @@ class _Handler(BaseHTTPRequestHandler):
         if start and start >= len(content):
             self._head(416, 0, {})
             return
-        span = {"Content-Range": f"bytes {start}-{len(content) - 1}/{len(content)}"} if start else {}
-        self._head(206 if start else 200, len(content) - start, {"ETag": etag, **span})
+        partial = bool(start) or self.path in self.site.unasked
+        end = (
+            min(len(content), start + self.site.parts.get(self.path, len(content))) if start else len(content)
+        )
+        span = {"Content-Range": f"bytes {start}-{end - 1}/{len(content)}"} if partial else {}
+        wrong = self.site.headers.get(self.path, {})
+        self._head(206 if partial else 200, end - start, {"ETag": etag, **span, **wrong})
         stop = self.site.broken.pop(self.path, None)
-        self.wfile.write(content[start:stop])
-        if stop is not None:
+        if self.path in self.site.crawl:
+            self._crawl(content)
+        else:
+            self.wfile.write(content[start : end if stop is None else stop])
+        if stop is not None or "Content-Length" in wrong:
             self.close_connection = True
+
+    def _crawl(self, content: bytes) -> None:
+        self.close_connection = True
+        with suppress(OSError):  # the client has left
+            for position in range(200):
+                self.wfile.write(content[position : position + 1])
+                self.wfile.flush()
+                time.sleep(self.site.crawl[self.path])
 
     def _head(self, status: int, length: int, headers: dict[str, str]) -> None:
         self.send_response(status)
