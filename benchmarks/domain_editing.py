@@ -77,7 +77,7 @@ def main() -> None:
             n = result["n_support"]
             by_level = levels(place / f"{dataset}.dataset", name)
             row = f"| {name} | {n['least']}, {n['mean']}, {n['greatest']} | {by_level} "
-            print(row + f"| {result['share_edited_out']:.2%} |")
+            print(row + f"| {result['confidential']['share_edited_out']:.2%} |")
 
 
 if __name__ == "__main__":

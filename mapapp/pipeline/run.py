@@ -67,7 +67,7 @@ class Outcome:
             "n_synthesizers": self.n_synthesizers,
             "n_destination_tracts": self.n_destination_tracts,
             "n_support": {"least": least, "mean": round(mean, 1), "greatest": greatest},
-            "share_edited_out": self.share_edited_out,
+            "confidential": {"share_edited_out": self.share_edited_out},
         }
 
     def lines(self) -> list[str]:
