@@ -13,9 +13,12 @@ BANDS = ("age", "earnings", "industry")
 
 
 def after(
-    state: ViewState, release: ServedRelease, trigger: Any, value: Any, *, pick: str = "tract"
+    state: ViewState, release: ServedRelease, trigger: Any, value: Any, controls: dict[str, Any]
 ) -> ViewState:
     """State after an event.
+
+    The controls are taken as they stand, not only the one that changed: of several quick changes only the
+    last may get an answer, and it must not lose the others.
 
     Parameters
     ----------
@@ -27,24 +30,27 @@ def after(
         Id of the component; a dict for the buttons of areas.
     value : object
         Its new value.
-    pick : {"tract", "county"}
-        What a click on the map chooses.
+    controls : dict
+        Values of `PLAIN` and `BANDS`, and of `pick`: what a click on the map chooses.
     """
+    state = _as_controls_stand(state, controls)
     if isinstance(trigger, dict):
         return _button(state, release, trigger) if value else state
     if trigger == "map":
-        return toggled(state, release, clicked_area(release, value, pick))
+        return toggled(state, release, clicked_area(release, value, controls["pick"]))
     if trigger == "search":
         return toggled(state, release, value, only_add=True)
-    if trigger == "release":
-        return state if not value or value == release.slug else replace(state, release=value, areas=())
-    if trigger in PLAIN and value:
-        return replace(state, **{trigger: value})
-    if trigger in BANDS:
-        bands = tuple(sorted(int(band) for band in value or ()))
-        kept: dict[str, Any] = {trigger: bands if len(bands) < 3 else ()}
-        return replace(state, **kept)
+    if trigger == "release" and value and value != release.slug:
+        return replace(state, release=value, areas=())
     return state
+
+
+def _as_controls_stand(state: ViewState, controls: dict[str, Any]) -> ViewState:
+    kept: dict[str, Any] = {name: controls[name] for name in PLAIN if controls[name]}
+    for name in BANDS:
+        bands = tuple(sorted(int(band) for band in controls[name] or ()))
+        kept[name] = bands if len(bands) < 3 else ()
+    return replace(state, **kept)
 
 
 def toggled(

@@ -41,10 +41,11 @@ def _asking(app: Dash, views: Views) -> None:
         prevent_initial_call=True,
     )
     def ask(*arguments: Any) -> tuple[Any, ...]:
-        pick, query = arguments[-2:]
+        *_, pick, query = arguments
         state, _ = views.parse(query)
-        trigger, value = ctx.triggered_id, ctx.triggered[0]["value"]
-        asked = events.after(state, views.release(state), trigger, value, pick=pick)
+        values = dict(zip(CONTROLS, arguments[3 : 3 + len(CONTROLS)], strict=True)) | {"pick": pick}
+        trigger = ctx.triggered_id
+        asked = events.after(state, views.release(state), trigger, ctx.triggered[0]["value"], values)
         if asked == state:
             return no_update, no_update, no_update, no_update
         return to_query(asked), trigger if trigger == "map" else "other", None, None
@@ -106,15 +107,22 @@ def _answering(app: Dash, views: Views) -> None:
         Input("url", "search"),
         *[State(name, "value") for name in CONTROLS],
     )
-    def show_controls(query: str | None, *_now: Any) -> tuple[Any, ...]:
+    def show_controls(query: str | None, *now: Any) -> tuple[Any, ...]:
         state, _ = views.parse(query)
-        plain = [getattr(state, name) for name in events.PLAIN]
-        bands = [[str(band) for band in getattr(state, name)] for name in events.BANDS]
-        chips = controls.chips(views.release(state), state)
-        return chips, f"chips {state.side}", views.release(state).slug, *plain, *bands
+        release = views.release(state)
+        wanted = [getattr(state, name) for name in events.PLAIN]
+        wanted += [[str(band) for band in getattr(state, name)] for name in events.BANDS]
+        # A control that stands right already is left alone: the visitor may have moved on meanwhile.
+        values = [no_update if _same(new, old) else new for new, old in zip(wanted, now, strict=True)]
+        return controls.chips(release, state), f"chips {state.side}", release.slug, *values
 
     @app.callback(Output("banner", "children"), Output("release-title", "children"), Input("url", "search"))
     def show_release(query: str | None) -> tuple[Any, Any]:
         state, _ = views.parse(query)
         release = views.release(state)
         return certificate.banner(release), release.title
+
+
+def _same(new: str | list[str], old: str | list[str] | None) -> bool:
+    """Whether a control stands as it should; the order in which bands were chosen says nothing."""
+    return sorted(new) == sorted(old or ()) if isinstance(new, list) else new == old

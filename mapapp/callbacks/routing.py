@@ -9,6 +9,7 @@ from dash import ALL, Dash, Input, Output, State
 from mapapp.callbacks import draw
 from mapapp.callbacks.views import Views
 from mapapp.pages import explore, frame, method
+from mapapp.url_state import to_query
 
 
 def register(app: Dash, views: Views) -> None:
@@ -28,3 +29,8 @@ def register(app: Dash, views: Views) -> None:
             ground = draw.ground(views.release(state), state, views.prefix)
             return explore.page(views.releases, state, ground), marks
         return method.page(views.release(state)) if path == "/method" else frame.not_found(), marks
+
+    @app.callback(Output({"type": "nav", "page": ALL}, "href"), Input("url", "search"))
+    def keep_view(query: str | None) -> list[str]:
+        state, _ = views.parse(query)
+        return [f".{page}{to_query(state)}" for page in frame.PAGES]

@@ -199,19 +199,15 @@ def table_cells(frame: Any) -> list[tuple[str, ...]]:
 
 def nobody(state: ViewState) -> Any:
     """What to do when the question picks no one."""
-    other: ViewState = ViewState(
+    other = ViewState(
         release=state.release, areas=state.areas, side="home" if state.side == "work" else "work"
     )
+    verb = {"work": "works", "home": "lives"}[other.side]
     return html.Section(
         [
             html.H2("No synthetic worker fits this question"),
             html.P("Take a filter away, choose another area, or ask for the other side."),
-            html.A(
-                f"Show who {words.VERB[other.side]}s here instead"
-                if other.side == "home"
-                else "Show who works here instead",
-                href=to_query(other) or "/",
-            ),
+            dcc.Link(f"Show who {verb} here instead", href=f"./{to_query(other)}"),
         ],
         className="card",
     )

@@ -57,7 +57,7 @@ def card(release: ServedRelease) -> Any:
             ),
             dcc.Link(
                 "What this promises, and what it does not",
-                href=f"/method?release={release.slug}",
+                href=f"./method?release={release.slug}",
                 className="more",
             ),
         ],

@@ -16,7 +16,7 @@ THEME: Final[dict[str, Any]] = {
     "defaultRadius": "sm",
     "autoContrast": True,
 }
-PAGES: Final = {"/": "Explore", "/method": "Method"}
+PAGES: Final = {"/": "Explore", "/method": "Method"}  # links are relative: the app may be mounted anywhere
 
 
 def frame() -> Any:
@@ -27,12 +27,12 @@ def frame() -> Any:
                 dcc.Location(id="url", refresh=False),
                 html.Header(
                     [
-                        dcc.Link([html.Span(className="mark"), "CommuteMap"], href="/", className="brand"),
+                        dcc.Link([html.Span(className="mark"), "CommuteMap"], href="./", className="brand"),
                         html.Span(id="release-title", className="release-title"),
                         html.Nav(
                             [
-                                dcc.Link(name, href=href, id={"type": "nav", "page": href})
-                                for href, name in PAGES.items()
+                                dcc.Link(name, href="." + page, id={"type": "nav", "page": page})
+                                for page, name in PAGES.items()
                             ],
                             **aria(label="Pages"),
                         ),
@@ -52,6 +52,8 @@ def frame() -> Any:
 def not_found() -> Any:
     """An address without a page."""
     return html.Main(
-        html.Article([html.H1("There is no such page"), dcc.Link("To the map", href="/")], className="prose"),
+        html.Article(
+            [html.H1("There is no such page"), dcc.Link("To the map", href="./")], className="prose"
+        ),
         className="text-page",
     )

@@ -137,7 +137,7 @@ def _reading(release: ServedRelease) -> list[Any]:
                 ),
             ]
         ),
-        html.P(dcc.Link("Back to the map", href=f"/?release={release.slug}")),
+        html.P(dcc.Link("Back to the map", href=f"./?release={release.slug}")),
     ]
 
 
