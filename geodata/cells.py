@@ -32,6 +32,7 @@ _HULL_RATIO = 0.05  # 0 follows every bay between blocks, 1 is the convex hull
 _SAME_PLACE_DEG = 1e-6  # about 0.1 m
 _CRUMB_DEG2 = 1e-8  # about 100 m²
 _TRACTS_AT_ONCE = 32
+_GLOBE = shapely.box(-180, -90, 180, 90)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +157,13 @@ class _Work:
     def cut_derived(self, tracts: Ints) -> int:
         rows = np.concatenate([np.arange(self.block_ptr[t], self.block_ptr[t + 1]) for t in tracts])
         published = self.tract_polygon[~shapely.is_missing(self.tract_polygon)]
-        self.cell[rows], shared = cells_in_hull(self.point[rows], published)
+        shared = 0
+        # On either side of the 180th meridian apart: a hull over both would go round the globe.
+        east = self.point[rows, 0] > 0
+        for side in (rows[east], rows[~east]):
+            if side.size:
+                self.cell[side], n_shared = cells_in_hull(self.point[side], published)
+                shared += n_shared
         return shared
 
 
@@ -230,7 +237,10 @@ def _voronoi(site: Floats, extent: Any) -> tuple[Shapes, Ints]:
 def _hull(point: Floats) -> Any:
     scale = np.array([np.cos(np.radians(point[:, 1].mean())), 1.0])
     hull = shapely.concave_hull(shapely.multipoints(point * scale), ratio=_HULL_RATIO)
-    return shapely.transform(shapely.buffer(hull, _EDGE_KM / _KM_PER_DEG, quad_segs=4), lambda xy: xy / scale)
+    hull = shapely.buffer(hull, _EDGE_KM / _KM_PER_DEG, quad_segs=4)
+    hull = shapely.transform(hull, lambda xy: xy / scale)
+    west, _, east, _ = hull.bounds
+    return hull if west >= -180 and east <= 180 else shapely.intersection(hull, _GLOBE)
 
 
 def _shared_out(site: Floats, cell: Shapes, owner: Ints) -> tuple[Shapes, int]:

@@ -18,6 +18,7 @@ import pandas
 
 from geodata.boundaries import Boundaries
 from geodata.cells import Cells, cut_cells
+from geodata.centres import mean_place_deg
 from geodata.crosswalk import Crosswalk
 from geodata.elsewhere import states
 from geodata.population import Residents, block_population
@@ -185,8 +186,8 @@ def _set_centres(
     people = blocks["population"].to_numpy(np.float64)
     empty = tracts["population"].to_numpy()[index] == 0
     weight = np.where(empty, 1.0, people)
-    for name in ("lon_deg", "lat_deg"):
-        mean = np.bincount(index, weights=weight * blocks[name]) / np.bincount(index, weights=weight)
+    means = mean_place_deg(index, weight, blocks["lon_deg"].to_numpy(), blocks["lat_deg"].to_numpy())
+    for name, mean in zip(("lon_deg", "lat_deg"), means, strict=True):
         published = _by_either_name(tracts["tract_id"], census_id, residents.centres[name])
         tracts[name] = np.where(published.notna(), published.to_numpy(np.float64), mean)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -24,6 +24,7 @@ COUNTS = ("S000", *AGE, *EARNINGS, *INDUSTRY)
 HEADER = ("w_geocode", "h_geocode", *COUNTS)
 _STATE_UNIT = 10**13  # a block's number divided by this is its state's
 _OTHER_VINTAGE_SHARE = 0.2
+_ROWS_AT_ONCE = 500_000
 _NAME = re.compile(r"^[a-z]{2}_od_(main|aux)_(?P<job_type>JT\d\d)_(?P<year>\d{4})", re.IGNORECASE)
 
 
@@ -34,14 +35,14 @@ class OdFile:
     Attributes
     ----------
     text : TextTable
-        The file.
+        The file, without the columns that are no longer needed.
     state_id : str
         Of the workplaces.
     main : bool
         Whether homes in that state are in it; an aux file has the homes in all others.
     work, home : int64[N]
         Block identifiers as numbers.
-    counts : int64[N, 10]
+    counts : int32[N, 10]
         Columns as `COUNTS`.
     """
 
@@ -50,7 +51,7 @@ class OdFile:
     main: bool
     work: Ints
     home: Ints
-    counts: Ints
+    counts: npt.NDArray[np.int32]
 
     @property
     def home_state(self) -> Ints:
@@ -98,7 +99,7 @@ def read_od(path: Path) -> OdFile:
     """
     text = read_table(path, required=HEADER[:2], whole=COUNTS)
     work, home = (check_codes(text, name, 15, "block").cast("int64").to_numpy() for name in HEADER[:2])
-    counts = np.column_stack([text.column(name).to_numpy() for name in COUNTS])
+    counts = np.column_stack([text.column(name).to_numpy().astype(np.int32) for name in COUNTS])
     _check_margins(text, counts)
     _check_pairs(text, work, home)
     state = work // _STATE_UNIT
@@ -109,7 +110,10 @@ def read_od(path: Path) -> OdFile:
             f"workplace in state {state[other[0]]:02d}, the rows above are in {state[0]:02d}",
             "give one file a state of work, as published",
         )
-    return OdFile(text, f"{state[0]:02d}", bool((home // _STATE_UNIT == state[0]).any()), work, home, counts)
+    main = bool((home // _STATE_UNIT == state[0]).any())
+    # The largest states have fourteen million rows: nothing is kept twice.
+    slim = replace(text, table=text.table.select(["S000"]))
+    return OdFile(slim, f"{state[0]:02d}", main, work, home, counts)
 
 
 def check_together(files: Sequence[OdFile]) -> tuple[int | None, str | None]:
@@ -172,16 +176,9 @@ def place_jobs(file: OdFile, lookup: BlockLookup, elsewhere: dict[int, int]) -> 
     origin = unit[file.home_state]
     here = origin < 0
     origin[here] = _found(file, "h_geocode", file.home, lookup, here)[here]
-    joint = _joint(file)
-    row, segment = np.nonzero(joint)
-    return pandas.DataFrame(
-        {
-            "destination_index": destination[row].astype(np.int32),
-            "origin_index": origin[row].astype(np.int32),
-            "segment": segment.astype(np.int8),
-            "count": joint[row, segment],
-        }
-    )
+    starts = range(0, file.work.size, _ROWS_AT_ONCE)
+    placed = [_placed(file, slice(n, n + _ROWS_AT_ONCE), destination, origin) for n in starts]
+    return pandas.concat(placed, ignore_index=True)
 
 
 def jobs_table(parts: Sequence[pandas.DataFrame]) -> Any:
@@ -202,22 +199,35 @@ def jobs_table(parts: Sequence[pandas.DataFrame]) -> Any:
     return jobs.astype({"count": np.int32})
 
 
-def _joint(file: OdFile) -> npt.NDArray[np.int32]:
-    age, earnings, industry = (file.counts[:, 1 + 3 * k : 4 + 3 * k] for k in range(3))
-    joint = np.zeros((file.work.size, 27), dtype=np.int32)
-    single = file.counts[:, 0] == 1
+def _placed(file: OdFile, rows: slice, destination: Ints, origin: Ints) -> pandas.DataFrame:
+    joint = _joint(file.counts[rows].astype(np.int64), file.work[rows], file.home[rows])
+    row, segment = np.nonzero(joint)
+    return pandas.DataFrame(
+        {
+            "destination_index": destination[rows][row].astype(np.int32),
+            "origin_index": origin[rows][row].astype(np.int32),
+            "segment": segment.astype(np.int8),
+            "count": joint[row, segment],
+        }
+    )
+
+
+def _joint(counts: Ints, work: Ints, home: Ints) -> npt.NDArray[np.int32]:
+    age, earnings, industry = (counts[:, 1 + 3 * k : 4 + 3 * k] for k in range(3))
+    joint = np.zeros((work.size, 27), dtype=np.int32)
+    single = counts[:, 0] == 1
     known = age.argmax(axis=1) * 9 + earnings.argmax(axis=1) * 3 + industry.argmax(axis=1)
     joint[single, known[single]] = 1
-    several = file.counts[:, 0] > 1
+    several = counts[:, 0] > 1
     # Block numbers are public, and do not depend on the order of the rows.
-    turn = file.work[several] % 10_000 + file.home[several] % 10_000
+    turn = work[several] % 10_000 + home[several] % 10_000
     joint[several] = joint_counts(age[several], earnings[several], industry[several], turn).reshape(-1, 27)
     return joint
 
 
-def _check_margins(text: TextTable, counts: Ints) -> None:
+def _check_margins(text: TextTable, counts: npt.NDArray[np.int32]) -> None:
     for position, names in enumerate((AGE, EARNINGS, INDUSTRY)):
-        total = counts[:, 1 + 3 * position : 4 + 3 * position].sum(axis=1)
+        total = counts[:, 1 + 3 * position : 4 + 3 * position].sum(axis=1, dtype=np.int64)
         wrong = np.flatnonzero(total != counts[:, 0])
         if wrong.size:
             row = int(wrong[0])

@@ -12,6 +12,7 @@ import pandas
 import shapely
 
 from geodata.cells import union_of
+from geodata.centres import mean_place_deg
 from geodata.crosswalk import Crosswalk
 from geodata.elsewhere import states
 from geodata.progress import Progress
@@ -129,8 +130,9 @@ def _joined(parts: Any, geometry: Any, key: str, keep: list[str], names: Any) ->
     for name in keep:
         unit[name] = first[name].to_numpy()
     unit["population"] = population
-    for name in ("lon_deg", "lat_deg"):
-        unit[name] = np.bincount(index, weights=weight * parts[name]) / np.bincount(index, weights=weight)
+    unit["lon_deg"], unit["lat_deg"] = mean_place_deg(
+        index, weight.astype(np.float64), parts["lon_deg"].to_numpy(), parts["lat_deg"].to_numpy()
+    )
     unit["elsewhere"] = first["elsewhere"].to_numpy()
     unit["name"] = named(unit[key], names, "")
     order = np.argsort(index, kind="stable")

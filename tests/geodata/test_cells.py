@@ -92,3 +92,29 @@ def test_threads_do_not_change_cells() -> None:
     assert shapely.equals_exact(one.block, four.block).all()
     assert shapely.equals_exact(one.tract, four.tract).all()
     assert one.derived.tolist() == [False] * 30 + [True] * 10
+
+
+def test_both_sides_of_the_180th_meridian() -> None:
+    """Tracts of the Aleutians without polygons: no cell goes round the globe or beyond it."""
+    rng = np.random.default_rng(9)
+    tract = np.repeat(np.arange(3), 10)
+    lon = rng.uniform(179.5, 180.5, 30)
+    lon[:2] = [179.9999, 180.0001]
+    lon = np.where(lon > 180, lon - 360, lon)
+    none = np.full(30, None, dtype=object)
+    cut = cut_cells(lon, rng.uniform(51, 52, 30), tract, none[:3], np.full(3, 2), none)
+    west, _, east, _ = shapely.bounds(cut.block).T
+    assert (shapely.area(cut.block) > 0).all()
+    assert (east - west < 1).all()
+    assert west.min() >= -180
+    assert east.max() <= 180
+    assert (np.sign(shapely.get_coordinates(shapely.centroid(cut.block))[:, 0]) == np.sign(lon)).all()
+
+
+def test_tracts_that_meet_elsewhere_than_at_their_corners_are_joined() -> None:
+    """As a derived tract and a published one do; the quick union of coverages gives up on them."""
+    one = shapely.box(0, 0, 1, 1)
+    other = shapely.Polygon([(1, 0.3), (2, 0), (2, 1), (1, 0.6), (1, 0.5)])
+    joined = union_of(np.array([one, other], dtype=object))
+    assert shapely.is_valid(joined)
+    assert joined.area == pytest.approx(one.area + other.area)

@@ -147,6 +147,13 @@ def test_files_without_a_single_job(tmp_path: Path) -> None:
     assert result.facts["n_jobs"] == len(result.tables["jobs"]) == 0
 
 
+def test_large_files_are_placed_in_portions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = samples.write_sources(tmp_path)
+    whole = imported(folder).tables["jobs"]
+    monkeypatch.setattr("geodata.lodes._ROWS_AT_ONCE", 2)
+    pandas.testing.assert_frame_equal(whole, imported(folder).tables["jobs"])
+
+
 def test_two_states_with_their_mains(tmp_path: Path) -> None:
     folder = samples.write_sources(tmp_path)
     a, b = (samples.block_id(tract, 1) for tract in samples.CT_TRACTS)

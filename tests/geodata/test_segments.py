@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -65,3 +67,44 @@ def test_a_row_does_not_depend_on_the_others() -> None:
     whole = joint_counts(*parts, turn)
     alone = np.concatenate([joint_counts(*(p[[k]] for p in parts), turn[[k]]) for k in range(200)])
     assert (whole == alone).all()
+
+
+def apportioned(total: int, left: list[int], turn: int) -> list[int]:
+    """Largest remainders, in fractions; equal ones in cyclic order from the turn."""
+    if total == 0:
+        return [0] * len(left)
+    quota = [Fraction(total * part, sum(left)) for part in left]
+    share = [int(part) for part in quota]
+    order = sorted(range(len(left)), key=lambda k: (share[k] - quota[k], (k - turn) % len(left)))
+    for k in order[: total - sum(share)]:
+        share[k] += 1
+    return share
+
+
+def joint_in_fractions(age: list[int], earnings: list[int], industry: list[int], turn: int) -> np.ndarray:
+    """The plain twin: one row, band by band, as the module's text says."""
+    joint = np.zeros((3, 3, 3), dtype=np.int64)
+    left = list(earnings)
+    cells = []
+    for band in age:
+        cells.append(apportioned(band, left, turn))
+        left = [a - b for a, b in zip(left, cells[-1], strict=True)]
+    left = list(industry)
+    for a in range(3):
+        for e in range(3):
+            joint[a, e] = apportioned(cells[a][e], left, turn // 3)
+            left = [x - int(y) for x, y in zip(left, joint[a, e], strict=True)]
+    return joint
+
+
+@given(margins(), st.integers(0, 20_000))
+def test_slow_equals_fast(margin: np.ndarray, turn: int) -> None:
+    joint = joint_counts(*margin[:, None, :], np.array([turn]))[0]
+    assert (joint == joint_in_fractions(*margin.tolist(), turn)).all()
+
+
+def test_the_largest_counts_that_a_file_may_hold() -> None:
+    most = 2**31 - 1
+    margin = [[most - 2, 1, 1], [most // 2, most // 2, 1], [1, most - 1, 0]]
+    joint = joint_counts(*np.array(margin)[:, None, :], np.array([5]))[0]
+    assert (joint == joint_in_fractions(*margin, 5)).all()
