@@ -216,7 +216,7 @@ def certify_classes(prior: PriorTable, classes: SynthesizerClasses, privacy: Pri
     Raises
     ------
     ParameterError
-        A class names no tract of the prior.
+        A class names no tract of the prior, or `privacy` asks for another accountant.
     OverflowRefusedError
         The weights of a synthesizer do not fit 64 bits.
 
@@ -227,6 +227,7 @@ def certify_classes(prior: PriorTable, classes: SynthesizerClasses, privacy: Pri
 
     Source: P08 Theorems 4.1, 4.4 and 5.2; P10 "Search Algorithm Implements PDP".
     """
+    _require_paper(privacy)
     _require_tracts(prior, classes)
     c = cautious_c(privacy.epsilon)
     weights = _sorted_weights(prior)
@@ -272,6 +273,7 @@ def certify_weights(
     ParameterError
         A weight is not positive: it quantised to zero, or was never set.
     """
+    _require_paper(privacy)
     _require_tracts(prior, classes)
     _require_ints("min_weight", min_weight)
     if min_weight.shape != classes.tract.shape or (min_weight < 1).any():
@@ -412,6 +414,14 @@ def _final_epsilons(epsilon: Fraction, rule: NDArray[np.int8], retention: Ints, 
     final: Floats = rounded[position.reshape(-1)]
     final[rule == kernels.RULE_EMPTY] = 0.0
     return final
+
+
+def _require_paper(privacy: PrivacyParameters) -> None:
+    if privacy.accountant != "paper":
+        raise ParameterError(
+            f"accountant is {privacy.accountant!r}; these theorems take epsilon before pruning, so they certify "
+            "accountant 'paper' only; use engine.sound"
+        )
 
 
 def _require_ints(name: str, values: object) -> None:

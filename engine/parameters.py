@@ -27,7 +27,7 @@ __all__ = [
     "exact_fraction",
 ]
 
-Accountant = Literal["paper"]
+Accountant = Literal["paper", "sound"]
 Editing = Literal["none", "pool", "drop"]
 Prior = Literal["gravity", "flows", "uniform"]
 Placement = Literal["population", "representative"]
@@ -90,19 +90,21 @@ def exact_fraction(value: Number, name: str) -> Fraction:
 
 @dataclass(frozen=True, slots=True, kw_only=True, init=False)
 class PrivacyParameters:
-    """The promise a release is to keep, before the cost of pruning is added.
+    """The promise a release is to keep.
 
     Parameters
     ----------
     epsilon : Fraction, str, int or float
-        Bound on the log likelihood ratio of neighbouring tables, 0 < epsilon ≤ 100.
+        Bound on the log likelihood ratio of neighbouring tables, 0 < epsilon ≤ 100. The paper accountant
+        adds the cost of pruning to it; for the sound accountant it is epsilon_final, the whole promise.
     delta : Fraction, str, int or float
         Probability that the bound may fail, 0 < delta < 1.
     min_retention : Fraction, str, int or float, optional
         Least probability of keeping a support point without workers, 0 < min_retention ≤ 1; 1 (the
         default) prunes nothing and costs nothing.
-    accountant : {"paper"}, optional
-        Which proof certifies the prior weights.
+    accountant : {"paper", "sound"}, optional
+        Which proof certifies the prior weights, and so what `epsilon` means. The default stays "paper" here,
+        since nobody should get another meaning of epsilon without asking; the commands ask for "sound".
 
     Raises
     ------
@@ -113,7 +115,7 @@ class PrivacyParameters:
     -----
     The fields hold exact :class:`fractions.Fraction` values whatever they were given as.
 
-    Source: P08 Definition 6 (epsilon, delta), Algorithm 2 and Theorem 5.2 (min_retention).
+    Source: P08 Definition 6 (epsilon, delta), Algorithm 2 and Theorem 5.2 (min_retention); METHOD section 5.
     """
 
     epsilon: Fraction

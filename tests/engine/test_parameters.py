@@ -81,7 +81,7 @@ def test_no_pruning_by_default():
         ({"delta": "-1e-9"}, "delta is -1e-09"),
         ({"min_retention": 0}, "min_retention is 0; .*give that person away"),
         ({"min_retention": "1.0001"}, "min_retention is 1.0001"),
-        ({"accountant": "sound"}, "accountant is 'sound'; it must be one of paper"),
+        ({"accountant": "renyi"}, "accountant is 'renyi'; it must be one of paper, sound"),
     ],
 )
 def test_impossible_promises_are_refused_in_one_line(change, message):

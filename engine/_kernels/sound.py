@@ -1,0 +1,432 @@
+"""Compiled parts of the sound accountant: thresholds, tails, the kept prior mass, and the search for weights.
+
+Symbols, as in docs/method.md section 5b: n likelihood count, m published count, alpha_i prior weight, f_i
+retention, e = e^epsilon_final, kappa the growth that a vanishing point can cause, x workers in a point, A the
+kept prior mass. Weights are int64 multiples of 2^-20 ("units"), retentions of 2^-32. Points of one synthesizer
+come sorted by (alpha, f), so that equal points share a tail and a larger f at equal alpha has a smaller one.
+
+Margins, each on the unfavourable side: e is lowered by 1e-12 of itself before it gets here; kappa carries the
+rounding bound of its logarithms (`SLACK` times the magnitudes of the terms) and 1e-12; thresholds are lowered by
+1e-12 of themselves, which covers their three roundings; tails carry the rounding bound of their first term and
+1e-9 of themselves for at most 1e6 additions; the exponent of the Chernoff bound is raised by 1e-9 of its larger
+term and 1e-9, and sums by 1e-12 of themselves.
+"""
+
+import math
+
+import numpy as np
+
+from engine._jit import jit
+from engine._kernels.reference_sample import SLACK, WEIGHT_UNITS, Floats, Ints, log_point_probability
+
+RETENTION_UNITS = 1 << 32
+KAPPA, MASS, RATE, MASS_TERM, EMPTY, OCCUPIED, DELTA = range(7)
+N_TERMS = 7
+_MARGIN = 1e-12
+
+
+@jit
+def growth(n: int, m: int, alpha: float) -> float:
+    """R = gamma(n) gamma(n+m+alpha) / (gamma(n+m) gamma(n+alpha)), rounded up; n at least 1."""
+    small, large = math.lgamma(float(n)), math.lgamma(n + m + alpha)
+    whole, part = math.lgamma(float(n + m)), math.lgamma(n + alpha)
+    size = 1.0 + abs(small) + abs(large) + abs(whole) + abs(part)
+    return math.exp(small + large - whole - part + SLACK * size) * (1.0 + _MARGIN)
+
+
+@jit
+def kappa_of_point(n: int, m: int, weight: int, retention: int) -> float:
+    """f + (1 - f) R of one point; 1 where it cannot be pruned."""
+    if retention >= RETENTION_UNITS:
+        return 1.0
+    f = retention / RETENTION_UNITS
+    return f + (1.0 - f) * growth(n, m, weight / WEIGHT_UNITS)
+
+
+@jit
+def threshold(factor: float, mass: float) -> float:
+    """(factor - 1) mass, rounded down; outputs above it can fail."""
+    return (factor * (1.0 - _MARGIN) - 1.0) * mass
+
+
+@jit
+def upper_tail(limit: float, n: int, m: int, x: int, first: float, rest: float) -> float:
+    """Upper bound of P(beta-binomial(m; x + first, n - x + rest) > limit), within about 1e-9 of it."""
+    if limit >= m:
+        return 0.0
+    y = math.floor(limit) + 1
+    if y <= 0 or n - x + rest <= 0.0:
+        return 1.0
+    log_term, error = log_point_probability(float(y), n, m, x, first, rest)
+    if not log_term + error < 0.0:  # also where a degenerate parameter gives no number
+        return 1.0
+    term = math.exp(log_term + error)
+    total = term
+    others = n - x - 1.0 + rest
+    while y < m:
+        share = (m - y) / (others + m - y)
+        step = (x + y + first) / (y + 1.0)
+        # With others at least 0 no ratio of neighbouring terms from here on exceeds this, so what is left of
+        # the sum is at most a geometric series.
+        steepest = share * max(step, 1.0)
+        if others >= 0.0 and steepest < 1.0 and term * steepest < 1e-9 * total * (1.0 - steepest):
+            total += term * steepest / (1.0 - steepest)
+            break
+        term *= share * step
+        total += term
+        y += 1
+    return min(total * (1.0 + 1e-9), 1.0)
+
+
+@jit
+def occupied_tails(
+    n: int, m: int, alpha: float, f: float, e: float, kappa: float, mass_low: float
+) -> tuple[float, float]:
+    """Of a point with x = 1 .. n workers: the largest tail per worker, and the largest tail."""
+    rest = max(mass_low - alpha, 0.0)
+    first = upper_tail(threshold(f * e / kappa, alpha), n, m, 1, alpha, rest)
+    per_worker, most = first, first
+    x = 2
+    while x <= n:
+        limit = threshold(e / kappa, alpha + x - 1.0)
+        if limit >= m:
+            break
+        tail = upper_tail(limit, n, m, x, alpha, rest)
+        per_worker = max(per_worker, tail / x)
+        most = max(most, tail)
+        x += 1
+    return per_worker, most
+
+
+@jit
+def failure_terms(
+    n: int,
+    m: int,
+    alpha: Ints,
+    retention: Ints,
+    e: float,
+    kappa: float,
+    mass_low: float,
+    negligible: float,
+) -> tuple[float, float]:
+    """Bounds on the chance that a point without workers fails, and that one with workers does.
+
+    The first is the sum of f_i g_i(0); the second the smaller of n max g_i(x)/x (there are n workers) and the sum
+    over points of max_x g_i(x) - f_i g_i(0) (a point holds one count only). At equal alpha a larger f raises
+    the threshold, so once a tail is below `negligible` it stands for those of all larger f.
+    """
+    empty, per_worker, surplus = 0.0, 0.0, 0.0
+    at_zero, worker, most = 0.0, 0.0, 0.0
+    for i in range(alpha.shape[0]):
+        fresh = i == 0 or alpha[i] != alpha[i - 1]
+        f = retention[i] / RETENTION_UNITS
+        if f * e < kappa:
+            return 1.0, 1.0
+        if fresh or retention[i] != retention[i - 1]:
+            weight = alpha[i] / WEIGHT_UNITS
+            if fresh or at_zero > negligible:
+                limit = threshold(f * e / kappa, weight)
+                at_zero = upper_tail(limit, n, m, 0, weight, max(mass_low - weight, 0.0))
+            if fresh or most > negligible:
+                worker, most = occupied_tails(n, m, weight, f, e, kappa, mass_low)
+        empty += f * at_zero
+        per_worker = max(per_worker, worker)
+        surplus += max(most - f * at_zero, 0.0)
+    return empty * (1.0 + _MARGIN), min(n * per_worker, surplus) * (1.0 + _MARGIN)
+
+
+@jit
+def certain_mass(alpha: Ints, retention: Ints) -> int:
+    """Prior mass of the points that are never pruned, in units."""
+    mass = 0
+    for i in range(alpha.shape[0]):
+        if retention[i] >= RETENTION_UNITS:
+            mass += alpha[i]
+    return mass
+
+
+@jit
+def log_laplace(alpha: Ints, retention: Ints, rate: float) -> float:
+    """Log of E[exp(-rate A)], A the kept prior mass in workers."""
+    total, value = 0.0, 0.0
+    for i in range(alpha.shape[0]):
+        if i == 0 or alpha[i] != alpha[i - 1] or retention[i] != retention[i - 1]:
+            f = retention[i] / RETENTION_UNITS
+            weight = alpha[i] / WEIGHT_UNITS
+            value = -rate * weight if f >= 1.0 else math.log1p(f * math.expm1(-rate * weight))
+        total += value
+    return total
+
+
+@jit
+def mass_term(alpha: Ints, retention: Ints, mass_low: int, rate: float) -> float:
+    """Chernoff bound of P(A < mass_low): exp(rate mass_low) E[exp(-rate A)]; 0 where A cannot be less."""
+    if mass_low <= certain_mass(alpha, retention):
+        return 0.0
+    whole = rate * (mass_low / WEIGHT_UNITS)
+    exponent = whole + log_laplace(alpha, retention, rate)
+    return math.exp(min(exponent + 1e-9 * (1.0 + whole), 0.0))
+
+
+@jit
+def probable_mass(alpha: Ints, retention: Ints, log_chance: float) -> tuple[int, float]:
+    """Largest found mass, in units, that A falls below with at most this chance, and the Chernoff rate."""
+    variance = 1e-300
+    for i in range(alpha.shape[0]):
+        f = retention[i] / RETENTION_UNITS
+        variance += f * (1.0 - f) * (alpha[i] / WEIGHT_UNITS) ** 2
+    rate = math.sqrt(-2.0 * log_chance / variance)
+    best, best_rate = 0.0, rate
+    for _ in range(8):
+        mass = (log_chance - log_laplace(alpha, retention, rate)) / rate
+        if mass <= best and rate != best_rate:
+            break
+        if mass > best:
+            best, best_rate = mass, rate
+        rate *= 1.5
+    return max(int(best * (1.0 - 1e-6) * WEIGHT_UNITS), certain_mass(alpha, retention)), best_rate
+
+
+@jit
+def tail_kappas(n: int, m: int, base: Ints, retention: Ints, kappas: Floats) -> int:
+    """Fill the largest kappa from each point on (`kappas` has one entry more); return the least retention.
+
+    Points are sorted by base weight; those never pruned have retention 2^32.
+    """
+    least = RETENTION_UNITS
+    k = base.shape[0]
+    kappas[k] = 1.0
+    for i in range(k - 1, -1, -1):
+        kappas[i] = max(kappas[i + 1], kappa_of_point(n, m, base[i], retention[i]))
+        least = min(least, retention[i])
+    return least
+
+
+@jit
+def kappa_of_weight(n: int, m: int, weight: int, base: Ints, least: int, kappas: Floats) -> float:
+    """Largest kappa of the weights max(weight, base).
+
+    Points raised to `weight` count with the least retention of all: where the point that has it is not among
+    them, its own kappa is larger.
+    """
+    if weight > WEIGHT_UNITS:
+        return 1.0
+    above = np.searchsorted(base, weight, side="right")
+    return float(max(kappa_of_point(n, m, weight, least), kappas[above]))
+
+
+@jit
+def weight_of_threshold(wanted: int, n: int, m: int, base: Ints, least: int, e: float, kappas: Floats) -> int:
+    """Least weight up to 1 at which no point fails below or at `wanted`, or 0 where there is none.
+
+    kappa does not fall with the weight, so iteration from below stops at the least solution.
+    """
+    f = least / RETENTION_UNITS
+    weight = 1
+    for _ in range(200):
+        factor = f * e / kappa_of_weight(n, m, weight, base, least, kappas)
+        if threshold(factor, weight / WEIGHT_UNITS) >= wanted:
+            return weight
+        slope = threshold(factor, 1.0)
+        if slope <= 0.0 or wanted / slope > 1.0:
+            return 0
+        weight = max(weight + 1, math.ceil(wanted / slope * WEIGHT_UNITS))
+        if weight > WEIGHT_UNITS:
+            return 0
+    return 0
+
+
+@jit
+def weights_used(weight: int, base: Ints, retention: Ints, alpha: Ints, kept: Ints) -> None:
+    """Fill the weights and retentions that the sampler uses, sorted by (alpha, f).
+
+    A point above one worker's weight is never pruned; `retention` says so already where `base` is.
+    """
+    raised = np.searchsorted(base, weight, side="right")
+    alpha[:raised] = weight
+    kept[:raised] = np.sort(retention[:raised])
+    if weight > WEIGHT_UNITS:
+        kept[:raised] = RETENTION_UNITS
+    alpha[raised:] = base[raised:]
+    kept[raised:] = retention[raised:]
+
+
+@jit
+def weigh(
+    n: int,
+    m: int,
+    alpha: Ints,
+    kept: Ints,
+    e: float,
+    kappa: float,
+    log_chances: Floats,
+    terms: Floats,
+) -> None:
+    """Fill `terms` with the least bound over kept masses: the certain mass, and one for each log chance."""
+    terms[KAPPA], terms[DELTA] = kappa, np.inf
+    for j in range(-1, log_chances.shape[0]):
+        mass, rate = certain_mass(alpha, kept), 0.0
+        if j >= 0:
+            mass, rate = probable_mass(alpha, kept, log_chances[j])
+        lost = mass_term(alpha, kept, mass, rate)
+        empty, occupied = failure_terms(n, m, alpha, kept, e, kappa, mass / WEIGHT_UNITS, 0.0)
+        delta = min((lost + empty + occupied) * (1.0 + _MARGIN), 1.0)
+        if delta < terms[DELTA]:
+            terms[MASS], terms[RATE], terms[MASS_TERM] = mass, rate, lost
+            terms[EMPTY], terms[OCCUPIED], terms[DELTA] = empty, occupied, delta
+        if empty + occupied == 0.0:
+            break
+
+
+@jit
+def holds(n: int, m: int, alpha: Ints, kept: Ints, e: float, kappa: float, limit: float) -> bool:
+    """Whether some kept mass brings the bound within `limit`; the middle way costs most and is tried last."""
+    negligible = 1e-4 * limit / alpha.shape[0]
+    certain = certain_mass(alpha, kept)
+    empty, occupied = failure_terms(n, m, alpha, kept, e, kappa, certain / WEIGHT_UNITS, negligible)
+    if (empty + occupied) * (1.0 + 1e-9) <= limit:
+        return True
+    whole = alpha.sum()
+    if whole == certain:
+        return False
+    empty, occupied = failure_terms(n, m, alpha, kept, e, kappa, whole / WEIGHT_UNITS, negligible)
+    if empty + occupied > limit:
+        return False
+    mass, rate = probable_mass(alpha, kept, math.log(limit / 64.0))
+    if mass <= certain:
+        return False
+    empty, occupied = failure_terms(n, m, alpha, kept, e, kappa, mass / WEIGHT_UNITS, negligible)
+    return bool((mass_term(alpha, kept, mass, rate) + empty + occupied) * (1.0 + 1e-9) <= limit)
+
+
+@jit
+def weight_above_one(wanted: int, e: float) -> int:
+    """Least weight above 1, where nothing is pruned, at which no point fails below or at `wanted`."""
+    weight = max(WEIGHT_UNITS + 1, math.ceil(wanted / threshold(e, 1.0) * WEIGHT_UNITS))
+    while threshold(e, weight / WEIGHT_UNITS) < wanted:
+        weight += 1
+    return weight
+
+
+@jit
+def weight_for(
+    wanted: int, above_one: bool, n: int, m: int, base: Ints, least: int, e: float, kappas: Floats
+) -> int:
+    """Least weight on one side of 1 at which no point fails below or at `wanted`, or 0."""
+    if above_one:
+        return weight_above_one(wanted, e)
+    return weight_of_threshold(wanted, n, m, base, least, e, kappas)
+
+
+@jit
+def search_side(
+    n: int, m: int, above_one: bool, start: int, base: Ints, retention: Ints, e: float, limit: float
+) -> tuple[int, int]:
+    """Least weight found on one side of 1 and the count that it makes safe; weight 0 where there is none.
+
+    The bound falls in steps, where the least threshold reaches a whole number, and rises a little between. So
+    the steps are searched, from `start` outwards by doubling and then by halving. Weights up to 1 reach some
+    counts only, since kappa grows with them.
+    """
+    k = base.shape[0]
+    alpha, kept, kappas = np.empty(k, np.int64), np.empty(k, np.int64), np.empty(k + 1)
+    least = tail_kappas(n, m, base, retention, kappas)
+    low, high = 0, m + 1
+    if weight_for(m, above_one, n, m, base, least, e, kappas) > 0:
+        low = m
+    while high - low > 1:
+        middle = (low + high) // 2
+        if weight_for(middle, above_one, n, m, base, least, e, kappas) > 0:
+            low = middle
+        else:
+            high = middle
+    highest, low, high, stride = low, 0, low + 1, 1
+    probe, is_first, rising, is_bracketed = min(max(start, 1), highest), True, False, False
+    best = weight_for(m, above_one, n, m, base, least, e, kappas)
+    if best > 0:
+        high = m
+        probe = min(probe, m - 1)
+    if limit <= 0.0:
+        return best, m
+    while high - low > 1:
+        weight = weight_for(probe, above_one, n, m, base, least, e, kappas)
+        weights_used(weight, base, retention, alpha, kept)
+        kappa = kappa_of_weight(n, m, weight, base, least, kappas)
+        good = holds(n, m, alpha, kept, e, kappa, limit)
+        if good:
+            high, best = probe, weight
+        else:
+            low = probe
+        if is_first:
+            rising, is_first = not good, False
+        elif good == rising:
+            is_bracketed = True
+        probe = (low + high) // 2 if is_bracketed else (probe + stride if rising else probe - stride)
+        probe, stride = min(max(probe, low + 1), high - 1), 2 * stride
+    return best, high
+
+
+@jit
+def search_classes(
+    support_ptr: Ints,
+    class_tract: Ints,
+    counts: tuple[Ints, Ints],
+    base: Ints,
+    retention: Ints,
+    e: float,
+    limit: float,
+    min_weight: Ints,
+) -> None:
+    """Fill `min_weight` with the least weight found for each class; `counts` holds n and m.
+
+    With `limit` 0 only weights at which no output can fail are taken.
+    """
+    start, tract = 1, -1
+    for j in range(class_tract.shape[0]):
+        n, m = counts[0][j], counts[1][j]
+        if m == 0:
+            min_weight[j] = 1
+            continue
+        t = class_tract[j]
+        if t != tract:
+            start, tract = min(m, 12), t
+        points = slice(support_ptr[t], support_ptr[t + 1])
+        first = start if limit > 0.0 else m
+        weight, start = search_side(n, m, False, first, base[points], retention[points], e, limit)
+        if weight == 0:
+            weight, _ = search_side(n, m, True, first, base[points], retention[points], e, limit)
+            start = 1
+        min_weight[j] = weight
+
+
+@jit
+def bound_classes(
+    support_ptr: Ints,
+    class_tract: Ints,
+    counts: tuple[Ints, Ints],
+    base: Ints,
+    retention: Ints,
+    e: float,
+    log_chances: Floats,
+    min_weight: Ints,
+    terms: Floats,
+    used: Ints,
+) -> None:
+    """Fill the terms [n_classes, N_TERMS] of weights max(min_weight, base), whoever chose them.
+
+    `used` [n_classes, 4] gets the least weight, the summed weight, the least retention of points that can be
+    pruned (2^32 where there are none), and the points.
+    """
+    for j in range(class_tract.shape[0]):
+        t = class_tract[j]
+        points = slice(support_ptr[t], support_ptr[t + 1])
+        k = support_ptr[t + 1] - support_ptr[t]
+        alpha, kept, kappas = np.empty(k, np.int64), np.empty(k, np.int64), np.empty(k + 1)
+        weights_used(min_weight[j], base[points], retention[points], alpha, kept)
+        n, m = counts[0][j], counts[1][j]
+        used[j, 0], used[j, 1], used[j, 2], used[j, 3] = alpha[0], alpha.sum(), kept.min(), k
+        terms[j] = 0.0
+        terms[j, KAPPA] = 1.0
+        if m > 0:
+            tail_kappas(n, m, alpha, kept, kappas)
+            weigh(n, m, alpha, kept, e, kappas[0], log_chances, terms[j])
