@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import NoReturn
 
 from geodata.boundaries import SUFFIXES, levels_of
 from geodata.crosswalk import is_crosswalk
@@ -74,17 +76,15 @@ def sources_in(directory: Path) -> tuple[Sources, dict[Path, str]]:
     Raises
     ------
     SourceFileError
-        When the directory is not there, nothing in it was recognised, or a file that is named like one of
-        the bureau's is not what its name says: a download that failed must not pass for one not given.
+        When the directory or one in it cannot be read, nothing in it was recognised, or a file that is named
+        like one of the bureau's is not what its name says: a download that failed must not pass for one not
+        given.
     """
     if not directory.is_dir():
         raise SourceFileError(f"{directory}: no such directory; check the path given to --from")
     found: dict[str, list[Path]] = {field.name: [] for field in fields(Sources)}
     unknown: dict[Path, str] = {}
-    for path in sorted(directory.rglob("*")):
-        inside = path.relative_to(directory).parts
-        if not path.is_file() or path.name == PLAN or any(part.startswith(".") for part in inside):
-            continue
+    for path in _files_in(directory):
         try:
             for role in roles_of(path):
                 found[role].append(path)
@@ -98,6 +98,21 @@ def sources_in(directory: Path) -> tuple[Sources, dict[Path, str]]:
             "and the like"
         )
     return Sources(**{role: tuple(paths) for role, paths in found.items()}), unknown
+
+
+def _files_in(directory: Path) -> list[Path]:
+    """Files that are neither hidden nor the list that `fetch` keeps; links to directories are not followed."""
+
+    def refuse(error: OSError) -> NoReturn:
+        raise SourceFileError(
+            f"{error.filename}: cannot be read ({error.strerror}); allow it, or take it out of the folder"
+        ) from error
+
+    found = []
+    for folder, folders, names in os.walk(directory, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [Path(folder, name) for name in names if not name.startswith(".") and name != PLAN]
+    return sorted(path for path in found if path.is_file())
 
 
 def roles_of(path: Path) -> tuple[str, ...]:

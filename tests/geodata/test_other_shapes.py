@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import json
+import os
 import re
 import tempfile
 import zipfile
@@ -213,6 +214,23 @@ def test_folders_with_odd_things_in_them(tmp_path: Path) -> None:
     assert {path.name for path in unknown} == {"ri_wac_S000_JT00_2019.csv"}
     assert len(sources.od) == 3
     assert import_dataset(sources).facts["n_jobs"] == samples.N_MAIN_JOBS + samples.N_AUX_JOBS
+
+
+def test_a_folder_that_cannot_be_read_is_not_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = samples.write_sources(tmp_path) / "closed"
+    closed.mkdir()
+    scan = os.scandir
+
+    def refuse(path: Any) -> Any:
+        if Path(path) == closed:
+            raise PermissionError(13, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    message = refusal(lambda: sources_in(tmp_path), SourceFileError)
+    assert message.startswith(f"{closed}: cannot be read (Permission denied)")
 
 
 def test_puma_files_with_the_suffix_of_their_census(tmp_path: Path) -> None:
