@@ -52,9 +52,9 @@ def search_box() -> Any:
         data=[],
         value=None,
         nothingFoundMessage="No area has this name",
-        maxDropdownHeight=320,
         filter={"function": "keepAll"},
-        comboboxProps={"zIndex": 400},
+        comboboxProps={"zIndex": 400, "withinPortal": False},
+        withScrollArea=False,  # few enough to need none, and axe finds Mantine's hard to reach by keyboard
         rightSection=" ",
         size="sm",
     )

@@ -36,7 +36,7 @@ def page(releases: dict[str, ServedRelease], state: ViewState, figure: Any) -> A
                     html.Div(id="glance", className="glance", **aria(hidden="true")),
                 ],
                 className="stage",
-                **aria(label="Map"),
+                **aria(label="Map of commutes"),
             ),
             html.Aside(
                 [

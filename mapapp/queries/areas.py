@@ -122,7 +122,7 @@ class Areas:
     def __getitem__(self, key: str) -> Area:
         return self._named[key]
 
-    def search(self, text: str, limit: int = 40) -> list[Area]:
+    def search(self, text: str, limit: int = 12) -> list[Area]:
         """Areas whose name or identifier has every word of `text`; a name that begins with it comes first."""
         words = text.lower().replace(",", " ").split()
         found = [

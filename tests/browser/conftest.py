@@ -67,6 +67,9 @@ def address(demo_release: Path) -> Iterator[str]:
     thread.start()
     yield place.rstrip("/")
     server.close()
+    server.task_dispatcher.shutdown()
+    thread.join(timeout=5)
+    assert not thread.is_alive()
 
 
 @pytest.fixture(scope="session")

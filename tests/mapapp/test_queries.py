@@ -152,7 +152,7 @@ def test_the_database_reads_nothing_but_the_release(release: ServedRelease, tmp_
 def test_search_finds_every_kind_of_area_by_name(release: ServedRelease) -> None:
     assert release.areas.search("old harbour")[0].key == "stplc:4459"
     assert release.areas.search("county 10003")[0].key == "county:10003"
-    assert {area.level for area in release.areas.search("10")} >= {
+    assert {area.level for area in release.areas.search("10", limit=99)} >= {
         "county",
         "state",
         "puma",
@@ -161,7 +161,7 @@ def test_search_finds_every_kind_of_area_by_name(release: ServedRelease) -> None
     }
     assert release.areas.search("far")[0].name == "Far Away (outside the area)"
     assert release.areas.search("no such place") == []
-    assert len(release.areas.search("")) <= 40
+    assert len(release.areas.search("")) == 12
 
 
 def test_areas_know_their_blocks(release: ServedRelease) -> None:
