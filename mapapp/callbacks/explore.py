@@ -22,6 +22,7 @@ def register(app: Dash, views: Views) -> None:
     """Attach the callbacks of the page to an app."""
     _asking(app, views)
     _answering(app, views)
+    _keeping_up(app, views)
 
 
 def _asking(app: Dash, views: Views) -> None:
@@ -99,6 +100,8 @@ def _answering(app: Dash, views: Views) -> None:
             explore.notes(notes),
         )
 
+
+def _keeping_up(app: Dash, views: Views) -> None:
     @app.callback(
         Output("chips", "children"),
         Output("chips", "className"),
