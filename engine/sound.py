@@ -22,6 +22,7 @@ Source: METHOD section 5b; P08 Definition 6, Algorithms 1 and 2.
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
@@ -30,19 +31,29 @@ from numpy.typing import NDArray
 from engine._kernels import sound as kernels
 from engine.accountant import RETENTION_UNITS, WEIGHT_UNITS, PriorTable, SynthesizerClasses
 from engine.errors import CertificateError, OverflowRefusedError, ParameterError
-from engine.parameters import LARGEST_EPSILON, Number, PrivacyParameters, exact_fraction
-from engine.theorems import lowered_delta
+from engine.parameters import (
+    LARGEST_EPSILON,
+    Number,
+    PrivacyParameters,
+    SynthesisParameters,
+    exact_fraction,
+)
+from engine.theorems import lowered_delta, pruned_epsilon
 
 __all__ = [
+    "SOUND_PURE",
     "SOUND_RULES",
+    "SOUND_TAILS",
     "SoundAccounting",
     "SoundBound",
     "SoundWeight",
     "WeightGroup",
     "certify_sound",
     "certify_sound_weights",
+    "comparable_epsilon_final",
     "groups_of_class",
     "least_sound_weight",
+    "require_fixed_count",
     "sound_bound_of_groups",
     "sound_delta",
 ]
@@ -51,6 +62,7 @@ SOUND_RULES = ("nothing drawn", "sound: no output can fail", "sound: tails withi
 """Names of the rules, in the order of their codes in :class:`SoundAccounting`."""
 
 RULE_EMPTY, RULE_PURE, RULE_TAILS = range(3)
+SOUND_PURE, SOUND_TAILS = SOUND_RULES[RULE_PURE], SOUND_RULES[RULE_TAILS]
 
 _MARGIN = 1e-12
 _LARGEST_TOTAL = 1 << 61
@@ -122,6 +134,10 @@ class SoundAccounting:
         Least retention over the points that can be pruned; 2^32 where there are none.
     terms : float64[n_classes, 7]
         Columns in the order of :class:`SoundBound`.
+    prior : PriorTable
+        What the weights follow from.
+    tract : int64
+        Position of each class's tract there.
     """
 
     min_weight: Ints
@@ -132,6 +148,8 @@ class SoundAccounting:
     total_weight: Ints
     least_retention: Ints
     terms: Floats
+    prior: PriorTable
+    tract: Ints
 
     @property
     def delta_bound(self) -> Floats:
@@ -141,6 +159,10 @@ class SoundAccounting:
     def bound(self, position: int) -> SoundBound:
         """The bound of one class."""
         return _as_bound(self.terms[position])
+
+    def groups(self, position: int) -> list[WeightGroup]:
+        """Weights and retentions of one class."""
+        return groups_of_class(self.prior, int(self.tract[position]), int(self.min_weight[position]))
 
 
 def certify_sound(
@@ -301,7 +323,8 @@ def sound_bound_of_groups(
     lost = float(kernels.mass_term(alpha, kept, mass_low, float(chernoff_rate)))
     empty, occupied = kernels.failure_terms(n, m, alpha, kept, e, kappa, mass_low / WEIGHT_UNITS, 0.0)
     delta = min((lost + empty + occupied) * (1.0 + _MARGIN), 1.0)
-    return SoundBound(kappa, mass_low, float(chernoff_rate), lost, float(empty), float(occupied), delta)
+    rate = float(chernoff_rate) if lost > 0 else 0.0
+    return SoundBound(kappa, mass_low, rate, lost, float(empty), float(occupied), delta)
 
 
 def groups_of_class(prior: PriorTable, tract: int, min_weight: int) -> list[WeightGroup]:
@@ -347,6 +370,33 @@ def least_sound_weight(
     return SoundWeight(weight / WEIGHT_UNITS, SOUND_RULES[RULE_PURE if found >= m else RULE_TAILS])
 
 
+def comparable_epsilon_final(epsilon: Number, min_retention: Number) -> Fraction:
+    """What the paper accountant would promise: epsilon with the cost of pruning, for releases like for like.
+
+    Source: P08 Theorem 5.2.
+    """
+    kept = math.ceil(exact_fraction(min_retention, "min_retention") * RETENTION_UNITS)
+    if not 0 < kept <= RETENTION_UNITS:
+        raise ParameterError(f"min_retention is {min_retention}; it must lie above 0 and at most at 1")
+    return pruned_epsilon(exact_fraction(epsilon, "epsilon"), Fraction(kept, RETENTION_UNITS))
+
+
+def require_fixed_count(privacy: PrivacyParameters, synthesis: SynthesisParameters) -> None:
+    """Refuse `drop` editing under the sound accountant.
+
+    Raises
+    ------
+    ParameterError
+        Editing removes workers, so that neighbouring tables may differ in n: nothing here certifies that.
+    """
+    if privacy.accountant == "sound" and synthesis.editing == "drop":
+        raise ParameterError(
+            "editing is 'drop' and accountant is 'sound'; drop removes confidential workers, so n can differ "
+            "between neighbouring tables, which the sound accountant does not certify; use editing 'pool', or "
+            "accountant 'paper' to repeat the 2010 release, stamped not for release"
+        )
+
+
 def _account(
     prior: PriorTable,
     classes: SynthesizerClasses,
@@ -384,6 +434,8 @@ def _account(
         total_weight=used[:, 1].copy(),
         least_retention=used[:, 2].copy(),
         terms=terms,
+        prior=prior,
+        tract=classes.tract,
     )
 
 
@@ -444,9 +496,15 @@ def _sorted_points(prior: PriorTable) -> tuple[Ints, Ints]:
 
 
 def _largest_weight(published_count: Ints, e: float) -> int:
-    """No weight that is searched lies above this one."""
-    largest = float(published_count.max(initial=1)) / (e - 1.0) + 2.0
-    return int(min(largest, 2.0**40) * WEIGHT_UNITS)
+    """No weight that is searched lies above this one; refused where it cannot be weighed."""
+    slope = float(kernels.threshold(e, 1.0))
+    largest = float(published_count.max(initial=1)) / slope + 2.0 if slope > 0 else math.inf
+    if largest >= _LARGEST_TOTAL / WEIGHT_UNITS:
+        raise OverflowRefusedError(
+            f"a count of {published_count.max(initial=1)} at this epsilon_final needs a prior weight of "
+            f"{largest:.3g} per support point, beyond 64 bits; raise epsilon_final"
+        )
+    return int(largest * WEIGHT_UNITS)
 
 
 def _require_room(prior: PriorTable, min_weight: int) -> None:

@@ -32,7 +32,9 @@ from engine.accountant import (
 )
 from engine.errors import CertificateError
 from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.sound import SoundAccounting, require_fixed_count
 from mapapp.certificate_check import CertificateCheck, check_certificate
+from mapapp.certificate_sound import SOUND_CAVEATS, sound_preconditions, sound_rows
 from mapapp.certificate_terms import (
     FOR_RELEASE,
     NOT_FOR_RELEASE,
@@ -70,15 +72,17 @@ _COMPOSITION = (
 _CAVEATS = (
     "Ordinary (epsilon, delta)-differential privacy survives whatever is computed from the release, such as "
     "the drawing of blocks and points; the probabilistic reading holds for the drawn support points only.",
-    "Theorem 5.2 keeps delta while pruning shrinks the prior sample. By enumeration the exact delta after "
-    "pruning can exceed the one before: k = 3, n = 4, alpha = (0.512, 0.856, 0.976), retention 0.025, epsilon "
-    "1.95 goes from 0.0166 to 0.0283. The slack of Theorem 4.4 covers the published settings; no proof says "
-    "that it always does. Rows under Theorem 4.1 do not need it: their delta is 0.",
     "Where a source gives segments by margins only (LODES), the joint segments of jobs that share workplace and "
     "home are assigned before synthesis, by a rule that reads that pair's margins. The promise is about the table of "
     "workers after that step.",
     "The promise is about single homes. It does not hide what is true of a whole workplace, and it does not "
     "hide workplace, segment or the number of workers.",
+)
+_PAPER_CAVEATS = (
+    "Theorem 5.2 keeps delta while pruning shrinks the prior sample. By enumeration the exact delta after "
+    "pruning can exceed the one before: k = 3, n = 4, alpha = (0.512, 0.856, 0.976), retention 0.025, epsilon "
+    "1.95 goes from 0.0166 to 0.0283. The slack of Theorem 4.4 covers the published settings; no proof says "
+    "that it always does. Rows under Theorem 4.1 do not need it: their delta is 0.",
 )
 
 
@@ -112,7 +116,7 @@ def build_certificate(
     privacy: PrivacyParameters,
     synthesis: SynthesisParameters,
     classes: SynthesizerClasses,
-    accounting: Accounting,
+    accounting: Accounting | SoundAccounting,
     synthesizers: NDArray[np.int64],
     public_inputs: Mapping[str, str],
     confidential_inputs: Mapping[str, str],
@@ -127,7 +131,7 @@ def build_certificate(
     privacy, synthesis : PrivacyParameters, SynthesisParameters
         What was asked for.
     classes, accounting : SynthesizerClasses, Accounting
-        What `engine.accountant.certify_classes` was given and returned.
+        What `engine.accountant.certify_classes` or `engine.sound.certify_sound` was given and returned.
     synthesizers : int64[n_classes]
         How many synthesizers each class stands for.
     public_inputs : mapping of str to str
@@ -150,16 +154,22 @@ def build_certificate(
     Raises
     ------
     CertificateError
-        There is nothing to certify, or a hash is none.
+        There is nothing to certify, a hash is none, or another accountant was asked for.
+    ParameterError
+        Editing changes n, which the accountant does not certify.
     """
     require_hashes(public_inputs, confidential_inputs)
+    require_fixed_count(privacy, synthesis)
+    is_sound = isinstance(accounting, SoundAccounting)
+    if is_sound != (privacy.accountant == "sound"):
+        raise CertificateError(f"accountant {privacy.accountant!r} did not make this accounting")
     rows = _rows(privacy, classes, accounting, synthesizers)
     if not rows:
         raise CertificateError("no synthesizer draws anything; there is nothing to certify")
     worst = max(rows, key=lambda row: (Fraction(row["epsilon_final"]["exact"]), row["delta_bound"]))
     final = worst["epsilon_final"]
     delta = exact_number(privacy.delta)
-    preconditions = theorem_preconditions(privacy, synthesis, rows)
+    preconditions = (sound_preconditions if is_sound else theorem_preconditions)(privacy, synthesis, rows)
     failed = [item["name"] for item in preconditions if not item["holds"]]
     why = [*reasons, *synthesis.not_for_release_reasons(), *(f"does not hold: {name}" for name in failed)]
     return {
@@ -190,7 +200,7 @@ def build_certificate(
         "public_inputs": dict(sorted(public_inputs.items())),
         "confidential_inputs": dict(sorted(confidential_inputs.items())),
         "versions": dict(software_versions() if versions is None else versions),
-        "caveats": list(_CAVEATS),
+        "caveats": [*_CAVEATS, *(SOUND_CAVEATS if is_sound else _PAPER_CAVEATS)],
     }
 
 
@@ -202,22 +212,32 @@ def certificate_text(certificate: Mapping[str, Any]) -> str:
 def _rows(
     privacy: PrivacyParameters,
     classes: SynthesizerClasses,
-    accounting: Accounting,
+    accounting: Accounting | SoundAccounting,
     synthesizers: NDArray[np.int64],
 ) -> list[dict[str, Any]]:
     """One row for each published count and rule: its worst class, and what that certifies."""
     if synthesizers.shape != classes.tract.shape:
         raise CertificateError(f"{synthesizers.size} synthesizer counts for {classes.tract.size} classes")
-    keys = np.stack([classes.published_count, accounting.rule.astype(np.int64)])
+    members_of = _members(classes.published_count, accounting.rule)
+    if isinstance(accounting, SoundAccounting):
+        return sound_rows(privacy, classes, accounting, synthesizers, members_of)
+    return [
+        _row(privacy, count, RULES[rule], accounting, synthesizers, members)
+        for (count, rule), members in members_of.items()
+    ]
+
+
+def _members(count: NDArray[np.int64], rule: NDArray[np.int8]) -> dict[tuple[int, int], NDArray[np.intp]]:
+    """Classes of each published count above 0 and rule."""
+    keys = np.stack([count, rule.astype(np.int64)])
     distinct, position = np.unique(keys, axis=1, return_inverse=True)
     order = np.argsort(position.reshape(-1), kind="stable")
     bounds = np.searchsorted(position.reshape(-1)[order], np.arange(distinct.shape[1] + 1))
-    rows = []
-    for j, (count, rule) in enumerate(distinct.T):
-        if count > 0:
-            members = order[bounds[j] : bounds[j + 1]]
-            rows.append(_row(privacy, int(count), RULES[int(rule)], accounting, synthesizers, members))
-    return rows
+    return {
+        (int(m), int(code)): order[bounds[j] : bounds[j + 1]]
+        for j, (m, code) in enumerate(distinct.T)
+        if m > 0
+    }
 
 
 def _row(

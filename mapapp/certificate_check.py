@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 from engine.accountant import (
     RETENTION_UNITS,
@@ -14,6 +14,7 @@ from engine.accountant import (
 )
 from engine.errors import CertificateError, EngineError
 from engine.parameters import PrivacyParameters, SynthesisParameters, exact_fraction
+from mapapp.certificate_sound import check_sound_row, sound_preconditions
 from mapapp.certificate_terms import (
     FIELDS,
     FOR_RELEASE,
@@ -21,20 +22,13 @@ from mapapp.certificate_terms import (
     RULE_4_1,
     RULE_4_4,
     SCHEMA_VERSION,
+    CertificateCheck,
     pure_weights_hold,
     require_hashes,
     theorem_preconditions,
 )
 
 __all__ = ["CertificateCheck", "check_certificate"]
-
-
-class CertificateCheck(NamedTuple):
-    """One claim of a certificate, whether it holds, and the numbers."""
-
-    check: str
-    ok: bool
-    detail: str
 
 
 def check_certificate(
@@ -76,8 +70,9 @@ def _checks(certificate: Mapping[str, Any], counts_by_n: Mapping[int, int] | Non
     published = accounting["published_counts_replace_likelihood_counts"]
     checks.append(_check_units(accounting, published))
     rows = accounting["rows"]
+    check_row = check_sound_row if privacy.accountant == "sound" else _check_row
     for row in rows:
-        checks.extend(_check_row(row, privacy, published))
+        checks.extend(check_row(row, privacy, published))
     checks.append(_check_worst(certificate, rows))
     checks.append(_check_coverage(rows, counts_by_n))
     checks.append(_check_preconditions(certificate, privacy, synthesis, rows))
@@ -201,7 +196,8 @@ def _check_preconditions(
     rows: list[dict[str, Any]],
 ) -> CertificateCheck:
     """The list of preconditions is complete and says what the rows say."""
-    again = [(item["name"], item["holds"]) for item in theorem_preconditions(privacy, synthesis, rows)]
+    preconditions = sound_preconditions if privacy.accountant == "sound" else theorem_preconditions
+    again = [(item["name"], item["holds"]) for item in preconditions(privacy, synthesis, rows)]
     stated = [(item["name"], item["holds"]) for item in certificate["preconditions"]]
     failed = [name for name, holds in again if not holds]
     return CertificateCheck(

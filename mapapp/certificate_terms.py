@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 from engine.accountant import RETENTION_UNITS, RULES, WEIGHT_UNITS, theorem_4_1_weight
 from engine.errors import CertificateError
@@ -17,6 +17,7 @@ __all__ = [
     "RULE_4_1",
     "RULE_4_4",
     "SCHEMA_VERSION",
+    "CertificateCheck",
     "exact_number",
     "pure_weights_hold",
     "require_hashes",
@@ -53,6 +54,14 @@ FIELDS = (
 
 RULE_4_1, RULE_4_4 = RULES[2], RULES[3]
 _HASH = re.compile(r"[0-9a-f]{64}")
+
+
+class CertificateCheck(NamedTuple):
+    """One claim of a certificate, whether it holds, and the numbers."""
+
+    check: str
+    ok: bool
+    detail: str
 
 
 def exact_number(value: Fraction) -> dict[str, Any]:

@@ -6,10 +6,11 @@ import os
 import tempfile
 from pathlib import Path
 
-from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.parameters import SynthesisParameters
 from geodata.demo import write_demo
 from geodata.schema import SCHEMA_VERSION
 from mapapp.pipeline.run import run_synthesis
+from mapapp.pipeline.settings import privacy_of
 from mapapp.progress import Report
 
 
@@ -21,7 +22,7 @@ def demo_release(report: Report) -> Path:
     if not release.exists():
         if not dataset.exists():
             write_demo(dataset, size="metro", seed=1, progress=report)
-        privacy = PrivacyParameters(epsilon="4.6", delta="1e-6", min_retention="0.025")
+        privacy = privacy_of(accountant="sound", epsilon="4.6", delta="1e-6", min_retention="0.025")
         parameters = SynthesisParameters(prior="flows")
         run_synthesis(dataset, release, privacy, parameters, report=report)
     return release

@@ -14,6 +14,7 @@ import numpy as np
 
 from engine.accountant import PriorTable, SynthesizerClasses, certify_classes
 from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.sound import certify_sound
 from geodata.schema import PUBLIC_TABLES
 from geodata.store import Store
 from mapapp.certificate import build_certificate
@@ -74,7 +75,8 @@ def make_promise(
         base_weight=support.table.prior_weight,
         retention=support.table.retention_threshold,
     )
-    accounting = certify_classes(table, classes, privacy)
+    certify = certify_sound if privacy.accountant == "sound" else certify_classes
+    accounting = certify(table, classes, privacy)
     certificate = build_certificate(
         privacy=privacy,
         synthesis=parameters,

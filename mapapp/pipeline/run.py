@@ -14,6 +14,7 @@ from engine.coarsening import LEVEL_REMAINDER
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.placement import BlockTable, place_blocks
 from engine.prior import WEIGHT_ONE, redraw_weight
+from engine.sound import require_fixed_count
 from engine.streams import PublicSeed, SecretKey
 from engine.synthesis import Synthesizers, redraw_remainder, synthesize
 from geodata.store import Store, open_store, refuse_existing, writing_store
@@ -76,12 +77,18 @@ class Outcome:
         least, mean, greatest = self.n_support
         return [
             f"{self.release}: {self.n_workers:,} synthetic workers from {self.n_synthesizers:,} synthesizers",
-            f"  promise          epsilon {values['epsilon']:g}, after pruning {values['epsilon_final']:.3f}; "
-            f"delta {values['delta']:g} ({self.certificate['accountant']} accountant)",
+            f"  promise          epsilon_final {values['epsilon_final']:.3f}, delta {values['delta']:g} "
+            f"({_grounds(self.certificate)})",
             f"  support points   {least}–{greatest}, mean {mean:.0f} ({self.n_destination_tracts} workplace tracts)",
             f"  edited out       {self.share_edited_out:.2%} of workers lived in eliminated points (confidential)",
             f"  status           {values['status']}",
         ]
+
+
+def _grounds(certificate: dict[str, Any]) -> str:
+    if certificate["accountant"] == "sound":
+        return "sound accountant"
+    return f"paper accountant: epsilon {certificate['epsilon']['value']:g} and the cost of pruning"
 
 
 def run_synthesis(
@@ -103,6 +110,7 @@ def run_synthesis(
     EngineError, GeodataError, LedgerError
         Nothing is left at `release_path`.
     """
+    require_fixed_count(privacy, parameters)
     refuse_existing(release_path)
     threads = threads or os.cpu_count() or 1
     report("reading the dataset", 0, 0)
@@ -161,6 +169,7 @@ def _draw(
 ) -> tuple[Ints, float]:
     """Draw every synthetic worker's home block; also the confidential share of workers edited out."""
     synthesizers, edited_out = _likelihood(inputs, support, min_weight)
+    # Both accountants certify pruning that spares what weighs more than one worker; so it is drawn.
     drawn = synthesize(key, synthesizers, support.table, certain_above=WEIGHT_ONE, threads=threads)
     drawn = redraw_remainder(
         key, synthesizers, drawn, support.coarsening, redraw_weight(support.share), threads=threads

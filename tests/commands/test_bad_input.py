@@ -23,6 +23,9 @@ def dataset(demo_dataset: Path, tmp_path: Path) -> Path:
         ("--epsilon", "nan", ["epsilon", "nan"]),
         ("--epsilon", "inf", ["epsilon", "inf"]),
         ("--epsilon", "four", ["epsilon", "four"]),
+        ("--epsilon-final", "0", ["epsilon", "0"]),
+        ("--epsilon-final", "nine", ["epsilon", "nine"]),
+        ("--accountant", "renyi", ["renyi", "sound", "paper"]),
         ("--delta", "0", ["delta"]),
         ("--delta", "1", ["delta"]),
         ("--delta", "-1e-6", ["delta"]),
@@ -45,10 +48,29 @@ def test_parameters_that_cannot_be(dataset: Path, option: str, value: str, words
     assert [entry.name for entry in dataset.parent.iterdir()] == ["d"]
 
 
-def test_an_infeasible_promise_is_refused_with_its_numbers(dataset: Path) -> None:
-    message = refused("synthesize", dataset, dataset.parent / "r", "--epsilon", "1e-18", "-q")
+@pytest.mark.parametrize(
+    "options", [["--epsilon-final", "1e-18"], ["--epsilon", "1e-18", "--accountant", "paper"]]
+)
+def test_an_infeasible_promise_is_refused_with_its_numbers(dataset: Path, options: list[str]) -> None:
+    message = refused("synthesize", dataset, dataset.parent / "r", *options, "-q")
     assert "epsilon" in message
+    assert "raise epsilon" in message
     assert not (dataset.parent / "r").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--editing", "drop", "--replication"], ["drop", "sound", "accountant 'paper'"]),
+        (["--epsilon", "4.6", "--epsilon-final", "8"], ["give one"]),
+        (["--epsilon-final", "8", "--accountant", "paper"], ["--epsilon-final", "give --epsilon"]),
+    ],
+)
+def test_options_that_contradict_each_other(dataset: Path, options: list[str], words: list[str]) -> None:
+    message = refused("synthesize", dataset, dataset.parent / "r", *options, "-q")
+    for word in words:
+        assert word in message, message
+    assert not (dataset / "ledger.jsonl").exists(), "a refused release must spend nothing"
 
 
 def test_flows_are_wanted_but_there_are_none(demo_dataset: Path, tmp_path: Path) -> None:

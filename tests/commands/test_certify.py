@@ -58,7 +58,15 @@ def test_an_honest_release_holds(release: Path, demo_release: Path) -> None:
     assert failed(demo_release) == []
 
 
-@pytest.mark.parametrize("options", [["--prior", "uniform"], ["--prior", "gravity", "--editing", "none"]])
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--prior", "uniform"],
+        ["--prior", "gravity", "--editing", "none"],
+        ["--accountant", "paper"],
+        ["--epsilon-final", "6", "--min-retention", "1"],
+    ],
+)
 def test_other_settings_hold_too(demo_dataset: Path, tmp_path: Path, options: list[str]) -> None:
     from mapapp.cli import run
 
