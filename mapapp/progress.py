@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal, one line a stage in a log, nothing when asked to be quiet."""
+"""Progress of long work: a bar on a terminal, nothing elsewhere or when asked to be quiet."""
 
 from __future__ import annotations
 
@@ -17,28 +17,16 @@ __all__ = ["Report", "shown", "silent"]
 
 @contextmanager
 def shown(*, quiet: bool = False) -> Iterator[Report]:
-    """Yield a callable `report(stage, done, total)` that shows progress on standard error.
+    """Yield a callable `report(stage, done, total)` that shows progress where standard error is a terminal.
 
     A new stage name starts a new bar and completes the one before it.
     """
-    if quiet:
+    if quiet or not sys.stderr.isatty():
+        # In a log or a pipe a bar is noise, and an error must stay the one line there is.
         yield silent
-    elif sys.stderr.isatty():
+    else:
         with _bar() as report:
             yield report
-    else:
-        yield _lines()
-
-
-def _lines() -> Report:
-    seen: set[str] = set()
-
-    def report(stage: str, _done: int, _total: int) -> None:
-        if stage not in seen:
-            seen.add(stage)
-            print(f"{stage} …", file=sys.stderr, flush=True)
-
-    return report
 
 
 @contextmanager
