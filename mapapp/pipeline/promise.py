@@ -8,16 +8,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from engine.accountant import PriorTable, SynthesizerClasses, certify_classes
+from engine.accountant import (
+    RETENTION_UNITS,
+    RULES,
+    Accounting,
+    PriorTable,
+    SynthesizerClasses,
+    certify_classes,
+)
+from engine.errors import CertificateError
 from engine.parameters import PrivacyParameters, SynthesisParameters
-from engine.sound import certify_sound
+from engine.sound import certify_sound, certify_sound_weights
+from engine.theorems import pruned_epsilon
 from geodata.schema import PUBLIC_TABLES
 from geodata.store import Store
 from mapapp.certificate import build_certificate
+from mapapp.certificate_terms import RULE_4_4
 from mapapp.pipeline.inputs import Inputs, Ints
 from mapapp.pipeline.support import Support
 
@@ -77,6 +88,10 @@ def make_promise(
     )
     certify = certify_sound if privacy.accountant == "sound" else certify_classes
     accounting = certify(table, classes, privacy)
+    facts: dict[str, Any] = {}
+    doubts: tuple[str, ...] = ()
+    if isinstance(accounting, Accounting):
+        facts, doubts = pruned_as_a_whole(table, classes, accounting, privacy, parameters)
     certificate = build_certificate(
         privacy=privacy,
         synthesis=parameters,
@@ -85,11 +100,69 @@ def make_promise(
         synthesizers=np.bincount(class_of),
         public_inputs=_public_hashes(store),
         confidential_inputs=confidential_inputs,
-        construction=support.facts,
-        reasons=reasons,
+        construction=support.facts | facts,
+        reasons=(*reasons, *doubts),
         versions=versions,
     )
+    failed = [item["name"] for item in certificate["preconditions"] if not item["holds"]]
+    if failed and not parameters.replication:
+        raise CertificateError(f"a precondition does not hold: {'; '.join(failed)}; nothing is promised")
     return Promise(min_prior_weight=accounting.min_weight[class_of], certificate=certificate)
+
+
+def pruned_as_a_whole(
+    table: PriorTable,
+    classes: SynthesizerClasses,
+    accounting: Accounting,
+    privacy: PrivacyParameters,
+    parameters: SynthesisParameters,
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Hold the paper's weights against the bound for drawing and pruning as one, where Theorem 4.4 chose them.
+
+    Theorem 5.2 says that pruning keeps Theorem 4.4's delta. It does not: at epsilon 2, k = 1000, n = 20, retention
+    0.001 and delta 1e-6 the pruned mechanism fails with probability 1e-3. So its word is taken only where the sound
+    bound, at the same final epsilon, agrees.
+
+    Returns
+    -------
+    facts : dict
+        For the certificate: the largest bound.
+    doubts : tuple of str
+        Under replication, why the release is not for release.
+
+    Raises
+    ------
+    CertificateError
+        When the bound exceeds delta and the release is to be published.
+    """
+    doubtful = np.flatnonzero(
+        (accounting.rule == RULES.index(RULE_4_4)) & (accounting.least_retention < RETENTION_UNITS)
+    )
+    if not doubtful.size:
+        return {"pruned_delta_bound": 0.0}, ()
+    final = max(
+        pruned_epsilon(privacy.epsilon, Fraction(int(kept), RETENTION_UNITS), int(growth))
+        for kept, growth in set(zip(accounting.least_retention, accounting.growth, strict=True))
+    )
+    whole = PrivacyParameters(
+        epsilon=final, delta=privacy.delta, min_retention=privacy.min_retention, accountant="sound"
+    )
+    subset = SynthesizerClasses(
+        tract=classes.tract[doubtful],
+        likelihood_count=classes.likelihood_count[doubtful],
+        published_count=classes.published_count[doubtful],
+    )
+    try:
+        sound = certify_sound_weights(table, subset, accounting.min_weight[doubtful], whole)
+    except CertificateError as error:
+        if parameters.replication:
+            return {}, ("pruning: no proof covers delta at these settings",)
+        raise CertificateError(
+            f"pruning does not keep the delta {float(privacy.delta):g} of Theorem 4.4 at epsilon "
+            f"{float(privacy.epsilon):g} and min_retention {float(privacy.min_retention):g}; use accountant 'sound', a "
+            "larger min_retention, or replication to repeat what was published, stamped not for release"
+        ) from error
+    return {"pruned_delta_bound": float(sound.delta_bound.max())}, ()
 
 
 def _classes(inputs: Inputs) -> tuple[SynthesizerClasses, Ints]:
