@@ -40,6 +40,7 @@ from mapapp.certificate_terms import (
     NOT_FOR_RELEASE,
     RULE_4_4,
     SCHEMA_VERSION,
+    delta_of_all,
     exact_number,
     require_hashes,
     theorem_preconditions,
@@ -72,6 +73,9 @@ _COMPOSITION = (
 _CAVEATS = (
     "Ordinary (epsilon, delta)-differential privacy survives whatever is computed from the release, such as "
     "the drawing of blocks and points; the probabilistic reading holds for the drawn support points only.",
+    "The probabilistic reading is about one (destination block, segment), and so about one worker: its draw fails with "
+    "probability at most delta. That no draw of the release fails is less sure: the bounds add up to "
+    "delta_of_all_together. The ordinary reading needs no sum, since neighbouring tables differ in one of them.",
     "Where a source gives segments by margins only (LODES), the joint segments of jobs that share workplace and "
     "home are assigned before synthesis, by a rule that reads that pair's margins. The promise is about the table of "
     "workers after that step.",
@@ -181,8 +185,18 @@ def build_certificate(
         "delta": delta,
         "epsilon_final": final,
         "readings": {
-            "probabilistic_differential_privacy": {"epsilon": final, "delta": delta},
-            "differential_privacy": {"epsilon": final, "delta": delta, "survives_post_processing": True},
+            "probabilistic_differential_privacy": {
+                "epsilon": final,
+                "delta": delta,
+                "holds_for": "each (destination block, segment) by itself",
+                "delta_of_all_together": delta_of_all(rows),
+            },
+            "differential_privacy": {
+                "epsilon": final,
+                "delta": delta,
+                "holds_for": "the whole release",
+                "survives_post_processing": True,
+            },
         },
         "neighbours": _NEIGHBOURS,
         "unit_of_protection": _UNIT,

@@ -23,6 +23,7 @@ from mapapp.certificate_terms import (
     RULE_4_4,
     SCHEMA_VERSION,
     CertificateCheck,
+    delta_of_all,
     pure_weights_hold,
     require_hashes,
     theorem_preconditions,
@@ -74,6 +75,7 @@ def _checks(certificate: Mapping[str, Any], counts_by_n: Mapping[int, int] | Non
     for row in rows:
         checks.extend(check_row(row, privacy, published))
     checks.append(_check_worst(certificate, rows))
+    checks.append(_check_sum(certificate, rows))
     checks.append(_check_coverage(rows, counts_by_n))
     checks.append(_check_preconditions(certificate, privacy, synthesis, rows))
     checks.append(_check_status(certificate, synthesis))
@@ -166,6 +168,14 @@ def _check_worst(certificate: Mapping[str, Any], rows: Sequence[Mapping[str, Any
     return CertificateCheck(
         "worst synthesizer", good, f"epsilon_final {float(stated):.9g}, rows {float(again):.9g}"
     )
+
+
+def _check_sum(certificate: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> CertificateCheck:
+    """The probabilistic reading of the whole release is the sum over its synthesizers."""
+    stated = certificate["readings"]["probabilistic_differential_privacy"]["delta_of_all_together"]
+    again = delta_of_all(rows)
+    good = math.isclose(stated, again, rel_tol=1e-6)
+    return CertificateCheck("delta of all together", good, f"{again:.6g}, stated {stated:.6g}")
 
 
 def _check_coverage(

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -18,6 +18,7 @@ __all__ = [
     "RULE_4_4",
     "SCHEMA_VERSION",
     "CertificateCheck",
+    "delta_of_all",
     "exact_number",
     "pure_weights_hold",
     "require_hashes",
@@ -67,6 +68,11 @@ class CertificateCheck(NamedTuple):
 def exact_number(value: Fraction) -> dict[str, Any]:
     """A fraction as its exact text, and as a float for the eye."""
     return {"value": float(value), "exact": str(value)}
+
+
+def delta_of_all(rows: Iterable[Mapping[str, Any]]) -> float:
+    """Bound on the chance that any synthesizer of the release fails: the sum, at most 1."""
+    return min(math.fsum(row["synthesizers"] * row["delta_bound"] for row in rows), 1.0)
 
 
 def theorem_preconditions(

@@ -14,6 +14,8 @@ from engine.accountant import RETENTION_UNITS, WEIGHT_UNITS, PriorTable, Synthes
 from engine.enumerator import compositions, exact_failure_probability, largest_log_ratio, transition_matrix
 from engine.errors import CertificateError, OverflowRefusedError, ParameterError
 from engine.parameters import PrivacyParameters
+from engine.prior import WEIGHT_ONE
+from engine.pruning import effective_retention
 from engine.sound import (
     SOUND_RULES,
     WeightGroup,
@@ -288,3 +290,30 @@ def test_bad_arguments_are_refused():
     tiny = PrivacyParameters(epsilon="1e-9", delta="1e-6", accountant="sound")
     with pytest.raises(OverflowRefusedError, match="beyond 64 bits"):
         certify_sound(table, _classes([10**12]), tiny)
+
+
+@st.composite
+def small_releases(draw):
+    """A tract of two or three points with any base weights and retentions, a count, and a promise."""
+    k = draw(st.integers(2, 3))
+    base = [draw(st.sampled_from([0.0, 0.05, 0.3, 0.9, 1.2])) for _ in range(k)]
+    retention = [draw(st.sampled_from([0.05, 0.3, 1.0])) for _ in range(k)]
+    return base, retention, draw(st.integers(1, 6)), draw(st.floats(1.0, 9.0)), draw(st.floats(0.001, 0.3))
+
+
+@settings(max_examples=120, deadline=None)
+@given(small_releases())
+def test_what_is_certified_holds_by_brute_force_for_what_is_drawn(release):
+    """The least weights found, with the retentions that the sampler applies to them, fail no more than certified."""
+    base, retention, n, epsilon, delta = release
+    table = _table(base, retention=[retention])
+    privacy = PrivacyParameters(epsilon=epsilon, delta=delta, accountant="sound")
+    accounting = certify_sound(table, _classes([n]), privacy)
+    weight = np.maximum(table.base_weight, accounting.min_weight[0])
+    kept = effective_retention(table.retention, weight, certain_above=WEIGHT_ONE)
+    listed = sorted(zip(weight.tolist(), kept.tolist(), strict=True))
+    assert listed == sorted((g.weight, g.retention) for g in accounting.groups(0) for _ in range(g.n_points))
+    alpha, chance = weight / WEIGHT_UNITS, kept / RETENTION_UNITS
+    exact = exact_failure_probability(n, n, alpha, chance, epsilon).probability
+    assert exact <= accounting.delta_bound[0] * (1 + 1e-9) + 1e-13
+    assert accounting.delta_bound[0] <= delta

@@ -84,6 +84,10 @@ def test_it_states_the_promise_exactly(certificate):
     assert Fraction(certificate["epsilon_final"]["exact"]) >= Fraction("8.98202662")
     readings = certificate["readings"]
     assert readings["differential_privacy"]["survives_post_processing"]
+    rows = certificate["accounting"]["rows"]
+    together = readings["probabilistic_differential_privacy"]["delta_of_all_together"]
+    assert together == pytest.approx(sum(row["synthesizers"] * row["delta_bound"] for row in rows))
+    assert together > max(row["delta_bound"] for row in rows)
     assert readings["probabilistic_differential_privacy"]["epsilon"] == certificate["epsilon_final"]
     assert "0.0283" in " ".join(certificate["caveats"])
 
@@ -176,6 +180,7 @@ def _drop_precondition(certificate):
         _set(["epsilon_final"], _number("8")),
         _set(["epsilon", "value"], 4.5),
         _set(["readings", "differential_privacy", "epsilon"], _number("4.6")),
+        _set(["readings", "probabilistic_differential_privacy", "delta_of_all_together"], 1e-6),
         _set(["readings"], lambda readings: {"differential_privacy": readings["differential_privacy"]}),
         _set(["worst_synthesizer", "published_count"], 7),
         _set(["worst_synthesizer", "epsilon_final"], _number("4.6")),
