@@ -10,6 +10,8 @@ From confidential home-to-work counts to formally private synthetic counts, in t
 - :mod:`engine.editing`: domain editing (``edit_domain``, ``EditedDomain``);
 - :mod:`engine.pruning`: retention probabilities as integers (``retention_threshold``,
   ``effective_retention``, ``retention_probability``);
+- :mod:`engine.sound` and :mod:`engine.accountant`: prior weights that keep a promise, and what certifies them
+  (``certify_sound``, ``certify_classes``, ``PriorTable``, ``SynthesizerClasses``);
 - :mod:`engine.synthesis`: pruning and the exact draw (``Synthesizers``, ``SupportTable``, ``synthesize``,
   ``redraw_remainder``, ``SyntheticPoints``);
 - :mod:`engine.placement`: home blocks for synthetic workers (``BlockTable``, ``place_blocks``);

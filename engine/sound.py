@@ -20,25 +20,31 @@ Source: METHOD section 5b; P08 Definition 6, Algorithms 1 and 2.
 """
 
 import math
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from engine._kernels import sound as kernels
+from engine._kernels.sound_search import search_classes
 from engine.accountant import RETENTION_UNITS, WEIGHT_UNITS, PriorTable, SynthesizerClasses
 from engine.errors import CertificateError, OverflowRefusedError, ParameterError
-from engine.parameters import (
-    LARGEST_EPSILON,
-    Number,
-    PrivacyParameters,
-    SynthesisParameters,
-    exact_fraction,
+from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.sound_bound import (
+    SOUND_PURE,
+    SOUND_RULES,
+    SOUND_TAILS,
+    SoundBound,
+    SoundWeight,
+    WeightGroup,
+    as_bound,
+    comparable_epsilon_final,
+    least_sound_weight,
+    lowered_exponential,
+    sound_bound_of_groups,
+    sound_delta,
 )
-from engine.theorems import lowered_delta, pruned_epsilon
+from engine.theorems import lowered_delta
 
 __all__ = [
     "SOUND_PURE",
@@ -58,62 +64,13 @@ __all__ = [
     "sound_delta",
 ]
 
-SOUND_RULES = ("nothing drawn", "sound: no output can fail", "sound: tails within delta")
-"""Names of the rules, in the order of their codes in :class:`SoundAccounting`."""
-
 RULE_EMPTY, RULE_PURE, RULE_TAILS = range(3)
-SOUND_PURE, SOUND_TAILS = SOUND_RULES[RULE_PURE], SOUND_RULES[RULE_TAILS]
 
-_MARGIN = 1e-12
 _LARGEST_TOTAL = 1 << 61
 _SHARES_FOR_MASS = (1 / 1024, 1 / 64, 1 / 8)
-_ANY_SHARE = tuple(0.5**j for j in range(1, 60))
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-
-
-class SoundBound(NamedTuple):
-    """The bound on the failure probability of one synthesizer, and what it is the sum of.
-
-    Attributes
-    ----------
-    kappa : float
-        Largest f_j + (1 - f_j) R_j over the points that can be pruned; 1 where there are none.
-    mass_low : int
-        Kept prior mass that the tails count on, in multiples of 2^-20.
-    chernoff_rate : float
-        Rate at which Chernoff's bound is taken, per worker; 0 where the mass is certain.
-    mass_term : float
-        Bound on the chance that less is kept.
-    empty_term, occupied_term : float
-        Bound on the chance that a point without workers fails, and that one with workers does.
-    delta : float
-        Their sum, at most 1.
-    """
-
-    kappa: float
-    mass_low: int
-    chernoff_rate: float
-    mass_term: float
-    empty_term: float
-    occupied_term: float
-    delta: float
-
-
-class SoundWeight(NamedTuple):
-    """A least prior weight and the name of the rule that allows it."""
-
-    weight: float
-    rule: str
-
-
-class WeightGroup(NamedTuple):
-    """Support points of one synthesizer that share weight and retention, both in units."""
-
-    weight: int
-    retention: int
-    n_points: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,7 +115,7 @@ class SoundAccounting:
 
     def bound(self, position: int) -> SoundBound:
         """The bound of one class."""
-        return _as_bound(self.terms[position])
+        return as_bound(self.terms[position])
 
     def groups(self, position: int) -> list[WeightGroup]:
         """Weights and retentions of one class."""
@@ -201,7 +158,7 @@ def certify_sound(
     """
     _require_sound(privacy)
     _require_tracts(prior, classes)
-    e = _lowered_exponential(privacy.epsilon)
+    e = lowered_exponential(privacy.epsilon)
     base, retention = _sorted_points(prior)
     counts = _counts(classes)
     _require_room(prior, _largest_weight(counts[1], e))
@@ -211,9 +168,7 @@ def certify_sound(
     order = np.lexsort((counts[1], classes.tract))
     found = np.empty_like(min_weight)
     in_order = (counts[0][order], counts[1][order])
-    kernels.search_classes(
-        prior.support_ptr, classes.tract[order], in_order, base, retention, e, limit, found
-    )
+    search_classes(prior.support_ptr, classes.tract[order], in_order, base, retention, e, limit, found)
     min_weight[order] = found
     return _account(prior, classes, min_weight, privacy, (base, retention))
 
@@ -252,81 +207,6 @@ def certify_sound_weights(
     return _account(prior, classes, min_weight, privacy, _sorted_points(prior))
 
 
-def sound_delta(
-    n: int, m: int, prior_weight: Sequence[float], retention: Sequence[float], epsilon_final: Number
-) -> SoundBound:
-    """Bound on the failure probability of the pruned mechanism for any table of n workers.
-
-    Parameters
-    ----------
-    n, m : int
-        Likelihood count (at least 1) and published count.
-    prior_weight : sequence of float
-        alpha_i above 0; rounded up to multiples of 2^-20.
-    retention : sequence of float
-        f_i above 0, at most 1; rounded up to multiples of 2^-32.
-    epsilon_final : Fraction, str, int or float
-        Bound on the log likelihood ratio of the whole.
-
-    Returns
-    -------
-    SoundBound
-
-    Notes
-    -----
-    Source: METHOD section 5b.
-    """
-    alpha = np.ceil(np.asarray(prior_weight, dtype=np.float64) * WEIGHT_UNITS)
-    kept = np.ceil(np.asarray(retention, dtype=np.float64) * RETENTION_UNITS)
-    if alpha.shape != kept.shape or alpha.ndim != 1 or not (alpha >= 1).all():
-        raise ParameterError("give one prior weight above 0 and one retention per support point")
-    if not ((kept >= 1) & (kept <= RETENTION_UNITS)).all() or n < 1 or m < 0:
-        raise ParameterError(
-            f"n = {n}, m = {m}: n must be 1 or more, m 0 or more, retentions above 0 and at most 1"
-        )
-    groups = [
-        WeightGroup(int(a), int(f), 1)
-        for a, f in zip(alpha.astype(np.int64), kept.astype(np.int64), strict=True)
-    ]
-    return _bound(n, m, groups, epsilon_final, np.log(np.array(_ANY_SHARE)))
-
-
-def sound_bound_of_groups(
-    n: int, m: int, groups: Iterable[WeightGroup], epsilon_final: Number, mass_low: int, chernoff_rate: float
-) -> SoundBound:
-    """Redo a bound from the weights as a certificate lists them, at the kept mass that it states.
-
-    Parameters
-    ----------
-    n, m : int
-        Likelihood count and published count.
-    groups : iterable of WeightGroup
-        Weights and retentions, in units.
-    epsilon_final : Fraction, str, int or float
-        The promise.
-    mass_low, chernoff_rate : int, float
-        As stated.
-
-    Returns
-    -------
-    SoundBound
-
-    Raises
-    ------
-    CertificateError
-        The groups are no weights, or the kept mass and the rate are none.
-    """
-    alpha, kept, kappa = _effective(n, m, groups)
-    if not 0 <= mass_low <= int(alpha.sum()) or not 0 <= chernoff_rate < math.inf:
-        raise CertificateError(f"kept mass {mass_low} and rate {chernoff_rate} do not fit the weights")
-    e = _lowered_exponential(epsilon_final)
-    lost = float(kernels.mass_term(alpha, kept, mass_low, float(chernoff_rate)))
-    empty, occupied = kernels.failure_terms(n, m, alpha, kept, e, kappa, mass_low / WEIGHT_UNITS, 0.0)
-    delta = min((lost + empty + occupied) * (1.0 + _MARGIN), 1.0)
-    rate = float(chernoff_rate) if lost > 0 else 0.0
-    return SoundBound(kappa, mass_low, rate, lost, float(empty), float(occupied), delta)
-
-
 def groups_of_class(prior: PriorTable, tract: int, min_weight: int) -> list[WeightGroup]:
     """Weights and retentions that one class really uses, equal points together, in rising order."""
     points = slice(int(prior.support_ptr[tract]), int(prior.support_ptr[tract + 1]))
@@ -336,49 +216,6 @@ def groups_of_class(prior: PriorTable, tract: int, min_weight: int) -> list[Weig
     return [
         WeightGroup(int(a), int(f), int(c)) for a, f, c in zip(distinct[0], distinct[1], times, strict=True)
     ]
-
-
-def least_sound_weight(
-    n: int, m: int, n_support: int, retention: Number, epsilon_final: Number, delta: Number
-) -> SoundWeight:
-    """Least equal prior weight, in multiples of 2^-20, with one retention for all points.
-
-    Parameters
-    ----------
-    n, m : int
-        Likelihood count (at least 1) and published count (at least 1).
-    n_support : int
-        k.
-    retention : Fraction, str, int or float
-        f, rounded up to a multiple of 2^-32.
-    epsilon_final, delta : Fraction, str, int or float
-        The promise.
-
-    Returns
-    -------
-    SoundWeight
-        The weight, evaluated and found to hold, and its rule. Above 1 nothing is pruned.
-    """
-    kept = math.ceil(exact_fraction(retention, "retention") * RETENTION_UNITS)
-    base = np.ones(n_support, dtype=np.int64)
-    retentions = np.full(n_support, kept, dtype=np.int64)
-    e, limit = _lowered_exponential(epsilon_final), lowered_delta(delta)
-    weight, found = 0, m
-    for above_one in (False, True):
-        if weight == 0:
-            weight, found = kernels.search_side(n, m, above_one, 12, base, retentions, e, limit)
-    return SoundWeight(weight / WEIGHT_UNITS, SOUND_RULES[RULE_PURE if found >= m else RULE_TAILS])
-
-
-def comparable_epsilon_final(epsilon: Number, min_retention: Number) -> Fraction:
-    """What the paper accountant would promise: epsilon with the cost of pruning, for releases like for like.
-
-    Source: P08 Theorem 5.2.
-    """
-    kept = math.ceil(exact_fraction(min_retention, "min_retention") * RETENTION_UNITS)
-    if not 0 < kept <= RETENTION_UNITS:
-        raise ParameterError(f"min_retention is {min_retention}; it must lie above 0 and at most at 1")
-    return pruned_epsilon(exact_fraction(epsilon, "epsilon"), Fraction(kept, RETENTION_UNITS))
 
 
 def require_fixed_count(privacy: PrivacyParameters, synthesis: SynthesisParameters) -> None:
@@ -410,7 +247,7 @@ def _account(
     terms = np.empty((classes.tract.shape[0], kernels.N_TERMS), dtype=np.float64)
     used = np.empty((classes.tract.shape[0], 4), dtype=np.int64)
     log_chances = np.log(limit * np.array(_SHARES_FOR_MASS))
-    e = _lowered_exponential(privacy.epsilon)
+    e = lowered_exponential(privacy.epsilon)
     kernels.bound_classes(
         prior.support_ptr, classes.tract, counts, *points, e, log_chances, min_weight, terms, used
     )
@@ -443,45 +280,6 @@ def _counts(classes: SynthesizerClasses) -> tuple[Ints, Ints]:
     """n and m that the bound is for: n = 1 everywhere where n is not public."""
     n = classes.likelihood_count
     return (np.ones_like(n) if classes.is_published else n), classes.published_count
-
-
-def _bound(
-    n: int, m: int, groups: Iterable[WeightGroup], epsilon_final: Number, log_chances: Floats
-) -> SoundBound:
-    """Least bound over kept masses."""
-    alpha, kept, kappa = _effective(n, m, groups)
-    terms = np.empty(kernels.N_TERMS, dtype=np.float64)
-    kernels.weigh(n, m, alpha, kept, _lowered_exponential(epsilon_final), kappa, log_chances, terms)
-    return _as_bound(terms)
-
-
-def _effective(n: int, m: int, groups: Iterable[WeightGroup]) -> tuple[Ints, Ints, float]:
-    """Weights and retentions as listed, sorted point by point, and kappa."""
-    listed = np.array([tuple(group) for group in groups], dtype=np.int64).reshape(-1, 3)
-    if not listed.size or (listed < 1).any() or (listed[:, 1] > RETENTION_UNITS).any():
-        raise CertificateError("every group of weights needs a weight, a retention up to 2^32 and points")
-    if n < 1 or m < 0 or float(listed[:, 0] @ listed[:, 2].astype(np.float64)) >= _LARGEST_TOTAL:
-        raise CertificateError(f"n = {n}, m = {m} and these weights are beyond what can be bounded")
-    listed = listed[np.lexsort((listed[:, 1], listed[:, 0]))]
-    base, retention = (np.repeat(listed[:, j], listed[:, 2]) for j in (0, 1))
-    kappas = np.empty(base.size + 1)
-    kernels.tail_kappas(n, m, base, retention, kappas)
-    return base, retention, float(kappas[0])
-
-
-def _as_bound(terms: Floats) -> SoundBound:
-    kappa, mass, rate, lost, empty, occupied, delta = (float(value) for value in terms)
-    return SoundBound(kappa, int(mass), rate, lost, empty, occupied, delta)
-
-
-def _lowered_exponential(epsilon: Number) -> float:
-    """e^epsilon, 1e-12 of itself below: what is private at the smaller epsilon is private at this one."""
-    exact = exact_fraction(epsilon, "epsilon_final")
-    if not 0 < exact <= LARGEST_EPSILON:
-        raise ParameterError(
-            f"epsilon_final is {float(exact):g}; it must lie above 0 and at most at {LARGEST_EPSILON}"
-        )
-    return math.exp(float(exact)) * (1 - _MARGIN)
 
 
 def _sorted_points(prior: PriorTable) -> tuple[Ints, Ints]:
