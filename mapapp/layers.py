@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy
 import shapely
 
+from mapapp.figures.camera import Bounds
 from mapapp.queries.release import ServedRelease
 
 BASE_LAYERS: Final = {"states": "state_id", "counties": "county_id", "tracts": "tract_id"}
@@ -47,11 +48,20 @@ def outlines(release: ServedRelease, areas: tuple[str, ...]) -> bytes:
     """Gzipped GeoJSON of the chosen areas' shapes; an area without a shape is left out."""
 
     def make() -> bytes:
-        shapes = [area_shape(release, area) for area in areas]
-        kept = [(area, shape) for area, shape in zip(areas, shapes, strict=True) if shape is not None]
-        return _packed([area for area, _ in kept], [shape for _, shape in kept])
+        found = shapes(release, areas)
+        return _packed(list(found), list(found.values()))
 
     return release.once(("outlines", areas), make)
+
+
+def shapes(release: ServedRelease, areas: tuple[str, ...]) -> dict[str, Any]:
+    """Simplified polygons of the areas; those without a shape are left out."""
+
+    def make() -> dict[str, Any]:
+        found = {area: area_shape(release, area) for area in areas}
+        return {area: shape for area, shape in found.items() if shape is not None}
+
+    return release.once(("shapes", areas), make)
 
 
 def area_shape(release: ServedRelease, key: str) -> Any:
@@ -73,21 +83,28 @@ def area_shape(release: ServedRelease, key: str) -> Any:
     return shapely.set_precision(shapely.simplify(shape, 1.5e-4), _GRID_DEG)
 
 
-def bounds(release: ServedRelease, areas: tuple[str, ...]) -> tuple[float, float, float, float]:
-    """West, south, east and north of the areas' blocks, degrees; of all that is not elsewhere without areas."""
-    places = release.once(
-        ("places",), lambda: release.store.table("blocks", ["lon_deg", "lat_deg", "elsewhere"])
-    )
-    chosen = release.areas.blocks(areas)
-    frame = places[~places["elsewhere"]] if chosen is None else places.iloc[chosen]
-    if frame.empty:
-        frame = places
-    return (
-        float(frame["lon_deg"].min()),
-        float(frame["lat_deg"].min()),
-        float(frame["lon_deg"].max()),
-        float(frame["lat_deg"].max()),
-    )
+def bounds(release: ServedRelease, areas: tuple[str, ...]) -> Bounds | None:
+    """West, south, east and north of the areas' shapes, degrees; None when none of them has a shape."""
+    found = shapes(release, areas)
+    if not found:
+        return None
+    west, south, east, north = shapely.total_bounds(list(found.values()))
+    return float(west), float(south), float(east), float(north)
+
+
+def home_bounds(release: ServedRelease) -> Bounds:
+    """What a first look should hold: the states whose workplaces the release covers, or else all that is drawn."""
+
+    def make() -> Bounds:
+        columns = ["state_id", "lon_deg", "lat_deg", "elsewhere"]
+        blocks = release.store.table("blocks", columns)
+        drawn = blocks[~blocks["elsewhere"]]
+        covered = drawn[drawn["state_id"].isin(release.covered_states)]
+        frame = next((part for part in (covered, drawn) if len(part)), blocks)
+        lon, lat = frame["lon_deg"], frame["lat_deg"]
+        return float(lon.min()), float(lat.min()), float(lon.max()), float(lat.max())
+
+    return release.once(("home",), make)
 
 
 def etag(body: bytes) -> str:

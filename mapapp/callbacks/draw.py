@@ -34,7 +34,10 @@ def whole(
     points = release.points(state) if kind == "points" else {"lon_deg": (), "lat_deg": ()}
     density = density_image(release, state) if kind == "density" else None
     picture = density_url(prefix, release, state) if density else None
-    look = camera.fitted(view_bounds(release, state), max(min(width, height) - 60, 240))
+    caption = words.caption(release, what_is_drawn(release, state))
+    look = camera.fitted(
+        view_bounds(release, state), (width, height), commute_map.caption_height(caption, width)
+    )
     return commute_map.commute_map(
         style=_style(release, prefix),
         camera=look,
@@ -55,7 +58,7 @@ def whole(
             if density
             else commute_map.density_layer(None),
         ],
-        caption=words.caption(release, what_is_drawn(release, state)),
+        caption=caption,
         revision=release.slug + to_query(ViewState(areas=state.areas, side=state.side)),
         size=(width, height),
     )
@@ -108,14 +111,19 @@ def tract_frame(release: ServedRelease, state: ViewState) -> Any:
 
 
 def view_bounds(release: ServedRelease, state: ViewState) -> camera.Bounds:
-    """What the camera should hold: the chosen areas, and the tracts of most workers at the drawn end."""
+    """What the camera should hold: the chosen areas, and the tracts of most workers at the drawn end.
+
+    Elsewhere homes are only as near as the middle of their state; the camera does not go there.
+    """
+    if not state.areas:
+        return layers.home_bounds(release)
     counts = release.summary(state).tracts
     tracts = release.areas.tracts.iloc[counts["tract_index"]]
     near = ~tracts["elsewhere"].to_numpy()
     weights = counts["workers"].to_numpy()[near]
+    box = layers.bounds(release, state.areas)
     if not weights.size:
-        return layers.bounds(release, state.areas)
-    box = layers.bounds(release, state.areas) if state.areas else None
+        return box or layers.home_bounds(release)
     return camera.around(tracts["lon_deg"].to_numpy()[near], tracts["lat_deg"].to_numpy()[near], weights, box)
 
 

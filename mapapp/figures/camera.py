@@ -8,17 +8,32 @@ from typing import Any, Final
 import numpy
 
 _TILE_PIXELS: Final = 512  # MapLibre: the whole world at zoom 0
+_LEAST_PIXELS: Final = 120
+MARGIN_PIXELS: Final = 36  # the buttons of the map stand there
 Bounds = tuple[float, float, float, float]
 
 
-def fitted(bounds: Bounds, pixels: int = 520) -> dict[str, Any]:
-    """Centre and zoom so that west, south, east, north (degrees) fit a square of so many pixels."""
+def fitted(bounds: Bounds, size: tuple[int, int] = (700, 700), below: int = 0) -> dict[str, Any]:
+    """Centre and zoom so that some bounds fit a picture, with a margin.
+
+    Parameters
+    ----------
+    bounds : tuple of float
+        West, south, east, north, degrees.
+    size : tuple of int
+        Width and height of the picture, pixels.
+    below : int
+        Pixels at its lower edge that something else covers.
+    """
     west, south, east, north = bounds
+    width = max(size[0] - 2 * MARGIN_PIXELS, _LEAST_PIXELS)
+    height = max(size[1] - below - 2 * MARGIN_PIXELS, _LEAST_PIXELS)
     top, bottom = (math.asinh(math.tan(math.radians(lat))) for lat in (north, south))
-    span = max(math.radians(east - west), top - bottom, 1e-4)
-    zoom = math.log2(pixels / _TILE_PIXELS * 2 * math.pi / span)
-    middle = math.degrees(math.atan(math.sinh((top + bottom) / 2)))
-    return {"center": {"lon": (west + east) / 2, "lat": middle}, "zoom": round(min(max(zoom, 1.5), 13.0), 3)}
+    per_pixel = max(math.radians(east - west) / width, (top - bottom) / height, 1e-9)
+    zoom = min(max(math.log2(2 * math.pi / _TILE_PIXELS / per_pixel), 1.5), 13.0)
+    shift = below / 2 * 2 * math.pi / _TILE_PIXELS / 2**zoom
+    middle = math.degrees(math.atan(math.sinh((top + bottom) / 2 - shift)))
+    return {"center": {"lon": (west + east) / 2, "lat": middle}, "zoom": round(zoom, 3)}
 
 
 def around(

@@ -107,10 +107,16 @@ def commute_map(
         modebar={"orientation": "v", "bgcolor": palette.PAPER, "color": palette.STATE_LINE},
     )
     if width < _NARROW_PIXELS:
-        above = (_LINE_PIXELS * len(lines) + 8) / max(height, 1)
-        figure.update_traces({"colorbar": {"y": above}}, selector=TRACTS)
-        figure.update_traces({"marker": {"colorbar": {"y": above}}}, selector=POINTS)
+        above = caption_height(caption, width) / max(height, 1)
+        figure.data[TRACTS].colorbar.y = above
+        if points.marker.showscale:  # plain points would get a bar by its being named
+            figure.data[POINTS].marker.colorbar.y = above
     return figure
+
+
+def caption_height(texts: Sequence[str], width: int) -> int:
+    """Pixels that the caption takes at the lower edge of a picture so wide."""
+    return _LINE_PIXELS * len(caption_lines(texts, width)) + 8
 
 
 def caption_lines(texts: Sequence[str], width: int) -> list[str]:

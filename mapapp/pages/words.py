@@ -71,8 +71,7 @@ def may_be_released(certificate: dict[str, Any]) -> bool:
 
 def covered_states(release: ServedRelease) -> list[str]:
     """States whose workplaces are in the release, by name; empty when the manifest does not say."""
-    given = release.facts.get("destination_states") or []
-    return state_names(release, [str(state) for state in given]) if isinstance(given, list) else []
+    return state_names(release, release.covered_states)
 
 
 def source_words(release: ServedRelease) -> str:

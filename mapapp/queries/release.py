@@ -51,6 +51,12 @@ class ServedRelease:
         year = str(self.facts.get("year") or "")
         return title if not year or year in title else f"{title}, {year}"
 
+    @property
+    def covered_states(self) -> list[str]:
+        """Identifiers of the states whose workplaces are in the release; empty when the manifest does not say."""
+        given = self.facts.get("destination_states")
+        return [str(state) for state in given] if isinstance(given, list) else []
+
     def question(self, state: ViewState) -> Question:
         """What a state asks of this release."""
         return Question(state.side, self.areas.blocks(state.areas), state.age, state.earnings, state.industry)

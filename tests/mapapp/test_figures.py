@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mapapp import layers
 from mapapp.callbacks import draw
 from mapapp.figures import camera, commute_map, palette
 from mapapp.queries.release import ServedRelease
@@ -132,16 +134,41 @@ def test_the_ramp_darkens_all_the_way() -> None:
 
 
 @given(
-    st.floats(-170, 160), st.floats(-70, 60), st.floats(0.001, 9), st.floats(0.001, 9), st.integers(240, 1500)
+    st.floats(-170, 160),
+    st.floats(-70, 60),
+    st.floats(0.02, 9),
+    st.floats(0.02, 9),
+    st.tuples(st.integers(320, 1500), st.integers(320, 1500)),
+    st.integers(0, 80),
 )
-def test_the_camera_holds_its_bounds(
-    west: float, south: float, width: float, height: float, pixels: int
+def test_the_camera_holds_its_bounds_above_the_caption(
+    west: float, south: float, width: float, height: float, size: tuple[int, int], below: int
 ) -> None:
-    look = camera.fitted((west, south, west + width, south + height), pixels)
-    shown_deg = 360 / 2 ** look["zoom"] * pixels / 512
-    assert shown_deg >= width * 0.999
-    assert west < look["center"]["lon"] < west + width
-    assert south < look["center"]["lat"] < south + height
+    def northing(lat: float) -> float:
+        return math.asinh(math.tan(math.radians(lat)))
+
+    look = camera.fitted((west, south, west + width, south + height), size, below)
+    pixels = 512 * 2 ** look["zoom"] / (2 * math.pi)
+    assert math.radians(width) * pixels <= size[0]
+    assert look["center"]["lon"] == pytest.approx(west + width / 2)
+    middle = northing(look["center"]["lat"])
+    assert (northing(south + height) - middle) * pixels <= size[1] / 2
+    assert (middle - northing(south)) * pixels <= size[1] / 2 - below
+
+
+def test_a_narrow_picture_of_points_has_no_colour_bar(release: ServedRelease) -> None:
+    figure = draw.whole(release, ViewState(areas=(TRACT,)), "/", 390, 490)
+    assert "colorbar" not in plain(figure)["data"][commute_map.POINTS]["marker"]
+
+
+def test_homes_beyond_the_map_do_not_move_the_camera(release: ServedRelease) -> None:
+    state = ViewState(areas=(f"state:{ELSEWHERE}",), side="home")
+    west, south, east, north = draw.view_bounds(release, state)
+    home = layers.home_bounds(release)
+    assert west >= home[0] - 0.1
+    assert east <= home[2] + 0.1
+    assert south >= home[1] - 0.1
+    assert north <= home[3] + 0.1
 
 
 def test_the_camera_leaves_out_the_far_few() -> None:
