@@ -40,8 +40,39 @@ def outline_url(prefix: str, release: ServedRelease, areas: tuple[str, ...]) -> 
 
 
 def base_layer(release: ServedRelease, name: str) -> bytes:
-    """Gzipped GeoJSON of every unit of a base layer that has a shape, with `id`."""
-    return release.once(("layer", name), lambda: _packed(*_simplified(release, name)))
+    """Gzipped GeoJSON of every unit of a base layer that has a shape, with `id`; those with names, largest first."""
+
+    def make() -> bytes:
+        ids, shapes = _simplified(release, name)
+        if name == "tracts":  # too many to be named on the map
+            return _packed(ids, shapes)
+        order = numpy.argsort(-shapely.area(shapes), kind="stable")
+        ids, shapes = [ids[at] for at in order], [shapes[at] for at in order]
+        return _packed(ids, shapes, _labels(release, name, ids, shapes))
+
+    return release.once(("layer", name), make)
+
+
+def _labels(release: ServedRelease, name: str, ids: list[str], shapes: list[Any]) -> list[dict[str, Any]]:
+    """What a name on the map needs: the text, where it stands, and west, south, east, north of its unit."""
+    column = BASE_LAYERS[name]
+    frame = release.store.table(name, [column, "name"])
+    names = dict(zip(frame[column], frame["name"], strict=True))
+    largest = [max(shapely.get_parts(shape), key=shapely.area) for shape in shapes]
+    return [
+        {
+            "name": str(names[unit_id]).split(", ")[0],
+            "at": [round(at, 4) for at in shapely.get_coordinates(_middle(part))[0].tolist()],
+            "box": [round(edge, 4) for edge in part.bounds],
+        }
+        for unit_id, part in zip(ids, largest, strict=True)
+    ]
+
+
+def _middle(shape: Any) -> Any:
+    """The centroid, or where that lies outside, a point well inside."""
+    middle = shapely.centroid(shape)
+    return middle if shapely.contains(shape, middle) else shapely.point_on_surface(shape)
 
 
 def outlines(release: ServedRelease, areas: tuple[str, ...]) -> bytes:
@@ -124,15 +155,15 @@ def _simplified(release: ServedRelease, name: str) -> tuple[list[str], list[Any]
     return list(frame[BASE_LAYERS[name]]), list(shapes)
 
 
-def _packed(ids: list[str], shapes: list[Any]) -> bytes:
+def _packed(ids: list[str], shapes: list[Any], properties: list[dict[str, Any]] | None = None) -> bytes:
     features = [
         {
             "type": "Feature",
             "id": unit_id,
-            "properties": {},
+            "properties": about,
             "geometry": _rounded(shapely.geometry.mapping(shape)),
         }
-        for unit_id, shape in zip(ids, shapes, strict=True)
+        for unit_id, shape, about in zip(ids, shapes, properties or [{} for _ in ids], strict=True)
     ]
     text = json.dumps({"type": "FeatureCollection", "features": features}, separators=(",", ":"))
     return gzip.compress(text.encode(), compresslevel=6, mtime=0)

@@ -86,6 +86,7 @@ def listen(app: Dash, host: str = "127.0.0.1", port: int = 8050) -> tuple[Any, s
     OSError
         When the place is taken or not allowed.
     """
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a line for each waiting request is no news
     server = waitress.create_server(app.server, host=host, port=port, threads=N_THREADS, ident=None)
     taken = getattr(server, "effective_port", None) or server.effective_listen[0][1]  # several for a name
     shown = f"[{host}]" if ":" in host else host

@@ -18,6 +18,12 @@ Rows = Literal["tract", "county"]
 MAX_AREAS: Final = 200
 MAX_QUERY_LENGTH: Final = 20_000
 _SEGMENTS: Final = ("age", "earnings", "industry")
+_UNKNOWN: Final = {
+    "release": "There is no release {}; the first one is shown.",
+    "side": "The side {} is neither work nor home; work is taken.",
+    "show": "Workers cannot be shown as {}; points are taken.",
+    "rows": "Rows {} are neither tract nor county; tract is taken.",
+}
 _NAMES: Final = ("release", "side", "area", "show", "rows", *_SEGMENTS)
 
 
@@ -90,7 +96,7 @@ def from_query(
     is_area : callable
         `is_area(release, area)` tells whether that release has the area; `release` as in the state.
     """
-    text = (query or "").removeprefix("?")
+    text = query.removeprefix("?") if isinstance(query, str) else ""  # a forged request holds anything
     if len(text) > MAX_QUERY_LENGTH:
         return ViewState(), ("The address was too long to be read and was left out.",)
     pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=None, errors="replace")
@@ -120,9 +126,7 @@ def _one_of(name: str, given: list[str], allowed: tuple[str, ...], notes: list[s
         return allowed[0]
     if given[-1] in allowed:
         return given[-1]
-    notes.append(
-        f"{_short(given[-1])} is no {name} this page knows; {allowed[0] or 'the first one'} is shown."
-    )
+    notes.append(_UNKNOWN[name].format(_short(given[-1])))
     return allowed[0]
 
 

@@ -12,7 +12,7 @@ from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx, no_up
 
 from mapapp.callbacks import draw, events
 from mapapp.callbacks.views import Views
-from mapapp.pages import answer, certificate, controls, explore
+from mapapp.pages import answer, certificate, controls, explore, words
 from mapapp.url_state import to_query
 
 CONTROLS = (*events.PLAIN, *events.BANDS)
@@ -105,6 +105,7 @@ def _keeping_up(app: Dash, views: Views) -> None:
     @app.callback(
         Output("chips", "children"),
         Output("chips", "className"),
+        Output("show-label", "children"),
         Output("release", "value"),
         *[Output(name, "value") for name in CONTROLS],
         Input("url", "search"),
@@ -117,7 +118,8 @@ def _keeping_up(app: Dash, views: Views) -> None:
         wanted += [[str(band) for band in getattr(state, name)] for name in events.BANDS]
         # A control that stands right already is left alone: the visitor may have moved on meanwhile.
         values = [no_update if _same(new, old) else new for new, old in zip(wanted, now, strict=True)]
-        return controls.chips(release, state), f"chips {state.side}", release.slug, *values
+        chips = controls.chips(release, state)
+        return chips, f"chips {state.side}", words.drawn_label(state), release.slug, *values
 
     @app.callback(Output("banner", "children"), Output("release-title", "children"), Input("url", "search"))
     def show_release(query: str | None) -> tuple[Any, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 from dash import dcc, html
@@ -12,7 +13,7 @@ from mapapp.pages.controls import ROWS, segments
 from mapapp.pages.words import aria
 from mapapp.queries.commutes import Summary
 from mapapp.queries.release import ServedRelease, caution
-from mapapp.url_state import ViewState, drawn_end, to_query
+from mapapp.url_state import Side, ViewState, drawn_end, to_query
 
 
 def answer(release: ServedRelease, state: ViewState) -> list[Any]:
@@ -20,8 +21,10 @@ def answer(release: ServedRelease, state: ViewState) -> list[Any]:
     summary = release.summary(state)
     return [
         headline(release, state, summary),
+        promise(release),
+        numbers(state, summary) if summary.workers else nobody(release, state),
         *([] if state.areas else [suggestions(release, state)]),
-        *([numbers(state, summary), distances(summary)] if summary.workers else [nobody(state)]),
+        *([distances(summary)] if summary.workers else []),
     ]
 
 
@@ -36,12 +39,38 @@ def headline(release: ServedRelease, state: ViewState, summary: Summary) -> Any:
                 [html.Span(f"{summary.workers:,}", className="big", id="worker-count"), f" {unit}"],
                 className="count",
             ),
-            html.P([f"{verb} in ", html.Strong(words.place_name(release, state))]),
+            html.P(_where(release, state, verb)),
             html.P(f"Only: {filters}", className="quiet") if filters else None,
-            html.P(_coverage(release, state), className="quiet"),
+            html.P(_coverage(release, state), className="quiet") if state.areas else None,
         ],
         className="headline",
         **aria(live="polite", label="Number of workers"),
+    )
+
+
+def _where(release: ServedRelease, state: ViewState, verb: str) -> list[Any]:
+    if state.areas:
+        return [f"{verb} in ", html.Strong(words.place_name(release, state))]
+    covered = html.Strong(words.listed(words.covered_states(release)) or "all covered states")
+    return ["work in ", covered, ", wherever they live" if state.side == "home" else ""]
+
+
+def promise(release: ServedRelease) -> Any:
+    """The certificate in one line, with the way to what it means."""
+    return html.Section(
+        [
+            html.P(
+                [
+                    html.Strong("Nobody here is a real person. "),
+                    dcc.Link("What is promised", href=f"./method?release={release.slug}"),
+                ]
+            ),
+            html.P(
+                f"{words.promise(release.certificate)} · {words.accountant(release.certificate)} accountant"
+            ),
+        ],
+        className="promise",
+        **aria(label="Privacy in short"),
     )
 
 
@@ -56,19 +85,21 @@ def suggestions(release: ServedRelease, state: ViewState) -> Any:
     known = rows[[f"tract:{unit_id}" in release.areas for unit_id in rows["unit_id"]]].head(3)
     largest = release.table(ViewState(side=state.side), "county")
     county = largest[[f"county:{unit_id}" in release.areas for unit_id in largest["unit_id"]]].head(1)
-    title = (
-        "Start with one of the largest workplaces"
+    start, other = (
+        ("one of the largest workplaces", "homes of its workers")
         if state.side == "work"
-        else "Start where most workers live"
+        else ("where most workers live", "workplaces of its residents")
     )
     choices = [("tract", row) for row in known.itertuples()] + [
         ("county", row) for row in county.itertuples()
     ]
     return html.Section(
         [
-            html.H2(title),
+            html.H2("Choose an area"),
             html.P(
-                "Or click a tract on the map, or search for a city, county or ZIP code.", className="quiet"
+                f"Click a tract on the map, search for a place, or start with {start}. "
+                f"The {other} then show as points.",
+                className="quiet",
             ),
             html.Ul([html.Li(_suggestion(level, row)) for level, row in choices], className="suggestions"),
         ],
@@ -79,7 +110,7 @@ def suggestions(release: ServedRelease, state: ViewState) -> Any:
 def _suggestion(level: str, row: Any) -> Any:
     return html.Button(
         [
-            html.Span([html.Strong(row.name), html.Span(row.county, className="quiet")]),
+            html.Span([html.Strong(row.name), html.Span(f" {row.county}", className="quiet")]),
             html.Span(f"{row.workers:,}", className="number"),
         ],
         id={"type": "suggest", "area": f"{level}:{row.unit_id}"},
@@ -91,12 +122,12 @@ def _suggestion(level: str, row: Any) -> Any:
 def numbers(state: ViewState, summary: Summary) -> Any:
     """Median distance and three shares."""
     tiles = [
-        (_miles(summary.median_mi), "median distance between home and work"),
-        (_percent(summary.within_10_mi, summary.workers), "commute less than 10 miles"),
+        (_miles(summary.median_mi), "median distance, home to work"),
+        (_percent(summary.within_10_mi, summary.workers), "commute under 10 miles"),
     ]
     if state.areas:
         tiles.append((_percent(summary.inside, summary.workers), "both live and work in the chosen areas"))
-    tiles.append((_percent(summary.elsewhere, summary.workers), "have homes outside the mapped area"))
+    tiles.append((_percent(summary.elsewhere, summary.workers), "live outside the mapped area"))
     return html.Dl(
         [html.Div([html.Dt(text), html.Dd(value)], className="tile") for value, text in tiles],
         className="tiles" if state.areas else "tiles three",
@@ -157,7 +188,7 @@ def table_frame(state: ViewState) -> Any:
             html.Div(
                 [
                     html.H2(id="table-title"),
-                    segments("rows", "Rows of the table", state.rows, ROWS, size="xs"),
+                    segments("rows", state.rows, ROWS, size="xs", label="Rows of the table"),
                 ],
                 className="row-between",
             ),
@@ -197,35 +228,34 @@ def table_cells(frame: Any) -> list[tuple[str, ...]]:
     ]
 
 
-def nobody(state: ViewState) -> Any:
-    """What to do when the question picks no one."""
-    other = ViewState(
-        release=state.release, areas=state.areas, side="home" if state.side == "work" else "work"
-    )
-    verb = {"work": "works", "home": "lives"}[other.side]
-    return html.Section(
-        [
-            html.H2("No synthetic worker fits this question"),
-            html.P("Take a filter away, choose another area, or ask for the other side."),
-            dcc.Link(f"Show who {verb} here instead", href=f"./{to_query(other)}"),
-        ],
-        className="card",
-    )
+def nobody(release: ServedRelease, state: ViewState) -> Any:
+    """Why the question picks no one, as far as that is known, and what to ask instead."""
+    other: Side = "home" if state.side == "work" else "work"
+    turned = ViewState(release=state.release, areas=state.areas, side=other)
+    links = [(f"Show who {'lives' if other == 'home' else 'works'} here instead", turned)] * bool(state.areas)
+    if state.side == "work" and not release.covers(state.areas):
+        title = "Workplaces in this area are not in the release"
+        text = "That says nothing about how many people work there."
+    elif words.filter_words(state):
+        title, text = "No synthetic worker fits", "There is nobody here with these filters."
+        everybody = replace(state, age=(), earnings=(), industry=())
+        links.insert(0, ("Take the filters away", everybody))
+    else:
+        title = f"No synthetic worker {'works' if state.side == 'work' else 'lives'} in this area"
+        text = "Add another area, or ask for the other side."
+    choices = [html.Li(dcc.Link(name, href=f"./{to_query(to)}")) for name, to in links]
+    return html.Section([html.H2(title), html.P(text), html.Ul(choices)], className="card")
 
 
 def _coverage(release: ServedRelease, state: ViewState) -> str:
     states = words.covered_states(release)
-    covered = f"Workplaces in {_listed(states)} are covered" if states else "Coverage is not stated"
+    covered = f"Workplaces in {words.listed(states)} are covered" if states else "Coverage is not stated"
     tail = "; other workplaces of these residents are not in the release." if state.side == "home" else "."
     return covered + tail
 
 
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
 def _miles(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:.1f} mi"
+    return "–" if math.isnan(value) else f"{value:,.0f} mi" if value >= 100 else f"{value:.1f} mi"
 
 
 def _percent(part: int, whole: int) -> str:

@@ -32,11 +32,12 @@ def card(release: ServedRelease) -> Any:
     """Epsilon, delta, accountant and status in short, with the way to the whole."""
     certificate = release.certificate
     good = words.may_be_released(certificate)
+    drawn, total = (words.number(certificate, name) for name in ("epsilon", "epsilon_final"))
     rows = [
-        ("ε of the draw", words.number_text(certificate, "epsilon")),
-        ("ε in total, after pruning", words.number_text(certificate, "epsilon_final")),
-        ("δ", words.number_text(certificate, "delta")),
-        ("Accountant", _text(certificate.get("accountant"))),
+        *([("ε of the draw", words.number_text(certificate, "epsilon"))] if drawn != total else []),
+        ("ε (epsilon), pruning included", words.number_text(certificate, "epsilon_final")),
+        ("δ (delta)", words.number_text(certificate, "delta")),
+        ("Accountant", words.accountant(certificate)),
     ]
     return html.Section(
         [
@@ -74,9 +75,3 @@ def in_full(release: ServedRelease) -> Any:
         tabIndex=0,
         **aria(label="Certificate as JSON"),
     )
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, dict):
-        value = value.get("name") or value.get("text") or value.get("description")
-    return str(value) if value else "not stated"

@@ -26,11 +26,11 @@ def controls(releases: dict[str, ServedRelease], state: ViewState) -> Any:
             search_box(),
             html.Div(id="chips", className="chips"),
             switch("side", "The chosen areas are", state.side, SIDES),
-            switch("show", "Draw the other end as", state.show, SHOWS),
+            switch("show", words.drawn_label(state), state.show, SHOWS),
             switch("pick", "A click on the map picks a", "tract", {"tract": "Tract", "county": "County"}),
             html.Details(
                 [
-                    html.Summary("Only some workers"),
+                    html.Summary("Filter by age, earnings, industry"),
                     *[_bands(name, getattr(state, name)) for name in words.BAND_LABELS],
                 ],
                 open=bool(state.age or state.earnings or state.industry),
@@ -116,13 +116,18 @@ def _release_choice(releases: dict[str, ServedRelease], state: ViewState) -> lis
 
 def switch(name: str, label: str, value: str, options: dict[str, str]) -> Any:
     """A choice of one among a few, with its label above."""
+    above = f"{name}-label"
     return html.Div(
-        [html.Div(label, className="label"), segments(name, label, value, options)], className="field"
+        [
+            html.Div(label, className="label", id=above),
+            segments(name, value, options, labelledby=above),
+        ],
+        className="field",
     )
 
 
-def segments(name: str, label: str, value: str, options: dict[str, str], size: str = "sm") -> Any:
-    """A choice of one among a few; `label` is for screen readers."""
+def segments(name: str, value: str, options: dict[str, str], size: str = "sm", **label: str) -> Any:
+    """A choice of one among a few; `label` or `labelledby` is for screen readers."""
     data = [{"value": key, "label": text} for key, text in options.items()]
     return dmc.SegmentedControl(
         id=name,
@@ -131,7 +136,7 @@ def segments(name: str, label: str, value: str, options: dict[str, str], size: s
         size=size,
         fullWidth=size == "sm",
         color="blue.8",
-        **aria(label=label),
+        **aria(**label),
     )
 
 

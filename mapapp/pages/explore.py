@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from dash import dcc, html
 
@@ -12,6 +12,8 @@ from mapapp.pages.controls import controls
 from mapapp.pages.words import aria
 from mapapp.queries.release import ServedRelease
 from mapapp.url_state import ViewState
+
+MAX_NOTES: Final = 8
 
 
 def page(releases: dict[str, ServedRelease], state: ViewState, figure: Any) -> Any:
@@ -58,7 +60,12 @@ def page(releases: dict[str, ServedRelease], state: ViewState, figure: Any) -> A
 def notes(texts: tuple[str, ...]) -> Any:
     """What of the address could not be followed."""
     return (
-        html.Div(html.Ul([html.Li(text) for text in texts]), className="notes", role="status")
+        html.Div(html.Ul([html.Li(text) for text in _few(texts)]), className="notes", role="status")
         if texts
         else None
     )
+
+
+def _few(texts: tuple[str, ...]) -> tuple[str, ...]:
+    more = len(texts) - MAX_NOTES
+    return texts if more <= 0 else (*texts[:MAX_NOTES], f"And {more} more of the kind.")

@@ -66,7 +66,7 @@ def _promise(release: ServedRelease) -> list[Any]:
     factor = (
         ""
         if epsilon is None
-        else f" Here that factor is e^{words.plain(epsilon)}, about {_rounded(math.exp(epsilon))}."
+        else f" Here ε is {words.plain(epsilon)}, and the factor about {_rounded(math.exp(epsilon))}."
     )
     return [
         html.H2("What is promised"),

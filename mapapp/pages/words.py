@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
 from mapapp.queries.release import ServedRelease, state_names
-from mapapp.url_state import ViewState
+from mapapp.url_state import ViewState, drawn_end
 
 BAND_LABELS: Final = {"age": AGE_BANDS, "earnings": EARNINGS_BANDS, "industry": INDUSTRY_GROUPS}
 BAND_TITLES: Final = {"age": "Age", "earnings": "Earnings", "industry": "Industry"}
@@ -22,9 +22,7 @@ def aria(**attributes: Any) -> dict[str, Any]:
 
 
 def place_name(release: ServedRelease, state: ViewState) -> str:
-    """The chosen areas in a few words."""
-    if not state.areas:
-        return "the whole release"
+    """The chosen areas, one at least, in a few words."""
     names = [release.areas[area].name for area in state.areas]
     return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
 
@@ -37,6 +35,17 @@ def filter_words(state: ViewState) -> str:
         if getattr(state, name)
     ]
     return "; ".join(parts)
+
+
+def listed(names: list[str]) -> str:
+    """Names as one writes them in a sentence; nothing without any."""
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+
+
+def drawn_label(state: ViewState) -> str:
+    """What the choice of points, tracts or density is about."""
+    end = {"home": "homes", "work": "workplaces"}[drawn_end(state)]
+    return f"Show their {end} as" if state.areas else f"Show {end} as"
 
 
 def number(certificate: dict[str, Any], key: str) -> float | None:
@@ -64,6 +73,20 @@ def plain(value: float) -> str:
     return f"{value:.3g}"
 
 
+def promise(certificate: dict[str, Any]) -> str:
+    """Epsilon of the whole and delta in one line."""
+    shown = "epsilon_final" if number(certificate, "epsilon_final") is not None else "epsilon"
+    return f"ε = {number_text(certificate, shown)} · δ = {number_text(certificate, 'delta')}"
+
+
+def accountant(certificate: dict[str, Any]) -> str:
+    """Name of the accountant."""
+    value = certificate.get("accountant")
+    if isinstance(value, dict):
+        value = value.get("name") or value.get("text") or value.get("description")
+    return str(value) if value else "unnamed"
+
+
 def may_be_released(certificate: dict[str, Any]) -> bool:
     """Whether the certificate says so in so many words; silence means no."""
     return str(certificate.get("status", "")).strip().lower() == "for release"
@@ -86,8 +109,6 @@ def source_words(release: ServedRelease) -> str:
 
 def caption(release: ServedRelease, what: str) -> list[str]:
     """Lines on the picture: a warning where one is due, what it shows, source, year, epsilon and delta."""
-    certificate = release.certificate
-    shown = "epsilon_final" if number(certificate, "epsilon_final") is not None else "epsilon"
-    promise = f"ε = {number_text(certificate, shown)} · δ = {number_text(certificate, 'delta')}"
-    warning = [] if may_be_released(certificate) else ["NOT FOR RELEASE"]
-    return [*warning, what, f"Synthetic workers · {source_words(release)} · {promise}"]
+    warning = [] if may_be_released(release.certificate) else ["NOT FOR RELEASE"]
+    source = f"Synthetic workers · {source_words(release)} · {promise(release.certificate)}"
+    return [*warning, what, source]

@@ -57,6 +57,14 @@ class ServedRelease:
         given = self.facts.get("destination_states")
         return [str(state) for state in given] if isinstance(given, list) else []
 
+    def covers(self, areas: tuple[str, ...]) -> bool:
+        """Whether a workplace in any of the areas could be in the release; also when that is not known."""
+        blocks = self.areas.blocks(areas)
+        if blocks is None or not self.covered_states:
+            return True
+        states = self.store.table("blocks", ["state_id"])["state_id"]
+        return bool(states.iloc[blocks].isin(self.covered_states).any())
+
     def question(self, state: ViewState) -> Question:
         """What a state asks of this release."""
         return Question(state.side, self.areas.blocks(state.areas), state.age, state.earnings, state.industry)

@@ -115,6 +115,32 @@ def test_search_by_keyboard_and_first_steps(visit: Visit, release: ServedRelease
         visit.settle()
 
 
+@pytest.mark.parametrize("visit", [(1440, 900), PHONE], ids=["desktop", "phone"], indirect=True)
+def test_names_and_a_scale_bar_stand_on_the_map(visit: Visit, release: ServedRelease) -> None:
+    tract_id, _ = a_large_tract(release)
+    for path in ("/", f"/?area=tract:{tract_id}"):
+        visit.go(path)
+        visit.settle()
+        visit.page.wait_for_selector(".scale:has-text('mi')", timeout=PATIENCE_MS)
+        visit.page.locator(".furniture .name").locator("visible=true").first.wait_for()
+    assert visit.page.locator("#map .colorbar").count() == 0  # points need none
+
+
+def test_a_place_without_covered_workplaces_says_so(visit: Visit, release: ServedRelease) -> None:
+    outside = next(
+        f"state:{state}"
+        for state in release.store.table("states", ["state_id"])["state_id"]
+        if not release.covers((f"state:{state}",))
+    )
+    visit.go(f"/?area={outside}")
+    visit.settle()
+    assert visit.count() == 0
+    visit.page.get_by_text("Workplaces in this area are not in the release").wait_for()
+    assert not visit.page.locator("#table-card").is_visible()
+    visit.page.get_by_role("link", name="Show who lives here instead").click()
+    visit.wait_for_count(workers(release, areas=(outside,), side="home"))
+
+
 def test_a_hostile_address_is_answered_with_notes(visit: Visit, release: ServedRelease) -> None:
     visit.go(
         "/?side=up&area=tract:%27%3B+DROP+TABLE&show=%3Cscript%3Ealert(1)%3C/script%3E&age=9&evil=1&release=..%2Fetc"
@@ -134,7 +160,7 @@ def test_axe_finds_nothing_serious(visit: Visit, release: ServedRelease) -> None
         visit.page.wait_for_selector("h1", state="attached", timeout=PATIENCE_MS)
         if path != "/method":
             visit.settle()
-            visit.page.get_by_text("Only some workers").click()
+            visit.page.get_by_text("Filter by age").click()
         if path == "/":
             visit.page.locator("#search").click()
             visit.page.locator("[role=option]:visible").first.wait_for()

@@ -122,6 +122,15 @@ def test_shapes_are_sent_once(client: Any, base: str) -> None:
     assert again.status_code == 304
 
 
+def test_counties_come_with_what_their_names_need(client: Any, base: str) -> None:
+    for feature in get(client, f"/geo/{base}/counties.geojson").get_json()["features"]:
+        west, south, east, north = feature["properties"]["box"]
+        lon, lat = feature["properties"]["at"]
+        assert west < lon < east
+        assert south < lat < north
+        assert feature["properties"]["name"]
+
+
 def test_outlines_of_any_level_and_of_nonsense(client: Any, base: str) -> None:
     address = f"/geo/{base}/areas.geojson"
     for area in ("tract:10001000000", "county:10001", "state:10", "puma:1000001", "stplc:4459"):

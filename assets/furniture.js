@@ -1,0 +1,102 @@
+// What stands on the map besides its layers: names of counties and states, and a scale bar.
+//
+// The map's own text would need glyph files. Names as elements need none, and the browser's fonts know every letter.
+
+(() => {
+  const LOOK_EVERY_MS = 400; // the map comes and goes with its page, and says so to nobody
+  const GAP = 6; // pixels between names
+  const MANY = 3;
+  const MILES_PER_RADIAN = 3958.7613;
+  const MILES = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000];
+  let furnished = null;
+
+  setInterval(() => {
+    const plot = document.querySelector("#map .js-plotly-plot");
+    const map = plot?._fullLayout?.map?._subplot?.map;
+    if (map && map !== furnished && map.isStyleLoaded()) furnish(plot, map);
+  }, LOOK_EVERY_MS);
+
+  function furnish(plot, map) {
+    furnished = map;
+    const layer = element("furniture", map.getContainer());
+    layer.setAttribute("aria-hidden", "true"); // the search and the table have every name
+    const scale = element("scale", layer);
+    const names = element("names", layer);
+    let units = [];
+    const draw = () => {
+      drawScale(map, scale);
+      drawNames(map, units);
+    };
+    map.on("move", draw);
+    map.on("resize", draw);
+    let read = "";
+    const again = async () => {
+      const sources = plot._fullLayout.map.style.sources;
+      const addresses = ["counties", "states"].map((name) => sources[name].data);
+      if (read === addresses[0]) return;
+      read = addresses[0];
+      const found = await Promise.all(addresses.map(async (one) => (await fetch(one)).json()));
+      names.replaceChildren();
+      units = found.flatMap((collection, level) => collection.features.map((one) => unit(one, level, names)));
+      draw();
+    };
+    map.on("styledata", again);
+    again();
+    draw();
+  }
+
+  function unit(feature, level, names) {
+    const name = element(level ? "name state" : "name", names);
+    name.textContent = feature.properties.name;
+    const { at, box } = feature.properties;
+    return { level, at, box, name, width: name.offsetWidth, height: name.offsetHeight };
+  }
+
+  // A name is shown where its unit is wide enough for it, and no larger unit's name is in the way. Those of
+  // states are for a view too wide for those of counties.
+  function drawNames(map, units) {
+    const taken = [];
+    const { clientWidth, clientHeight } = map.getContainer();
+    for (const { level, at, box, name, width, height } of units) {
+      const middle = map.project(at);
+      const room = map.project([box[2], box[1]]).x - map.project([box[0], box[1]]).x;
+      const left = middle.x - width / 2 - GAP;
+      const top = middle.y - height / 2 - GAP;
+      const place = [left, top, left + width + 2 * GAP, top + height + 2 * GAP];
+      const inside = place[0] > 0 && place[1] > 0 && place[2] < clientWidth && place[3] < clientHeight;
+      const due = level === 0 || taken.length < MANY;
+      const shown = due && inside && room > width && !taken.some((other) => overlap(place, other));
+      if (shown) {
+        taken.push(place);
+        name.style.transform = `translate(${Math.round(left + GAP)}px, ${Math.round(top + GAP)}px)`;
+      }
+      name.style.visibility = shown ? "visible" : "hidden";
+    }
+  }
+
+  function overlap(one, other) {
+    return one[0] < other[2] && other[0] < one[2] && one[1] < other[3] && other[1] < one[3];
+  }
+
+  function drawScale(map, scale) {
+    const { lat } = map.getCenter();
+    const pixelMiles =
+      (2 * Math.PI * MILES_PER_RADIAN * Math.cos((lat * Math.PI) / 180)) / (512 * 2 ** map.getZoom());
+    const miles = MILES.findLast((one) => one / pixelMiles <= 120) ?? MILES[0];
+    scale.style.width = `${miles / pixelMiles}px`;
+    scale.textContent = `${miles.toLocaleString("en-US")} mi`;
+  }
+
+  function element(className, parent) {
+    const made = document.createElement("div");
+    made.className = className;
+    parent.append(made);
+    return made;
+  }
+
+  // Plotly keeps the last label when the pointer leaves the map in one leap.
+  document.addEventListener("mouseout", (event) => {
+    const map = event.target.closest?.("#map");
+    if (map && !map.contains(event.relatedTarget)) map.querySelector(".hoverlayer")?.replaceChildren();
+  });
+})();
