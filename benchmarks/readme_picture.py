@@ -1,0 +1,105 @@
+"""The picture in the README, taken anew: `python -m benchmarks.readme_picture [--release DIR] [--output FILE]`.
+
+Serves the demo release (made if there is none) on this machine, opens the workers of its centre in Chromium, and
+keeps the page as a PNG of few colours. Needs Playwright and a Chromium, as the browser tests do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import shutil
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from PIL import Image
+
+SIZE = (1440, 900)
+N_COLOURS = 256
+MAX_BYTES = 300 * 1024
+AT_REST = """() => {
+  const plot = document.querySelector("#map .js-plotly-plot");
+  const map = plot && plot._fullLayout && plot._fullLayout.map && plot._fullLayout.map._subplot.map;
+  const named = [...document.querySelectorAll(".furniture .name")].some((one) => one.style.visibility === "visible");
+  return named && map.loaded() && !map.isMoving() && !document.querySelector(".busy.on");
+}"""
+FLAGS = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
+
+
+@contextmanager
+def served(release: Path) -> Iterator[str]:
+    """Serve a release on a free port of this machine; yields the address."""
+    from mapapp.server import create_app, listen
+
+    server, address = listen(create_app([release]), port=0)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        yield address
+    finally:
+        server.close()
+        server.task_dispatcher.shutdown()
+        thread.join(timeout=5)
+
+
+def busiest_tract(release: Path) -> str:
+    """The tract with most workers, as it stands in an address."""
+    from mapapp.queries.release import ServedRelease
+    from mapapp.url_state import ViewState
+
+    rows = ServedRelease(release, "demo").table(ViewState(), "tract")
+    return f"tract:{rows['unit_id'].iloc[0]}"
+
+
+def photographed(address: str) -> bytes:
+    """The page at an address as a PNG, once its map stands still."""
+    from playwright.sync_api import sync_playwright
+
+    found = next((path for name in ("chromium", "chromium-browser") if (path := shutil.which(name))), None)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=list(FLAGS))
+        page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
+        page.goto(address)
+        page.wait_for_function(AT_REST, timeout=60_000)
+        page.wait_for_timeout(2_000)  # the last tiles fade in
+        picture = page.screenshot()
+        browser.close()
+    return picture
+
+
+def slimmed(png: bytes) -> bytes:
+    """The same picture with a palette."""
+    picture = Image.open(io.BytesIO(png)).convert("RGB")
+    few = picture.quantize(N_COLOURS, method=Image.Quantize.MAXCOVERAGE, kmeans=2, dither=Image.Dither.NONE)
+    out = io.BytesIO()
+    few.save(out, "PNG", optimize=True)
+    return out.getvalue()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--release", type=Path, help="a release of the demo; made if not given")
+    images = Path(__file__).parents[1] / "docs" / "images"
+    parser.add_argument("--output", type=Path, default=images / "explore.png")
+    chosen = parser.parse_args()
+    if chosen.release is None:
+        from mapapp.demo_release import demo_release
+        from mapapp.progress import shown
+
+        with shown() as report:
+            chosen.release = demo_release(report)
+    area = busiest_tract(chosen.release)
+    with served(chosen.release) as address:
+        picture = slimmed(photographed(f"{address}?area={area}"))
+    if len(picture) > MAX_BYTES:
+        sys.exit(f"the picture has {len(picture):,} bytes; {MAX_BYTES:,} are the most")
+    chosen.output.parent.mkdir(parents=True, exist_ok=True)
+    chosen.output.write_bytes(picture)
+    print(f"{chosen.output}: {len(picture):,} bytes")
+
+
+if __name__ == "__main__":
+    main()
