@@ -34,12 +34,15 @@ class DensityImage:
         West, south, east, north of the picture's edges, degrees.
     lowest, highest : float
         Workers per square mile at which colour begins and ends (a logarithmic scale).
+    spread_mi : float
+        How far a point is spread, miles: the standard deviation of the smoothing, in the middle of the picture.
     """
 
     png: bytes
     bounds: tuple[float, float, float, float]
     lowest: float
     highest: float
+    spread_mi: float
 
 
 def draw_density(lon_deg: Any, lat_deg: Any) -> DensityImage:
@@ -47,10 +50,12 @@ def draw_density(lon_deg: Any, lat_deg: Any) -> DensityImage:
     bounds = extent(lon_deg, lat_deg)
     counts = count_grid(lon_deg, lat_deg, bounds)
     smooth = gaussian_filter(counts, SPREAD_PIXELS, mode="reflect")  # reflecting edges keep the total
-    per_mile = smooth / pixel_area_sq_mi(counts.shape, bounds)[:, None]
+    areas = pixel_area_sq_mi(counts.shape, bounds)
+    per_mile = smooth / areas[:, None]
     highest = 10 ** numpy.ceil(numpy.log10(max(float(per_mile.max()), 100.0)))
     lowest = float(highest) / 10_000
-    return DensityImage(_png(per_mile, lowest, float(highest)), bounds, lowest, float(highest))
+    spread = SPREAD_PIXELS * float(numpy.sqrt(areas[len(areas) // 2]))
+    return DensityImage(_png(per_mile, lowest, float(highest)), bounds, lowest, float(highest), spread)
 
 
 def extent(lon_deg: Any, lat_deg: Any) -> tuple[float, float, float, float]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import logging
+import threading
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,10 +24,11 @@ from mapapp.pages.explore import notes
 from mapapp.pages.frame import frame
 from mapapp.paths import assets_dir
 from mapapp.queries.release import ServedRelease, open_releases
-from mapapp.url_state import from_query
+from mapapp.url_state import ViewState, from_query
 
 FOR_EVER: Final = "public, max-age=31536000, immutable"
 N_THREADS: Final = 8
+_VIEWS: Final = "commutemap"
 _SQUEEZED: Final = ("application/json", "application/javascript", "text/")
 _PAGE: Final = """<!DOCTYPE html>
 <html lang="en">
@@ -73,6 +75,7 @@ def create_app(releases: list[Path], prefix: str = "/") -> Dash:
     app.layout = frame()
     routing.register(app, views)
     explore.register(app, views)
+    app.server.extensions[_VIEWS] = views
     _add_files(app.server, views)
     _add_headers(app.server, app.csp_hashes())
     return app
@@ -81,6 +84,8 @@ def create_app(releases: list[Path], prefix: str = "/") -> Dash:
 def listen(app: Dash, host: str = "127.0.0.1", port: int = 8050) -> tuple[Any, str]:
     """Take a place to listen at, port 0 for a free one; returns the server, to `run`, and its address.
 
+    The base layers are made ready meanwhile, so that not even the first visitor waits for them.
+
     Raises
     ------
     OSError
@@ -88,6 +93,7 @@ def listen(app: Dash, host: str = "127.0.0.1", port: int = 8050) -> tuple[Any, s
     """
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a line for each waiting request is no news
     server = waitress.create_server(app.server, host=host, port=port, threads=N_THREADS, ident=None)
+    threading.Thread(target=_make_ready, args=(app.server.extensions[_VIEWS],), daemon=True).start()
     taken = getattr(server, "effective_port", None) or server.effective_listen[0][1]  # several for a name
     shown = f"[{host}]" if ":" in host else host
     return server, f"http://{shown}:{taken}{app.config.url_base_pathname}"
@@ -96,6 +102,16 @@ def listen(app: Dash, host: str = "127.0.0.1", port: int = 8050) -> tuple[Any, s
 def serve(app: Dash, host: str = "127.0.0.1", port: int = 8050) -> None:
     """Serve until interrupted."""
     listen(app, host, port)[0].run()
+
+
+def _make_ready(views: Views) -> None:
+    for release in views.releases.values():
+        try:
+            for name in layers.BASE_LAYERS:
+                layers.base_layer(release, name)
+            release.summary(ViewState())
+        except Exception:  # whoever asks for it will be told
+            logging.getLogger("commutemap").warning("%s could not be made ready", release.slug)
 
 
 def _excuse(error: Exception) -> None:

@@ -135,10 +135,11 @@ def what_is_drawn(release: ServedRelease, state: ViewState) -> str:
     else:
         whose = f"those who {words.VERB[state.side]} in {words.place_name(release, state)}"
     kind = drawn_as(release, state)
-    if kind == "density" and state.show == "points":
-        return f"{end} of {whose} · more than {MAX_POINTS:,} points, so their density"
-    how = {"points": "1 point = 1 worker", "tracts": "workers by tract", "density": "density"}[kind]
-    return f"{end} of {whose} · {how}"
+    if kind != "density":
+        how = {"points": "1 point = 1 worker", "tracts": "workers by tract"}[kind]
+        return f"{end} of {whose} · {how}"
+    why = f"more than {MAX_POINTS:,} points, so their density" if state.show == "points" else "density"
+    return f"{end} of {whose} · {why}, smoothed over {density_image(release, state).spread_mi:.1g} mi"
 
 
 def density_image(release: ServedRelease, state: ViewState) -> DensityImage:
