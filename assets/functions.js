@@ -8,11 +8,7 @@ window.dashMantineFunctions = Object.assign(window.dashMantineFunctions || {}, {
 window.dash_clientside = Object.assign(window.dash_clientside || {}, {
   commutemap: {
     // The address, together with the size of the map it is about to be shown on.
-    look: (search) => {
-      const map = document.getElementById("map");
-      const box = map ? map.getBoundingClientRect() : { width: 700, height: 700 };
-      return { search: search || "", width: Math.round(box.width), height: Math.round(box.height) };
-    },
+    look,
 
     // Thousands of rows as components would take the page seconds; as plain cells they take milliseconds.
     // Returns whether the table is hidden: it is while it has no rows.
@@ -26,6 +22,26 @@ window.dash_clientside = Object.assign(window.dash_clientside || {}, {
       return table.rows.length === 0;
     },
   },
+});
+
+let looked = { search: "", width: 0, height: 0 };
+
+function look(search) {
+  const map = document.getElementById("map");
+  const box = map ? map.getBoundingClientRect() : { width: 700, height: 700 };
+  looked = { search: search || "", width: Math.round(box.width), height: Math.round(box.height) };
+  return looked;
+}
+
+// A map of another width needs its caption broken elsewhere. Heights come and go with the bars of a phone.
+let resizing = 0;
+window.addEventListener("resize", () => {
+  clearTimeout(resizing);
+  resizing = setTimeout(() => {
+    const width = document.getElementById("map")?.getBoundingClientRect().width;
+    if (!width || Math.round(width) === looked.width) return;
+    window.dash_clientside.set_props("look", { data: look(looked.search) });
+  }, 300);
 });
 
 function row([name, county, workers, share, caution]) {

@@ -103,7 +103,11 @@ def commute_map(
         font={"family": "system-ui, sans-serif", "size": 12, "color": palette.INK},
         showlegend=False,
         annotations=[caption_box(lines)],
-        hoverlabel={"bgcolor": "white", "bordercolor": palette.COUNTY_LINE, "font": {"size": 13}},
+        hoverlabel={
+            "bgcolor": "white",
+            "bordercolor": palette.COUNTY_LINE,
+            "font": {"size": 13, "color": palette.INK},
+        },
         modebar={"orientation": "v", "bgcolor": palette.PAPER, "color": palette.STATE_LINE},
     )
     if width < _NARROW_PIXELS:

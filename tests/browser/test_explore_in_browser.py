@@ -124,6 +124,11 @@ def test_names_and_a_scale_bar_stand_on_the_map(visit: Visit, release: ServedRel
         visit.page.wait_for_selector(".scale:has-text('mi')", timeout=PATIENCE_MS)
         visit.page.locator(".furniture .name").locator("visible=true").first.wait_for()
     assert visit.page.locator("#map .colorbar").count() == 0  # points need none
+    visit.page.set_viewport_size({"width": 360, "height": 700})
+    visit.page.wait_for_function(
+        "() => document.querySelector('#map .annotation-text').getBoundingClientRect().left >= 0",
+        timeout=PATIENCE_MS,
+    )
 
 
 def test_a_place_without_covered_workplaces_says_so(visit: Visit, release: ServedRelease) -> None:
