@@ -60,7 +60,7 @@ class Inputs:
     @property
     def tract_of_block(self) -> Ints:
         """Row of `tracts` of every block: int64[blocks]."""
-        return self.blocks["tract_index"].to_numpy(np.int64)
+        return np.asarray(self.blocks["tract_index"], dtype=np.int64)
 
 
 def read_inputs(dataset: Store) -> Inputs:
