@@ -21,6 +21,8 @@ Floats = NDArray[np.float64]
 
 WEIGHT_UNITS = 1 << 20
 SLACK = 2.0**-48
+LEAST_TERM = 1e-290  # of a tail: far above the least normal number, far below any delta
+LOG_LEAST_TERM = math.log(LEAST_TERM)
 RULE_NONE, RULE_EMPTY, RULE_4_1, RULE_4_4 = 0, 1, 2, 3
 
 
@@ -77,7 +79,8 @@ def upper_tail(threshold: float, n: int, m: int, x: int, first: float, rest: flo
     log_term, error = log_point_probability(float(y), n, m, x, first, rest)
     if not log_term + error < 0.0:  # also where a degenerate parameter gives no number
         return 1.0
-    term = math.exp(log_term + error)
+    # A term that underflowed would take all that follow with it, and 0 would say that nothing can fail.
+    term = max(math.exp(log_term + error), LEAST_TERM)
     total = term
     others = n - x - 1.0 + rest
     while y < m:

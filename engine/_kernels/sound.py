@@ -17,7 +17,15 @@ import math
 import numpy as np
 
 from engine._jit import jit
-from engine._kernels.reference_sample import SLACK, WEIGHT_UNITS, Floats, Ints, log_point_probability
+from engine._kernels.reference_sample import (
+    LEAST_TERM,
+    LOG_LEAST_TERM,
+    SLACK,
+    WEIGHT_UNITS,
+    Floats,
+    Ints,
+    log_point_probability,
+)
 
 RETENTION_UNITS = 1 << 32
 KAPPA, MASS, RATE, MASS_TERM, EMPTY, OCCUPIED, DELTA = range(7)
@@ -60,7 +68,11 @@ def upper_tail(limit: float, n: int, m: int, x: int, first: float, rest: float) 
     log_term, error = log_point_probability(float(y), n, m, x, first, rest)
     if not log_term + error < 0.0:  # also where a degenerate parameter gives no number
         return 1.0
-    term = math.exp(log_term + error)
+    # A term that underflowed would take all that follow with it, and 0 would say that nothing can fail. At or below
+    # the mean the tail is far from 0, and starting from a floor would only make it 1 the long way.
+    if log_term + error < LOG_LEAST_TERM and y * (n + first + rest) <= m * (x + first) * (1.0 + 1e-9):
+        return 1.0
+    term = max(math.exp(log_term + error), LEAST_TERM)
     total = term
     others = n - x - 1.0 + rest
     while y < m:

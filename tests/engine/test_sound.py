@@ -6,9 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.special
+import scipy.stats
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from engine._kernels import reference_sample as paper_kernels
 from engine._kernels import sound as kernels
 from engine.accountant import RETENTION_UNITS, WEIGHT_UNITS, PriorTable, SynthesizerClasses, certify_classes
 from engine.enumerator import compositions, exact_failure_probability, largest_log_ratio, transition_matrix
@@ -317,3 +320,31 @@ def test_what_is_certified_holds_by_brute_force_for_what_is_drawn(release):
     exact = exact_failure_probability(n, n, alpha, chance, epsilon).probability
     assert exact <= accounting.delta_bound[0] * (1 + 1e-9) + 1e-13
     assert accounting.delta_bound[0] <= delta
+
+
+@pytest.mark.parametrize("n", [300, 3_000, 20_000])
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.5, 0.9])
+def test_tails_of_large_workplaces_are_never_below_scipys(n: int, share: float) -> None:
+    """Enumeration stays at n of 6; here the first term of a tail may underflow although the tail is near 1."""
+    x = int(share * n)
+    for first, rest in ((0.05, 3.0), (40.0, 40.0), (2_189.0, 2_189.0)):
+        mean = n * (x + first) / (n + first + rest)
+        for limit in (0.05 * mean, 0.5 * mean, 0.99 * mean, 1.01 * mean, 1.2 * mean + 3, 2 * mean + 10):
+            # Added up from the logarithms: SciPy's own sf is 1 - cdf, good to 1e-12 only.
+            beyond = np.arange(math.floor(limit) + 1, n + 1)
+            terms = scipy.stats.betabinom.logpmf(beyond, n, x + first, n - x + rest)
+            exact = math.exp(scipy.special.logsumexp(terms)) if beyond.size else 0.0
+            for tail in (kernels.upper_tail, paper_kernels.upper_tail):
+                assert tail(limit, n, n, x, first, rest) >= exact * (1 - 1e-6)
+
+
+def test_a_strong_promise_for_a_large_workplace_is_not_certified_by_underflow() -> None:
+    """With these weights one point draws more than its threshold with probability 0.47."""
+    assert sound_delta(3_000, 3_000, [2_189.0] * 2, [1.0] * 2, "0.01").delta > 0.4
+    found = least_sound_weight(3_000, 3_000, 2, 1, "0.01", "1e-6")
+    assert found.weight > 100_000
+
+
+def test_nothing_is_called_impossible_because_it_is_unlikely() -> None:
+    """All 3,000 in one empty point: a log ratio of 1.253 above 1, with a probability no float can hold."""
+    assert sound_delta(3_000, 3_000, [1_200.0] * 4, [1.0] * 4, "1").delta > 0
