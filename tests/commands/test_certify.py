@@ -103,8 +103,12 @@ def _unit(certificate: dict[str, Any]) -> None:
     certificate["unit_of_protection"] = "Everything about everybody."
 
 
+def _version(certificate: dict[str, Any]) -> None:
+    certificate["versions"]["secret"] = "17"
+
+
 def _strength(certificate: dict[str, Any]) -> None:
-    certificate["parameters"]["synthesis"]["strength"] = 2.0
+    certificate["parameters"]["synthesis"]["strength"] = 1.0000001
 
 
 def _public(certificate: dict[str, Any]) -> None:
@@ -133,6 +137,7 @@ def _missing(certificate: dict[str, Any]) -> None:
         _caveats,
         _unit,
         _strength,
+        _version,
         _public,
         _row,
         _nonsense,
