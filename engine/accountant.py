@@ -228,7 +228,7 @@ def certify_classes(prior: PriorTable, classes: SynthesizerClasses, privacy: Pri
     Source: P08 Theorems 4.1, 4.4 and 5.2; P10 "Search Algorithm Implements PDP".
     """
     _require_paper(privacy)
-    _require_tracts(prior, classes)
+    require_tracts(prior, classes)
     c = cautious_c(privacy.epsilon)
     weights = _sorted_weights(prior)
     min_weight = _units_of_theorem_4_1(classes.published_count, c)
@@ -274,7 +274,7 @@ def certify_weights(
         A weight is not positive: it quantised to zero, or was never set.
     """
     _require_paper(privacy)
-    _require_tracts(prior, classes)
+    require_tracts(prior, classes)
     _require_ints("min_weight", min_weight)
     if min_weight.shape != classes.tract.shape or (min_weight < 1).any():
         raise ParameterError(
@@ -432,7 +432,8 @@ def _require_ints(name: str, values: object) -> None:
         raise ParameterError(f"{name} is {kind}; a one-dimensional int64 array is needed")
 
 
-def _require_tracts(prior: PriorTable, classes: SynthesizerClasses) -> None:
+def require_tracts(prior: PriorTable, classes: SynthesizerClasses) -> None:
+    """Refuse, with a ParameterError, classes that name a destination tract the prior does not have."""
     n_tracts = prior.support_ptr.shape[0] - 1
     if classes.tract.size and classes.tract.max() >= n_tracts:
         raise ParameterError(

@@ -27,7 +27,13 @@ from numpy.typing import NDArray
 
 from engine._kernels import sound as kernels
 from engine._kernels.sound_search import search_classes
-from engine.accountant import RETENTION_UNITS, WEIGHT_UNITS, PriorTable, SynthesizerClasses
+from engine.accountant import (
+    RETENTION_UNITS,
+    WEIGHT_UNITS,
+    PriorTable,
+    SynthesizerClasses,
+    require_tracts,
+)
 from engine.errors import CertificateError, OverflowRefusedError, ParameterError
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.sound_bound import (
@@ -157,7 +163,7 @@ def certify_sound(
     Source: METHOD section 5b.
     """
     _require_sound(privacy)
-    _require_tracts(prior, classes)
+    require_tracts(prior, classes)
     e = lowered_exponential(privacy.epsilon)
     base, retention = _sorted_points(prior)
     counts = _counts(classes)
@@ -197,7 +203,7 @@ def certify_sound_weights(
         A weight is not positive.
     """
     _require_sound(privacy)
-    _require_tracts(prior, classes)
+    require_tracts(prior, classes)
     if min_weight.dtype != np.int64 or min_weight.shape != classes.tract.shape or (min_weight < 1).any():
         raise ParameterError(
             "min_weight must hold one int64 weight of at least one unit (2^-20) per class; a weight that "
@@ -320,12 +326,4 @@ def _require_sound(privacy: PrivacyParameters) -> None:
         raise ParameterError(
             f"accountant is {privacy.accountant!r}; the sound accountant certifies parameters that ask for it, "
             "since their epsilon is epsilon_final"
-        )
-
-
-def _require_tracts(prior: PriorTable, classes: SynthesizerClasses) -> None:
-    n_tracts = prior.support_ptr.shape[0] - 1
-    if classes.tract.size and classes.tract.max() >= n_tracts:
-        raise ParameterError(
-            f"a class names destination tract {classes.tract.max()}; the prior has {n_tracts}, counted from 0"
         )

@@ -99,11 +99,6 @@ def listen(app: Dash, host: str = "127.0.0.1", port: int = 8050) -> tuple[Any, s
     return server, f"http://{shown}:{taken}{app.config.url_base_pathname}"
 
 
-def serve(app: Dash, host: str = "127.0.0.1", port: int = 8050) -> None:
-    """Serve until interrupted."""
-    listen(app, host, port)[0].run()
-
-
 def _make_ready(views: Views) -> None:
     for release in views.releases.values():
         try:

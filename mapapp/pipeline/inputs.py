@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas
 
 from geodata.errors import StoreError
-from geodata.schema import N_SEGMENTS, segment_code
+from geodata.schema import N_SEGMENTS, TRACTS, segment_code
 from geodata.store import Store
 
 Ints = npt.NDArray[np.int64]
@@ -74,7 +73,7 @@ def read_inputs(dataset: Store) -> Inputs:
         When the dataset holds no jobs.
     """
     blocks = dataset.table("blocks", ["block_id", "tract_index", "population", "elsewhere"])
-    tracts = dataset.table("tracts", _without_geometry(dataset))
+    tracts = dataset.table("tracts", list(TRACTS.columns))
     jobs = dataset.table("jobs")
     if jobs.empty:
         raise StoreError(f"{dataset.path}: no jobs in it, so there is nothing to synthesize; import OD files")
@@ -94,10 +93,15 @@ def read_inputs(dataset: Store) -> Inputs:
     )
 
 
+def segment_of(jobs: pandas.DataFrame) -> Ints:
+    """Segment 0..26 of every row of a `jobs` table."""
+    columns = (jobs[name].to_numpy(np.int64) for name in ("age", "earnings", "industry"))
+    return np.asarray(segment_code(*columns), dtype=np.int64)
+
+
 def _synthesizers(jobs: pandas.DataFrame) -> tuple[Ints, Ints, Ints, Ints]:
     # Sorted by (destination, segment, origin), so that the order of rows in the source files decides nothing.
-    segment = segment_code(*(jobs[name].to_numpy(np.int64) for name in ("age", "earnings", "industry")))
-    synthesizer = jobs["destination_index"].to_numpy(np.int64) * N_SEGMENTS + segment
+    synthesizer = jobs["destination_index"].to_numpy(np.int64) * N_SEGMENTS + segment_of(jobs)
     origin = jobs["origin_index"].to_numpy(np.int64)
     order = np.lexsort((origin, synthesizer))
     count = jobs["count"].to_numpy(np.int64)[order]
@@ -105,9 +109,3 @@ def _synthesizers(jobs: pandas.DataFrame) -> tuple[Ints, Ints, Ints, Ints]:
     distinct, first = np.unique(workers, return_index=True)
     worker_ptr = np.append(first, workers.size).astype(np.int64)
     return distinct // N_SEGMENTS, distinct % N_SEGMENTS, worker_ptr, np.repeat(origin[order], count)
-
-
-def _without_geometry(dataset: Store) -> list[Any]:
-    from geodata.schema import TRACTS
-
-    return list(TRACTS.columns)

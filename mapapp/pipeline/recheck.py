@@ -20,10 +20,10 @@ from engine.errors import EngineError
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed, SecretKey
 from geodata.errors import StoreError
-from geodata.schema import N_SEGMENTS, TABLES, segment_code
+from geodata.schema import N_SEGMENTS, TABLES
 from geodata.store import Store, open_store
 from mapapp.certificate import CertificateCheck, check_certificate, software_versions
-from mapapp.pipeline.inputs import read_inputs
+from mapapp.pipeline.inputs import Inputs, read_inputs, segment_of
 from mapapp.pipeline.output import PUBLIC_FACTS, work_points
 from mapapp.pipeline.promise import make_promise
 from mapapp.pipeline.run import TEST_KEY_REASON
@@ -57,8 +57,9 @@ def check_release(path: Path) -> list[CertificateCheck]:
     checks += [_check_points(jobs, points), _check_places(release, points)]
     try:
         checks += check_certificate(certificate, counts_by_n(jobs))
-        checks.append(_check_again(release, certificate))
-        checks.append(_check_key(release, certificate, points))
+        inputs = read_inputs(release)
+        checks.append(_check_again(release, inputs, certificate))
+        checks.append(_check_key(release, inputs, certificate, points))
     except (EngineError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         checks.append(
             CertificateCheck("certificate", False, f"cannot be made sense of ({type(error).__name__})")
@@ -68,7 +69,7 @@ def check_release(path: Path) -> list[CertificateCheck]:
 
 def counts_by_n(jobs: pandas.DataFrame) -> dict[int, int]:
     """How many (destination block, segment) hold each number of workers."""
-    synthesizer = jobs["destination_index"].to_numpy(np.int64) * N_SEGMENTS + _segment(jobs)
+    synthesizer = jobs["destination_index"].to_numpy(np.int64) * N_SEGMENTS + segment_of(jobs)
     n, times = np.unique(jobs["count"].groupby(synthesizer).sum().to_numpy(np.int64), return_counts=True)
     return {int(a): int(b) for a, b in zip(n, times, strict=True)}
 
@@ -83,12 +84,6 @@ def _read_certificate(release: Store) -> dict[str, Any]:
     if not isinstance(certificate, dict):
         raise StoreError(f"{release.path}/certificate.json: not a certificate; do not use this release")
     return certificate
-
-
-def _segment(jobs: pandas.DataFrame) -> np.ndarray[Any, np.dtype[np.int64]]:
-    return np.asarray(
-        segment_code(*(jobs[name].to_numpy(np.int64) for name in ("age", "earnings", "industry")))
-    )
 
 
 def _check_files(release: Store) -> CertificateCheck:
@@ -131,7 +126,7 @@ def _check_jobs(release: Store, jobs: pandas.DataFrame) -> CertificateCheck:
 def _check_points(jobs: pandas.DataFrame, points: pandas.DataFrame) -> CertificateCheck:
     """One point a synthetic worker, for the same destinations, origins and segments."""
     names = ["destination_index", "origin_index", "segment"]
-    wanted = jobs.assign(segment=_segment(jobs)).groupby(names)["count"].sum()
+    wanted = jobs.assign(segment=segment_of(jobs)).groupby(names)["count"].sum()
     found = points.groupby(names).size()
     ok = wanted.size == found.size and bool((wanted == found.reindex(wanted.index)).all())
     return CertificateCheck("points", ok, f"{len(points):,} points for {int(jobs['count'].sum()):,} workers")
@@ -156,12 +151,11 @@ def _check_places(release: Store, points: pandas.DataFrame) -> CertificateCheck:
     )
 
 
-def _check_again(release: Store, certificate: Mapping[str, Any]) -> CertificateCheck:
+def _check_again(release: Store, inputs: Inputs, certificate: Mapping[str, Any]) -> CertificateCheck:
     """Make the certificate again from the public tables, and compare it field by field."""
     privacy = PrivacyParameters.from_dict(certificate["parameters"]["privacy"])
     parameters = SynthesisParameters.from_dict(certificate["parameters"]["synthesis"])
     seed = PublicSeed(certificate["construction"]["editing_seed"])
-    inputs = read_inputs(release)
     again = make_promise(
         release,
         inputs,
@@ -199,9 +193,10 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def _check_key(release: Store, certificate: Mapping[str, Any], points: pandas.DataFrame) -> CertificateCheck:
+def _check_key(
+    release: Store, inputs: Inputs, certificate: Mapping[str, Any], points: pandas.DataFrame
+) -> CertificateCheck:
     """Draw the workplace points again under the published test key: in a release of another key none agrees."""
-    inputs = read_inputs(release)
     lon, lat = work_points(SecretKey.for_tests(), inputs, release.table("cells"))
     agrees = (lon == points["work_lon_deg"].to_numpy()) & (lat == points["work_lat_deg"].to_numpy())
     is_test = bool(agrees.mean() > 0.5)
