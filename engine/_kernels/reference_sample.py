@@ -71,28 +71,33 @@ def log_reference_zero_sample(n: int, m: int, a1: float, a2: float, c: float) ->
 
 
 @jit
-def upper_tail(threshold: float, n: int, m: int, x: int, first: float, rest: float) -> float:
-    """Upper bound of P(beta-binomial(m; x + first, n - x + rest) > threshold), by adding up the terms."""
-    if threshold >= m:
+def upper_tail(limit: float, n: int, m: int, x: int, first: float, rest: float) -> float:
+    """Upper bound of P(beta-binomial(m; x + first, n - x + rest) > limit), within about 1e-9 of it."""
+    if limit >= m:
         return 0.0
-    y = math.floor(threshold) + 1
+    y = math.floor(limit) + 1
+    if y <= 0 or n - x + rest <= 0.0:
+        return 1.0
     log_term, error = log_point_probability(float(y), n, m, x, first, rest)
     if not log_term + error < 0.0:  # also where a degenerate parameter gives no number
         return 1.0
-    # A term that underflowed would take all that follow with it, and 0 would say that nothing can fail.
+    # A term that underflowed would take all that follow with it, and 0 would say that nothing can fail. At or below
+    # the mean the tail is far from 0, and starting from a floor would only make it 1 the long way.
+    if log_term + error < LOG_LEAST_TERM and y * (n + first + rest) <= m * (x + first) * (1.0 + 1e-9):
+        return 1.0
     term = max(math.exp(log_term + error), LEAST_TERM)
     total = term
     others = n - x - 1.0 + rest
     while y < m:
         share = (m - y) / (others + m - y)
-        growth = (x + y + first) / (y + 1.0)
-        # With others ≥ 0 no ratio of neighbouring terms from here on exceeds this, so the rest of the sum is
-        # at most that of a geometric series.
-        steepest = share * max(growth, 1.0)
-        if others >= 0.0 and steepest < 0.5:
+        step = (x + y + first) / (y + 1.0)
+        # With others at least 0 no ratio of neighbouring terms from here on exceeds this, so what is left of
+        # the sum is at most a geometric series.
+        steepest = share * max(step, 1.0)
+        if others >= 0.0 and steepest < 1.0 and term * steepest < 1e-9 * total * (1.0 - steepest):
             total += term * steepest / (1.0 - steepest)
             break
-        term *= share * growth
+        term *= share * step
         total += term
         y += 1
     return min(total * (1.0 + 1e-9), 1.0)
