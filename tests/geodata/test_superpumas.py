@@ -49,7 +49,7 @@ def test_the_order_of_pumas_does_not_matter(random: object) -> None:
     ids = np.array([f"44{k:05d}" for k in range(n)], dtype=object)
     people = 90_000 + 17_000 * (np.arange(n) * 5 % 7)
     order = np.arange(n)
-    random.shuffle(order)  # type: ignore[attr-defined]
+    random.shuffle(order)  # type: ignore[attr-defined]  # drawn by Hypothesis, typed as object
     state = ["44"] * n
     plain = superpuma_ids(ids, state, people, *centre.T, shape)
     mixed = superpuma_ids(ids[order], state, people[order], *centre[order].T, shape[order])

@@ -24,10 +24,10 @@ def test_every_point_is_in_the_grid_once_and_smoothing_keeps_the_total(places: A
     lon, lat = (numpy.array(axis) for axis in zip(*places, strict=True))
     small = density.MAX_PIXELS
     try:
-        density.MAX_PIXELS = 150  # type: ignore[misc]
+        density.MAX_PIXELS = 150  # type: ignore[misc]  # Final, but small pictures test faster
         grid = density.count_grid(lon, lat, density.extent(lon, lat))
     finally:
-        density.MAX_PIXELS = small  # type: ignore[misc]
+        density.MAX_PIXELS = small  # type: ignore[misc]  # Final, but small pictures test faster
     assert grid.sum() == len(places)
     assert gaussian_filter(grid, density.SPREAD_PIXELS, mode="reflect").sum() == pytest.approx(
         len(places), rel=1e-9

@@ -54,7 +54,7 @@ def test_polygons_come_by_address_and_not_in_the_figure(release: ServedRelease) 
 
 def test_traces_and_layers_keep_their_places(release: ServedRelease) -> None:
     for show in ("points", "tracts", "density"):
-        figure = draw.whole(release, ViewState(show=show, areas=(TRACT,)), "/")  # type: ignore[arg-type]
+        figure = draw.whole(release, ViewState(show=show, areas=(TRACT,)), "/")  # type: ignore[arg-type]  # a literal by parametrize
         assert [trace.type for trace in figure.data] == ["choroplethmap", "scattermap"]
         assert [layer.sourcetype for layer in figure.layout.map.layers] == ["geojson", "geojson", "image"]
         assert figure.layout.map.layers[commute_map.DENSITY].visible is (show == "density")
@@ -79,7 +79,7 @@ def test_the_coloured_tracts_say_the_numbers_of_the_table(release: ServedRelease
 
 def test_legend_source_year_and_promise_are_on_the_picture(release: ServedRelease) -> None:
     for show in ("points", "tracts", "density"):
-        figure = draw.whole(release, ViewState(show=show, areas=(TRACT,)), "/")  # type: ignore[arg-type]
+        figure = draw.whole(release, ViewState(show=show, areas=(TRACT,)), "/")  # type: ignore[arg-type]  # a literal by parametrize
         text = figure.layout.annotations[0].text
         assert all(part in text for part in ("Made by hand, 2019", "ε = 8.98", "δ = 10⁻⁶", "Tract 0.01"))
         assert "NOT FOR RELEASE" not in text

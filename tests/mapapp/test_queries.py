@@ -98,7 +98,7 @@ def test_summary_and_tables_equal_the_twin(
     expected = pandas.cut(mine["distance_mi"], edges, right=False, labels=BANDS).value_counts().reindex(BANDS)
     assert summary.bands["workers"].tolist() == expected.tolist()
     for rows in ("tract", "county"):
-        table = release.table(state, rows)  # type: ignore[arg-type]
+        table = release.table(state, rows)  # type: ignore[arg-type]  # a literal by parametrize
         assert (
             dict(zip(table["unit_id"], table["workers"], strict=True))
             == mine[f"{other}_{rows}_id"].value_counts().to_dict()
