@@ -35,5 +35,6 @@ def mean_place_deg(
     wide = (east - west > 180)[index]  # the Aleutians: a plain mean would lie in Europe
     lon = np.where(wide & (lon < 0), lon + 360, lon)
     mean = np.bincount(index, weights=weight * lon) / total
-    mean = np.where(mean > 180, mean - 360, mean)
+    # Clipped, because the mean of places at -180 may round to a hair beyond it.
+    mean = np.clip(np.where(mean > 180, mean - 360, mean), -180.0, 180.0)
     return mean, np.bincount(index, weights=weight * np.asarray(lat_deg)) / total
