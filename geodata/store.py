@@ -12,20 +12,25 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import geopandas
+import numpy as np
+import numpy.typing as npt
 import pandas
 import pyarrow.parquet
 
 from geodata.errors import StoreError
-from geodata.schema import CRS, SCHEMA_VERSION, TABLES, StoreKind, Table
+from geodata.schema import SCHEMA_VERSION, TABLES, StoreKind, Table
+from geodata.table_stream import TableStream, checked_frame, read_batches, read_slice, row_ptr, sync
 
 MANIFEST = "manifest.json"
 UNVOUCHED = {"dataset": ("ledger.jsonl",), "release": ()}  # files that may change after the store is whole
+_HASHING_THREADS = 4
 _PARTIAL = re.compile(r"^\.(?P<name>.+)\.partial-(?P<pid>\d+)$")
 
 
@@ -53,6 +58,31 @@ class Store:
         if table.geometry and (columns is None or "geometry" in columns):
             return geopandas.read_parquet(self.file(name), columns=columns)
         return pandas.read_parquet(self.file(name), columns=columns)
+
+    def batches(self, name: str, columns: list[str] | None = None) -> Iterator[Any]:
+        """Yield a table's row groups in order, as pyarrow tables; geometry is WKB.
+
+        A row group of `jobs` or `points` holds whole destinations.
+        """
+        return read_batches(self.file(name), columns)
+
+    def slice(
+        self, name: str, start_row: int, stop_row: int, columns: list[str] | None = None
+    ) -> dict[str, Any]:
+        """Read rows `start_row` to before `stop_row`, reading only the row groups that hold them.
+
+        Safe and quick from several threads at once; see `row_ptr` for where to cut.
+
+        Returns
+        -------
+        dict of str to ndarray
+            By column; read-only where nothing had to be copied. Text and geometry (WKB) are object arrays.
+        """
+        return read_slice(self.file(name), start_row, stop_row, columns)
+
+    def row_ptr(self, name: str) -> npt.NDArray[np.int64]:
+        """First row of each of a table's G row groups, and the number of its rows: int64[G + 1]."""
+        return row_ptr(self.file(name))
 
     def columns(self, name: str) -> list[str]:
         """Columns of a table as stored."""
@@ -132,12 +162,13 @@ def writing_store(path: Path, kind: StoreKind) -> Iterator[StoreWriter]:
         # A dataset is for its owner's eyes: what it holds is confidential whatever the umask says.
         partial.parent.mkdir(parents=True, exist_ok=True)
         partial.mkdir(mode=0o700 if kind == "dataset" else 0o777)
-        writer = StoreWriter(partial, kind)
-        yield writer
-        writer.finish()
+        with ThreadPoolExecutor(max_workers=_HASHING_THREADS) as disk:
+            writer = StoreWriter(partial, kind, disk)
+            yield writer
+            writer.finish()
         refuse_existing(path)
         os.rename(partial, path)
-        _sync(path.parent)
+        sync(path.parent)
     except OSError as error:
         raise StoreError(
             f"{path}: cannot write here ({error.strerror or error}); nothing was kept"
@@ -165,22 +196,38 @@ def remove_stale_partials(path: Path) -> None:
 class StoreWriter:
     """Writes the tables of one store into a directory that nobody else looks at yet."""
 
-    def __init__(self, directory: Path, kind: StoreKind) -> None:
+    def __init__(self, directory: Path, kind: StoreKind, disk: Executor) -> None:
         self.directory = directory
         self.kind = kind
+        self._disk = disk
         self._rows: dict[str, int] = {}
         self._facts: dict[str, Any] = {}
 
     def table(self, name: str, frame: Any) -> None:
         """Write one table after checking its columns and types against the schema."""
         table = _table(self.kind, name)
-        frame = _checked(table, frame)
-        file = self.directory / f"{name}.parquet"
-        if table.geometry:
-            frame.to_parquet(file, index=False, compression="zstd")
-        else:
-            frame.to_parquet(file, index=False, compression="zstd", row_group_size=262_144)
+        if not table.geometry:
+            with self.stream(name) as stream:
+                stream.write(frame)
+            return
+        frame = checked_frame(table, frame)
+        frame.to_parquet(self.directory / f"{name}.parquet", index=False, compression="zstd")
         self._rows[name] = len(frame)
+
+    @contextmanager
+    def stream(self, name: str) -> Iterator[TableStream]:
+        """Write one table as its rows arrive: yields what to `write` them to.
+
+        The table counts as written only when the block ends without an error.
+        """
+        stream = TableStream(self.directory / f"{name}.parquet", _table(self.kind, name), self._disk)
+        try:
+            yield stream
+            stream.close()
+        except BaseException:
+            stream.abandon()
+            raise
+        self._rows[name] = stream.rows
 
     def copy_table(self, source: Store, name: str) -> None:
         """Copy a table of another store byte for byte; the caller has opened, so verified, that store."""
@@ -202,18 +249,16 @@ class StoreWriter:
         missing = [table.name for table in TABLES[self.kind] if table.name not in self._rows]
         if missing:
             raise AssertionError(f"tables never written: {missing}")
-        files = {}
-        for file in sorted(self.directory.iterdir()):
-            if file.name in UNVOUCHED[self.kind]:
-                continue
-            files[file.name] = {"sha256": sha256_of(file), "bytes": file.stat().st_size}
+        found = sorted(file for file in self.directory.iterdir() if file.name not in UNVOUCHED[self.kind])
+        files: dict[str, dict[str, Any]] = {}
+        for file, digest in zip(found, self._disk.map(_synced_sha256, found), strict=True):
+            files[file.name] = {"sha256": digest, "bytes": file.stat().st_size}
             if file.stem in self._rows:
                 files[file.name]["rows"] = self._rows[file.stem]
-            _sync(file)
         head = {"schema_version": SCHEMA_VERSION, "kind": self.kind}
         self.document(MANIFEST, head | self._facts | {"files": files})
-        _sync(self.directory / MANIFEST)
-        _sync(self.directory)
+        sync(self.directory / MANIFEST)
+        sync(self.directory)
 
 
 def sha256_of(file: Path) -> str:
@@ -227,17 +272,6 @@ def _table(kind: StoreKind, name: str) -> Table:
         if table.name == name:
             return table
     raise AssertionError(f"a {kind} has no table {name!r}")
-
-
-def _checked(table: Table, frame: Any) -> Any:
-    missing = [column for column in table.columns if column not in frame.columns]
-    extra = [c for c in frame.columns if c not in table.columns and not (table.geometry and c == "geometry")]
-    if missing or (extra and not table.open_ended):
-        raise AssertionError(f"table {table.name}: missing columns {missing}, unknown columns {extra}")
-    if table.geometry and frame.crs is not None and frame.crs.to_epsg() != 4326:
-        raise AssertionError(f"table {table.name}: geometry in {frame.crs}, must be {CRS}")
-    order = [*table.columns, *extra, *(["geometry"] if table.geometry else [])]
-    return frame[order].astype(table.columns)
 
 
 def _wrong_kind(path: Path, found: str, wanted: StoreKind) -> str:
@@ -254,11 +288,14 @@ def _verify_files(path: Path, kind: StoreKind, manifest: dict[str, Any]) -> None
     for table in TABLES[kind]:
         if f"{table.name}.parquet" not in listed:
             raise StoreError(f"{path / MANIFEST}: table {table.name!r} is not listed; make the {kind} again")
-    for name, facts in listed.items():
+    for name in listed:
+        if Path(name).name != name or not (path / name).is_file():
+            raise StoreError(f"{path / name}: listed in the manifest but not there; make the {kind} again")
+    with ThreadPoolExecutor(max_workers=_HASHING_THREADS) as pool:
+        found = list(pool.map(sha256_of, [path / name for name in listed]))
+    for (name, facts), digest in zip(listed.items(), found, strict=True):
         file = path / name
-        if Path(name).name != name or not file.is_file():
-            raise StoreError(f"{file}: listed in the manifest but not there; make the {kind} again")
-        if sha256_of(file) != facts.get("sha256"):
+        if digest != facts.get("sha256"):
             raise StoreError(
                 f"{file}: its sha256 differs from the manifest, so it was altered or damaged after it was "
                 f"written; make the {kind} again or restore the file"
@@ -285,9 +322,7 @@ def _alive(pid: int) -> bool:
     return True
 
 
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _synced_sha256(file: Path) -> str:
+    digest = sha256_of(file)
+    sync(file)
+    return digest

@@ -2,15 +2,22 @@
 
 import json
 import os
+from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import geopandas
+import numpy as np
 import pandas
+import pyarrow
 import pytest
+import shapely
 
 from geodata.errors import StoreError
-from geodata.schema import JOBS, TABLES, Table
+from geodata.schema import BLOCKS, JOBS, STATES, TABLES, Table
 from geodata.store import open_store, remove_stale_partials, writing_store
+from geodata.table_stream import ROW_GROUP_ROWS, TableStream
 
 
 def empty(table: Table) -> pandas.DataFrame:
@@ -142,3 +149,132 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot write here"):
         write(tmp_path / "file" / "d")
+
+
+def some_jobs(n_rows: int, *, mean_size: int = 40) -> pandas.DataFrame:
+    rng = np.random.default_rng(1)
+    destination = np.sort(rng.integers(0, max(n_rows // mean_size, 1), n_rows))
+    columns = {"destination_index": destination, "origin_index": rng.integers(0, 9_000, n_rows)}
+    columns |= {name: rng.integers(1, 4, n_rows) for name in ("age", "earnings", "industry")}
+    return pandas.DataFrame(columns | {"count": np.ones(n_rows, np.int64)}).astype(JOBS.columns)
+
+
+def write_streamed(path: Path, rows: dict[str, list[Any]]) -> Path:
+    with writing_store(path, "dataset") as writer:
+        for table in TABLES["dataset"]:
+            with writer.stream(table.name) as stream:
+                for part in rows.get(table.name, []):
+                    stream.write(part)
+    return path
+
+
+def test_a_streamed_table_is_the_same_however_its_rows_were_divided(tmp_path: Path) -> None:
+    jobs = some_jobs(ROW_GROUP_ROWS * 2 + 17)
+    as_arrays = {name: jobs[name].to_numpy() for name in jobs}
+    cuts = [0, 1, 300_001, 300_001, len(jobs)]
+    parts = [jobs.iloc[start:stop] for start, stop in pairwise(cuts)]
+    with writing_store(tmp_path / "whole", "dataset") as writer:
+        for table in TABLES["dataset"]:
+            writer.table(table.name, jobs if table is JOBS else empty(table))
+    write_streamed(tmp_path / "arrays", {"jobs": [as_arrays]})
+    write_streamed(tmp_path / "parts", {"jobs": parts})
+    stores = [open_store(tmp_path / name, "dataset") for name in ("whole", "arrays", "parts")]
+    assert len({store.manifest["files"]["jobs.parquet"]["sha256"] for store in stores}) == 1
+    pandas.testing.assert_frame_equal(stores[0].table("jobs"), jobs)
+    assert stores[0].manifest["files"]["jobs.parquet"]["rows"] == len(jobs)
+
+
+def test_row_groups_hold_whole_destinations(tmp_path: Path) -> None:
+    jobs = some_jobs(ROW_GROUP_ROWS * 2)
+    store = open_store(write_streamed(tmp_path / "d", {"jobs": [jobs]}), "dataset")
+    ptr = store.row_ptr("jobs")
+    assert ptr[0] == 0
+    assert ptr[-1] == len(jobs)
+    assert np.diff(ptr).max() <= ROW_GROUP_ROWS
+    assert len(ptr) == 4
+    destination = jobs["destination_index"].to_numpy()
+    assert (destination[ptr[1:-1]] > destination[ptr[1:-1] - 1]).all()
+    groups = list(store.batches("jobs", ["destination_index", "count"]))
+    assert [group.num_rows for group in groups] == np.diff(ptr).tolist()
+    assert (np.concatenate([group["destination_index"].to_numpy() for group in groups]) == destination).all()
+
+
+def test_a_destination_larger_than_a_row_group_is_cut(tmp_path: Path) -> None:
+    jobs = some_jobs(ROW_GROUP_ROWS + 5, mean_size=ROW_GROUP_ROWS * 2)
+    store = open_store(write_streamed(tmp_path / "d", {"jobs": [jobs]}), "dataset")
+    assert store.row_ptr("jobs").tolist() == [0, ROW_GROUP_ROWS, len(jobs)]
+
+
+@pytest.mark.parametrize(
+    ("start", "stop"),
+    [(0, 0), (0, 9), (ROW_GROUP_ROWS - 40, ROW_GROUP_ROWS + 40), (400_000, 400_003), (524_288, 524_288)],
+)
+def test_a_slice_is_those_rows(tmp_path: Path, start: int, stop: int) -> None:
+    jobs = some_jobs(ROW_GROUP_ROWS * 2)
+    store = open_store(write_streamed(tmp_path / "d", {"jobs": [jobs]}), "dataset")
+    found = store.slice("jobs", start, stop)
+    assert list(found) == list(JOBS.columns)
+    for name, values in found.items():
+        assert values.dtype == JOBS.columns[name]
+        assert (values == jobs[name].to_numpy()[start:stop]).all()
+    assert list(store.slice("jobs", start, stop, ["count"])) == ["count"]
+    with pytest.raises(IndexError, match="of 524288"):
+        store.slice("jobs", start, len(jobs) + 1)
+
+
+def test_streamed_geometry_is_read_by_geopandas(tmp_path: Path) -> None:
+    squares = shapely.box(np.arange(5.0), 40.0, np.arange(5.0) + 1, 41.0)
+    frame = geopandas.GeoDataFrame({"block_index": np.arange(5)}, geometry=squares, crs="EPSG:4326")
+    as_arrays = {
+        "block_index": np.arange(5, 10, dtype=np.int32),
+        "geometry": pyarrow.array(shapely.to_wkb(squares), pyarrow.binary()),
+    }
+    state = empty(STATES)
+    state.loc[0] = {"state_id": "86", "name": "Away", "population": 1, "elsewhere": True} | dict.fromkeys(
+        ["lon_deg", "lat_deg"], 1.5
+    )
+    store = open_store(
+        write_streamed(tmp_path / "d", {"cells": [frame, as_arrays], "states": [state]}), "dataset"
+    )
+    cells = store.table("cells")
+    assert cells.crs.to_epsg() == 4326
+    assert cells["block_index"].tolist() == list(range(10))
+    assert shapely.equals(cells.geometry.to_numpy(), np.tile(squares, 2)).all()
+    assert store.table("states").geometry.isna().all()
+    assert store.slice("cells", 9, 10)["geometry"][0] == shapely.to_wkb(squares[4])
+
+
+def test_further_columns_are_those_of_the_first_rows(tmp_path: Path) -> None:
+    row = {name: "1" if kind == "str" else 1 for name, kind in BLOCKS.columns.items()}
+    blocks = pandas.DataFrame([row | {"layer_bgrp": "12"}]).astype(BLOCKS.columns)
+    store = open_store(write_streamed(tmp_path / "d", {"blocks": [blocks]}), "dataset")
+    assert store.table("blocks")["layer_bgrp"].tolist() == ["12"]
+    with pytest.raises(AssertionError, match="unknown columns"):
+        write_streamed(tmp_path / "e", {"jobs": [some_jobs(3).assign(more=1)]})
+
+
+def test_arrays_of_another_type_are_refused(tmp_path: Path) -> None:
+    columns = {name: some_jobs(3)[name].to_numpy() for name in JOBS.columns}
+    with pytest.raises(AssertionError, match="count int64, must be int32"):
+        write_streamed(tmp_path / "d", {"jobs": [columns | {"count": np.ones(3, np.int64)}]})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_stream_that_was_stopped_leaves_nothing(tmp_path: Path) -> None:
+    def stopped() -> Iterator[pandas.DataFrame]:
+        yield some_jobs(ROW_GROUP_ROWS * 2)
+        assert any(entry.name == "jobs.parquet" for entry in tmp_path.rglob("*"))
+        raise KeyboardInterrupt
+
+    with (
+        pytest.raises(KeyboardInterrupt),
+        writing_store(tmp_path / "d", "dataset") as writer,
+        writer.stream("jobs") as stream,
+    ):
+        stream_all(stream, stopped())
+    assert list(tmp_path.iterdir()) == []
+
+
+def stream_all(stream: TableStream, parts: Iterator[pandas.DataFrame]) -> None:
+    for part in parts:
+        stream.write(part)

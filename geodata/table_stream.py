@@ -1,0 +1,255 @@
+"""Tables too large for memory: written row group by row group, and read back a part at a time.
+
+Integers are delta encoded and floats split by byte before zstd: sorted positions and coordinates become smaller
+than under a dictionary, and are written and read faster. (Splitting integers by byte is a little better still, but
+DuckDB 1.4 cannot read it.) Single bytes keep their dictionary, and so does text, which repeats.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Executor, Future
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+import geopandas
+import numpy as np
+import numpy.typing as npt
+import pandas
+import pyarrow
+import pyarrow.parquet
+
+from geodata.schema import CRS, Table
+
+ROW_GROUP_ROWS: Final = 262_144
+"""Most rows of a row group; more cost as much to write, and let a query skip less."""
+
+_SYNC_BYTES: Final = 128 << 20
+_WHOLE: Final = "destination_index"  # a row group ends where a destination does
+_GEOMETRY: Final = "geometry"
+_ZSTD_LEVEL: Final = 1
+
+
+class TableStream:
+    """Writes one table of a store as rows arrive.
+
+    The file depends on the rows alone, not on how they were divided into calls of `write`.
+
+    Parameters
+    ----------
+    file : Path
+        The Parquet file to make.
+    table : Table
+        Its place in the schema.
+    disk : Executor
+        Where the file is synced while it grows, so that the disk works while rows are made.
+    """
+
+    def __init__(self, file: Path, table: Table, disk: Executor) -> None:
+        self.rows = 0
+        self._file = file
+        self._table = table
+        self._disk = disk
+        self._writer: Any = None
+        self._held: list[Any] = []
+        self._n_held = 0
+        self._synced_bytes = 0
+        self._syncing: Future[None] | None = None
+
+    def write(self, rows: Any) -> None:
+        """Append rows.
+
+        Parameters
+        ----------
+        rows : DataFrame, GeoDataFrame, or dict of str to array
+            A frame is cast to the schema's types. In a dict every column is a NumPy or pyarrow array of exactly its
+            type, and is not copied; geometry is a pyarrow array of WKB (EPSG:4326), null where there is none. The
+            first call decides which further columns an open-ended table has.
+
+        Raises
+        ------
+        AssertionError
+            When columns or types are not the schema's.
+        """
+        part = self._as_arrow(rows)
+        self.rows += part.num_rows
+        self._held.append(part)
+        self._n_held += part.num_rows
+        while self._n_held > ROW_GROUP_ROWS:
+            self._write_group(self._whole_rows())
+
+    def close(self) -> None:
+        """Write what is still held, and the file's footer."""
+        if self._writer is None:
+            self._open(_schema(self._table, {}))
+        if self._n_held:
+            self._write_group(self._n_held)
+        self._writer.close()
+        if self._syncing is not None:
+            self._syncing.result()  # a disk reports an error once
+
+    def abandon(self) -> None:
+        """Let go of the file after a failure; whoever owns the directory removes it."""
+        self._held.clear()
+        if self._writer is not None:
+            with suppress(OSError):
+                self._writer.close()
+
+    def _as_arrow(self, rows: Any) -> Any:
+        if isinstance(rows, Mapping):
+            columns = {name: pyarrow.array(values) for name, values in rows.items()}
+            extra = check_columns(self._table, list(columns))
+            if self._writer is None:
+                self._open(_schema(self._table, dict.fromkeys(extra, "str")))
+            return self._from_arrays(columns)
+        frame = checked_frame(self._table, rows)
+        extra = check_columns(self._table, list(frame.columns))
+        if self._writer is None:
+            self._open(_schema(self._table, {name: str(frame[name].dtype) for name in extra}))
+        plain = frame.drop(columns=_GEOMETRY) if self._table.geometry else frame
+        arrow = pyarrow.Table.from_pandas(plain, preserve_index=False)
+        columns = dict(zip(arrow.column_names, arrow.columns, strict=True))
+        if self._table.geometry:
+            columns[_GEOMETRY] = pyarrow.array(frame.geometry.to_wkb().to_numpy(), pyarrow.binary())
+        return self._from_arrays(columns)
+
+    def _from_arrays(self, columns: dict[str, Any]) -> Any:
+        schema = self._writer.schema
+        wrong = [
+            f"{field.name} {columns[field.name].type}, must be {field.type}"
+            for field in schema
+            if columns[field.name].type != field.type
+        ]
+        if wrong:
+            raise AssertionError(f"table {self._table.name}: {'; '.join(wrong)}")
+        return pyarrow.table([columns[field.name] for field in schema], schema=schema)
+
+    def _open(self, schema: Any) -> None:
+        self._writer = pyarrow.parquet.ParquetWriter(
+            self._file, schema, compression="zstd", compression_level=_ZSTD_LEVEL, **_encodings(schema)
+        )
+
+    def _whole_rows(self) -> int:
+        """Rows of the next row group: as many whole destinations as it holds."""
+        if _WHOLE not in self._table.columns:
+            return ROW_GROUP_ROWS
+        held = pyarrow.concat_tables(self._held).slice(0, ROW_GROUP_ROWS + 1)
+        ends = np.flatnonzero(np.diff(held[_WHOLE].to_numpy()))
+        return int(ends[-1]) + 1 if ends.size else ROW_GROUP_ROWS
+
+    def _write_group(self, n_rows: int) -> None:
+        held = pyarrow.concat_tables(self._held)
+        # In one piece, or the pages would show how the rows had been divided.
+        group = held.slice(0, n_rows).combine_chunks()
+        self._writer.write_table(group, row_group_size=max(n_rows, 1))
+        rest = held.slice(n_rows)
+        self._held, self._n_held = ([rest] if rest.num_rows else []), rest.num_rows
+        self._sync_now_and_then()
+
+    def _sync_now_and_then(self) -> None:
+        if self._syncing is not None and not self._syncing.done():
+            return
+        size = self._file.stat().st_size
+        if size - self._synced_bytes >= _SYNC_BYTES:
+            self._synced_bytes = size
+            self._syncing = self._disk.submit(sync, self._file)
+
+
+def check_columns(table: Table, names: list[str]) -> list[str]:
+    """Columns beyond the schema's; AssertionError where some are missing, or more than are allowed."""
+    wanted = [*table.columns, *([_GEOMETRY] if table.geometry else [])]
+    missing = [name for name in wanted if name not in names]
+    extra = [name for name in names if name not in wanted]
+    if missing or (extra and not table.open_ended):
+        raise AssertionError(f"table {table.name}: missing columns {missing}, unknown columns {extra}")
+    return extra
+
+
+def checked_frame(table: Table, frame: Any) -> Any:
+    """Return a frame with its columns in the schema's order and of the schema's types."""
+    extra = check_columns(table, list(frame.columns))
+    if table.geometry and frame.crs is not None and frame.crs.to_epsg() != 4326:
+        raise AssertionError(f"table {table.name}: geometry in {frame.crs}, must be {CRS}")
+    order = [*table.columns, *extra, *([_GEOMETRY] if table.geometry else [])]
+    return frame[order].astype(table.columns)
+
+
+def row_ptr(file: Path) -> npt.NDArray[np.int64]:
+    """First row of every row group of a Parquet file, and the number of rows: int64[groups + 1]."""
+    facts = pyarrow.parquet.read_metadata(file)
+    return _row_ptr(facts)
+
+
+def read_batches(file: Path, columns: list[str] | None) -> Iterator[Any]:
+    """Yield the row groups of a Parquet file one after the other, as pyarrow tables."""
+    with pyarrow.parquet.ParquetFile(file) as source:
+        for group in range(source.num_row_groups):
+            yield source.read_row_group(group, columns=columns, use_threads=False)
+
+
+def read_slice(file: Path, start_row: int, stop_row: int, columns: list[str] | None) -> dict[str, Any]:
+    """Read some rows of a Parquet file: dict of column name to NumPy array.
+
+    Only the row groups that hold them are read, on this thread alone and without Python's lock, so that several
+    threads can read several parts. Text and WKB become object arrays.
+    """
+    with pyarrow.parquet.ParquetFile(file) as source:
+        ptr = _row_ptr(source.metadata)
+        if not 0 <= start_row <= stop_row <= ptr[-1]:
+            raise IndexError(f"{file}: rows {start_row} to {stop_row} of {ptr[-1]}")
+        first = int(np.searchsorted(ptr, start_row, side="right")) - 1
+        end = int(np.searchsorted(ptr, stop_row, side="left"))
+        rows = source.read_row_groups(list(range(first, max(end, first))), columns=columns, use_threads=False)
+        rows = rows.slice(start_row - int(ptr[first]), stop_row - start_row)
+        return {name: _as_numpy(rows[name]) for name in rows.column_names}
+
+
+def sync(path: Path) -> None:
+    """Wait until a file or directory is on the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _row_ptr(facts: Any) -> npt.NDArray[np.int64]:
+    rows = [facts.row_group(group).num_rows for group in range(facts.num_row_groups)]
+    return np.append(0, np.cumsum(rows, dtype=np.int64)).astype(np.int64)
+
+
+def _as_numpy(column: Any) -> Any:
+    if column.num_chunks == 1:
+        return column.chunk(0).to_numpy(zero_copy_only=False)
+    return column.to_numpy()
+
+
+def _schema(table: Table, extra: dict[str, str]) -> Any:
+    """Arrow schema of a table, with the metadata by which pandas and geopandas know their own types."""
+    dtypes = table.columns | extra
+    frame = pandas.DataFrame({name: pandas.Series([], dtype=dtype) for name, dtype in dtypes.items()})  # type: ignore[call-overload,unused-ignore]
+    if not table.geometry:
+        return pyarrow.Schema.from_pandas(frame, preserve_index=False)
+    buffer = io.BytesIO()
+    geopandas.GeoDataFrame(frame, geometry=[], crs=CRS).to_parquet(buffer, index=False)
+    return pyarrow.parquet.read_schema(buffer)
+
+
+def _encodings(schema: Any) -> dict[str, Any]:
+    encoding = {}
+    dictionary = []
+    for field in schema:
+        if field.name == _GEOMETRY:
+            encoding[field.name] = "PLAIN"
+        elif pyarrow.types.is_floating(field.type):
+            encoding[field.name] = "BYTE_STREAM_SPLIT"
+        elif field.type in (pyarrow.int32(), pyarrow.int64()):
+            encoding[field.name] = "DELTA_BINARY_PACKED"
+        elif pyarrow.types.is_boolean(field.type):
+            encoding[field.name] = "PLAIN"
+        else:
+            dictionary.append(field.name)
+    return {"use_dictionary": dictionary or False, "column_encoding": encoding}
