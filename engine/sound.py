@@ -26,7 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine._kernels import sound as kernels
-from engine._kernels.sound_search import search_classes
+from engine._kernels.sound_search import bound_tracts, search_tracts
+from engine._threads import run_ranges
 from engine.accountant import (
     RETENTION_UNITS,
     WEIGHT_UNITS,
@@ -73,7 +74,7 @@ __all__ = [
 RULE_EMPTY, RULE_PURE, RULE_TAILS = range(3)
 
 _LARGEST_TOTAL = 1 << 61
-_SHARES_FOR_MASS = (1 / 1024, 1 / 64, 1 / 8)
+_SHARES_FOR_MASS = (1 / 64, 1 / 1024, 1 / 8)
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -129,7 +130,7 @@ class SoundAccounting:
 
 
 def certify_sound(
-    prior: PriorTable, classes: SynthesizerClasses, privacy: PrivacyParameters
+    prior: PriorTable, classes: SynthesizerClasses, privacy: PrivacyParameters, *, threads: int = 1
 ) -> SoundAccounting:
     """Least prior weight of each class, and what certifies the weights that follow from it.
 
@@ -141,6 +142,8 @@ def certify_sound(
         The distinct synthesizers.
     privacy : PrivacyParameters
         The promise; its `epsilon` is epsilon_final.
+    threads : int, optional
+        Threads over the tracts; the result is the same for any number.
 
     Returns
     -------
@@ -165,28 +168,34 @@ def certify_sound(
     _require_sound(privacy)
     require_tracts(prior, classes)
     e = lowered_exponential(privacy.epsilon)
-    base, retention = _sorted_points(prior)
     counts = _counts(classes)
     _require_room(prior, _largest_weight(counts[1], e))
     min_weight = np.empty(classes.tract.shape[0], dtype=np.int64)
     limit = 0.0 if classes.is_published else lowered_delta(privacy.delta)
-    # Neighbouring classes of one tract begin where the last one ended.
-    order = np.lexsort((counts[1], classes.tract))
-    found = np.empty_like(min_weight)
-    in_order = (counts[0][order], counts[1][order])
-    search_classes(prior.support_ptr, classes.tract[order], in_order, base, retention, e, limit, found)
-    min_weight[order] = found
-    return _account(prior, classes, min_weight, privacy, (base, retention))
+    class_ptr, order = _by_tract(prior, classes)
+    pointers = (prior.support_ptr, class_ptr)
+    points = (prior.base_weight, prior.retention)
+
+    def search(start: int, stop: int) -> int:
+        return search_tracts(start, stop, pointers, order, counts, points, e, limit, min_weight)
+
+    run_ranges(search, _work(prior, class_ptr), threads)
+    return _account(prior, classes, min_weight, privacy, (class_ptr, order), threads)
 
 
 def certify_sound_weights(
-    prior: PriorTable, classes: SynthesizerClasses, min_weight: Ints, privacy: PrivacyParameters
+    prior: PriorTable,
+    classes: SynthesizerClasses,
+    min_weight: Ints,
+    privacy: PrivacyParameters,
+    *,
+    threads: int = 1,
 ) -> SoundAccounting:
     """Certify weights max(min_weight, base_weight) as they are, whoever chose them.
 
     Parameters
     ----------
-    prior, classes, privacy
+    prior, classes, privacy, threads
         As in :func:`certify_sound`.
     min_weight : int64[n_classes]
         Least weight of each class in multiples of 2^-20.
@@ -210,7 +219,7 @@ def certify_sound_weights(
             "quantises to zero protects nobody"
         )
     _require_room(prior, int(min_weight.max(initial=1)))
-    return _account(prior, classes, min_weight, privacy, _sorted_points(prior))
+    return _account(prior, classes, min_weight, privacy, _by_tract(prior, classes), threads)
 
 
 def groups_of_class(prior: PriorTable, tract: int, min_weight: int) -> list[WeightGroup]:
@@ -245,18 +254,22 @@ def _account(
     classes: SynthesizerClasses,
     min_weight: Ints,
     privacy: PrivacyParameters,
-    points: tuple[Ints, Ints],
+    by_tract: tuple[Ints, Ints],
+    threads: int,
 ) -> SoundAccounting:
     """Evidence for the weights as they are, or the refusal."""
     limit = lowered_delta(privacy.delta)
     counts = _counts(classes)
     terms = np.empty((classes.tract.shape[0], kernels.N_TERMS), dtype=np.float64)
     used = np.empty((classes.tract.shape[0], 4), dtype=np.int64)
-    log_chances = np.log(limit * np.array(_SHARES_FOR_MASS))
-    e = lowered_exponential(privacy.epsilon)
-    kernels.bound_classes(
-        prior.support_ptr, classes.tract, counts, *points, e, log_chances, min_weight, terms, used
-    )
+    class_ptr, order = by_tract
+    promise = (lowered_exponential(privacy.epsilon), limit, np.log(limit * np.array(_SHARES_FOR_MASS)))
+    pointers, points = (prior.support_ptr, class_ptr), (prior.base_weight, prior.retention)
+
+    def bound(start: int, stop: int) -> int:
+        return bound_tracts(start, stop, pointers, order, counts, points, promise, min_weight, terms, used)
+
+    run_ranges(bound, _work(prior, class_ptr), threads)
     delta = terms[:, kernels.DELTA]
     rule = np.where(delta == 0.0, RULE_PURE, RULE_TAILS).astype(np.int8)
     rule[classes.published_count == 0] = RULE_EMPTY
@@ -288,15 +301,17 @@ def _counts(classes: SynthesizerClasses) -> tuple[Ints, Ints]:
     return (np.ones_like(n) if classes.is_published else n), classes.published_count
 
 
-def _sorted_points(prior: PriorTable) -> tuple[Ints, Ints]:
-    """Base weights and retentions, sorted within tracts by the one and then the other.
+def _by_tract(prior: PriorTable, classes: SynthesizerClasses) -> tuple[Ints, Ints]:
+    """The classes in order of tract and m, and where in that order each tract begins."""
+    order = np.lexsort((classes.published_count, classes.tract))
+    n_classes = np.bincount(classes.tract, minlength=prior.support_ptr.shape[0] - 1)
+    return np.concatenate(([0], np.cumsum(n_classes))).astype(np.int64), order
 
-    Above one worker's weight the retention is 2^32, as the sampler has it.
-    """
-    tract = np.repeat(np.arange(prior.support_ptr.shape[0] - 1), np.diff(prior.support_ptr))
-    retention = np.where(prior.base_weight > WEIGHT_UNITS, RETENTION_UNITS, prior.retention)
-    order = np.lexsort((retention, prior.base_weight, tract))
-    return prior.base_weight[order], retention[order]
+
+def _work(prior: PriorTable, class_ptr: Ints) -> Ints:
+    """About how long each tract takes: a class as long as some hundred points."""
+    n_classes = np.diff(class_ptr)
+    return 100 * n_classes + np.where(n_classes > 0, np.diff(prior.support_ptr), 0)
 
 
 def _largest_weight(published_count: Ints, e: float) -> int:

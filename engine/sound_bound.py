@@ -154,12 +154,13 @@ def sound_bound_of_groups(
     CertificateError
         The groups are no weights, or the kept mass and the rate are none.
     """
-    alpha, kept, kappa = _effective(n, m, groups)
-    if not 0 <= mass_low <= int(alpha.sum()) or not 0 <= chernoff_rate < math.inf:
+    listed, kappa = _effective(n, m, groups)
+    if not 0 <= mass_low <= kernels.prior_mass(listed)[1] or not 0 <= chernoff_rate < math.inf:
         raise CertificateError(f"kept mass {mass_low} and rate {chernoff_rate} do not fit the weights")
     e = lowered_exponential(epsilon_final)
-    lost = float(kernels.mass_term(alpha, kept, mass_low, float(chernoff_rate)))
-    empty, occupied = kernels.failure_terms(n, m, alpha, kept, e, kappa, mass_low / WEIGHT_UNITS, 0.0)
+    lost = float(kernels.mass_term(listed, mass_low, float(chernoff_rate)))
+    mass = mass_low / WEIGHT_UNITS
+    empty, occupied = kernels.failure_terms(n, m, listed, e, kappa, mass, math.inf, _runs())
     delta = min((lost + empty + occupied) * (1.0 + _MARGIN), 1.0)
     rate = float(chernoff_rate) if lost > 0 else 0.0
     return SoundBound(kappa, mass_low, rate, lost, float(empty), float(occupied), delta)
@@ -187,13 +188,15 @@ def least_sound_weight(
         The weight, evaluated and found to hold, and its rule. Above 1 nothing is pruned.
     """
     kept = math.ceil(exact_fraction(retention, "retention") * RETENTION_UNITS)
-    base = np.ones(n_support, dtype=np.int64)
-    retentions = np.full(n_support, kept, dtype=np.int64)
+    base, retentions, times = (np.array([value], dtype=np.int64) for value in (1, kept, n_support))
+    order = np.zeros(1, dtype=np.int64)
+    tract = (base, retentions, times, order, order[: int(kept < RETENTION_UNITS)])
+    space = (np.empty_like(base), np.empty_like(base), np.empty_like(base))
     e, limit = lowered_exponential(epsilon_final), lowered_delta(delta)
     weight, found = 0, m
     for above_one in (False, True):
         if weight == 0:
-            weight, found = search_side(n, m, above_one, 12, base, retentions, e, limit)
+            weight, found = search_side(n, m, above_one, 12, tract, e, limit, space, _runs())
     return SoundWeight(weight / WEIGHT_UNITS, SOUND_PURE if found >= m else SOUND_TAILS)
 
 
@@ -222,24 +225,28 @@ def _bound(
     n: int, m: int, groups: Iterable[WeightGroup], epsilon_final: Number, log_chances: Floats
 ) -> SoundBound:
     """Least bound over kept masses."""
-    alpha, kept, kappa = _effective(n, m, groups)
+    listed, kappa = _effective(n, m, groups)
     terms = np.empty(kernels.N_TERMS, dtype=np.float64)
-    kernels.weigh(n, m, alpha, kept, lowered_exponential(epsilon_final), kappa, log_chances, terms)
+    e = lowered_exponential(epsilon_final)
+    kernels.weigh(n, m, listed, e, kappa, log_chances, 0.0, _runs(), terms)
     return as_bound(terms)
 
 
-def _effective(n: int, m: int, groups: Iterable[WeightGroup]) -> tuple[Ints, Ints, float]:
-    """Weights and retentions as listed, sorted point by point, and kappa."""
+def _effective(n: int, m: int, groups: Iterable[WeightGroup]) -> tuple[kernels.Groups, float]:
+    """Weights, retentions and numbers of points as listed, sorted, and kappa."""
     listed = np.array([tuple(group) for group in groups], dtype=np.int64).reshape(-1, 3)
     if not listed.size or (listed < 1).any() or (listed[:, 1] > RETENTION_UNITS).any():
         raise CertificateError("every group of weights needs a weight, a retention up to 2^32 and points")
     if n < 1 or m < 0 or float(listed[:, 0] @ listed[:, 2].astype(np.float64)) >= _LARGEST_TOTAL:
         raise CertificateError(f"n = {n}, m = {m} and these weights are beyond what can be bounded")
     listed = listed[np.lexsort((listed[:, 1], listed[:, 0]))]
-    base, retention = (np.repeat(listed[:, j], listed[:, 2]) for j in (0, 1))
-    kappas = np.empty(base.size + 1)
-    kernels.tail_kappas(n, m, base, retention, kappas)
-    return base, retention, float(kappas[0])
+    alpha, kept, times = (np.ascontiguousarray(column) for column in listed.T)
+    return (alpha, kept, times), float(kernels.kappa_of_groups(n, m, (alpha, kept, times)))
+
+
+def _runs() -> Floats:
+    """Scratch space for tails."""
+    return np.empty((2, kernels.RUN), dtype=np.float64)
 
 
 def as_bound(terms: Floats) -> SoundBound:

@@ -71,11 +71,8 @@ def log_reference_zero_sample(n: int, m: int, a1: float, a2: float, c: float) ->
 
 
 @jit
-def upper_tail(limit: float, n: int, m: int, x: int, first: float, rest: float) -> float:
-    """Upper bound of P(beta-binomial(m; x + first, n - x + rest) > limit), within about 1e-9 of it."""
-    if limit >= m:
-        return 0.0
-    y = math.floor(limit) + 1
+def leading_term(y: int, n: int, m: int, x: int, first: float, rest: float) -> float:
+    """Upper bound of the probability of y, at least `LEAST_TERM`; 1 where the tail from y on is to be taken as 1."""
     if y <= 0 or n - x + rest <= 0.0:
         return 1.0
     log_term, error = log_point_probability(float(y), n, m, x, first, rest)
@@ -85,22 +82,60 @@ def upper_tail(limit: float, n: int, m: int, x: int, first: float, rest: float) 
     # the mean the tail is far from 0, and starting from a floor would only make it 1 the long way.
     if log_term + error < LOG_LEAST_TERM and y * (n + first + rest) <= m * (x + first) * (1.0 + 1e-9):
         return 1.0
-    term = max(math.exp(log_term + error), LEAST_TERM)
-    total = term
+    return max(math.exp(log_term + error), LEAST_TERM)
+
+
+@jit
+def upper_tail(limit: float, n: int, m: int, x: int, first: float, rest: float) -> float:
+    """Upper bound of P(beta-binomial(m; x + first, n - x + rest) > limit), within about 1e-9 of it."""
+    tails = np.empty(1)
+    upper_tails(limit, n, m, x, first, rest, tails)
+    return float(tails[0])
+
+
+@jit
+def upper_tails(limit: float, n: int, m: int, x: int, first: float, rest: float, tails: Floats) -> int:
+    """Upper bounds of P(beta-binomial(m; x + first, n - x + rest) > floor(limit) + j) for j = 0, 1, ...
+
+    Returns how many entries of `tails` are filled; the last holds for every later j. The first is within about 1e-9
+    of the truth, the others within 1e-9 of the first.
+    """
+    tails[0] = 0.0
+    if limit >= m:
+        return 1
+    y = math.floor(limit) + 1
+    term = leading_term(y, n, m, x, first, rest)
+    if term >= 1.0:
+        tails[0] = 1.0
+        return 1
+    total, beyond = term, 0.0
+    last = tails.shape[0] - 1
+    filled = 0
     others = n - x - 1.0 + rest
-    while y < m:
+    while True:
+        if filled < last:
+            tails[filled] = term
+            filled += 1
+        else:
+            beyond += term
+        if y >= m:
+            break
         share = (m - y) / (others + m - y)
         step = (x + y + first) / (y + 1.0)
         # With others at least 0 no ratio of neighbouring terms from here on exceeds this, so what is left of
         # the sum is at most a geometric series.
         steepest = share * max(step, 1.0)
         if others >= 0.0 and steepest < 1.0 and term * steepest < 1e-9 * total * (1.0 - steepest):
-            total += term * steepest / (1.0 - steepest)
+            beyond += term * steepest / (1.0 - steepest)
             break
         term *= share * step
         total += term
         y += 1
-    return min(total * (1.0 + 1e-9), 1.0)
+    for j in range(filled, -1, -1):
+        if j < filled:
+            beyond += tails[j]
+        tails[j] = min(beyond * (1.0 + 1e-9), 1.0)
+    return filled + 1
 
 
 @jit

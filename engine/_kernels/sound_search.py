@@ -1,7 +1,8 @@
-"""Compiled search for the least prior weights that the sound accountant certifies.
+"""Compiled search for the least prior weights that the sound accountant certifies, and the evidence for weights.
 
-Symbols and margins as in `engine._kernels.sound`. What is found here is evaluated again there before it certifies
-anything.
+Symbols and margins as in `engine._kernels.sound`. What is found here is evaluated again, by `bound_tracts`, before it
+certifies anything. Both go through the destination tracts, whose classes share what `engine._kernels.sound_tract`
+prepares; no tract's result depends on another's, so any partition gives the same.
 """
 
 import math
@@ -11,33 +12,43 @@ import numpy as np
 from engine._jit import jit
 from engine._kernels.reference_sample import WEIGHT_UNITS, Floats, Ints
 from engine._kernels.sound import (
+    KAPPA,
     RETENTION_UNITS,
-    certain_mass,
+    RUN,
+    Groups,
     failure_terms,
+    kappa_of_groups,
     kappa_of_point,
     mass_term,
+    prior_mass,
     probable_mass,
-    tail_kappas,
     threshold,
-    weights_used,
+    weigh,
+)
+from engine._kernels.sound_tract import (
+    Tract,
+    gather_tract,
+    groups_used,
+    largest_kappa,
+    least_retention,
+    least_search_weight,
 )
 
 
 @jit
-def kappa_of_weight(n: int, m: int, weight: int, base: Ints, least: int, kappas: Floats) -> float:
-    """Largest kappa of the weights max(weight, base).
+def kappa_of_weight(n: int, m: int, weight: int, least: int, kappa: float) -> float:
+    """Largest kappa of the weights max(weight, base); `kappa` is the largest of the base weights.
 
     Points raised to `weight` count with the least retention of all: where the point that has it is not among
-    them, its own kappa is larger.
+    them, its own kappa is larger. And where the point of the largest kappa is among them, they have a larger one.
     """
     if weight > WEIGHT_UNITS:
         return 1.0
-    above = np.searchsorted(base, weight, side="right")
-    return float(max(kappa_of_point(n, m, weight, least), kappas[above]))
+    return max(kappa_of_point(n, m, weight, least), kappa)
 
 
 @jit
-def weight_of_threshold(wanted: int, n: int, m: int, base: Ints, least: int, e: float, kappas: Floats) -> int:
+def weight_of_threshold(wanted: int, n: int, m: int, least: int, e: float, kappa: float) -> int:
     """Least weight up to 1 at which no point fails below or at `wanted`, or 0 where there is none.
 
     kappa does not fall with the weight, so iteration from below stops at the least solution.
@@ -45,7 +56,7 @@ def weight_of_threshold(wanted: int, n: int, m: int, base: Ints, least: int, e: 
     f = least / RETENTION_UNITS
     weight = 1
     for _ in range(200):
-        factor = f * e / kappa_of_weight(n, m, weight, base, least, kappas)
+        factor = f * e / kappa_of_weight(n, m, weight, least, kappa)
         if threshold(factor, weight / WEIGHT_UNITS) >= wanted:
             return weight
         slope = threshold(factor, 1.0)
@@ -58,24 +69,26 @@ def weight_of_threshold(wanted: int, n: int, m: int, base: Ints, least: int, e: 
 
 
 @jit
-def holds(n: int, m: int, alpha: Ints, kept: Ints, e: float, kappa: float, limit: float) -> bool:
-    """Whether some kept mass brings the bound within `limit`; the middle way costs most and is tried last."""
-    negligible = 1e-4 * limit / alpha.shape[0]
-    certain = certain_mass(alpha, kept)
-    empty, occupied = failure_terms(n, m, alpha, kept, e, kappa, certain / WEIGHT_UNITS, negligible)
+def holds(n: int, m: int, groups: Groups, e: float, kappa: float, limit: float, runs: Floats) -> bool:
+    """Whether some kept mass brings the bound within `limit`.
+
+    With the whole prior mass kept the tails are least, so that what fails there fails; the certain mass costs no
+    chance, and the middle way costs most and is tried last.
+    """
+    certain, whole = prior_mass(groups)
+    empty, occupied = failure_terms(n, m, groups, e, kappa, whole / WEIGHT_UNITS, limit, runs)
+    if (empty + occupied) * (1.0 + 1e-9) > limit or whole == certain:
+        return bool((empty + occupied) * (1.0 + 1e-9) <= limit)
+    empty, occupied = failure_terms(n, m, groups, e, kappa, certain / WEIGHT_UNITS, limit, runs)
     if (empty + occupied) * (1.0 + 1e-9) <= limit:
         return True
-    whole = alpha.sum()
-    if whole == certain:
-        return False
-    empty, occupied = failure_terms(n, m, alpha, kept, e, kappa, whole / WEIGHT_UNITS, negligible)
-    if empty + occupied > limit:
-        return False
-    mass, rate = probable_mass(alpha, kept, math.log(limit / 64.0))
+    mass, rate = probable_mass(groups, math.log(limit / 64.0))
     if mass <= certain:
         return False
-    empty, occupied = failure_terms(n, m, alpha, kept, e, kappa, mass / WEIGHT_UNITS, negligible)
-    return bool((mass_term(alpha, kept, mass, rate) + empty + occupied) * (1.0 + 1e-9) <= limit)
+    empty, occupied = failure_terms(n, m, groups, e, kappa, mass / WEIGHT_UNITS, limit, runs)
+    if empty + occupied > limit:
+        return False
+    return bool((mass_term(groups, mass, rate) + empty + occupied) * (1.0 + 1e-9) <= limit)
 
 
 @jit
@@ -88,24 +101,22 @@ def weight_above_one(wanted: int, e: float) -> int:
 
 
 @jit
-def weight_for(
-    wanted: int, above_one: bool, n: int, m: int, base: Ints, least: int, e: float, kappas: Floats
-) -> int:
+def weight_for(wanted: int, above_one: bool, n: int, m: int, least: int, e: float, kappa: float) -> int:
     """Least weight on one side of 1 at which no point fails below or at `wanted`, or 0."""
     if above_one:
         return weight_above_one(wanted, e)
-    return weight_of_threshold(wanted, n, m, base, least, e, kappas)
+    return weight_of_threshold(wanted, n, m, least, e, kappa)
 
 
 @jit
-def highest_reached(above_one: bool, n: int, m: int, base: Ints, least: int, e: float, kappas: Floats) -> int:
+def highest_reached(above_one: bool, n: int, m: int, least: int, e: float, kappa: float) -> int:
     """Highest count up to m that some weight on this side of 1 makes safe for every point."""
-    if weight_for(m, above_one, n, m, base, least, e, kappas) > 0:
+    if weight_for(m, above_one, n, m, least, e, kappa) > 0:
         return m
     low, high = 0, m
     while high - low > 1:
         middle = (low + high) // 2
-        if weight_for(middle, above_one, n, m, base, least, e, kappas) > 0:
+        if weight_for(middle, above_one, n, m, least, e, kappa) > 0:
             low = middle
         else:
             high = middle
@@ -114,30 +125,38 @@ def highest_reached(above_one: bool, n: int, m: int, base: Ints, least: int, e: 
 
 @jit
 def search_side(
-    n: int, m: int, above_one: bool, start: int, base: Ints, retention: Ints, e: float, limit: float
+    n: int,
+    m: int,
+    above_one: bool,
+    start: int,
+    tract: Tract,
+    e: float,
+    limit: float,
+    groups: Groups,
+    runs: Floats,
 ) -> tuple[int, int]:
     """Least weight found on one side of 1 and the count that it makes safe; weight 0 where there is none.
 
     The bound falls in steps, where the least threshold reaches a whole number, and rises a little between. So
     the steps are searched, from `start` outwards by doubling and then by halving. Weights up to 1 reach some
     counts only, since kappa grows with them. At m nothing can fail, and with `limit` 0 only that will do.
+    `groups` and `runs` are scratch space.
     """
-    k = base.shape[0]
-    alpha, kept, kappas = np.empty(k, np.int64), np.empty(k, np.int64), np.empty(k + 1)
-    least = tail_kappas(n, m, base, retention, kappas)
-    best = weight_for(m, above_one, n, m, base, least, e, kappas)
+    front = tract[4]
+    least = tract[1][front[0]] if front.shape[0] > 0 else RETENTION_UNITS
+    kappa = largest_kappa(n, m, tract)
+    best = weight_for(m, above_one, n, m, least, e, kappa)
     if limit <= 0.0:
         return best, m
     low, high = 0, m
     if best == 0:
-        high = highest_reached(above_one, n, m, base, least, e, kappas) + 1
+        high = highest_reached(above_one, n, m, least, e, kappa) + 1
     probe, stride, is_first, rising, is_bracketed = max(start, 1), 1, True, False, False
     while high - low > 1:
         probe = min(max(probe, low + 1), high - 1)
-        weight = weight_for(probe, above_one, n, m, base, least, e, kappas)
-        weights_used(weight, base, retention, alpha, kept)
-        kappa = kappa_of_weight(n, m, weight, base, least, kappas)
-        good = holds(n, m, alpha, kept, e, kappa, limit)
+        weight = weight_for(probe, above_one, n, m, least, e, kappa)
+        used = groups_used(weight, tract, groups)
+        good = holds(n, m, used, e, kappa_of_weight(n, m, weight, least, kappa), limit, runs)
         if good:
             high, best = probe, weight
         else:
@@ -155,33 +174,124 @@ def search_side(
 
 
 @jit
-def search_classes(
-    support_ptr: Ints,
-    class_tract: Ints,
+def scratch_for(support_ptr: Ints, start: int, stop: int) -> tuple[Tract, Groups, Floats]:
+    """Scratch space for the tracts from `start` to `stop`."""
+    k = 0
+    for t in range(start, stop):
+        k = max(k, support_ptr[t + 1] - support_ptr[t])
+    space = np.empty((8, k), dtype=np.int64)
+    tract = (space[0], space[1], space[2], space[3], space[4])
+    return tract, (space[5], space[6], space[7]), np.empty((2, RUN))
+
+
+@jit
+def prepare(base: Ints, retention: Ints, floor: int, space: Tract) -> Tract:
+    """The tract gathered into `space`, cut to size."""
+    g, f = gather_tract(base, retention, floor, space)
+    return space[0][:g], space[1][:g], space[2][:g], space[3][:g], space[4][:f]
+
+
+@jit
+def search_tracts(
+    start: int,
+    stop: int,
+    pointers: tuple[Ints, Ints],
+    order: Ints,
     counts: tuple[Ints, Ints],
-    base: Ints,
-    retention: Ints,
+    points: tuple[Ints, Ints],
     e: float,
     limit: float,
     min_weight: Ints,
-) -> None:
-    """Fill `min_weight` with the least weight found for each class; `counts` holds n and m.
+) -> int:
+    """Fill `min_weight` with the least weight found for each class of these tracts; `counts` holds n and m.
 
-    With `limit` 0 only weights at which no output can fail are taken.
+    `pointers` are those of the tracts into the `points` (base weights and retentions) and into `order`, which
+    lists the classes of a tract by m: each begins where the one before ended. With `limit` 0 only weights at which
+    no output can fail are taken.
     """
-    start, tract = 1, -1
-    for j in range(class_tract.shape[0]):
-        n, m = counts[0][j], counts[1][j]
-        if m == 0:
-            min_weight[j] = 1
+    support_ptr, class_ptr = pointers
+    space, groups, runs = scratch_for(support_ptr, start, stop)
+    for t in range(start, stop):
+        if class_ptr[t] == class_ptr[t + 1]:
             continue
-        t = class_tract[j]
-        if t != tract:
-            start, tract = min(m, 12), t
-        points = slice(support_ptr[t], support_ptr[t + 1])
-        first = start if limit > 0.0 else m
-        weight, start = search_side(n, m, False, first, base[points], retention[points], e, limit)
-        if weight == 0:
-            weight, _ = search_side(n, m, True, first, base[points], retention[points], e, limit)
-            start = 1
-        min_weight[j] = weight
+        base, retention = (
+            points[0][support_ptr[t] : support_ptr[t + 1]],
+            points[1][support_ptr[t] : support_ptr[t + 1]],
+        )
+        tract = prepare(base, retention, least_search_weight(least_retention(base, retention), e), space)
+        begin = 12
+        for j in order[class_ptr[t] : class_ptr[t + 1]]:
+            n, m = counts[0][j], counts[1][j]
+            min_weight[j] = 1
+            if m == 0:
+                continue
+            weight, begin = search_side(n, m, False, begin, tract, e, limit, groups, runs)
+            if weight == 0:
+                weight, _ = search_side(n, m, True, begin, tract, e, limit, groups, runs)
+                begin = 1
+            min_weight[j] = weight
+    return 0
+
+
+@jit
+def bound_tracts(
+    start: int,
+    stop: int,
+    pointers: tuple[Ints, Ints],
+    order: Ints,
+    counts: tuple[Ints, Ints],
+    points: tuple[Ints, Ints],
+    promise: tuple[float, float, Floats],
+    min_weight: Ints,
+    terms: Floats,
+    used: Ints,
+) -> int:
+    """Fill the terms [n_classes, N_TERMS] of weights max(min_weight, base), whoever chose them.
+
+    `pointers`, `order`, `counts` and `points` as in :func:`search_tracts`; `promise` is e, the delta that is
+    enough, and the log chances at which kept masses are tried. `used` [n_classes, 4] gets the least weight, the
+    summed weight, the least retention of points that can be pruned (2^32 where there are none), and the points.
+    """
+    support_ptr, class_ptr = pointers
+    e, enough, log_chances = promise
+    space, groups, runs = scratch_for(support_ptr, start, stop)
+    for t in range(start, stop):
+        classes = order[class_ptr[t] : class_ptr[t + 1]]
+        if classes.shape[0] == 0:
+            continue
+        k = support_ptr[t + 1] - support_ptr[t]
+        # A class that draws nothing has weight 1 unit, for which nearly every point would stand by itself.
+        floor = WEIGHT_UNITS
+        for j in classes:
+            if counts[1][j] > 0:
+                floor = min(floor, min_weight[j])
+        base, retention = (
+            points[0][support_ptr[t] : support_ptr[t + 1]],
+            points[1][support_ptr[t] : support_ptr[t + 1]],
+        )
+        tract = prepare(base, retention, floor, space)
+        for j in classes:
+            n, m = counts[0][j], counts[1][j]
+            used[j, 3] = k
+            terms[j] = 0.0
+            terms[j, KAPPA] = 1.0
+            if m > 0:
+                drawn = groups_used(min_weight[j], tract, groups)
+                used[j, 0], used[j, 1], used[j, 2] = drawn[0][0], prior_mass(drawn)[1], drawn[1].min()
+                weigh(n, m, drawn, e, kappa_of_groups(n, m, drawn), log_chances, enough, runs, terms[j])
+            else:
+                used[j, 0], used[j, 1], used[j, 2] = idle_weights(base, retention, min_weight[j])
+    return 0
+
+
+@jit
+def idle_weights(base: Ints, retention: Ints, weight: int) -> tuple[int, int, int]:
+    """Least weight, summed weight and least retention of max(weight, base), point by point."""
+    least, total, kept = max(base[0], weight), 0, RETENTION_UNITS
+    for i in range(base.shape[0]):
+        alpha = max(base[i], weight)
+        least = min(least, alpha)
+        total += alpha
+        if alpha <= WEIGHT_UNITS:
+            kept = min(kept, retention[i])
+    return least, total, kept

@@ -158,8 +158,10 @@ def test_small_golden_values():
 def test_chernoff_covers_the_exact_kept_mass(points, log_chance):
     alpha = np.array([math.ceil(a * WEIGHT_UNITS) for a, _ in points], dtype=np.int64)
     kept = np.array([math.ceil(f * RETENTION_UNITS) for _, f in points], dtype=np.int64)
-    mass, rate = kernels.probable_mass(alpha, kept, log_chance)
-    bound = kernels.mass_term(alpha, kept, mass, rate)
+    order = np.lexsort((kept, alpha))
+    groups = (alpha[order], kept[order], np.ones_like(alpha))
+    mass, rate = kernels.probable_mass(groups, log_chance)
+    bound = kernels.mass_term(groups, mass, rate)
     listed = oracle.kept_masses([int(a) for a in alpha], [f / RETENTION_UNITS for f in kept.tolist()])
     exact = max((below for m, below in listed if m <= mass), default=0.0)
     later = [below for m, below in listed if m >= mass]

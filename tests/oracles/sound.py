@@ -87,3 +87,34 @@ def sound_delta(n, m, groups, masses, epsilon_final):
 def _able(n, m, a, e, value):
     """Numbers of workers whose threshold lies below m."""
     return [x for x in range(1, n + 1) if x == 1 or threshold(x, a, 1.0, e, value) < m]
+
+
+def used_points(weight, base, retention):
+    """Weights max(weight, base) in units and the retentions that go with them, point by point, sorted."""
+    raised = [max(a, weight) for a in base]
+    return sorted((a, 1 << 32 if a > 1 << 20 else f) for a, f in zip(raised, retention, strict=True))
+
+
+def failure_terms(n, m, points, e, kappa_value, mass_low):
+    """The two tail terms of the bound in docs/method.md 5b, from every tail of every point; points are (alpha, f)."""
+    empty, per_worker, surplus = 0.0, 0.0, 0.0
+    for a, f in points:
+        if f * e < kappa_value:
+            return 1.0, 1.0
+        at_zero = f * tail(0, a, f, n, m, e, kappa_value, mass_low)
+        tails = [tail(x, a, f, n, m, e, kappa_value, mass_low) for x in range(1, n + 1)]
+        empty += at_zero
+        per_worker = max([per_worker, *(g / x for x, g in enumerate(tails, 1))])
+        surplus += max(max(tails) - at_zero, 0.0)
+    return empty, min(n * per_worker, surplus)
+
+
+def chernoff_mass(points, log_chance):
+    """Best of many rates: the mass that A falls below with at most this chance; points are (alpha, f)."""
+
+    def log_laplace(rate):
+        return math.fsum(math.log1p(f * math.expm1(-rate * a)) if f < 1 else -rate * a for a, f in points)
+
+    rates = [math.exp(j / 20) for j in range(-120, 241)]
+    certain = math.fsum(a for a, f in points if f == 1)
+    return max(certain, *((log_chance - log_laplace(rate)) / rate for rate in rates))

@@ -1,0 +1,152 @@
+"""The support points of one destination tract, prepared once for all its classes.
+
+Every class raises the weights of its tract to a least weight of its own, and most points lie below the least weight
+of any class (`floor`). Those need no order among themselves: they count as points at the floor, and all that have the
+least retention as one group. The few others are sorted.
+
+A tract is five arrays, `Tract`: base weights, retentions and numbers of points of its groups, sorted by base weight
+and then retention; the groups in order of retention; and the front, those groups (in order of base weight)
+that can be pruned and that no heavier group which can be pruned undercuts in retention. kappa rises with the weight
+and falls with the retention, so the largest kappa is one of the front's, and the least retention its first.
+
+Symbols as in `engine._kernels.sound`.
+"""
+
+import numpy as np
+
+from engine._jit import jit
+from engine._kernels.reference_sample import WEIGHT_UNITS, Ints
+from engine._kernels.sound import RETENTION_UNITS, Groups, kappa_of_point, threshold
+
+Tract = tuple[Ints, Ints, Ints, Ints, Ints]
+
+_BLOCK = 8
+# Points up to one worker's weight have 54 bits of weight and retention; heavier ones are never pruned, and sort last.
+_HEAVY = 1 << 61
+_RETENTION_BITS = 33
+_INDEX_BITS = 30
+
+
+@jit
+def least_retention(base: Ints, retention: Ints) -> int:
+    """Least retention of the points that can be pruned; 2^32 where there are none."""
+    least = RETENTION_UNITS
+    for i in range(base.shape[0]):
+        if base[i] <= WEIGHT_UNITS:
+            least = min(least, retention[i])
+    return least
+
+
+@jit
+def least_search_weight(least: int, e: float) -> int:
+    """No weight that the search looks at is below this one: the threshold of the least retention is 1, kappa is 1."""
+    slope = threshold(least / RETENTION_UNITS * e, 1.0)
+    if slope <= 1.0:
+        return WEIGHT_UNITS
+    return max(int(WEIGHT_UNITS / slope) - 1, 1)
+
+
+@jit
+def gather_tract(base: Ints, retention: Ints, floor: int, tract: Tract) -> tuple[int, int]:
+    """Fill the arrays of `tract`, each as long as the points or longer; return how many groups and front groups.
+
+    Weights at or above `floor`, at most one worker's, may be asked for afterwards.
+    """
+    group_base, group_retention, times, by_retention, front = tract
+    least = least_retention(base, retention)
+    keys = by_retention
+    n_low, n_keys = 0, 0
+    for i in range(base.shape[0]):
+        weight = max(base[i], floor)
+        if weight > WEIGHT_UNITS:
+            keys[n_keys] = _HEAVY + weight
+            n_keys += 1
+        elif weight == floor and retention[i] == least:
+            n_low += 1
+        else:
+            keys[n_keys] = (weight << _RETENTION_BITS) | retention[i]
+            n_keys += 1
+    n_groups = 0
+    if n_low > 0:
+        group_base[0], group_retention[0], times[0] = floor, least, n_low
+        n_groups = 1
+    last = -1
+    for key in np.sort(keys[:n_keys]):
+        if key == last:
+            times[n_groups - 1] += 1
+            continue
+        last = key
+        group_base[n_groups] = key - _HEAVY if key >= _HEAVY else key >> _RETENTION_BITS
+        group_retention[n_groups] = RETENTION_UNITS if key >= _HEAVY else key & ((1 << _RETENTION_BITS) - 1)
+        times[n_groups] = 1
+        n_groups += 1
+    order_by_retention(group_retention[:n_groups], by_retention)
+    return n_groups, front_of(group_base[:n_groups], group_retention, front)
+
+
+@jit
+def order_by_retention(retention: Ints, order: Ints) -> None:
+    """Fill the positions in order of retention, and of position where that is the same."""
+    n = retention.shape[0]
+    is_sorted = True
+    for j in range(n):
+        order[j] = (retention[j] << _INDEX_BITS) | j
+        is_sorted = is_sorted and (j == 0 or retention[j] >= retention[j - 1])
+    if not is_sorted:
+        order[:n] = np.sort(order[:n])
+    for j in range(n):
+        order[j] &= (1 << _INDEX_BITS) - 1
+
+
+@jit
+def front_of(base: Ints, retention: Ints, front: Ints) -> int:
+    """Fill the groups that can be pruned and that no heavier one undercuts; return how many."""
+    least, n_front = RETENTION_UNITS, 0
+    for j in range(base.shape[0] - 1, -1, -1):
+        if base[j] <= WEIGHT_UNITS and retention[j] < least:
+            least = retention[j]
+            front[n_front] = j
+            n_front += 1
+    front[:n_front] = front[:n_front][::-1].copy()
+    return n_front
+
+
+@jit
+def largest_kappa(n: int, m: int, tract: Tract) -> float:
+    """Largest kappa of all base weights up to 1; 1 where nothing can be pruned.
+
+    Blocks of the front are looked at one by one where their largest weight with their least retention would
+    have a larger kappa than any point so far.
+    """
+    base, retention, _, _, front = tract
+    kappa = 1.0
+    for stop in range(front.shape[0], 0, -_BLOCK):
+        start = max(stop - _BLOCK, 0)
+        if kappa_of_point(n, m, base[front[stop - 1]], retention[front[start]]) <= kappa:
+            continue
+        for j in range(start, stop):
+            kappa = max(kappa, kappa_of_point(n, m, base[front[j]], retention[front[j]]))
+    return kappa
+
+
+@jit
+def groups_used(weight: int, tract: Tract, groups: Groups) -> Groups:
+    """The weights max(weight, base) and retentions that the sampler uses, in the arrays of `groups`.
+
+    `weight` is at least the floor of the tract. A point above one worker's weight is never pruned.
+    """
+    base, retention, times, by_retention, _ = tract
+    alpha, kept, points = groups
+    n = 0
+    for j in by_retention:
+        if base[j] <= weight:
+            f = RETENTION_UNITS if weight > WEIGHT_UNITS else retention[j]
+            if n > 0 and kept[n - 1] == f:
+                points[n - 1] += times[j]
+                continue
+            alpha[n], kept[n], points[n] = weight, f, times[j]
+            n += 1
+    for j in range(np.searchsorted(base, weight, side="right"), base.shape[0]):
+        alpha[n], kept[n], points[n] = base[j], retention[j], times[j]
+        n += 1
+    return alpha[:n], kept[:n], points[:n]
