@@ -212,6 +212,10 @@ class SynthesisParameters:
         beside those that hold workers.
     placement : {"population", "representative"}, optional
         How a support point becomes a block.
+    tract_radius_mi, puma_radius_mi : float or None, optional
+        Coarsening radii in miles where they are not the percentiles: given together, 0 ≤ tract_radius_mi ≤
+        puma_radius_mi. Then `q50_mi` and `q90_mi` say what commutes are like and nothing more, which the gravity
+        prior is fitted to. A radius of 12,500 miles takes in the whole earth.
     replication : bool, optional
         Allow what the 2010 release did although no proof covers it; the release is then stamped
         "not for release".
@@ -236,10 +240,13 @@ class SynthesisParameters:
     strength: float = 1.0
     retention_scale: float = 10.0
     placement: Placement = "population"
+    tract_radius_mi: float | None = None
+    puma_radius_mi: float | None = None
     replication: bool = False
 
     def __post_init__(self) -> None:
         self._check_percentiles()
+        self._check_radii()
         self._check_elimination()
         _require_choice("editing", self.editing, get_args(Editing))
         _require_choice("prior", self.prior, get_args(Prior))
@@ -269,6 +276,18 @@ class SynthesisParameters:
                 )
             below, below_name = value, name
 
+    def _check_radii(self) -> None:
+        tract, puma = self.tract_radius_mi, self.puma_radius_mi
+        if tract is None and puma is None:
+            return
+        for name, value in (("tract_radius_mi", tract), ("puma_radius_mi", puma)):
+            _require_number(name, value, "a distance in miles; give both radii or neither", least=0.0)
+        if tract is not None and puma is not None and puma < tract:
+            raise ParameterError(
+                f"tract_radius_mi is {tract:g}, puma_radius_mi {puma:g}; tracts are the nearer ones: give a "
+                "puma_radius_mi of at least tract_radius_mi"
+            )
+
     def _check_elimination(self) -> None:
         furthest = math.inf
         for step in self.elimination:
@@ -285,6 +304,13 @@ class SynthesisParameters:
                 raise ParameterError(f"elimination probability is {probability!r}; it must be at most 1")
             furthest = distance_mi
 
+    @property
+    def coarsening_radii_mi(self) -> tuple[float, float]:
+        """Miles within which origins stay tracts, and beyond which they become SuperPUMAs."""
+        if self.tract_radius_mi is None or self.puma_radius_mi is None:
+            return self.q50_mi, self.q90_mi
+        return self.tract_radius_mi, self.puma_radius_mi
+
     def not_for_release_reasons(self) -> tuple[str, ...]:
         """Why a release made with these parameters may not be published; empty if it may."""
         reasons = []
@@ -295,11 +321,13 @@ class SynthesisParameters:
         return tuple(reasons)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON or TOML; `q75_mi` is left out when there is none (TOML has no null)."""
+        """Plain values for JSON or TOML; `q75_mi` is false where there is none (TOML has no null), radii left out."""
         values: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         values["elimination"] = [list(step) for step in self.elimination]
         if self.q75_mi is None:
             values["q75_mi"] = False
+        if self.tract_radius_mi is None:
+            del values["tract_radius_mi"], values["puma_radius_mi"]
         return values
 
     @classmethod
@@ -317,7 +345,8 @@ class SynthesisParameters:
             given["q75_mi"] = None
         if "elimination" in given:
             given["elimination"] = _as_steps(given["elimination"])
-        for name in ("q50_mi", "q75_mi", "q90_mi", "strength", "retention_scale"):
+        radii = ("tract_radius_mi", "puma_radius_mi")
+        for name in ("q50_mi", "q75_mi", "q90_mi", "strength", "retention_scale", *radii):
             if isinstance(given.get(name), int) and not isinstance(given[name], bool):
                 given[name] = float(given[name])
         return cls(**given)

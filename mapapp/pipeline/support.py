@@ -62,13 +62,14 @@ def build_support(
     a reader of the release can make the same support again.
     """
     distance_mi = _distances(inputs)
+    q50_mi, q90_mi = parameters.coarsening_radii_mi
     coarse = coarsen(
         distance_mi,
         inputs.tracts["puma_index"].to_numpy(np.int64),
         inputs.tracts["superpuma_index"].to_numpy(np.int64),
         inputs.tracts["population"].to_numpy(np.int64),
-        q50_mi=parameters.q50_mi,
-        q90_mi=parameters.q90_mi,
+        q50_mi=q50_mi,
+        q90_mi=q90_mi,
     )
     mass, facts = _prior_mass(inputs, distance_mi, parameters)
     edited = _edit(seed, coarse, mass, inputs, parameters)

@@ -146,6 +146,10 @@ def test_defaults_are_those_of_the_method():
         ({"elimination": ((100.0, 1.5),)}, "elimination probability is 1.5"),
         ({"elimination": ((-1.0, 0.5),)}, "elimination distance is -1.0"),
         ({"elimination": (100.0,)}, "each step is"),
+        ({"tract_radius_mi": 10.0}, "puma_radius_mi is None; .*both radii or neither"),
+        ({"puma_radius_mi": 10.0}, "tract_radius_mi is None; .*both radii or neither"),
+        ({"tract_radius_mi": -1.0, "puma_radius_mi": 10.0}, "tract_radius_mi is -1.0"),
+        ({"tract_radius_mi": 10.0, "puma_radius_mi": 9.0}, "puma_radius_mi 9; tracts are the nearer"),
     ],
 )
 def test_impossible_shapes_are_refused(change, message):
@@ -168,10 +172,18 @@ def test_dropping_workers_is_refused_unless_replicating():
         SynthesisParameters(),
         SynthesisParameters(q75_mi=None, elimination=(), strength=0),
         SynthesisParameters(editing="drop", replication=True, prior="flows", placement="representative"),
+        SynthesisParameters(tract_radius_mi=0, puma_radius_mi=12500.0),
     ],
 )
 def test_synthesis_parameters_survive_json(synthesis):
     assert SynthesisParameters.from_dict(json.loads(json.dumps(synthesis.to_dict()))) == synthesis
+
+
+def test_radii_are_the_percentiles_unless_given():
+    assert SynthesisParameters(q50_mi=5.0).coarsening_radii_mi == (5.0, 21.54)
+    assert SynthesisParameters(tract_radius_mi=10.0, puma_radius_mi=10.0).coarsening_radii_mi == (10.0, 10.0)
+    # Certificates from before there were radii say nothing of them, and must read the same.
+    assert "tract_radius_mi" not in SynthesisParameters().to_dict()
 
 
 def test_synthesis_parameters_from_toml():

@@ -1,0 +1,64 @@
+"""Plain twins of the validity measures: exact fractions and loops, from P10 and METHOD section 9."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+Cellwise = dict[int, Fraction]
+EDGES_MI = (1, 4, 10, 25, 100, 500)
+
+
+def cell_of(distance_mi: float, bearing_deg: float) -> int:
+    """Cell by the words of the definition: band by band, quadrant by quadrant."""
+    if distance_mi == 0:
+        return 0
+    band = sum(distance_mi >= edge for edge in EDGES_MI)
+    north, east = bearing_deg < 90 or bearing_deg >= 270, bearing_deg < 180
+    quadrant = {(True, False): 0, (True, True): 1, (False, False): 2, (False, True): 3}[north, east]
+    return 1 + band * 4 + quadrant
+
+
+@dataclass
+class Point:
+    """One support point: alpha, retention, and the people of its tracts by cell."""
+
+    alpha: Fraction
+    retention: Fraction
+    people: dict[int, int] = field(default_factory=dict)
+
+    def share(self, cell: int) -> Fraction:
+        return Fraction(self.people.get(cell, 0), sum(self.people.values()))
+
+
+def synthesizer_moments(
+    points: Sequence[Point], counts: Sequence[int], cells: Sequence[int]
+) -> tuple[Cellwise, Cellwise]:
+    """Mean and variance of one synthesizer's m_g, m = n, with every point weighing what it is expected to keep."""
+    n = sum(counts)
+    kept = [
+        p.alpha if count or p.alpha > 1 else p.alpha * p.retention
+        for p, count in zip(points, counts, strict=True)
+    ]
+    total = n + sum(kept)
+    chance = [(count + weight) / total for count, weight in zip(counts, kept, strict=True)]
+    mean, variance = {}, {}
+    for g in cells:
+        shares = [p.share(g) for p in points]
+        mean[g] = n * sum((c * s for c, s in zip(chance, shares, strict=True)), Fraction(0))
+        # Within points: each worker falls into the cell or not. Between them: the Dirichlet-multinomial covariance.
+        within = n * sum((c * s * (1 - s) for c, s in zip(chance, shares, strict=True)), Fraction(0))
+        between = Fraction(0)
+        for i, s in enumerate(shares):
+            for j, r in enumerate(shares):
+                same = chance[i] if i == j else 0
+                between += s * r * n * (n + total) / (1 + total) * (same - chance[i] * chance[j])
+        variance[g] = within + between
+    return mean, variance
+
+
+def kl_divergence(likelihood: Mapping[int, Fraction], posterior: Mapping[int, Fraction]) -> float:
+    """Sum of L ln(L/P) over cells where L is not zero."""
+    return math.fsum(
+        float(share) * math.log(share / posterior[g]) for g, share in likelihood.items() if share
+    )
