@@ -83,15 +83,13 @@ def crowded_tails(n: int, m: int, alpha: float, growth_left: float, rest: float)
     `growth_left` is e / kappa; f takes no part.
     """
     per_worker, most = 0.0, 0.0
-    x = 2
-    while x <= n:
+    for x in range(2, n + 1):
         limit = threshold(growth_left, alpha + x - 1.0)
         if limit >= m:
             break
         tail = upper_tail(limit, n, m, x, alpha, rest)
         per_worker = max(per_worker, tail / x)
         most = max(most, tail)
-        x += 1
     return per_worker, most
 
 
@@ -132,8 +130,8 @@ def failure_terms(
             # A run that starts before the mode says 1 and nothing of the points after it.
             if n_empty == 0 or runs[0, 0] >= 1.0 or runs[1, 0] >= 1.0:
                 begun = math.floor(limit)
-                n_empty = upper_tails(limit, n, m, 0, weight, rest, runs[0])
-                n_single = upper_tails(limit, n, m, 1, weight, rest, runs[1])
+                for x in range(2):
+                    n_empty, n_single = n_single, upper_tails(limit, n, m, x, weight, rest, runs[x])
             later = math.floor(limit) - begun
             at_zero = runs[0, min(later, n_empty - 1)]
             single = runs[1, min(later, n_single - 1)]

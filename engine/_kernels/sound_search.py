@@ -54,7 +54,7 @@ def weight_of_threshold(wanted: int, n: int, m: int, least: int, e: float, kappa
     kappa does not fall with the weight, so iteration from below stops at the least solution.
     """
     f = least / RETENTION_UNITS
-    weight = 1
+    weight = least_search_weight(least, e)
     for _ in range(200):
         factor = f * e / kappa_of_weight(n, m, weight, least, kappa)
         if threshold(factor, weight / WEIGHT_UNITS) >= wanted:
@@ -219,18 +219,42 @@ def search_tracts(
             points[1][support_ptr[t] : support_ptr[t + 1]],
         )
         tract = prepare(base, retention, least_search_weight(least_retention(base, retention), e), space)
-        begin = 12
-        for j in order[class_ptr[t] : class_ptr[t + 1]]:
+        classes = order[class_ptr[t] : class_ptr[t + 1]]
+        begin = min(counts[1][classes[0]], 12)
+        for j in classes:
             n, m = counts[0][j], counts[1][j]
             min_weight[j] = 1
             if m == 0:
                 continue
-            weight, begin = search_side(n, m, False, begin, tract, e, limit, groups, runs)
-            if weight == 0:
-                weight, _ = search_side(n, m, True, begin, tract, e, limit, groups, runs)
-                begin = 1
-            min_weight[j] = weight
+            for side in range(2):
+                weight, found = search_side(n, m, side == 1, begin, tract, e, limit, groups, runs)
+                begin = 1 if side == 1 else found
+                if weight > 0:
+                    min_weight[j] = weight
+                    break
     return 0
+
+
+@jit
+def least_drawn_weight(classes: Ints, m: Ints, min_weight: Ints) -> int:
+    """Least weight up to 1 of the classes that draw something: the others have 1 unit, and nothing to bound."""
+    floor = WEIGHT_UNITS
+    for j in classes:
+        if m[j] > 0:
+            floor = min(floor, min_weight[j])
+    return floor
+
+
+@jit
+def weights_used(base: Ints, retention: Ints, weight: int) -> tuple[int, int, int]:
+    """Least weight, summed weight and least retention of the points max(weight, base), one by one."""
+    least, total, kept = max(base[0], weight), 0, RETENTION_UNITS
+    for i in range(base.shape[0]):
+        alpha = max(base[i], weight)
+        least = min(least, alpha)
+        total += alpha
+        kept = min(kept, retention[i] if alpha <= WEIGHT_UNITS else RETENTION_UNITS)
+    return least, total, kept
 
 
 @jit
@@ -259,39 +283,19 @@ def bound_tracts(
         classes = order[class_ptr[t] : class_ptr[t + 1]]
         if classes.shape[0] == 0:
             continue
-        k = support_ptr[t + 1] - support_ptr[t]
-        # A class that draws nothing has weight 1 unit, for which nearly every point would stand by itself.
-        floor = WEIGHT_UNITS
-        for j in classes:
-            if counts[1][j] > 0:
-                floor = min(floor, min_weight[j])
         base, retention = (
             points[0][support_ptr[t] : support_ptr[t + 1]],
             points[1][support_ptr[t] : support_ptr[t + 1]],
         )
+        floor = least_drawn_weight(classes, counts[1], min_weight)
         tract = prepare(base, retention, floor, space)
         for j in classes:
             n, m = counts[0][j], counts[1][j]
-            used[j, 3] = k
+            used[j, 0], used[j, 1], used[j, 2] = weights_used(base, retention, min_weight[j])
+            used[j, 3] = base.shape[0]
             terms[j] = 0.0
             terms[j, KAPPA] = 1.0
             if m > 0:
                 drawn = groups_used(min_weight[j], tract, groups)
-                used[j, 0], used[j, 1], used[j, 2] = drawn[0][0], prior_mass(drawn)[1], drawn[1].min()
                 weigh(n, m, drawn, e, kappa_of_groups(n, m, drawn), log_chances, enough, runs, terms[j])
-            else:
-                used[j, 0], used[j, 1], used[j, 2] = idle_weights(base, retention, min_weight[j])
     return 0
-
-
-@jit
-def idle_weights(base: Ints, retention: Ints, weight: int) -> tuple[int, int, int]:
-    """Least weight, summed weight and least retention of max(weight, base), point by point."""
-    least, total, kept = max(base[0], weight), 0, RETENTION_UNITS
-    for i in range(base.shape[0]):
-        alpha = max(base[i], weight)
-        least = min(least, alpha)
-        total += alpha
-        if alpha <= WEIGHT_UNITS:
-            kept = min(kept, retention[i])
-    return least, total, kept

@@ -12,8 +12,6 @@ and falls with the retention, so the largest kappa is one of the front's, and th
 Symbols as in `engine._kernels.sound`.
 """
 
-import numpy as np
-
 from engine._jit import jit
 from engine._kernels.reference_sample import WEIGHT_UNITS, Ints
 from engine._kernels.sound import RETENTION_UNITS, Groups, kappa_of_point, threshold
@@ -71,7 +69,9 @@ def gather_tract(base: Ints, retention: Ints, floor: int, tract: Tract) -> tuple
         group_base[0], group_retention[0], times[0] = floor, least, n_low
         n_groups = 1
     last = -1
-    for key in np.sort(keys[:n_keys]):
+    sort_keys(keys[:n_keys])
+    for i in range(n_keys):
+        key = keys[i]
         if key == last:
             times[n_groups - 1] += 1
             continue
@@ -85,6 +85,22 @@ def gather_tract(base: Ints, retention: Ints, floor: int, tract: Tract) -> tuple
 
 
 @jit
+def sort_keys(keys: Ints) -> None:
+    """Shell's sort: the keys are few, and a library sort would take longer to compile than all runs of this."""
+    gap = 1
+    while gap < keys.shape[0] // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, keys.shape[0]):
+            key, j = keys[i], i
+            while j >= gap and keys[j - gap] > key:
+                keys[j] = keys[j - gap]
+                j -= gap
+            keys[j] = key
+        gap //= 3
+
+
+@jit
 def order_by_retention(retention: Ints, order: Ints) -> None:
     """Fill the positions in order of retention, and of position where that is the same."""
     n = retention.shape[0]
@@ -93,7 +109,7 @@ def order_by_retention(retention: Ints, order: Ints) -> None:
         order[j] = (retention[j] << _INDEX_BITS) | j
         is_sorted = is_sorted and (j == 0 or retention[j] >= retention[j - 1])
     if not is_sorted:
-        order[:n] = np.sort(order[:n])
+        sort_keys(order[:n])
     for j in range(n):
         order[j] &= (1 << _INDEX_BITS) - 1
 
@@ -107,7 +123,8 @@ def front_of(base: Ints, retention: Ints, front: Ints) -> int:
             least = retention[j]
             front[n_front] = j
             n_front += 1
-    front[:n_front] = front[:n_front][::-1].copy()
+    for j in range(n_front // 2):
+        front[j], front[n_front - 1 - j] = front[n_front - 1 - j], front[j]
     return n_front
 
 
@@ -137,16 +154,17 @@ def groups_used(weight: int, tract: Tract, groups: Groups) -> Groups:
     """
     base, retention, times, by_retention, _ = tract
     alpha, kept, points = groups
-    n = 0
+    n, n_raised = 0, 0
     for j in by_retention:
         if base[j] <= weight:
+            n_raised += 1
             f = RETENTION_UNITS if weight > WEIGHT_UNITS else retention[j]
             if n > 0 and kept[n - 1] == f:
                 points[n - 1] += times[j]
                 continue
             alpha[n], kept[n], points[n] = weight, f, times[j]
             n += 1
-    for j in range(np.searchsorted(base, weight, side="right"), base.shape[0]):
+    for j in range(n_raised, base.shape[0]):
         alpha[n], kept[n], points[n] = base[j], retention[j], times[j]
         n += 1
     return alpha[:n], kept[:n], points[:n]
