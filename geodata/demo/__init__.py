@@ -3,6 +3,7 @@
 A long island of four states, a bay and a river between two of them with a twin city at the bay's head, and a
 fifth state on an island more than 500 miles away; states beyond the sea of which only the name is known. People
 thin out from the centres, jobs crowd into centres and strips, and commutes follow gravity with a long tail.
+For measuring there is a plainer country as large as a real one, the nation.
 """
 
 from __future__ import annotations
@@ -11,13 +12,17 @@ from pathlib import Path
 from typing import Any, get_args
 
 from geodata.demo.country import make_country
+from geodata.demo.nation import NATION, write_nation
 from geodata.demo.sizes import Size
 from geodata.errors import GeodataError
 from geodata.progress import Progress, silent
 from geodata.schema import TABLES
 from geodata.store import refuse_existing, writing_store
 
-__all__ = ["Size", "generate", "write_demo"]
+__all__ = ["SIZES", "Size", "generate", "write_demo"]
+
+SIZES = (*get_args(Size), NATION.size)
+"""What `write_demo` can make."""
 
 
 def generate(size: str, seed: int, progress: Progress = silent) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -44,10 +49,7 @@ def generate(size: str, seed: int, progress: Progress = silent) -> tuple[dict[st
     GeodataError
         When there is no such size, or the seed is negative.
     """
-    if size not in get_args(Size):
-        raise GeodataError(f"size {size!r}: there is no such demo yet; choose small or metro")
-    if seed < 0:
-        raise GeodataError(f"seed {seed}: must be 0 or more; choose another")
+    _check(size, seed, get_args(Size))
     return make_country(size, seed, progress)  # type: ignore[arg-type]
 
 
@@ -55,6 +57,17 @@ def write_demo(
     path: Path, *, size: str = "metro", seed: int = 1, progress: Progress = silent
 ) -> dict[str, Any]:
     """Generate a country and write it as a dataset, byte for byte the same for the same size and seed.
+
+    Parameters
+    ----------
+    path : Path
+        Where there is nothing yet.
+    size : {"small", "metro", "nation"}
+        As `generate`, or "nation": 72,000 tracts and 140 million workers, written as they are made.
+    seed : int
+        At least 0.
+    progress : callable
+        Called with (stage, done, total).
 
     Returns
     -------
@@ -68,6 +81,9 @@ def write_demo(
     StoreError
         When the place is taken or cannot be written.
     """
+    _check(size, seed, SIZES)
+    if size == NATION.size:
+        return write_nation(path, seed=seed, progress=progress)
     refuse_existing(path)
     tables, facts = generate(size, seed, progress)
     with writing_store(path, "dataset") as writer:
@@ -75,3 +91,10 @@ def write_demo(
             writer.table(table.name, tables[table.name])
         writer.facts(**facts)
     return facts
+
+
+def _check(size: str, seed: int, sizes: tuple[str, ...]) -> None:
+    if size not in sizes:
+        raise GeodataError(f"size {size!r}: there is no such demo; choose {' or '.join(sizes)}")
+    if seed < 0:
+        raise GeodataError(f"seed {seed}: must be 0 or more; choose another")

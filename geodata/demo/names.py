@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from string import ascii_uppercase
 from typing import Final
 
 import numpy as np
@@ -86,6 +87,6 @@ def postal_codes(names: list[str]) -> list[str]:
     codes: list[str] = []
     for name in names:
         letters = [letter.upper() for letter in name if letter.isalpha()]
-        free = [letters[0] + other for other in [*letters[1:], *"XYZ"] if letters[0] + other not in codes]
-        codes.append(free[0])
+        wanted = [letters[0] + other for other in [*letters[1:], *"XYZ", *ascii_uppercase]]
+        codes.append(next(code for code in wanted if code not in codes))
     return codes

@@ -82,10 +82,28 @@ def _segment_share(parts: Floats, rng: np.random.Generator) -> Floats:
         0,
         1,
     ]
+    return joint_shares(industry, wealth)
+
+
+def joint_shares(industry: Floats, wealth: Floats) -> Floats:
+    """Probability of each joint segment at each workplace.
+
+    Parameters
+    ----------
+    industry : float64[D, 3]
+        Shares of the industry groups.
+    wealth : float64[D, 3]
+        Log factors on the earnings bands.
+
+    Returns
+    -------
+    float64[D, 27]
+        By `schema.segment_code`; earnings go with age and with industry.
+    """
     share = (
         _AGE[:, None, None]
         * industry[:, None, None, :]
         * (_EARNINGS_BY_AGE[:, :, None] * _EARNINGS_BY_INDUSTRY.T)
         * np.exp(wealth)[:, None, :, None]
-    ).reshape(len(kind), N_SEGMENTS)
+    ).reshape(len(industry), N_SEGMENTS)
     return np.asarray(share / share.sum(axis=1, keepdims=True), dtype=np.float64)

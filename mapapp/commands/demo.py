@@ -17,7 +17,7 @@ from mapapp.progress import shown
     type=click.Choice(["small", "metro", "nation"]),
     default="metro",
     show_default=True,
-    help="About 3 thousand or 312 thousand workers; there is no nation yet.",
+    help="3 thousand, 312 thousand or 140 million workers.",
 )
 @click.option(
     "--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Same seed, same country."
@@ -26,6 +26,9 @@ from mapapp.progress import shown
 @quiet_option
 def demo(dataset: Path, size: str, seed: int, as_json: bool, quiet: bool) -> None:
     """Generate a country with confidential jobs into DATASET.
+
+    The nation is written as it is made: 8 million blocks, 1.4 million of them workplaces; on 2 cores about TTT
+    seconds, MMM GiB of memory and SSS GB of disk.
 
     \b
     Example:

@@ -1,0 +1,250 @@
+"""A generated nation, as large as a real one: written as it is made, in little memory.
+
+A rectangle of land with some hundred cities, divided into states, SuperPUMAs, PUMAs, counties, tracts and blocks,
+rectangles within rectangles, so that everything nests. Workplaces are many and mostly small; homes follow gravity
+with a long tail. It is there to measure with: to look at, the smaller countries are prettier.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import numpy as np
+
+from geodata.demo.curves import Floats
+from geodata.demo.grouping import Ints
+from geodata.demo.nation.commutes import Pull, draw_jobs, make_homes, make_pull
+from geodata.demo.nation.gazetteer import Gazetteer, make_gazetteer
+from geodata.demo.nation.ground import Ground, make_ground
+from geodata.demo.nation.settlement import KM_PER_DEG
+from geodata.demo.nation.sizes import ELSEWHERE, NATION, NationScale
+from geodata.demo.nation.tables import (
+    block_columns,
+    cell_columns,
+    elsewhere_block,
+    layer_table,
+    unit_tables,
+)
+from geodata.demo.nation.units import Units, make_units
+from geodata.demo.nation.workplaces import Workplaces, job_weights, make_workplaces
+from geodata.distance import KM_PER_MI
+from geodata.progress import Progress, silent
+from geodata.schema import LAYER_LABELS
+from geodata.store import StoreWriter, refuse_existing, writing_store
+
+__all__ = ["NATION", "NationScale", "write_nation"]
+
+_YEAR: Final = 2023
+_TRACTS_AT_ONCE: Final = 1_000
+_JOBS_AT_ONCE: Final = 1_000_000
+_WITHIN: Final = 0.45  # mean distance between two places of a tract, relative to the root of its area
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+
+def write_nation(
+    path: Path,
+    *,
+    seed: int,
+    scale: NationScale = NATION,
+    threads: int | None = None,
+    progress: Progress = silent,
+) -> dict[str, Any]:
+    """Generate a nation and write it as a dataset, byte for byte the same for the same scale and seed.
+
+    Parameters
+    ----------
+    path : Path
+        Where there is nothing yet.
+    seed : int
+        At least 0; decides everything.
+    scale : NationScale
+        How large.
+    threads : int, optional
+        Threads that generate; the result is the same for any number. All processors when None.
+    progress : callable
+        Called with (stage, done, total).
+
+    Returns
+    -------
+    dict
+        The facts of the manifest.
+
+    Raises
+    ------
+    StoreError
+        When the place is taken or cannot be written.
+    """
+    refuse_existing(path)
+    progress("Dividing the land", 0, 1)
+    units = make_units(scale, np.random.default_rng([seed, 0]))
+    gazetteer = make_gazetteer(units, np.random.default_rng([seed, 1]))
+    n_threads = threads or os.cpu_count() or 1
+    with writing_store(path, "dataset") as writer, ThreadPoolExecutor(max_workers=n_threads) as pool:
+        land = _write_ground(writer, pool, units, gazetteer, scale, seed, progress)
+        for name, table in unit_tables(units, gazetteer, land.centre_deg).items():
+            writer.table(name, table)
+        writer.table("layers", layer_table(land.n_groups, gazetteer))
+        with writer.stream("prior"):
+            pass  # nobody has surveyed it: the gravity prior stands in
+        n_elsewhere = _write_jobs(writer, pool, units, land, scale, seed, progress)
+        progress("Writing", 0, 1)
+        facts = _facts(scale, seed, gazetteer, int(land.n_groups.sum()), n_elsewhere)
+        writer.facts(**facts)
+    return facts
+
+
+class _Land:
+    """What is kept of the blocks once they are written."""
+
+    def __init__(self, units: Units) -> None:
+        self.people: list[Ints] = []
+        self.weight: list[Floats] = []
+        self.tract: list[Ints] = []
+        self.centre_deg = np.empty((units.n_tracts, 2))
+        self.n_groups = np.empty(units.n_tracts, np.int64)
+        self.n_blocks = 0
+
+    def add(self, ground: Ground, weight: Floats) -> None:
+        """Remember the blocks of the next tracts."""
+        first, end = int(ground.tract[0]), int(ground.tract[-1]) + 1
+        within, place = ground.tract - first, ground.place_deg
+        people = np.bincount(within, weights=ground.people)
+        for axis in (0, 1):
+            summed = np.bincount(within, weights=ground.people * place[:, axis])
+            self.centre_deg[first:end, axis] = summed / people
+        np.maximum.reduceat(
+            ground.group, np.searchsorted(within, np.arange(end - first)), out=self.n_groups[first:end]
+        )
+        self.people.append(ground.people)
+        self.weight.append(weight)
+        self.tract.append(ground.tract.astype(np.int32))
+        self.n_blocks += ground.tract.size
+
+
+def _write_ground(
+    writer: StoreWriter,
+    pool: Executor,
+    units: Units,
+    gazetteer: Gazetteer,
+    scale: NationScale,
+    seed: int,
+    progress: Progress,
+) -> _Land:
+    """Write `blocks` and `cells`."""
+    starts = range(0, units.n_tracts, _TRACTS_AT_ONCE)
+
+    def make(start: int) -> tuple[Ground, dict[str, Any], dict[str, Any], Floats]:
+        rng = np.random.default_rng([seed, 2, start])
+        ground = make_ground(units, start, min(start + _TRACTS_AT_ONCE, units.n_tracts), scale, rng)
+        columns = block_columns(ground, units, gazetteer)
+        return ground, columns, cell_columns(ground, 0), job_weights(ground.tract, rng)
+
+    land = _Land(units)
+    with writer.stream("blocks") as blocks, writer.stream("cells") as cells:
+        for done, (ground, columns, cell, weight) in enumerate(_in_order(pool, make, starts)):
+            progress("Drawing blocks", done, len(starts))
+            blocks.write(columns)
+            cell["block_index"] += np.int32(land.n_blocks)
+            cells.write(cell)
+            land.add(ground, weight)
+        blocks.write(elsewhere_block(units))
+    progress("Drawing blocks", len(starts), len(starts))
+    return land
+
+
+def _write_jobs(
+    writer: StoreWriter,
+    pool: Executor,
+    units: Units,
+    land: _Land,
+    scale: NationScale,
+    seed: int,
+    progress: Progress,
+) -> int:
+    """Write `jobs`, and count those of people from elsewhere."""
+    tract_of_block = np.concatenate(land.tract)
+    workplaces = make_workplaces(np.concatenate(land.weight), scale.n_jobs)
+    work_tract = tract_of_block[workplaces.block].astype(np.int64)
+    pull = _pull(units, land, tract_of_block)
+    cuts = _cuts(work_tract, workplaces.n_jobs)
+
+    def draw(part: int) -> dict[str, Any]:
+        rows = slice(cuts[part], cuts[part + 1])
+        here = Workplaces(block=workplaces.block[rows], n_jobs=workplaces.n_jobs[rows])
+        return draw_jobs(pull, here, work_tract[rows], np.random.default_rng([seed, 3, part]))
+
+    n_elsewhere = 0
+    with writer.stream("jobs") as jobs:
+        for done, columns in enumerate(_in_order(pool, draw, range(len(cuts) - 1))):
+            progress("Sending people to work", done, len(cuts) - 1)
+            jobs.write(columns)
+            n_elsewhere += int(columns["count"][columns["origin_index"] == land.n_blocks].sum())
+    progress("Sending people to work", 1, 1)
+    return n_elsewhere
+
+
+def _pull(units: Units, land: _Land, tract_of_block: Any) -> Pull:
+    west, south, east, north = units.box["tract"].T
+    km = KM_PER_DEG * np.sqrt((east - west) * (north - south) * np.cos(np.radians((south + north) / 2)))
+    tract_ptr = np.searchsorted(tract_of_block, np.arange(units.n_tracts + 1))
+    people = np.concatenate(land.people)
+    return make_pull(make_homes(people, tract_ptr, land.centre_deg, _WITHIN * km / KM_PER_MI), units)
+
+
+def _cuts(work_tract: Ints, n_jobs: Ints) -> list[int]:
+    """Cut workplaces into parts of about as many jobs, none of which divides a tract."""
+    starts = np.flatnonzero(np.diff(work_tract, prepend=-1))
+    before = (np.cumsum(n_jobs) - n_jobs)[starts] // _JOBS_AT_ONCE
+    return [*starts[np.diff(before, prepend=-1) != 0].tolist(), work_tract.size]
+
+
+def _in_order(
+    pool: Executor, work: Callable[[_Item], _Result], items: Iterable[_Item], ahead: int = 3
+) -> Iterator[_Result]:
+    """Work on items in threads and yield the results in order, no more than a few ahead of the caller."""
+    waiting: deque[Any] = deque()
+    try:
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) > ahead:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def _facts(
+    scale: NationScale, seed: int, gazetteer: Gazetteer, n_groups: int, n_elsewhere: int
+) -> dict[str, Any]:
+    return {
+        "title": f"{gazetteer.country}, a made-up country ({scale.size}, seed {seed})",
+        "year": _YEAR,
+        "job_type": "JT00",
+        "vintage": {"blocks": "generated", "pumas": "generated"},
+        "destination_states": gazetteer.ids["state"],
+        "sources": [],
+        "layers": [
+            {"layer": "bgrp", "label": LAYER_LABELS["bgrp"], "column": "layer_bgrp", "n_units": n_groups}
+        ],
+        "n_jobs": scale.n_jobs,
+        "elsewhere": {ELSEWHERE: n_elsewhere},
+        "outflow": {},
+        "notes": [
+            f"Generated by `commutemap demo --size {scale.size} --seed {seed}`: no person, employer or place is real, "
+            "and a state's code is not that of any real one.",
+            "There are no public flows between its tracts, so the gravity prior is used.",
+            f"PUMAs have at least {scale.puma_people:,} people and SuperPUMAs {scale.superpuma_people:,}.",
+        ],
+        # Of a generated country nothing is secret, and a key from the seed makes its files repeatable.
+        "commitment_key": sha256(f"commutemap demo {scale.size} {seed}".encode()).hexdigest(),
+    }
