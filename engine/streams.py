@@ -15,6 +15,8 @@ PLACE          destination              segment          one bounded integer per
 REPRESENTATIVE destination tract        support point    one bounded integer
 POINT          destination              segment          two words per uniform number
 DIGEST         0                        0                32 bytes of key for the keyed hash
+NOISE          destination              segment          words against the digits of a chance
+TOTAL          destination              segment          bounded integers that make the total m
 ============== ======================== ================ ==========================================
 
 Source: RFC 8439 (ChaCha20); METHOD section 7.
@@ -59,6 +61,8 @@ class Stage(IntEnum):
     REPRESENTATIVE = chacha.STAGE_REPRESENTATIVE
     POINT = chacha.STAGE_POINT
     DIGEST = chacha.STAGE_DIGEST
+    NOISE = chacha.STAGE_NOISE
+    TOTAL = chacha.STAGE_TOTAL
 
 
 class SecretKey:

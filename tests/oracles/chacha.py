@@ -12,6 +12,8 @@ STAGES = {
     "REPRESENTATIVE": 6,
     "POINT": 7,
     "DIGEST": 8,
+    "NOISE": 16,
+    "TOTAL": 17,
 }
 
 

@@ -1,0 +1,278 @@
+"""Histogram mechanisms of one synthesizer after another: noisy counts turned into m synthetic workers.
+
+Symbols: n_i real workers in a point, y_i noisy count (at least 0), Y their sum, m synthetic workers. What follows the
+noisy counts reads nothing but them, m and public weights. Noise comes from stage NOISE, everything else from stage
+TOTAL.
+
+A kernel returns `DONE`, or the synthesizer that cannot be used: one whose stream ran out, or whose noisy counts grew
+past 2^31 (`TOO_LARGE` less its position).
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from engine._jit import jit
+from engine._kernels.chacha import (
+    STAGE_NOISE,
+    STAGE_SAMPLE,
+    STAGE_TOTAL,
+    STREAM_FIELDS,
+    below,
+    has_run_out,
+    open_stream,
+)
+from engine._kernels.noise import NO_LIMIT, discrete_laplace, geometric
+
+__all__ = ["DONE", "MOST_NOISY", "TOO_LARGE", "laplace_range", "plug_in_range", "sparse_range"]
+
+Ints = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int32]
+Words = npt.NDArray[np.uint32]
+
+DONE = -1
+TOO_LARGE = -2
+MOST_NOISY = (1 << 31) - 1
+
+
+@jit
+def _most_points(support_ptr: Ints) -> int:
+    most = 0
+    for tract in range(support_ptr.size - 1):
+        most = max(most, support_ptr[tract + 1] - support_ptr[tract])
+    return most
+
+
+@jit
+def _noise_everywhere(
+    key: Words,
+    stream: Ints,
+    noise: tuple[Any, Any, Any],
+    workers: Indices,
+    n_points: int,
+    points: Indices,
+    noisy: Ints,
+) -> tuple[int, int]:
+    """Noise on every count; list the points whose noisy count is above 0, and return how many and their sum.
+
+    Noise above 0 is drawn by the gaps between the points that get it. At the others noise is 0 or less, which shows
+    only where somebody is. `workers` is sorted.
+    """
+    magnitude, gap, short = noise
+    listed, total, worker = 0, 0, 0
+    raised = geometric(key, stream, gap, n_points, short)
+    while (raised < n_points or worker < workers.size) and not has_run_out(stream):
+        point, value = raised, 0
+        if worker < workers.size and workers[worker] <= raised:
+            point = int(workers[worker])
+        while worker < workers.size and workers[worker] == point:
+            value += 1
+            worker += 1
+        if point == raised:
+            value += 1 + geometric(key, stream, magnitude, NO_LIMIT, short)
+            raised += 1 + geometric(key, stream, gap, n_points, short)
+        else:
+            value -= geometric(key, stream, magnitude, NO_LIMIT, short)
+        if value > 0:
+            points[listed], noisy[listed] = point, value
+            listed += 1
+            total += value
+    return listed, total
+
+
+@jit
+def _noise_where_occupied(
+    key: Words,
+    stream: Ints,
+    digits: Ints,
+    short: Ints,
+    workers: Indices,
+    threshold: int,
+    points: Indices,
+    noisy: Ints,
+) -> tuple[int, int]:
+    """Noise on the counts of occupied points; list those that reach the threshold. `workers` is sorted."""
+    listed, total, worker = 0, 0, 0
+    while worker < workers.size:
+        point, value = workers[worker], 0
+        while worker < workers.size and workers[worker] == point:
+            value += 1
+            worker += 1
+        value += discrete_laplace(key, stream, digits, short)
+        if value >= threshold:
+            points[listed], noisy[listed] = point, value
+            listed += 1
+            total += value
+    return listed, total
+
+
+@jit
+def _apportion(key: Words, stream: Ints, points: Indices, noisy: Ints, total: int, drawn: Indices) -> None:
+    """Share out m = drawn.size workers in proportion to noisy counts that sum to ``total``, at least 1.
+
+    Each point gets m y_i / Y rounded down or up, by chance, so that m y_i / Y is its mean and the sum is m: the
+    noisy workers are laid on a line, and marks at equal distances with one drawn offset say who is taken.
+    """
+    whole, part = drawn.size // total, drawn.size % total
+    carried = below(key, stream, total)
+    position = 0
+    for listed in range(noisy.size):
+        carried += part * noisy[listed]
+        taken = whole * noisy[listed] + carried // total
+        carried %= total
+        drawn[position : position + taken] = points[listed]
+        position += taken
+
+
+@jit
+def _prior_sums(weights: Ints, min_weight: int, cumulative: Ints) -> None:
+    total = np.int64(0)
+    for point in range(weights.size):
+        total += max(weights[point], min_weight)
+        cumulative[point] = total
+
+
+@jit
+def _draw_from_prior(key: Words, stream: Ints, cumulative: Ints, drawn: Indices) -> None:
+    """Draw each worker by the public prior weights, whose running sums are given."""
+    for position in range(drawn.size):
+        value = below(key, stream, cumulative[cumulative.size - 1])
+        drawn[position] = np.searchsorted(cumulative, value, side="right")
+
+
+@jit
+def laplace_range(
+    bounds: tuple[int, int],
+    worker_ptr: Ints,
+    worker_point: Indices,
+    addresses: tuple[Any, Any, Any, Any],
+    support: tuple[Any, Any],
+    noise: tuple[Any, Any, Any],
+    key: Words,
+    synthetic_ptr: Ints,
+    synthetic_point: Indices,
+) -> int:
+    """Laplace sanitizer of synthesizers ``bounds``; see the module for what comes back.
+
+    ``addresses`` holds tract, destination, segment and least weight (each [S]); ``support`` holds support_ptr
+    [T + 1] and prior weight [K]; ``noise`` holds the digits of its magnitude and of the gaps between
+    points where it is above 0, and the flag that they are too few.
+    """
+    tract_of, destination, segment, min_weight = addresses
+    support_ptr, prior_weight = support
+    most = _most_points(support_ptr)
+    points, noisy = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int64)
+    cumulative = np.empty(most, dtype=np.int64)
+    stream = np.zeros(STREAM_FIELDS, dtype=np.int64)
+    for one in range(bounds[0], bounds[1]):
+        drawn = synthetic_point[synthetic_ptr[one] : synthetic_ptr[one + 1]]
+        if drawn.size == 0:
+            continue
+        first, last = support_ptr[tract_of[one]], support_ptr[tract_of[one] + 1]
+        workers = np.sort(worker_point[worker_ptr[one] : worker_ptr[one + 1]])
+        listed, total = 0, 0
+        # Without real workers nothing is to be hidden; their total is public.
+        if workers.size > 0:
+            open_stream(STAGE_NOISE, destination[one], segment[one], stream)
+            listed, total = _noise_everywhere(key, stream, noise, workers, last - first, points, noisy)
+            if has_run_out(stream):
+                return one
+            if total > MOST_NOISY:
+                return TOO_LARGE - one
+        open_stream(STAGE_TOTAL, destination[one], segment[one], stream)
+        if total > 0:
+            _apportion(key, stream, points[:listed], noisy[:listed], total, drawn)
+        else:
+            _prior_sums(prior_weight[first:last], min_weight[one], cumulative)
+            _draw_from_prior(key, stream, cumulative[: last - first], drawn)
+        if has_run_out(stream):
+            return one
+    return DONE
+
+
+@jit
+def sparse_range(
+    bounds: tuple[int, int],
+    worker_ptr: Ints,
+    worker_point: Indices,
+    addresses: tuple[Any, Any, Any, Any],
+    support: tuple[Any, Any],
+    noise: tuple[Any, int, Any],
+    key: Words,
+    synthetic_ptr: Ints,
+    synthetic_point: Indices,
+) -> int:
+    """Stability-based histogram of synthesizers ``bounds``; arguments as in :func:`laplace_range`.
+
+    ``noise`` holds the digits of its magnitude, the threshold, and the flag that the digits are too few.
+    """
+    tract_of, destination, segment, min_weight = addresses
+    support_ptr, prior_weight = support
+    digits, threshold, short = noise
+    most = _most_points(support_ptr)
+    points, noisy = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int64)
+    cumulative = np.empty(most, dtype=np.int64)
+    stream = np.zeros(STREAM_FIELDS, dtype=np.int64)
+    summed_tract, summed_weight = np.int64(-1), np.int64(-1)
+    for one in range(bounds[0], bounds[1]):
+        drawn = synthetic_point[synthetic_ptr[one] : synthetic_ptr[one + 1]]
+        if drawn.size == 0:
+            continue
+        workers = np.sort(worker_point[worker_ptr[one] : worker_ptr[one + 1]])
+        open_stream(STAGE_NOISE, destination[one], segment[one], stream)
+        listed, total = _noise_where_occupied(key, stream, digits, short, workers, threshold, points, noisy)
+        if has_run_out(stream):
+            return one
+        if total > MOST_NOISY:
+            return TOO_LARGE - one
+        open_stream(STAGE_TOTAL, destination[one], segment[one], stream)
+        if total > drawn.size:
+            _apportion(key, stream, points[:listed], noisy[:listed], total, drawn)
+        else:
+            position = 0
+            for place in range(listed):
+                drawn[position : position + noisy[place]] = points[place]
+                position += noisy[place]
+            first, last = support_ptr[tract_of[one]], support_ptr[tract_of[one] + 1]
+            if tract_of[one] != summed_tract or min_weight[one] != summed_weight:
+                _prior_sums(prior_weight[first:last], min_weight[one], cumulative)
+                summed_tract, summed_weight = np.int64(tract_of[one]), min_weight[one]
+            _draw_from_prior(key, stream, cumulative[: last - first], drawn[position:])
+        if has_run_out(stream):
+            return one
+    return DONE
+
+
+@jit
+def plug_in_range(
+    bounds: tuple[int, int],
+    worker_ptr: Ints,
+    worker_point: Indices,
+    addresses: tuple[Any, Any, Any, Any],
+    support: tuple[Any, Any],
+    key: Words,
+    synthetic_ptr: Ints,
+    synthetic_point: Indices,
+) -> int:
+    """Draw every synthetic worker from the real ones; arguments as in :func:`laplace_range`."""
+    tract_of, destination, segment, min_weight = addresses
+    support_ptr, prior_weight = support
+    cumulative = np.empty(_most_points(support_ptr), dtype=np.int64)
+    stream = np.zeros(STREAM_FIELDS, dtype=np.int64)
+    for one in range(bounds[0], bounds[1]):
+        drawn = synthetic_point[synthetic_ptr[one] : synthetic_ptr[one + 1]]
+        if drawn.size == 0:
+            continue
+        open_stream(STAGE_SAMPLE, destination[one], segment[one], stream)
+        workers = worker_point[worker_ptr[one] : worker_ptr[one + 1]]
+        if workers.size > 0:
+            for position in range(drawn.size):
+                drawn[position] = workers[below(key, stream, workers.size)]
+        else:
+            first, last = support_ptr[tract_of[one]], support_ptr[tract_of[one] + 1]
+            _prior_sums(prior_weight[first:last], min_weight[one], cumulative)
+            _draw_from_prior(key, stream, cumulative[: last - first], drawn)
+        if has_run_out(stream):
+            return one
+    return DONE

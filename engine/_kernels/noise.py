@@ -1,0 +1,66 @@
+"""Exact discrete Laplace noise from a keyed stream: words against the digits of a chance.
+
+Symbols: q = e^-rate; digits int64[B + 1, n] as :mod:`engine.mechanisms.chances` writes them out.
+
+Where a draw is still undecided after the digits at hand, `short[0]` is raised and the result is not to be used: the
+caller writes out more digits and draws again from the same stream. So the law is that of the chances themselves,
+however few digits are at hand.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from engine._jit import jit
+from engine._kernels.chacha import has_run_out, next_word
+
+__all__ = ["NO_LIMIT", "discrete_laplace", "fill_noise", "geometric", "happens"]
+
+Ints = npt.NDArray[np.int64]
+Words = npt.NDArray[np.uint32]
+
+NO_LIMIT = 1 << 60
+
+
+@jit
+def happens(key: Words, stream: Ints, digits: Ints, short: Ints) -> bool:
+    """Draw whether something of this chance happens: a uniform number, word by word, is below it or not."""
+    for position in range(digits.size):
+        drawn = next_word(key, stream)
+        if drawn != digits[position]:
+            return bool(drawn < digits[position])
+    short[0] = 1
+    return False
+
+
+@jit
+def geometric(key: Words, stream: Ints, digits: Ints, limit: int, short: Ints) -> int:
+    """Draw G with P(G = g) = (1 - c) c^g, or something from ``limit`` on where G is.
+
+    What stands above the bits comes first, then the bits from the highest; what would only decide how far G lies
+    above the limit is not drawn.
+    """
+    last = digits.shape[0] - 1
+    value = 0
+    while value < limit and happens(key, stream, digits[last], short) and not has_run_out(stream):
+        value += 1 << last
+    for bit in range(last - 1, -1, -1):
+        if value >= limit:
+            break
+        if happens(key, stream, digits[bit], short):
+            value += 1 << bit
+    return value
+
+
+@jit
+def discrete_laplace(key: Words, stream: Ints, digits: Ints, short: Ints) -> int:
+    """Draw Z with P(Z = z) = (1 - q) / (1 + q) q^|z|: above 0 it is 1 + G, else -G."""
+    if happens(key, stream, digits[0], short):
+        return 1 + geometric(key, stream, digits, NO_LIMIT, short)
+    return -geometric(key, stream, digits, NO_LIMIT, short)
+
+
+@jit
+def fill_noise(key: Words, stream: Ints, digits: Ints, short: Ints, out: Ints) -> None:
+    """Fill ``out`` with discrete Laplace noise from one open stream."""
+    for position in range(out.size):
+        out[position] = discrete_laplace(key, stream, digits, short)

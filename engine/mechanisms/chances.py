@@ -1,0 +1,127 @@
+"""Chances that are no fractions, such as e^-x, as digits in base 2^32: as many as a draw asks for.
+
+A draw compares random words with the digits of a chance, from the first until they differ. Written out far
+enough the digits are those of the number itself, so the draw has exactly that chance; see
+:mod:`engine._kernels.noise`.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["digits_of", "exponential_bounds", "gap_digits", "geometric_digits", "noise_digits"]
+
+Bounds = tuple[int, int]
+Digits = npt.NDArray[np.int64]
+
+_MOST_BITS = 32
+
+
+def exponential_bounds(rate: Fraction, bits: int) -> Bounds:
+    """Whole numbers around e^-rate × 2^bits, for rate above 0.
+
+    The Taylor series of e^-y at y = rate / 2^r, at most 1/2, squared r times; every step is rounded down for the
+    lower and up for the upper bound.
+    """
+    n_squares = int(2 * rate).bit_length()
+    work = bits + 2 * n_squares + 16
+    low, high = _series_bounds(rate / (1 << n_squares), work)
+    for _ in range(n_squares):
+        low, high = low * low >> work, -(-high * high >> work)
+    return low >> (work - bits), -(-high >> (work - bits))
+
+
+def _series_bounds(small: Fraction, work: int) -> Bounds:
+    """Around e^-small × 2^work, for small at most 1/2: the terms alternate in sign and fall."""
+    low = high = term_low = term_high = 1 << work
+    step = 0
+    while term_high > 1:
+        step += 1
+        term_low = term_low * small.numerator // (small.denominator * step)
+        term_high = -(-term_high * small.numerator // (small.denominator * step))
+        if step % 2:
+            low, high = low - term_high, high - term_low
+        else:
+            low, high = low + term_low, high + term_high
+    # What is left of the series is less than its last term.
+    return low - term_high, high + term_high
+
+
+def digits_of(bounds: Callable[[int], Bounds], n_digits: int) -> Digits:
+    """First digits in base 2^32 of a number in (0, 1) that is no fraction: int64[n_digits].
+
+    Parameters
+    ----------
+    bounds : callable
+        Takes a number of bits and returns whole numbers around the chance × 2^bits, a few units apart.
+    n_digits : int
+    """
+    wanted, guard = 32 * n_digits, 32
+    while True:
+        low, high = bounds(wanted + guard)
+        if low >> guard == high >> guard:
+            return np.frombuffer((low >> guard).to_bytes(4 * n_digits, "big"), dtype=">u4").astype(np.int64)
+        guard *= 2
+
+
+def geometric_digits(base: Callable[[int, int], Bounds], n_digits: int) -> Digits:
+    """Chances from which a geometric number G, P(G = g) = (1 - c) c^g, is put together.
+
+    The bits of G are independent: P(G = g) is a product of c^(2^b) over the bits b that are set. Bit b is set with
+    chance c^(2^b) / (1 + c^(2^b)), and what stands above bit B is geometric with c^(2^B).
+
+    Parameters
+    ----------
+    base : callable
+        Takes b and a number of bits, and returns whole numbers around c^(2^b) × 2^bits.
+    n_digits : int
+
+    Returns
+    -------
+    int64[B + 1, n_digits]
+        Row b < B: digits of the chance of bit b. The last row: digits of c^(2^B), at most about 1/2 unless B is 32.
+        B is at least 1.
+    """
+
+    def of_bit(place: int) -> Callable[[int], Bounds]:
+        def bounds(bits: int) -> Bounds:
+            low, high = base(place, bits)
+            one = 1 << bits
+            return (low << bits) // (one + low), -(-(high << bits) // (one + high))
+
+        return bounds
+
+    n_bits = 1
+    while n_bits < _MOST_BITS and base(n_bits, 32)[1] > 1 << 31:
+        n_bits += 1
+    rows = [digits_of(of_bit(place), n_digits) for place in range(n_bits)]
+    rows.append(digits_of(lambda bits: base(n_bits, bits), n_digits))
+    return np.stack(rows)
+
+
+def noise_digits(rate: Fraction, n_digits: int) -> Digits:
+    """The chances of :func:`geometric_digits` for c = q = e^-rate.
+
+    Row 0 is also the chance q / (1 + q) that discrete Laplace noise, P(z) ∝ q^|z|, is above 0.
+    """
+    return geometric_digits(lambda place, bits: exponential_bounds(rate * (1 << place), bits), n_digits)
+
+
+def gap_digits(rate: Fraction, n_digits: int) -> Digits:
+    """The chances of :func:`geometric_digits` for c = 1 / (1 + q), the chance that noise is not above 0.
+
+    So G is the number of points passed over until noise is above 0.
+    """
+
+    def base(place: int, bits: int) -> Bounds:
+        work = bits + 2 * place + 16
+        one = 1 << work
+        q_low, q_high = exponential_bounds(rate, work)
+        low, high = (one << work) // (one + q_high), -(-(one << work) // (one + q_low))
+        for _ in range(place):
+            low, high = low * low >> work, -(-high * high >> work)
+        return low >> (work - bits), -(-high >> (work - bits))
+
+    return geometric_digits(base, n_digits)

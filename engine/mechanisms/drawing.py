@@ -1,0 +1,107 @@
+"""What the histogram mechanisms share: checks, arrays, more digits where a draw needs them, refusals."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from engine._kernels import histograms as kernels
+from engine._threads import run_ranges
+from engine.errors import OverflowRefusedError
+from engine.synthesis import (
+    SupportTable,
+    Synthesizers,
+    SyntheticPoints,
+    _check_support,
+    _check_weights,
+    _refuse_run_out,
+)
+
+__all__ = ["Digits", "Inputs", "Outputs", "draw_histogram", "with_digits"]
+
+Ints = npt.NDArray[np.int64]
+Inputs = tuple[Any, Any, Any, Any]
+Outputs = tuple[Ints, npt.NDArray[np.int32]]
+Digits = tuple[Ints, ...]
+_Drawn = TypeVar("_Drawn")
+
+_FIRST_DIGITS = 4
+"""128 bits: a draw needs more once in 2^128."""
+
+
+def with_digits(draw: Callable[[int, Ints], _Drawn]) -> _Drawn:
+    """What ``draw(n_digits, short)`` returns, drawn again with twice the digits while ``short[0]`` is raised."""
+    n_digits = _FIRST_DIGITS
+    while True:
+        short = np.zeros(1, dtype=np.int64)
+        drawn = draw(n_digits, short)
+        if not short[0]:
+            return drawn
+        n_digits *= 2
+
+
+def draw_histogram(
+    synthesizers: Synthesizers,
+    support: SupportTable,
+    digits: Callable[[int], Digits],
+    draw: Callable[[tuple[int, int], Inputs, Digits, Ints, Outputs], int],
+    work: Ints,
+    threads: int,
+) -> SyntheticPoints:
+    """Run a histogram kernel over all synthesizers.
+
+    Parameters
+    ----------
+    synthesizers, support
+        As for :func:`engine.synthesis.synthesize`.
+    digits : callable
+        Takes a number of digits and returns the chances that the kernel draws with, none where it needs none.
+    draw : callable
+        Takes bounds, what all kernels read, the chances, the flag that they are too short, and the outputs.
+    work : int64[S]
+        Relative cost of each synthesizer.
+    threads : int
+
+    Returns
+    -------
+    SyntheticPoints
+
+    Raises
+    ------
+    ParameterError, SupportError
+        As :func:`engine.synthesis.synthesize`.
+    OverflowRefusedError
+        Weights could reach 2^62, or noisy counts of one synthesizer passed 2^31.
+    """
+    _check_support(synthesizers, support)
+    _check_weights(synthesizers, support)
+    synthetic_ptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(synthesizers.n_synthetic)))
+    outputs = synthetic_ptr, np.empty(int(synthetic_ptr[-1]), dtype=np.int32)
+    inputs = _kernel_inputs(synthesizers, support)
+
+    def over_ranges(n_digits: int, short: Ints) -> list[int]:
+        chances = digits(n_digits)
+        return run_ranges(
+            lambda start, stop: draw((start, stop), inputs, chances, short, outputs), work, threads
+        )
+
+    statuses = with_digits(over_ranges)
+    _refuse_run_out(statuses, synthesizers)
+    if min(statuses, default=kernels.DONE) <= kernels.TOO_LARGE:
+        # Which synthesizer and how far is a matter of its noisy counts; the remedy is the same for all.
+        raise OverflowRefusedError(
+            "the noisy counts of a synthesizer passed 2^31: raise epsilon, or coarsen to fewer support points"
+        )
+    return SyntheticPoints(synthetic_ptr=outputs[0], synthetic_point=outputs[1])
+
+
+def _kernel_inputs(synthesizers: Synthesizers, support: SupportTable) -> Inputs:
+    addresses = (
+        synthesizers.tract,
+        synthesizers.destination,
+        synthesizers.segment,
+        synthesizers.min_prior_weight,
+    )
+    table = (support.support_ptr, support.prior_weight)
+    return synthesizers.worker_ptr, synthesizers.worker_point, addresses, table

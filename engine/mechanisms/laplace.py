@@ -1,0 +1,128 @@
+"""The Laplace sanitizer of P10: independent noise on the count of every support point, pure epsilon-DP.
+
+P10 shows the two-category case only and is silent on what keeps the total with more. Here noisy counts are clamped at
+zero, and the m synthetic workers are shared out in proportion to them; docs/method.md section 7b says how and why
+that is post-processing. Noise is discrete Laplace, P(z) ∝ exp(-epsilon |z| / 2), not rounded continuous Laplace as in
+P10's table: the same epsilon, and less noise.
+
+Source: P10 "Laplace Sanitizer"; Ghosh, Roughgarden and Sundararajan 2009 (the discrete law); Canonne, Kamath and
+Steinke 2020 (exact draws from it).
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from engine._kernels.chacha import STREAM_FIELDS, open_stream
+from engine._kernels.histograms import laplace_range
+from engine._kernels.noise import fill_noise
+from engine.mechanisms.chances import gap_digits, noise_digits
+from engine.mechanisms.drawing import Digits, Inputs, Ints, Outputs, draw_histogram, with_digits
+from engine.mechanisms.promise import NEIGHBOURS, MechanismPromise, noise_epsilon
+from engine.parameters import Number, exact_fraction
+from engine.streams import SecretKey, Stage, check_addresses
+from engine.synthesis import SupportTable, Synthesizers, SyntheticPoints
+
+__all__ = ["laplace_histogram", "laplace_noise", "laplace_promise"]
+
+
+def laplace_promise(epsilon: Number) -> MechanismPromise:
+    """What :func:`laplace_histogram` promises: epsilon-differential privacy, delta 0.
+
+    Raises
+    ------
+    ParameterError
+        Epsilon is below 1/1024 or above 100.
+    """
+    exact = noise_epsilon(epsilon)
+    return MechanismPromise(
+        mechanism="laplace",
+        epsilon=exact,
+        delta=Fraction(0),
+        rule="independent discrete Laplace noise on every support point; one worker changes two counts by one",
+        preconditions=(
+            *NEIGHBOURS,
+            "the total, and what fills it, read noisy counts, m and public weights only",
+        ),
+        holds_as_probabilistic=True,
+        numbers={"noise_scale": 2 / exact},
+    )
+
+
+def laplace_histogram(
+    key: SecretKey,
+    synthesizers: Synthesizers,
+    support: SupportTable,
+    *,
+    epsilon: Number,
+    threads: int = 1,
+) -> SyntheticPoints:
+    """Synthetic workers in proportion to counts with discrete Laplace noise of scale 2 / epsilon.
+
+    Parameters
+    ----------
+    key : SecretKey
+        Draws come from stages NOISE and TOTAL, addressed by (destination, segment).
+    synthesizers : Synthesizers
+        `min_prior_weight` is used only where the prior is drawn from.
+    support : SupportTable
+        Retentions are not used: nothing is pruned.
+    epsilon : Fraction, str, int or float
+        1/1024 to 100.
+    threads : int
+        Threads to use; the result does not depend on it.
+
+    Returns
+    -------
+    SyntheticPoints
+        Points of one synthesizer in rising order. Where no noisy count is above zero, and where n = 0, all come
+        from the public prior.
+
+    Raises
+    ------
+    ParameterError
+        Epsilon is out of range, or the arrays do not agree.
+    OverflowRefusedError
+        Noisy counts of one synthesizer passed 2^31, or prior weights could reach 2^62.
+
+    Notes
+    -----
+    Time grows with the workers and with the empty points that get noise above 0, about one in e^(epsilon/2): noise on
+    every point is what privacy costs here, but at the points it does not reach nothing is drawn.
+
+    Source: P10 "Laplace Sanitizer".
+    """
+    rate = noise_epsilon(epsilon) / 2
+
+    def digits(n_digits: int) -> Digits:
+        return noise_digits(rate, n_digits), gap_digits(rate, n_digits)
+
+    def draw(bounds: tuple[int, int], inputs: Inputs, chances: Digits, short: Ints, outputs: Outputs) -> int:
+        return laplace_range(bounds, *inputs, (chances[0], chances[1], short), key.words, *outputs)
+
+    work = synthesizers.n_likelihood + synthesizers.n_synthetic
+    return draw_histogram(synthesizers, support, digits, draw, work, threads)
+
+
+def laplace_noise(
+    key: SecretKey, destination: int, segment: int, *, rate: Number, count: int
+) -> npt.NDArray[np.int64]:
+    """Discrete Laplace noise from the start of one stream of stage NOISE: int64[count], P(z) ∝ exp(-rate |z|).
+
+    Raises
+    ------
+    ParameterError
+        The rate is not in 2^-11 to 50, or the address is out of range.
+    """
+    exact = noise_epsilon(2 * exact_fraction(rate, "rate")) / 2
+    first, second = check_addresses(np.array([destination]), np.array([segment]))
+    values = np.empty(count, dtype=np.int64)
+
+    def draw(n_digits: int, short: Ints) -> None:
+        stream = np.zeros(STREAM_FIELDS, dtype=np.int64)
+        open_stream(int(Stage.NOISE), first[0], second[0], stream)
+        fill_noise(key.words, stream, noise_digits(exact, n_digits), short, values)
+
+    with_digits(draw)
+    return values

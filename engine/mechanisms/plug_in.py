@@ -1,0 +1,45 @@
+"""Plug-in multinomial: synthetic workers drawn from the real ones. Not private: a point without workers gets none.
+
+Here to show what the others pay for privacy, never to release.
+"""
+
+from engine._kernels.histograms import plug_in_range
+from engine.mechanisms.drawing import Digits, Inputs, Ints, Outputs, draw_histogram
+from engine.mechanisms.promise import MechanismPromise
+from engine.streams import SecretKey
+from engine.synthesis import SupportTable, Synthesizers, SyntheticPoints
+
+__all__ = ["plug_in_multinomial", "plug_in_promise"]
+
+
+def plug_in_promise() -> MechanismPromise:
+    """What :func:`plug_in_multinomial` promises: nothing."""
+    return MechanismPromise(
+        mechanism="plug-in",
+        epsilon=None,
+        delta=None,
+        rule="not private: who is drawn is a real worker's home; not for release",
+    )
+
+
+def plug_in_multinomial(
+    key: SecretKey, synthesizers: Synthesizers, support: SupportTable, *, threads: int = 1
+) -> SyntheticPoints:
+    """Draw m workers with chances n_i / n, exactly; where n = 0, from the public prior.
+
+    Parameters and errors as in :func:`engine.mechanisms.laplace.laplace_histogram`; draws with n > 0 come from stage
+    SAMPLE as well as those with n = 0.
+
+    Returns
+    -------
+    SyntheticPoints
+
+    Source: P10 "The Multinomial-Dirichlet Synthesizer", whose table holds plug-in chances.
+    """
+
+    def draw(
+        bounds: tuple[int, int], inputs: Inputs, _chances: Digits, _short: Ints, outputs: Outputs
+    ) -> int:
+        return plug_in_range(bounds, *inputs, key.words, *outputs)
+
+    return draw_histogram(synthesizers, support, lambda n_digits: (), draw, synthesizers.n_synthetic, threads)

@@ -1,0 +1,153 @@
+"""Stability-based sparse histogram: noise on occupied points only, published from a threshold on. (epsilon, delta)-DP.
+
+An empty point is never published. A worker alone in a point is published with the chance that noise lifts a count of 1
+to the threshold, and that chance is delta; docs/method.md section 7b has the proof for a worker who moves from a point
+only it occupies to one nobody occupies.
+
+Source: Korolova, Kenthapadi, Mishra and Ntoulas 2009, and Bun, Nissim and Stemmer 2016 ("stability-based
+histograms"), for tables that differ by adding a worker; the proof for one that moves is ours.
+"""
+
+import math
+from fractions import Fraction
+from typing import NamedTuple
+
+from engine._kernels.histograms import sparse_range
+from engine.errors import ParameterError
+from engine.mechanisms.chances import exponential_bounds, noise_digits
+from engine.mechanisms.drawing import Digits, Inputs, Ints, Outputs, draw_histogram
+from engine.mechanisms.promise import NEIGHBOURS, MechanismPromise, noise_epsilon
+from engine.parameters import Number, exact_fraction
+from engine.streams import SecretKey
+from engine.synthesis import SupportTable, Synthesizers, SyntheticPoints
+
+__all__ = ["Threshold", "least_threshold", "sparse_histogram", "sparse_promise"]
+
+
+class Threshold(NamedTuple):
+    """The least noisy count that is published, and what certifies it.
+
+    Attributes
+    ----------
+    least : int
+        At least 1.
+    delta_bound : Fraction
+        Not below the chance that a worker alone in a point is published; at most delta.
+    """
+
+    least: int
+    delta_bound: Fraction
+
+
+def least_threshold(epsilon: Number, delta: Number) -> Threshold:
+    """Least threshold that keeps the promise, in exact arithmetic rounded to the safe side.
+
+    Parameters
+    ----------
+    epsilon, delta : Fraction, str, int or float
+        1/1024 ≤ epsilon ≤ 100, 0 < delta < 1.
+
+    Returns
+    -------
+    Threshold
+        The least T with q^(T-1) / (1 + q) at most delta, q = e^(-epsilon/2).
+
+    Raises
+    ------
+    ParameterError
+        A number is out of range.
+
+    Source: docs/method.md section 7b.
+    """
+    rate, allowed = noise_epsilon(epsilon) / 2, exact_fraction(delta, "delta")
+    if not 0 < allowed < 1:
+        raise ParameterError(f"delta is {float(allowed):g}; it must lie strictly between 0 and 1")
+    bits = 128 + allowed.denominator.bit_length()
+    one = 1 << bits
+    q_low = exponential_bounds(rate, bits)[0]
+
+    def chance(above: int) -> Fraction:
+        """Not below P(noise ≥ above), above ≥ 0."""
+        power = exponential_bounds(rate * above, bits)[1] if above else one
+        return Fraction(power, one + q_low)
+
+    # At or below where q^above = 2 delta, so that the search begins with more than the allowed chance.
+    log_delta = math.log(allowed.numerator) - math.log(allowed.denominator)
+    above = max(0, math.floor((-log_delta - math.log(2)) / float(rate)) - 2)
+    while chance(above) > allowed:
+        above += 1
+    return Threshold(above + 1, chance(above))
+
+
+def sparse_promise(epsilon: Number, delta: Number) -> MechanismPromise:
+    """What :func:`sparse_histogram` promises: (epsilon, delta)-DP, not in the probabilistic reading.
+
+    Raises
+    ------
+    ParameterError
+        A number is out of range.
+    """
+    threshold = least_threshold(epsilon, delta)
+    exact = noise_epsilon(epsilon)
+    return MechanismPromise(
+        mechanism="sparse-histogram",
+        epsilon=exact,
+        delta=exact_fraction(delta, "delta"),
+        rule="discrete Laplace noise on occupied points, published from a threshold on",
+        preconditions=(
+            *NEIGHBOURS,
+            "the total, and what fills it, read published counts, m and public weights only",
+        ),
+        numbers={
+            "noise_scale": 2 / exact,
+            "threshold": threshold.least,
+            "delta_bound": threshold.delta_bound,
+        },
+    )
+
+
+def sparse_histogram(
+    key: SecretKey,
+    synthesizers: Synthesizers,
+    support: SupportTable,
+    *,
+    epsilon: Number,
+    delta: Number,
+    threads: int = 1,
+) -> SyntheticPoints:
+    """Noisy counts of occupied points from a threshold on, made up to m from the public prior.
+
+    Parameters
+    ----------
+    key, synthesizers, support, threads
+        As in :func:`engine.mechanisms.laplace.laplace_histogram`.
+    epsilon, delta : Fraction, str, int or float
+        As in :func:`least_threshold`.
+
+    Returns
+    -------
+    SyntheticPoints
+        Where published counts exceed m, m of the published workers are taken by chance; where they fall short, the
+        rest is drawn from the prior. With n = 0 all is drawn from the prior.
+
+    Raises
+    ------
+    ParameterError
+        Epsilon or delta is out of range, or the arrays do not agree.
+    OverflowRefusedError
+        Noisy counts of one synthesizer passed 2^31, or prior weights could reach 2^62.
+
+    Notes
+    -----
+    Time is a few random words per occupied point and synthetic worker, however many points there are.
+    """
+    threshold = least_threshold(epsilon, delta).least
+    rate = noise_epsilon(epsilon) / 2
+
+    def draw(bounds: tuple[int, int], inputs: Inputs, chances: Digits, short: Ints, outputs: Outputs) -> int:
+        return sparse_range(bounds, *inputs, (chances[0], threshold, short), key.words, *outputs)
+
+    work = synthesizers.n_likelihood + synthesizers.n_synthetic
+    return draw_histogram(
+        synthesizers, support, lambda n_digits: (noise_digits(rate, n_digits),), draw, work, threads
+    )
