@@ -22,8 +22,7 @@ import pandas
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
 from geodata.store import open_store
-from mapapp.pipeline.inputs import read_inputs
-from mapapp.pipeline.support import build_support
+from mapapp.pipeline.batch import open_source
 
 LEVELS = ("tract", "PUMA", "SuperPUMA", "remainder")
 
@@ -51,9 +50,10 @@ def tract_flows(release: Path, file: Path) -> None:
 def levels(dataset: Path, prior: str) -> str:
     """Mean support points by level under the test key."""
     privacy = PrivacyParameters(epsilon="4.6", delta="1e-6", min_retention="0.025")
-    inputs = read_inputs(open_store(dataset, "dataset"))
-    support = build_support(PublicSeed.for_tests(), inputs, privacy, SynthesisParameters(prior=prior))  # type: ignore[arg-type]  # one of the literals
-    n_tracts = inputs.destination_tract.size
+    parameters = SynthesisParameters(prior=prior)  # type: ignore[arg-type]  # one of the literals
+    source = open_source(open_store(dataset, "dataset"), PublicSeed.for_tests(), privacy, parameters)
+    n_tracts = source.workplaces.tract.size
+    support = source.support(source.workplaces.tract)
     mean = np.bincount(support.coarsening.support_level, minlength=4) / n_tracts
     return ", ".join(f"{name} {value:.1f}" for name, value in zip(LEVELS, mean, strict=True))
 

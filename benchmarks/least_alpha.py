@@ -15,14 +15,14 @@ from pathlib import Path
 import numpy as np
 
 from engine.accountant import RETENTION_UNITS, WEIGHT_UNITS, PriorTable, SynthesizerClasses, certify_classes
-from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.parameters import SynthesisParameters
 from engine.sound import SOUND_RULES, SoundAccounting, certify_sound, least_sound_weight
 from engine.streams import PublicSeed
+from engine.synthesis import SupportTable
 from engine.theorems import RULES, least_prior_weight, pruned_epsilon
 from geodata.store import open_store
-from mapapp.pipeline.inputs import read_inputs
+from mapapp.pipeline.batch import open_source
 from mapapp.pipeline.settings import privacy_of
-from mapapp.pipeline.support import build_support
 
 COUNTS = (1, 2, 5, 9, 15, 30, 100, 300)
 
@@ -41,10 +41,12 @@ def equal_weights(n_support: int, retention: str, final: Fraction, delta: str) -
 
 def of_dataset(path: Path, retention: str, delta: str) -> None:
     """Rules, deciding terms, weights and time over the classes of a dataset."""
-    inputs = read_inputs(open_store(path, "dataset", verify=False))
     paper = privacy_of(accountant="paper", delta=delta, min_retention=retention)
     sound = privacy_of(accountant="sound", delta=delta, min_retention=retention)
-    prior = prior_table(path, paper)
+    store = open_store(path, "dataset", verify=False)
+    source = open_source(store, PublicSeed.for_tests(), paper, SynthesisParameters(), n_batches=1)
+    inputs = source.inputs(0)
+    prior = prior_table(source.support(inputs.destination_tract).table)
     pairs = np.stack([inputs.tract.astype(np.int64), inputs.count], axis=1)
     distinct, times = np.unique(pairs, axis=0, return_counts=True)
     tract, n = (np.ascontiguousarray(column) for column in distinct.T)
@@ -77,10 +79,8 @@ def deciding_terms(new: SoundAccounting, times: np.ndarray) -> None:
     print(f"counting on the certain mass only: {share(times[tails], certain)} of synthesizers under tails")
 
 
-def prior_table(path: Path, privacy: PrivacyParameters) -> PriorTable:
-    """Prior weights and retentions by the gravity prior, under the public test seed."""
-    inputs = read_inputs(open_store(path, "dataset", verify=False))
-    table = build_support(PublicSeed.for_tests(), inputs, privacy, SynthesisParameters()).table
+def prior_table(table: SupportTable) -> PriorTable:
+    """Prior weights and retentions as the accountants read them."""
     return PriorTable(
         support_ptr=table.support_ptr, base_weight=table.prior_weight, retention=table.retention_threshold
     )

@@ -9,9 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import FloatArray, IntArray, as_amounts, as_int
-from engine._kernels.coarsening import count_points, fill_points
+from engine._arrays import FloatArray, IntArray, as_int
+from engine._kernels.coarsening import TABLE_STEPS, count_points, fill_points, find_points
+from engine._threads import run_ranges
 from engine.errors import ParameterError
+from engine.gravity import GravityDecay, decay_at
+from engine.tracts import EARTH_RADIUS_MI, OriginTracts, chord_of_miles
 
 __all__ = ["LEVEL_PUMA", "LEVEL_REMAINDER", "LEVEL_SUPERPUMA", "LEVEL_TRACT", "Coarsening", "coarsen"]
 
@@ -29,30 +32,37 @@ class Coarsening:
 
     Attributes
     ----------
+    tracts : OriginTracts
+        All origin tracts.
+    destination : int64[T]
+        The destination tracts, by index among the origin tracts.
+    q50_mi, q90_mi : float
+        Miles within which an origin tract stands for itself, and for its PUMA.
     support_ptr : int64[T + 1]
         The points of destination tract t are ``support_ptr[t]`` up to ``support_ptr[t + 1]``.
     support_level : int8[K]
         0 tract, 1 PUMA, 2 SuperPUMA, 3 remainder (see :mod:`engine.editing`).
     support_unit : int32[K]
-        Index of the tract, PUMA or SuperPUMA; -1 for the remainder.
+        Index of the tract, PUMA or SuperPUMA; -1 for the remainder. Within a destination tract points rise by level
+        and unit.
     support_distance_mi : float64[K]
         Population-weighted mean distance of the point's tracts from the destination tract, miles; the plain
         mean where the population is zero.
     support_population : int64[K]
         Population of the point's tracts.
-    point_of_tract : int32[T, n_tracts]
-        Local number (0 to k_t - 1) of the support point that holds each origin tract; -1 where domain
-        editing has dropped it.
 
     Source: P10 "Coarsening Steps"; METHOD section 2.
     """
 
+    tracts: OriginTracts
+    destination: npt.NDArray[np.int64]
+    q50_mi: float
+    q90_mi: float
     support_ptr: npt.NDArray[np.int64]
     support_level: npt.NDArray[np.int8]
     support_unit: npt.NDArray[np.int32]
     support_distance_mi: FloatArray
     support_population: npt.NDArray[np.int64]
-    point_of_tract: npt.NDArray[np.int32]
 
     @property
     def n_destination_tracts(self) -> int:
@@ -69,17 +79,58 @@ class Coarsening:
         """Destination tract (position in the batch) of each support point: int64[K]."""
         return np.repeat(np.arange(self.n_destination_tracts), self.n_support)
 
+    @property
+    def square_limits(self) -> tuple[float, float]:
+        """Squared chords of q50 and q90, as the kernels compare them."""
+        return chord_of_miles(self.q50_mi) ** 2, chord_of_miles(self.q90_mi) ** 2
+
+    def find(self, position: IntArray, origin_tract: IntArray) -> npt.NDArray[np.int32]:
+        """Local support point (0 to k_t - 1) that holds each origin tract for each destination tract.
+
+        Parameters
+        ----------
+        position : int[N]
+            Position of the destination tract in the batch.
+        origin_tract : int[N]
+            Index of the origin tract.
+
+        Returns
+        -------
+        int32[N]
+            The remainder's number where domain editing has pooled the tract's point, -1 where it has dropped it.
+
+        Raises
+        ------
+        ParameterError
+            If lengths differ or a number is out of range.
+        """
+        row = as_int("position", position, high=self.n_destination_tracts - 1, dtype=np.int32)
+        origin = as_int("origin_tract", origin_tract, high=self.tracts.n_tracts - 1)
+        if row.size != origin.size:
+            raise ParameterError(f"{row.size} positions for {origin.size} origin tracts: give one each")
+        found = np.empty(row.size, dtype=np.int32)
+        find_points(
+            row,
+            origin,
+            self.destination,
+            (self.tracts.place, self.tracts.puma, self.tracts.superpuma),
+            self.square_limits,
+            (self.support_ptr, self.support_level, self.support_unit),
+            found,
+        )
+        return found
+
 
 def coarsen(
-    distance_mi: npt.ArrayLike,
-    puma_of_tract: IntArray,
-    superpuma_of_tract: IntArray,
-    tract_population: IntArray,
+    tracts: OriginTracts,
+    destination: IntArray,
     *,
     q50_mi: float,
     q90_mi: float,
-) -> Coarsening:
-    """Make the support points of a batch of destination tracts.
+    decay: GravityDecay | None = None,
+    threads: int = 1,
+) -> tuple[Coarsening, FloatArray]:
+    """Make the support points of a batch of destination tracts, and weigh them by the gravity prior.
 
     An origin tract nearer than ``q50_mi`` stands for itself, one from there to nearer than ``q90_mi`` goes
     to its PUMA, any farther one to its SuperPUMA. The points of a destination tract are numbered tracts
@@ -87,65 +138,81 @@ def coarsen(
 
     Parameters
     ----------
-    distance_mi : float[T, n_tracts]
-        Great-circle distance from each destination tract to each origin tract, miles.
-    puma_of_tract, superpuma_of_tract : int[n_tracts]
-        Index of the PUMA and of the SuperPUMA that holds each origin tract.
-    tract_population : int[n_tracts]
-        Public population of each origin tract.
+    tracts : OriginTracts
+    destination : int[T]
+        The destination tracts, by index among ``tracts``.
     q50_mi, q90_mi : float
         Percentiles of a public commute-distance distribution, miles; 0 <= q50_mi <= q90_mi.
+    decay : GravityDecay, optional
+        Distance decay of the gravity prior.
+    threads : int
+        Threads to use; the result does not depend on it.
 
     Returns
     -------
-    Coarsening
+    coarsening : Coarsening
         An exact partition of the origin tracts for each destination tract.
+    gravity_mass : float64[K]
+        Population times decay, summed over each point's tracts; zeros without a decay. Beyond 31 miles distance and
+        decay are interpolated between chords 0.06 miles apart.
 
     Raises
     ------
     ParameterError
-        If shapes do not agree, a distance is negative or missing, or the percentiles are out of order.
+        If a destination tract is none of ``tracts``, or the percentiles are out of order.
 
-    Source: P10 "Coarsening Steps"; METHOD section 2.
+    Notes
+    -----
+    One pass does both, since the distances, n_tracts for each destination tract, are what costs.
+
+    Source: P10 "Coarsening Steps"; METHOD sections 2 and 4.
     """
-    distance = as_amounts("distance_mi", distance_mi, ndim=2)
-    puma = as_int("puma_of_tract", puma_of_tract, dtype=np.int32)
-    superpuma = as_int("superpuma_of_tract", superpuma_of_tract, dtype=np.int32)
-    population = as_int("tract_population", tract_population)
-    n_tracts = distance.shape[1]
-    if not puma.size == superpuma.size == population.size == n_tracts:
-        raise ParameterError(
-            f"puma_of_tract, superpuma_of_tract and tract_population have {puma.size}, {superpuma.size} and "
-            f"{population.size} tracts: all must have the {n_tracts} of distance_mi"
-        )
+    chosen = as_int("destination", destination, high=tracts.n_tracts - 1)
     if not 0 <= q50_mi <= q90_mi:
         raise ParameterError(f"q50_mi = {q50_mi}, q90_mi = {q90_mi}: they must satisfy 0 <= q50_mi <= q90_mi")
-    percentiles = (float(q50_mi), float(q90_mi))
-    n_support = np.zeros(distance.shape[0], dtype=np.int64)
-    if n_tracts:
-        count_points(distance, puma, superpuma, percentiles, n_support)
-    coarsening = _empty(n_support, n_tracts)
-    if n_tracts:
-        out = (
-            coarsening.support_level,
-            coarsening.support_unit,
-            coarsening.support_distance_mi,
-            coarsening.support_population,
-            coarsening.point_of_tract,
-        )
-        fill_points(coarsening.support_ptr, puma, superpuma, distance, population, percentiles, out)
-    return coarsening
-
-
-def _empty(n_support: npt.NDArray[np.int64], n_tracts: int) -> Coarsening:
-    """A coarsening with room for ``n_support`` points in each destination tract."""
+    squares = (chord_of_miles(q50_mi) ** 2, chord_of_miles(q90_mi) ** 2)
+    superpumas = (*tracts.superpuma_members, tracts.superpuma_reach)
+    arrays = (tracts.place, tracts.puma, tracts.population)
+    n_support = np.zeros(chosen.size, dtype=np.int64)
+    if chosen.size:
+        count_points(chosen, arrays, superpumas, squares, n_support)
     support_ptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(n_support)))
     n_points = int(support_ptr[-1])
-    return Coarsening(
+    coarsening = Coarsening(
+        tracts=tracts,
+        destination=chosen,
+        q50_mi=float(q50_mi),
+        q90_mi=float(q90_mi),
         support_ptr=support_ptr,
         support_level=np.zeros(n_points, dtype=np.int8),
         support_unit=np.zeros(n_points, dtype=np.int32),
         support_distance_mi=np.zeros(n_points),
         support_population=np.zeros(n_points, dtype=np.int64),
-        point_of_tract=np.full((n_support.size, n_tracts), -1, dtype=np.int32),
     )
+    mass = np.zeros(n_points)
+    out = (
+        coarsening.support_level,
+        coarsening.support_unit,
+        coarsening.support_distance_mi,
+        coarsening.support_population,
+        mass,
+    )
+    order = tracts.superpuma_members[1]
+    ordered = (tracts.place[order], tracts.population[order])
+    parameters = (1.0, 1.0) if decay is None else (decay.scale_mi, decay.shape)
+    table = _table(decay)
+
+    def fill(start: int, stop: int) -> int:
+        bounds = (start, stop)
+        fill_points(bounds, chosen, support_ptr, arrays, superpumas, ordered, squares, parameters, table, out)
+        return 0
+
+    run_ranges(fill, np.ones(chosen.size, dtype=np.int64), threads)
+    return coarsening, mass if decay is not None else np.zeros(n_points)
+
+
+def _table(decay: GravityDecay | None) -> FloatArray:
+    """Miles and decay at evenly spaced chords from 0 to 2."""
+    half = np.minimum(np.arange(TABLE_STEPS + 1) / TABLE_STEPS, 1.0)
+    miles = 2.0 * EARTH_RADIUS_MI * np.arcsin(half)
+    return np.column_stack((miles, np.zeros_like(miles) if decay is None else decay_at(miles, decay)))

@@ -4,7 +4,7 @@ Which points go is decided by public data and by the keyed stream alone, never b
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -36,13 +36,27 @@ class EditedDomain:
     new_point : int32[K]
         For each point before editing, its local number after: -1 where dropped, the remainder's number
         where pooled.
+    tract_before : int64[K before]
+        Destination tract (position in the batch) of each point before editing.
     n_eliminated : int64[T]
         Support points eliminated from each destination tract.
     """
 
     coarsening: Coarsening
     new_point: npt.NDArray[np.int32]
+    tract_before: npt.NDArray[np.int64]
     n_eliminated: npt.NDArray[np.int64]
+
+    def carry(self, amounts: FloatArray) -> FloatArray:
+        """Amounts of the points before editing, such as prior mass, summed over the points after it: float64[K]."""
+        kept = self.new_point >= 0
+        n_before = self.new_point.size
+        if amounts.size != n_before:
+            raise ParameterError(
+                f"{amounts.size} amounts for {n_before} points before editing: give one each"
+            )
+        at = self.coarsening.support_ptr[self.tract_before] + self.new_point
+        return np.bincount(at[kept], amounts[kept], self.coarsening.support_level.size).astype(np.float64)
 
 
 def edit_domain(
@@ -65,8 +79,7 @@ def edit_domain(
     coarsening : Coarsening
         The support points before editing.
     support_mass : float64[K]
-        Public prior mass of each point (:func:`engine.prior.support_mass`); only points with mass exactly
-        zero can be eliminated.
+        Public prior mass of each point; only points with mass exactly zero can be eliminated.
     destination_tract : int[T]
         Global number (0 to 2^32 - 1) of each destination tract, the same in every batch that holds it.
     mode : {"pool", "drop", "none"}
@@ -98,7 +111,7 @@ def edit_domain(
             f"{mass.size} masses and {destination_tract.size} tract numbers: give {n_points}, one per "
             f"support point, and {n_tracts}, one per destination tract"
         )
-    if np.any(coarsening.support_level == LEVEL_REMAINDER) or np.any(coarsening.point_of_tract < 0):
+    if np.any(coarsening.support_level == LEVEL_REMAINDER):
         raise ParameterError("these support points are edited already: edit the coarsening as it was made")
     threshold = np.where(mass == 0, _elimination_threshold(coarsening, elimination), 0)
     eliminated = np.zeros(n_points, dtype=np.bool_)
@@ -114,7 +127,10 @@ def edit_domain(
     if not eliminated.any():
         whole = np.arange(n_points) - np.repeat(coarsening.support_ptr[:-1], coarsening.n_support)
         return EditedDomain(
-            coarsening=coarsening, new_point=whole.astype(np.int32), n_eliminated=n_eliminated
+            coarsening=coarsening,
+            new_point=whole.astype(np.int32),
+            tract_before=coarsening.tract_of_point,
+            n_eliminated=n_eliminated,
         )
     return _rebuild(coarsening, eliminated, n_eliminated, pool=mode == "pool")
 
@@ -177,20 +193,17 @@ def _rebuild(
     distance_mi[remainder_at] = pooled_mi[remainder_of]
     population[remainder_at] = pooled_population[remainder_of]
 
-    point_of_tract = np.empty_like(coarsening.point_of_tract)
-    for number, (first, last) in enumerate(
-        zip(coarsening.support_ptr[:-1], coarsening.support_ptr[1:], strict=True)
-    ):
-        point_of_tract[number] = new_point[first:last][coarsening.point_of_tract[number]]
-    edited = Coarsening(
+    edited = replace(
+        coarsening,
         support_ptr=new_ptr,
         support_level=level,
         support_unit=unit,
         support_distance_mi=distance_mi,
         support_population=population,
-        point_of_tract=point_of_tract,
     )
-    return EditedDomain(coarsening=edited, new_point=new_point.astype(np.int32), n_eliminated=n_eliminated)
+    return EditedDomain(
+        coarsening=edited, new_point=new_point.astype(np.int32), tract_before=tract, n_eliminated=n_eliminated
+    )
 
 
 def _pool(coarsening: Coarsening, eliminated: BoolArray) -> tuple[FloatArray, npt.NDArray[np.int64]]:

@@ -13,7 +13,7 @@ import scipy.optimize
 from engine._arrays import FloatArray, IntArray, as_amounts, as_int
 from engine.errors import ParameterError
 
-__all__ = ["GravityDecay", "fit_gravity_decay", "gravity_mass"]
+__all__ = ["GravityDecay", "decay_at", "fit_gravity_decay"]
 
 # exp(-600) is about 1e-261: still positive, so that distance alone never makes prior mass zero.
 _LARGEST_EXPONENT = 600.0
@@ -130,6 +130,11 @@ def _within_limits(point: FloatArray) -> tuple[float, float]:
     return scale, float(np.clip(np.exp(point[1]), *_SHAPE_LIMITS))
 
 
+def decay_at(distance_mi: FloatArray, decay: GravityDecay) -> FloatArray:
+    """Distance decay of the gravity prior at given distances, miles: positive everywhere, 1 at none."""
+    return _decay(distance_mi, decay.scale_mi, decay.shape)
+
+
 def _decay(distance_mi: FloatArray, scale_mi: float, shape: float) -> FloatArray:
     return np.exp(-np.minimum((distance_mi / scale_mi) ** shape, _LARGEST_EXPONENT))
 
@@ -167,19 +172,3 @@ class _DistanceModel:
         below = np.concatenate(([0.0], np.cumsum((per_attraction @ self._population) * decay)))
         miles: FloatArray = np.interp(probability * below[-1], below, self._edges)
         return miles
-
-
-def gravity_mass(distance_mi: npt.ArrayLike, population: IntArray, decay: GravityDecay) -> FloatArray:
-    """Prior mass of each (destination tract, origin tract), population × decay: float64[T, n_tracts].
-
-    A populated tract has positive mass at every distance.
-
-    Source: METHOD section 4.
-    """
-    distance = as_amounts("distance_mi", distance_mi, ndim=2)
-    people = as_int("population", population)
-    if distance.shape[1] != people.size:
-        raise ParameterError(
-            f"{people.size} populations for {distance.shape[1]} origin tracts: give one each"
-        )
-    return people * _decay(distance, decay.scale_mi, decay.shape)

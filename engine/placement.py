@@ -1,17 +1,17 @@
 """Placement: from a drawn support point to a home block, by public population (post-processing)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import IntArray, as_int, as_ptr
+from engine._arrays import as_int, as_ptr
 from engine._kernels.placement import place_range
 from engine._threads import run_ranges
 from engine.coarsening import LEVEL_REMAINDER, Coarsening
 from engine.errors import ParameterError, SupportError
-from engine.streams import SecretKey, check_addresses
+from engine.streams import SecretKey
 from engine.synthesis import Synthesizers, SyntheticPoints
 
 __all__ = ["BlockTable", "PlacementMode", "place_blocks"]
@@ -29,15 +29,27 @@ class BlockTable:
         The blocks of origin tract o are ``block_ptr[o]`` up to ``block_ptr[o + 1]``.
     block_population : int64[B]
         Public population of each block.
+    block_sum : int64[B + 1]
+        Running population: that of the blocks before each one, and at last of all.
     """
 
     block_ptr: npt.NDArray[np.int64]
     block_population: npt.NDArray[np.int64]
+    block_sum: npt.NDArray[np.int64] = field(init=False)
 
     def __post_init__(self) -> None:
         population = as_int("block_population", self.block_population, high=1 << 40)
+        if population.size >= 1 << 31:
+            raise ParameterError(f"{population.size} blocks: at most 2^31 can be numbered")
         object.__setattr__(self, "block_population", population)
         object.__setattr__(self, "block_ptr", as_ptr("block_ptr", self.block_ptr, total=population.size))
+        running = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(population)))
+        object.__setattr__(self, "block_sum", running)
+
+    @property
+    def tract_population(self) -> npt.NDArray[np.int64]:
+        """Population of the blocks of each origin tract: int64[n_tracts]."""
+        return np.diff(self.block_sum[self.block_ptr])
 
 
 def place_blocks(
@@ -46,11 +58,10 @@ def place_blocks(
     drawn: SyntheticPoints,
     coarsening: Coarsening,
     blocks: BlockTable,
-    destination_tract: IntArray,
     *,
     mode: PlacementMode = "population",
     threads: int = 1,
-) -> npt.NDArray[np.int64]:
+) -> npt.NDArray[np.int32]:
     """Give every synthetic worker a home block inside the part of the unit its support point stands for.
 
     Parameters
@@ -60,10 +71,8 @@ def place_blocks(
     drawn : SyntheticPoints
         After :func:`engine.synthesis.redraw_remainder`.
     coarsening : Coarsening
-        The edited support points; ``point_of_tract`` says which tracts make up a point.
+        The edited support points.
     blocks : BlockTable
-    destination_tract : int[T]
-        Global number of each destination tract (addresses the streams of ``representative``).
     mode : {"population", "representative"}
         ``population``: each worker's block by public population within the point's tracts, all blocks
         alike where nobody lives there; stage PLACE, addressed by (destination, segment).
@@ -74,7 +83,7 @@ def place_blocks(
 
     Returns
     -------
-    int64[sum(m)]
+    int32[sum(m)]
         Index into ``blocks`` for each synthetic worker.
 
     Raises
@@ -86,17 +95,32 @@ def place_blocks(
     """
     if mode not in get_args(PlacementMode):
         raise ParameterError(f"placement mode {mode!r}: allowed are {', '.join(get_args(PlacementMode))}")
-    if blocks.block_ptr.size - 1 != coarsening.point_of_tract.shape[1]:
+    tracts = coarsening.tracts
+    if blocks.block_ptr.size - 1 != tracts.n_tracts:
         raise ParameterError(
-            f"blocks cover {blocks.block_ptr.size - 1} origin tracts: the coarsening has "
-            f"{coarsening.point_of_tract.shape[1]}"
+            f"blocks cover {blocks.block_ptr.size - 1} origin tracts: the coarsening has {tracts.n_tracts}"
         )
-    numbers, _ = check_addresses(destination_tract, np.zeros(destination_tract.size, dtype=np.int64))
-    _check_drawn(synthesizers, drawn, coarsening, numbers)
-    block_sum = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(blocks.block_population)))
-    most_points = int(coarsening.n_support.max(initial=0))
-    addresses = (synthesizers.tract, synthesizers.destination, synthesizers.segment, numbers)
-    placed = np.empty(drawn.synthetic_point.size, dtype=np.int64)
+    _check_drawn(synthesizers, drawn, coarsening)
+    placed = np.empty(drawn.synthetic_point.size, dtype=np.int32)
+    if placed.size == 0:
+        return placed
+    addresses = (synthesizers.tract, synthesizers.destination, synthesizers.segment)
+    support = (
+        coarsening.destination,
+        coarsening.support_ptr,
+        coarsening.support_level,
+        coarsening.support_unit,
+    )
+    people = blocks.tract_population
+    (puma_ptr, in_puma), (superpuma_ptr, in_superpuma) = tracts.puma_members, tracts.superpuma_members
+    units = (
+        puma_ptr,
+        in_puma,
+        np.cumsum(people[in_puma]),
+        superpuma_ptr,
+        in_superpuma,
+        np.cumsum(people[in_superpuma]),
+    )
 
     def place(start: int, stop: int) -> int:
         return place_range(
@@ -104,9 +128,11 @@ def place_blocks(
             drawn.synthetic_ptr,
             drawn.synthetic_point,
             addresses,
-            coarsening.point_of_tract,
-            (blocks.block_ptr, block_sum),
-            most_points,
+            support,
+            units,
+            tracts.place,
+            coarsening.square_limits,
+            (blocks.block_ptr, blocks.block_sum),
             mode == "representative",
             key.words,
             placed,
@@ -121,23 +147,16 @@ def place_blocks(
     return placed
 
 
-def _check_drawn(
-    synthesizers: Synthesizers,
-    drawn: SyntheticPoints,
-    coarsening: Coarsening,
-    numbers: npt.NDArray[np.int64],
-) -> None:
+def _check_drawn(synthesizers: Synthesizers, drawn: SyntheticPoints, coarsening: Coarsening) -> None:
     """Every drawn point belongs to its destination tract and is no remainder."""
     if drawn.synthetic_ptr.size != synthesizers.tract.size + 1:
         raise ParameterError("drawn and synthesizers differ in number: give what was drawn for them")
-    if numbers.size != coarsening.n_destination_tracts:
-        raise ParameterError(
-            f"{numbers.size} destination tract numbers: give {coarsening.n_destination_tracts}, one per tract"
-        )
-    tract = np.repeat(synthesizers.tract, np.diff(drawn.synthetic_ptr))
-    if tract.size == 0:
+    if drawn.synthetic_point.size == 0:
         return
-    if np.any(tract >= numbers.size) or np.any(drawn.synthetic_point >= coarsening.n_support[tract]):
+    tract = np.repeat(synthesizers.tract, np.diff(drawn.synthetic_ptr))
+    if np.any(tract >= coarsening.n_destination_tracts) or np.any(
+        drawn.synthetic_point >= coarsening.n_support[tract]
+    ):
         raise ParameterError(
             "a drawn point is not in its destination tract's support: give its own coarsening"
         )

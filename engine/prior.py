@@ -7,26 +7,20 @@ Everything here comes from public data: tract flows, last year's release, or the
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import BoolArray, FloatArray, IntArray, as_amounts, as_int
-from engine._kernels.coarsening import sum_over_points
+from engine._arrays import BoolArray, FloatArray, IntArray, as_amounts
 from engine.coarsening import Coarsening
 from engine.errors import ParameterError, SupportError
-from engine.gravity import GravityDecay, fit_gravity_decay, gravity_mass
 
 __all__ = [
     "SHARE_BITS",
     "WEIGHT_BITS",
     "WEIGHT_ONE",
-    "GravityDecay",
     "fill_missing_mass",
-    "fit_gravity_decay",
     "flow_mass",
-    "gravity_mass",
     "prior_share",
     "prior_weight",
     "quantise_weight_up",
     "redraw_weight",
-    "support_mass",
     "uniform_share",
 ]
 
@@ -38,77 +32,86 @@ _LARGEST_ALPHA = 2.0**40
 
 
 def flow_mass(
-    destination_tract: IntArray, origin_tract: IntArray, weight: npt.ArrayLike, *, shape: tuple[int, int]
+    coarsening: Coarsening, position: IntArray, origin_tract: IntArray, weight: npt.ArrayLike
 ) -> FloatArray:
-    """Prior mass from a sparse table of public tract-to-tract flows: float64[T, n_tracts].
+    """Prior mass of every support point from a sparse table of public tract-to-tract flows: float64[K].
 
     Parameters
     ----------
-    destination_tract, origin_tract : int[F]
+    coarsening : Coarsening
+        Before domain editing.
+    position, origin_tract : int[F]
         Position of the destination tract in the batch, and index of the origin tract; pairs that occur
         more than once add up.
     weight : float[F]
         Flow, at least 0.
-    shape : (T, n_tracts)
 
     Raises
     ------
     ParameterError
-        If an index is outside ``shape`` or a weight is negative or missing.
+        If an index is out of range or a weight is negative or missing.
 
     Source: METHOD section 4.
     """
-    n_destinations, n_tracts = shape
-    row = as_int("destination_tract", destination_tract, high=n_destinations - 1)
-    column = as_int("origin_tract", origin_tract, high=n_tracts - 1)
     flow = as_amounts("weight", weight)
-    if not row.size == column.size == flow.size:
+    if flow.size != position.size:
         raise ParameterError(
-            f"{row.size} destinations, {column.size} origins and {flow.size} weights: give one each per flow"
+            f"{position.size} destinations, {origin_tract.size} origins and {flow.size} weights: give one each"
+            " per flow"
         )
-    total = np.bincount(row * n_tracts + column, flow, n_destinations * n_tracts)
+    point = coarsening.find(position, origin_tract)
+    at = coarsening.support_ptr[position] + point
+    total = np.bincount(at[point >= 0], flow[point >= 0], coarsening.support_level.size)
     # With no flows at all bincount answers in integers.
-    return total.reshape(shape).astype(np.float64)
+    return total.astype(np.float64)
 
 
-def fill_missing_mass(mass: FloatArray, fallback_mass: FloatArray) -> tuple[FloatArray, BoolArray]:
+def fill_missing_mass(
+    coarsening: Coarsening, mass: FloatArray, fallback_mass: FloatArray
+) -> tuple[FloatArray, BoolArray]:
     """Use the fallback (gravity) mass for destination tracts that have none of their own.
+
+    Parameters
+    ----------
+    coarsening : Coarsening
+    mass, fallback_mass : float64[K]
 
     Returns
     -------
-    mass : float64[T, n_tracts]
+    mass : float64[K]
     fell_back : bool[T]
         True where the fallback was used; the certificate should say how often.
     """
-    if mass.shape != fallback_mass.shape:
-        raise ParameterError(f"fallback_mass is {fallback_mass.shape}: it must be {mass.shape}, as mass is")
-    fell_back: BoolArray = ~np.any(mass, axis=1)
-    return np.where(fell_back[:, None], fallback_mass, mass), fell_back
-
-
-def support_mass(coarsening: Coarsening, mass: FloatArray) -> FloatArray:
-    """Sum tract mass over support points: float64[K]. Mass in dropped tracts (-1) is left out."""
-    tract_mass = as_amounts("mass", mass, ndim=2)
-    if tract_mass.shape != coarsening.point_of_tract.shape:
+    tract = coarsening.tract_of_point
+    if not mass.size == fallback_mass.size == tract.size:
         raise ParameterError(
-            f"mass is {tract_mass.shape}: it must be {coarsening.point_of_tract.shape}, destination tracts "
-            "by origin tracts"
+            f"mass and fallback_mass have {mass.size} and {fallback_mass.size} values: give {tract.size}, "
+            "one per support point"
         )
-    total = np.zeros(coarsening.support_level.size)
-    sum_over_points(coarsening.support_ptr, coarsening.point_of_tract, tract_mass, total)
-    return total
+    fell_back: BoolArray = np.bincount(tract, mass, coarsening.n_destination_tracts) <= 0
+    return np.where(fell_back[tract], fallback_mass, mass), fell_back
 
 
 def prior_share(coarsening: Coarsening, mass: FloatArray) -> FloatArray:
     """Share of each support point in its destination tract's prior mass: float64[K], sums to 1 per tract.
 
+    Parameters
+    ----------
+    coarsening : Coarsening
+    mass : float64[K]
+        Prior mass of each point.
+
     Raises
     ------
+    ParameterError
+        If a mass is negative or missing, or there is not one for each point.
     SupportError
         If a destination tract has no mass; use :func:`fill_missing_mass` first.
     """
-    point_mass = support_mass(coarsening, mass)
+    point_mass = as_amounts("mass", mass)
     tract = coarsening.tract_of_point
+    if point_mass.size != tract.size:
+        raise ParameterError(f"{point_mass.size} masses for {tract.size} support points: give one each")
     total = np.bincount(tract, point_mass, coarsening.n_destination_tracts)
     without = np.flatnonzero(total <= 0)
     if without.size:
@@ -116,7 +119,7 @@ def prior_share(coarsening: Coarsening, mass: FloatArray) -> FloatArray:
             f"destination tract at position {without[0]} has no prior mass: "
             "fill it with fill_missing_mass first"
         )
-    return point_mass / total[tract]
+    return np.asarray(point_mass / total[tract])
 
 
 def uniform_share(coarsening: Coarsening) -> FloatArray:

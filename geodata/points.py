@@ -1,31 +1,34 @@
-"""Points drawn uniformly within block cells, from uniform numbers that the caller supplies."""
+"""Block cells cut into triangles, from which points are drawn."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 import shapely
 
 Floats = npt.NDArray[np.float64]
-_CELLS_AT_ONCE = 4096
+Ints = npt.NDArray[np.int64]
+
+_QUAD_BYTES: Final = 93  # WKB of one ring of five places: 1 + 4 + 4 + 4 + 5 × 16
 
 
-class CellPoints:
-    """Cells cut into triangles, ready to draw points in them.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Triangles:
+    """Cells of all blocks as triangles, in CSR form.
 
-    Parameters
+    Attributes
     ----------
-    cells : GeoDataFrame
-        Columns `block_index` and `geometry` (polygons, EPSG:4326), as in the schema's CELLS.
-    n_blocks : int
-        Rows of `blocks`; elsewhere units among them have no cell.
-    used : int array, optional
-        The only blocks in which points will be drawn; all when None. Saves the cutting of the others.
-    threads : int
-        Threads that cut cells; the result is the same for any number.
+    ptr : int64[blocks + 1]
+        The triangles of block b are ``ptr[b]`` up to ``ptr[b + 1]``; elsewhere units have none.
+    share : float64[K]
+        Share of its cell's area up to and with each triangle; 1 at the last.
+    corner : float64[K, 6]
+        Longitude and latitude of the three corners.
 
     Notes
     -----
@@ -33,80 +36,92 @@ class CellPoints:
     block spans well under 0.1 degree), so uniform in degrees is uniform on the ground.
     """
 
-    def __init__(
-        self, cells: Any, *, n_blocks: int, used: npt.ArrayLike | None = None, threads: int = 2
-    ) -> None:
-        block = np.asarray(cells["block_index"], dtype=np.int64)
-        geometry = np.asarray(cells.geometry.array, dtype=object)
-        if used is not None:
-            wanted = np.zeros(n_blocks, dtype=bool)
-            wanted[np.asarray(used, dtype=np.int64)] = True
-            block, geometry = block[wanted[block]], geometry[wanted[block]]
-        order = np.argsort(block, kind="stable")
-        corner, owner = _triangles(geometry[order], threads)
-        self._corner = corner
-        self._ptr = np.zeros(n_blocks + 1, dtype=np.int64)
-        np.add.at(self._ptr, block[order][owner] + 1, 1)
-        np.cumsum(self._ptr, out=self._ptr)
-        self._cumulative = np.append(0.0, np.cumsum(_areas(corner)))
-
-    def draw(
-        self, block_index: npt.ArrayLike, u0: npt.ArrayLike, u1: npt.ArrayLike, u2: npt.ArrayLike
-    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.float32]]:
-        """Draw one point in the cell of each given block.
-
-        Parameters
-        ----------
-        block_index : int array[N]
-            Rows of `blocks`.
-        u0, u1, u2 : float array[N]
-            Independent uniforms in [0, 1): u0 chooses a triangle by area, u1 and u2 the place within it.
-
-        Returns
-        -------
-        lon_deg, lat_deg : float32[N]
-            NaN where the block has no cell (an elsewhere unit).
-        """
-        block = np.asarray(block_index, dtype=np.int64)
-        lon = np.full(block.size, np.nan, dtype=np.float32)
-        lat = np.full(block.size, np.nan, dtype=np.float32)
-        placed = np.flatnonzero(self._ptr[block + 1] > self._ptr[block])
-        triangle = self._choose(block[placed], np.asarray(u0, dtype=np.float64)[placed])
-        a, b = np.asarray(u1, dtype=np.float64)[placed], np.asarray(u2, dtype=np.float64)[placed]
-        # The unit square folded along its diagonal: uniform in the triangle, without a square root.
-        beyond = a + b > 1.0
-        a, b = np.where(beyond, 1.0 - a, a), np.where(beyond, 1.0 - b, b)
-        corner = self._corner[triangle]
-        place = corner[:, 0] + a[:, None] * (corner[:, 1] - corner[:, 0])
-        place += b[:, None] * (corner[:, 2] - corner[:, 0])
-        lon[placed], lat[placed] = place[:, 0], place[:, 1]
-        return lon, lat
-
-    def _choose(self, block: npt.NDArray[np.int64], u0: Floats) -> npt.NDArray[np.int64]:
-        first, end = self._ptr[block], self._ptr[block + 1]
-        below, above = self._cumulative[first], self._cumulative[end]
-        found = np.searchsorted(self._cumulative, below + u0 * (above - below), side="right") - 1
-        # Rounding may land exactly on a cell's end; the point belongs to the cell all the same.
-        return np.asarray(np.clip(found, first, end - 1), dtype=np.int64)
+    ptr: Ints
+    share: Floats
+    corner: Floats
 
 
-def _triangles(geometry: npt.NDArray[np.object_], threads: int) -> tuple[Floats, npt.NDArray[np.int64]]:
-    """Corners float64[K, 3, 2] of all triangles, and the position of the cell of each."""
-    starts = range(0, geometry.size, _CELLS_AT_ONCE)
+def cut_cells(parts: Iterable[Any], *, n_blocks: int, threads: int = 1) -> Triangles:
+    """Cut cells into triangles.
+
+    Parameters
+    ----------
+    parts : iterable of pyarrow.Table
+        Columns `block_index` and `geometry` (WKB polygons, EPSG:4326), as `Store.batches("cells")` yields them.
+    n_blocks : int
+        Rows of `blocks`; elsewhere units among them have no cell.
+    threads : int
+        Threads that cut cells; the result is the same for any number.
+    """
     with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
-        parts = list(pool.map(lambda start: _cut(geometry[start : start + _CELLS_AT_ONCE]), starts))
-    if not parts:
-        return np.empty((0, 3, 2)), np.empty(0, dtype=np.int64)
-    owner = np.concatenate([part + start for (_, part), start in zip(parts, starts, strict=True)])
-    return np.concatenate([corner for corner, _ in parts]), owner
+        cut = list(pool.map(_cut_part, parts))
+    owner = np.concatenate([np.zeros(0, dtype=np.int64), *(block for block, _ in cut)])
+    corner = np.concatenate([np.zeros((0, 6)), *(corners for _, corners in cut)])
+    if np.any(np.diff(owner) < 0):
+        order = np.argsort(owner, kind="stable")
+        owner, corner = owner[order], corner[order]
+    ptr = np.zeros(n_blocks + 1, dtype=np.int64)
+    np.cumsum(np.bincount(owner, minlength=n_blocks), out=ptr[1:])
+    return Triangles(ptr=ptr, share=_shares(ptr, owner, corner), corner=corner)
 
 
-def _cut(geometry: npt.NDArray[np.object_]) -> tuple[Floats, npt.NDArray[np.int64]]:
+def _shares(ptr: Ints, owner: Ints, corner: Floats) -> Floats:
+    """Running share of each triangle in its cell's area; alike where a cell has none."""
+    x0, y0, x1, y1, x2, y2 = corner.T
+    area = np.abs((x1 - x0) * (y2 - y0) - (y1 - y0) * (x2 - x0))
+    flat = np.bincount(owner, area, ptr.size - 1) <= 0
+    area[flat[owner]] = 1.0
+    running = np.cumsum(area)
+    before = np.append(0.0, running)[ptr[owner]]
+    whole = np.append(0.0, running)[ptr[owner + 1]] - before
+    share: Floats = (running - before) / whole
+    last = ptr[1:][np.diff(ptr) > 0] - 1
+    share[last] = 1.0
+    return share
+
+
+def _cut_part(part: Any) -> tuple[Ints, Floats]:
+    """Block and corners of the triangles of some cells, in the cells' order."""
+    block = part["block_index"].to_numpy().astype(np.int64)
+    geometry = part["geometry"].combine_chunks()
+    quads, is_quad = _convex_quads(geometry)
+    rest = np.flatnonzero(~is_quad)
+    owner, corner = _cut(shapely.from_wkb(geometry.take(rest).to_numpy(zero_copy_only=False)))
+    # A convex cell of four sides is two triangles: no need to ask a triangulation.
+    halves = np.stack((quads[:, [0, 1, 2, 3, 4, 5]], quads[:, [0, 1, 4, 5, 6, 7]]), axis=1).reshape(-1, 6)
+    at = np.concatenate((np.repeat(np.flatnonzero(is_quad), 2), rest[owner]))
+    order = np.argsort(at, kind="stable")
+    return block[at[order]], np.concatenate((halves, corner))[order]
+
+
+def _convex_quads(geometry: Any) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """Corners float64[n, 8] of the cells that are convex and have four sides, and which cells these are."""
+    is_quad = np.zeros(len(geometry), dtype=bool)
+    if geometry.null_count:
+        return np.zeros((0, 8)), is_quad
+    offset = np.frombuffer(geometry.buffers()[1], dtype=np.int32)[
+        geometry.offset : geometry.offset + len(geometry) + 1
+    ].astype(np.int64)
+    candidate = np.flatnonzero(np.diff(offset) == _QUAD_BYTES)
+    if not candidate.size:
+        return np.zeros((0, 8)), is_quad
+    data = np.frombuffer(geometry.buffers()[2], dtype=np.uint8)
+    text = data[offset[candidate][:, None] + np.arange(_QUAD_BYTES)]
+    # Little-endian, a polygon, one ring, five places; anything else goes the long way.
+    head = np.frombuffer(b"\x01\x03\x00\x00\x00\x01\x00\x00\x00\x05\x00\x00\x00", dtype=np.uint8)
+    plain = (text[:, :13] == head).all(axis=1)
+    place = np.ascontiguousarray(text[:, 13:]).view("<f8").reshape(-1, 5, 2)[:, :4]
+    ahead, behind = np.roll(place, -1, axis=1) - place, place - np.roll(place, 1, axis=1)
+    turn = behind[:, :, 0] * ahead[:, :, 1] - behind[:, :, 1] * ahead[:, :, 0]
+    convex = plain & ((turn > 0).all(axis=1) | (turn < 0).all(axis=1))
+    is_quad[candidate[convex]] = True
+    return place[convex].reshape(-1, 8).astype(np.float64), is_quad
+
+
+def _cut(geometry: npt.NDArray[np.object_]) -> tuple[Ints, Floats]:
+    """Position of the cell, and corners, of every triangle."""
+    if not geometry.size:
+        return np.zeros(0, dtype=np.int64), np.zeros((0, 6))
     triangle, owner = shapely.get_parts(shapely.constrained_delaunay_triangles(geometry), return_index=True)
     corner = shapely.get_coordinates(triangle).reshape(-1, 4, 2)[:, :3]
-    return corner, owner.astype(np.int64)
-
-
-def _areas(corner: Floats) -> Floats:
-    ab, ac = corner[:, 1] - corner[:, 0], corner[:, 2] - corner[:, 0]
-    return np.asarray(np.abs(ab[:, 0] * ac[:, 1] - ab[:, 1] * ac[:, 0]) / 2)
+    return owner.astype(np.int64), corner.reshape(-1, 6)

@@ -12,7 +12,7 @@ import hashlib
 import hmac
 import json
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -32,7 +32,7 @@ from engine.accountant import (
 )
 from engine.errors import CertificateError
 from engine.parameters import PrivacyParameters, SynthesisParameters
-from engine.sound import SoundAccounting, require_fixed_count
+from engine.sound import SOUND_RULES, SOUND_TAILS, SoundAccounting, require_fixed_count
 from mapapp.certificate_check import CertificateCheck, check_certificate
 from mapapp.certificate_sound import SOUND_CAVEATS, sound_preconditions, sound_rows
 from mapapp.certificate_terms import (
@@ -49,10 +49,12 @@ from mapapp.certificate_terms import (
 __all__ = [
     "CertificateCheck",
     "build_certificate",
+    "certificate_rows",
     "certificate_text",
     "check_certificate",
     "keyed_file_hash",
     "keyed_hash",
+    "merge_rows",
     "software_versions",
 ]
 
@@ -119,9 +121,8 @@ def build_certificate(
     *,
     privacy: PrivacyParameters,
     synthesis: SynthesisParameters,
-    classes: SynthesizerClasses,
-    accounting: Accounting | SoundAccounting,
-    synthesizers: NDArray[np.int64],
+    rows: list[dict[str, Any]],
+    is_published: bool,
     public_inputs: Mapping[str, str],
     confidential_inputs: Mapping[str, str],
     construction: Mapping[str, Any] | None = None,
@@ -134,10 +135,10 @@ def build_certificate(
     ----------
     privacy, synthesis : PrivacyParameters, SynthesisParameters
         What was asked for.
-    classes, accounting : SynthesizerClasses, Accounting
-        What `engine.accountant.certify_classes` or `engine.sound.certify_sound` was given and returned.
-    synthesizers : int64[n_classes]
-        How many synthesizers each class stands for.
+    rows : list of dict
+        What is certified, from :func:`certificate_rows` or :func:`merge_rows`.
+    is_published : bool
+        Whether published counts replace likelihood counts.
     public_inputs : mapping of str to str
         Name to SHA-256 of every public input.
     confidential_inputs : mapping of str to str
@@ -158,16 +159,13 @@ def build_certificate(
     Raises
     ------
     CertificateError
-        There is nothing to certify, a hash is none, or another accountant was asked for.
+        There is nothing to certify, or a hash is none.
     ParameterError
         Editing changes n, which the accountant does not certify.
     """
     require_hashes(public_inputs, confidential_inputs)
     require_fixed_count(privacy, synthesis)
-    is_sound = isinstance(accounting, SoundAccounting)
-    if is_sound != (privacy.accountant == "sound"):
-        raise CertificateError(f"accountant {privacy.accountant!r} did not make this accounting")
-    rows = _rows(privacy, classes, accounting, synthesizers)
+    is_sound = privacy.accountant == "sound"
     if not rows:
         raise CertificateError("no synthesizer draws anything; there is nothing to certify")
     worst = max(rows, key=lambda row: (Fraction(row["epsilon_final"]["exact"]), row["delta_bound"]))
@@ -206,7 +204,7 @@ def build_certificate(
         "parameters": {"privacy": privacy.to_dict(), "synthesis": synthesis.to_dict()},
         "construction": dict(construction or {}),
         "accounting": {
-            "published_counts_replace_likelihood_counts": classes.is_published,
+            "published_counts_replace_likelihood_counts": is_published,
             "weight_units_per_worker": WEIGHT_UNITS,
             "retention_units": RETENTION_UNITS,
             "rows": rows,
@@ -223,13 +221,29 @@ def certificate_text(certificate: Mapping[str, Any]) -> str:
     return json.dumps(certificate, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _rows(
+def certificate_rows(
     privacy: PrivacyParameters,
     classes: SynthesizerClasses,
     accounting: Accounting | SoundAccounting,
     synthesizers: NDArray[np.int64],
 ) -> list[dict[str, Any]]:
-    """One row for each published count and rule: its worst class, and what that certifies."""
+    """One row for each published count and rule: its worst class, and what that certifies.
+
+    Parameters
+    ----------
+    privacy : PrivacyParameters
+    classes, accounting : SynthesizerClasses, Accounting
+        What `engine.accountant.certify_classes` or `engine.sound.certify_sound` was given and returned.
+    synthesizers : int64[n_classes]
+        How many synthesizers each class stands for.
+
+    Raises
+    ------
+    CertificateError
+        Another accountant was asked for, or numbers do not agree.
+    """
+    if isinstance(accounting, SoundAccounting) != (privacy.accountant == "sound"):
+        raise CertificateError(f"accountant {privacy.accountant!r} did not make this accounting")
     if synthesizers.shape != classes.tract.shape:
         raise CertificateError(f"{synthesizers.size} synthesizer counts for {classes.tract.size} classes")
     members_of = _members(classes.published_count, accounting.rule)
@@ -239,6 +253,41 @@ def _rows(
         _row(privacy, count, RULES[rule], accounting, synthesizers, members)
         for (count, rule), members in members_of.items()
     ]
+
+
+def merge_rows(
+    privacy: PrivacyParameters, parts: Iterable[Sequence[Mapping[str, Any]]]
+) -> list[dict[str, Any]]:
+    """Rows of several parts of one release as those of the whole: for each count and rule the worst of all.
+
+    How a release was divided into parts does not show: of equals the first stays, as it would in one part.
+    """
+    merged: dict[tuple[int, int], dict[str, Any]] = {}
+    names = SOUND_RULES if privacy.accountant == "sound" else RULES
+    for row in (row for rows in parts for row in rows):
+        place = (row["published_count"], names.index(row["rule"]))
+        merged[place] = _merged(privacy, merged[place], row) if place in merged else dict(row)
+    return [merged[place] for place in sorted(merged)]
+
+
+def _merged(privacy: PrivacyParameters, one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    row = dict(other if _badness(other) > _badness(one) else one)
+    row["synthesizers"] = one["synthesizers"] + other["synthesizers"]
+    row["n_support_least"] = min(one["n_support_least"], other["n_support_least"])
+    row["n_support_most"] = max(one["n_support_most"], other["n_support_most"])
+    if "growth" in row:
+        row["delta_bound"] = max(one["delta_bound"], other["delta_bound"])
+        retention = min(one["least_retention_units"], other["least_retention_units"])
+        growth = max(one["growth"], other["growth"])
+        final = pruned_epsilon(privacy.epsilon, Fraction(retention, RETENTION_UNITS), growth)
+        row |= {"least_retention_units": retention, "growth": growth, "epsilon_final": exact_number(final)}
+    return row
+
+
+def _badness(row: Mapping[str, Any]) -> float:
+    """What makes one class of a row worse than another, as `_row` and `sound_rows` choose it."""
+    by_bound = row["rule"] in (RULE_4_4, SOUND_TAILS)
+    return float(row["delta_bound"] if by_bound else -row["worst_min_prior_weight_units"])
 
 
 def _members(count: NDArray[np.int64], rule: NDArray[np.int8]) -> dict[tuple[int, int], NDArray[np.intp]]:

@@ -1,5 +1,6 @@
 """From a dataset to a release: the only place where the engine and the geography meet.
 
-`inputs` reads the confidential tables into arrays, `support` makes every destination tract's support points
-from public data, `run` goes from there to the draws, `output` turns draws into the release's tables.
+`geography` reads what is public, `inputs` the workers of a batch of destination tracts; `prior` and `support` make
+support points from public data, `promise` certifies their weights; `batch` does all of that for one batch and draws
+it, `run` for all batches, and `recheck` once more for a release.
 """

@@ -1,34 +1,31 @@
-"""The dataset as arrays: who works where, in the order in which everything afterwards counts."""
+"""The workers of one batch of destination tracts as arrays, in the order in which everything afterwards counts."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas
 
-from geodata.errors import StoreError
-from geodata.schema import N_SEGMENTS, TRACTS, segment_code
+from geodata.schema import N_SEGMENTS, segment_code
 from geodata.store import Store
+from mapapp.pipeline.geography import Geography, Ints, Workplaces
 
-Ints = npt.NDArray[np.int64]
+_COLUMNS = ["destination_index", "origin_index", "age", "earnings", "industry", "count"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Inputs:
-    """What synthesis reads from a dataset.
+    """What synthesis reads of a batch of destination tracts.
 
     S synthesizers, one for each (destination block, segment) with workers; T destination tracts.
 
     Attributes
     ----------
-    blocks, tracts : DataFrame
-        The public geography, in the order of the store.
-    prior : DataFrame
-        Public tract flows; empty where the dataset has none.
     destination_tract : int64[T]
-        Row of `tracts` of each tract with workplaces, ascending. Public: workplace counts are.
+        Row of `tracts` of each destination tract, rising. Public: workplace counts are.
     destination : int64[S]
         Row of `blocks` of each synthesizer's workplace; synthesizers are sorted by it, then by segment.
     segment : int64[S]
@@ -37,53 +34,34 @@ class Inputs:
         Position in `destination_tract`.
     worker_ptr : int64[S + 1]
         Each synthesizer's workers.
-    worker_origin : int64[workers]
+    worker_origin : int32[workers]
         Row of `blocks` of each worker's home. Confidential.
     """
 
-    blocks: pandas.DataFrame
-    tracts: pandas.DataFrame
-    prior: pandas.DataFrame
     destination_tract: Ints
     destination: Ints
     segment: Ints
     tract: npt.NDArray[np.int32]
     worker_ptr: Ints
-    worker_origin: Ints
+    worker_origin: npt.NDArray[np.int32]
 
     @property
     def count(self) -> Ints:
         """n of each synthesizer (public): int64[S]."""
         return np.diff(self.worker_ptr)
 
-    @property
-    def tract_of_block(self) -> Ints:
-        """Row of `tracts` of every block: int64[blocks]."""
-        return np.asarray(self.blocks["tract_index"], dtype=np.int64)
 
-
-def read_inputs(dataset: Store) -> Inputs:
-    """Read a dataset's tables into the arrays of synthesis.
+def read_inputs(store: Store, geography: Geography, workplaces: Workplaces, batch: int) -> Inputs:
+    """Read the jobs of one batch of destination tracts.
 
     A release has the same tables with synthetic homes; `certify` reads it the same way.
-
-    Raises
-    ------
-    StoreError
-        When the dataset holds no jobs.
     """
-    blocks = dataset.table("blocks", ["block_id", "tract_index", "population", "elsewhere"])
-    tracts = dataset.table("tracts", list(TRACTS.columns))
-    jobs = dataset.table("jobs")
-    if jobs.empty:
-        raise StoreError(f"{dataset.path}: no jobs in it, so there is nothing to synthesize; import OD files")
-    tract_of_block = blocks["tract_index"].to_numpy(np.int64)
+    first, last = (int(workplaces.row_ptr[batch + end]) for end in (0, 1))
+    jobs = store.slice("jobs", first, last, _COLUMNS)
     destination, segment, worker_ptr, worker_origin = _synthesizers(jobs)
-    destination_tract, tract = np.unique(tract_of_block[destination], return_inverse=True)
+    destination_tract = workplaces.tract[workplaces.tract_ptr[batch] : workplaces.tract_ptr[batch + 1]]
+    tract = np.searchsorted(destination_tract, geography.tract_of_block[destination])
     return Inputs(
-        blocks=blocks,
-        tracts=tracts,
-        prior=dataset.table("prior"),
         destination_tract=destination_tract,
         destination=destination,
         segment=segment,
@@ -93,19 +71,34 @@ def read_inputs(dataset: Store) -> Inputs:
     )
 
 
-def segment_of(jobs: pandas.DataFrame) -> Ints:
+def segment_of(jobs: Mapping[str, Any]) -> npt.NDArray[np.int64]:
     """Segment 0..26 of every row of a `jobs` table."""
-    columns = (jobs[name].to_numpy(np.int64) for name in ("age", "earnings", "industry"))
+    columns = (np.asarray(jobs[name], dtype=np.int64) for name in ("age", "earnings", "industry"))
     return np.asarray(segment_code(*columns), dtype=np.int64)
 
 
-def _synthesizers(jobs: pandas.DataFrame) -> tuple[Ints, Ints, Ints, Ints]:
+def _synthesizers(jobs: Mapping[str, Any]) -> tuple[Ints, Ints, Ints, npt.NDArray[np.int32]]:
     # Sorted by (destination, segment, origin), so that the order of rows in the source files decides nothing.
-    synthesizer = jobs["destination_index"].to_numpy(np.int64) * N_SEGMENTS + segment_of(jobs)
-    origin = jobs["origin_index"].to_numpy(np.int64)
-    order = np.lexsort((origin, synthesizer))
-    count = jobs["count"].to_numpy(np.int64)[order]
-    workers = np.repeat(synthesizer[order], count)
-    distinct, first = np.unique(workers, return_index=True)
-    worker_ptr = np.append(first, workers.size).astype(np.int64)
-    return distinct // N_SEGMENTS, distinct % N_SEGMENTS, worker_ptr, np.repeat(origin[order], count)
+    synthesizer = np.asarray(jobs["destination_index"], dtype=np.int64) * N_SEGMENTS + segment_of(jobs)
+    origin, count = np.asarray(jobs["origin_index"]), np.asarray(jobs["count"])
+    if not _rises(synthesizer, origin):
+        order = np.lexsort((origin, synthesizer))
+        synthesizer, origin, count = synthesizer[order], origin[order], count[order]
+    start = (
+        np.flatnonzero(np.append(True, synthesizer[1:] != synthesizer[:-1])) if synthesizer.size else _NONE
+    )
+    distinct = synthesizer[start]
+    n_workers = np.add.reduceat(count.astype(np.int64), start) if start.size else _NONE
+    worker_ptr = np.concatenate(([0], np.cumsum(n_workers))).astype(np.int64)
+    if np.any(count != 1):
+        origin = np.repeat(origin, count)
+    return distinct // N_SEGMENTS, distinct % N_SEGMENTS, worker_ptr, origin
+
+
+_NONE: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+
+
+def _rises(synthesizer: npt.NDArray[np.int64], origin: npt.NDArray[np.int32]) -> bool:
+    """Whether rows come by synthesizer, then by origin, as every writer of ours leaves them."""
+    same = synthesizer[1:] == synthesizer[:-1]
+    return bool(np.all((synthesizer[1:] > synthesizer[:-1]) | (same & (origin[1:] >= origin[:-1]))))

@@ -24,49 +24,109 @@ from engine.accountant import (
 from engine.errors import CertificateError
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.sound import certify_sound, certify_sound_weights
+from engine.streams import PublicSeed
 from engine.theorems import pruned_epsilon
 from geodata.schema import PUBLIC_TABLES
 from geodata.store import Store
-from mapapp.certificate import build_certificate
+from mapapp.certificate import build_certificate, certificate_rows, merge_rows
 from mapapp.certificate_terms import RULE_4_4
-from mapapp.pipeline.inputs import Inputs, Ints
+from mapapp.pipeline.geography import Ints
+from mapapp.pipeline.inputs import Inputs
+from mapapp.pipeline.prior import PublicPrior
 from mapapp.pipeline.support import Support
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Promise:
-    """What is promised, and the weights that keep it.
+class Tails:
+    """Classes that Theorem 4.4 certifies and that can be pruned: the sound bound must agree.
+
+    Attributes
+    ----------
+    table : PriorTable
+    classes : SynthesizerClasses
+    min_weight : int64[n_classes]
+    costs : set of (least retention, growth)
+        Of all classes of the batch: what pruning adds to epsilon.
+    """
+
+    table: PriorTable
+    classes: SynthesizerClasses
+    min_weight: Ints
+    costs: frozenset[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CertifiedBatch:
+    """The certified weights of a batch of destination tracts, and its part of the certificate.
 
     Attributes
     ----------
     min_prior_weight : int64[S]
         Least prior weight of every synthesizer, in multiples of 2^-20.
-    certificate : dict
-        For `certificate.json`.
+    rows : list of dict
+        For the certificate.
+    n_support : tuple of (least, sum, greatest)
+        Support points of the destination tracts.
+    n_eliminated, n_without_flows : int
+        As in `Support`.
+    tails : Tails or None
+        Under the paper accountant.
     """
 
     min_prior_weight: Ints
-    certificate: dict[str, Any]
+    rows: list[dict[str, Any]]
+    n_support: tuple[int, int, int]
+    n_eliminated: int
+    n_without_flows: int
+    tails: Tails | None
 
 
-def make_promise(
+def certify_batch(inputs: Inputs, support: Support, privacy: PrivacyParameters) -> CertifiedBatch:
+    """Certify the prior weights of every synthesizer of a batch.
+
+    Raises
+    ------
+    EngineError
+        When no weight keeps the promise.
+    """
+    classes, class_of = _classes(inputs)
+    table = PriorTable(
+        support_ptr=support.table.support_ptr,
+        base_weight=support.table.prior_weight,
+        retention=support.table.retention_threshold,
+    )
+    certify = certify_sound if privacy.accountant == "sound" else certify_classes
+    accounting = certify(table, classes, privacy)
+    n_support = support.coarsening.n_support
+    return CertifiedBatch(
+        min_prior_weight=accounting.min_weight[class_of],
+        rows=certificate_rows(privacy, classes, accounting, np.bincount(class_of)),
+        n_support=(int(n_support.min()), int(n_support.sum()), int(n_support.max())),
+        n_eliminated=support.n_eliminated,
+        n_without_flows=support.n_without_flows,
+        tails=tails_of(table, classes, accounting) if isinstance(accounting, Accounting) else None,
+    )
+
+
+def make_certificate(
     store: Store,
-    inputs: Inputs,
-    support: Support,
+    batches: Sequence[CertifiedBatch],
+    prior: PublicPrior,
+    seed: PublicSeed,
     privacy: PrivacyParameters,
     parameters: SynthesisParameters,
     *,
     confidential_inputs: Mapping[str, str],
     reasons: Sequence[str] = (),
     versions: Mapping[str, str] | None = None,
-) -> Promise:
-    """Certify every synthesizer and write the certificate.
+) -> dict[str, Any]:
+    """Write the certificate of a release from what was certified batch by batch.
 
     Parameters
     ----------
     store : Store
         The dataset, or a release that is checked again; only hashes of its public tables are read.
-    inputs, support, privacy, parameters
+    batches, prior, seed, privacy, parameters
         What the release is made of.
     confidential_inputs : mapping of str to str
         Keyed hashes; a release under check repeats its own.
@@ -80,42 +140,48 @@ def make_promise(
     EngineError
         When a condition of the promise does not hold.
     """
-    classes, class_of = _classes(inputs)
-    table = PriorTable(
-        support_ptr=support.table.support_ptr,
-        base_weight=support.table.prior_weight,
-        retention=support.table.retention_threshold,
-    )
-    certify = certify_sound if privacy.accountant == "sound" else certify_classes
-    accounting = certify(table, classes, privacy)
-    facts: dict[str, Any] = {}
-    doubts: tuple[str, ...] = ()
-    if isinstance(accounting, Accounting):
-        facts, doubts = pruned_as_a_whole(table, classes, accounting, privacy, parameters)
+    facts, doubts = pruned_as_a_whole([batch.tails for batch in batches if batch.tails], privacy, parameters)
+    if parameters.prior == "flows":
+        facts["tracts_without_flows"] = sum(batch.n_without_flows for batch in batches)
+    facts |= {
+        "editing_seed": seed.digits,
+        "n_eliminated": sum(batch.n_eliminated for batch in batches),
+    }
     certificate = build_certificate(
         privacy=privacy,
         synthesis=parameters,
-        classes=classes,
-        accounting=accounting,
-        synthesizers=np.bincount(class_of),
+        rows=merge_rows(privacy, (batch.rows for batch in batches)),
+        is_published=False,
         public_inputs=_public_hashes(store),
         confidential_inputs=confidential_inputs,
-        construction=support.facts | facts,
+        construction=prior.facts | facts,
         reasons=(*reasons, *doubts),
         versions=versions,
     )
     failed = [item["name"] for item in certificate["preconditions"] if not item["holds"]]
     if failed and not parameters.replication:
         raise CertificateError(f"a precondition does not hold: {'; '.join(failed)}; nothing is promised")
-    return Promise(min_prior_weight=accounting.min_weight[class_of], certificate=certificate)
+    return certificate
+
+
+def tails_of(table: PriorTable, classes: SynthesizerClasses, accounting: Accounting) -> Tails:
+    """Pick the classes about which the paper's accountant needs a second opinion."""
+    doubtful = np.flatnonzero(
+        (accounting.rule == RULES.index(RULE_4_4)) & (accounting.least_retention < RETENTION_UNITS)
+    )
+    costs = zip(accounting.least_retention.tolist(), accounting.growth.tolist(), strict=True)
+    subset = SynthesizerClasses(
+        tract=classes.tract[doubtful],
+        likelihood_count=classes.likelihood_count[doubtful],
+        published_count=classes.published_count[doubtful],
+    )
+    return Tails(
+        table=table, classes=subset, min_weight=accounting.min_weight[doubtful], costs=frozenset(costs)
+    )
 
 
 def pruned_as_a_whole(
-    table: PriorTable,
-    classes: SynthesizerClasses,
-    accounting: Accounting,
-    privacy: PrivacyParameters,
-    parameters: SynthesisParameters,
+    tails: Sequence[Tails], privacy: PrivacyParameters, parameters: SynthesisParameters
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """Hold the paper's weights against the bound for drawing and pruning as one, where Theorem 4.4 chose them.
 
@@ -126,7 +192,7 @@ def pruned_as_a_whole(
     Returns
     -------
     facts : dict
-        For the certificate: the largest bound.
+        For the certificate: the largest bound; nothing where the paper accountant was not used.
     doubts : tuple of str
         Under replication, why the release is not for release.
 
@@ -135,25 +201,21 @@ def pruned_as_a_whole(
     CertificateError
         When the bound exceeds delta and the release is to be published.
     """
-    doubtful = np.flatnonzero(
-        (accounting.rule == RULES.index(RULE_4_4)) & (accounting.least_retention < RETENTION_UNITS)
-    )
-    if not doubtful.size:
-        return {"pruned_delta_bound": 0.0}, ()
+    if not tails:
+        return {}, ()
     final = max(
-        pruned_epsilon(privacy.epsilon, Fraction(int(kept), RETENTION_UNITS), int(growth))
-        for kept, growth in set(zip(accounting.least_retention, accounting.growth, strict=True))
+        pruned_epsilon(privacy.epsilon, Fraction(kept, RETENTION_UNITS), growth)
+        for kept, growth in set().union(*(part.costs for part in tails))
     )
     whole = PrivacyParameters(
         epsilon=final, delta=privacy.delta, min_retention=privacy.min_retention, accountant="sound"
     )
-    subset = SynthesizerClasses(
-        tract=classes.tract[doubtful],
-        likelihood_count=classes.likelihood_count[doubtful],
-        published_count=classes.published_count[doubtful],
-    )
+    worst = 0.0
     try:
-        sound = certify_sound_weights(table, subset, accounting.min_weight[doubtful], whole)
+        for part in tails:
+            if part.min_weight.size:
+                sound = certify_sound_weights(part.table, part.classes, part.min_weight, whole)
+                worst = max(worst, float(sound.delta_bound.max()))
     except CertificateError as error:
         if parameters.replication:
             return {}, ("pruning: no proof covers delta at these settings",)
@@ -162,7 +224,7 @@ def pruned_as_a_whole(
             f"{float(privacy.epsilon):g} and min_retention {float(privacy.min_retention):g}; use accountant 'sound', a "
             "larger min_retention, or replication to repeat what was published, stamped not for release"
         ) from error
-    return {"pruned_delta_bound": float(sound.delta_bound.max())}, ()
+    return {"pruned_delta_bound": worst}, ()
 
 
 def _classes(inputs: Inputs) -> tuple[SynthesizerClasses, Ints]:

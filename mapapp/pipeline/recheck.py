@@ -8,6 +8,7 @@ draws were made as described, and that their key was secret (the published test 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,16 +19,16 @@ import shapely
 
 from engine.errors import EngineError
 from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.points import place_points
 from engine.streams import PublicSeed, SecretKey
 from geodata.errors import StoreError
 from geodata.schema import N_SEGMENTS, TABLES
 from geodata.store import Store, open_store
 from mapapp.certificate import CertificateCheck, check_certificate, software_versions
-from mapapp.pipeline.inputs import Inputs, read_inputs, segment_of
-from mapapp.pipeline.output import PUBLIC_FACTS, work_points
-from mapapp.pipeline.promise import make_promise
-from mapapp.pipeline.run import TEST_KEY_REASON
-from mapapp.pipeline.support import build_support
+from mapapp.pipeline.batch import Source, open_source, read_cells
+from mapapp.pipeline.inputs import segment_of
+from mapapp.pipeline.promise import make_certificate
+from mapapp.pipeline.run import PUBLIC_FACTS, TEST_KEY_REASON, prepare_all
 
 _FITTED = ("accounting", "construction", "preconditions", "readings", "worst_synthesizer", "epsilon_final")
 _AGREE = 1e-6  # relative; other machines may round the last digits of a fitted prior differently
@@ -57,9 +58,9 @@ def check_release(path: Path) -> list[CertificateCheck]:
     checks += [_check_points(jobs, points), _check_places(release, points)]
     try:
         checks += check_certificate(certificate, counts_by_n(jobs))
-        inputs = read_inputs(release)
-        checks.append(_check_again(release, inputs, certificate))
-        checks.append(_check_key(release, inputs, certificate, points))
+        source = _source(release, certificate)
+        checks.append(_check_again(source, certificate))
+        checks.append(_check_key(source, certificate, points))
     except (EngineError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         checks.append(
             CertificateCheck("certificate", False, f"cannot be made sense of ({type(error).__name__})")
@@ -151,21 +152,29 @@ def _check_places(release: Store, points: pandas.DataFrame) -> CertificateCheck:
     )
 
 
-def _check_again(release: Store, inputs: Inputs, certificate: Mapping[str, Any]) -> CertificateCheck:
-    """Make the certificate again from the public tables, and compare it field by field."""
-    privacy = PrivacyParameters.from_dict(certificate["parameters"]["privacy"])
-    parameters = SynthesisParameters.from_dict(certificate["parameters"]["synthesis"])
-    seed = PublicSeed(certificate["construction"]["editing_seed"])
-    again = make_promise(
+def _source(release: Store, certificate: Mapping[str, Any]) -> Source:
+    """What the release says it was made from."""
+    return open_source(
         release,
-        inputs,
-        build_support(seed, inputs, privacy, parameters),
-        privacy,
-        parameters,
+        PublicSeed(certificate["construction"]["editing_seed"]),
+        PrivacyParameters.from_dict(certificate["parameters"]["privacy"]),
+        SynthesisParameters.from_dict(certificate["parameters"]["synthesis"]),
+    )
+
+
+def _check_again(source: Source, certificate: Mapping[str, Any]) -> CertificateCheck:
+    """Make the certificate again from the public tables, and compare it field by field."""
+    again = make_certificate(
+        source.store,
+        [batch.certified for batch in prepare_all(source, threads=os.cpu_count() or 1)],
+        source.prior,
+        source.seed,
+        source.privacy,
+        source.parameters,
         confidential_inputs=certificate["confidential_inputs"],
         reasons=(TEST_KEY_REASON,) if TEST_KEY_REASON in certificate["status_reasons"] else (),
         versions=certificate["versions"],
-    ).certificate
+    )
     differs = [
         field
         for field, value in again.items()
@@ -193,12 +202,19 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def _check_key(
-    release: Store, inputs: Inputs, certificate: Mapping[str, Any], points: pandas.DataFrame
-) -> CertificateCheck:
+def _check_key(source: Source, certificate: Mapping[str, Any], points: pandas.DataFrame) -> CertificateCheck:
     """Draw the workplace points again under the published test key: in a release of another key none agrees."""
-    lon, lat = work_points(SecretKey.for_tests(), inputs, release.table("cells"))
-    agrees = (lon == points["work_lon_deg"].to_numpy()) & (lat == points["work_lat_deg"].to_numpy())
-    is_test = bool(agrees.mean() > 0.5)
+    cells = read_cells(source.store, source.geography)
+    same, first = 0, 0
+    for batch in range(source.workplaces.n_batches):
+        inputs = source.inputs(batch)
+        drawn = place_points(
+            SecretKey.for_tests(), inputs.destination, inputs.segment, inputs.worker_ptr, None, cells
+        )
+        rows = slice(first, first + drawn.work_lon_deg.size)
+        lon, lat = (points[f"work_{axis}_deg"].to_numpy()[rows] for axis in ("lon", "lat"))
+        same += int(np.count_nonzero((drawn.work_lon_deg == lon) & (drawn.work_lat_deg == lat)))
+        first = rows.stop
+    is_test = same > 0.5 * len(points)
     ok = is_test == (TEST_KEY_REASON in certificate["status_reasons"])
     return CertificateCheck("test key", ok, "made with the published test key" if is_test else "not used")

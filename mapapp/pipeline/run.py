@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import os
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
-from engine.coarsening import LEVEL_REMAINDER
 from engine.parameters import PrivacyParameters, SynthesisParameters
-from engine.placement import BlockTable, place_blocks
-from engine.prior import WEIGHT_ONE, redraw_weight
 from engine.sound import require_fixed_count
 from engine.streams import PublicSeed, SecretKey
-from engine.synthesis import Synthesizers, redraw_remainder, synthesize
-from geodata.store import Store, open_store, refuse_existing, writing_store
+from geodata.schema import PUBLIC_TABLES
+from geodata.store import Store, StoreWriter, open_store, refuse_existing, writing_store
 from mapapp.certificate import keyed_file_hash
 from mapapp.ledger import Ledger
-from mapapp.pipeline.inputs import Inputs, Ints, read_inputs
-from mapapp.pipeline.output import copy_public_tables, jobs_table, points_table, public_facts
-from mapapp.pipeline.promise import make_promise
-from mapapp.pipeline.support import Support, build_support
+from mapapp.pipeline.batch import (
+    DrawnBatch,
+    PreparedBatch,
+    Source,
+    draw_batch,
+    open_source,
+    prepare_batch,
+    read_cells,
+)
+from mapapp.pipeline.promise import make_certificate
 from mapapp.progress import Report, silent
 
 TEST_KEY_REASON = "test key: whoever knows it can undo the release"
+
+PUBLIC_FACTS = ("title", "year", "job_type", "vintage", "destination_states", "layers")
+"""What a release's manifest repeats of its dataset's: nothing that was counted from homes."""
+
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +113,18 @@ def run_synthesis(
 
     The order matters: the promise is certified, then entered in the ledger, and only then is anything drawn.
 
+    Parameters
+    ----------
+    dataset_path, release_path : Path
+    privacy, parameters
+        What the release is made of.
+    test_key : bool
+        Use the published test key and seed; the release is stamped not for release.
+    threads : int, optional
+        Batches worked on at once; all processors by default. The release does not depend on it.
+    report : callable
+        Called with (stage, done, total).
+
     Raises
     ------
     EngineError, GeodataError, LedgerError
@@ -115,33 +135,93 @@ def run_synthesis(
     threads = threads or os.cpu_count() or 1
     report("reading the dataset", 0, 0)
     dataset = open_store(dataset_path, "dataset")
-    inputs = read_inputs(dataset)
     key = SecretKey.for_tests() if test_key else SecretKey.fresh()
     seed = PublicSeed.for_tests() if test_key else PublicSeed.fresh()
-    report("making support points", 0, 0)
-    support = build_support(seed, inputs, privacy, parameters)
-    report("certifying prior weights", 0, 0)
-    promise = make_promise(
+    source = open_source(dataset, seed, privacy, parameters)
+    prepared = list(prepare_all(source, threads=threads, report=report))
+    certificate = make_certificate(
         dataset,
-        inputs,
-        support,
+        [batch.certified for batch in prepared],
+        source.prior,
+        seed,
         privacy,
         parameters,
         confidential_inputs=_confidential_hashes(dataset),
         reasons=(TEST_KEY_REASON,) if test_key else (),
     )
     with writing_store(release_path, "release") as writer:
-        _spend(dataset_path, release_path, promise.certificate)
-        report("drawing synthetic workers", 0, 0)
-        home_block, edited_out = _draw(key, inputs, support, promise.min_prior_weight, parameters, threads)
-        report("drawing points", 0, 0)
-        writer.table("jobs", jobs_table(inputs, home_block))
-        writer.table("points", points_table(key, inputs, home_block, dataset.table("cells"), threads=threads))
+        _spend(dataset_path, release_path, certificate)
+        n_edited_out = write_draws(writer, _draw_all(key, source, prepared, threads=threads, report=report))
         report("writing the release", 0, 0)
         copy_public_tables(dataset, writer)
-        writer.document("certificate.json", promise.certificate)
+        writer.document("certificate.json", certificate)
         writer.facts(**public_facts(dataset))
-    return _outcome(release_path, promise.certificate, inputs, support, edited_out)
+    return _outcome(release_path, certificate, source, prepared, n_edited_out)
+
+
+def prepare_all(source: Source, *, threads: int, report: Report = silent) -> Iterator[PreparedBatch]:
+    """Prepare and certify every batch."""
+    numbers = range(source.workplaces.n_batches)
+    return _in_order(
+        lambda batch: prepare_batch(source, batch), numbers, threads, report, "certifying prior weights"
+    )
+
+
+def _draw_all(
+    key: SecretKey, source: Source, prepared: list[PreparedBatch], *, threads: int, report: Report
+) -> Iterator[DrawnBatch]:
+    """Draw every batch."""
+    report("cutting block cells", 0, 0)
+    cells = read_cells(source.store, source.geography, threads=threads)
+    numbers = range(source.workplaces.n_batches)
+    return _in_order(
+        lambda batch: draw_batch(key, source, batch, prepared[batch], cells),
+        numbers,
+        threads,
+        report,
+        "drawing synthetic workers",
+    )
+
+
+def write_draws(writer: StoreWriter, draws: Iterator[DrawnBatch]) -> int:
+    """Write the tables of the release batch by batch; how many workers were edited out."""
+    n_edited_out = 0
+    with writer.stream("jobs") as jobs, writer.stream("points") as points:
+        for drawn in draws:
+            jobs.write(drawn.jobs)
+            points.write(drawn.points)
+            n_edited_out += drawn.n_edited_out
+    return n_edited_out
+
+
+def _in_order(
+    work: Callable[[int], _Result], numbers: range, threads: int, report: Report, stage: str
+) -> Iterator[_Result]:
+    """Results in the order of their numbers, worked out by threads a little ahead of whoever takes them."""
+    report(stage, 0, len(numbers))
+    pending: deque[Future[_Result]] = deque()
+    waiting = iter(numbers)
+    pool = ThreadPoolExecutor(max_workers=threads)
+    try:
+        for done in numbers:
+            # As many ahead as keep the threads busy, and no more: a batch of workers is some hundred megabytes.
+            while len(pending) <= threads and (number := next(waiting, None)) is not None:
+                pending.append(pool.submit(work, number))
+            yield pending.popleft().result()
+            report(stage, done + 1, len(numbers))
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def copy_public_tables(dataset: Store, writer: StoreWriter) -> None:
+    """Copy the geography and the public prior of a dataset into a release, byte for byte."""
+    for table in PUBLIC_TABLES:
+        writer.copy_table(dataset, table.name)
+
+
+def public_facts(dataset: Store) -> dict[str, Any]:
+    """Facts of the dataset's manifest that a release may repeat."""
+    return {name: dataset.manifest[name] for name in PUBLIC_FACTS if name in dataset.manifest}
 
 
 def _spend(dataset: Path, release: Path, certificate: dict[str, Any]) -> None:
@@ -159,76 +239,25 @@ def _confidential_hashes(dataset: Store) -> dict[str, str]:
     return {"jobs": keyed_file_hash(bytes.fromhex(dataset.manifest["commitment_key"]), dataset.file("jobs"))}
 
 
-def _draw(
-    key: SecretKey,
-    inputs: Inputs,
-    support: Support,
-    min_weight: Ints,
-    parameters: SynthesisParameters,
-    threads: int,
-) -> tuple[Ints, float]:
-    """Draw every synthetic worker's home block; also the confidential share of workers edited out."""
-    synthesizers, edited_out = _likelihood(inputs, support, min_weight)
-    # Both accountants certify pruning that spares what weighs more than one worker; so it is drawn.
-    drawn = synthesize(key, synthesizers, support.table, certain_above=WEIGHT_ONE, threads=threads)
-    drawn = redraw_remainder(
-        key, synthesizers, drawn, support.coarsening, redraw_weight(support.share), threads=threads
-    )
-    tract_of_block = inputs.tract_of_block
-    blocks = BlockTable(
-        block_ptr=np.searchsorted(tract_of_block, np.arange(len(inputs.tracts) + 1)).astype(np.int64),
-        block_population=inputs.blocks["population"].to_numpy(np.int64),
-    )
-    home_block = place_blocks(
-        key,
-        synthesizers,
-        drawn,
-        support.coarsening,
-        blocks,
-        inputs.destination_tract,
-        mode=parameters.placement,
-        threads=threads,
-    )
-    return home_block, edited_out
-
-
-def _likelihood(inputs: Inputs, support: Support, min_weight: Ints) -> tuple[Synthesizers, float]:
-    """Every worker's support point. Under `drop` editing some have none, and leave the likelihood."""
-    synthesizer = np.repeat(np.arange(inputs.destination.size), inputs.count)
-    origin_tract = inputs.tract_of_block[inputs.worker_origin]
-    point = support.coarsening.point_of_tract[inputs.tract[synthesizer], origin_tract]
-    kept = point >= 0
-    n = np.bincount(synthesizer[kept], minlength=inputs.destination.size)
-    synthesizers = Synthesizers(
-        tract=inputs.tract,
-        destination=inputs.destination,
-        segment=inputs.segment,
-        worker_ptr=np.concatenate(([0], np.cumsum(n))).astype(np.int64),
-        worker_point=point[kept],
-        min_prior_weight=min_weight,
-        published_count=inputs.count,
-    )
-    return synthesizers, _share_edited_out(inputs, support, synthesizer, point)
-
-
-def _share_edited_out(
-    inputs: Inputs, support: Support, synthesizer: Ints, point: npt.NDArray[np.int32]
-) -> float:
-    start = support.coarsening.support_ptr[inputs.tract[synthesizer]]
-    in_remainder = support.coarsening.support_level[start + np.maximum(point, 0)] == LEVEL_REMAINDER
-    return float(np.mean((point < 0) | in_remainder))
-
-
 def _outcome(
-    release: Path, certificate: dict[str, Any], inputs: Inputs, support: Support, edited_out: float
+    release: Path,
+    certificate: dict[str, Any],
+    source: Source,
+    prepared: list[PreparedBatch],
+    n_edited_out: int,
 ) -> Outcome:
-    n_support = support.coarsening.n_support
+    sizes = [batch.certified.n_support for batch in prepared]
+    n_workers, n_tracts = int(source.workplaces.n_workers.sum()), source.workplaces.tract.size
     return Outcome(
         release=release,
         certificate=certificate,
-        n_workers=int(inputs.count.sum()),
-        n_synthesizers=inputs.destination.size,
-        n_destination_tracts=inputs.destination_tract.size,
-        n_support=(int(n_support.min()), float(n_support.mean()), int(n_support.max())),
-        share_edited_out=edited_out,
+        n_workers=n_workers,
+        n_synthesizers=sum(batch.certified.min_prior_weight.size for batch in prepared),
+        n_destination_tracts=n_tracts,
+        n_support=(
+            min(least for least, _, _ in sizes),
+            sum(total for _, total, _ in sizes) / n_tracts,
+            max(greatest for _, _, greatest in sizes),
+        ),
+        share_edited_out=n_edited_out / n_workers,
     )

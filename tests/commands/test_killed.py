@@ -45,7 +45,7 @@ def dataset(demo_dataset: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "stage", ["certifying", "drawing synthetic", "drawing points", "writing the release"]
+    "stage", ["certifying", "cutting block cells", "drawing synthetic", "writing the release"]
 )
 def test_synthesis(dataset: Path, stage: str) -> None:
     release = dataset.parent / "r"
@@ -61,7 +61,7 @@ def test_synthesis(dataset: Path, stage: str) -> None:
 
 def test_a_spend_is_kept_when_the_run_dies_after_it(dataset: Path) -> None:
     """The ledger is written before the draw: what may have been seen is counted."""
-    killed_at("drawing points", "synthesize", dataset, dataset.parent / "r")
+    killed_at("drawing synthetic", "synthesize", dataset, dataset.parent / "r")
     assert len((dataset / "ledger.jsonl").read_text().splitlines()) >= 1
 
 

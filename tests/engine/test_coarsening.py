@@ -5,7 +5,10 @@ from hypothesis import strategies as st
 
 from engine.coarsening import LEVEL_PUMA, LEVEL_SUPERPUMA, LEVEL_TRACT, coarsen
 from engine.errors import ParameterError
-from tests.engine.worlds import make_world
+from engine.gravity import GravityDecay
+from engine.tracts import OriginTracts
+from geodata.distance import distance_matrix_mi
+from tests.engine.worlds import make_tracts, make_world, points_of_tracts, tracts_in_a_row
 from tests.oracles.domain import coarsen_one
 
 SEED = st.integers(0, 10**9)
@@ -18,9 +21,9 @@ def test_support_points_are_the_twin_s(seed):
     for tract in range(coarse.n_destination_tracts):
         twin = coarsen_one(
             world.distance_mi[tract].tolist(),
-            world.puma.tolist(),
-            world.superpuma.tolist(),
-            world.population.tolist(),
+            world.tracts.puma.tolist(),
+            world.tracts.superpuma.tolist(),
+            world.tracts.population.tolist(),
             20.0,
             90.0,
         )
@@ -29,22 +32,39 @@ def test_support_points_are_the_twin_s(seed):
         assert coarse.support_unit[points].tolist() == [point.unit for point in twin]
         assert coarse.support_population[points].tolist() == [point.population for point in twin]
         np.testing.assert_allclose(
-            coarse.support_distance_mi[points], [point.distance_mi for point in twin], rtol=1e-12
+            coarse.support_distance_mi[points], [point.distance_mi for point in twin], rtol=1e-7, atol=1e-4
         )
         # An exact partition: every origin tract in exactly one point.
         for number, point in enumerate(twin):
-            assert np.flatnonzero(coarse.point_of_tract[tract] == number).tolist() == point.tracts
+            assert np.flatnonzero(points_of_tracts(coarse)[tract] == number).tolist() == point.tracts
+
+
+def test_gravity_mass_is_the_twin_s():
+    rng = np.random.default_rng(4)
+    tracts, decay = make_tracts(rng, 400), GravityDecay(scale_mi=3.0, shape=0.7)
+    destination = np.arange(0, 400, 40)
+    coarse, mass = coarsen(tracts, destination, q50_mi=20.0, q90_mi=90.0, decay=decay)
+    lon, lat = tracts.lon_deg, tracts.lat_deg
+    distance = distance_matrix_mi(lon[destination], lat[destination], lon, lat)
+    points = points_of_tracts(coarse)
+    for tract in range(destination.size):
+        pull = tracts.population * np.exp(-np.minimum((distance[tract] / 3.0) ** 0.7, 600.0))
+        wanted = np.bincount(points[tract], pull, coarse.n_support[tract])
+        at = slice(coarse.support_ptr[tract], coarse.support_ptr[tract + 1])
+        np.testing.assert_allclose(mass[at], wanted, rtol=1e-5)
+    again, none = coarsen(tracts, destination, q50_mi=20.0, q90_mi=90.0)
+    assert not none.any()
+    assert again.support_distance_mi.tobytes() == coarse.support_distance_mi.tobytes()
 
 
 def test_boundaries_are_as_the_method_says():
-    coarse = coarsen(
-        [[0.0, 6.22, 6.23, 21.53, 21.54, 900.0]],
+    tracts = tracts_in_a_row(
+        [0.0, 6.2299, 6.2301, 21.5399, 21.5401, 900.0],
         np.array([0, 0, 0, 1, 1, 1]),
         np.array([0, 0, 0, 0, 0, 0]),
         np.array([1, 1, 1, 1, 1, 1]),
-        q50_mi=6.23,
-        q90_mi=21.54,
     )
+    coarse, _ = coarsen(tracts, np.array([0]), q50_mi=6.23, q90_mi=21.54)
     assert coarse.support_level.tolist() == [
         LEVEL_TRACT,
         LEVEL_TRACT,
@@ -53,74 +73,92 @@ def test_boundaries_are_as_the_method_says():
         LEVEL_SUPERPUMA,
     ]
     # PUMA 0 is cut by the q50 ring: its near tracts stand alone, the point holds the far part only.
-    assert coarse.point_of_tract.tolist() == [[0, 1, 2, 3, 4, 4]]
-    assert coarse.support_distance_mi[-1] == pytest.approx((21.54 + 900.0) / 2)
+    assert points_of_tracts(coarse).tolist() == [[0, 1, 2, 3, 4, 4]]
+    assert coarse.support_distance_mi[-1] == pytest.approx((21.5401 + 900.0) / 2)
+    # At the limit itself a tract is far: a place is not nearer than its own distance.
+    square = coarsen(tracts, np.array([0]), q50_mi=0.0, q90_mi=0.0)[0]
+    assert square.support_level.tolist() == [LEVEL_SUPERPUMA]
+
+
+def test_places_round_the_globe_keep_their_distance():
+    tracts = OriginTracts(
+        lon_deg=np.array([179.9, -179.9, 0.0, 0.0, 12.0]),
+        lat_deg=np.array([10.0, 10.0, 90.0, -10.0, -89.9]),
+        puma=np.arange(5),
+        superpuma=np.arange(5),
+        population=np.ones(5, np.int64),
+    )
+    coarse, _ = coarsen(tracts, np.array([0]), q50_mi=1.0, q90_mi=20.0)
+    wanted = distance_matrix_mi([179.9], [10.0], tracts.lon_deg, tracts.lat_deg)[0]
+    assert coarse.support_unit.tolist() == [0, 1, 2, 3, 4]
+    np.testing.assert_allclose(coarse.support_distance_mi, wanted, rtol=1e-3, atol=1e-6)
 
 
 @given(SEED)
 def test_renumbering_origin_tracts_keeps_the_partition(seed):
     world = make_world(seed)
-    order = np.random.default_rng(seed).permutation(world.population.size)
-    again = coarsen(
-        world.distance_mi[:, order],
-        world.puma[order],
-        world.superpuma[order],
-        world.population[order],
-        q50_mi=20.0,
-        q90_mi=90.0,
-    )
+    tracts = world.tracts
+    order = np.random.default_rng(seed).permutation(tracts.n_tracts)
+    names = ("lon_deg", "lat_deg", "puma", "superpuma", "population")
+    moved = OriginTracts(**{name: getattr(tracts, name)[order] for name in names})
+    again, _ = coarsen(moved, np.argsort(order)[world.destination_tract], q50_mi=20.0, q90_mi=90.0)
+    before, after = points_of_tracts(world.coarsening)[:, order], points_of_tracts(again)
     for tract in range(world.coarsening.n_destination_tracts):
-        before = world.coarsening.point_of_tract[tract][order]
-        after = again.point_of_tract[tract]
-        pairs = set(zip(before.tolist(), after.tolist(), strict=True))
-        assert len(pairs) == len(set(before.tolist())) == len(set(after.tolist()))
+        pairs = set(zip(before[tract].tolist(), after[tract].tolist(), strict=True))
+        assert len(pairs) == len(set(before[tract].tolist())) == len(set(after[tract].tolist()))
 
 
 @given(SEED)
-def test_batches_do_not_matter(seed):
+def test_batches_and_threads_do_not_matter(seed):
     world = make_world(seed)
     coarse = world.coarsening
+    decay = GravityDecay(scale_mi=5.0, shape=0.8)
+    whole = coarsen(world.tracts, coarse.destination, q50_mi=20.0, q90_mi=90.0, decay=decay, threads=3)
+    assert whole[0].support_distance_mi.tobytes() == coarse.support_distance_mi.tobytes()
     for tract in range(coarse.n_destination_tracts):
-        alone = coarsen(
-            world.distance_mi[tract : tract + 1],
-            world.puma,
-            world.superpuma,
-            world.population,
-            q50_mi=20.0,
-            q90_mi=90.0,
+        alone, mass = coarsen(
+            world.tracts, coarse.destination[tract : tract + 1], q50_mi=20.0, q90_mi=90.0, decay=decay
         )
         points = slice(coarse.support_ptr[tract], coarse.support_ptr[tract + 1])
-        assert alone.point_of_tract[0].tolist() == coarse.point_of_tract[tract].tolist()
+        assert points_of_tracts(alone)[0].tolist() == points_of_tracts(coarse)[tract].tolist()
         assert alone.support_distance_mi.tolist() == coarse.support_distance_mi[points].tolist()
+        assert mass.tolist() == whole[1][points].tolist()
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"distance_mi": [[0.0, np.nan]]}, "distance_mi runs from"),
-        ({"distance_mi": [[0.0, np.inf]]}, "distance_mi runs from"),
-        ({"distance_mi": [0.0, 1.0]}, "has 1 dimensions"),
-        ({"puma_of_tract": np.array([0])}, "all must have the 2"),
-        ({"puma_of_tract": np.array([0, -1])}, "puma_of_tract runs from -1"),
-        ({"tract_population": np.array([0.5, 1.0])}, "integer array"),
-        ({"q50_mi": 30.0}, "0 <= q50_mi <= q90_mi"),
-        ({"q50_mi": np.nan}, "0 <= q50_mi <= q90_mi"),
+        ({"lat_deg": np.array([0.0, np.nan])}, "has no place"),
+        ({"lon_deg": np.array([0.0, np.inf])}, "has no place"),
+        ({"lat_deg": np.array([0.0, 91.0])}, "latitude up to 90"),
+        ({"puma": np.array([0])}, "1 values for 2 tracts"),
+        ({"puma": np.array([0, -1])}, "puma runs from -1"),
+        ({"population": np.array([0.5, 1.0])}, "integer array"),
     ],
 )
-def test_bad_input_is_refused(change, message):
+def test_bad_tracts_are_refused(change, message):
     two = np.array([0, 0])
-    given_input = {
-        "distance_mi": [[0.0, 1.0]],
-        "puma_of_tract": two,
-        "superpuma_of_tract": two,
-        "tract_population": two,
-        "q50_mi": 6.23,
-        "q90_mi": 21.54,
-    }
+    given_input = {"lon_deg": two, "lat_deg": two, "puma": two, "superpuma": two, "population": two}
     with pytest.raises(ParameterError, match=message):
-        coarsen(**(given_input | change))
+        OriginTracts(**(given_input | change))
+
+
+def test_bad_input_is_refused():
+    tracts = make_world(1).tracts
+    with pytest.raises(ParameterError, match="0 <= q50_mi <= q90_mi"):
+        coarsen(tracts, np.array([0]), q50_mi=30.0, q90_mi=20.0)
+    with pytest.raises(ParameterError, match="0 <= q50_mi <= q90_mi"):
+        coarsen(tracts, np.array([0]), q50_mi=np.nan, q90_mi=20.0)
+    with pytest.raises(ParameterError, match="destination runs"):
+        coarsen(tracts, np.array([tracts.n_tracts]), q50_mi=10.0, q90_mi=20.0)
+    coarse, _ = coarsen(tracts, np.array([0]), q50_mi=10.0, q90_mi=20.0)
+    with pytest.raises(ParameterError, match="position runs"):
+        coarse.find(np.array([1]), np.array([0]))
+    with pytest.raises(ParameterError, match="one each"):
+        coarse.find(np.array([0, 0]), np.array([0]))
 
 
 def test_no_tracts_give_no_points():
     none = np.zeros(0, np.int64)
-    assert coarsen(np.zeros((3, 0)), none, none, none, q50_mi=1.0, q90_mi=2.0).n_support.tolist() == [0, 0, 0]
+    tracts = OriginTracts(lon_deg=none, lat_deg=none, puma=none, superpuma=none, population=none)
+    assert coarsen(tracts, none, q50_mi=1.0, q90_mi=2.0)[0].n_support.size == 0

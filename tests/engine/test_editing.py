@@ -7,8 +7,7 @@ from scipy import stats
 from engine.coarsening import LEVEL_REMAINDER, coarsen
 from engine.editing import DEFAULT_ELIMINATION, edit_domain
 from engine.errors import ParameterError, SupportError
-from engine.prior import support_mass
-from tests.engine.worlds import KEY, make_world
+from tests.engine.worlds import KEY, make_world, points_of_tracts, tracts_in_a_row
 from tests.oracles.domain import coarsen_one, eliminated_points
 
 SEED = st.integers(0, 10**9)
@@ -19,14 +18,14 @@ FALSE_ALARM = 1e-6
 def test_edited_domains_are_the_twin_s(seed, mode):
     world = make_world(seed, mode=mode)
     coarse, edited = world.coarsening, world.edited
-    mass = support_mass(coarse, world.mass)
+    mass, members = world.mass, points_of_tracts(edited.coarsening)
     for tract, number in enumerate(world.destination_tract.tolist()):
         old = slice(coarse.support_ptr[tract], coarse.support_ptr[tract + 1])
         points = coarsen_one(
             world.distance_mi[tract].tolist(),
-            world.puma.tolist(),
-            world.superpuma.tolist(),
-            world.population.tolist(),
+            world.tracts.puma.tolist(),
+            world.tracts.superpuma.tolist(),
+            world.tracts.population.tolist(),
             20.0,
             90.0,
         )
@@ -42,7 +41,7 @@ def test_edited_domains_are_the_twin_s(seed, mode):
         for position, point in enumerate(points):
             wanted = lost if position in gone else kept.index(point)
             assert edited.new_point[old][position] == wanted
-            assert {int(new.point_of_tract[tract, member]) for member in point.tracts} == {wanted}
+            assert {int(members[tract, member]) for member in point.tracts} == {wanted}
 
 
 @given(SEED)
@@ -53,15 +52,22 @@ def test_pooling_keeps_population_and_mass(seed):
         old = slice(before.support_ptr[tract], before.support_ptr[tract + 1])
         new = slice(after.support_ptr[tract], after.support_ptr[tract + 1])
         assert before.support_population[old].sum() == after.support_population[new].sum()
-    assert support_mass(after, world.mass).sum() == pytest.approx(world.mass.sum())
-    assert not support_mass(after, world.mass)[after.support_level == LEVEL_REMAINDER].any()
+    carried = world.edited.carry(world.mass)
+    assert carried.sum() == pytest.approx(world.mass.sum())
+    assert not carried[after.support_level == LEVEL_REMAINDER].any()
+
+
+def lone_pumas(miles):
+    """Support points of the first of some tracts in a row, each other one a PUMA of its own."""
+    units = np.arange(len(miles))
+    row = tracts_in_a_row(miles, units, units, np.ones_like(units))
+    return coarsen(row, np.array([0]), q50_mi=1.0, q90_mi=1e4)[0]
 
 
 def far_coarsening(n_tracts):
     """One near tract, and n_tracts lone PUMAs at 50, 150, 250 and 550 miles."""
-    distance = np.concatenate(([0.0], np.tile([50.0, 150.0, 250.0, 550.0], n_tracts // 4)))[None]
-    units = np.arange(distance.size)
-    return coarsen(distance, units, units, np.ones_like(units), q50_mi=1.0, q90_mi=1e4), distance[0]
+    distance = np.concatenate(([0.0], np.tile([50.0, 150.0, 250.0, 550.0], n_tracts // 4)))
+    return lone_pumas(distance.tolist()), distance
 
 
 def test_elimination_probabilities_are_those_of_the_paper():
@@ -77,15 +83,14 @@ def test_elimination_probabilities_are_those_of_the_paper():
 
 
 def test_points_with_mass_and_points_at_the_limit_stay():
-    units = np.arange(4)
-    coarse = coarsen([[0.0, 100.0, 200.0, 500.0]], units, units, np.ones_like(units), q50_mi=1.0, q90_mi=1e4)
+    coarse = lone_pumas([0.0, 99.999, 199.999, 499.999])
     always = ((500.0, 1.0), (200.0, 1.0), (100.0, 1.0))
     assert edit_domain(KEY, coarse, np.ones(4), np.array([7]), elimination=always).n_eliminated.tolist() == [
         0
     ]
     some = edit_domain(KEY, coarse, np.array([1.0, 0, 0, 0]), np.array([7]), elimination=always)
-    assert some.new_point.tolist() == [0, 1, 2, 2]  # "beyond" 100 miles leaves 100 miles itself
-    assert some.coarsening.support_distance_mi[-1] == pytest.approx(350.0)
+    assert some.new_point.tolist() == [0, 1, 2, 2]  # what is no farther than 100 miles stays
+    assert some.coarsening.support_distance_mi[-1] == pytest.approx(349.999)
 
 
 def test_none_changes_nothing():
@@ -95,15 +100,15 @@ def test_none_changes_nothing():
 
 
 def test_an_emptied_destination_tract_is_refused():
-    units = np.arange(2)
-    coarse = coarsen([[600.0, 700.0]], units, units, units, q50_mi=1.0, q90_mi=1e4)
+    coarse = lone_pumas([0.0, 600.0])
+    coarse.support_distance_mi[0] = 700.0
     with pytest.raises(SupportError, match="destination tract 4242"):
         edit_domain(KEY, coarse, np.zeros(2), np.array([4242]), elimination=((500.0, 1.0),))
 
 
 def test_bad_input_is_refused():
     world = make_world(5)
-    coarse, mass = world.coarsening, support_mass(world.coarsening, world.mass)
+    coarse, mass = world.coarsening, world.mass
     with pytest.raises(ParameterError, match="allowed are none, drop, pool"):
         edit_domain(KEY, coarse, mass, world.destination_tract, mode="trim")
     with pytest.raises(ParameterError, match="probability of 0 to 1"):
@@ -114,6 +119,8 @@ def test_bad_input_is_refused():
         again = make_world(seed)
         if again.edited.n_eliminated.any():
             break
+    with pytest.raises(ParameterError, match="one each"):
+        again.edited.carry(again.mass[:-1])
     new = again.edited.coarsening
     with pytest.raises(ParameterError, match="edited already"):
         edit_domain(KEY, new, np.ones(new.support_level.size), again.destination_tract)

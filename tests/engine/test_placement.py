@@ -9,7 +9,7 @@ from engine.errors import ParameterError, SupportError
 from engine.placement import BlockTable, place_blocks
 from engine.prior import redraw_weight
 from engine.synthesis import SyntheticPoints, redraw_remainder, synthesize
-from tests.engine.worlds import KEY, make_world, same_synthesizers, take
+from tests.engine.worlds import KEY, make_world, points_of_tracts, same_synthesizers, take, tracts_in_a_row
 from tests.oracles.chacha import Stream
 from tests.oracles.domain import block_of
 
@@ -27,14 +27,15 @@ def test_blocks_are_the_twin_s_and_lie_in_the_drawn_part(seed, mode, editing):
     world = make_world(seed, mode=editing)
     chosen, coarse, blocks = world.synthesizers, world.edited.coarsening, world.blocks
     drawn = redrawn(world, chosen)
-    placed = place_blocks(KEY, chosen, drawn, coarse, blocks, world.destination_tract, mode=mode)
+    placed = place_blocks(KEY, chosen, drawn, coarse, blocks, mode=mode)
+    part = points_of_tracts(coarse)
     block_ptr, population = blocks.block_ptr.tolist(), blocks.block_population.tolist()
     for one in range(chosen.tract.size):
         tract = int(chosen.tract[one])
         stream = Stream("PLACE", int(chosen.destination[one]), int(chosen.segment[one]))
         for position in range(drawn.synthetic_ptr[one], drawn.synthetic_ptr[one + 1]):
             point = int(drawn.synthetic_point[position])
-            members = np.flatnonzero(coarse.point_of_tract[tract] == point).tolist()
+            members = np.flatnonzero(part[tract] == point).tolist()
             if mode == "representative":
                 stream = Stream("REPRESENTATIVE", int(world.destination_tract[tract]), point)
             assert placed[position] == block_of(stream, members, block_ptr, population)
@@ -48,9 +49,7 @@ def test_threads_order_and_partition_do_not_matter(seed, mode):
 
     def place(part, threads=1):
         drawn = redrawn(world, part)
-        blocks = place_blocks(
-            KEY, part, drawn, coarse, world.blocks, world.destination_tract, mode=mode, threads=threads
-        )
+        blocks = place_blocks(KEY, part, drawn, coarse, world.blocks, mode=mode, threads=threads)
         return np.split(blocks, drawn.synthetic_ptr[1:-1])
 
     whole = place(chosen)
@@ -63,20 +62,19 @@ def test_threads_order_and_partition_do_not_matter(seed, mode):
 def one_part(block_population, n_workers, block_ptr):
     """A destination tract whose only far point holds every origin tract but the first."""
     n_tracts = len(block_ptr) - 1
-    coarse = coarsen(
-        [[0.0] + [50.0] * (n_tracts - 1)],
+    row = tracts_in_a_row(
+        [0.0] + [50.0] * (n_tracts - 1),
         np.array([0] + [1] * (n_tracts - 1)),
         np.zeros(n_tracts, int),
         np.ones(n_tracts, int),
-        q50_mi=1.0,
-        q90_mi=100.0,
     )
+    coarse, _ = coarsen(row, np.array([0]), q50_mi=1.0, q90_mi=100.0)
     chosen = same_synthesizers(1, [0], n_workers, 1)
     drawn = SyntheticPoints(
         synthetic_ptr=np.array([0, n_workers]), synthetic_point=np.ones(n_workers, np.int32)
     )
     blocks = BlockTable(block_ptr=np.array(block_ptr), block_population=np.array(block_population))
-    return place_blocks(KEY, chosen, drawn, coarse, blocks, np.array([5]))
+    return place_blocks(KEY, chosen, drawn, coarse, blocks)
 
 
 def test_blocks_follow_population():
@@ -97,9 +95,7 @@ def test_a_representative_block_is_the_same_for_every_worker_of_a_point():
     world = make_world(11, n_synthesizers=200)
     chosen, coarse = world.synthesizers, world.edited.coarsening
     drawn = redrawn(world, chosen)
-    placed = place_blocks(
-        KEY, chosen, drawn, coarse, world.blocks, world.destination_tract, mode="representative"
-    )
+    placed = place_blocks(KEY, chosen, drawn, coarse, world.blocks, mode="representative")
     tract = np.repeat(chosen.tract, chosen.n_synthetic)
     met = set(zip(tract.tolist(), drawn.synthetic_point.tolist(), placed.tolist(), strict=True))
     assert len(met) == len({(one, point) for one, point, _ in met})
@@ -110,7 +106,7 @@ def test_what_cannot_be_placed_is_refused():
         world = make_world(seed)
         if world.edited.n_eliminated.any():
             break
-    chosen, coarse, numbers = world.synthesizers, world.edited.coarsening, world.destination_tract
+    chosen, coarse = world.synthesizers, world.edited.coarsening
     drawn = redrawn(world, chosen)
     tract = int(np.flatnonzero(coarse.support_level[coarse.support_ptr[1:] - 1] == LEVEL_REMAINDER)[0])
     one = take(chosen, np.flatnonzero(chosen.tract == tract)[:1])
@@ -119,20 +115,18 @@ def test_what_cannot_be_placed_is_refused():
         synthetic_point=np.array([coarse.n_support[tract] - 1], dtype=np.int32),
     )
     with pytest.raises(SupportError, match="redraw_remainder"):
-        place_blocks(KEY, one, pooled, coarse, world.blocks, numbers)
+        place_blocks(KEY, one, pooled, coarse, world.blocks)
     with pytest.raises(SupportError, match="at least one block"):
         one_part([1, 1], 5, [0, 2, 2])
     with pytest.raises(ParameterError, match="allowed are population, representative"):
-        place_blocks(KEY, chosen, drawn, coarse, world.blocks, numbers, mode="centre")
+        place_blocks(KEY, chosen, drawn, coarse, world.blocks, mode="centre")
     with pytest.raises(ParameterError, match="differ in number"):
-        place_blocks(KEY, chosen, pooled, coarse, world.blocks, numbers)
-    with pytest.raises(ParameterError, match="one per tract"):
-        place_blocks(KEY, chosen, drawn, coarse, world.blocks, np.array([2**31, *numbers]) + 1)
+        place_blocks(KEY, chosen, pooled, coarse, world.blocks)
     beyond = SyntheticPoints(synthetic_ptr=drawn.synthetic_ptr, synthetic_point=drawn.synthetic_point + 1000)
     with pytest.raises(ParameterError, match="its own coarsening"):
-        place_blocks(KEY, chosen, beyond, coarse, world.blocks, numbers)
+        place_blocks(KEY, chosen, beyond, coarse, world.blocks)
     few = BlockTable(block_ptr=np.array([0, 1]), block_population=np.array([1]))
     with pytest.raises(ParameterError, match="origin tracts"):
-        place_blocks(KEY, chosen, drawn, coarse, few, numbers)
+        place_blocks(KEY, chosen, drawn, coarse, few)
     with pytest.raises(ParameterError, match="must end at"):
         BlockTable(block_ptr=np.array([0, 2]), block_population=np.array([1]))

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.coarsening import coarsen
 from engine.errors import ParameterError, SupportError
-from engine.gravity import GravityDecay, fit_gravity_decay, gravity_mass
+from engine.gravity import GravityDecay, decay_at, fit_gravity_decay
 from engine.prior import (
     WEIGHT_ONE,
     fill_missing_mass,
@@ -16,10 +17,9 @@ from engine.prior import (
     prior_weight,
     quantise_weight_up,
     redraw_weight,
-    support_mass,
     uniform_share,
 )
-from tests.engine.worlds import make_world
+from tests.engine.worlds import make_world, points_of_tracts, tracts_in_a_row
 
 SEED = st.integers(0, 10**9)
 MINNESOTA = ((0.5, 6.23), (0.75, 13.1), (0.9, 21.54))
@@ -29,11 +29,12 @@ MINNESOTA = ((0.5, 6.23), (0.75, 13.1), (0.9, 21.54))
 def test_mass_and_shares_are_plain_sums(seed, mode):
     world = make_world(seed, mode=mode)
     coarse = world.edited.coarsening
-    found, share = support_mass(coarse, world.mass), prior_share(coarse, world.mass)
+    found, share = world.edited.carry(world.mass), world.share
+    members = points_of_tracts(coarse)
     for tract in range(coarse.n_destination_tracts):
         at = slice(coarse.support_ptr[tract], coarse.support_ptr[tract + 1])
-        points = coarse.point_of_tract[tract]
-        twin = [world.mass[tract][points == point].sum() for point in range(coarse.n_support[tract])]
+        points = members[tract]
+        twin = [world.flow[tract][points == point].sum() for point in range(coarse.n_support[tract])]
         np.testing.assert_allclose(found[at], twin, rtol=1e-12)
         np.testing.assert_allclose(share[at], np.array(twin) / sum(twin), rtol=1e-12)
         assert share[at].sum() == pytest.approx(1.0)
@@ -55,12 +56,16 @@ def test_weights_keep_shares_in_order_and_zero_at_zero():
 
 
 def test_flows_add_up_and_missing_tracts_fall_back():
-    flows = flow_mass(np.array([0, 0, 2]), np.array([1, 1, 0]), [1.5, 2.0, 4.0], shape=(3, 2))
-    assert flows.tolist() == [[0.0, 3.5], [0.0, 0.0], [4.0, 0.0]]
-    filled, fell_back = fill_missing_mass(flows, np.full((3, 2), 0.5))
+    units = np.arange(3)
+    row = tracts_in_a_row([0.0, 50.0, 100.0], units, units, units)
+    coarse, _ = coarsen(row, units, q50_mi=1.0, q90_mi=1e4)
+    flows = flow_mass(coarse, np.array([0, 0, 2]), np.array([1, 1, 0]), [1.5, 2.0, 4.0])
+    assert flows.reshape(3, 3).tolist() == [[0.0, 3.5, 0.0], [0.0, 0.0, 0.0], [0.0, 4.0, 0.0]]
+    assert coarse.support_unit.reshape(3, 3)[2].tolist() == [2, 0, 1]
+    filled, fell_back = fill_missing_mass(coarse, flows, np.full(9, 0.5))
     assert fell_back.tolist() == [False, True, False]
-    assert filled.tolist() == [[0.0, 3.5], [0.5, 0.5], [4.0, 0.0]]
-    none = flow_mass(np.zeros(0, np.int64), np.zeros(0, np.int64), [], shape=(2, 2))
+    assert filled.reshape(3, 3).tolist() == [[0.0, 3.5, 0.0], [0.5, 0.5, 0.5], [0.0, 4.0, 0.0]]
+    none = flow_mass(coarse, np.zeros(0, np.int64), np.zeros(0, np.int64), [])
     assert none.dtype == np.float64
     assert not none.any()
 
@@ -87,7 +92,7 @@ def test_the_gravity_fit_reaches_its_percentiles(wanted):
     distance, population, jobs = plain_country()
     decay = fit_gravity_decay(distance, population, jobs, percentiles_mi=wanted)
     # The percentiles of the model itself, from every pair of tracts rather than from distance bins.
-    mass = gravity_mass(distance, population, decay)
+    mass = population * decay_at(distance, decay)
     commutes = mass / mass.sum(axis=1, keepdims=True) * jobs[:, None]
     for (probability, miles), (_, target, achieved) in zip(wanted, decay.percentiles_mi, strict=True):
         assert target == miles
@@ -102,38 +107,32 @@ def test_three_percentiles_are_met_as_closely_as_two_parameters_allow():
         assert achieved == pytest.approx(wanted, rel=0.1)
 
 
-def test_gravity_mass_never_vanishes_with_distance_alone():
-    decay = GravityDecay(scale_mi=0.01, shape=3.0)
-    mass = gravity_mass([[0.0, 12_000.0]], np.array([7, 1]), decay)
-    assert mass[0, 0] == 7.0
-    assert 0 < mass[0, 1] < 1e-200
-    assert np.all(
-        np.diff(
-            gravity_mass([np.linspace(0, 50, 20)], np.ones(20, int), GravityDecay(scale_mi=5.0, shape=0.8))
-        )
-        < 0
-    )
+def test_decay_never_vanishes_with_distance_alone():
+    decay = decay_at(np.array([0.0, 12_000.0]), GravityDecay(scale_mi=0.01, shape=3.0))
+    assert decay[0] == 1.0
+    assert 0 < decay[1] < 1e-200
+    assert np.all(np.diff(decay_at(np.linspace(0, 50, 20), GravityDecay(scale_mi=5.0, shape=0.8))) < 0)
 
 
 def test_bad_input_is_refused():
     world = make_world(1)
     coarse = world.edited.coarsening
     with pytest.raises(SupportError, match="fill_missing_mass"):
-        prior_share(coarse, np.zeros_like(world.mass))
-    with pytest.raises(ParameterError, match="destination tracts by origin tracts"):
-        support_mass(coarse, world.mass[:, :-1])
+        prior_share(coarse, np.zeros_like(world.share))
+    with pytest.raises(ParameterError, match="one each"):
+        prior_share(coarse, world.share[:-1])
     with pytest.raises(ParameterError, match="allowed are 0 to 2"):
         quantise_weight_up(np.array([-1.0]))
     with pytest.raises(ParameterError, match="allowed are 0 to 2"):
         quantise_weight_up(np.array([0.5, np.nan]))
     with pytest.raises(ParameterError, match="strength"):
         prior_weight(np.array([0.5]), strength=-1.0)
-    with pytest.raises(ParameterError, match="destination_tract runs"):
-        flow_mass(np.array([3]), np.array([0]), [1.0], shape=(3, 2))
+    with pytest.raises(ParameterError, match="position runs"):
+        flow_mass(world.coarsening, np.array([99]), np.array([0]), [1.0])
     with pytest.raises(ParameterError, match="one each per flow"):
-        flow_mass(np.array([1]), np.array([0]), [1.0, 2.0], shape=(3, 2))
+        flow_mass(world.coarsening, np.array([0]), np.array([0]), [1.0, 2.0])
     with pytest.raises(ParameterError, match="fallback_mass"):
-        fill_missing_mass(np.zeros((2, 2)), np.zeros((2, 3)))
+        fill_missing_mass(coarse, world.share, world.share[:-1])
 
 
 @pytest.mark.parametrize(
@@ -150,5 +149,3 @@ def test_bad_fits_are_refused(change, message):
     good = {"distance_mi": [[0.0, 5.0]], "population": np.array([1, 1]), "destination_weight": [1.0]}
     with pytest.raises(ParameterError, match=message):
         fit_gravity_decay(**(good | {"percentiles_mi": MINNESOTA} | change))
-    with pytest.raises(ParameterError, match="give one each"):
-        gravity_mass([[0.0, 1.0]], np.array([1]), GravityDecay(scale_mi=1.0, shape=1.0))

@@ -8,10 +8,12 @@ import numpy.typing as npt
 from engine.coarsening import Coarsening, coarsen
 from engine.editing import EditedDomain, EditingMode, edit_domain
 from engine.placement import BlockTable
-from engine.prior import prior_share, prior_weight, support_mass
+from engine.prior import flow_mass, prior_share, prior_weight
 from engine.pruning import RETENTION_ONE, retention_threshold
 from engine.streams import SecretKey
 from engine.synthesis import SupportTable, Synthesizers
+from engine.tracts import EARTH_RADIUS_MI, OriginTracts
+from geodata.distance import distance_matrix_mi
 
 KEY = SecretKey.for_tests()
 Ints = npt.NDArray[np.int64]
@@ -21,10 +23,9 @@ Ints = npt.NDArray[np.int64]
 class World:
     """Geography, prior and synthesizers of a small country."""
 
+    tracts: OriginTracts
     distance_mi: npt.NDArray[np.float64]
-    puma: Ints
-    superpuma: Ints
-    population: Ints
+    flow: npt.NDArray[np.float64]
     mass: npt.NDArray[np.float64]
     destination_tract: Ints
     coarsening: Coarsening
@@ -37,18 +38,18 @@ class World:
 
 def make_world(seed: int, *, mode: EditingMode = "pool", n_synthesizers: int = 12) -> World:
     rng = np.random.default_rng(seed)
-    n_destinations, n_tracts = int(rng.integers(1, 5)), int(rng.integers(2, 30))
-    distance_mi = np.round(rng.gamma(0.6, 120.0, (n_destinations, n_tracts)), 1)
-    distance_mi[:, 0] = 0.0  # every destination tract has a near tract, which editing never takes
-    puma = rng.integers(0, 6, n_tracts)
-    superpuma = puma // 2
-    population = rng.integers(0, 50, n_tracts) * rng.integers(0, 2, n_tracts)
-    mass = rng.exponential(1.0, (n_destinations, n_tracts)) * (rng.random((n_destinations, n_tracts)) < 0.4)
-    mass[:, 0] = 1.0
-    destination_tract = rng.choice(2**32, n_destinations, replace=False)
-    coarse = coarsen(distance_mi, puma, superpuma, population, q50_mi=20.0, q90_mi=90.0)
-    edited = edit_domain(KEY, coarse, support_mass(coarse, mass), destination_tract, mode=mode)
-    share = prior_share(edited.coarsening, mass)
+    n_tracts = int(rng.integers(2, 30))
+    n_destinations = int(rng.integers(1, min(5, n_tracts + 1)))
+    tracts = make_tracts(rng, n_tracts)
+    destination_tract = rng.choice(n_tracts, n_destinations, replace=False)
+    lon, lat = tracts.lon_deg, tracts.lat_deg
+    distance_mi = distance_matrix_mi(lon[destination_tract], lat[destination_tract], lon, lat)
+    flow = rng.exponential(1.0, (n_destinations, n_tracts)) * (rng.random((n_destinations, n_tracts)) < 0.4)
+    flow[np.arange(n_destinations), destination_tract] = 1.0
+    coarse, _ = coarsen(tracts, destination_tract, q50_mi=20.0, q90_mi=90.0)
+    mass = flow_mass(coarse, *np.nonzero(flow), flow[flow > 0])
+    edited = edit_domain(KEY, coarse, mass, destination_tract, mode=mode)
+    share = prior_share(edited.coarsening, edited.carry(mass))
     table = SupportTable(
         support_ptr=edited.coarsening.support_ptr,
         prior_weight=prior_weight(share, strength=float(rng.uniform(0, 3))),
@@ -60,12 +61,13 @@ def make_world(seed: int, *, mode: EditingMode = "pool", n_synthesizers: int = 1
         ),
     )
     block_ptr = np.concatenate(([0], np.cumsum(rng.integers(1, 5, n_tracts))))
-    block_population = rng.integers(0, 9, block_ptr[-1]) * np.repeat(population > 0, np.diff(block_ptr))
+    block_population = rng.integers(0, 9, block_ptr[-1]) * np.repeat(
+        tracts.population > 0, np.diff(block_ptr)
+    )
     return World(
+        tracts=tracts,
         distance_mi=distance_mi,
-        puma=puma,
-        superpuma=superpuma,
-        population=population,
+        flow=flow,
         mass=mass,
         destination_tract=destination_tract,
         coarsening=coarse,
@@ -75,6 +77,37 @@ def make_world(seed: int, *, mode: EditingMode = "pool", n_synthesizers: int = 1
         synthesizers=make_synthesizers(rng, table, n_synthesizers),
         blocks=BlockTable(block_ptr=block_ptr, block_population=block_population),
     )
+
+
+def make_tracts(rng: np.random.Generator, n_tracts: int) -> OriginTracts:
+    """Tracts scattered about one place, most near, some beyond 500 miles."""
+    miles, angle = rng.gamma(0.6, 120.0, n_tracts), rng.uniform(0, 2 * np.pi, n_tracts)
+    puma = rng.integers(0, 6, n_tracts)
+    return OriginTracts(
+        lon_deg=-90.0 + np.degrees(miles * np.cos(angle) / EARTH_RADIUS_MI) / np.cos(np.radians(40.0)),
+        lat_deg=40.0 + np.degrees(np.minimum(miles, 2500.0) * np.sin(angle) / EARTH_RADIUS_MI),
+        puma=puma,
+        superpuma=puma // 2,
+        population=rng.integers(0, 50, n_tracts) * rng.integers(0, 2, n_tracts),
+    )
+
+
+def tracts_in_a_row(miles: list[float], puma: Ints, superpuma: Ints, population: Ints) -> OriginTracts:
+    """Tracts along the equator at given distances from the first."""
+    return OriginTracts(
+        lon_deg=np.degrees(np.array(miles) / EARTH_RADIUS_MI),
+        lat_deg=np.zeros(len(miles)),
+        puma=puma,
+        superpuma=superpuma,
+        population=population,
+    )
+
+
+def points_of_tracts(coarsening: Coarsening) -> npt.NDArray[np.int32]:
+    """Support point of every origin tract for every destination tract: int32[T, n_tracts]."""
+    shape = (coarsening.n_destination_tracts, coarsening.tracts.n_tracts)
+    position, origin = np.indices(shape)
+    return coarsening.find(position.ravel(), origin.ravel()).reshape(shape)
 
 
 def make_synthesizers(rng: np.random.Generator, support: SupportTable, n_synthesizers: int) -> Synthesizers:

@@ -1,74 +1,72 @@
-"""Points in cells: inside, uniform, the same for the same uniforms, none for elsewhere."""
+"""Cells cut into triangles: all of the cell and nothing else."""
 
 from __future__ import annotations
 
-import geopandas
+from typing import Any
+
 import numpy as np
+import pyarrow
 import pytest
 import shapely
-from scipy.stats import chisquare
 
-from geodata.points import CellPoints
+from geodata.points import Triangles, cut_cells
 
 HOLED = shapely.Polygon([(0, 0), (4, 0), (4, 4), (0, 4)], [[(1, 1), (3, 1), (3, 3), (1, 3)]])
 PAIR = shapely.MultiPolygon([shapely.box(10, 0, 12, 1), shapely.box(14, 0, 15, 1)])
-N_BLOCKS = 5  # rows 0 and 3 have no cell: elsewhere units
+DART = shapely.Polygon([(20, 0), (24, 0), (21, 1), (20, 4)])  # four sides, not convex
+CELLS = {1: HOLED, 2: PAIR, 4: shapely.box(-2, -2, -1, -1), 5: DART}
+N_BLOCKS = 6  # rows 0 and 3 have no cell: elsewhere units
 
 
-def cells() -> geopandas.GeoDataFrame:
-    shapes = [shapely.box(-2, -2, -1, -1), PAIR, HOLED]
-    return geopandas.GeoDataFrame({"block_index": np.array([4, 2, 1])}, geometry=shapes, crs="EPSG:4326")
+def table(shapes: dict[int, Any]) -> Any:
+    return pyarrow.table(
+        {
+            "block_index": pyarrow.array(list(shapes), pyarrow.int32()),
+            "geometry": pyarrow.array([shapely.to_wkb(shape) for shape in shapes.values()], pyarrow.binary()),
+        }
+    )
 
 
-def uniforms(n: int, seed: int = 1) -> list[np.ndarray]:
-    return list(np.random.default_rng(seed).random((3, n)))
+def cut(shapes: dict[int, Any] = CELLS, threads: int = 1, at_once: int = 100) -> Triangles:
+    whole = table(shapes)
+    parts = [whole.slice(start, at_once) for start in range(0, len(whole), at_once)]
+    return cut_cells(parts, n_blocks=N_BLOCKS, threads=threads)
 
 
-def test_points_lie_in_their_cells() -> None:
-    block = np.random.default_rng(2).integers(0, N_BLOCKS, 5000)
-    lon, lat = CellPoints(cells(), n_blocks=N_BLOCKS).draw(block, *uniforms(block.size))
-    shape = cells().set_index("block_index").geometry
-    for row in (1, 2, 4):
-        own = block == row
-        assert shapely.dwithin(shape[row], shapely.points(lon[own], lat[own]), 1e-5).all()
-    for row in (0, 3):
-        assert np.isnan(lon[block == row]).all()
-        assert np.isnan(lat[block == row]).all()
-    assert lon.dtype == lat.dtype == np.float32
+@pytest.mark.parametrize("block", range(N_BLOCKS))
+def test_triangles_make_up_the_cell(block: int) -> None:
+    cells = cut()
+    at = slice(cells.ptr[block], cells.ptr[block + 1])
+    triangles = shapely.polygons(cells.corner[at].reshape(-1, 3, 2))
+    shape = CELLS.get(block, shapely.Polygon())
+    assert shapely.area(shapely.symmetric_difference(shapely.union_all(triangles), shape)) < 1e-12
+    assert shapely.area(triangles).sum() == pytest.approx(shape.area)
+    if block in CELLS:
+        np.testing.assert_allclose(cells.share[at], np.cumsum(shapely.area(triangles)) / shape.area)
+        assert cells.share[at][-1] == 1.0
 
 
-def test_points_are_uniform() -> None:
-    """Counts in squares of equal area; false alarm once in 10,000 keys, and the key is fixed."""
-    n = 12_000
-    lon, lat = CellPoints(cells(), n_blocks=N_BLOCKS).draw(np.full(n, 1), *uniforms(n))
-    square = np.floor(lon).astype(int) * 4 + np.floor(lat).astype(int)
-    filled = np.bincount(square, minlength=16).reshape(4, 4)
-    assert filled[1:3, 1:3].sum() == 0
-    assert chisquare(filled[filled > 0]).pvalue > 1e-4
-    assert (filled > 0).sum() == 12
-    lon, lat = CellPoints(cells(), n_blocks=N_BLOCKS).draw(np.full(n, 2), *uniforms(n, seed=3))
-    thirds = np.array([(lon < 11).sum(), ((lon >= 11) & (lon < 13)).sum(), (lon > 13).sum()])
-    assert chisquare(thirds).pvalue > 1e-4
+def test_a_rectangle_is_two_triangles_and_a_dart_is_triangulated() -> None:
+    cells = cut()
+    assert np.diff(cells.ptr)[[4, 5]].tolist() == [2, 2]
 
 
-def test_only_used_cells_need_be_cut_and_threads_change_nothing() -> None:
-    block = np.array([1, 2, 1, 2])
-    drawn = uniforms(4)
-    whole = CellPoints(cells(), n_blocks=N_BLOCKS).draw(block, *drawn)
-    part = CellPoints(cells(), n_blocks=N_BLOCKS, used=block, threads=1).draw(block, *drawn)
-    assert np.array_equal(whole, part)
+def test_order_parts_and_threads_change_nothing() -> None:
+    shuffled = {block: CELLS[block] for block in (5, 2, 4, 1)}
+    for other in (cut(shuffled), cut(threads=3, at_once=1), cut(at_once=3)):
+        for one, again in zip(
+            (cut().ptr, cut().share, cut().corner), (other.ptr, other.share, other.corner), strict=True
+        ):
+            assert one.tobytes() == again.tobytes()
 
 
-@pytest.mark.parametrize("u", [0.0, np.nextafter(1.0, 0.0)])
-def test_extreme_uniforms_stay_inside(u: float) -> None:
-    points = CellPoints(cells(), n_blocks=N_BLOCKS)
-    for row in (1, 2, 4):
-        lon, lat = points.draw([row], [u], [u], [u])
-        shape = cells().set_index("block_index").geometry[row]
-        assert shapely.dwithin(shape, shapely.Point(lon[0], lat[0]), 1e-5)
+def test_a_cell_without_area_is_a_place_all_the_same() -> None:
+    line = shapely.Polygon([(0, 0), (1, 0), (1, 0), (0, 0)])
+    cells = cut({1: line, 4: CELLS[4]})
+    assert np.isfinite(cells.share).all()
 
 
 def test_no_cells_at_all() -> None:
-    none = cells().iloc[:0]
-    lon, _ = CellPoints(none, n_blocks=N_BLOCKS).draw([0, 1], *uniforms(2))
-    assert np.isnan(lon).all()
+    cells = cut_cells([], n_blocks=N_BLOCKS)
+    assert cells.ptr.tolist() == [0] * (N_BLOCKS + 1)
+    assert cells.corner.shape == (0, 6)

@@ -20,6 +20,7 @@ from engine.errors import CertificateError
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from mapapp.certificate import (
     build_certificate,
+    certificate_rows,
     certificate_text,
     check_certificate,
     keyed_file_hash,
@@ -48,9 +49,10 @@ def _build(privacy=V3, synthesis=None, counts=(1, 2, 9, 15, 60, 400), published=
     return build_certificate(
         privacy=privacy,
         synthesis=SynthesisParameters() if synthesis is None else synthesis,
-        classes=classes,
-        accounting=certify_classes(_prior(), classes, privacy),
-        synthesizers=np.full(n.shape, 3, dtype=np.int64),
+        rows=certificate_rows(
+            privacy, classes, certify_classes(_prior(), classes, privacy), np.full(n.shape, 3, dtype=np.int64)
+        ),
+        is_published=classes.is_published,
         **{"public_inputs": {"prior": HASH}, "confidential_inputs": {"jobs": HASH}} | more,
     )
 
@@ -280,9 +282,8 @@ def test_without_pruning_epsilon_stays():
     built = build_certificate(
         privacy=privacy,
         synthesis=SynthesisParameters(),
-        classes=classes,
-        accounting=certify_classes(prior, classes, privacy),
-        synthesizers=np.array([1]),
+        rows=certificate_rows(privacy, classes, certify_classes(prior, classes, privacy), np.array([1])),
+        is_published=classes.is_published,
         public_inputs={"prior": HASH},
         confidential_inputs={"jobs": HASH},
     )

@@ -12,7 +12,7 @@ from engine.accountant import RETENTION_UNITS, WEIGHT_UNITS, SynthesizerClasses,
 from engine.errors import CertificateError, ParameterError
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.sound import certify_sound, comparable_epsilon_final, require_fixed_count
-from mapapp.certificate import build_certificate, certificate_text, check_certificate
+from mapapp.certificate import build_certificate, certificate_rows, certificate_text, check_certificate
 from mapapp.errors import UsageError
 from mapapp.pipeline.settings import privacy_of
 from tests.mapapp.test_certificate import COUNTS, HASH, V3, _drop_row, _number, _prior, _row, _set
@@ -29,9 +29,10 @@ def _build(privacy=SOUND, synthesis=None, counts=(1, 2, 9, 15, 60, 400), publish
     return build_certificate(
         privacy=privacy,
         synthesis=SynthesisParameters() if synthesis is None else synthesis,
-        classes=classes,
-        accounting=certify_sound(_prior(), classes, privacy),
-        synthesizers=np.full(n.shape, 3, dtype=np.int64),
+        rows=certificate_rows(
+            privacy, classes, certify_sound(_prior(), classes, privacy), np.full(n.shape, 3, dtype=np.int64)
+        ),
+        is_published=classes.is_published,
         public_inputs={"prior": HASH},
         confidential_inputs={"jobs": HASH},
         **more,
@@ -187,9 +188,8 @@ def test_certificates_of_other_promises_hold(epsilon, kept):
     built = build_certificate(
         privacy=privacy,
         synthesis=SynthesisParameters(),
-        classes=classes,
-        accounting=certify_sound(prior, classes, privacy),
-        synthesizers=np.ones_like(n),
+        rows=certificate_rows(privacy, classes, certify_sound(prior, classes, privacy), np.ones_like(n)),
+        is_published=classes.is_published,
         public_inputs={"prior": HASH},
         confidential_inputs={"jobs": HASH},
     )
@@ -208,15 +208,7 @@ def test_an_accounting_of_the_other_accountant_is_refused():
     n = np.array([3])
     classes = SynthesizerClasses(tract=np.array([0]), likelihood_count=n, published_count=n)
     with pytest.raises(CertificateError, match="did not make this accounting"):
-        build_certificate(
-            privacy=SOUND,
-            synthesis=SynthesisParameters(),
-            classes=classes,
-            accounting=certify_classes(_prior(), classes, V3),
-            synthesizers=n,
-            public_inputs={"prior": HASH},
-            confidential_inputs={"jobs": HASH},
-        )
+        certificate_rows(SOUND, classes, certify_classes(_prior(), classes, V3), n)
 
 
 def test_epsilon_means_one_thing_under_both_accountants():

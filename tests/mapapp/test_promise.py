@@ -10,7 +10,7 @@ import pytest
 from engine.accountant import RETENTION_UNITS, RULES, PriorTable, SynthesizerClasses, certify_classes
 from engine.errors import CertificateError
 from engine.parameters import PrivacyParameters, SynthesisParameters
-from mapapp.pipeline.promise import pruned_as_a_whole
+from mapapp.pipeline.promise import pruned_as_a_whole, tails_of
 
 
 def certified(k: int, n: int, epsilon: str, retention: float) -> tuple[Any, ...]:
@@ -25,30 +25,31 @@ def certified(k: int, n: int, epsilon: str, retention: float) -> tuple[Any, ...]
     privacy = PrivacyParameters(
         epsilon=epsilon, delta="1e-6", min_retention=str(retention), accountant="paper"
     )
-    return table, classes, certify_classes(table, classes, privacy), privacy
+    accounting = certify_classes(table, classes, privacy)
+    return accounting, [tails_of(table, classes, accounting)], privacy
 
 
 @pytest.mark.parametrize(("k", "n", "epsilon", "retention"), [(1000, 20, "2", 0.001), (1000, 20, "2", 0.025)])
 def test_settings_that_fail_by_simulation_are_refused(k: int, n: int, epsilon: str, retention: float) -> None:
     """Drawing from the sampler, these fail with probability 1e-3 and 2e-4 where 1e-6 was certified."""
-    inputs = certified(k, n, epsilon, retention)
-    assert RULES[inputs[2].rule[0]] == "theorem 4.4"
+    accounting, *inputs = certified(k, n, epsilon, retention)
+    assert RULES[accounting.rule[0]] == "theorem 4.4"
     with pytest.raises(CertificateError, match="pruning does not keep"):
         pruned_as_a_whole(*inputs, SynthesisParameters())
 
 
 def test_replication_goes_on_and_is_stamped() -> None:
     parameters = SynthesisParameters(replication=True)
-    _, doubts = pruned_as_a_whole(*certified(1000, 20, "2", 0.001), parameters)
+    _, doubts = pruned_as_a_whole(*certified(1000, 20, "2", 0.001)[1:], parameters)
     assert doubts
 
 
 def test_the_published_setting_is_covered() -> None:
-    facts, doubts = pruned_as_a_whole(*certified(1000, 100, "4.6", 0.025), SynthesisParameters())
+    facts, doubts = pruned_as_a_whole(*certified(1000, 100, "4.6", 0.025)[1:], SynthesisParameters())
     assert doubts == ()
     assert 0 < facts["pruned_delta_bound"] <= 1e-6
 
 
 def test_small_workplaces_need_no_second_opinion() -> None:
-    facts, doubts = pruned_as_a_whole(*certified(1000, 2, "4.6", 0.025), SynthesisParameters())
+    facts, doubts = pruned_as_a_whole(*certified(1000, 2, "4.6", 0.025)[1:], SynthesisParameters())
     assert (facts, doubts) == ({"pruned_delta_bound": 0.0}, ())

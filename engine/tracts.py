@@ -1,0 +1,119 @@
+"""Origin tracts: where they lie and which units hold them, in the form that the kernels walk through.
+
+Distances are great-circle distances on a sphere. A tract is kept as a unit vector, so that a distance is compared
+by its chord, without trigonometry: coarsening a nation compares five thousand million of them.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from engine._arrays import FloatArray, IntArray, as_int
+from engine.errors import ParameterError
+
+__all__ = ["EARTH_RADIUS_MI", "OriginTracts", "chord_of_miles", "great_circle_mi"]
+
+EARTH_RADIUS_MI = 3958.7613  # mean radius of the IUGG, 6,371.0088 km
+
+Indices = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OriginTracts:
+    """Public facts about all n origin tracts, destination tracts among them.
+
+    Attributes
+    ----------
+    lon_deg, lat_deg : float64[n]
+        Population-weighted centres.
+    puma, superpuma : int32[n]
+        Index of the PUMA and of the SuperPUMA that holds each tract.
+    population : int64[n]
+        Public population.
+    place : float64[n, 3]
+        The centres as unit vectors.
+    puma_members, superpuma_members : tuple of (int64[units + 1], int32[n])
+        CSR lists of the tracts of each unit, by index.
+    superpuma_reach : float64[units, 4]
+        A point amid each SuperPUMA's centres, and the longest chord from there to one of them.
+
+    Raises
+    ------
+    ParameterError
+        If arrays do not agree, or a place, unit or population is missing or out of range.
+    """
+
+    lon_deg: FloatArray
+    lat_deg: FloatArray
+    puma: Indices
+    superpuma: Indices
+    population: npt.NDArray[np.int64]
+    place: FloatArray = field(init=False)
+    puma_members: tuple[npt.NDArray[np.int64], Indices] = field(init=False)
+    superpuma_members: tuple[npt.NDArray[np.int64], Indices] = field(init=False)
+    superpuma_reach: FloatArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        lon = np.ascontiguousarray(self.lon_deg, dtype=np.float64)
+        lat = np.ascontiguousarray(self.lat_deg, dtype=np.float64)
+        checked = {
+            "lon_deg": lon,
+            "lat_deg": lat,
+            "puma": as_int("puma", self.puma, dtype=np.int32),
+            "superpuma": as_int("superpuma", self.superpuma, dtype=np.int32),
+            "population": as_int("population", self.population, high=1 << 40),
+        }
+        for name, values in checked.items():
+            if values.ndim != 1 or values.size != lon.size:
+                raise ParameterError(f"{name} has {values.size} values for {lon.size} tracts: give one each")
+            object.__setattr__(self, name, values)
+        if lon.size and not (np.isfinite(lon).all() and np.isfinite(lat).all() and np.abs(lat).max() <= 90):
+            raise ParameterError(
+                "a tract has no place: give every tract a longitude, and a latitude up to 90"
+            )
+        place = _unit_vectors(lon, lat)
+        object.__setattr__(self, "place", place)
+        object.__setattr__(self, "puma_members", _members(checked["puma"]))
+        object.__setattr__(self, "superpuma_members", _members(checked["superpuma"]))
+        object.__setattr__(self, "superpuma_reach", _reach(place, *self.superpuma_members))
+
+    @property
+    def n_tracts(self) -> int:
+        """n, the number of origin tracts."""
+        return self.population.size
+
+
+def chord_of_miles(miles: float) -> float:
+    """Straight-line distance, in radii of the sphere, between places that many miles apart along it."""
+    return 2.0 * float(np.sin(min(miles / (2.0 * EARTH_RADIUS_MI), np.pi / 2)))
+
+
+def great_circle_mi(tracts: OriginTracts, destination: IntArray) -> FloatArray:
+    """Distance from some tracts to all tracts, miles: float64[T, n_tracts]. For samples: it is a full matrix."""
+    apart = tracts.place[destination][:, None, :] - tracts.place[None, :, :]
+    half = np.minimum(np.sqrt(np.square(apart).sum(axis=2)) / 2.0, 1.0)
+    return np.asarray(2.0 * EARTH_RADIUS_MI * np.arcsin(half), dtype=np.float64)
+
+
+def _unit_vectors(lon_deg: FloatArray, lat_deg: FloatArray) -> FloatArray:
+    lon, lat = np.radians(lon_deg), np.radians(lat_deg)
+    return np.column_stack((np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)))
+
+
+def _members(unit: Indices) -> tuple[npt.NDArray[np.int64], Indices]:
+    """Tracts of each unit in index order, as CSR."""
+    n_units = int(unit.max(initial=-1)) + 1
+    ptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(np.bincount(unit, minlength=n_units))))
+    return ptr, np.argsort(unit, kind="stable").astype(np.int32)
+
+
+def _reach(place: FloatArray, ptr: npt.NDArray[np.int64], member: Indices) -> FloatArray:
+    reach = np.zeros((ptr.size - 1, 4))
+    size = np.diff(ptr)
+    unit = np.repeat(np.arange(size.size), size)
+    for axis in range(3):
+        reach[:, axis] = np.bincount(unit, place[member, axis], size.size) / np.maximum(size, 1)
+    chord = np.sqrt(np.square(place[member] - reach[unit, :3]).sum(axis=1))
+    np.maximum.at(reach[:, 3], unit, chord)
+    return reach

@@ -1,0 +1,212 @@
+"""One batch of destination tracts: what is certified about it, and the workers drawn for it.
+
+Batches know nothing of each other: what is drawn for a synthesizer depends on the key, on its address and on public
+tables only. So they may run in any order, on threads or on other machines, and make the same release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.coarsening import LEVEL_REMAINDER
+from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.placement import place_blocks
+from engine.points import CellTriangles, place_points, sort_homes
+from engine.prior import WEIGHT_ONE, redraw_weight
+from engine.streams import PublicSeed, SecretKey
+from engine.synthesis import Synthesizers, redraw_remainder, synthesize
+from geodata.points import cut_cells
+from geodata.store import Store
+from mapapp.pipeline.geography import (
+    DEFAULT_BATCHES,
+    Geography,
+    Ints,
+    Workplaces,
+    read_geography,
+    read_workplaces,
+)
+from mapapp.pipeline.inputs import Inputs, read_inputs
+from mapapp.pipeline.prior import PublicPrior, public_prior
+from mapapp.pipeline.promise import CertifiedBatch, certify_batch
+from mapapp.pipeline.support import Support, build_support
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """What all batches of a dataset, or of a release under check, are made from.
+
+    Attributes
+    ----------
+    store : Store
+    geography : Geography
+    workplaces : Workplaces
+    prior : PublicPrior
+    seed : PublicSeed
+        Of domain editing.
+    privacy, parameters
+        What the release is made of.
+    """
+
+    store: Store
+    geography: Geography
+    workplaces: Workplaces
+    prior: PublicPrior
+    seed: PublicSeed
+    privacy: PrivacyParameters
+    parameters: SynthesisParameters
+
+    def inputs(self, batch: int) -> Inputs:
+        """Read the workers of one batch."""
+        return read_inputs(self.store, self.geography, self.workplaces, batch)
+
+    def support(self, destination_tract: Ints) -> Support:
+        """Make the support points of some destination tracts."""
+        tracts = self.geography.tracts
+        return build_support(self.seed, tracts, destination_tract, self.prior, self.privacy, self.parameters)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedBatch:
+    """Support points of a batch and the prior weights certified for them: public."""
+
+    support: Support
+    certified: CertifiedBatch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawnBatch:
+    """Rows of the release's tables, column by column, and one confidential number for the analyst.
+
+    Attributes
+    ----------
+    jobs, points : dict of str to array
+        Columns of the tables of that name.
+    n_edited_out : int
+        Confidential: real workers whose support point was eliminated.
+    """
+
+    jobs: dict[str, npt.NDArray[Any]]
+    points: dict[str, npt.NDArray[Any]]
+    n_edited_out: int
+
+
+def open_source(
+    store: Store,
+    seed: PublicSeed,
+    privacy: PrivacyParameters,
+    parameters: SynthesisParameters,
+    *,
+    n_batches: int = DEFAULT_BATCHES,
+) -> Source:
+    """Read what all batches share, and fit the public prior; `n_batches` as in `read_workplaces`."""
+    geography = read_geography(store)
+    workplaces = read_workplaces(store, geography, n_batches=n_batches)
+    return Source(
+        store=store,
+        geography=geography,
+        workplaces=workplaces,
+        prior=public_prior(geography, workplaces, parameters),
+        seed=seed,
+        privacy=privacy,
+        parameters=parameters,
+    )
+
+
+def read_cells(store: Store, geography: Geography, *, threads: int = 1) -> CellTriangles:
+    """Cut the block cells of a store into triangles."""
+    cut = cut_cells(store.batches("cells"), n_blocks=geography.n_blocks, threads=threads)
+    return CellTriangles(triangle_ptr=cut.ptr, share=cut.share, corner=cut.corner)
+
+
+def prepare_batch(source: Source, batch: int) -> PreparedBatch:
+    """Make the support points of one batch, and certify its prior weights.
+
+    Raises
+    ------
+    EngineError
+        When a condition of the promise does not hold.
+    """
+    inputs = source.inputs(batch)
+    support = source.support(inputs.destination_tract)
+    return PreparedBatch(support=support, certified=certify_batch(inputs, support, source.privacy))
+
+
+def draw_batch(
+    key: SecretKey, source: Source, batch: int, prepared: PreparedBatch, cells: CellTriangles
+) -> DrawnBatch:
+    """Draw the synthetic workers of one batch: support points, home blocks, points on the map."""
+    inputs, support = source.inputs(batch), prepared.support
+    synthesizers, n_edited_out = _likelihood(source.geography, inputs, prepared)
+    # Both accountants certify pruning that spares what weighs more than one worker; so it is drawn.
+    drawn = synthesize(key, synthesizers, support.table, certain_above=WEIGHT_ONE)
+    drawn = redraw_remainder(key, synthesizers, drawn, support.coarsening, redraw_weight(support.share))
+    placed = place_blocks(
+        key,
+        synthesizers,
+        drawn,
+        support.coarsening,
+        source.geography.blocks,
+        mode=source.parameters.placement,
+    )
+    home_block = sort_homes(drawn.synthetic_ptr, placed)
+    points = place_points(key, inputs.destination, inputs.segment, drawn.synthetic_ptr, home_block, cells)
+    of_worker = np.repeat(np.arange(inputs.destination.size), inputs.count)
+    return DrawnBatch(
+        jobs=_jobs(inputs, of_worker, home_block),
+        points={
+            "destination_index": inputs.destination.astype(np.int32)[of_worker],
+            "origin_index": home_block,
+            "segment": inputs.segment.astype(np.int8)[of_worker],
+            "home_lon_deg": points.home_lon_deg,
+            "home_lat_deg": points.home_lat_deg,
+            "work_lon_deg": points.work_lon_deg,
+            "work_lat_deg": points.work_lat_deg,
+        },
+        n_edited_out=n_edited_out,
+    )
+
+
+def _likelihood(geography: Geography, inputs: Inputs, prepared: PreparedBatch) -> tuple[Synthesizers, int]:
+    """Every worker's support point. Under `drop` editing some have none, and leave the likelihood."""
+    coarsening = prepared.support.coarsening
+    n = inputs.count
+    tract = np.repeat(inputs.tract, n)
+    point = coarsening.find(tract, geography.tract_of_block[inputs.worker_origin])
+    in_remainder = (
+        coarsening.support_level[coarsening.support_ptr[tract] + np.maximum(point, 0)] == LEVEL_REMAINDER
+    )
+    n_edited_out = int(np.count_nonzero((point < 0) | in_remainder))
+    if np.any(point < 0):
+        kept = point >= 0
+        n = np.bincount(np.repeat(np.arange(n.size), n)[kept], minlength=n.size)
+        point = point[kept]
+    synthesizers = Synthesizers(
+        tract=inputs.tract,
+        destination=inputs.destination,
+        segment=inputs.segment,
+        worker_ptr=np.concatenate(([0], np.cumsum(n))).astype(np.int64),
+        worker_point=point,
+        min_prior_weight=prepared.certified.min_prior_weight,
+        published_count=inputs.count,
+    )
+    return synthesizers, n_edited_out
+
+
+def _jobs(inputs: Inputs, of_worker: Ints, home_block: npt.NDArray[np.int32]) -> dict[str, npt.NDArray[Any]]:
+    """Count workers by destination, segment and origin, in this order; equal ones stand together."""
+    changes = (of_worker[1:] != of_worker[:-1]) | (home_block[1:] != home_block[:-1])
+    start = np.flatnonzero(np.append(True, changes)) if of_worker.size else np.zeros(0, dtype=np.int64)
+    synthesizer = of_worker[start]
+    segment = inputs.segment[synthesizer]
+    return {
+        "destination_index": inputs.destination[synthesizer].astype(np.int32),
+        "origin_index": home_block[start],
+        "age": (segment // 9 + 1).astype(np.int8),
+        "earnings": (segment // 3 % 3 + 1).astype(np.int8),
+        "industry": (segment % 3 + 1).astype(np.int8),
+        "count": np.diff(np.append(start, of_worker.size)).astype(np.int32),
+    }
