@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine._kernels import sound as kernels
-from engine._kernels.sound_search import bound_tracts, search_tracts
+from engine._kernels.sound_search import bound_tracts, noise_of_tracts, search_tracts
 from engine._threads import run_ranges
 from engine.accountant import (
     RETENTION_UNITS,
@@ -102,6 +102,8 @@ class SoundAccounting:
         What the weights follow from.
     tract : int64
         Position of each class's tract there.
+    prune : bool
+        False where all points of the class stay, whatever their retention.
     """
 
     min_weight: Ints
@@ -114,6 +116,7 @@ class SoundAccounting:
     terms: Floats
     prior: PriorTable
     tract: Ints
+    prune: NDArray[np.bool_]
 
     @property
     def delta_bound(self) -> Floats:
@@ -126,11 +129,17 @@ class SoundAccounting:
 
     def groups(self, position: int) -> list[WeightGroup]:
         """Weights and retentions of one class."""
-        return groups_of_class(self.prior, int(self.tract[position]), int(self.min_weight[position]))
+        tract, weight = int(self.tract[position]), int(self.min_weight[position])
+        return groups_of_class(self.prior, tract, weight, prune=bool(self.prune[position]))
 
 
 def certify_sound(
-    prior: PriorTable, classes: SynthesizerClasses, privacy: PrivacyParameters, *, threads: int = 1
+    prior: PriorTable,
+    classes: SynthesizerClasses,
+    privacy: PrivacyParameters,
+    *,
+    threads: int = 1,
+    allow_unpruned: bool = False,
 ) -> SoundAccounting:
     """Least prior weight of each class, and what certifies the weights that follow from it.
 
@@ -144,6 +153,9 @@ def certify_sound(
         The promise; its `epsilon` is epsilon_final.
     threads : int, optional
         Threads over the tracts; the result is the same for any number.
+    allow_unpruned : bool, optional
+        Whether a class may keep all its points (`prune` False) where the least weights that then hold leave less
+        expected prior mass. The sampler must heed `prune`.
 
     Returns
     -------
@@ -161,26 +173,23 @@ def certify_sound(
     -----
     The weights looked at are those at which the least threshold of the synthesizer reaches a whole number: between
     them the bound does not fall. Feasibility need not be monotone among them, so the weight found may not be
-    the least; it is evaluated itself and holds.
+    the least; it is evaluated itself and holds. Whether a class prunes follows from public numbers only: the prior, n
+    and m (m alone where published counts replace n).
 
     Source: METHOD section 5b.
     """
     _require_sound(privacy)
     require_tracts(prior, classes)
-    e = lowered_exponential(privacy.epsilon)
-    counts = _counts(classes)
-    _require_room(prior, _largest_weight(counts[1], e))
-    min_weight = np.empty(classes.tract.shape[0], dtype=np.int64)
-    limit = 0.0 if classes.is_published else lowered_delta(privacy.delta)
-    class_ptr, order = _by_tract(prior, classes)
-    pointers = (prior.support_ptr, class_ptr)
-    points = (prior.base_weight, prior.retention)
-
-    def search(start: int, stop: int) -> int:
-        return search_tracts(start, stop, pointers, order, counts, points, e, limit, min_weight)
-
-    run_ranges(search, _work(prior, class_ptr), threads)
-    return _account(prior, classes, min_weight, privacy, (class_ptr, order), threads)
+    _require_room(prior, _largest_weight(classes.published_count, lowered_exponential(privacy.epsilon)))
+    prune = np.ones(classes.tract.shape[0], dtype=np.bool_)
+    min_weight = _search(prior, classes, privacy, threads)
+    if allow_unpruned:
+        whole = _unpruned(prior)
+        other = _search(whole, classes, privacy, threads)
+        noise = _noise(prior, classes, min_weight, threads)
+        prune = noise <= _noise(whole, classes, other, threads)
+        min_weight = np.where(prune, min_weight, other)
+    return _account(prior, classes, min_weight, prune, privacy, threads)
 
 
 def certify_sound_weights(
@@ -190,6 +199,7 @@ def certify_sound_weights(
     privacy: PrivacyParameters,
     *,
     threads: int = 1,
+    prune: NDArray[np.bool_] | None = None,
 ) -> SoundAccounting:
     """Certify weights max(min_weight, base_weight) as they are, whoever chose them.
 
@@ -199,6 +209,8 @@ def certify_sound_weights(
         As in :func:`certify_sound`.
     min_weight : int64[n_classes]
         Least weight of each class in multiples of 2^-20.
+    prune : bool[n_classes], optional
+        False where a class keeps all its points; by default every class prunes.
 
     Returns
     -------
@@ -219,14 +231,21 @@ def certify_sound_weights(
             "quantises to zero protects nobody"
         )
     _require_room(prior, int(min_weight.max(initial=1)))
-    return _account(prior, classes, min_weight, privacy, _by_tract(prior, classes), threads)
+    if prune is None:
+        prune = np.ones(min_weight.shape, dtype=np.bool_)
+    if prune.dtype != np.bool_ or prune.shape != min_weight.shape:
+        raise ParameterError(f"prune is {prune.dtype}{list(prune.shape)}; give one bool per class")
+    return _account(prior, classes, min_weight, prune, privacy, threads)
 
 
-def groups_of_class(prior: PriorTable, tract: int, min_weight: int) -> list[WeightGroup]:
+def groups_of_class(
+    prior: PriorTable, tract: int, min_weight: int, *, prune: bool = True
+) -> list[WeightGroup]:
     """Weights and retentions that one class really uses, equal points together, in rising order."""
     points = slice(int(prior.support_ptr[tract]), int(prior.support_ptr[tract + 1]))
     weight = np.maximum(prior.base_weight[points], min_weight)
-    kept = np.where(weight > WEIGHT_UNITS, RETENTION_UNITS, prior.retention[points])
+    certain = (weight > WEIGHT_UNITS) | (not prune)
+    kept = np.where(certain, RETENTION_UNITS, prior.retention[points])
     distinct, times = np.unique(np.stack([weight, kept]), axis=1, return_counts=True)
     return [
         WeightGroup(int(a), int(f), int(c)) for a, f, c in zip(distinct[0], distinct[1], times, strict=True)
@@ -249,12 +268,49 @@ def require_fixed_count(privacy: PrivacyParameters, synthesis: SynthesisParamete
         )
 
 
+def _search(prior: PriorTable, classes: SynthesizerClasses, privacy: PrivacyParameters, threads: int) -> Ints:
+    """Least weights found for the retentions of `prior`."""
+    e, counts = lowered_exponential(privacy.epsilon), _counts(classes)
+    min_weight = np.empty(classes.tract.shape[0], dtype=np.int64)
+    limit = 0.0 if classes.is_published else lowered_delta(privacy.delta)
+    class_ptr, order = _by_tract(prior, classes)
+    pointers, points = (prior.support_ptr, class_ptr), (prior.base_weight, prior.retention)
+
+    def search(start: int, stop: int) -> int:
+        return search_tracts(start, stop, pointers, order, counts, points, e, limit, min_weight)
+
+    run_ranges(search, _work(prior, class_ptr), threads)
+    return min_weight
+
+
+def _noise(prior: PriorTable, classes: SynthesizerClasses, min_weight: Ints, threads: int) -> Floats:
+    """Prior mass, in units, that each class keeps on average where no point has workers."""
+    noise = np.empty(min_weight.shape, dtype=np.float64)
+    class_ptr, order = _by_tract(prior, classes)
+    pointers, points = (prior.support_ptr, class_ptr), (prior.base_weight, prior.retention)
+
+    def add_up(start: int, stop: int) -> int:
+        return noise_of_tracts(start, stop, pointers, order, points, min_weight, noise)
+
+    run_ranges(add_up, _work(prior, class_ptr), threads)
+    return noise
+
+
+def _unpruned(prior: PriorTable) -> PriorTable:
+    """The same prior with every point certain to stay."""
+    return PriorTable(
+        support_ptr=prior.support_ptr,
+        base_weight=prior.base_weight,
+        retention=np.full_like(prior.retention, RETENTION_UNITS),
+    )
+
+
 def _account(
     prior: PriorTable,
     classes: SynthesizerClasses,
     min_weight: Ints,
+    prune: NDArray[np.bool_],
     privacy: PrivacyParameters,
-    by_tract: tuple[Ints, Ints],
     threads: int,
 ) -> SoundAccounting:
     """Evidence for the weights as they are, or the refusal."""
@@ -262,14 +318,11 @@ def _account(
     counts = _counts(classes)
     terms = np.empty((classes.tract.shape[0], kernels.N_TERMS), dtype=np.float64)
     used = np.empty((classes.tract.shape[0], 4), dtype=np.int64)
-    class_ptr, order = by_tract
     promise = (lowered_exponential(privacy.epsilon), limit, np.log(limit * np.array(_SHARES_FOR_MASS)))
-    pointers, points = (prior.support_ptr, class_ptr), (prior.base_weight, prior.retention)
-
-    def bound(start: int, stop: int) -> int:
-        return bound_tracts(start, stop, pointers, order, counts, points, promise, min_weight, terms, used)
-
-    run_ranges(bound, _work(prior, class_ptr), threads)
+    outputs = (min_weight, terms, used)
+    _bound(prior, classes, prune, promise, outputs, threads)
+    if not prune.all():
+        _bound(_unpruned(prior), classes, ~prune, promise, outputs, threads)
     delta = terms[:, kernels.DELTA]
     rule = np.where(delta == 0.0, RULE_PURE, RULE_TAILS).astype(np.int8)
     rule[classes.published_count == 0] = RULE_EMPTY
@@ -292,7 +345,27 @@ def _account(
         terms=terms,
         prior=prior,
         tract=classes.tract,
+        prune=prune,
     )
+
+
+def _bound(
+    prior: PriorTable,
+    classes: SynthesizerClasses,
+    chosen: NDArray[np.bool_],
+    promise: tuple[float, float, Floats],
+    outputs: tuple[Ints, Floats, Ints],
+    threads: int,
+) -> None:
+    """Fill terms and weights used of the chosen classes; the first of `outputs` are the least weights."""
+    counts = _counts(classes)
+    class_ptr, order = _by_tract(prior, classes, chosen)
+    pointers, points = (prior.support_ptr, class_ptr), (prior.base_weight, prior.retention)
+
+    def bound(start: int, stop: int) -> int:
+        return bound_tracts(start, stop, pointers, order, counts, points, promise, *outputs)
+
+    run_ranges(bound, _work(prior, class_ptr), threads)
 
 
 def _counts(classes: SynthesizerClasses) -> tuple[Ints, Ints]:
@@ -301,10 +374,14 @@ def _counts(classes: SynthesizerClasses) -> tuple[Ints, Ints]:
     return (np.ones_like(n) if classes.is_published else n), classes.published_count
 
 
-def _by_tract(prior: PriorTable, classes: SynthesizerClasses) -> tuple[Ints, Ints]:
-    """The classes in order of tract and m, and where in that order each tract begins."""
+def _by_tract(
+    prior: PriorTable, classes: SynthesizerClasses, chosen: NDArray[np.bool_] | None = None
+) -> tuple[Ints, Ints]:
+    """Where each tract begins among the chosen classes in order of tract and m, and these classes."""
     order = np.lexsort((classes.published_count, classes.tract))
-    n_classes = np.bincount(classes.tract, minlength=prior.support_ptr.shape[0] - 1)
+    if chosen is not None:
+        order = order[chosen[order]]
+    n_classes = np.bincount(classes.tract[order], minlength=prior.support_ptr.shape[0] - 1)
     return np.concatenate(([0], np.cumsum(n_classes))).astype(np.int64), order
 
 

@@ -109,21 +109,6 @@ def weight_for(wanted: int, above_one: bool, n: int, m: int, least: int, e: floa
 
 
 @jit
-def highest_reached(above_one: bool, n: int, m: int, least: int, e: float, kappa: float) -> int:
-    """Highest count up to m that some weight on this side of 1 makes safe for every point."""
-    if weight_for(m, above_one, n, m, least, e, kappa) > 0:
-        return m
-    low, high = 0, m
-    while high - low > 1:
-        middle = (low + high) // 2
-        if weight_for(middle, above_one, n, m, least, e, kappa) > 0:
-            low = middle
-        else:
-            high = middle
-    return low
-
-
-@jit
 def search_side(
     n: int,
     m: int,
@@ -149,14 +134,14 @@ def search_side(
     if limit <= 0.0:
         return best, m
     low, high = 0, m
-    if best == 0:
-        high = highest_reached(above_one, n, m, least, e, kappa) + 1
     probe, stride, is_first, rising, is_bracketed = max(start, 1), 1, True, False, False
     while high - low > 1:
         probe = min(max(probe, low + 1), high - 1)
         weight = weight_for(probe, above_one, n, m, least, e, kappa)
-        used = groups_used(weight, tract, groups)
-        good = holds(n, m, used, e, kappa_of_weight(n, m, weight, least, kappa), limit, runs)
+        good = weight == 0  # out of reach: what can be had lies below
+        if weight > 0:
+            used = groups_used(weight, tract, groups)
+            good = holds(n, m, used, e, kappa_of_weight(n, m, weight, least, kappa), limit, runs)
         if good:
             high, best = probe, weight
         else:
@@ -255,6 +240,29 @@ def weights_used(base: Ints, retention: Ints, weight: int) -> tuple[int, int, in
         total += alpha
         kept = min(kept, retention[i] if alpha <= WEIGHT_UNITS else RETENTION_UNITS)
     return least, total, kept
+
+
+@jit
+def noise_of_tracts(
+    start: int,
+    stop: int,
+    pointers: tuple[Ints, Ints],
+    order: Ints,
+    points: tuple[Ints, Ints],
+    min_weight: Ints,
+    noise: Floats,
+) -> int:
+    """Fill the expected kept prior mass of each class, in units, where no point has workers."""
+    support_ptr, class_ptr = pointers
+    for t in range(start, stop):
+        for j in order[class_ptr[t] : class_ptr[t + 1]]:
+            total = 0.0
+            for i in range(support_ptr[t], support_ptr[t + 1]):
+                alpha = max(points[0][i], min_weight[j])
+                f = points[1][i] / RETENTION_UNITS if alpha <= WEIGHT_UNITS else 1.0
+                total += f * alpha
+            noise[j] = total
+    return 0
 
 
 @jit

@@ -6,7 +6,7 @@ least retention as one group. The few others are sorted.
 
 A tract is five arrays, `Tract`: base weights, retentions and numbers of points of its groups, sorted by base weight
 and then retention; the groups in order of retention; and the front, those groups (in order of base weight)
-that can be pruned and that no heavier group which can be pruned undercuts in retention. kappa rises with the weight
+that can be pruned and that no other one of their weight or above undercuts in retention. kappa rises with the weight
 and falls with the retention, so the largest kappa is one of the front's, and the least retention its first.
 
 Symbols as in `engine._kernels.sound`.
@@ -116,13 +116,14 @@ def order_by_retention(retention: Ints, order: Ints) -> None:
 
 @jit
 def front_of(base: Ints, retention: Ints, front: Ints) -> int:
-    """Fill the groups that can be pruned and that no heavier one undercuts; return how many."""
+    """Fill the groups that can be pruned and that no other one undercuts at their weight or above; return how many."""
     least, n_front = RETENTION_UNITS, 0
     for j in range(base.shape[0] - 1, -1, -1):
         if base[j] <= WEIGHT_UNITS and retention[j] < least:
             least = retention[j]
-            front[n_front] = j
-            n_front += 1
+            if n_front == 0 or base[front[n_front - 1]] != base[j]:
+                n_front += 1
+            front[n_front - 1] = j
     for j in range(n_front // 2):
         front[j], front[n_front - 1 - j] = front[n_front - 1 - j], front[j]
     return n_front

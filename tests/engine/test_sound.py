@@ -306,16 +306,17 @@ def small_releases(draw):
     return base, retention, draw(st.integers(1, 6)), draw(st.floats(1.0, 9.0)), draw(st.floats(0.001, 0.3))
 
 
-@settings(max_examples=120, deadline=None)
-@given(small_releases())
-def test_what_is_certified_holds_by_brute_force_for_what_is_drawn(release):
+@settings(max_examples=160, deadline=None)
+@given(small_releases(), st.booleans())
+def test_what_is_certified_holds_by_brute_force_for_what_is_drawn(release, allow_unpruned):
     """The least weights found, with the retentions that the sampler applies to them, fail no more than certified."""
     base, retention, n, epsilon, delta = release
     table = _table(base, retention=[retention])
     privacy = PrivacyParameters(epsilon=epsilon, delta=delta, accountant="sound")
-    accounting = certify_sound(table, _classes([n]), privacy)
+    accounting = certify_sound(table, _classes([n]), privacy, allow_unpruned=allow_unpruned)
     weight = np.maximum(table.base_weight, accounting.min_weight[0])
-    kept = effective_retention(table.retention, weight, certain_above=WEIGHT_ONE)
+    certain_above = WEIGHT_ONE if accounting.prune[0] else -1
+    kept = effective_retention(table.retention, weight, certain_above=certain_above)
     listed = sorted(zip(weight.tolist(), kept.tolist(), strict=True))
     assert listed == sorted((g.weight, g.retention) for g in accounting.groups(0) for _ in range(g.n_points))
     alpha, chance = weight / WEIGHT_UNITS, kept / RETENTION_UNITS

@@ -12,6 +12,7 @@ from engine._kernels import sound_tract
 from engine._kernels.reference_sample import upper_tail, upper_tails
 from engine._kernels.sound_search import prepare
 from engine.accountant import RETENTION_UNITS, WEIGHT_UNITS, PriorTable, SynthesizerClasses
+from engine.errors import ParameterError
 from engine.parameters import PrivacyParameters
 from engine.sound import certify_sound, certify_sound_weights
 from tests.oracles import sound as oracle
@@ -183,7 +184,16 @@ def _release(n_tracts=7, seed=11):
     return prior, SynthesizerClasses(tract=tract, likelihood_count=n, published_count=n)
 
 
-FIELDS = ("min_weight", "rule", "n_support", "least_weight", "total_weight", "least_retention", "terms")
+FIELDS = (
+    "min_weight",
+    "prune",
+    "rule",
+    "n_support",
+    "least_weight",
+    "total_weight",
+    "least_retention",
+    "terms",
+)
 
 
 def test_any_number_of_threads_and_any_batch_of_tracts_gives_the_same():
@@ -225,3 +235,34 @@ def test_the_weights_reported_are_those_of_the_points():
             assert accounting.total_weight[j] == sum(a for a, _ in used)
             assert accounting.least_retention[j] == min(f for _, f in used)
             assert accounting.n_support[j] == len(used)
+
+
+def test_unpruned_classes_are_those_that_keep_less_noise_so():
+    """At epsilon_final 5 pruning asks for weights above 1; without it a thirtieth does. At 12 pruning stays."""
+    prior, classes = _release(seed=13)
+    for epsilon, expected in ((5, True), (12, False)):
+        privacy = PrivacyParameters(epsilon=epsilon, delta="1e-6", min_retention="0.025", accountant="sound")
+        pruned = certify_sound(prior, classes, privacy)
+        found = certify_sound(prior, classes, privacy, allow_unpruned=True, threads=3)
+        assert pruned.prune.all()
+        assert (~found.prune).any() == expected
+        whole = PriorTable(
+            support_ptr=prior.support_ptr,
+            base_weight=prior.base_weight,
+            retention=np.full_like(prior.retention, RETENTION_UNITS),
+        )
+        kept = certify_sound(whole, classes, privacy)
+        for j, switched in enumerate(~found.prune):
+            of = kept if switched else pruned
+            assert found.min_weight[j] == of.min_weight[j]
+            assert found.groups(j) == of.groups(j)
+            assert (found.terms[j] == of.terms[j]).all()
+            noise = [
+                sum(g.weight * g.retention * g.n_points for g in each.groups(j)) for each in (pruned, kept)
+            ]
+            if noise[0] != pytest.approx(noise[1], rel=1e-9):
+                assert switched == (noise[1] < noise[0])
+        again = certify_sound_weights(prior, classes, found.min_weight, privacy, prune=found.prune)
+        assert all((getattr(again, name) == getattr(found, name)).all() for name in FIELDS)
+    with pytest.raises(ParameterError, match="one bool per class"):
+        certify_sound_weights(prior, classes, found.min_weight, privacy, prune=np.ones(2, dtype=bool))
