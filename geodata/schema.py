@@ -10,6 +10,10 @@ their identifier. A home outside the imported area belongs to a state-level *els
 `blocks`, `tracts`, `pumas`, `superpumas`, `counties` and `states` whose every identifier is the two-digit
 state code, with `elsewhere` true, no geometry, and the state's centre as its place. Every state that is not
 imported has one, whether anybody lives there or not: which units exist must not depend on confidential homes.
+
+`jobs` and `points` are sorted by `destination_index`, and a Parquet row group of either ends where a destination
+does, so that they can be read some destinations at a time (`Store.row_ptr`, `Store.slice`). Within a destination
+the rows of `jobs` may be in any order, but no two are for the same segment and origin.
 """
 
 from __future__ import annotations

@@ -143,12 +143,13 @@ def _flows(
 
 
 def _counted(destination: Ints, origin: Ints, segment: Ints, n_blocks: int) -> pandas.DataFrame:
-    key, count = np.unique((destination * n_blocks + origin) * N_SEGMENTS + segment, return_counts=True)
-    pair, segment = key // N_SEGMENTS, key % N_SEGMENTS
+    key, count = np.unique((destination * N_SEGMENTS + segment) * n_blocks + origin, return_counts=True)
+    synthesizer, origin = np.divmod(key, n_blocks)
+    destination, segment = np.divmod(synthesizer, N_SEGMENTS)
     return pandas.DataFrame(
         {
-            "destination_index": (pair // n_blocks).astype(np.int32),
-            "origin_index": (pair % n_blocks).astype(np.int32),
+            "destination_index": destination.astype(np.int32),
+            "origin_index": origin.astype(np.int32),
             "age": (segment // 9 + 1).astype(np.int8),
             "earnings": (segment // 3 % 3 + 1).astype(np.int8),
             "industry": (segment % 3 + 1).astype(np.int8),

@@ -112,11 +112,6 @@ def test_an_altered_store_is_refused(dataset: Path) -> None:
     assert "sha256" in message
 
 
-def test_the_nation_is_refused_in_one_line(tmp_path: Path) -> None:
-    assert "nation" in refused("demo", tmp_path / "n", "--size", "nation")
-    assert list(tmp_path.iterdir()) == []
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -88,8 +88,9 @@ def check_rows(tables: dict[str, Any], n_jobs: int) -> None:
         assert jobs[column].between(0, len(blocks) - 1).all()
     for column in ("age", "earnings", "industry"):
         assert set(jobs[column]) == {1, 2, 3}
-    keys = ["destination_index", "origin_index", "age", "earnings", "industry"]
+    keys = ["destination_index", "age", "earnings", "industry", "origin_index"]
     assert not jobs.duplicated(keys).any()
+    assert (jobs[keys].sort_values(keys, kind="stable").index == jobs.index).all()
     assert set(blocks["state_id"].to_numpy()[jobs["destination_index"]]) == {"81", "82"}
     assert prior["weight"].min() > 0
     assert not prior.duplicated(["destination_tract_index", "origin_tract_index"]).any()
