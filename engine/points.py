@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import FloatArray, as_int, as_ptr
+from engine._arrays import FloatArray, IntArray, as_int, as_ptr
 from engine._kernels.points import draw_points, sort_ranges
 from engine._threads import run_ranges
 from engine.errors import OverflowRefusedError, ParameterError
@@ -53,8 +53,8 @@ class WorkerPoints:
 
 def place_points(
     key: SecretKey,
-    destination: npt.NDArray[np.int64],
-    segment: npt.NDArray[np.int64],
+    destination: IntArray,
+    segment: IntArray,
     synthetic_ptr: npt.NDArray[np.int64],
     home_block: npt.NDArray[np.int32] | None,
     cells: CellTriangles,
@@ -66,7 +66,7 @@ def place_points(
     Parameters
     ----------
     key : SecretKey
-    destination, segment : int64[S]
+    destination, segment : int[S]
         Address of each synthesizer; the destination is the block of work.
     synthetic_ptr : int64[S + 1]
         CSR offsets of each synthesizer's workers.

@@ -24,7 +24,7 @@ class Triangles:
     Attributes
     ----------
     ptr : int64[blocks + 1]
-        The triangles of block b are ``ptr[b]`` up to ``ptr[b + 1]``; elsewhere units have none.
+        The triangles of block b are ``ptr[b]`` up to ``ptr[b + 1]``; elsewhere units, and what is not used, have none.
     share : float64[K]
         Share of its cell's area up to and with each triangle; 1 at the last.
     corner : float64[K, 6]
@@ -41,27 +41,27 @@ class Triangles:
     corner: Floats
 
 
-def cut_cells(parts: Iterable[Any], *, n_blocks: int, threads: int = 1) -> Triangles:
+def cut_cells(parts: Iterable[Any], *, used: npt.NDArray[np.bool_], threads: int = 1) -> Triangles:
     """Cut cells into triangles.
 
     Parameters
     ----------
     parts : iterable of pyarrow.Table
         Columns `block_index` and `geometry` (WKB polygons, EPSG:4326), as `Store.batches("cells")` yields them.
-    n_blocks : int
-        Rows of `blocks`; elsewhere units among them have no cell.
+    used : bool[blocks]
+        The only blocks in which points will be drawn, by row of `blocks`; the others are not cut.
     threads : int
         Threads that cut cells; the result is the same for any number.
     """
     with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
-        cut = list(pool.map(_cut_part, parts))
+        cut = list(pool.map(lambda part: _cut_part(part, used), parts))
     owner = np.concatenate([np.zeros(0, dtype=np.int64), *(block for block, _ in cut)])
     corner = np.concatenate([np.zeros((0, 6)), *(corners for _, corners in cut)])
     if np.any(np.diff(owner) < 0):
         order = np.argsort(owner, kind="stable")
         owner, corner = owner[order], corner[order]
-    ptr = np.zeros(n_blocks + 1, dtype=np.int64)
-    np.cumsum(np.bincount(owner, minlength=n_blocks), out=ptr[1:])
+    ptr = np.zeros(used.size + 1, dtype=np.int64)
+    np.cumsum(np.bincount(owner, minlength=used.size), out=ptr[1:])
     return Triangles(ptr=ptr, share=_shares(ptr, owner, corner), corner=corner)
 
 
@@ -80,8 +80,9 @@ def _shares(ptr: Ints, owner: Ints, corner: Floats) -> Floats:
     return share
 
 
-def _cut_part(part: Any) -> tuple[Ints, Floats]:
+def _cut_part(part: Any, used: npt.NDArray[np.bool_]) -> tuple[Ints, Floats]:
     """Block and corners of the triangles of some cells, in the cells' order."""
+    part = part.filter(used[part["block_index"].to_numpy()])
     block = part["block_index"].to_numpy().astype(np.int64)
     geometry = part["geometry"].combine_chunks()
     quads, is_quad = _convex_quads(geometry)

@@ -79,19 +79,31 @@ class PreparedBatch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnBatch:
-    """Rows of the release's tables, column by column, and one confidential number for the analyst.
+    """Synthetic workers of a batch, and one confidential number for the analyst.
 
     Attributes
     ----------
-    jobs, points : dict of str to array
-        Columns of the tables of that name.
+    destination : int32[S]
+        Row of `blocks` of each synthesizer's workplace.
+    segment : int8[S]
+    synthetic_ptr : int64[S + 1]
+        Each synthesizer's workers.
+    home_block : int32[workers]
+        Row of `blocks`, rising within each synthesizer.
     n_edited_out : int
         Confidential: real workers whose support point was eliminated.
     """
 
-    jobs: dict[str, npt.NDArray[Any]]
-    points: dict[str, npt.NDArray[Any]]
+    destination: npt.NDArray[np.int32]
+    segment: npt.NDArray[np.int8]
+    synthetic_ptr: Ints
+    home_block: npt.NDArray[np.int32]
     n_edited_out: int
+
+    @property
+    def of_worker(self) -> Ints:
+        """Position of each worker's synthesizer: int64[workers]."""
+        return np.repeat(np.arange(self.destination.size), np.diff(self.synthetic_ptr))
 
 
 def open_source(
@@ -116,9 +128,9 @@ def open_source(
     )
 
 
-def read_cells(store: Store, geography: Geography, *, threads: int = 1) -> CellTriangles:
-    """Cut the block cells of a store into triangles."""
-    cut = cut_cells(store.batches("cells"), n_blocks=geography.n_blocks, threads=threads)
+def read_cells(store: Store, used: npt.NDArray[np.bool_], *, threads: int = 1) -> CellTriangles:
+    """Cut the cells of the blocks that are `used` (bool[blocks]) into triangles."""
+    cut = cut_cells(store.batches("cells"), used=used, threads=threads)
     return CellTriangles(triangle_ptr=cut.ptr, share=cut.share, corner=cut.corner)
 
 
@@ -135,10 +147,8 @@ def prepare_batch(source: Source, batch: int) -> PreparedBatch:
     return PreparedBatch(support=support, certified=certify_batch(inputs, support, source.privacy))
 
 
-def draw_batch(
-    key: SecretKey, source: Source, batch: int, prepared: PreparedBatch, cells: CellTriangles
-) -> DrawnBatch:
-    """Draw the synthetic workers of one batch: support points, home blocks, points on the map."""
+def draw_batch(key: SecretKey, source: Source, batch: int, prepared: PreparedBatch) -> DrawnBatch:
+    """Draw the synthetic workers of one batch: support points, then home blocks."""
     inputs, support = source.inputs(batch), prepared.support
     synthesizers, n_edited_out = _likelihood(source.geography, inputs, prepared)
     # Both accountants certify pruning that spares what weighs more than one worker; so it is drawn.
@@ -152,22 +162,45 @@ def draw_batch(
         source.geography.blocks,
         mode=source.parameters.placement,
     )
-    home_block = sort_homes(drawn.synthetic_ptr, placed)
-    points = place_points(key, inputs.destination, inputs.segment, drawn.synthetic_ptr, home_block, cells)
-    of_worker = np.repeat(np.arange(inputs.destination.size), inputs.count)
     return DrawnBatch(
-        jobs=_jobs(inputs, of_worker, home_block),
-        points={
-            "destination_index": inputs.destination.astype(np.int32)[of_worker],
-            "origin_index": home_block,
-            "segment": inputs.segment.astype(np.int8)[of_worker],
-            "home_lon_deg": points.home_lon_deg,
-            "home_lat_deg": points.home_lat_deg,
-            "work_lon_deg": points.work_lon_deg,
-            "work_lat_deg": points.work_lat_deg,
-        },
+        destination=inputs.destination.astype(np.int32),
+        segment=inputs.segment.astype(np.int8),
+        synthetic_ptr=drawn.synthetic_ptr,
+        home_block=sort_homes(drawn.synthetic_ptr, placed),
         n_edited_out=n_edited_out,
     )
+
+
+def jobs_of(drawn: DrawnBatch) -> dict[str, npt.NDArray[Any]]:
+    """Count workers by destination, segment and origin, in this order: columns of the release's `jobs`."""
+    of_worker, home_block = drawn.of_worker, drawn.home_block
+    changes = (of_worker[1:] != of_worker[:-1]) | (home_block[1:] != home_block[:-1])
+    start = np.flatnonzero(np.append(True, changes)) if of_worker.size else np.zeros(0, dtype=np.int64)
+    synthesizer = of_worker[start]
+    segment = drawn.segment[synthesizer]
+    return {
+        "destination_index": drawn.destination[synthesizer],
+        "origin_index": home_block[start],
+        "age": segment // 9 + np.int8(1),
+        "earnings": segment // 3 % 3 + np.int8(1),
+        "industry": segment % 3 + np.int8(1),
+        "count": np.diff(np.append(start, of_worker.size)).astype(np.int32),
+    }
+
+
+def points_of(key: SecretKey, drawn: DrawnBatch, cells: CellTriangles) -> dict[str, npt.NDArray[Any]]:
+    """Draw a point at home and one at work for every worker: columns of the release's `points`."""
+    places = place_points(key, drawn.destination, drawn.segment, drawn.synthetic_ptr, drawn.home_block, cells)
+    of_worker = drawn.of_worker
+    return {
+        "destination_index": drawn.destination[of_worker],
+        "origin_index": drawn.home_block,
+        "segment": drawn.segment[of_worker],
+        "home_lon_deg": places.home_lon_deg,
+        "home_lat_deg": places.home_lat_deg,
+        "work_lon_deg": places.work_lon_deg,
+        "work_lat_deg": places.work_lat_deg,
+    }
 
 
 def _likelihood(geography: Geography, inputs: Inputs, prepared: PreparedBatch) -> tuple[Synthesizers, int]:
@@ -194,19 +227,3 @@ def _likelihood(geography: Geography, inputs: Inputs, prepared: PreparedBatch) -
         published_count=inputs.count,
     )
     return synthesizers, n_edited_out
-
-
-def _jobs(inputs: Inputs, of_worker: Ints, home_block: npt.NDArray[np.int32]) -> dict[str, npt.NDArray[Any]]:
-    """Count workers by destination, segment and origin, in this order; equal ones stand together."""
-    changes = (of_worker[1:] != of_worker[:-1]) | (home_block[1:] != home_block[:-1])
-    start = np.flatnonzero(np.append(True, changes)) if of_worker.size else np.zeros(0, dtype=np.int64)
-    synthesizer = of_worker[start]
-    segment = inputs.segment[synthesizer]
-    return {
-        "destination_index": inputs.destination[synthesizer].astype(np.int32),
-        "origin_index": home_block[start],
-        "age": (segment // 9 + 1).astype(np.int8),
-        "earnings": (segment // 3 % 3 + 1).astype(np.int8),
-        "industry": (segment % 3 + 1).astype(np.int8),
-        "count": np.diff(np.append(start, of_worker.size)).astype(np.int32),
-    }

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
+
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.sound import require_fixed_count
 from engine.streams import PublicSeed, SecretKey
@@ -22,7 +24,9 @@ from mapapp.pipeline.batch import (
     PreparedBatch,
     Source,
     draw_batch,
+    jobs_of,
     open_source,
+    points_of,
     prepare_batch,
     read_cells,
 )
@@ -151,12 +155,13 @@ def run_synthesis(
     )
     with writing_store(release_path, "release") as writer:
         _spend(dataset_path, release_path, certificate)
-        n_edited_out = write_draws(writer, _draw_all(key, source, prepared, threads=threads, report=report))
+        draws = _write_jobs(writer, key, source, prepared, threads=threads, report=report)
+        _write_points(writer, key, source, draws, threads=threads, report=report)
         report("writing the release", 0, 0)
         copy_public_tables(dataset, writer)
         writer.document("certificate.json", certificate)
         writer.facts(**public_facts(dataset))
-    return _outcome(release_path, certificate, source, prepared, n_edited_out)
+    return _outcome(release_path, certificate, source, prepared, sum(drawn.n_edited_out for drawn in draws))
 
 
 def prepare_all(source: Source, *, threads: int, report: Report = silent) -> Iterator[PreparedBatch]:
@@ -167,31 +172,58 @@ def prepare_all(source: Source, *, threads: int, report: Report = silent) -> Ite
     )
 
 
-def _draw_all(
-    key: SecretKey, source: Source, prepared: list[PreparedBatch], *, threads: int, report: Report
-) -> Iterator[DrawnBatch]:
-    """Draw every batch."""
-    report("cutting block cells", 0, 0)
-    cells = read_cells(source.store, source.geography, threads=threads)
+def _write_jobs(
+    writer: StoreWriter,
+    key: SecretKey,
+    source: Source,
+    prepared: list[PreparedBatch],
+    *,
+    threads: int,
+    report: Report,
+) -> list[DrawnBatch]:
+    """Draw every batch and write the release's `jobs`."""
     numbers = range(source.workplaces.n_batches)
-    return _in_order(
-        lambda batch: draw_batch(key, source, batch, prepared[batch], cells),
+    draws = _in_order(
+        lambda batch: draw_batch(key, source, batch, prepared[batch]),
         numbers,
         threads,
         report,
         "drawing synthetic workers",
     )
-
-
-def write_draws(writer: StoreWriter, draws: Iterator[DrawnBatch]) -> int:
-    """Write the tables of the release batch by batch; how many workers were edited out."""
-    n_edited_out = 0
-    with writer.stream("jobs") as jobs, writer.stream("points") as points:
+    kept = []
+    with writer.stream("jobs") as jobs:
         for drawn in draws:
-            jobs.write(drawn.jobs)
-            points.write(drawn.points)
-            n_edited_out += drawn.n_edited_out
-    return n_edited_out
+            jobs.write(jobs_of(drawn))
+            kept.append(drawn)
+    return kept
+
+
+def _write_points(
+    writer: StoreWriter,
+    key: SecretKey,
+    source: Source,
+    draws: list[DrawnBatch],
+    *,
+    threads: int,
+    report: Report,
+) -> None:
+    """Draw points for every batch and write the release's `points`."""
+    report("cutting block cells", 0, 0)
+    used = np.zeros(source.geography.n_blocks, dtype=np.bool_)
+    for drawn in draws:
+        used[drawn.home_block] = True
+        used[drawn.destination] = True
+    cells = read_cells(source.store, used, threads=threads)
+    parts = _in_order(
+        lambda batch: points_of(key, draws[batch], cells),
+        range(len(draws)),
+        threads,
+        report,
+        "drawing points",
+    )
+    with writer.stream("points") as points:
+        for part in parts:
+            points.write(part)
 
 
 def _in_order(

@@ -45,7 +45,7 @@ def dataset(demo_dataset: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    "stage", ["certifying", "cutting block cells", "drawing synthetic", "writing the release"]
+    "stage", ["certifying", "drawing synthetic", "drawing points", "writing the release"]
 )
 def test_synthesis(dataset: Path, stage: str) -> None:
     release = dataset.parent / "r"

@@ -27,10 +27,13 @@ def table(shapes: dict[int, Any]) -> Any:
     )
 
 
-def cut(shapes: dict[int, Any] = CELLS, threads: int = 1, at_once: int = 100) -> Triangles:
+ALL = np.ones(N_BLOCKS, dtype=bool)
+
+
+def cut(shapes: dict[int, Any] = CELLS, threads: int = 1, at_once: int = 100, used: Any = ALL) -> Triangles:
     whole = table(shapes)
     parts = [whole.slice(start, at_once) for start in range(0, len(whole), at_once)]
-    return cut_cells(parts, n_blocks=N_BLOCKS, threads=threads)
+    return cut_cells(parts, used=used, threads=threads)
 
 
 @pytest.mark.parametrize("block", range(N_BLOCKS))
@@ -60,6 +63,12 @@ def test_order_parts_and_threads_change_nothing() -> None:
             assert one.tobytes() == again.tobytes()
 
 
+def test_only_used_cells_are_cut() -> None:
+    part = cut(used=np.isin(np.arange(N_BLOCKS), [0, 2]))
+    assert np.flatnonzero(np.diff(part.ptr)).tolist() == [2]
+    assert part.corner.tolist() == cut().corner[cut().ptr[2] : cut().ptr[3]].tolist()
+
+
 def test_a_cell_without_area_is_a_place_all_the_same() -> None:
     line = shapely.Polygon([(0, 0), (1, 0), (1, 0), (0, 0)])
     cells = cut({1: line, 4: CELLS[4]})
@@ -67,6 +76,6 @@ def test_a_cell_without_area_is_a_place_all_the_same() -> None:
 
 
 def test_no_cells_at_all() -> None:
-    cells = cut_cells([], n_blocks=N_BLOCKS)
+    cells = cut_cells([], used=ALL)
     assert cells.ptr.tolist() == [0] * (N_BLOCKS + 1)
     assert cells.corner.shape == (0, 6)
