@@ -14,6 +14,7 @@ From confidential home-to-work counts to formally private synthetic counts, in t
   (``certify_sound``, ``certify_classes``, ``PriorTable``, ``SynthesizerClasses``);
 - :mod:`engine.synthesis`: pruning and the exact draw (``Synthesizers``, ``SupportTable``, ``synthesize``,
   ``redraw_remainder``, ``SyntheticPoints``);
+- :mod:`engine.accept_reject`: unrepresentative outputs drawn again (``certify_accepted``, ``synthesize_accepted``);
 - :mod:`engine.mechanisms`: other mechanisms, to compare with (``laplace_histogram``, ``sparse_histogram``,
   ``plug_in_multinomial``);
 - :mod:`engine.placement`: home blocks for synthetic workers (``BlockTable``, ``place_blocks``);

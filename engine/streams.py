@@ -17,6 +17,7 @@ POINT          destination              segment          two words per uniform n
 DIGEST         0                        0                32 bytes of key for the keyed hash
 NOISE          destination              segment          words against the digits of a chance
 TOTAL          destination              segment          bounded integers that make the total m
+ATTEMPT        attempt                  0                eight words: the key of that attempt
 ============== ======================== ================ ==========================================
 
 Source: RFC 8439 (ChaCha20); METHOD section 7.
@@ -40,6 +41,7 @@ __all__ = [
     "PublicSeed",
     "SecretKey",
     "Stage",
+    "attempt_key",
     "bounded_integers",
     "check_addresses",
     "stream_words",
@@ -63,6 +65,7 @@ class Stage(IntEnum):
     DIGEST = chacha.STAGE_DIGEST
     NOISE = chacha.STAGE_NOISE
     TOTAL = chacha.STAGE_TOTAL
+    ATTEMPT = chacha.STAGE_ATTEMPT
 
 
 class SecretKey:
@@ -298,3 +301,19 @@ def bounded_integers(
     chacha.open_stream(int(stage), first[0], second[0], stream)
     chacha.fill_bounded(key.words, stream, bound, values)
     return values
+
+
+def attempt_key(key: SecretKey, attempt: int) -> SecretKey:
+    """A key of its own for drawing everything again: stage ATTEMPT's words for this attempt, 1 to 2^32 - 1.
+
+    Raises
+    ------
+    ParameterError
+        If the attempt is out of range.
+    """
+    if attempt < 1:
+        raise ParameterError(
+            f"attempt = {attempt}: allowed are 1 to 2^32 - 1; the first draw has the key itself"
+        )
+    _, words = stream_words(key, Stage.ATTEMPT, np.array([attempt]), np.array([0]), np.array([8]))
+    return SecretKey._from_bytes(words.astype("<u4").tobytes(), is_test=key.is_test)

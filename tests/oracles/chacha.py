@@ -14,6 +14,7 @@ STAGES = {
     "DIGEST": 8,
     "NOISE": 16,
     "TOTAL": 17,
+    "ATTEMPT": 18,
 }
 
 

@@ -1,0 +1,302 @@
+"""Accept/reject: unrepresentative outputs of the Dirichlet-multinomial mechanism are drawn again.
+
+P08 §V-A draws again what lies outside gamma-Good and certifies epsilon = ln((gamma + 1) / (1 - p)), delta = p, with p
+the largest chance of an output outside gamma-Rep. The lemma is about the mechanism without pruning. docs/method.md
+section 7c proves it for pruning and drawing together, with the thresholds of section 5b in place of gamma's (they are
+the same where nothing is pruned), for whole-number thresholds, and for a limited number of rounds. What the proof
+needs: a rejected output is drawn again from the beginning, pruning included.
+
+The promise is epsilon_final itself, as under the sound accountant; gamma + 1 is e^epsilon_final (1 - delta), rounded
+down.
+
+Source: P08 §V-A, Lemma 5.2; METHOD section 7.
+"""
+
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from engine._arrays import as_int
+from engine._kernels import sound as sound_kernels
+from engine._kernels.acceptance import RATIO_BITS, accept_range
+from engine._threads import run_ranges
+from engine.accountant import PriorTable, SynthesizerClasses
+from engine.errors import ParameterError
+from engine.mechanisms.chances import exponential_bounds
+from engine.mechanisms.promise import NEIGHBOURS, MechanismPromise
+from engine.parameters import PrivacyParameters
+from engine.prior import WEIGHT_ONE
+from engine.sound import SoundAccounting, certify_sound, certify_sound_weights
+from engine.streams import SecretKey, attempt_key
+from engine.synthesis import SupportTable, Synthesizers, SyntheticPoints, synthesize
+
+__all__ = [
+    "LARGEST_ACCEPTED_EPSILON",
+    "ROUNDS",
+    "AcceptedAccounting",
+    "certify_accepted",
+    "certify_accepted_weights",
+    "is_accepted",
+    "synthesize_accepted",
+]
+
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+LARGEST_ACCEPTED_EPSILON = 15
+"""e^15 < 2^22, which keeps every threshold within 64 bits; at more nothing would be rejected."""
+
+ROUNDS = 64
+"""Public, and the same for all: what is still rejected after so many rounds stands. The proof holds for any number."""
+
+_GAP = Fraction(1, 1 << 16)
+_RATIO_ONE = 1 << RATIO_BITS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcceptedAccounting:
+    """What certifies accept/reject: the sound accounting of the mechanism drawn from, and what is accepted.
+
+    Attributes
+    ----------
+    sound : SoundAccounting
+        At the inner epsilon: its delta bounds are p, one for each class.
+    ratio : int64[n_classes]
+        rho = E / kappa in multiples of 2^-20, rounded down: a point with n_i workers is within its threshold when
+        m_i <= (f_i rho - 1) alpha_i (n_i <= 1) or m_i <= (rho - 1)(alpha_i + n_i - 1).
+    promise : MechanismPromise
+        For the certificate.
+    """
+
+    sound: SoundAccounting
+    ratio: Ints
+    promise: MechanismPromise
+
+
+def certify_accepted(
+    prior: PriorTable, classes: SynthesizerClasses, privacy: PrivacyParameters, *, threads: int = 1
+) -> AcceptedAccounting:
+    """Least prior weight of each class under accept/reject, what certifies it, and what to accept.
+
+    Parameters
+    ----------
+    prior, classes, threads
+        As in :func:`engine.sound.certify_sound`.
+    privacy : PrivacyParameters
+        The promise, accountant "sound"; its `epsilon` is epsilon_final, at most 15.
+
+    Returns
+    -------
+    AcceptedAccounting
+
+    Raises
+    ------
+    ParameterError
+        Another accountant is asked for, or epsilon is out of range.
+    OverflowRefusedError
+        As :func:`engine.sound.certify_sound`.
+    """
+    return _accounting(certify_sound(prior, classes, _inner(privacy), threads=threads), privacy)
+
+
+def certify_accepted_weights(
+    prior: PriorTable,
+    classes: SynthesizerClasses,
+    min_weight: Ints,
+    privacy: PrivacyParameters,
+    *,
+    threads: int = 1,
+) -> AcceptedAccounting:
+    """Certify weights max(min_weight, base_weight) as they are under accept/reject, whoever chose them.
+
+    Parameters, returns and errors as :func:`certify_accepted`; CertificateError where a bound exceeds delta.
+    """
+    sound = certify_sound_weights(prior, classes, min_weight, _inner(privacy), threads=threads)
+    return _accounting(sound, privacy)
+
+
+def synthesize_accepted(
+    key: SecretKey,
+    synthesizers: Synthesizers,
+    support: SupportTable,
+    ratio: Ints,
+    *,
+    certain_above: int = WEIGHT_ONE,
+    rounds: int = ROUNDS,
+    threads: int = 1,
+) -> SyntheticPoints:
+    """Prune and draw each synthesizer, again and again until its output is representative.
+
+    Parameters
+    ----------
+    key : SecretKey
+        The first round draws what :func:`engine.synthesis.synthesize` draws; each later one has a key of its own.
+    synthesizers, support, certain_above, threads
+        As in :func:`engine.synthesis.synthesize`; the sound accountant certifies ``certain_above = WEIGHT_ONE``.
+    ratio : int64[S]
+        rho of each synthesizer's class, from :attr:`AcceptedAccounting.ratio`.
+    rounds : int
+        1 to 2^24; what is still rejected in the last round stands. It must not depend on confidential data.
+
+    Returns
+    -------
+    SyntheticPoints
+        Nothing in it tells how often a synthesizer was drawn. (How long the call takes may: do not publish that.)
+
+    Raises
+    ------
+    ParameterError, SupportError, OverflowRefusedError
+        As :func:`engine.synthesis.synthesize`; or a ratio or the number of rounds is out of range.
+
+    Source: P08 §V-A; METHOD section 7.
+    """
+    if not 1 <= rounds <= 1 << 24:
+        raise ParameterError(f"rounds = {rounds}: allowed are 1 to 2^24")
+    checked = _checked_ratio(ratio, synthesizers)
+    drawn = synthesize(key, synthesizers, support, certain_above=certain_above, threads=threads)
+    points = drawn.synthetic_point.copy()
+    places = np.arange(synthesizers.tract.size)
+    part, part_drawn = synthesizers, drawn
+    for attempt in range(1, rounds):
+        accepted = is_accepted(
+            part, support, checked[places], part_drawn, certain_above=certain_above, threads=threads
+        )
+        if accepted.all():
+            break
+        part, places = _taken(part, np.flatnonzero(~accepted)), places[~accepted]
+        part_drawn = synthesize(
+            attempt_key(key, attempt), part, support, certain_above=certain_above, threads=threads
+        )
+        points[_positions(drawn.synthetic_ptr, places)] = part_drawn.synthetic_point
+    return SyntheticPoints(synthetic_ptr=drawn.synthetic_ptr, synthetic_point=points)
+
+
+def is_accepted(
+    synthesizers: Synthesizers,
+    support: SupportTable,
+    ratio: Ints,
+    drawn: SyntheticPoints,
+    *,
+    certain_above: int = WEIGHT_ONE,
+    threads: int = 1,
+) -> Bools:
+    """Whether each synthesizer's output is in gamma-Good: bool[S]. Confidential: it tells about the real workers.
+
+    Parameters as in :func:`synthesize_accepted`; `drawn` is what is judged.
+
+    Raises
+    ------
+    ParameterError
+        A ratio is not in 2^20 to 2^42 - 1, or the arrays do not agree.
+
+    Source: P08 §V-A (gamma-Rep, gamma-Good).
+    """
+    checked = _checked_ratio(ratio, synthesizers)
+    if drawn.synthetic_ptr.size != checked.size + 1:
+        raise ParameterError(
+            "drawn and synthesizers differ in number: give what synthesize returned for them"
+        )
+    accepted = np.empty(checked.size, dtype=np.bool_)
+    facts = (synthesizers.tract, synthesizers.min_prior_weight, checked)
+    table = (support.support_ptr, support.prior_weight, support.retention_threshold)
+
+    def judge(start: int, stop: int) -> int:
+        return accept_range(
+            (start, stop),
+            synthesizers.worker_ptr,
+            synthesizers.worker_point,
+            facts,
+            table,
+            certain_above,
+            drawn.synthetic_ptr,
+            drawn.synthetic_point,
+            accepted,
+        )
+
+    run_ranges(judge, synthesizers.n_likelihood + synthesizers.n_synthetic, threads)
+    return accepted
+
+
+def _checked_ratio(ratio: Ints, synthesizers: Synthesizers) -> Ints:
+    """One ratio per synthesizer, from 1 to less than 2^22, which keeps the kernel's products in 64 bits."""
+    checked: Ints = as_int("ratio", ratio, low=_RATIO_ONE, high=(1 << 42) - 1)
+    if checked.size != synthesizers.tract.size:
+        raise ParameterError(
+            f"{checked.size} ratios for {synthesizers.tract.size} synthesizers: give one each"
+        )
+    return checked
+
+
+def _inner(privacy: PrivacyParameters) -> PrivacyParameters:
+    """The promise that the mechanism drawn from is certified for: a little below epsilon_final + ln(1 - delta).
+
+    The gap of 2^-16 is what thresholds in whole numbers lose, many times over: they stay between those certified and
+    those of E.
+    """
+    if privacy.accountant != "sound":
+        raise ParameterError(
+            f"accountant is {privacy.accountant!r}; accept/reject is certified by the sound accountant only"
+        )
+    # ln(1 - delta) is at least -delta / (1 - delta).
+    inner = privacy.epsilon - privacy.delta / (1 - privacy.delta) - _GAP
+    if inner <= 0 or privacy.epsilon > LARGEST_ACCEPTED_EPSILON:
+        raise ParameterError(
+            f"epsilon is {float(privacy.epsilon):g} with delta {float(privacy.delta):g}; accept/reject needs more "
+            f"than delta/(1 - delta) + 2^-16 and at most {LARGEST_ACCEPTED_EPSILON}: lower epsilon or delta"
+        )
+    return PrivacyParameters(
+        epsilon=inner, delta=privacy.delta, min_retention=privacy.min_retention, accountant="sound"
+    )
+
+
+def _accounting(sound: SoundAccounting, privacy: PrivacyParameters) -> AcceptedAccounting:
+    """Ratios and promise that follow from the accounting of the mechanism drawn from."""
+    bits = 128
+    # e^epsilon_final (1 - delta), rounded down.
+    e = (1 - privacy.delta) * Fraction(1 << bits, exponential_bounds(privacy.epsilon, bits)[1])
+    kappas, position = np.unique(sound.terms[:, sound_kernels.KAPPA], return_inverse=True)
+    found = [int(e * _RATIO_ONE / Fraction(float(kappa))) for kappa in kappas]
+    ratio = np.array(found, dtype=np.int64)[position.reshape(-1)]
+    promise = MechanismPromise(
+        mechanism="accept-reject",
+        epsilon=privacy.epsilon,
+        delta=privacy.delta,
+        rule="P08 Lemma 5.2 for pruning and drawing together: ln(E / (1 - p)), p bounded by the sound accountant",
+        preconditions=(
+            *NEIGHBOURS,
+            "a rejected output is drawn again from the beginning, pruning included, with fresh random bits",
+            "the number of rounds is public; what the last round draws stands",
+            "how often a synthesizer was drawn, and how long that took, is published nowhere",
+        ),
+        holds_as_probabilistic=True,
+        numbers={
+            "gamma_plus_one": Fraction(int(e * _RATIO_ONE), _RATIO_ONE),
+            "failure_bound": Fraction(float(sound.delta_bound.max(initial=0.0))),
+        },
+    )
+    return AcceptedAccounting(sound=sound, ratio=ratio, promise=promise)
+
+
+def _positions(ptr: Ints, places: Ints) -> Ints:
+    """Where the values of some items stand, item by item, in arrays that ``ptr`` divides."""
+    sizes = np.diff(ptr)[places]
+    ends = np.cumsum(sizes)
+    positions: Ints = np.arange(int(sizes.sum())) + np.repeat(ptr[:-1][places] - ends + sizes, sizes)
+    return positions
+
+
+def _taken(synthesizers: Synthesizers, places: Ints) -> Synthesizers:
+    """Some of the synthesizers, in the order of ``places``."""
+    ptr = synthesizers.worker_ptr
+    taken: dict[str, Any] = {
+        "worker_ptr": np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(np.diff(ptr)[places]))),
+        "worker_point": synthesizers.worker_point[_positions(ptr, places)],
+    }
+    for each in fields(Synthesizers):
+        if each.init and each.name not in taken:
+            values = getattr(synthesizers, each.name)
+            taken[each.name] = None if values is None else values[places]
+    return Synthesizers(**taken)
