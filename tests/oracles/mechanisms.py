@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cache
-from itertools import product
+from itertools import accumulate, product
 from math import factorial, prod
 
 from tests.oracles.chacha import Stream
-from tests.oracles.synthesis import pick
 
 DIGITS = 400
 Law = dict[tuple[int, ...], Fraction]
@@ -69,8 +68,10 @@ def discrete_laplace(stream: Stream, q: Fraction) -> int:
 
 
 def from_prior(stream: Stream, prior: Sequence[int], count: int) -> list[int]:
-    urn = [(weight, point) for point, weight in enumerate(prior)]
-    return [pick(urn, stream.below(sum(prior))) for _ in range(count)]
+    """Each worker by itself: the weights end to end, and the point in whose part a drawn number falls."""
+    ends = list(accumulate(prior))
+    drawn = [stream.below(ends[-1]) for _ in range(count)]
+    return [sum(end <= value for end in ends) for value in drawn]
 
 
 def shared_out(noisy: Sequence[int], m: int, offset: int) -> list[int]:
