@@ -1,8 +1,11 @@
 """Validity by closed form, and the designed setting, on Rhode Island: `python -m benchmarks.design [--data DIR]`.
 
 Destinations are blocks; KL is between the real home tracts and the posterior expectation on the grid of 29 cells around
-the workplace tract, weighted by workers; a small destination has 1 to 9. The first table has RI, MA and CT alone, as in
-other people's measurements, and every destination's workers in one synthesizer.
+the workplace tract, weighted by workers; a small destination has 1 to 9. The first table has RI, MA and CT alone and
+every destination's workers in one synthesizer, as in other people's measurements, which stand beside it. The second
+has the settings that `mapapp.pipeline.design` chooses from public data, what it expects of them on simulated homes, and
+what they come to on the real ones. The third asks how much the choice depends on the simulated homes, the fourth what
+strength and retention can do at fixed radii.
 """
 
 from __future__ import annotations
@@ -10,7 +13,8 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from dataclasses import replace
+import time
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -18,11 +22,14 @@ import numpy as np
 from benchmarks.domain_editing import commutemap
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
-from geodata.store import open_store
-from mapapp.pipeline.expected import Expected, Homes, expected_validity, grid_of
-from mapapp.pipeline.inputs import Inputs, read_inputs
-
-WHOLE_EARTH_MI = 12_500.0
+from engine.tracts import OriginTracts
+from geodata.schema import N_SEGMENTS
+from geodata.store import Store, open_store
+from mapapp.pipeline.design import WHOLE_EARTH_MI, PublicPart, design_parameters
+from mapapp.pipeline.expected import Expected, Homes, WorkplaceCounts, expected_validity, grid_around
+from mapapp.pipeline.geography import Geography, Workplaces, read_geography, read_workplaces
+from mapapp.pipeline.inputs import segment_of
+from mapapp.pipeline.prior import public_prior
 
 REFERENCE = (
     ("paper", "4.6", 6.9, 22.6, "0.248"),
@@ -35,44 +42,73 @@ REFERENCE = (
 )
 
 
-def one_segment(inputs: Inputs) -> Inputs:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workers:
+    """A dataset, or a part of one, with its real homes."""
+
+    geography: Geography
+    workplaces: Workplaces
+    counts: WorkplaceCounts
+    homes: Homes
+
+
+def read_workers(store: Store, *, elsewhere: bool) -> Workers:
+    """All workers; without `elsewhere` only the imported states, units and workers of others left out."""
+    geography = read_geography(store)
+    workplaces = read_workplaces(store, geography)
+    is_out = np.zeros(geography.tracts.n_tracts, dtype=bool)
+    if not elsewhere:
+        is_out = store.table("tracts", ["elsewhere"])["elsewhere"].to_numpy(bool)
+    jobs = store.table("jobs")
+    jobs = jobs[~is_out[geography.tract_of_block[jobs["origin_index"]]]]
+    order = np.lexsort((segment_of(jobs), jobs["destination_index"]))
+    jobs = jobs.iloc[np.repeat(order, jobs["count"].to_numpy()[order])]
+    row = np.cumsum(~is_out) - 1
+    kept = Geography(
+        tracts=OriginTracts(
+            lon_deg=geography.tracts.lon_deg[~is_out],
+            lat_deg=geography.tracts.lat_deg[~is_out],
+            puma=geography.tracts.puma[~is_out],
+            superpuma=geography.tracts.superpuma[~is_out],
+            population=geography.tracts.population[~is_out],
+        ),
+        tract_of_block=np.where(is_out, 0, row)[geography.tract_of_block].astype(np.int32),
+        blocks=geography.blocks,
+        flows=geography.flows,
+    )
+    synthesizer = jobs["destination_index"].to_numpy(np.int64) * N_SEGMENTS + segment_of(jobs)
+    distinct, count = np.unique(synthesizer, return_counts=True)
+    tract_of = kept.tract_of_block[distinct // N_SEGMENTS].astype(np.int64)
+    destination_tract, tract = np.unique(tract_of, return_inverse=True)
+    return Workers(
+        geography=kept,
+        workplaces=replace(
+            workplaces, tract=destination_tract, n_workers=np.bincount(tract, count).astype(np.int64)
+        ),
+        counts=WorkplaceCounts(
+            destination_tract=destination_tract,
+            destination=distinct // N_SEGMENTS,
+            tract=tract.astype(np.int32),
+            count=count,
+        ),
+        homes=Homes(
+            cell=grid_around(kept.tracts, destination_tract),
+            origin_tract=kept.tract_of_block[jobs["origin_index"]].astype(np.int64),
+        ),
+    )
+
+
+def one_segment(workers: Workers) -> Workers:
     """All segments of a destination in one synthesizer."""
-    first = np.flatnonzero(np.diff(inputs.destination, prepend=-1))
-    return replace(
-        inputs,
-        destination=inputs.destination[first],
-        segment=np.zeros_like(first),
-        tract=inputs.tract[first],
-        worker_ptr=np.append(inputs.worker_ptr[first], inputs.worker_ptr[-1]),
+    counts = workers.counts
+    first = np.flatnonzero(np.diff(counts.destination, prepend=-1))
+    merged = replace(
+        counts,
+        destination=counts.destination[first],
+        tract=counts.tract[first],
+        count=np.add.reduceat(counts.count, first),
     )
-
-
-def without_elsewhere(inputs: Inputs) -> Inputs:
-    """Only the imported states: workers who live in other states, and those units, left out."""
-    elsewhere = inputs.tracts["elsewhere"].to_numpy(bool)
-    row = np.cumsum(~elsewhere) - 1
-    blocks = inputs.blocks.assign(tract_index=row[inputs.tract_of_block])
-    stays = ~elsewhere[inputs.tract_of_block[inputs.worker_origin]]
-    synthesizer = np.repeat(np.arange(inputs.destination.size), inputs.count)[stays]
-    used, count = np.unique(synthesizer, return_counts=True)
-    tract_of_destination = row[inputs.destination_tract[inputs.tract[used]]]
-    destination_tract, tract = np.unique(tract_of_destination, return_inverse=True)
-    return replace(
-        inputs,
-        blocks=blocks,
-        tracts=inputs.tracts[~elsewhere].reset_index(drop=True),
-        prior=inputs.prior.iloc[:0],
-        destination_tract=destination_tract,
-        destination=inputs.destination[used],
-        segment=inputs.segment[used],
-        tract=tract.astype(np.int32),
-        worker_ptr=np.append(0, np.cumsum(count)),
-        worker_origin=inputs.worker_origin[stays],
-    )
-
-
-def real_homes(inputs: Inputs) -> Homes:
-    return Homes(cell=grid_of(inputs), origin_tract=inputs.tract_of_block[inputs.worker_origin])
+    return replace(workers, counts=merged)
 
 
 def uniform_setting(
@@ -95,20 +131,92 @@ def uniform_setting(
     return privacy, parameters
 
 
-def measured(
-    inputs: Inputs, homes: Homes, setting: tuple[PrivacyParameters, SynthesisParameters]
-) -> Expected:
-    return expected_validity(PublicSeed.for_tests(), inputs, homes, *setting)
+def measured(workers: Workers, privacy: PrivacyParameters, parameters: SynthesisParameters) -> Expected:
+    prior = public_prior(workers.geography, workers.workplaces, parameters)
+    seed, tracts = PublicSeed.for_tests(), workers.geography.tracts
+    return expected_validity(seed, tracts, prior, workers.counts, workers.homes, privacy, parameters)
 
 
-def reference_table(inputs: Inputs, homes: Homes) -> None:
+def reference_table(workers: Workers) -> None:
     print("| accountant | epsilon | radii, mi | support points | KL all | KL small | KL small, elsewhere |")
     print("|---|---|---|---|---|---|---|")
     for accountant, epsilon, near, far, theirs in REFERENCE:
-        found = measured(inputs, homes, uniform_setting(accountant, epsilon, near, far))
-        radii = "none" if near == WHOLE_EARTH_MI else f"{near:g} / {far:g}"
-        row = f"| {accountant} | {epsilon} | {radii} | {found.n_support:.0f} | {found.kl_all:.4f} "
+        found = measured(workers, *uniform_setting(accountant, epsilon, near, far))
+        row = f"| {accountant} | {epsilon} | {radii_of(near, far)} | {found.n_support:.0f} | {found.kl_all:.4f} "
         print(row + f"| {found.kl_small:.4f} | {theirs} |", flush=True)
+
+
+def radii_of(near: float, far: float) -> str:
+    return " / ".join("none" if mi == WHOLE_EARTH_MI else f"{mi:g}" for mi in (near, far))
+
+
+def default_row(name: str, workers: Workers, epsilon_final: str) -> None:
+    privacy = PrivacyParameters(
+        epsilon=epsilon_final, delta="1e-6", min_retention="0.025", accountant="sound"
+    )
+    found = measured(workers, privacy, SynthesisParameters(prior="gravity"))
+    row = (
+        f"| {name}, default setting | {epsilon_final} | 6.23 / 21.54 | 0.025 | 1 | {found.n_support:.0f} | | "
+    )
+    print(row + f"| {found.kl_all:.4f} | {found.kl_small:.4f} | |", flush=True)
+
+
+def designed_row(name: str, workers: Workers, epsilon_final: str, concentration: float = 25.0) -> None:
+    public = PublicPart(geography=workers.geography, workplaces=workers.workplaces, sample=workers.counts)
+    began = time.perf_counter()
+    privacy, parameters, facts = design_parameters(public, epsilon_final, "1e-6", concentration=concentration)
+    seconds = time.perf_counter() - began
+    found = measured(workers, privacy, parameters)
+    chosen = f"{radii_of(*parameters.coarsening_radii_mi)} | {float(privacy.min_retention):g} | {parameters.strength:g}"
+    row = f"| {name} | {epsilon_final} | {chosen} | {found.n_support:.0f} | {facts['expected_kl_all']:.4f} "
+    row += f"| {facts['expected_kl_small']:.4f} | {found.kl_all:.4f} | {found.kl_small:.4f} | {seconds:.0f} |"
+    print(row, flush=True)
+
+
+def design_header() -> None:
+    print(
+        "\n| workers | epsilon_final | radii, mi | min_retention | strength | support points | expected KL all ",
+        end="",
+    )
+    print("| small | real KL all | small | s |\n" + "|---" * 11 + "|")
+
+
+def design_tables(three_states: Workers, everybody: Workers) -> None:
+    variants = (
+        ("RI, MA, CT, one synthesizer", one_segment(three_states)),
+        ("RI, MA, CT, 27 segments", three_states),
+        ("all states, one synthesizer", one_segment(everybody)),
+        ("all states, 27 segments", everybody),
+    )
+    design_header()
+    for name, workers in variants:
+        for epsilon_final in ("8.98", "7", "6.5", "6"):
+            designed_row(name, workers, epsilon_final)
+    default_row("all states, 27 segments", everybody, "8.98")
+    design_header()
+    for concentration in (5.0, 25.0, np.inf):
+        for epsilon_final in ("8.98", "6.5"):
+            name = f"all states, 27 segments, concentration {concentration:g}"
+            designed_row(name, everybody, epsilon_final, concentration)
+
+
+def tuned_table(workers: Workers) -> None:
+    """Strength and retention at fixed radii: what they can and cannot do."""
+    print(
+        "\n| epsilon_final | radii, mi | min_retention | strength | KL all | KL small |\n" + "|---" * 6 + "|"
+    )
+    for epsilon_final, near, far in (("8.98", 25.0, 40.0), ("6.5", 12.0, 25.0)):
+        settings = [("1", strength) for strength in (0.0, 0.02, 0.1, 0.3, 1.0)]
+        for least, strength in (*settings, ("0.3", 0.0), ("0.1", 0.0), ("0.025", 0.0)):
+            privacy = PrivacyParameters(
+                epsilon=epsilon_final, delta="1e-6", min_retention=least, accountant="sound"
+            )
+            parameters = SynthesisParameters(
+                strength=strength, retention_scale=0.0, tract_radius_mi=near, puma_radius_mi=far
+            )
+            found = measured(workers, privacy, parameters)
+            row = f"| {epsilon_final} | {radii_of(near, far)} | {least} | {strength:g} | {found.kl_all:.4f} "
+            print(row + f"| {found.kl_small:.4f} |", flush=True)
 
 
 def main() -> None:
@@ -122,9 +230,11 @@ def main() -> None:
         dataset = options.dataset or Path(folder) / "ri.dataset"
         if options.dataset is None:
             commutemap("import", dataset, "--from", options.data)
-        inputs = read_inputs(open_store(dataset, "dataset"))
-    three_states = one_segment(without_elsewhere(inputs))
-    reference_table(three_states, real_homes(three_states))
+        store = open_store(dataset, "dataset")
+        three_states, everybody = (read_workers(store, elsewhere=elsewhere) for elsewhere in (False, True))
+    reference_table(one_segment(three_states))
+    design_tables(three_states, everybody)
+    tuned_table(one_segment(three_states))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What a setting is expected to cost in validity: the measures of `engine.validity` on a dataset's workplaces.
+"""What a setting is expected to cost in validity: the measures of `engine.validity` on some destination tracts.
 
 Measured on the grid of 29 cells between tract centres. Whose homes they are is up to the caller: the confidential
 ones, for the analyst alone, or homes made from public data, by which `design` chooses.
@@ -13,9 +13,11 @@ import numpy.typing as npt
 
 from engine.accountant import PriorTable, SynthesizerClasses, certify_classes
 from engine.coarsening import Coarsening
+from engine.errors import ParameterError
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.sound import certify_sound
 from engine.streams import PublicSeed
+from engine.tracts import OriginTracts, great_circle_mi
 from engine.validity import (
     SMALL_WORKPLACE,
     cell_shares,
@@ -25,11 +27,45 @@ from engine.validity import (
     point_cells,
     weighted_mean,
 )
-from geodata.distance import bearing_deg, distance_matrix_mi
-from mapapp.pipeline.inputs import Inputs, Ints
+from geodata.distance import bearing_deg
+from mapapp.pipeline.geography import Ints
+from mapapp.pipeline.inputs import Inputs
+from mapapp.pipeline.prior import PublicPrior
 from mapapp.pipeline.support import build_support
 
 Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkplaceCounts:
+    """Workers of every synthesizer of some destination tracts: all of it public.
+
+    Attributes
+    ----------
+    destination_tract : int64[T]
+        Rows of `tracts`, rising.
+    destination : int64[S]
+        Row of `blocks` of each synthesizer's workplace, rising.
+    tract : int32[S]
+        Position in `destination_tract`.
+    count : int64[S]
+        n of each synthesizer.
+    """
+
+    destination_tract: Ints
+    destination: Ints
+    tract: npt.NDArray[np.int32]
+    count: Ints
+
+    @classmethod
+    def of(cls, inputs: Inputs) -> WorkplaceCounts:
+        """The public part of a batch."""
+        return cls(
+            destination_tract=inputs.destination_tract,
+            destination=inputs.destination,
+            tract=inputs.tract,
+            count=inputs.count,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +77,7 @@ class Homes:
     cell : int8[T, n_tracts]
         Cell of each origin tract, seen from each destination tract.
     origin_tract : int64[W]
-        Row of `tracts` of each worker's home, in the order of `Inputs.worker_ptr`.
+        Row of `tracts` of each worker's home, synthesizer by synthesizer.
     """
 
     cell: npt.NDArray[np.int8]
@@ -83,18 +119,20 @@ class Expected:
         return weighted_mean(self.kl, self.n_workers, self.is_small)
 
 
-def grid_of(inputs: Inputs) -> npt.NDArray[np.int8]:
-    """Cell of every origin tract seen from every destination tract: int8[T, n_tracts]; for a batch of tracts."""
-    lon = inputs.tracts["lon_deg"].to_numpy(np.float64)
-    lat = inputs.tracts["lat_deg"].to_numpy(np.float64)
-    at = inputs.destination_tract
-    bearing = bearing_deg(lon[at, None], lat[at, None], lon, lat)
-    return grid_cells(distance_matrix_mi(lon[at], lat[at], lon, lat), bearing)
+def grid_around(tracts: OriginTracts, destination_tract: Ints) -> npt.NDArray[np.int8]:
+    """Cell of every origin tract seen from each destination tract: int8[T, n_tracts]. A full matrix: for batches."""
+    lon, lat = tracts.lon_deg, tracts.lat_deg
+    bearing = bearing_deg(lon[destination_tract, None], lat[destination_tract, None], lon, lat)
+    distance = great_circle_mi(tracts, destination_tract)
+    # Two tracts with one centre have no bearing, whatever rounding makes of their distance.
+    return grid_cells(np.where(np.isnan(bearing), 0.0, distance), bearing)
 
 
 def expected_validity(
     seed: PublicSeed,
-    inputs: Inputs,
+    tracts: OriginTracts,
+    prior: PublicPrior,
+    workplaces: WorkplaceCounts,
     homes: Homes,
     privacy: PrivacyParameters,
     parameters: SynthesisParameters,
@@ -105,10 +143,12 @@ def expected_validity(
     ----------
     seed : PublicSeed
         For domain editing.
-    inputs : Inputs
-        Public parts only are read; `worker_origin` is not.
+    tracts : OriginTracts
+    prior : PublicPrior
+        The one that `parameters` ask for.
+    workplaces : WorkplaceCounts
     homes : Homes
-        Who is where.
+        Who lives where.
     privacy, parameters
         The setting.
 
@@ -119,49 +159,57 @@ def expected_validity(
     Raises
     ------
     EngineError
-        The setting cannot be certified.
+        The setting cannot be certified, or it drops workers, which have no support point then.
 
     Source: METHOD section 9.
     """
-    support = build_support(seed, inputs, privacy, parameters)
+    if parameters.editing == "drop":
+        raise ParameterError(
+            "editing is 'drop'; workers without a support point are not measured: use 'pool'"
+        )
+    support = build_support(seed, tracts, workplaces.destination_tract, prior, privacy, parameters)
     table = PriorTable(
         support_ptr=support.table.support_ptr,
         base_weight=support.table.prior_weight,
         retention=support.table.retention_threshold,
     )
-    classes, class_of = _classes(inputs)
+    classes, class_of = _classes(workplaces)
     certify = certify_sound if privacy.accountant == "sound" else certify_classes
     point_of_tract = _point_of_tract(support.coarsening)
-    population = inputs.tracts["population"].to_numpy(np.int64)
-    destination_ptr = np.flatnonzero(np.diff(inputs.destination, prepend=-1))
-    tract = np.repeat(inputs.tract, inputs.count)
+    start = np.flatnonzero(np.diff(workplaces.destination, prepend=-1))
+    tract = np.repeat(workplaces.tract, workplaces.count)
     cells = cell_shares(
         table,
-        point_cells(table.support_ptr, point_of_tract, homes.cell, population),
+        point_cells(table.support_ptr, point_of_tract, homes.cell, tracts.population),
         classes.tract,
         certify(table, classes, privacy).min_weight,
         class_of=class_of,
-        destination_ptr=np.append(destination_ptr, inputs.destination.size),
-        worker_ptr=inputs.worker_ptr,
+        destination_ptr=np.append(start, workplaces.destination.size),
+        worker_ptr=np.append(0, np.cumsum(workplaces.count)),
         worker_point=table.support_ptr[tract] + point_of_tract[tract, homes.origin_tract],
         worker_cell=homes.cell[tract, homes.origin_tract],
     )
     return Expected(
         kl=kl_divergence(cells.likelihood, cells.posterior),
         imse=imse(cells),
-        n_workers=np.add.reduceat(inputs.count, destination_ptr),
+        n_workers=np.add.reduceat(workplaces.count, start),
         n_support=float(np.diff(table.support_ptr).mean()),
     )
 
 
 def _point_of_tract(coarsening: Coarsening) -> npt.NDArray[np.int32]:
     """Local support point of every origin tract: int32[T, n_tracts]."""
-    return coarsening.point_of_tract
+    shape = (coarsening.n_destination_tracts, coarsening.tracts.n_tracts)
+    position, origin = np.indices(shape, dtype=np.int32, sparse=True)
+    both = (np.broadcast_to(place, shape).ravel() for place in (position, origin))
+    return coarsening.find(*both).reshape(shape)
 
 
-def _classes(inputs: Inputs) -> tuple[SynthesizerClasses, Ints]:
+def _classes(workplaces: WorkplaceCounts) -> tuple[SynthesizerClasses, Ints]:
     """Distinct (destination tract, n), and the class of every synthesizer."""
-    base = int(inputs.count.max()) + 1
-    distinct, class_of = np.unique(inputs.tract.astype(np.int64) * base + inputs.count, return_inverse=True)
+    base = int(workplaces.count.max()) + 1
+    distinct, class_of = np.unique(
+        workplaces.tract.astype(np.int64) * base + workplaces.count, return_inverse=True
+    )
     n = distinct % base
     return SynthesizerClasses(tract=distinct // base, likelihood_count=n, published_count=n), class_of
