@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numba
 from numba.core import config
 
-__all__ = ["jit"]
+__all__ = ["jit", "lean_jit"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -54,17 +54,30 @@ def jit(function: _Function) -> _Function:
     callable
         The compiled function, called as the original is.
     """
+    return _compile(function, _FLAGS)
+
+
+def lean_jit(function: _Function) -> _Function:
+    """Compile, as :func:`jit` does, a kernel that makes no array but views: its arrays are not counted.
+
+    Numba otherwise counts a reference, atomically, to each array that a kernel hands to another or cuts a
+    view from. That costs ten times a random draw, and threads that share the arrays wait for each other.
+    """
+    return _compile(function, _FLAGS | {"_nrt": False})
+
+
+def _compile(function: _Function, flags: dict[str, Any]) -> _Function:
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
         return function
     if not _KERNEL_DIGEST:
-        return numba.jit(**_FLAGS)(function)  # type: ignore[no-any-return]
+        return numba.jit(**flags)(function)  # type: ignore[no-any-return]
     try:
-        dispatcher = numba.jit(cache=True, **_FLAGS)(function)
+        dispatcher = numba.jit(cache=True, **flags)(function)
         _stamp_cache(dispatcher)
     except (RuntimeError, OSError, AttributeError):
         # No directory can hold a cache (RuntimeError), or this numba keeps its stamp elsewhere
         # (AttributeError): no cache is better than one that can be stale.
-        dispatcher = numba.jit(**_FLAGS)(function)
+        dispatcher = numba.jit(**flags)(function)
     return dispatcher  # type: ignore[no-any-return]
 
 

@@ -8,8 +8,8 @@ which batch it stood in. The 96-bit nonce holds three 32-bit words: stage tag (l
 stage          second word              third word       read as
 ============== ======================== ================ ==========================================
 EDIT           destination tract        0                one word per candidate point, in point order
-RETAIN         destination              segment          bytes, most significant byte of a draw first
-SAMPLE         destination              segment          one bounded integer per synthetic worker
+RETAIN         destination              segment          one word per jump; more where undecided
+SAMPLE         destination              segment          16 bits per synthetic worker; more where undecided
 REMAINDER      destination              segment          one bounded integer per worker drawn again
 PLACE          destination              segment          one bounded integer per synthetic worker
 REPRESENTATIVE destination tract        support point    one bounded integer
@@ -44,6 +44,7 @@ __all__ = [
     "attempt_key",
     "bounded_integers",
     "check_addresses",
+    "check_attempt",
     "stream_words",
     "uniforms",
 ]
@@ -115,7 +116,7 @@ class SecretKey:
         The derived key is the first half of the keystream block of stage DIGEST, so that the hash and the
         random streams share no key.
         """
-        words = np.zeros(16, dtype=np.int64)
+        words = np.zeros(16, dtype=np.uint32)
         chacha.block(self._words, 0, np.array([Stage.DIGEST, 0, 0], dtype=np.int64), words)
         derived = words[:8].astype("<u4").tobytes()
         return hashlib.blake2b(message, key=derived, digest_size=32).hexdigest()
@@ -199,6 +200,12 @@ def check_addresses(
     return first, second
 
 
+def check_attempt(attempt: int) -> None:
+    """Refuse an attempt that has no room in the nonce (ParameterError)."""
+    if not 0 <= attempt < 1 << (32 - chacha.ATTEMPT_SHIFT):
+        raise ParameterError(f"attempt = {attempt}: allowed are 0 to 2^24 - 1")
+
+
 def stream_words(
     key: "Keyed",
     stage: Stage,
@@ -216,8 +223,7 @@ def stream_words(
     ptr : int64[S + 1]
     words : uint32[sum(count)]
     """
-    if not 0 <= attempt < 1 << (32 - chacha.ATTEMPT_SHIFT):
-        raise ParameterError(f"attempt = {attempt}: allowed are 0 to 2^24 - 1")
+    check_attempt(attempt)
     first, second = check_addresses(destination, segment)
     counts = as_int("count", count, high=1 << 40)
     if counts.size != first.size:

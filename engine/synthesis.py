@@ -1,23 +1,35 @@
 """Synthesis: pruning and the Dirichlet-multinomial draw of every synthesizer, in exact integers."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
 from engine._arrays import as_int, as_ptr
+from engine._kernels.chacha import ATTEMPT_SHIFT
+from engine._kernels.checks import check_synthesizers
+from engine._kernels.skipping import JUMP_CELLS, JUMP_POWERS, N_CLASSES, sort_into_classes
 from engine._kernels.urn import redraw_range, synthesize_range
 from engine._threads import run_ranges
 from engine.coarsening import LEVEL_REMAINDER, Coarsening
 from engine.errors import OverflowRefusedError, ParameterError, SupportError
 from engine.prior import WEIGHT_BITS
 from engine.pruning import NEVER_CERTAIN, RETENTION_ONE
-from engine.streams import SecretKey, check_addresses
+from engine.streams import SecretKey, Stage, check_addresses, check_attempt
 
-__all__ = ["SupportTable", "Synthesizers", "SyntheticPoints", "redraw_remainder", "synthesize"]
+__all__ = [
+    "SupportTable",
+    "Synthesizers",
+    "SyntheticPoints",
+    "check_fit",
+    "redraw_remainder",
+    "synthesize",
+]
 
 _WEIGHT_LIMIT = 1 << 62
 _MOST_WORKERS = 1 << 40
+# What a synthesizer costs besides its workers, in workers: its random blocks and the points that stay.
+_FIXED_WORK = 40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,11 +44,18 @@ class SupportTable:
         strength × prior share in units of 2^-20 (:func:`engine.prior.prior_weight`); may be 0.
     retention_threshold : int64[K]
         f_i in units of 2^-32 (:func:`engine.pruning.retention_threshold`); 2^32 means certain.
+    class_ptr : int64[T * 10 + 1]
+        Made from the thresholds: CSR offsets of the points of each (destination tract, retention class).
+    class_point : int32[K]
+        Made from the thresholds: local points of each tract by retention class, so that pruning can jump
+        from one candidate to the next instead of looking at every point.
     """
 
     support_ptr: npt.NDArray[np.int64]
     prior_weight: npt.NDArray[np.int64]
     retention_threshold: npt.NDArray[np.int64]
+    class_ptr: npt.NDArray[np.int64] = field(init=False, repr=False)
+    class_point: npt.NDArray[np.int32] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         weight = as_int("prior_weight", self.prior_weight)
@@ -48,6 +67,11 @@ class SupportTable:
             raise ParameterError(
                 f"{threshold.size} retention thresholds for {weight.size} prior weights: give one each"
             )
+        class_ptr = np.empty((self.support_ptr.size - 1) * N_CLASSES + 1, dtype=np.int64)
+        class_point = np.empty(threshold.size, dtype=np.int32)
+        sort_into_classes(self.support_ptr, threshold, class_ptr, class_point)
+        object.__setattr__(self, "class_ptr", class_ptr)
+        object.__setattr__(self, "class_point", class_point)
 
     @property
     def n_support(self) -> npt.NDArray[np.int64]:
@@ -144,6 +168,7 @@ def synthesize(
     support: SupportTable,
     *,
     certain_above: int = NEVER_CERTAIN,
+    attempt: int = 0,
     threads: int = 1,
 ) -> SyntheticPoints:
     """Prune each synthesizer's support and draw its synthetic workers.
@@ -156,6 +181,8 @@ def synthesize(
     certain_above : int
         Prior weight (units of 2^-20, the least weight applied) above which a point is never pruned;
         ``WEIGHT_ONE`` for the paper accountant.
+    attempt : int
+        0 to 2^24 - 1: draws the workers anew, from the same kept points.
     threads : int
         Threads to use; the result does not depend on it.
 
@@ -167,15 +194,18 @@ def synthesize(
     ------
     ParameterError
         If arrays do not agree, an address occurs twice or a worker's point is not in its support.
+    SupportError
+        If a synthesizer has workers to draw and no support point.
     OverflowRefusedError
         If a synthesizer's weights could reach 2^62.
 
     Source: P08 Algorithms 1 and 2; METHOD sections 6 and 7.
     """
-    _check_support(synthesizers, support)
-    _check_weights(synthesizers, support)
+    check_attempt(attempt)
     n_synthetic = synthesizers.n_synthetic
     synthetic_ptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(n_synthetic)))
+    sizes = (synthesizers.worker_ptr, synthetic_ptr)
+    check_fit(synthesizers, support, synthetic_ptr)
     synthetic_point = np.empty(int(synthetic_ptr[-1]), dtype=np.int32)
     addresses = (
         synthesizers.tract,
@@ -183,24 +213,40 @@ def synthesize(
         synthesizers.segment,
         synthesizers.min_prior_weight,
     )
-    table = (support.support_ptr, support.prior_weight, support.retention_threshold)
+    table = (
+        support.support_ptr,
+        support.prior_weight,
+        support.retention_threshold,
+        (support.class_ptr, support.class_point),
+        _heavy_points(support, certain_above),
+    )
+    limits = (certain_above, int(Stage.SAMPLE) | attempt << ATTEMPT_SHIFT)
 
     def draw(start: int, stop: int) -> int:
         return synthesize_range(
             (start, stop),
-            synthesizers.worker_ptr,
+            sizes,
             synthesizers.worker_point,
             addresses,
             table,
-            certain_above,
+            (JUMP_CELLS, JUMP_POWERS),
+            limits,
             key.words,
-            synthetic_ptr,
             synthetic_point,
         )
 
-    work = synthesizers.n_likelihood + n_synthetic + support.n_support[synthesizers.tract]
+    work = synthesizers.n_likelihood + n_synthetic + _FIXED_WORK
     _refuse_run_out(run_ranges(draw, work, threads), synthesizers)
     return SyntheticPoints(synthetic_ptr=synthetic_ptr, synthetic_point=synthetic_point)
+
+
+def _heavy_points(
+    support: SupportTable, certain_above: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
+    """Points whose prior weight alone makes them certain, as CSR: offsets [T + 1] and local points."""
+    heavy = np.flatnonzero(support.prior_weight > certain_above)
+    ptr = np.searchsorted(heavy, support.support_ptr)
+    return ptr, (heavy - np.repeat(support.support_ptr[:-1], np.diff(ptr))).astype(np.int32)
 
 
 def _refuse_run_out(failed: list[int], synthesizers: Synthesizers) -> None:
@@ -213,47 +259,51 @@ def _refuse_run_out(failed: list[int], synthesizers: Synthesizers) -> None:
         )
 
 
-def _check_support(synthesizers: Synthesizers, support: SupportTable) -> None:
-    """Every synthesizer has a destination tract with points, and every worker one of those points."""
+def check_fit(
+    synthesizers: Synthesizers, support: SupportTable, synthetic_ptr: npt.NDArray[np.int64]
+) -> None:
+    """Refuse tracts without points, workers outside their support, and weights that could reach 2^62."""
     n_tracts = support.support_ptr.size - 1
     if synthesizers.tract.size == 0:
         return
     if int(synthesizers.tract.max()) >= n_tracts:
         raise ParameterError(f"tract reaches {synthesizers.tract.max()}: allowed are 0 to {n_tracts - 1}")
-    n_support = support.n_support[synthesizers.tract]
-    bare = np.flatnonzero((n_support == 0) & (synthesizers.n_synthetic > 0))
-    if bare.size:
+    largest = _largest_weight(support)
+    bare, n_outside, heavy = check_synthesizers(
+        (synthesizers.worker_ptr, synthetic_ptr),
+        synthesizers.worker_point,
+        synthesizers.tract,
+        synthesizers.min_prior_weight,
+        (support.support_ptr, largest),
+        (_WEIGHT_LIMIT, _MOST_WORKERS, WEIGHT_BITS),
+    )
+    if bare >= 0:
         raise SupportError(
-            f"destination {synthesizers.destination[bare[0]]} has no support point: its tract needs one"
+            f"destination {synthesizers.destination[bare]} has no support point: its tract needs one"
         )
-    outside = synthesizers.worker_point >= np.repeat(n_support, synthesizers.n_likelihood)
-    if outside.any():
+    if n_outside:
         # Says how many, not whose: the points of real workers are confidential.
         raise ParameterError(
-            f"{np.count_nonzero(outside)} workers stand in a support point their destination tract does not "
+            f"{n_outside} workers stand in a support point their destination tract does not "
             "have: map origins with point_of_tract of the same coarsening"
         )
-
-
-def _check_weights(synthesizers: Synthesizers, support: SupportTable) -> None:
-    """Refuse synthesizers whose weights could reach 2^62 (bounded by their largest weight, times points)."""
-    if synthesizers.tract.size == 0 or support.prior_weight.size == 0:
-        return
-    largest = np.zeros(support.n_support.size, dtype=np.int64)
-    np.maximum.at(largest, np.repeat(np.arange(largest.size), support.n_support), support.prior_weight)
-    most_weight = np.maximum(largest[synthesizers.tract], synthesizers.min_prior_weight)
-    n_workers = synthesizers.n_likelihood + synthesizers.n_synthetic
-    room = (_WEIGHT_LIMIT - 1 - (n_workers << WEIGHT_BITS)) // np.maximum(
-        support.n_support[synthesizers.tract], 1
-    )
-    beyond = np.flatnonzero((n_workers >= _MOST_WORKERS) | (most_weight > room))
-    if beyond.size:
-        first = int(beyond[0])
+    if heavy >= 0:
+        tract = synthesizers.tract[heavy]
+        weight = max(largest[tract], synthesizers.min_prior_weight[heavy])
         raise OverflowRefusedError(
-            f"destination {synthesizers.destination[first]}, segment {synthesizers.segment[first]}: "
-            f"{support.n_support[synthesizers.tract[first]]} points of prior weight up to "
-            f"{most_weight[first]} × 2^-20 could pass 2^42 workers in all: lower the prior's strength"
+            f"destination {synthesizers.destination[heavy]}, segment {synthesizers.segment[heavy]}: "
+            f"{support.n_support[tract]} points of prior weight up to "
+            f"{weight} × 2^-20 could pass 2^42 workers in all: lower the prior's strength"
         )
+
+
+def _largest_weight(support: SupportTable) -> npt.NDArray[np.int64]:
+    """Largest prior weight of each destination tract, 0 without points: int64[T]."""
+    largest = np.zeros(support.support_ptr.size - 1, dtype=np.int64)
+    filled = np.flatnonzero(np.diff(support.support_ptr))
+    if filled.size:
+        largest[filled] = np.maximum.reduceat(support.prior_weight, support.support_ptr[filled])
+    return largest
 
 
 def redraw_remainder(

@@ -8,19 +8,28 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engine._jit import jit
+from engine._jit import jit, lean_jit
 from engine._kernels.chacha import (
     BLOCK_BYTES,
-    POSITION,
+    LANE_WORDS,
     STAGE_REMAINDER,
     STAGE_RETAIN,
-    STAGE_SAMPLE,
     STREAM_FIELDS,
+    WIDTH,
+    WINDOW_WORDS,
     below,
+    fill_blocks,
     has_run_out,
-    next_byte,
+    next_half,
     open_stream,
-    refill,
+    open_with_blocks,
+)
+from engine._kernels.skipping import (
+    CERTAIN_CLASS,
+    JUMP_DIGITS,
+    N_CLASSES,
+    candidates_expected,
+    keep_by_chance,
 )
 
 __all__ = ["find_weight", "redraw_range", "synthesize_range"]
@@ -30,21 +39,11 @@ Indices = npt.NDArray[np.int32]
 Words = npt.NDArray[np.uint32]
 
 _WEIGHT_BITS = 20
-_RETENTION_ONE = 1 << 32
+# Below this total, 16 random bits times it stay below 2^62.
+_HALF_WORD_TOTAL = 1 << 46
 
 
-@jit
-def _stays_after_tie(key: Words, stream: Ints, threshold: int) -> bool:
-    """Rest of a retention draw whose first byte was equal to the threshold's."""
-    for shift in (16, 8, 0):
-        drawn = next_byte(key, stream)
-        wanted = (threshold >> shift) & 255
-        if drawn != wanted:
-            return bool(drawn < wanted)
-    return False
-
-
-@jit
+@lean_jit
 def find_weight(cumulative: Ints, first: int, last: int, value: int) -> int:
     """First position in [first, last) whose running sum exceeds ``value``."""
     while first < last:
@@ -56,116 +55,235 @@ def find_weight(cumulative: Ints, first: int, last: int, value: int) -> int:
     return first
 
 
-@jit
-def _prune(
+@lean_jit
+def _keep(
     key: Words,
     stream: Ints,
-    weights: Ints,
-    thresholds: Ints,
-    scalars: tuple[int, int, int, bool],
-    occupied_by: Ints,
-    kept: Indices,
-    cumulative: Ints,
+    tract: int,
+    workers: Indices,
+    support: tuple[Any, Any, Any, Any, Any],
+    tables: tuple[Any, Any, Any],
+    found: tuple[Any, Any, int],
 ) -> int:
-    """List the kept points and the running sum of their prior weights; return how many are kept.
+    """List the points kept for a synthesizer with real workers; return how many.
 
-    A retention draw is Bernoulli(threshold / 2^32): a uniform 32-bit number is compared with the threshold
-    byte by byte from the top, reading on only while the bytes are equal, so about one byte in all. It is
-    made for every point that is not certain, occupied or not, so that what the stream has given up to any
-    point does not depend on the real workers. ``scalars`` holds the synthesizer's number, its least weight,
-    the weight above which points are certain, and whether all points are.
+    Points that stay by chance are drawn without a look at the workers; occupied ones are added after.
     """
-    synthesizer, min_weight, certain_above, keep_all = scalars
+    support_ptr, _, threshold, classes, (heavy_ptr, heavy_point) = support
+    kept, marks, mark = found
+    class_ptr, class_point = classes
     n_kept = 0
-    total = np.int64(0)
-    for point in range(weights.size):
-        weight = max(weights[point], min_weight)
-        threshold = thresholds[point]
-        stays = keep_all or weight > certain_above or threshold >= _RETENTION_ONE
-        if not stays:
-            # next_byte, written out: a call for each point would cost five times the draw.
-            position = stream[POSITION]
-            if position >= BLOCK_BYTES:
-                refill(key, stream)
-                position = np.int64(0)
-            stream[POSITION] = position + 1
-            drawn = (stream[position >> 2] >> (8 * (position & 3))) & 255
-            wanted = threshold >> 24
-            stays = drawn < wanted
-            if drawn == wanted:
-                stays = _stays_after_tie(key, stream, threshold)
-        if stays or occupied_by[point] == synthesizer:
-            total += weight
-            kept[n_kept] = point
-            cumulative[n_kept] = total
+    at = tract * N_CLASSES + CERTAIN_CLASS
+    for position in range(class_ptr[at], class_ptr[at + 1]):
+        marks[class_point[position]] = mark
+        kept[n_kept] = class_point[position]
+        n_kept += 1
+    for position in range(heavy_ptr[tract], heavy_ptr[tract + 1]):
+        if marks[heavy_point[position]] != mark:
+            marks[heavy_point[position]] = mark
+            kept[n_kept] = heavy_point[position]
+            n_kept += 1
+    thresholds = threshold[support_ptr[tract] : support_ptr[tract + 1]]
+    n_kept = keep_by_chance(key, stream, tables, classes, tract, thresholds, found, n_kept)
+    for worker in range(workers.size):
+        if marks[workers[worker]] != mark:
+            marks[workers[worker]] = mark
+            kept[n_kept] = workers[worker]
             n_kept += 1
     return n_kept
 
 
-@jit
-def _draw(
-    key: Words, stream: Ints, kept: Indices, cumulative: Ints, n_kept: int, workers: Indices, drawn: Indices
-) -> None:
-    """Draw ``drawn.size`` workers: a prior point, a real worker's point, or a copy of an earlier draw."""
+@lean_jit
+def _draw(key: Words, stream: Ints, cumulative: Ints, balls: Indices, sizes: tuple[int, int, int]) -> None:
+    """Draw workers: a prior point, a real worker's point, or a copy of an earlier draw.
+
+    ``sizes`` holds the numbers of kept points, of real workers and of draws; their points stand in ``balls``
+    in this order. A draw is an integer below the weight of all balls before it: ``total`` times 16 random
+    bits, plus an unbiased integer below ``total``, all divided by 2^16. The first term mostly says which
+    ball that is, whatever the second; only where it does not is the second drawn.
+    """
+    n_kept, n_workers, n_draws = sizes
     prior_total = cumulative[n_kept - 1]
-    worker_total = prior_total + (np.int64(workers.size) << _WEIGHT_BITS)
-    for position in range(drawn.size):
-        value = below(key, stream, worker_total + (np.int64(position) << _WEIGHT_BITS))
-        if value < prior_total:
-            drawn[position] = kept[find_weight(cumulative, 0, n_kept, value)]
-        elif value < worker_total:
-            drawn[position] = workers[(value - prior_total) >> _WEIGHT_BITS]
-        else:
-            drawn[position] = drawn[(value - worker_total) >> _WEIGHT_BITS]
+    for ball in range(n_kept + n_workers, n_kept + n_workers + n_draws):
+        total = prior_total + (np.int64(ball - n_kept) << _WEIGHT_BITS)
+        if total >= _HALF_WORD_TOTAL:
+            balls[ball] = balls[_find_ball(cumulative, n_kept, below(key, stream, total))]
+            continue
+        scaled = next_half(key, stream) * total
+        past = (scaled >> 16) - prior_total
+        most_past = ((scaled + total - 1) >> 16) - prior_total
+        chosen = n_kept + (past >> _WEIGHT_BITS)
+        is_open = chosen != n_kept + (most_past >> _WEIGHT_BITS)
+        if past < 0:
+            chosen = _find_ball(cumulative, n_kept, past + prior_total)
+            is_open = most_past + prior_total >= cumulative[chosen]
+        if is_open:
+            value = (scaled + below(key, stream, total)) >> 16
+            chosen = _find_ball(cumulative, n_kept, value)
+        balls[ball] = balls[chosen]
+
+
+@lean_jit
+def _find_ball(cumulative: Ints, n_kept: int, value: int) -> int:
+    """Ball in which ``value`` falls when the weights are laid end to end."""
+    past = value - cumulative[n_kept - 1]
+    if past >= 0:
+        return n_kept + (past >> _WEIGHT_BITS)  # type: ignore[no-any-return]
+    return find_weight(cumulative, 0, n_kept, value)
+
+
+@lean_jit
+def _lanes_needed(class_ptr: Ints, tract: int, n_workers: int, n_draws: int) -> tuple[int, int]:
+    """First blocks worth preparing for a synthesizer's two streams: what most will read, at most ``WIDTH``."""
+    if n_draws == 0:
+        return 0, 0
+    retain = 0
+    if n_workers > 0:
+        retain = min(1 + 5 * candidates_expected(class_ptr, tract) // BLOCK_BYTES, WIDTH // 2)
+    return retain, min(1 + 2 * n_draws // BLOCK_BYTES, WIDTH - retain)
+
+
+@lean_jit
+def _prepare(
+    key: Words,
+    start: int,
+    stop: int,
+    sizes: tuple[Any, Any],
+    addresses: tuple[Any, Any, Any, Any],
+    class_ptr: Ints,
+    sample_tag: int,
+    lanes: Words,
+    window: Words,
+) -> int:
+    """Make the first blocks of as many synthesizers from ``start`` on as there is room for; return the end."""
+    worker_ptr, synthetic_ptr = sizes
+    tract_of, destination, segment, _ = addresses
+    lane = 0
+    synthesizer = start
+    while synthesizer < stop:
+        n_workers = worker_ptr[synthesizer + 1] - worker_ptr[synthesizer]
+        n_draws = synthetic_ptr[synthesizer + 1] - synthetic_ptr[synthesizer]
+        retain, sample = _lanes_needed(class_ptr, tract_of[synthesizer], n_workers, n_draws)
+        if lane + retain + sample > WIDTH:
+            break
+        for number in range(retain + sample):
+            is_retain = number < retain
+            lanes[lane] = number if is_retain else number - retain
+            lanes[WIDTH + lane] = STAGE_RETAIN if is_retain else sample_tag
+            lanes[2 * WIDTH + lane] = destination[synthesizer]
+            lanes[3 * WIDTH + lane] = segment[synthesizer]
+            lane += 1
+        synthesizer += 1
+    fill_blocks(key, lanes, window)
+    return synthesizer
 
 
 @jit
 def synthesize_range(
     bounds: tuple[int, int],
-    worker_ptr: Ints,
+    sizes: tuple[Any, Any],
     worker_point: Indices,
     addresses: tuple[Any, Any, Any, Any],
-    support: tuple[Any, Any, Any],
-    certain_above: int,
+    support: tuple[Any, Any, Any, Any, Any],
+    tables: tuple[Any, Any],
+    limits: tuple[int, int],
     key: Words,
-    synthetic_ptr: Ints,
     synthetic_point: Indices,
 ) -> int:
     """Prune and draw synthesizers ``bounds``; return the first whose stream ran out, or -1.
 
-    ``addresses`` holds tract, destination, segment and least weight (each [S]); ``support`` holds
-    support_ptr [T + 1], prior weight [K] and retention threshold [K].
+    ``sizes`` holds worker_ptr and synthetic_ptr (each [S + 1]); ``addresses`` tract, destination, segment
+    and least weight (each [S]); ``support`` support_ptr [T + 1], prior weight [K], retention threshold [K],
+    the classes of :func:`sort_into_classes`, and a CSR list of the points heavy enough to be certain;
+    ``tables`` the jump tables; ``limits`` the weight above which points are certain, and the first nonce
+    word of stage SAMPLE.
     """
-    tract_of, destination, segment, min_weight = addresses
-    support_ptr, prior_weight, threshold = support
-    most_points = 0
+    most_points, most_workers = _largest(bounds, sizes, support[0])
+    marks = np.full(most_points, -1, dtype=np.int64)
+    cumulative = np.empty(most_points, dtype=np.int64)
+    balls = np.empty(most_points + most_workers, dtype=np.int32)
+    lanes = np.zeros(LANE_WORDS, dtype=np.uint32)
+    window = np.empty(WINDOW_WORDS, dtype=np.uint32)
+    stream = np.zeros(STREAM_FIELDS, dtype=np.int64)
+    scratch = (marks, cumulative, balls, lanes, window, stream)
+    jumps = (tables[0], tables[1], np.empty(JUMP_DIGITS, dtype=np.int64))
+    return _synthesize(
+        bounds, sizes, worker_point, addresses, support, jumps, limits, key, scratch, synthetic_point
+    )
+
+
+@lean_jit
+def _synthesize(
+    bounds: tuple[int, int],
+    sizes: tuple[Any, Any],
+    worker_point: Indices,
+    addresses: tuple[Any, Any, Any, Any],
+    support: tuple[Any, Any, Any, Any, Any],
+    tables: tuple[Any, Any, Any],
+    limits: tuple[int, int],
+    key: Words,
+    scratch: tuple[Any, Any, Any, Any, Any, Any],
+    synthetic_point: Indices,
+) -> int:
+    """As :func:`synthesize_range`, in the arrays of ``scratch``."""
+    worker_ptr, synthetic_ptr = sizes
+    tract_of, _, _, min_weight = addresses
+    support_ptr, prior_weight = support[0], support[1]
+    class_ptr = support[3][0]
+    marks, cumulative, balls, lanes, window, stream = scratch
+    stop = bounds[0]
+    while stop < bounds[1]:
+        start = stop
+        stop = _prepare(key, start, bounds[1], sizes, addresses, class_ptr, limits[1], lanes, window)
+        lane = 0
+        for synthesizer in range(start, stop):
+            tract = tract_of[synthesizer]
+            workers = worker_point[worker_ptr[synthesizer] : worker_ptr[synthesizer + 1]]
+            drawn = synthetic_point[synthetic_ptr[synthesizer] : synthetic_ptr[synthesizer + 1]]
+            retain, sample = _lanes_needed(class_ptr, tract, workers.size, drawn.size)
+            if drawn.size == 0:
+                continue
+            weights = prior_weight[support_ptr[tract] : support_ptr[tract + 1]]
+            # With no real worker there is nothing to hide and nothing that is sure to stay: keep the whole
+            # prior. Which synthesizers these are is known from their total alone, and totals are public.
+            if workers.size == 0 or min_weight[synthesizer] > limits[0]:
+                n_kept = weights.size
+                for point in range(n_kept):
+                    balls[point] = point
+            else:
+                open_with_blocks(lanes, window, lane, retain, stream)
+                n_kept = _keep(key, stream, tract, workers, support, tables, (balls, marks, synthesizer))
+                if has_run_out(stream):
+                    return synthesizer
+            total = np.int64(0)
+            for position in range(n_kept):
+                total += max(weights[balls[position]], min_weight[synthesizer])
+                cumulative[position] = total
+            for worker in range(workers.size):
+                balls[n_kept + worker] = workers[worker]
+            open_with_blocks(lanes, window, lane + retain, sample, stream)
+            _draw(key, stream, cumulative, balls, (n_kept, workers.size, drawn.size))
+            if has_run_out(stream):
+                return synthesizer
+            before = n_kept + workers.size
+            for position in range(drawn.size):
+                drawn[position] = balls[before + position]
+            lane += retain + sample
+    return -1
+
+
+@lean_jit
+def _largest(bounds: tuple[int, int], sizes: tuple[Any, Any], support_ptr: Ints) -> tuple[int, int]:
+    """Most support points of a tract, and most real and synthetic workers together of a synthesizer."""
+    worker_ptr, synthetic_ptr = sizes
+    most_points = most_workers = 0
     for tract in range(support_ptr.size - 1):
         most_points = max(most_points, support_ptr[tract + 1] - support_ptr[tract])
-    occupied_by = np.full(most_points, -1, dtype=np.int64)
-    kept = np.empty(most_points, dtype=np.int32)
-    cumulative = np.empty(most_points, dtype=np.int64)
-    stream = np.zeros(STREAM_FIELDS, dtype=np.int64)
     for synthesizer in range(bounds[0], bounds[1]):
-        drawn = synthetic_point[synthetic_ptr[synthesizer] : synthetic_ptr[synthesizer + 1]]
-        if drawn.size == 0:
-            continue
-        workers = worker_point[worker_ptr[synthesizer] : worker_ptr[synthesizer + 1]]
-        for worker in range(workers.size):
-            occupied_by[workers[worker]] = synthesizer
-        first, last = support_ptr[tract_of[synthesizer]], support_ptr[tract_of[synthesizer] + 1]
-        open_stream(STAGE_RETAIN, destination[synthesizer], segment[synthesizer], stream)
-        # With no real worker there is nothing to hide and nothing that is sure to stay: keep the whole
-        # prior. Which synthesizers these are is known from their total alone, and totals are public.
-        scalars = (synthesizer, min_weight[synthesizer], certain_above, workers.size == 0)
-        weights, thresholds = prior_weight[first:last], threshold[first:last]
-        n_kept = _prune(key, stream, weights, thresholds, scalars, occupied_by, kept, cumulative)
-        if has_run_out(stream):
-            return synthesizer
-        open_stream(STAGE_SAMPLE, destination[synthesizer], segment[synthesizer], stream)
-        _draw(key, stream, kept, cumulative, n_kept, workers, drawn)
-        if has_run_out(stream):
-            return synthesizer
-    return -1
+        n_workers = worker_ptr[synthesizer + 1] - worker_ptr[synthesizer]
+        n_draws = synthetic_ptr[synthesizer + 1] - synthetic_ptr[synthesizer]
+        most_workers = max(most_workers, n_workers + n_draws)
+    return most_points, most_workers
 
 
 @jit

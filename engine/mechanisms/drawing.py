@@ -13,9 +13,8 @@ from engine.synthesis import (
     SupportTable,
     Synthesizers,
     SyntheticPoints,
-    _check_support,
-    _check_weights,
     _refuse_run_out,
+    check_fit,
 )
 
 __all__ = ["Digits", "Inputs", "Outputs", "draw_histogram", "with_digits"]
@@ -74,9 +73,8 @@ def draw_histogram(
     OverflowRefusedError
         Weights could reach 2^62, or noisy counts of one synthesizer passed 2^31.
     """
-    _check_support(synthesizers, support)
-    _check_weights(synthesizers, support)
     synthetic_ptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(synthesizers.n_synthetic)))
+    check_fit(synthesizers, support, synthetic_ptr)
     outputs = synthetic_ptr, np.empty(int(synthetic_ptr[-1]), dtype=np.int32)
     inputs = _kernel_inputs(synthesizers, support)
 

@@ -19,7 +19,7 @@ WORD = st.integers(0, 2**32 - 1)
 
 
 def block_bytes(key: bytes, counter: int, nonce: bytes) -> bytes:
-    words = np.zeros(16, np.int64)
+    words = np.zeros(16, np.uint32)
     nonce_words = np.frombuffer(nonce, "<u4").astype(np.int64)
     chacha.block(np.frombuffer(key, "<u4").astype(np.uint32), counter, nonce_words, words)
     return words.astype("<u4").tobytes()
@@ -84,7 +84,19 @@ def test_blocks_are_those_of_the_cryptography_package(key, counter, nonce):
     assert block_bytes(key, counter, nonce) == cipher.encryptor().update(bytes(64))
 
 
-@given(WORD, WORD, st.integers(0, 2**24 - 1), st.integers(0, 70))
+@given(st.binary(min_size=32, max_size=32), st.data())
+def test_blocks_made_together_are_those_made_one_by_one(key, data):
+    lanes = data.draw(st.lists(WORD, min_size=chacha.LANE_WORDS, max_size=chacha.LANE_WORDS))
+    lanes = np.array(lanes, np.uint32)
+    together = np.zeros(chacha.WINDOW_WORDS, np.uint32)
+    chacha.fill_blocks(np.frombuffer(key, "<u4").astype(np.uint32), lanes, together)
+    counters, *nonces = lanes.reshape(4, chacha.WIDTH).tolist()
+    for counter, *nonce, words in zip(counters, *nonces, together.reshape(chacha.WIDTH, 16), strict=True):
+        assert words.tobytes() == block_bytes(key, counter, np.array(nonce, "<u4").tobytes())
+
+
+# One block comes alone, then sixteen at a time: 70 words end in the second window, 600 in the fourth.
+@given(WORD, WORD, st.integers(0, 2**24 - 1), st.integers(0, 70) | st.sampled_from([272, 273, 600]))
 def test_words_are_the_twin_s(destination, segment, attempt, count):
     ptr, words = stream_words(
         KEY, Stage.POINT, np.array([destination]), np.array([segment]), np.array([count]), attempt=attempt
@@ -114,25 +126,48 @@ def test_wide_bounded_integers_are_uniform():
     assert stats.chisquare(np.bincount(values // (bound // 96), minlength=96)).pvalue > FALSE_ALARM
 
 
-def test_bytes_are_the_keystream_in_order():
+@given(WORD, st.lists(st.sampled_from(["half", "word"]), max_size=60))
+def test_halves_and_words_are_the_twin_s(destination, kinds):
     stream = np.zeros(chacha.STREAM_FIELDS, np.int64)
-    chacha.open_stream(STAGES["RETAIN"], 1, 2, stream)
-    twin = Stream("RETAIN", 1, 2)
-    assert [chacha.next_byte(KEY.words, stream) for _ in range(200)] == [twin.byte() for _ in range(200)]
+    chacha.open_stream(STAGES["SAMPLE"], destination, 2, stream)
+    twin = Stream("SAMPLE", destination, 2)
+    read = {"half": chacha.next_half, "word": chacha.next_word}
+    for kind in kinds:
+        assert read[kind](KEY.words, stream) == getattr(twin, kind)()
 
 
-def test_a_stream_that_ends_says_so_and_lets_rejection_loops_end():
+@pytest.mark.parametrize("n_blocks", [0, 1, 5, 16])
+def test_a_stream_opened_with_its_first_blocks_is_the_same_stream(n_blocks):
+    plain, prepared = np.zeros((2, chacha.STREAM_FIELDS), np.int64)
+    lanes = np.zeros((4, chacha.WIDTH), np.uint32)
+    first = chacha.WIDTH - n_blocks
+    lanes[:, first:] = np.array([[0], [2], [77], [5]]) + np.eye(4, 1, dtype=int) * np.arange(n_blocks)
+    window = np.zeros(chacha.WINDOW_WORDS, np.uint32)
+    chacha.fill_blocks(KEY.words, lanes.ravel(), window)
+    chacha.open_stream(2, 77, 5, plain)
+    chacha.open_stream(2, 77, 5, prepared)
+    if n_blocks:
+        chacha.open_with_blocks(lanes.ravel(), window, first, n_blocks, prepared)
+    for _ in range(600):
+        assert chacha.next_word(KEY.words, plain) == chacha.next_word(KEY.words, prepared)
+
+
+@pytest.mark.parametrize("n_left", [1, 3, 16, 20])
+def test_a_stream_that_ends_says_so_and_lets_rejection_loops_end(n_left):
     stream = np.zeros(chacha.STREAM_FIELDS, np.int64)
     chacha.open_stream(STAGES["SAMPLE"], 1, 2, stream)
-    stream[17] = 2**32 - 1
-    last = int.from_bytes(
-        chacha20_block(TEST_KEY, 2**32 - 1, bytes.fromhex("030000000100000002000000"))[:4], "little"
-    )
-    assert chacha.next_word(KEY.words, stream) == last
-    values = np.empty(40, np.int64)
+    stream[chacha.COUNTER] = 2**32 - n_left
+    nonce = bytes.fromhex("030000000100000002000000")
+    for counter in range(2**32 - n_left, 2**32):
+        keystream = chacha20_block(TEST_KEY, counter, nonce)
+        for at in range(0, 64, 4):
+            word = int.from_bytes(keystream[at : at + 4], "little")
+            assert chacha.next_word(KEY.words, stream) == word
     assert not chacha.has_run_out(stream)
+    values = np.empty(40, np.int64)
     chacha.fill_bounded(KEY.words, stream, 7, values)
     assert chacha.has_run_out(stream)
+    assert values.tolist() == [0] * 40
 
 
 def test_uniforms_are_the_twin_s_and_do_not_depend_on_threads():

@@ -82,11 +82,24 @@ def test_pruned_draws_follow_the_exact_mixture(alphas, workers, n_synthetic, ret
     assert_follows(observed_counts(drawn, n_synthetic, len(alphas)), law)
 
 
-@pytest.mark.parametrize("threshold", [1 << 24, (1 << 24) + 1, 0x80000000, 0x7FFFFFFF, 107374183])
+@pytest.mark.parametrize(
+    "threshold",
+    [
+        1 << 24,
+        (1 << 24) + 1,
+        0x80000000,
+        0x80000001,
+        0x7FFFFFFF,
+        0xFFFFFFFF,
+        107374183,
+        1 << 26,
+        (1 << 26) + 1,
+    ],
+)
 def test_retention_has_its_probability(threshold):
     # One real worker in point 0 with next to no weight against a huge prior in point 1: the draw says
     # whether point 1 stayed.
-    chosen = same_synthesizers(N_COPIES, [0], 1, 1, first=threshold)
+    chosen = same_synthesizers(N_COPIES, [0], 1, 1, first=threshold >> 1)
     weight = 1 << 60
     drawn = synthesize(KEY, chosen, one_table([0, weight], [RETENTION_ONE, threshold]), threads=2)
     stayed = int((drawn.synthetic_point == 1).sum())

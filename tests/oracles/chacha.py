@@ -1,6 +1,6 @@
 """ChaCha20 in plain Python integers, written from RFC 8439, and the draws the engine documents."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 TEST_KEY = bytes(range(32))
 STAGES = {
@@ -48,6 +48,7 @@ class Stream:
         tag = STAGES[stage] + 256 * attempt
         nonce = b"".join(word.to_bytes(4, "little") for word in (tag, destination, segment))
         self._bytes = self._keystream(key, nonce)
+        self._n_read = 0
 
     @staticmethod
     def _keystream(key: bytes, nonce: bytes) -> Iterator[int]:
@@ -56,11 +57,19 @@ class Stream:
             yield from chacha20_block(key, counter, nonce)
             counter += 1
 
-    def byte(self) -> int:
-        return next(self._bytes)
+    def _integer(self, n_bytes: int) -> int:
+        """The next bytes from the next multiple of their number on, least significant first."""
+        while self._n_read % n_bytes:
+            next(self._bytes)
+            self._n_read += 1
+        self._n_read += n_bytes
+        return int.from_bytes(bytes(next(self._bytes) for _ in range(n_bytes)), "little")
+
+    def half(self) -> int:
+        return self._integer(2)
 
     def word(self) -> int:
-        return int.from_bytes(bytes(self.byte() for _ in range(4)), "little")
+        return self._integer(4)
 
     def below(self, bound: int) -> int:
         """Low bits of one word (two for wide bounds), again and again until less than ``bound``."""
@@ -75,16 +84,14 @@ class Stream:
             if value < bound:
                 return value
 
-    def stays(self, threshold: int) -> bool:
-        """Bernoulli(threshold / 2^32): digits in base 256, compared from the first until they differ."""
-        if threshold == 1 << 32:
-            return True
-        for digit in threshold.to_bytes(4, "big"):
-            drawn = self.byte()
-            if drawn != digit:
-                return drawn < digit
-        return False
-
     def uniform(self) -> float:
         high, low = self.word() >> 5, self.word() >> 6
         return (high * 2**26 + low) / 2**53
+
+
+class WrittenStream(Stream):
+    """A stream that gives the words it is told to: for draws that chance would never bring about."""
+
+    def __init__(self, words: Sequence[int]):
+        self._bytes = iter(b"".join(word.to_bytes(4, "little") for word in words))
+        self._n_read = 0

@@ -4,8 +4,10 @@ Written from METHOD sections 3, 6 and 7 (P08 Algorithms 1 and 2): lists of weigh
 no running sums, no search.
 """
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import product
 from math import comb, factorial, prod
 
@@ -18,18 +20,81 @@ Ball = tuple[int, int]
 
 
 def balls(alpha: dict[int, int], workers: Sequence[int], drawn: Sequence[int]) -> list[Ball]:
-    """The urn as (weight, point): kept prior points in order, real workers in order, earlier draws."""
-    prior = [(weight, point) for point, weight in sorted(alpha.items())]
+    """The urn as (weight, point): kept prior points, real workers, earlier draws, each in order."""
+    prior = [(weight, point) for point, weight in alpha.items()]
     return prior + [(UNIT, point) for point in workers] + [(UNIT, point) for point in drawn]
 
 
-def pick(urn: list[Ball], value: int) -> int:
-    """Point of the ball in which ``value`` falls when all are laid end to end."""
-    for weight, point in urn:
+def ball_at(urn: list[Ball], value: int) -> int:
+    """Number of the ball in which ``value`` falls when all are laid end to end."""
+    for number, (weight, _) in enumerate(urn):
         if value < weight:
-            return point
+            return number
         value -= weight
     raise AssertionError("the value lies beyond the urn")
+
+
+def pick(stream: Stream, urn: list[Ball]) -> int:
+    """Point of a ball drawn by weight: floor((h T + v) / 2^16), h of 16 bits and v below the total T.
+
+    v is drawn only where the ball depends on it, and alone where T is 2^46 or more.
+    """
+    total = sum(weight for weight, _ in urn)
+    if total >= 1 << 46:
+        return urn[ball_at(urn, stream.below(total))][1]
+    high = stream.half() * total
+    chosen = ball_at(urn, high >> 16)
+    if chosen != ball_at(urn, (high + total - 1) >> 16):
+        chosen = ball_at(urn, (high + stream.below(total)) >> 16)
+    return urn[chosen][1]
+
+
+def retention_class(threshold: int) -> int:
+    """Greatest c up to 8 with threshold / 2^32 <= 2^-c."""
+    return max(c for c in range(9) if Fraction(threshold, CERTAIN) <= Fraction(1, 2**c))
+
+
+@cache
+def powers(c: int) -> list[Fraction]:
+    """q^j for every jump j from the longest to 1, q = 1 - 2^-c: rising."""
+    return [(1 - Fraction(1, 2**c)) ** j for j in range(4 << c, 0, -1)]
+
+
+def jump(stream: Stream, c: int, first_digits: int) -> int:
+    """Number of powers of q above a uniform number whose first 12 bits are given; reads words until it is clear."""
+    digits, base = first_digits, 1 << 12
+    rising = powers(c)
+    while True:
+        above_some = len(rising) - bisect_right(rising, Fraction(digits, base))
+        above_all = len(rising) - bisect_left(rising, Fraction(digits + 1, base))
+        if above_some == above_all:
+            return above_all
+        digits, base = (digits << 32) + stream.word(), base << 32
+
+
+def stays_by_chance(stream: Stream, threshold: Sequence[int]) -> list[int]:
+    """Points that stay by chance, class by class: jumps over a Bernoulli(2^-c) process, then f 2^c."""
+    kept = []
+    for c in range(9):
+        points = [
+            point
+            for point, out_of in enumerate(threshold)
+            if out_of < CERTAIN and retention_class(out_of) == c
+        ]
+        at = 0
+        while at < len(points):
+            word = stream.word()
+            passed = jump(stream, c, word % 4096)
+            at += passed
+            if passed < 4 << c and at < len(points):
+                chance = threshold[points[at]] << c
+                stays = word >> 12 < chance >> 12
+                if word >> 12 == chance >> 12:
+                    stays = stream.word() % 4096 < chance % 4096
+                if stays:
+                    kept.append(points[at])
+                at += 1
+    return kept
 
 
 def kept_alpha(
@@ -40,19 +105,18 @@ def kept_alpha(
     threshold: Sequence[int],
     certain_above: int,
 ) -> dict[int, int]:
-    """Algorithm 2: prior weight of each kept point. Without real workers every point is kept."""
-    alpha = [max(base, min_weight) for base in base_weight]
-    if not workers:
-        return dict(enumerate(alpha))
-    effective = [
-        CERTAIN if weight > certain_above else out_of for weight, out_of in zip(alpha, threshold, strict=True)
-    ]
-    stays = [stream.stays(out_of) for out_of in effective]
-    return {
-        point: weight
-        for point, (weight, stay) in enumerate(zip(alpha, stays, strict=True))
-        if stay or point in workers
-    }
+    """Algorithm 2: prior weight of each kept point, in the order in which the urn holds them.
+
+    Certain points come first, then heavy ones, then those that stay by chance, then occupied ones. Without real
+    workers every point is kept.
+    """
+    alpha = dict(enumerate(max(base, min_weight) for base in base_weight))
+    if not workers or min_weight > certain_above:
+        return alpha
+    certain = [point for point, out_of in enumerate(threshold) if out_of == CERTAIN]
+    heavy = [point for point, weight in alpha.items() if weight > certain_above]
+    order = [*certain, *heavy, *stays_by_chance(stream, threshold), *workers]
+    return {point: alpha[point] for point in order}
 
 
 def synthesize_one(
@@ -63,16 +127,16 @@ def synthesize_one(
     min_weight: int,
     threshold: Sequence[int],
     certain_above: int = 1 << 62,
+    attempt: int = 0,
 ) -> list[int]:
     """Algorithms 2 and 1 for one synthesizer: the drawn points in order."""
     if n_synthetic == 0:
         return []
     alpha = kept_alpha(Stream("RETAIN", *address), workers, base_weight, min_weight, threshold, certain_above)
-    stream = Stream("SAMPLE", *address)
+    stream = Stream("SAMPLE", *address, attempt=attempt)
     drawn: list[int] = []
     for _ in range(n_synthetic):
-        urn = balls(alpha, workers, drawn)
-        drawn.append(pick(urn, stream.below(sum(weight for weight, _ in urn))))
+        drawn.append(pick(stream, balls(alpha, workers, drawn)))
     return drawn
 
 
@@ -83,7 +147,7 @@ def redraw_one(
     stream = Stream("REMAINDER", *address)
     urn = [(share, point) for point, share in enumerate(weight) if point != remainder]
     total = sum(share for share, _ in urn)
-    return [pick(urn, stream.below(total)) if point == remainder else point for point in drawn]
+    return [urn[ball_at(urn, stream.below(total))][1] if point == remainder else point for point in drawn]
 
 
 def compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:

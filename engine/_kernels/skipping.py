@@ -1,0 +1,215 @@
+"""Pruning without looking at every support point: exact jumps from one candidate to the next.
+
+The points of a destination tract are sorted into classes by their retention probability f. In class c < 9
+the points have 2^-(c+1) < f <= 2^-c (class 8 has all smaller ones as well). Every point of the class is a
+*candidate* with probability exactly 2^-c, and a candidate stays with probability exactly f 2^c. Candidates
+are reached by jumps: with q = 1 - 2^-c, a jump passes over at least j points with probability q^j, which is
+the chance that a uniform number U lies below q^j.
+
+One word of the stream serves one jump. Its low ``CELL_BITS`` bits are the first digits of U: a table says
+which jump they mean, unless some q^j has the same digits; then another word is read, and where even that
+leaves it open (chance below 2^-33), q^j is worked out to its last bit. Its high bits are the first digits
+of the number that decides whether the candidate stays. The longest jump in the table has no candidate at
+its end: the next word goes on from there, as the past does not matter to what is still to come.
+
+Symbols: c class, j jump, q = 1 - 2^-c, f retention probability in units of 2^-32.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from engine._jit import jit, lean_jit
+from engine._kernels.chacha import next_word
+
+__all__ = [
+    "CERTAIN_CLASS",
+    "JUMP_CELLS",
+    "JUMP_DIGITS",
+    "JUMP_POWERS",
+    "N_CLASSES",
+    "candidates_expected",
+    "keep_by_chance",
+    "sort_into_classes",
+]
+
+Words = npt.NDArray[np.uint32]
+Ints = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int32]
+
+RETENTION_BITS = 32
+LAST_CLASS = 8
+CERTAIN_CLASS = LAST_CLASS + 1
+N_CLASSES = CERTAIN_CLASS + 1
+
+CELL_BITS = 12
+_LOW_BITS = (1 << CELL_BITS) - 1
+_LONG_BITS = CELL_BITS + 32
+_UNDECIDED = -1
+# Longest jump of one word, in units of 2^c points: passed over with probability about e^-4.
+_SPAN = 4
+JUMP_DIGITS = LAST_CLASS * (_SPAN << LAST_CLASS) // 16 + 1
+
+
+def _jump_tables() -> tuple[npt.NDArray[np.int16], Ints]:
+    """Jump of every first digits of U in every class, or ``_UNDECIDED``, and floor(2^44 q^j) from j = 0 on."""
+    cells = np.zeros((LAST_CLASS + 1, 1 << CELL_BITS), dtype=np.int16)
+    powers = np.zeros((LAST_CLASS + 1, (_SPAN << LAST_CLASS) + 1), dtype=np.int64)
+    powers[:, 0] = 1 << _LONG_BITS
+    for c in range(1, LAST_CLASS + 1):
+        top = 1 << CELL_BITS
+        for j in range(1, (_SPAN << c) + 1):
+            numerator = ((1 << c) - 1) ** j
+            powers[c, j] = (numerator << _LONG_BITS) >> (c * j)
+            first_below, rest = divmod(numerator << CELL_BITS, 1 << (c * j))
+            # Digits from first_below (more, if q^j has more bits) up to the last power's cell mean j - 1.
+            cells[c, first_below + (rest > 0) : top] = j - 1
+            if rest:
+                cells[c, first_below] = _UNDECIDED
+            top = min(top, first_below)
+        cells[c, :top] = _SPAN << c
+    return cells, powers
+
+
+JUMP_CELLS, JUMP_POWERS = _jump_tables()
+
+
+@lean_jit
+def _class_of(threshold: int) -> int:
+    """Class of a retention probability, ``CERTAIN_CLASS`` for 1."""
+    if threshold >= 1 << RETENTION_BITS:
+        return CERTAIN_CLASS
+    found = 0
+    for c in range(1, LAST_CLASS + 1):
+        found += threshold <= 1 << (RETENTION_BITS - c)
+    return found
+
+
+@jit
+def sort_into_classes(support_ptr: Ints, threshold: Ints, class_ptr: Ints, class_point: Indices) -> None:
+    """Sort the points of each tract by class, in point order within a class.
+
+    ``class_ptr`` (int64[T * N_CLASSES + 1]) receives the CSR offsets of (tract, class) and ``class_point``
+    (int32[K]) the local points.
+    """
+    n_of = np.empty(N_CLASSES, dtype=np.int64)
+    for tract in range(support_ptr.size - 1):
+        first, last = support_ptr[tract], support_ptr[tract + 1]
+        n_of[:] = 0
+        for point in range(first, last):
+            n_of[_class_of(threshold[point])] += 1
+        at = first
+        for c in range(N_CLASSES):
+            class_ptr[tract * N_CLASSES + c] = at
+            at += n_of[c]
+            n_of[c] = at - n_of[c]
+        for point in range(first, last):
+            c = _class_of(threshold[point])
+            class_point[n_of[c]] = point - first
+            n_of[c] += 1
+    class_ptr[class_ptr.size - 1] = threshold.size
+
+
+@lean_jit
+def candidates_expected(class_ptr: Ints, tract: int) -> int:
+    """Number of words that the jumps of a tract take, about."""
+    expected = np.int64(0)
+    for c in range(CERTAIN_CLASS):
+        at = tract * N_CLASSES + c
+        n_points = class_ptr[at + 1] - class_ptr[at]
+        if n_points > 0:
+            expected += 1 + (n_points >> c)
+    return expected
+
+
+@lean_jit
+def _lies_below_power(key: Words, stream: Ints, digits: Ints, c: int, j: int) -> bool:
+    """Whether U, equal to q^j in its first ``_LONG_BITS`` bits, lies below it; reads on until they differ.
+
+    q^j = (2^c - 1)^j / 2^(c j) has c j bits, the last of them 1; its numerator is worked out in digits of
+    16 bits, least first, in ``digits``.
+    """
+    n_bits = c * j
+    digits[:] = 0
+    digits[0] = 1
+    for _ in range(j):
+        carry = np.int64(0)
+        for at in range(n_bits // 16 + 1):
+            carry += digits[at] * ((1 << c) - 1)
+            digits[at] = carry & 0xFFFF
+            carry >>= 16
+    for start in range(_LONG_BITS, n_bits, 32):
+        wanted = np.int64(0)
+        for bit in range(n_bits - 1 - start, n_bits - 33 - start, -1):
+            wanted <<= 1
+            if bit >= 0:
+                wanted |= (digits[bit >> 4] >> (bit & 15)) & 1
+        drawn = next_word(key, stream)
+        if drawn != wanted:
+            return bool(drawn < wanted)
+    return False
+
+
+@lean_jit
+def _long_jump(key: Words, stream: Ints, powers: Ints, digits: Ints, c: int, cell: int) -> int:
+    """Jump of a U whose first digits do not decide it: the greatest j up to the limit with U < q^j."""
+    drawn = (cell << 32) | next_word(key, stream)
+    limit = _SPAN << c
+    low, high = 0, limit
+    while low < high:
+        middle = (low + high + 1) >> 1
+        if drawn < powers[c, middle]:
+            low = middle
+        else:
+            high = middle - 1
+    if low == limit or drawn != powers[c, low + 1]:
+        return low
+    return low + _lies_below_power(key, stream, digits, c, low + 1)
+
+
+@lean_jit
+def keep_by_chance(
+    key: Words,
+    stream: Ints,
+    tables: tuple[Any, Any, Any],
+    classes: tuple[Any, Any],
+    tract: int,
+    threshold: Ints,
+    found: tuple[Any, Any, int],
+    n_kept: int,
+) -> int:
+    """Add the points of a tract that stay by chance to the kept ones; return how many are kept now.
+
+    What is read from the stream depends on the tract's classes and thresholds only. ``tables`` holds
+    ``JUMP_CELLS``, ``JUMP_POWERS`` and room for ``JUMP_DIGITS`` digits; ``classes`` class_ptr and
+    class_point; ``threshold`` the tract's retention thresholds [k]; ``found`` the kept points, the mark of
+    each point, and the mark that says that a point is kept already.
+    """
+    cells, powers, digits = tables
+    class_ptr, class_point = classes
+    kept, marks, mark = found
+    for c in range(CERTAIN_CLASS):
+        at = class_ptr[tract * N_CLASSES + c]
+        last = class_ptr[tract * N_CLASSES + c + 1]
+        while at < last:
+            word = next_word(key, stream)
+            cell = word & _LOW_BITS
+            jump = cells[c, cell]
+            if jump < 0:
+                jump = _long_jump(key, stream, powers, digits, c, cell)
+            at += jump
+            if at >= last or jump == _SPAN << c:
+                continue
+            point = class_point[at]
+            at += 1
+            chance = threshold[point] << c
+            drawn, wanted = word >> CELL_BITS, chance >> CELL_BITS
+            stays = drawn < wanted
+            if drawn == wanted:
+                stays = (next_word(key, stream) & _LOW_BITS) < (chance & _LOW_BITS)
+            if stays and marks[point] != mark:
+                marks[point] = mark
+                kept[n_kept] = point
+                n_kept += 1
+    return n_kept
