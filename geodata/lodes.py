@@ -15,6 +15,7 @@ import pandas
 from geodata.elsewhere import states
 from geodata.errors import SourceFileError
 from geodata.reading import FIRST_DATA_LINE, TextTable, check_codes, read_table
+from geodata.schema import JOBS
 from geodata.segments import Ints, joint_counts
 
 AGE = ("SA01", "SA02", "SA03")
@@ -182,21 +183,21 @@ def place_jobs(file: OdFile, lookup: BlockLookup, elsewhere: dict[int, int]) -> 
 
 
 def jobs_table(parts: Sequence[pandas.DataFrame]) -> Any:
-    """Join placed jobs into the table of the schema, sorted by destination, origin and segment.
+    """Join placed jobs into the table of the schema, sorted by destination, segment and origin.
 
     Homes in different blocks of one state become one elsewhere unit, so equal rows are added up.
     """
     jobs: Any = pandas.concat(parts, ignore_index=True).astype({"count": np.int64})
-    keys = ["destination_index", "origin_index", "segment"]
+    keys = ["destination_index", "segment", "origin_index"]
     jobs = jobs.groupby(keys, sort=True, as_index=False)["count"].sum()
     if len(jobs) and jobs["count"].max() > np.iinfo(np.int32).max:
         raise SourceFileError(
             "the OD files: more than 2,147,483,647 jobs of one segment between two units; correct their counts"
         )
-    segment = jobs.pop("segment").to_numpy(np.int64)
+    segment = jobs["segment"].to_numpy(np.int64)
     for position, name in enumerate(("age", "earnings", "industry")):
-        jobs.insert(2 + position, name, (segment // 3 ** (2 - position) % 3 + 1).astype(np.int8))
-    return jobs.astype({"count": np.int32})
+        jobs[name] = (segment // 3 ** (2 - position) % 3 + 1).astype(np.int8)
+    return jobs.astype({"count": np.int32})[list(JOBS.columns)]
 
 
 def _placed(file: OdFile, rows: slice, destination: Ints, origin: Ints) -> pandas.DataFrame:

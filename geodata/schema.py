@@ -13,7 +13,8 @@ imported has one, whether anybody lives there or not: which units exist must not
 
 `jobs` and `points` are sorted by `destination_index`, and a Parquet row group of either ends where a destination
 does, so that they can be read some destinations at a time (`Store.row_ptr`, `Store.slice`). Within a destination
-the rows of `jobs` may be in any order, but no two are for the same segment and origin.
+the rows of `jobs` are written by segment, then origin, and may be read in any order; no two are for the same segment
+and origin.
 """
 
 from __future__ import annotations

@@ -56,12 +56,12 @@ def make_blocks(land: Land, towns: Towns, scale: Scale, rng: np.random.Generator
     cells = _clipped(_cells(seed), land.shape)
     kept = ~shapely.is_empty(cells) & (shapely.area(cells) > 1e-4)
     seed, state, cells = seed[kept], state[kept], cells[kept]
-    place = _inside(seed, cells)
-    area = shapely.area(cells)
     rounded = _to_degrees(cells, land)
+    place = _inside(seed, cells, rounded, land)
+    area = shapely.area(cells)
     return Blocks(
         place_km=place,
-        place_deg=np.round(land.frame.degrees(place), _DECIMALS),
+        place_deg=_degrees(place, land),
         polygon=rounded,
         area_km2=area,
         state=state,
@@ -145,15 +145,21 @@ def _clipped(cells: Any, land: Any) -> Any:
     return result
 
 
-def _inside(seed: Floats, cells: Any) -> Floats:
-    held = shapely.contains_xy(cells, seed[:, 0], seed[:, 1])
+def _inside(seed: Floats, cells: Any, rounded: Any, land: Land) -> Floats:
+    """A place inside every cell, which must also hold after both are rounded: a seed may lie at the very shore."""
+    lon, lat = _degrees(seed, land).T
+    held = shapely.contains_xy(cells, seed[:, 0], seed[:, 1]) & shapely.contains_xy(rounded, lon, lat)
     place = seed.copy()
     place[~held] = shapely.get_coordinates(shapely.point_on_surface(cells[~held]))
     return place
 
 
 def _to_degrees(cells: Any, land: Land) -> Any:
-    return shapely.transform(cells, lambda plane: np.round(land.frame.degrees(plane), _DECIMALS))
+    return shapely.transform(cells, lambda plane: _degrees(plane, land))
+
+
+def _degrees(place: Floats, land: Land) -> Floats:
+    return np.round(land.frame.degrees(place), _DECIMALS)
 
 
 def _people(

@@ -69,7 +69,7 @@ def check_polygons(tables: dict[str, Any]) -> None:
     here = np.flatnonzero(~blocks["elsewhere"])
     assert (cells["block_index"] == here).all()
     polygon = cells.geometry.to_numpy()
-    assert shapely.contains_xy(polygon, blocks["lon_deg"][here], blocks["lat_deg"][here]).mean() > 0.999
+    assert shapely.contains_xy(polygon, blocks["lon_deg"][here], blocks["lat_deg"][here]).all()
     area = shapely.area(polygon)
     for level, name in LEVELS.items():
         units = tables[name][~tables[name]["elsewhere"]]
@@ -100,6 +100,7 @@ def check_rows(tables: dict[str, Any], n_jobs: int) -> None:
 
 @settings(max_examples=12, deadline=None)
 @given(seed=SEEDS)
+@example(seed=134217727)  # a block's place lay 3 cm from the shore, and beyond it once both were rounded
 @example(seed=1749617)  # its SuperPUMAs were once grouped by weights instead of people, and one fell short
 def test_any_small_country_holds_together(seed: int) -> None:
     tables, facts = generate("small", seed)

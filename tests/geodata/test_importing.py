@@ -53,7 +53,9 @@ def test_every_job_is_there(either: Imported) -> None:
     assert jobs["count"].sum() == samples.N_MAIN_JOBS + samples.N_AUX_JOBS
     home_state = blocks["state_id"].to_numpy()[jobs["origin_index"]]
     assert jobs["count"][home_state == "36"].sum() == samples.N_ELSEWHERE_JOBS
-    assert not jobs.duplicated(["destination_index", "origin_index", "age", "earnings", "industry"]).any()
+    keys = ["destination_index", "age", "earnings", "industry", "origin_index"]
+    assert not jobs.duplicated(keys).any()
+    assert (jobs[keys].sort_values(keys, kind="stable").index == jobs.index).all()
     assert (blocks["state_id"].to_numpy()[jobs["destination_index"]] == "44").all()
 
 
