@@ -151,10 +151,12 @@ class _DistanceModel:
     ) -> None:
         farthest = max(float(distance_mi.max()), 2 * _NEAREST_MI) * 1.000001
         self._edges = np.concatenate(([0.0], np.geomspace(_NEAREST_MI, farthest, _N_BINS)))
+        per_bin = np.log(farthest / _NEAREST_MI) / (_N_BINS - 1)
         self._population = np.zeros((weight.size, _N_BINS))
         total_distance = np.zeros(_N_BINS)
         for tract, distances in enumerate(distance_mi):
-            bins = np.searchsorted(self._edges, distances, side="right") - 1
+            steps = np.log(np.maximum(distances, _NEAREST_MI / 2) / _NEAREST_MI) / per_bin
+            bins = np.clip(steps + 1.0, 0, _N_BINS - 1).astype(np.int64)
             self._population[tract] = np.bincount(bins, population, _N_BINS)
             total_distance += np.bincount(bins, population * distances, _N_BINS)
         in_bin = self._population.sum(axis=0)

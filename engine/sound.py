@@ -65,6 +65,7 @@ __all__ = [
     "certify_sound_weights",
     "comparable_epsilon_final",
     "groups_of_class",
+    "groups_of_points",
     "least_sound_weight",
     "require_fixed_count",
     "sound_bound_of_groups",
@@ -243,9 +244,16 @@ def groups_of_class(
 ) -> list[WeightGroup]:
     """Weights and retentions that one class really uses, equal points together, in rising order."""
     points = slice(int(prior.support_ptr[tract]), int(prior.support_ptr[tract + 1]))
-    weight = np.maximum(prior.base_weight[points], min_weight)
+    return groups_of_points(prior.base_weight[points], prior.retention[points], min_weight, prune=prune)
+
+
+def groups_of_points(
+    base_weight: Ints, retention: Ints, min_weight: int, *, prune: bool = True
+) -> list[WeightGroup]:
+    """As :func:`groups_of_class`, from the base weights and retentions of one destination tract's points."""
+    weight = np.maximum(base_weight, min_weight)
     certain = (weight > WEIGHT_UNITS) | (not prune)
-    kept = np.where(certain, RETENTION_UNITS, prior.retention[points])
+    kept = np.where(certain, RETENTION_UNITS, retention)
     distinct, times = np.unique(np.stack([weight, kept]), axis=1, return_counts=True)
     return [
         WeightGroup(int(a), int(f), int(c)) for a, f, c in zip(distinct[0], distinct[1], times, strict=True)

@@ -91,9 +91,13 @@ def chord_of_miles(miles: float) -> float:
 
 def great_circle_mi(tracts: OriginTracts, destination: IntArray) -> FloatArray:
     """Distance from some tracts to all tracts, miles: float64[T, n_tracts]. For samples: it is a full matrix."""
-    apart = tracts.place[destination][:, None, :] - tracts.place[None, :, :]
-    half = np.minimum(np.sqrt(np.square(apart).sum(axis=2)) / 2.0, 1.0)
-    return np.asarray(2.0 * EARTH_RADIUS_MI * np.arcsin(half), dtype=np.float64)
+    miles = np.empty((len(destination), tracts.n_tracts))
+    axes = tracts.place.T.copy()
+    for row, tract in enumerate(destination):
+        square = sum(np.square(axis - axis[tract]) for axis in axes)
+        miles[row] = np.arcsin(np.minimum(np.sqrt(square) / 2.0, 1.0))
+    miles *= 2.0 * EARTH_RADIUS_MI
+    return miles
 
 
 def _unit_vectors(lon_deg: FloatArray, lat_deg: FloatArray) -> FloatArray:

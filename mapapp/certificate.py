@@ -34,7 +34,7 @@ from engine.errors import CertificateError
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.sound import SOUND_RULES, SOUND_TAILS, SoundAccounting, require_fixed_count
 from mapapp.certificate_check import CertificateCheck, check_certificate
-from mapapp.certificate_sound import SOUND_CAVEATS, sound_preconditions, sound_rows
+from mapapp.certificate_sound import SOUND_CAVEATS, listed_row, sound_preconditions, sound_rows
 from mapapp.certificate_terms import (
     FOR_RELEASE,
     NOT_FOR_RELEASE,
@@ -166,6 +166,8 @@ def build_certificate(
     require_hashes(public_inputs, confidential_inputs)
     require_fixed_count(privacy, synthesis)
     is_sound = privacy.accountant == "sound"
+    if is_sound:
+        rows = [listed_row(row) for row in rows]
     if not rows:
         raise CertificateError("no synthesizer draws anything; there is nothing to certify")
     worst = max(rows, key=lambda row: (Fraction(row["epsilon_final"]["exact"]), row["delta_bound"]))

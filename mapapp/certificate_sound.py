@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -20,11 +21,12 @@ from engine.sound import (
     SoundAccounting,
     SoundBound,
     WeightGroup,
+    groups_of_points,
     sound_bound_of_groups,
 )
 from mapapp.certificate_terms import CertificateCheck, exact_number
 
-__all__ = ["SOUND_CAVEATS", "check_sound_row", "sound_preconditions", "sound_rows"]
+__all__ = ["SOUND_CAVEATS", "check_sound_row", "listed_row", "sound_preconditions", "sound_rows"]
 
 SOUND_CAVEATS = (
     "epsilon is the whole promise, pruning included, and equals epsilon_final: the sound accountant certifies the "
@@ -84,13 +86,44 @@ def _row(
         "worst_min_prior_weight_units": int(accounting.least_weight[worst]),
         "worst_total_prior_weight_units": int(accounting.total_weight[worst]),
         **dict(zip(_BOUND_FIELDS, accounting.bound(worst), strict=True)),
-        "prior_weights": _listed(accounting.groups(worst)),
+        "prior_weights": PointWeights.of_class(accounting, worst),
         "epsilon_final": exact_number(privacy.epsilon),
     }
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointWeights:
+    """Weights and retentions of one class, listed only once it is known that the certificate shows them."""
+
+    base_weight: NDArray[np.int64]
+    retention: NDArray[np.int64]
+    min_weight: int
+    prune: bool
+
+    @classmethod
+    def of_class(cls, accounting: SoundAccounting, position: int) -> PointWeights:
+        """Take those of one class of an accounting."""
+        prior, tract = accounting.prior, int(accounting.tract[position])
+        points = slice(int(prior.support_ptr[tract]), int(prior.support_ptr[tract + 1]))
+        return cls(
+            base_weight=prior.base_weight[points],
+            retention=prior.retention[points],
+            min_weight=int(accounting.min_weight[position]),
+            prune=bool(accounting.prune[position]),
+        )
+
+    def text(self) -> str:
+        """Groups of equal points as "weight:retention" in units, with "xN" where N points share them."""
+        return _listed(groups_of_points(self.base_weight, self.retention, self.min_weight, prune=self.prune))
+
+
+def listed_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row with its weights written out."""
+    return {**row, "prior_weights": row["prior_weights"].text()}
+
+
 def _listed(groups: Sequence[WeightGroup]) -> str:
-    """Groups as "weight:retention" in units, with "xN" where N points share them."""
+    """Text of groups of equal points."""
     return " ".join(
         f"{group.weight}:{group.retention}" + (f"x{group.n_points}" if group.n_points > 1 else "")
         for group in groups

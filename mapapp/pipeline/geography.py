@@ -155,8 +155,7 @@ def _count_by_tract(tract: Any, count: Any, workers: Ints, rows: Ints) -> None:
 
 
 def _batches(workers: Ints, wanted: int) -> Ints:
-    """Cut destination tracts where their workers, or their number, fill a batch."""
-    by_workers = np.cumsum(workers) // wanted
-    by_number = np.arange(workers.size) // _MOST_TRACTS
-    cut = (np.diff(by_workers) > 0) | (np.diff(by_number) > 0)
-    return np.concatenate(([0], np.flatnonzero(cut) + 1, [workers.size])).astype(np.int64)
+    """Cut destination tracts where their workers and their number together fill a batch."""
+    filled = np.cumsum(workers / wanted + 1.0 / _MOST_TRACTS)
+    cut = np.flatnonzero(np.diff(np.floor(filled)) > 0) + 1
+    return np.concatenate(([0], cut, [workers.size])).astype(np.int64)

@@ -62,7 +62,8 @@ def test_batches_hold_every_tract_and_row_once(dataset: Path, monkeypatch: pytes
     store = open_store(dataset, "dataset")
     source = open_source(store, batch.PublicSeed.for_tests(), SOUND, SynthesisParameters())
     parts = [source.inputs(number) for number in range(source.workplaces.n_batches)]
-    assert max(part.destination_tract.size for part in parts) <= 3
+    assert max(part.destination_tract.size for part in parts) <= 4
+    assert len(parts) > 10
     assert (
         np.concatenate([part.destination_tract for part in parts]).tolist()
         == source.workplaces.tract.tolist()
