@@ -24,20 +24,18 @@ class CellTriangles:
     ----------
     triangle_ptr : int64[blocks + 1]
         The triangles of a block are ``triangle_ptr[b]`` up to ``triangle_ptr[b + 1]``; none where it has no cell.
-    share : float64[K]
-        Share of its cell's area up to and with each triangle; 1 at the last.
-    corner : float64[K, 6]
-        Longitude and latitude of the three corners.
+    triangle : float64[K, 7]
+        Share of its cell's area up to and with each triangle, 1 at the last; then longitude and latitude of the three
+        corners.
     """
 
     triangle_ptr: npt.NDArray[np.int64]
-    share: FloatArray
-    corner: FloatArray
+    triangle: FloatArray
 
     def __post_init__(self) -> None:
-        size = self.share.shape[0]
-        if self.corner.shape != (size, 6):
-            raise ParameterError(f"corner is {self.corner.shape}: {size} triangles need {(size, 6)}")
+        size = self.triangle.shape[0]
+        if self.triangle.shape != (size, 7):
+            raise ParameterError(f"triangle is {self.triangle.shape}: {size} triangles need {(size, 7)}")
         object.__setattr__(self, "triangle_ptr", as_ptr("triangle_ptr", self.triangle_ptr, total=size))
 
 
@@ -107,7 +105,7 @@ def place_points(
         raise ParameterError(f"destination reaches {work.max()}: there are cells for {n_blocks} blocks")
     drawn = np.full((4, int(ptr[-1])), np.nan, dtype=np.float32)
     out = (drawn[0], drawn[1], drawn[2], drawn[3])
-    triangles = (cells.triangle_ptr, cells.share, cells.corner)
+    triangles = (cells.triangle_ptr, cells.triangle)
 
     def draw(start: int, stop: int) -> int:
         bounds = (start, stop)

@@ -25,10 +25,9 @@ class Triangles:
     ----------
     ptr : int64[blocks + 1]
         The triangles of block b are ``ptr[b]`` up to ``ptr[b + 1]``; elsewhere units, and what is not used, have none.
-    share : float64[K]
-        Share of its cell's area up to and with each triangle; 1 at the last.
-    corner : float64[K, 6]
-        Longitude and latitude of the three corners.
+    triangle : float64[K, 7]
+        Share of its cell's area up to and with each triangle, 1 at the last; then longitude and latitude of the three
+        corners. In one array, because a point drawn needs all of it at once.
 
     Notes
     -----
@@ -37,8 +36,7 @@ class Triangles:
     """
 
     ptr: Ints
-    share: Floats
-    corner: Floats
+    triangle: Floats
 
 
 def cut_cells(parts: Iterable[Any], *, used: npt.NDArray[np.bool_], threads: int = 1) -> Triangles:
@@ -56,43 +54,53 @@ def cut_cells(parts: Iterable[Any], *, used: npt.NDArray[np.bool_], threads: int
     with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
         cut = list(pool.map(lambda part: _cut_part(part, used), parts))
     owner = np.concatenate([np.zeros(0, dtype=np.int64), *(block for block, _ in cut)])
-    corner = np.concatenate([np.zeros((0, 6)), *(corners for _, corners in cut)])
+    triangle = np.concatenate([np.zeros((0, 7)), *(triangles for _, triangles in cut)])
     if np.any(np.diff(owner) < 0):
         order = np.argsort(owner, kind="stable")
-        owner, corner = owner[order], corner[order]
+        owner, triangle = owner[order], triangle[order]
     ptr = np.zeros(used.size + 1, dtype=np.int64)
     np.cumsum(np.bincount(owner, minlength=used.size), out=ptr[1:])
-    return Triangles(ptr=ptr, share=_shares(ptr, owner, corner), corner=corner)
+    return Triangles(ptr=ptr, triangle=triangle)
 
 
-def _shares(ptr: Ints, owner: Ints, corner: Floats) -> Floats:
-    """Running share of each triangle in its cell's area; alike where a cell has none."""
+def _shares(owner: Ints, corner: Floats) -> Floats:
+    """Running share of each triangle in its cell's area; alike where a cell has none. A cell's stand together."""
+    start = np.flatnonzero(np.append(True, owner[1:] != owner[:-1]))
+    size = np.diff(np.append(start, owner.size))
     x0, y0, x1, y1, x2, y2 = corner.T
     area = np.abs((x1 - x0) * (y2 - y0) - (y1 - y0) * (x2 - x0))
-    flat = np.bincount(owner, area, ptr.size - 1) <= 0
-    area[flat[owner]] = 1.0
+    area[np.repeat(np.add.reduceat(area, start) <= 0, size)] = 1.0
     running = np.cumsum(area)
-    before = np.append(0.0, running)[ptr[owner]]
-    whole = np.append(0.0, running)[ptr[owner + 1]] - before
-    share: Floats = (running - before) / whole
-    last = ptr[1:][np.diff(ptr) > 0] - 1
-    share[last] = 1.0
+    before = running[start] - area[start]
+    whole = running[start + size - 1] - before
+    share: Floats = (running - np.repeat(before, size)) / np.repeat(whole, size)
+    share[start + size - 1] = 1.0
     return share
 
 
 def _cut_part(part: Any, used: npt.NDArray[np.bool_]) -> tuple[Ints, Floats]:
-    """Block and corners of the triangles of some cells, in the cells' order."""
-    part = part.filter(used[part["block_index"].to_numpy()])
+    """Block of each triangle of some cells, in the cells' order, and the triangles."""
+    wanted = used[part["block_index"].to_numpy()]
+    if not wanted.all():
+        part = part.filter(wanted)
     block = part["block_index"].to_numpy().astype(np.int64)
     geometry = part["geometry"].combine_chunks()
     quads, is_quad = _convex_quads(geometry)
-    rest = np.flatnonzero(~is_quad)
-    owner, corner = _cut(shapely.from_wkb(geometry.take(rest).to_numpy(zero_copy_only=False)))
     # A convex cell of four sides is two triangles: no need to ask a triangulation.
-    halves = np.stack((quads[:, [0, 1, 2, 3, 4, 5]], quads[:, [0, 1, 4, 5, 6, 7]]), axis=1).reshape(-1, 6)
-    at = np.concatenate((np.repeat(np.flatnonzero(is_quad), 2), rest[owner]))
-    order = np.argsort(at, kind="stable")
-    return block[at[order]], np.concatenate((halves, corner))[order]
+    corner = quads[:, [0, 1, 2, 3, 4, 5, 0, 1, 4, 5, 6, 7]].reshape(-1, 6)
+    owner = np.repeat(np.flatnonzero(is_quad), 2)
+    if not is_quad.all():
+        rest = np.flatnonzero(~is_quad)
+        cell, more = _cut(shapely.from_wkb(geometry.take(rest).to_numpy(zero_copy_only=False)))
+        owner, corner = np.concatenate((owner, rest[cell])), np.concatenate((corner, more))
+        order = np.argsort(owner, kind="stable")
+        owner, corner = owner[order], corner[order]
+    if not owner.size:
+        return owner, np.zeros((0, 7))
+    triangle = np.empty((owner.size, 7))
+    triangle[:, 0] = _shares(owner, corner)
+    triangle[:, 1:] = corner
+    return block[owner], triangle
 
 
 def _convex_quads(geometry: Any) -> tuple[Floats, npt.NDArray[np.bool_]]:
@@ -107,7 +115,10 @@ def _convex_quads(geometry: Any) -> tuple[Floats, npt.NDArray[np.bool_]]:
     if not candidate.size:
         return np.zeros((0, 8)), is_quad
     data = np.frombuffer(geometry.buffers()[2], dtype=np.uint8)
-    text = data[offset[candidate][:, None] + np.arange(_QUAD_BYTES)]
+    if candidate.size == len(geometry):
+        text = data[offset[0] : offset[-1]].reshape(-1, _QUAD_BYTES)
+    else:
+        text = data[offset[candidate][:, None] + np.arange(_QUAD_BYTES)]
     # Little-endian, a polygon, one ring, five places; anything else goes the long way.
     head = np.frombuffer(b"\x01\x03\x00\x00\x00\x01\x00\x00\x00\x05\x00\x00\x00", dtype=np.uint8)
     plain = (text[:, :13] == head).all(axis=1)

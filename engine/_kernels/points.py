@@ -21,10 +21,10 @@ _SHORT = 16
 
 @jit
 def _draw_point(
-    key: Words, stream: Ints, block: int, cells: tuple[Any, Any, Any], lon: Any, lat: Any, at: int
+    key: Words, stream: Ints, block: int, cells: tuple[Any, Any], lon: Any, lat: Any, at: int
 ) -> None:
     """One point in a block's cell: a triangle by area, a place in it; NaN where the block has no cell."""
-    ptr, share, corner = cells
+    ptr, triangle = cells
     # Three words whatever the cell, so that where a worker lives does not shift what others read.
     chosen = next_word(key, stream) * _UNIT
     one = next_word(key, stream) * _UNIT
@@ -36,16 +36,16 @@ def _draw_point(
     while first < last - 1:
         # Linear while few: most cells are a handful of triangles.
         middle = first if last - first <= _SHORT else (first + last - 1) >> 1
-        if share[middle] > chosen:
+        if triangle[middle, 0] > chosen:
             last = middle + 1
         else:
             first = middle + 1
     # The unit square folded along its diagonal: uniform in the triangle, without a square root.
     if one + other > 1.0:
         one, other = 1.0 - one, 1.0 - other
-    x, y = corner[first, 0], corner[first, 1]
-    lon[at] = x + one * (corner[first, 2] - x) + other * (corner[first, 4] - x)
-    lat[at] = y + one * (corner[first, 3] - y) + other * (corner[first, 5] - y)
+    x, y = triangle[first, 1], triangle[first, 2]
+    lon[at] = x + one * (triangle[first, 3] - x) + other * (triangle[first, 5] - x)
+    lat[at] = y + one * (triangle[first, 4] - y) + other * (triangle[first, 6] - y)
 
 
 @jit
@@ -54,16 +54,16 @@ def draw_points(
     ptr: Ints,
     home_block: Indices,
     addresses: tuple[Any, Any],
-    cells: tuple[Any, Any, Any],
+    cells: tuple[Any, Any],
     key: Words,
     at_home: bool,
     out: tuple[Any, Any, Any, Any],
 ) -> int:
     """Draw the home and work points of the workers of synthesizers ``bounds``; the first stream run out, or -1.
 
-    ``addresses`` holds destination (the block of work) and segment [S]; ``cells`` offsets [blocks + 1], the running
-    share of a cell's area up to each triangle [K] and corners x, y, x, y, x, y [K, 6]; ``out`` home lon and lat, work
-    lon and lat. Homes are not drawn where ``at_home`` is false, but their words are read over.
+    ``addresses`` holds destination (the block of work) and segment [S]; ``cells`` offsets [blocks + 1] and, for each
+    triangle, the running share of its cell's area and the corners x, y, x, y, x, y [K, 7]; ``out`` home lon and lat,
+    work lon and lat. Homes are not drawn where ``at_home`` is false, but their words are read over.
     """
     destination, segment = addresses
     home_lon, home_lat, work_lon, work_lat = out

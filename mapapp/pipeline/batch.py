@@ -131,7 +131,7 @@ def open_source(
 def read_cells(store: Store, used: npt.NDArray[np.bool_], *, threads: int = 1) -> CellTriangles:
     """Cut the cells of the blocks that are `used` (bool[blocks]) into triangles."""
     cut = cut_cells(store.batches("cells"), used=used, threads=threads)
-    return CellTriangles(triangle_ptr=cut.ptr, share=cut.share, corner=cut.corner)
+    return CellTriangles(triangle_ptr=cut.ptr, triangle=cut.triangle)
 
 
 def prepare_batch(source: Source, batch: int) -> PreparedBatch:

@@ -20,7 +20,7 @@ def strips(n_strips):
     corner += [[50.0, 0.0, 51.0, 0.0, 50.0, 1.0], [51.0, 0.0, 54.0, 0.0, 51.0, 1.0]]
     share = [*(np.arange(1, n_strips + 1) / n_strips), 1.0, 0.25, 1.0]
     ptr = [0, 0, n_strips, n_strips + 1, n_strips + 3]
-    return CellTriangles(triangle_ptr=np.array(ptr), share=np.array(share), corner=np.array(corner))
+    return CellTriangles(triangle_ptr=np.array(ptr), triangle=np.column_stack((share, corner)))
 
 
 def twin_point(stream, block, cells):
@@ -29,10 +29,10 @@ def twin_point(stream, block, cells):
     first, last = cells.triangle_ptr[block], cells.triangle_ptr[block + 1]
     if first == last:
         return np.float32(np.nan), np.float32(np.nan)
-    triangle = next(at for at in range(first, last) if cells.share[at] > chosen)
+    triangle = next(at for at in range(first, last) if cells.triangle[at, 0] > chosen)
     if one + other > 1:
         one, other = 1 - one, 1 - other
-    x0, y0, x1, y1, x2, y2 = cells.corner[triangle].tolist()
+    x0, y0, x1, y1, x2, y2 = cells.triangle[triangle, 1:].tolist()
     return np.float32(x0 + one * (x1 - x0) + other * (x2 - x0)), np.float32(
         y0 + one * (y1 - y0) + other * (y2 - y0)
     )
@@ -92,5 +92,5 @@ def test_bad_input_is_refused():
         place_points(KEY, np.array([4]), zero, ptr, None, cells)
     with pytest.raises(ParameterError, match="home_block runs"):
         place_points(KEY, one, zero, ptr, np.array([4], np.int32), cells)
-    with pytest.raises(ParameterError, match="corner is"):
-        CellTriangles(triangle_ptr=ptr, share=np.ones(1), corner=np.ones((1, 3, 2)))
+    with pytest.raises(ParameterError, match="triangle is"):
+        CellTriangles(triangle_ptr=ptr, triangle=np.ones((1, 6)))
