@@ -5,6 +5,7 @@ plays no part, so coarsening costs no privacy (P08 Theorem 5.1).
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -211,6 +212,7 @@ def coarsen(
     return coarsening, mass if decay is not None else np.zeros(n_points)
 
 
+@lru_cache(maxsize=2)
 def _table(decay: GravityDecay | None) -> FloatArray:
     """Miles and decay at evenly spaced chords from 0 to 2."""
     half = np.minimum(np.arange(TABLE_STEPS + 1) / TABLE_STEPS, 1.0)

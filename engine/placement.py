@@ -112,15 +112,9 @@ def place_blocks(
         coarsening.support_unit,
     )
     people = blocks.tract_population
-    (puma_ptr, in_puma), (superpuma_ptr, in_superpuma) = tracts.puma_members, tracts.superpuma_members
-    units = (
-        puma_ptr,
-        in_puma,
-        np.cumsum(people[in_puma]),
-        superpuma_ptr,
-        in_superpuma,
-        np.cumsum(people[in_superpuma]),
-    )
+    units = []
+    for ptr, member in (tracts.puma_members, tracts.superpuma_members):
+        units.append((ptr, member, np.cumsum(people[member]), tracts.superpuma_reach))
 
     def place(start: int, stop: int) -> int:
         return place_range(
@@ -129,10 +123,10 @@ def place_blocks(
             drawn.synthetic_point,
             addresses,
             support,
-            units,
-            tracts.place,
-            coarsening.square_limits,
-            (blocks.block_ptr, blocks.block_sum),
+            units[0],
+            units[1],
+            (tracts.place, coarsening.square_limits),
+            (blocks.block_ptr, blocks.block_sum, people),
             mode == "representative",
             key.words,
             placed,

@@ -12,7 +12,15 @@ import numpy.typing as npt
 
 from engine._jit import jit
 
-__all__ = ["TABLE_STEPS", "count_points", "fill_points", "find_points", "level_of", "square_chord"]
+__all__ = [
+    "TABLE_STEPS",
+    "count_points",
+    "fill_points",
+    "find_points",
+    "is_beyond",
+    "level_of",
+    "square_chord",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -62,7 +70,7 @@ def _miles_and_decay(square: float, decay: tuple[float, float], table: Floats) -
 
 
 @jit
-def _is_beyond(place: Floats, tract: int, reach: Floats, unit: int, chord: float) -> bool:
+def is_beyond(place: Floats, tract: int, reach: Floats, unit: int, chord: float) -> bool:
     """Whether a whole SuperPUMA is farther from a tract than ``chord``, with room for rounding."""
     x = place[tract, 0] - reach[unit, 0]
     y = place[tract, 1] - reach[unit, 1]
@@ -93,7 +101,7 @@ def count_points(
         for unit in range(ptr.size - 1):
             if ptr[unit] == ptr[unit + 1]:
                 continue
-            if _is_beyond(place, tract, reach, unit, beyond):
+            if is_beyond(place, tract, reach, unit, beyond):
                 n_points += 1
                 continue
             has_far = 0
@@ -180,7 +188,7 @@ def _number(
     for unit in range(ptr.size - 1):
         if ptr[unit] == ptr[unit + 1]:
             continue
-        if _is_beyond(place, tract, reach, unit, beyond):
+        if is_beyond(place, tract, reach, unit, beyond):
             point_of_superpuma[unit] = 0
             continue
         for place_in_list in range(ptr[unit], ptr[unit + 1]):
@@ -252,7 +260,7 @@ def fill_points(
         for unit in range(ptr.size - 1):
             if ptr[unit] == ptr[unit + 1]:
                 continue
-            if _is_beyond(place, tract, reach, unit, beyond):
+            if is_beyond(place, tract, reach, unit, beyond):
                 point = scratch[1][unit]
                 span = (ptr[unit], ptr[unit + 1])
                 _add_whole_unit(point, place[tract], span, ordered, table, room, sums)

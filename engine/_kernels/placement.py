@@ -1,5 +1,6 @@
 """From support point to block, by integer population."""
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,117 +15,115 @@ from engine._kernels.chacha import (
     has_run_out,
     open_stream,
 )
-from engine._kernels.coarsening import level_of, square_chord
+from engine._kernels.coarsening import is_beyond, level_of, square_chord
 from engine._kernels.urn import find_weight
 
 __all__ = ["place_range"]
 
 Ints = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
 Words = npt.NDArray[np.uint32]
 
 # What is known of the part of a unit that a support point stands for.
 _UNKNOWN = 0
-_BY_BLOCKS = 1  # nobody lives there: all its blocks alike
-_BY_PEOPLE = 2
-_WHOLE_BY_PEOPLE = 3  # and it is the whole unit, so that running sums over the unit serve
+_NOBODY = 1  # nobody lives there: all its blocks alike
+_PART = 2  # its tracts are in the list of this destination tract
+_WHOLE = 3  # it is a whole unit, and the list is that of the unit
 
 
 @jit
-def _belongs(place: Floats, tract: int, origin: int, level: int, limits: tuple[float, float]) -> bool:
-    return bool(level_of(square_chord(place, tract, origin), limits[0], limits[1]) == level)
-
-
-@jit
-def _survey(
+def _list_part(
     tract: int,
     level: int,
     span: tuple[int, int],
     member: Indices,
-    place: Floats,
-    limits: tuple[float, float],
-    blocks: tuple[Any, Any],
-) -> tuple[int, Any]:
-    """What kind of part a support point stands for, and the total of the weights in it."""
-    block_ptr, block_sum = blocks
-    people, n_blocks, is_whole = np.int64(0), np.int64(0), True
+    weight: Ints,
+    places: tuple[Any, tuple[float, float]],
+    listed: tuple[Any, Any],
+    first: int,
+) -> int:
+    """List the tracts of a unit that are at ``level``, with running weights, from ``first`` on; return the end."""
+    place, limits = places
+    in_part, running = listed
+    total = np.int64(0)
+    end = first
     for at in range(span[0], span[1]):
         origin = member[at]
-        if _belongs(place, tract, origin, level, limits):
-            people += block_sum[block_ptr[origin + 1]] - block_sum[block_ptr[origin]]
-            n_blocks += block_ptr[origin + 1] - block_ptr[origin]
-        else:
-            is_whole = False
-    if people == 0:
-        return _BY_BLOCKS, n_blocks
-    return (_WHOLE_BY_PEOPLE if is_whole else _BY_PEOPLE), people
+        if level_of(square_chord(place, tract, origin), limits[0], limits[1]) == level:
+            total += weight[origin]
+            in_part[end] = origin
+            running[end] = total
+            end += 1
+    return end
 
 
 @jit
-def _tract_in_part(
-    value: int,
+def _learn(
+    point: int,
+    unit: tuple[int, int],
     tract: int,
-    level: int,
-    kind: int,
-    span: tuple[int, int],
-    unit: tuple[Any, Any],
-    place: Floats,
-    limits: tuple[float, float],
-    blocks: tuple[Any, Any],
-) -> tuple[Any, Any]:
-    """Origin tract in which ``value`` falls when the part's tracts are laid end to end, and what is left of it."""
-    member, running = unit
-    block_ptr, block_sum = blocks
-    first, last = span
-    if kind == _WHOLE_BY_PEOPLE:
-        if first > 0:
-            value += running[first - 1]
-        at = find_weight(running, first, last, value)
-        if at > 0:
-            value -= running[at - 1]
-        return member[at], value
-    for at in range(first, last):
-        origin = member[at]
-        if _belongs(place, tract, origin, level, limits):
-            if kind == _BY_BLOCKS:
-                size = block_ptr[origin + 1] - block_ptr[origin]
-            else:
-                size = block_sum[block_ptr[origin + 1]] - block_sum[block_ptr[origin]]
-            if value < size:
-                return origin, value
-            value -= size
-    return -1, 0
+    unit_lists: tuple[Any, Any, Any, Any],
+    places: tuple[Any, tuple[float, float]],
+    weights: tuple[Any, Any],
+    listed: tuple[Any, Any],
+    known: tuple[Any, Any, Any],
+    n_listed: int,
+) -> int:
+    """Learn what part of its unit (level, number) a support point stands for; return how many tracts are listed."""
+    level, number = unit
+    kind, first, last = known
+    ptr, member, running, reach = unit_lists
+    people, n_blocks = weights
+    if level == 2 and is_beyond(places[0], tract, reach, number, math.sqrt(places[1][1])):
+        start, end = ptr[number], ptr[number + 1]
+        if running[end - 1] > (running[start - 1] if start > 0 else 0):
+            kind[point], first[point], last[point] = _WHOLE, start, end
+            return n_listed
+    end = n_listed
+    if level == 0:
+        listed[0][end], listed[1][end] = number, people[number]
+        end += 1
+    else:
+        span = (ptr[number], ptr[number + 1])
+        end = _list_part(tract, level, span, member, people, places, listed, n_listed)
+    kind[point] = _PART
+    if end > n_listed and listed[1][end - 1] == 0:
+        kind[point] = _NOBODY
+        total = np.int64(0)
+        for at in range(n_listed, end):
+            total += n_blocks[listed[0][at]]
+            listed[1][at] = total
+    first[point], last[point] = n_listed, end
+    return end
 
 
 @jit
 def _draw_block(
     key: Words,
     stream: Ints,
-    tract: int,
-    point: tuple[int, int],
-    known: tuple[int, int],
+    kind: int,
     span: tuple[int, int],
-    unit: tuple[Any, Any],
-    place: Floats,
-    limits: tuple[float, float],
+    part: tuple[Any, Any],
     blocks: tuple[Any, Any],
 ) -> int:
-    """Block of one worker in the support point (level, unit), or -1 where the point has no blocks.
+    """Block of one worker in a part, or -1 where the part has no blocks.
 
     One integer below the part's weight decides: the running sum it falls in names the tract, what is left
     of it the block. That is exactly "tract by weight, then block within the tract by weight".
     """
+    member, running = part
     block_ptr, block_sum = blocks
-    level, origin = point
-    kind, total = known
+    first, last = span
+    # The list of a whole unit runs on from the units before it.
+    before = int(running[first - 1]) if kind == _WHOLE and first > 0 else 0
+    total = int(running[last - 1]) - before if last > first else 0
     if total == 0:
         return -1
-    value = below(key, stream, total)
-    if level > 0:
-        origin, value = _tract_in_part(value, tract, level, kind, span, unit, place, limits, blocks)
-    first_block, last_block = block_ptr[origin], block_ptr[origin + 1]
-    if kind == _BY_BLOCKS:
+    value = before + below(key, stream, total)
+    at = find_weight(running, first, last, value)
+    value -= running[at - 1] if at > first else before
+    first_block, last_block = block_ptr[member[at]], block_ptr[member[at] + 1]
+    if kind == _NOBODY:
         return first_block + value  # type: ignore[no-any-return]
     # block_sum[b + 1] is the population up to and including block b.
     return find_weight(block_sum, first_block + 1, last_block + 1, block_sum[first_block] + value) - 1
@@ -137,10 +136,10 @@ def place_range(
     synthetic_point: Indices,
     addresses: tuple[Any, Any, Any],
     support: tuple[Any, Any, Any, Any],
-    units: tuple[Any, Any, Any, Any, Any, Any],
-    place: Floats,
-    limits: tuple[float, float],
-    blocks: tuple[Any, Any],
+    pumas: tuple[Any, Any, Any, Any],
+    superpumas: tuple[Any, Any, Any, Any],
+    places: tuple[Any, tuple[float, float]],
+    blocks: tuple[Any, Any, Any],
     representative: bool,
     key: Words,
     placed: Indices,
@@ -148,30 +147,34 @@ def place_range(
     """Place the workers of synthesizers ``bounds``.
 
     ``addresses`` holds tract position, destination and segment (each [S]); ``support`` the destination tracts [T],
-    support_ptr [T + 1], level and unit [K]; ``units`` offsets, members and running populations of PUMAs, then of
-    SuperPUMAs; ``limits`` the squared chords of q50 and q90; ``blocks`` block_ptr [n_tracts + 1] and the running
-    population block_sum [B + 1].
+    support_ptr [T + 1], level and unit [K]; ``pumas`` and ``superpumas`` offsets, members, running populations and
+    reach (that of PUMAs is not read); ``places`` the tracts' unit vectors and the squared chords of q50 and q90;
+    ``blocks`` block_ptr [n_tracts + 1], the running population block_sum [B + 1] and tract populations.
 
     Returns the first synthesizer with a worker that cannot be placed, or whose stream ran out; or -1.
     """
     tract_of, destination, segment = addresses
     tract_number, support_ptr, support_level, support_unit = support
+    block_ptr, block_sum, people = blocks
     most_points = np.diff(support_ptr).max()
+    n_tracts = people.size
+    n_blocks = np.diff(block_ptr)
     kind = np.zeros(most_points, dtype=np.int64)
-    total = np.zeros(most_points, dtype=np.int64)
+    known = (kind, np.zeros(most_points, dtype=np.int64), np.zeros(most_points, dtype=np.int64))
+    # Support points divide the tracts, so that all their lists together hold each once.
+    listed = (np.empty(n_tracts, dtype=np.int32), np.empty(n_tracts, dtype=np.int64))
     fixed_block = np.full(most_points, -1, dtype=np.int64)
     stream = np.zeros(STREAM_FIELDS, dtype=np.int64)
-    surveyed = -1
+    n_listed, met = 0, -1
     for synthesizer in range(bounds[0], bounds[1]):
         if synthetic_ptr[synthesizer] == synthetic_ptr[synthesizer + 1]:
             continue
         position = tract_of[synthesizer]
-        tract = tract_number[position]
-        first = support_ptr[position]
-        if position != surveyed:
+        tract, first = tract_number[position], support_ptr[position]
+        if position != met:
             kind[: support_ptr[position + 1] - first] = _UNKNOWN
             fixed_block[: support_ptr[position + 1] - first] = -1
-            surveyed = position
+            n_listed, met = 0, position
         if not representative:
             open_stream(STAGE_PLACE, destination[synthesizer], segment[synthesizer], stream)
         for worker in range(synthetic_ptr[synthesizer], synthetic_ptr[synthesizer + 1]):
@@ -179,34 +182,17 @@ def place_range(
             if representative and fixed_block[point] >= 0:
                 placed[worker] = fixed_block[point]
                 continue
-            level, number = support_level[first + point], support_unit[first + point]
-            # A tract stands for itself: a list of one. The kernel reads either CSR through the same names.
-            ptr, member, running = (
-                (units[0], units[1], units[2]) if level == 1 else (units[3], units[4], units[5])
-            )
-            span = (ptr[number], ptr[number + 1]) if level > 0 else (0, 0)
             if kind[point] == _UNKNOWN:
-                if level > 0:
-                    kind[point], total[point] = _survey(tract, level, span, member, place, limits, blocks)
-                else:
-                    total[point] = blocks[1][blocks[0][number + 1]] - blocks[1][blocks[0][number]]
-                    kind[point] = _BY_PEOPLE
-                    if total[point] == 0:
-                        kind[point], total[point] = _BY_BLOCKS, blocks[0][number + 1] - blocks[0][number]
+                unit = (support_level[first + point], support_unit[first + point])
+                lists = pumas if unit[0] == 1 else superpumas
+                n_listed = _learn(
+                    point, unit, tract, lists, places, (people, n_blocks), listed, known, n_listed
+                )
             if representative:
                 open_stream(STAGE_REPRESENTATIVE, tract, point, stream)
-            block = _draw_block(
-                key,
-                stream,
-                tract,
-                (level, number),
-                (kind[point], total[point]),
-                span,
-                (member, running),
-                place,
-                limits,
-                blocks,
-            )
+            span = (known[1][point], known[2][point])
+            part = (superpumas[1], superpumas[2]) if kind[point] == _WHOLE else listed
+            block = _draw_block(key, stream, kind[point], span, part, (block_ptr, block_sum))
             if block < 0:
                 return synthesizer
             fixed_block[point] = block
