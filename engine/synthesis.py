@@ -1,14 +1,15 @@
 """Synthesis: pruning and the Dirichlet-multinomial draw of every synthesizer, in exact integers."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from engine._arrays import as_int, as_ptr
-from engine._kernels.chacha import ATTEMPT_SHIFT
+from engine._kernels.chacha import ATTEMPT_SHIFT, LANE_WORDS, STREAM_FIELDS, WINDOW_WORDS
 from engine._kernels.checks import check_synthesizers
-from engine._kernels.skipping import JUMP_CELLS, JUMP_POWERS, N_CLASSES, sort_into_classes
+from engine._kernels.skipping import JUMP_CELLS, JUMP_DIGITS, JUMP_POWERS, N_CLASSES, sort_into_classes
 from engine._kernels.urn import redraw_range, synthesize_range
 from engine._threads import run_ranges
 from engine.coarsening import LEVEL_REMAINDER, Coarsening
@@ -222,6 +223,10 @@ def synthesize(
     )
     limits = (certain_above, int(Stage.SAMPLE) | attempt << ATTEMPT_SHIFT)
 
+    n_workers = synthesizers.n_likelihood + n_synthetic
+    most_points = int(support.n_support.max(initial=0))
+    most_balls = most_points + int(n_workers.max(initial=0))
+
     def draw(start: int, stop: int) -> int:
         return synthesize_range(
             (start, stop),
@@ -229,15 +234,28 @@ def synthesize(
             synthesizers.worker_point,
             addresses,
             table,
-            (JUMP_CELLS, JUMP_POWERS),
+            (JUMP_CELLS, JUMP_POWERS, np.empty(JUMP_DIGITS, dtype=np.int64)),
             limits,
             key.words,
+            _scratch(most_points, most_balls),
             synthetic_point,
         )
 
-    work = synthesizers.n_likelihood + n_synthetic + _FIXED_WORK
+    work = n_workers + _FIXED_WORK
     _refuse_run_out(run_ranges(draw, work, threads), synthesizers)
     return SyntheticPoints(synthetic_ptr=synthetic_ptr, synthetic_point=synthetic_point)
+
+
+def _scratch(most_points: int, most_balls: int) -> tuple[Any, ...]:
+    """Arrays that one thread works in: marks, weights and balls of a synthesizer, random blocks, a stream."""
+    return (
+        np.full(most_points, -1, dtype=np.int64),
+        np.empty(most_points, dtype=np.int64),
+        np.empty(most_balls, dtype=np.int32),
+        np.zeros(LANE_WORDS, dtype=np.uint32),
+        np.empty(WINDOW_WORDS, dtype=np.uint32),
+        np.zeros(STREAM_FIELDS, dtype=np.int64),
+    )
 
 
 def _heavy_points(

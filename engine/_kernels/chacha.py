@@ -2,14 +2,15 @@
 
 A *stream* is the keystream of one nonce, from block 0 on, held in one ``int64[STREAM_FIELDS]`` array, so
 that a kernel can open thousands of streams without allocating: up to ``WIDTH`` blocks at hand (8 bytes to a
-field, least significant first) and room for their lanes, the next position in them and their end (bytes),
-the next block's number, the three nonce words, and a flag raised when the stream has run out. A word is read
-at the next multiple of 4 bytes, a half word at the next multiple of 2.
+field, least significant first), the next position in them and their end (bytes), the next block's number,
+the three nonce words, and a flag raised when the stream has run out. A word is read at the next multiple of
+4 bytes, a half word at the next multiple of 2.
 
-``WIDTH`` blocks are made in one loop that the compiler turns into vector instructions: they cost about as
-much as three blocks made one by one. A kernel that opens many short streams lays out their first blocks as
-*lanes* (:func:`fill_blocks`) and hands each stream its own (:func:`open_with_blocks`); what a stream gives is
-the same either way.
+A stream makes its blocks one by one as they are needed. ``WIDTH`` blocks made together, in loops that the
+compiler turns into vector instructions, cost no more than three or four of those. So a kernel that reads
+long streams reads ahead (:func:`read_ahead`), and one that opens many short streams makes their first
+blocks together (:func:`fill_blocks`), each in a *lane* of its own, and hands each stream its own
+(:func:`take_blocks`). What a stream gives is the same either way.
 
 Symbols: a, b, c, d and x are the RFC's own names for state words.
 
@@ -52,8 +53,8 @@ __all__ = [
     "next_half",
     "next_word",
     "open_stream",
-    "open_with_blocks",
-    "refill",
+    "read_ahead",
+    "take_blocks",
 ]
 
 Words = npt.NDArray[np.uint32]
@@ -78,11 +79,10 @@ BLOCK_BYTES = 64
 ATTEMPT_SHIFT = 8
 
 WIDTH = 16
-LANE_WORDS = 4 * WIDTH
+LANE_WORDS = 20 * WIDTH
 WINDOW_WORDS = 16 * WIDTH
 
-_LANES = WINDOW_WORDS // 2
-POSITION = _LANES + LANE_WORDS // 2
+POSITION = WINDOW_WORDS // 2
 END = POSITION + 1
 COUNTER = POSITION + 2
 _NONCE = POSITION + 3
@@ -168,18 +168,42 @@ def block(key: Words, counter: int, nonce: Stream, out: Words) -> None:
 def fill_blocks(key: Words, lanes: Words, out: Words) -> None:
     """Write ``WIDTH`` keystream blocks to ``out[:WINDOW_WORDS]``, each as :func:`block` makes it.
 
-    ``lanes`` is uint32[LANE_WORDS]: the block number of every lane, then each of its three nonce words.
+    ``lanes`` is uint32[LANE_WORDS]: the block number of every lane, then each of its three nonce words; the
+    rest is room to work in.
     """
-    for lane in range(WIDTH):
-        tail = (lanes[lane], lanes[WIDTH + lane], lanes[2 * WIDTH + lane], lanes[3 * WIDTH + lane])
-        start = _initial_state(key, tail)
-        # Ten double rounds written out: only a loop without a loop inside becomes vector instructions.
-        state = _double_round(_double_round(start))
-        state = _double_round(_double_round(state))
-        state = _double_round(_double_round(state))
-        state = _double_round(_double_round(state))
-        state = _double_round(_double_round(state))
-        _store_sum(state, start, out, 16 * lane)
+    w = WIDTH
+    state = lanes[4 * w :]
+    state[:w], state[w : 2 * w], state[2 * w : 3 * w], state[3 * w : 4 * w] = _C0, _C1, _C2, _C3
+    for word in range(8):
+        state[(4 + word) * w : (5 + word) * w] = key[word]
+    for i in range(4 * w):
+        state[12 * w + i] = lanes[i]
+    for _ in range(10):
+        # A loop with no other inside becomes vector instructions.
+        for i in range(w):
+            x0, x1, x2, x3 = state[i], state[w + i], state[2 * w + i], state[3 * w + i]
+            x4, x5, x6, x7 = state[4 * w + i], state[5 * w + i], state[6 * w + i], state[7 * w + i]
+            x8, x9, x10, x11 = state[8 * w + i], state[9 * w + i], state[10 * w + i], state[11 * w + i]
+            x12, x13, x14, x15 = state[12 * w + i], state[13 * w + i], state[14 * w + i], state[15 * w + i]
+            x = _double_round((x0, x1, x2, x3, x4, x5, x6, x7, x8, x9, x10, x11, x12, x13, x14, x15))
+            state[i], state[w + i], state[2 * w + i], state[3 * w + i] = x[0], x[1], x[2], x[3]
+            state[4 * w + i], state[5 * w + i], state[6 * w + i], state[7 * w + i] = x[4], x[5], x[6], x[7]
+            state[8 * w + i], state[9 * w + i], state[10 * w + i], state[11 * w + i] = (
+                x[8],
+                x[9],
+                x[10],
+                x[11],
+            )
+            state[12 * w + i], state[13 * w + i], state[14 * w + i] = x[12], x[13], x[14]
+            state[15 * w + i] = x[15]
+    for i in range(w):
+        at = 16 * i
+        out[at], out[at + 1] = _add(state[i], _C0), _add(state[w + i], _C1)
+        out[at + 2], out[at + 3] = _add(state[2 * w + i], _C2), _add(state[3 * w + i], _C3)
+        for word in range(8):
+            out[at + 4 + word] = _add(state[(4 + word) * w + i], key[word])
+        for word in range(4):
+            out[at + 12 + word] = _add(state[(12 + word) * w + i], lanes[word * w + i])
 
 
 @lean_jit
@@ -195,10 +219,9 @@ def open_stream(stage: int, destination: int, segment: int, stream: Stream) -> N
 
 
 @lean_jit
-def open_with_blocks(lanes: Words, window: Words, first: int, n_blocks: int, stream: Stream) -> None:
-    """Open a stream of which the lanes of ``window`` from ``first`` on are blocks 0 to ``n_blocks - 1``."""
-    open_stream(lanes[WIDTH + first], lanes[2 * WIDTH + first], lanes[3 * WIDTH + first], stream)
-    words = stream[:_LANES].view(np.uint32)
+def take_blocks(window: Words, first: int, n_blocks: int, stream: Stream) -> None:
+    """Give a stream just opened its blocks 0 to ``n_blocks - 1``, made by lanes ``first`` on."""
+    words = stream[:POSITION].view(np.uint32)
     for word in range(16 * n_blocks):
         words[word] = window[16 * first + word]
     stream[END] = BLOCK_BYTES * n_blocks
@@ -206,29 +229,36 @@ def open_with_blocks(lanes: Words, window: Words, first: int, n_blocks: int, str
 
 
 @lean_jit
-def refill(key: Words, stream: Stream) -> None:
-    """Put the stream's next blocks at hand, or mark the stream as run out."""
-    counter = stream[COUNTER]
-    n_blocks = np.int64(1)
-    if counter >= BLOCK_LIMIT:
+def read_ahead(key: Words, lanes: Words, stream: Stream) -> int:
+    """Put the stream's next ``WIDTH`` blocks at hand if none is; return how many bytes are at hand.
+
+    What the stream gives does not depend on it. At the stream's end it may be less, down to nothing.
+    """
+    if stream[POSITION] >= stream[END]:
+        n_blocks = min(np.int64(WIDTH), BLOCK_LIMIT - stream[COUNTER])
+        for lane in range(WIDTH):
+            lanes[lane] = (stream[COUNTER] + lane) & _MASK
+        for word in range(3):
+            lanes[(word + 1) * WIDTH : (word + 2) * WIDTH] = stream[_NONCE + word]
+        fill_blocks(key, lanes, stream[:POSITION].view(np.uint32))
+        stream[COUNTER] += n_blocks
+        stream[POSITION] = 0
+        stream[END] = BLOCK_BYTES * n_blocks
+    return stream[END] - stream[POSITION]  # type: ignore[no-any-return]
+
+
+@lean_jit
+def _refill(key: Words, stream: Stream) -> None:
+    """Put the stream's next block at hand, or mark the stream as run out."""
+    if stream[COUNTER] >= BLOCK_LIMIT:
         # The caller refuses the whole result; zeros let its rejection loops end.
         stream[_RUN_OUT] = 1
         stream[:8] = 0
-    elif counter == 0:
-        # Most streams need no more than one block; one that does may need many.
-        block(key, 0, stream[_NONCE:_RUN_OUT], stream[:_LANES].view(np.uint32))
-        stream[COUNTER] = 1
     else:
-        lanes = stream[_LANES:POSITION].view(np.uint32)
-        for lane in range(WIDTH):
-            lanes[lane] = (counter + lane) & _MASK
-        for word in range(3):
-            lanes[(word + 1) * WIDTH : (word + 2) * WIDTH] = stream[_NONCE + word]
-        fill_blocks(key, lanes, stream[:_LANES].view(np.uint32))
-        n_blocks = min(np.int64(WIDTH), BLOCK_LIMIT - counter)
-        stream[COUNTER] = counter + n_blocks
+        block(key, stream[COUNTER], stream[_NONCE:_RUN_OUT], stream[:POSITION].view(np.uint32))
+        stream[COUNTER] += 1
     stream[POSITION] = 0
-    stream[END] = BLOCK_BYTES * n_blocks
+    stream[END] = BLOCK_BYTES
 
 
 @lean_jit
@@ -242,7 +272,7 @@ def next_word(key: Words, stream: Stream) -> int:
     """Next 32 bits of the stream, 0 to 2^32 - 1."""
     position = (stream[POSITION] + 3) & -4
     if position >= stream[END]:
-        refill(key, stream)
+        _refill(key, stream)
         position = np.int64(0)
     stream[POSITION] = position + 4
     return (stream[position >> 3] >> (8 * (position & 4))) & _MASK  # type: ignore[no-any-return]
@@ -253,7 +283,7 @@ def next_half(key: Words, stream: Stream) -> int:
     """Next 16 bits of the stream, 0 to 65,535."""
     position = stream[POSITION]
     if position >= stream[END]:
-        refill(key, stream)
+        _refill(key, stream)
         position = np.int64(0)
     stream[POSITION] = position + 2
     return (stream[position >> 3] >> (8 * (position & 6))) & 0xFFFF  # type: ignore[no-any-return]

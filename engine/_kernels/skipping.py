@@ -124,13 +124,26 @@ def candidates_expected(class_ptr: Ints, tract: int) -> int:
 
 
 @lean_jit
-def _lies_below_power(key: Words, stream: Ints, digits: Ints, c: int, j: int) -> bool:
-    """Whether U, equal to q^j in its first ``_LONG_BITS`` bits, lies below it; reads on until they differ.
+def _long_jump(key: Words, stream: Ints, powers: Ints, digits: Ints, c: int, cell: int) -> int:
+    """Jump of a U whose first digits do not decide it: the greatest j up to the limit with U < q^j.
 
-    q^j = (2^c - 1)^j / 2^(c j) has c j bits, the last of them 1; its numerator is worked out in digits of
-    16 bits, least first, in ``digits``.
+    After one more word, at most one power may still have all the digits of U: q^j = (2^c - 1)^j / 2^(c j), of
+    c j bits, the last of them 1. Its numerator is worked out in digits of 16 bits, least first, and compared
+    with U word by word until they differ; a U that is equal to the end does not lie below.
     """
+    drawn = (cell << 32) | next_word(key, stream)
+    limit = _SPAN << c
+    low, high = np.int64(0), np.int64(limit)
+    while low < high:
+        middle = (low + high + 1) >> 1
+        if drawn < powers[c, middle]:
+            low = middle
+        else:
+            high = middle - 1
+    j = low + 1
     n_bits = c * j
+    if low == limit or drawn != powers[c, j]:
+        return low
     digits[:] = 0
     digits[0] = 1
     for _ in range(j):
@@ -147,25 +160,8 @@ def _lies_below_power(key: Words, stream: Ints, digits: Ints, c: int, j: int) ->
                 wanted |= (digits[bit >> 4] >> (bit & 15)) & 1
         drawn = next_word(key, stream)
         if drawn != wanted:
-            return bool(drawn < wanted)
-    return False
-
-
-@lean_jit
-def _long_jump(key: Words, stream: Ints, powers: Ints, digits: Ints, c: int, cell: int) -> int:
-    """Jump of a U whose first digits do not decide it: the greatest j up to the limit with U < q^j."""
-    drawn = (cell << 32) | next_word(key, stream)
-    limit = _SPAN << c
-    low, high = 0, limit
-    while low < high:
-        middle = (low + high + 1) >> 1
-        if drawn < powers[c, middle]:
-            low = middle
-        else:
-            high = middle - 1
-    if low == limit or drawn != powers[c, low + 1]:
-        return low
-    return low + _lies_below_power(key, stream, digits, c, low + 1)
+            return j if drawn < wanted else low
+    return low
 
 
 @lean_jit
@@ -183,8 +179,8 @@ def keep_by_chance(
 
     What is read from the stream depends on the tract's classes and thresholds only. ``tables`` holds
     ``JUMP_CELLS``, ``JUMP_POWERS`` and room for ``JUMP_DIGITS`` digits; ``classes`` class_ptr and
-    class_point; ``threshold`` the tract's retention thresholds [k]; ``found`` the kept points, the mark of
-    each point, and the mark that says that a point is kept already.
+    class_point; ``threshold`` the tract's retention thresholds [k]; ``found`` the kept points (room for
+    k + 1), the mark of each point, and the mark that says that a point is kept already.
     """
     cells, powers, digits = tables
     class_ptr, class_point = classes
@@ -208,8 +204,9 @@ def keep_by_chance(
             stays = drawn < wanted
             if drawn == wanted:
                 stays = (next_word(key, stream) & _LOW_BITS) < (chance & _LOW_BITS)
-            if stays and marks[point] != mark:
-                marks[point] = mark
-                kept[n_kept] = point
-                n_kept += 1
+            # Without a branch, which would be guessed wrong as often as a candidate does not stay.
+            before = marks[point]
+            kept[n_kept] = point
+            n_kept += stays & (before != mark)
+            marks[point] = mark if stays else before
     return n_kept

@@ -1,5 +1,9 @@
 """Pruning and the Pólya urn of one synthesizer after another, in exact integers.
 
+What a synthesizer costs grows with its workers and its kept points, not with its support points: those that
+stay by chance are reached by jumps (:mod:`engine._kernels.skipping`), and a mark per point, renewed for each
+synthesizer by its number alone, says which are kept already.
+
 Symbols: n real workers, m synthetic workers, k support points; weights in units of 2^-20.
 """
 
@@ -11,22 +15,20 @@ import numpy.typing as npt
 from engine._jit import jit, lean_jit
 from engine._kernels.chacha import (
     BLOCK_BYTES,
-    LANE_WORDS,
     STAGE_REMAINDER,
     STAGE_RETAIN,
     STREAM_FIELDS,
     WIDTH,
-    WINDOW_WORDS,
     below,
     fill_blocks,
     has_run_out,
     next_half,
     open_stream,
-    open_with_blocks,
+    read_ahead,
+    take_blocks,
 )
 from engine._kernels.skipping import (
     CERTAIN_CLASS,
-    JUMP_DIGITS,
     N_CLASSES,
     candidates_expected,
     keep_by_chance,
@@ -56,45 +58,21 @@ def find_weight(cumulative: Ints, first: int, last: int, value: int) -> int:
 
 
 @lean_jit
-def _keep(
-    key: Words,
-    stream: Ints,
-    tract: int,
-    workers: Indices,
-    support: tuple[Any, Any, Any, Any, Any],
-    tables: tuple[Any, Any, Any],
-    found: tuple[Any, Any, int],
-) -> int:
-    """List the points kept for a synthesizer with real workers; return how many.
-
-    Points that stay by chance are drawn without a look at the workers; occupied ones are added after.
-    """
-    support_ptr, _, threshold, classes, (heavy_ptr, heavy_point) = support
+def _add_points(points: Indices, found: tuple[Any, Any, int], n_kept: int) -> int:
+    """Add points to those kept, each once; return how many are kept now. ``found`` as in keep_by_chance."""
     kept, marks, mark = found
-    class_ptr, class_point = classes
-    n_kept = 0
-    at = tract * N_CLASSES + CERTAIN_CLASS
-    for position in range(class_ptr[at], class_ptr[at + 1]):
-        marks[class_point[position]] = mark
-        kept[n_kept] = class_point[position]
-        n_kept += 1
-    for position in range(heavy_ptr[tract], heavy_ptr[tract + 1]):
-        if marks[heavy_point[position]] != mark:
-            marks[heavy_point[position]] = mark
-            kept[n_kept] = heavy_point[position]
-            n_kept += 1
-    thresholds = threshold[support_ptr[tract] : support_ptr[tract + 1]]
-    n_kept = keep_by_chance(key, stream, tables, classes, tract, thresholds, found, n_kept)
-    for worker in range(workers.size):
-        if marks[workers[worker]] != mark:
-            marks[workers[worker]] = mark
-            kept[n_kept] = workers[worker]
-            n_kept += 1
+    for position in range(points.size):
+        point = points[position]
+        kept[n_kept] = point
+        n_kept += marks[point] != mark
+        marks[point] = mark
     return n_kept
 
 
 @lean_jit
-def _draw(key: Words, stream: Ints, cumulative: Ints, balls: Indices, sizes: tuple[int, int, int]) -> None:
+def _draw(
+    key: Words, stream: Ints, lanes: Words, cumulative: Ints, balls: Indices, sizes: tuple[int, int, int]
+) -> None:
     """Draw workers: a prior point, a real worker's point, or a copy of an earlier draw.
 
     ``sizes`` holds the numbers of kept points, of real workers and of draws; their points stand in ``balls``
@@ -104,23 +82,28 @@ def _draw(key: Words, stream: Ints, cumulative: Ints, balls: Indices, sizes: tup
     """
     n_kept, n_workers, n_draws = sizes
     prior_total = cumulative[n_kept - 1]
-    for ball in range(n_kept + n_workers, n_kept + n_workers + n_draws):
-        total = prior_total + (np.int64(ball - n_kept) << _WEIGHT_BITS)
-        if total >= _HALF_WORD_TOTAL:
-            balls[ball] = balls[_find_ball(cumulative, n_kept, below(key, stream, total))]
-            continue
-        scaled = next_half(key, stream) * total
-        past = (scaled >> 16) - prior_total
-        most_past = ((scaled + total - 1) >> 16) - prior_total
-        chosen = n_kept + (past >> _WEIGHT_BITS)
-        is_open = chosen != n_kept + (most_past >> _WEIGHT_BITS)
-        if past < 0:
-            chosen = _find_ball(cumulative, n_kept, past + prior_total)
-            is_open = most_past + prior_total >= cumulative[chosen]
-        if is_open:
-            value = (scaled + below(key, stream, total)) >> 16
-            chosen = _find_ball(cumulative, n_kept, value)
-        balls[ball] = balls[chosen]
+    last = n_kept + n_workers + n_draws
+    stop = last - n_draws
+    while stop < last:
+        start = stop
+        stop = min(last, start + max(read_ahead(key, lanes, stream) >> 1, 1))
+        for ball in range(start, stop):
+            total = prior_total + (np.int64(ball - n_kept) << _WEIGHT_BITS)
+            if total >= _HALF_WORD_TOTAL:
+                balls[ball] = balls[_find_ball(cumulative, n_kept, below(key, stream, total))]
+                continue
+            scaled = next_half(key, stream) * total
+            past = (scaled >> 16) - prior_total
+            most_past = ((scaled + total - 1) >> 16) - prior_total
+            chosen = n_kept + (past >> _WEIGHT_BITS)
+            is_open = past >> _WEIGHT_BITS != most_past >> _WEIGHT_BITS
+            if past < 0:
+                chosen = find_weight(cumulative, 0, n_kept, past + prior_total)
+                is_open = most_past + prior_total >= cumulative[chosen]
+            if is_open:
+                value = (scaled + below(key, stream, total)) >> 16
+                chosen = _find_ball(cumulative, n_kept, value)
+            balls[ball] = balls[chosen]
 
 
 @lean_jit
@@ -144,8 +127,7 @@ def _lanes_needed(class_ptr: Ints, tract: int, n_workers: int, n_draws: int) -> 
 
 
 @lean_jit
-def _prepare(
-    key: Words,
+def _lay_lanes(
     start: int,
     stop: int,
     sizes: tuple[Any, Any],
@@ -153,12 +135,11 @@ def _prepare(
     class_ptr: Ints,
     sample_tag: int,
     lanes: Words,
-    window: Words,
 ) -> int:
-    """Make the first blocks of as many synthesizers from ``start`` on as there is room for; return the end."""
+    """Lay out the first blocks of as many synthesizers from ``start`` on as there are lanes; return the end."""
     worker_ptr, synthetic_ptr = sizes
     tract_of, destination, segment, _ = addresses
-    lane = 0
+    lane = np.int64(0)
     synthesizer = start
     while synthesizer < stop:
         n_workers = worker_ptr[synthesizer + 1] - worker_ptr[synthesizer]
@@ -174,46 +155,11 @@ def _prepare(
             lanes[3 * WIDTH + lane] = segment[synthesizer]
             lane += 1
         synthesizer += 1
-    fill_blocks(key, lanes, window)
     return synthesizer
 
 
-@jit
-def synthesize_range(
-    bounds: tuple[int, int],
-    sizes: tuple[Any, Any],
-    worker_point: Indices,
-    addresses: tuple[Any, Any, Any, Any],
-    support: tuple[Any, Any, Any, Any, Any],
-    tables: tuple[Any, Any],
-    limits: tuple[int, int],
-    key: Words,
-    synthetic_point: Indices,
-) -> int:
-    """Prune and draw synthesizers ``bounds``; return the first whose stream ran out, or -1.
-
-    ``sizes`` holds worker_ptr and synthetic_ptr (each [S + 1]); ``addresses`` tract, destination, segment
-    and least weight (each [S]); ``support`` support_ptr [T + 1], prior weight [K], retention threshold [K],
-    the classes of :func:`sort_into_classes`, and a CSR list of the points heavy enough to be certain;
-    ``tables`` the jump tables; ``limits`` the weight above which points are certain, and the first nonce
-    word of stage SAMPLE.
-    """
-    most_points, most_workers = _largest(bounds, sizes, support[0])
-    marks = np.full(most_points, -1, dtype=np.int64)
-    cumulative = np.empty(most_points, dtype=np.int64)
-    balls = np.empty(most_points + most_workers, dtype=np.int32)
-    lanes = np.zeros(LANE_WORDS, dtype=np.uint32)
-    window = np.empty(WINDOW_WORDS, dtype=np.uint32)
-    stream = np.zeros(STREAM_FIELDS, dtype=np.int64)
-    scratch = (marks, cumulative, balls, lanes, window, stream)
-    jumps = (tables[0], tables[1], np.empty(JUMP_DIGITS, dtype=np.int64))
-    return _synthesize(
-        bounds, sizes, worker_point, addresses, support, jumps, limits, key, scratch, synthetic_point
-    )
-
-
 @lean_jit
-def _synthesize(
+def synthesize_range(
     bounds: tuple[int, int],
     sizes: tuple[Any, Any],
     worker_point: Indices,
@@ -225,17 +171,26 @@ def _synthesize(
     scratch: tuple[Any, Any, Any, Any, Any, Any],
     synthetic_point: Indices,
 ) -> int:
-    """As :func:`synthesize_range`, in the arrays of ``scratch``."""
+    """Prune and draw synthesizers ``bounds``; return the first whose stream ran out, or -1.
+
+    ``sizes`` holds worker_ptr and synthetic_ptr (each [S + 1]); ``addresses`` tract, destination, segment
+    and least weight (each [S]); ``support`` support_ptr [T + 1], prior weight [K], retention threshold [K],
+    the classes of :func:`sort_into_classes`, and a CSR list of the points heavy enough to be certain;
+    ``tables`` those of :func:`keep_by_chance`; ``limits`` the weight above which points are certain, and the
+    first nonce word of stage SAMPLE. ``scratch`` is room to work in: a mark for every point of a tract (-1 at
+    first), as many running weights, the points and workers of a synthesizer, lanes, a window and a stream.
+    """
     worker_ptr, synthetic_ptr = sizes
-    tract_of, _, _, min_weight = addresses
-    support_ptr, prior_weight = support[0], support[1]
-    class_ptr = support[3][0]
+    tract_of, destination, segment, min_weight = addresses
+    support_ptr, prior_weight, threshold, classes, (heavy_ptr, heavy_point) = support
+    class_ptr, class_point = classes
     marks, cumulative, balls, lanes, window, stream = scratch
     stop = bounds[0]
     while stop < bounds[1]:
         start = stop
-        stop = _prepare(key, start, bounds[1], sizes, addresses, class_ptr, limits[1], lanes, window)
-        lane = 0
+        stop = _lay_lanes(start, bounds[1], sizes, addresses, class_ptr, limits[1], lanes)
+        fill_blocks(key, lanes, window)
+        lane = np.int64(0)
         for synthesizer in range(start, stop):
             tract = tract_of[synthesizer]
             workers = worker_point[worker_ptr[synthesizer] : worker_ptr[synthesizer + 1]]
@@ -243,26 +198,37 @@ def _synthesize(
             retain, sample = _lanes_needed(class_ptr, tract, workers.size, drawn.size)
             if drawn.size == 0:
                 continue
-            weights = prior_weight[support_ptr[tract] : support_ptr[tract + 1]]
+            first, last = support_ptr[tract], support_ptr[tract + 1]
+            n_kept: Any = np.int64(0)
             # With no real worker there is nothing to hide and nothing that is sure to stay: keep the whole
             # prior. Which synthesizers these are is known from their total alone, and totals are public.
             if workers.size == 0 or min_weight[synthesizer] > limits[0]:
-                n_kept = weights.size
+                n_kept = last - first
                 for point in range(n_kept):
                     balls[point] = point
             else:
-                open_with_blocks(lanes, window, lane, retain, stream)
-                n_kept = _keep(key, stream, tract, workers, support, tables, (balls, marks, synthesizer))
+                found = (balls, marks, synthesizer)
+                certain = tract * N_CLASSES + CERTAIN_CLASS
+                n_kept = _add_points(class_point[class_ptr[certain] : class_ptr[certain + 1]], found, n_kept)
+                n_kept = _add_points(heavy_point[heavy_ptr[tract] : heavy_ptr[tract + 1]], found, n_kept)
+                # What stays by chance is drawn without a look at the workers; occupied points come after.
+                open_stream(STAGE_RETAIN, destination[synthesizer], segment[synthesizer], stream)
+                take_blocks(window, lane, retain, stream)
+                n_kept = keep_by_chance(
+                    key, stream, tables, classes, tract, threshold[first:last], found, n_kept
+                )
                 if has_run_out(stream):
                     return synthesizer
+                n_kept = _add_points(workers, found, n_kept)
             total = np.int64(0)
             for position in range(n_kept):
-                total += max(weights[balls[position]], min_weight[synthesizer])
+                total += max(prior_weight[first + balls[position]], min_weight[synthesizer])
                 cumulative[position] = total
             for worker in range(workers.size):
                 balls[n_kept + worker] = workers[worker]
-            open_with_blocks(lanes, window, lane + retain, sample, stream)
-            _draw(key, stream, cumulative, balls, (n_kept, workers.size, drawn.size))
+            open_stream(limits[1], destination[synthesizer], segment[synthesizer], stream)
+            take_blocks(window, lane + retain, sample, stream)
+            _draw(key, stream, lanes, cumulative, balls, (n_kept, workers.size, drawn.size))
             if has_run_out(stream):
                 return synthesizer
             before = n_kept + workers.size
@@ -270,20 +236,6 @@ def _synthesize(
                 drawn[position] = balls[before + position]
             lane += retain + sample
     return -1
-
-
-@lean_jit
-def _largest(bounds: tuple[int, int], sizes: tuple[Any, Any], support_ptr: Ints) -> tuple[int, int]:
-    """Most support points of a tract, and most real and synthetic workers together of a synthesizer."""
-    worker_ptr, synthetic_ptr = sizes
-    most_points = most_workers = 0
-    for tract in range(support_ptr.size - 1):
-        most_points = max(most_points, support_ptr[tract + 1] - support_ptr[tract])
-    for synthesizer in range(bounds[0], bounds[1]):
-        n_workers = worker_ptr[synthesizer + 1] - worker_ptr[synthesizer]
-        n_draws = synthetic_ptr[synthesizer + 1] - synthetic_ptr[synthesizer]
-        most_workers = max(most_workers, n_workers + n_draws)
-    return most_points, most_workers
 
 
 @jit

@@ -31,7 +31,7 @@ THRESHOLDS = st.lists(st.sampled_from(BOUNDARIES) | st.integers(1, RETENTION_ONE
 def keep(stream, thresholds, already=()):
     """Points the kernel keeps by chance beside those kept already."""
     table = one_table([0] * len(thresholds), thresholds)
-    kept, marks = np.zeros(len(thresholds), np.int32), np.zeros(len(thresholds), np.int64)
+    kept, marks = np.zeros(len(thresholds) + 1, np.int32), np.zeros(len(thresholds), np.int64)
     marks[list(already)] = 1
     tables = (skipping.JUMP_CELLS, skipping.JUMP_POWERS, np.empty(skipping.JUMP_DIGITS, np.int64))
     n_kept = skipping.keep_by_chance(
