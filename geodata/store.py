@@ -7,6 +7,7 @@ A reader verifies the manifest, and every checksum, before it hands out a table.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import re
@@ -14,7 +15,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -46,25 +47,56 @@ class Store:
         What it holds.
     manifest : dict
         The manifest as read.
+    held : dict of str to bytes
+        Parquet files of tables that stand in for those on disk, by table; see `with_table`.
     """
 
     path: Path
     kind: StoreKind
     manifest: dict[str, Any]
+    held: dict[str, bytes] = field(default_factory=dict)
+
+    def with_table(self, name: str, rows: Any, **facts: Any) -> Store:
+        """The same store with other rows in one table, and more facts in its manifest; nothing on disk changes.
+
+        Parameters
+        ----------
+        name : str
+            A table without geometry.
+        rows : DataFrame
+            Its rows, with the columns of the schema. Their file is held in memory.
+        **facts
+            For the manifest.
+        """
+        buffer = io.BytesIO()
+        with ThreadPoolExecutor(max_workers=1) as disk:
+            stream = TableStream(buffer, _table(self.kind, name), disk)
+            stream.write(rows)
+            stream.close()
+        content = buffer.getvalue()
+        listed = {
+            "sha256": hashlib.sha256(content).hexdigest(),
+            "bytes": len(content),
+            "rows": stream.rows,
+        }
+        files = {**self.manifest["files"], f"{name}.parquet": listed}
+        return replace(
+            self, manifest={**self.manifest, **facts, "files": files}, held={**self.held, name: content}
+        )
 
     def table(self, name: str, columns: list[str] | None = None) -> Any:
         """Read one table: a GeoDataFrame where it has geometry and that is asked for, else a DataFrame."""
         table = _table(self.kind, name)
         if table.geometry and (columns is None or "geometry" in columns):
             return geopandas.read_parquet(self.file(name), columns=columns)
-        return pandas.read_parquet(self.file(name), columns=columns)
+        return pandas.read_parquet(self._content(name), columns=columns)
 
     def batches(self, name: str, columns: list[str] | None = None) -> Iterator[Any]:
         """Yield a table's row groups in order, as pyarrow tables; geometry is WKB.
 
         A row group of `jobs` or `points` holds whole destinations.
         """
-        return read_batches(self.file(name), columns)
+        return read_batches(self._content(name), columns)
 
     def slice(
         self, name: str, start_row: int, stop_row: int, columns: list[str] | None = None
@@ -78,19 +110,31 @@ class Store:
         dict of str to ndarray
             By column; read-only where nothing had to be copied. Text and geometry (WKB) are object arrays.
         """
-        return read_slice(self.file(name), start_row, stop_row, columns)
+        return read_slice(self._content(name), start_row, stop_row, columns)
 
     def row_ptr(self, name: str) -> npt.NDArray[np.int64]:
         """First row of each of a table's G row groups, and the number of its rows: int64[G + 1]."""
-        return row_ptr(self.file(name))
+        return row_ptr(self._content(name))
 
     def columns(self, name: str) -> list[str]:
         """Columns of a table as stored."""
-        return list(pyarrow.parquet.read_schema(self.file(name)).names)
+        return list(pyarrow.parquet.read_schema(self._content(name)).names)
 
     def file(self, name: str) -> Path:
-        """Path of a table's Parquet file."""
+        """Path of a table's Parquet file on disk."""
+        if name in self.held:
+            raise AssertionError(f"table {name!r} is held in memory")
         return self.path / f"{_table(self.kind, name).name}.parquet"
+
+    def copy_file(self, name: str, target: Path) -> None:
+        """Copy a table's Parquet file, byte for byte."""
+        if name in self.held:
+            target.write_bytes(self.held[name])
+        else:
+            shutil.copyfile(self.file(name), target)
+
+    def _content(self, name: str) -> Path | io.BytesIO:
+        return io.BytesIO(self.held[name]) if name in self.held else self.file(name)
 
     def document(self, name: str) -> Any:
         """Read a JSON document of the store, such as `certificate.json`."""
@@ -232,7 +276,7 @@ class StoreWriter:
     def copy_table(self, source: Store, name: str) -> None:
         """Copy a table of another store byte for byte; the caller has opened, so verified, that store."""
         _table(self.kind, name)
-        shutil.copyfile(source.file(name), self.directory / f"{name}.parquet")
+        source.copy_file(name, self.directory / f"{name}.parquet")
         self._rows[name] = source.manifest["files"][f"{name}.parquet"]["rows"]
 
     def document(self, name: str, content: Mapping[str, Any]) -> None:

@@ -40,15 +40,15 @@ class TableStream:
 
     Parameters
     ----------
-    file : Path
-        The Parquet file to make.
+    file : Path or BytesIO
+        The Parquet file to make, or where to put its bytes.
     table : Table
         Its place in the schema.
     disk : Executor
         Where the file is synced while it grows, so that the disk works while rows are made.
     """
 
-    def __init__(self, file: Path, table: Table, disk: Executor) -> None:
+    def __init__(self, file: Path | io.BytesIO, table: Table, disk: Executor) -> None:
         self.rows = 0
         self._file = file
         self._table = table
@@ -150,7 +150,7 @@ class TableStream:
         self._sync_now_and_then()
 
     def _sync_now_and_then(self) -> None:
-        if self._syncing is not None and not self._syncing.done():
+        if isinstance(self._file, io.BytesIO) or (self._syncing is not None and not self._syncing.done()):
             return
         size = self._file.stat().st_size
         if size - self._synced_bytes >= _SYNC_BYTES:
@@ -177,20 +177,22 @@ def checked_frame(table: Table, frame: Any) -> Any:
     return frame[order].astype(table.columns)
 
 
-def row_ptr(file: Path) -> npt.NDArray[np.int64]:
+def row_ptr(file: Path | io.BytesIO) -> npt.NDArray[np.int64]:
     """First row of every row group of a Parquet file, and the number of rows: int64[groups + 1]."""
     facts = pyarrow.parquet.read_metadata(file)
     return _row_ptr(facts)
 
 
-def read_batches(file: Path, columns: list[str] | None) -> Iterator[Any]:
+def read_batches(file: Path | io.BytesIO, columns: list[str] | None) -> Iterator[Any]:
     """Yield the row groups of a Parquet file one after the other, as pyarrow tables."""
     with pyarrow.parquet.ParquetFile(file) as source:
         for group in range(source.num_row_groups):
             yield source.read_row_group(group, columns=columns, use_threads=False)
 
 
-def read_slice(file: Path, start_row: int, stop_row: int, columns: list[str] | None) -> dict[str, Any]:
+def read_slice(
+    file: Path | io.BytesIO, start_row: int, stop_row: int, columns: list[str] | None
+) -> dict[str, Any]:
     """Read some rows of a Parquet file: dict of column name to NumPy array.
 
     Only the row groups that hold them are read, on this thread alone and without Python's lock, so that several

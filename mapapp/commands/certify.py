@@ -16,8 +16,15 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("release", type=STORE)
+@click.option(
+    "--prior-release",
+    type=STORE,
+    default=None,
+    metavar="LAST_RELEASE",
+    help="Also check that the prior holds the workers of this earlier release, as the certificate says.",
+)
 @json_option
-def certify(release: Path, as_json: bool) -> None:
+def certify(release: Path, prior_release: Path | None, as_json: bool) -> None:
     """Check RELEASE again: its manifest, its tables and every claim of its certificate.
 
     Exit code 2 when anything does not hold. With --json, every accounting row is listed.
@@ -29,6 +36,10 @@ def certify(release: Path, as_json: bool) -> None:
     from mapapp.pipeline.recheck import check_release
 
     checks = check_release(release)
+    if prior_release is not None:
+        from mapapp.pipeline.last_release import check_last_release
+
+        checks.append(check_last_release(release, prior_release))
     failed = [check.check for check in checks if not check.ok]
     result = {"release": str(release), "holds": not failed, "checks": [check._asdict() for check in checks]}
     print_result(result, _lines(checks), as_json=as_json)

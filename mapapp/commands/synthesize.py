@@ -49,6 +49,14 @@ from mapapp.progress import shown
     help="Where prior shares come from; auto takes flows where the dataset has them, else gravity.",
 )
 @click.option(
+    "--prior-release",
+    type=STORE,
+    default=None,
+    metavar="LAST_RELEASE",
+    help="Take the workers of an earlier release as the prior's flows, never a dataset's. The same people may be in "
+    "both, so their promises add up.",
+)
+@click.option(
     "--strength",
     type=float,
     default=None,
@@ -105,6 +113,7 @@ def synthesize(dataset: Path, release: Path, as_json: bool, quiet: bool, **optio
     Examples:
       commutemap synthesize ri.dataset ri.release --epsilon 4.6 --delta 1e-6 --min-retention 0.025
       commutemap synthesize ri.dataset ri.release --epsilon-final 8
+      commutemap synthesize ri-2020.dataset ri-2020.release --prior-release ri-2019.release
     """
     from mapapp.pipeline.run import run_synthesis
     from mapapp.pipeline.settings import parameters_of
@@ -116,6 +125,7 @@ def synthesize(dataset: Path, release: Path, as_json: bool, quiet: bool, **optio
             release,
             privacy,
             parameters,
+            last_release=options["prior_release"],
             test_key=options["test_key"],
             threads=options["threads"],
             report=report,

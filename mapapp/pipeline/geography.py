@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -36,12 +37,15 @@ class Geography:
         Blocks by tract, with population.
     flows : DataFrame
         Public tract flows; empty where the store has none.
+    last_release : dict, optional
+        Where the flows are the workers of an earlier release: which, as in `mapapp.pipeline.last_release`.
     """
 
     tracts: OriginTracts
     tract_of_block: npt.NDArray[np.int32]
     blocks: BlockTable
     flows: pandas.DataFrame
+    last_release: Mapping[str, Any] | None = None
 
     @property
     def n_blocks(self) -> int:
@@ -98,6 +102,7 @@ def read_geography(store: Store) -> Geography:
         tract_of_block=tract_of_block,
         blocks=BlockTable(block_ptr=rows, block_population=blocks["population"].to_numpy()),
         flows=store.table("prior"),
+        last_release=store.manifest.get("last_release"),
     )
 
 

@@ -104,6 +104,10 @@ def public_prior(
             "prior is 'flows', but the dataset has no public flow table; import one with --prior-flows, "
             "or use --prior gravity"
         )
+    if geography.last_release is not None:
+        # The sum is taken from the table that is used, so that what is said of it cannot drift from it.
+        matched = int(geography.flows["weight"].sum())
+        facts["last_release"] = {**geography.last_release, "workers_matched": matched}
     return _prior(decay, geography, facts, with_flows=parameters.prior == "flows")
 
 
@@ -112,11 +116,14 @@ def _prior(
 ) -> PublicPrior:
     flows = geography.flows if with_flows else geography.flows.iloc[:0]
     destination = flows["destination_tract_index"].to_numpy(np.int64)
-    order = np.argsort(destination, kind="stable")
+    origin = flows["origin_tract_index"].to_numpy(np.int64)
+    weight = flows["weight"].to_numpy(np.float64)
+    # By weight too: the order in which equal pairs are added up must not depend on the order of the rows.
+    order = np.lexsort((weight, origin, destination))
     return PublicPrior(
         decay=decay,
         flow_destination=destination[order],
-        flow_origin=flows["origin_tract_index"].to_numpy(np.int64)[order],
-        flow_weight=flows["weight"].to_numpy(np.float64)[order],
+        flow_origin=origin[order],
+        flow_weight=weight[order],
         facts=facts,
     )

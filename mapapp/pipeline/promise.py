@@ -32,6 +32,7 @@ from mapapp.certificate import build_certificate, certificate_rows, merge_rows
 from mapapp.certificate_terms import RULE_4_4
 from mapapp.pipeline.geography import Ints
 from mapapp.pipeline.inputs import Inputs
+from mapapp.pipeline.last_release import LAST_RELEASE_CAVEAT
 from mapapp.pipeline.prior import PublicPrior
 from mapapp.pipeline.support import Support
 
@@ -158,6 +159,8 @@ def make_certificate(
         reasons=(*reasons, *doubts),
         versions=versions,
     )
+    if "last_release" in prior.facts:
+        certificate["caveats"].append(LAST_RELEASE_CAVEAT)
     failed = [item["name"] for item in certificate["preconditions"] if not item["holds"]]
     if failed and not parameters.replication:
         raise CertificateError(f"a precondition does not hold: {'; '.join(failed)}; nothing is promised")

@@ -30,12 +30,13 @@ from mapapp.pipeline.batch import (
     prepare_batch,
     read_cells,
 )
+from mapapp.pipeline.last_release import last_release_lines, with_last_release
 from mapapp.pipeline.promise import make_certificate
 from mapapp.progress import Report, silent
 
 TEST_KEY_REASON = "test key: whoever knows it can undo the release"
 
-PUBLIC_FACTS = ("title", "year", "job_type", "vintage", "destination_states", "layers")
+PUBLIC_FACTS = ("title", "year", "job_type", "vintage", "destination_states", "layers", "last_release")
 """What a release's manifest repeats of its dataset's: nothing that was counted from homes."""
 
 _Result = TypeVar("_Result")
@@ -92,6 +93,7 @@ class Outcome:
             f"  promise          epsilon_final {values['epsilon_final']:.3f}, delta {values['delta']:g} "
             f"({_grounds(self.certificate)})",
             f"  support points   {least}–{greatest}, mean {mean:.0f} ({self.n_destination_tracts} workplace tracts)",
+            *last_release_lines(self.certificate["construction"]),
             f"  edited out       {self.share_edited_out:.2%} of workers lived in eliminated points (confidential)",
             f"  status           {values['status']}",
         ]
@@ -109,6 +111,7 @@ def run_synthesis(
     privacy: PrivacyParameters,
     parameters: SynthesisParameters,
     *,
+    last_release: Path | None = None,
     test_key: bool = False,
     threads: int | None = None,
     report: Report = silent,
@@ -122,6 +125,8 @@ def run_synthesis(
     dataset_path, release_path : Path
     privacy, parameters
         What the release is made of.
+    last_release : Path, optional
+        An earlier release, whose workers are the flows of the prior instead of the dataset's.
     test_key : bool
         Use the published test key and seed; the release is stamped not for release.
     threads : int, optional
@@ -131,7 +136,7 @@ def run_synthesis(
 
     Raises
     ------
-    EngineError, GeodataError, LedgerError
+    EngineError, GeodataError, LedgerError, UsageError
         Nothing is left at `release_path`.
     """
     require_fixed_count(privacy, parameters)
@@ -139,6 +144,9 @@ def run_synthesis(
     threads = threads or os.cpu_count() or 1
     report("reading the dataset", 0, 0)
     dataset = open_store(dataset_path, "dataset")
+    if last_release is not None:
+        for_release = not test_key and not parameters.not_for_release_reasons()
+        dataset = with_last_release(dataset, last_release, for_release=for_release)
     key = SecretKey.for_tests() if test_key else SecretKey.fresh()
     seed = PublicSeed.for_tests() if test_key else PublicSeed.fresh()
     source = open_source(dataset, seed, privacy, parameters)

@@ -19,7 +19,8 @@ _OPTIONAL = ("strength", "q50_mi", "q90_mi", "retention_scale")
 def parameters_of(dataset: Path, options: Mapping[str, Any]) -> tuple[PrivacyParameters, SynthesisParameters]:
     """Make the parameters of a release from the options of `synthesize`.
 
-    `prior` "auto" becomes "flows" where the dataset has a public flow table, else "gravity". The 75th percentile
+    `prior` "auto" becomes "flows" where the dataset has a public flow table, or where there is a `prior_release`, else
+    "gravity". The 75th percentile
     belongs to the published defaults; with other percentiles it is left out.
 
     Raises
@@ -39,7 +40,7 @@ def parameters_of(dataset: Path, options: Mapping[str, Any]) -> tuple[PrivacyPar
         chosen["q75_mi"] = None
     for name in ("editing", "placement", "replication"):
         chosen[name] = options[name]
-    chosen["prior"] = _prior(dataset) if options["prior"] == "auto" else options["prior"]
+    chosen["prior"] = _prior(dataset, options["prior"], options.get("prior_release"))
     parameters = SynthesisParameters(**chosen)
     require_fixed_count(privacy, parameters)
     return privacy, parameters
@@ -85,6 +86,14 @@ def privacy_of(
     return PrivacyParameters(epsilon=before, delta=delta, min_retention=min_retention, accountant="paper")
 
 
-def _prior(dataset: Path) -> str:
+def _prior(dataset: Path, asked: str, last_release: Path | None) -> str:
+    if last_release is not None:
+        if asked not in ("auto", "flows"):
+            raise UsageError(
+                f"--prior {asked} and --prior-release {last_release}: give one; a release is a prior of flows"
+            )
+        return "flows"
+    if asked != "auto":
+        return asked
     store = open_store(dataset, "dataset", verify=False)
     return "flows" if store.manifest["files"]["prior.parquet"]["rows"] else "gravity"
