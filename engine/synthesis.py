@@ -7,9 +7,16 @@ import numpy as np
 import numpy.typing as npt
 
 from engine._arrays import as_int, as_ptr
-from engine._kernels.chacha import ATTEMPT_SHIFT, LANE_WORDS, STREAM_FIELDS, WINDOW_WORDS
+from engine._kernels.chacha import ATTEMPT_SHIFT, BLOCK_BYTES, LANE_WORDS, STREAM_FIELDS, WINDOW_WORDS
 from engine._kernels.checks import check_synthesizers
-from engine._kernels.skipping import JUMP_CELLS, JUMP_DIGITS, JUMP_POWERS, N_CLASSES, sort_into_classes
+from engine._kernels.skipping import (
+    CERTAIN_CLASS,
+    JUMP_CELLS,
+    JUMP_DIGITS,
+    JUMP_POWERS,
+    N_CLASSES,
+    sort_into_classes,
+)
 from engine._kernels.urn import redraw_range, synthesize_range
 from engine._threads import run_ranges
 from engine.coarsening import LEVEL_REMAINDER, Coarsening
@@ -220,6 +227,7 @@ def synthesize(
         support.retention_threshold,
         (support.class_ptr, support.class_point),
         _heavy_points(support, certain_above),
+        _retain_blocks(support),
     )
     limits = (certain_above, int(Stage.SAMPLE) | attempt << ATTEMPT_SHIFT)
 
@@ -265,6 +273,14 @@ def _heavy_points(
     heavy = np.flatnonzero(support.prior_weight > certain_above)
     ptr = np.searchsorted(heavy, support.support_ptr)
     return ptr, (heavy - np.repeat(support.support_ptr[:-1], np.diff(ptr))).astype(np.int32)
+
+
+def _retain_blocks(support: SupportTable) -> npt.NDArray[np.int64]:
+    """Random blocks that most synthesizers of a tract read to prune it, a quarter to spare: int64[T]."""
+    n_points = np.diff(support.class_ptr).reshape(-1, N_CLASSES)[:, :CERTAIN_CLASS]
+    words = (n_points >> np.arange(CERTAIN_CLASS)) + (n_points > 0)
+    blocks: npt.NDArray[np.int64] = 1 + 5 * words.sum(axis=1) // BLOCK_BYTES
+    return blocks
 
 
 def _refuse_run_out(failed: list[int], synthesizers: Synthesizers) -> None:

@@ -29,7 +29,6 @@ __all__ = [
     "JUMP_DIGITS",
     "JUMP_POWERS",
     "N_CLASSES",
-    "candidates_expected",
     "keep_by_chance",
     "sort_into_classes",
 ]
@@ -109,18 +108,6 @@ def sort_into_classes(support_ptr: Ints, threshold: Ints, class_ptr: Ints, class
             class_point[n_of[c]] = point - first
             n_of[c] += 1
     class_ptr[class_ptr.size - 1] = threshold.size
-
-
-@lean_jit
-def candidates_expected(class_ptr: Ints, tract: int) -> int:
-    """Number of words that the jumps of a tract take, about."""
-    expected = np.int64(0)
-    for c in range(CERTAIN_CLASS):
-        at = tract * N_CLASSES + c
-        n_points = class_ptr[at + 1] - class_ptr[at]
-        if n_points > 0:
-            expected += 1 + (n_points >> c)
-    return expected
 
 
 @lean_jit

@@ -27,12 +27,7 @@ from engine._kernels.chacha import (
     read_ahead,
     take_blocks,
 )
-from engine._kernels.skipping import (
-    CERTAIN_CLASS,
-    N_CLASSES,
-    candidates_expected,
-    keep_by_chance,
-)
+from engine._kernels.skipping import CERTAIN_CLASS, N_CLASSES, keep_by_chance
 
 __all__ = ["find_weight", "redraw_range", "synthesize_range"]
 
@@ -116,13 +111,11 @@ def _find_ball(cumulative: Ints, n_kept: int, value: int) -> int:
 
 
 @lean_jit
-def _lanes_needed(class_ptr: Ints, tract: int, n_workers: int, n_draws: int) -> tuple[int, int]:
+def _lanes_needed(retain_blocks: Ints, tract: int, n_workers: int, n_draws: int) -> tuple[int, int]:
     """First blocks worth preparing for a synthesizer's two streams: what most will read, at most ``WIDTH``."""
     if n_draws == 0:
         return 0, 0
-    retain = 0
-    if n_workers > 0:
-        retain = min(1 + 5 * candidates_expected(class_ptr, tract) // BLOCK_BYTES, WIDTH // 2)
+    retain = min(retain_blocks[tract], WIDTH // 2) if n_workers > 0 else 0
     return retain, min(1 + 2 * n_draws // BLOCK_BYTES, WIDTH - retain)
 
 
@@ -132,7 +125,7 @@ def _lay_lanes(
     stop: int,
     sizes: tuple[Any, Any],
     addresses: tuple[Any, Any, Any, Any],
-    class_ptr: Ints,
+    retain_blocks: Ints,
     sample_tag: int,
     lanes: Words,
 ) -> int:
@@ -144,7 +137,7 @@ def _lay_lanes(
     while synthesizer < stop:
         n_workers = worker_ptr[synthesizer + 1] - worker_ptr[synthesizer]
         n_draws = synthetic_ptr[synthesizer + 1] - synthetic_ptr[synthesizer]
-        retain, sample = _lanes_needed(class_ptr, tract_of[synthesizer], n_workers, n_draws)
+        retain, sample = _lanes_needed(retain_blocks, tract_of[synthesizer], n_workers, n_draws)
         if lane + retain + sample > WIDTH:
             break
         for number in range(retain + sample):
@@ -164,7 +157,7 @@ def synthesize_range(
     sizes: tuple[Any, Any],
     worker_point: Indices,
     addresses: tuple[Any, Any, Any, Any],
-    support: tuple[Any, Any, Any, Any, Any],
+    support: tuple[Any, Any, Any, Any, Any, Any],
     tables: tuple[Any, Any, Any],
     limits: tuple[int, int],
     key: Words,
@@ -175,27 +168,28 @@ def synthesize_range(
 
     ``sizes`` holds worker_ptr and synthetic_ptr (each [S + 1]); ``addresses`` tract, destination, segment
     and least weight (each [S]); ``support`` support_ptr [T + 1], prior weight [K], retention threshold [K],
-    the classes of :func:`sort_into_classes`, and a CSR list of the points heavy enough to be certain;
+    the classes of :func:`sort_into_classes`, a CSR list of the points heavy enough to be certain, and the
+    blocks of stage RETAIN that a synthesizer of each tract mostly reads [T];
     ``tables`` those of :func:`keep_by_chance`; ``limits`` the weight above which points are certain, and the
     first nonce word of stage SAMPLE. ``scratch`` is room to work in: a mark for every point of a tract (-1 at
     first), as many running weights, the points and workers of a synthesizer, lanes, a window and a stream.
     """
     worker_ptr, synthetic_ptr = sizes
     tract_of, destination, segment, min_weight = addresses
-    support_ptr, prior_weight, threshold, classes, (heavy_ptr, heavy_point) = support
+    support_ptr, prior_weight, threshold, classes, (heavy_ptr, heavy_point), retain_blocks = support
     class_ptr, class_point = classes
     marks, cumulative, balls, lanes, window, stream = scratch
     stop = bounds[0]
     while stop < bounds[1]:
         start = stop
-        stop = _lay_lanes(start, bounds[1], sizes, addresses, class_ptr, limits[1], lanes)
+        stop = _lay_lanes(start, bounds[1], sizes, addresses, retain_blocks, limits[1], lanes)
         fill_blocks(key, lanes, window)
         lane = np.int64(0)
         for synthesizer in range(start, stop):
             tract = tract_of[synthesizer]
             workers = worker_point[worker_ptr[synthesizer] : worker_ptr[synthesizer + 1]]
             drawn = synthetic_point[synthetic_ptr[synthesizer] : synthetic_ptr[synthesizer + 1]]
-            retain, sample = _lanes_needed(class_ptr, tract, workers.size, drawn.size)
+            retain, sample = _lanes_needed(retain_blocks, tract, workers.size, drawn.size)
             if drawn.size == 0:
                 continue
             first, last = support_ptr[tract], support_ptr[tract + 1]
