@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine._kernels import sound as kernels
-from engine._kernels.sound_search import bound_tracts, noise_of_tracts, search_tracts
+from engine._kernels.sound_search import bound_tracts, search_tracts
 from engine._threads import run_ranges
 from engine.accountant import (
     RETENTION_UNITS,
@@ -155,8 +155,8 @@ def certify_sound(
     threads : int, optional
         Threads over the tracts; the result is the same for any number.
     allow_unpruned : bool, optional
-        Whether a class may keep all its points (`prune` False) where the least weights that then hold leave less
-        expected prior mass. The sampler must heed `prune`.
+        Whether a class keeps all its points (`prune` False) where no weight up to one worker's would let it prune. The
+        sampler must heed `prune`.
 
     Returns
     -------
@@ -184,12 +184,16 @@ def certify_sound(
     _require_room(prior, _largest_weight(classes.published_count, lowered_exponential(privacy.epsilon)))
     prune = np.ones(classes.tract.shape[0], dtype=np.bool_)
     min_weight = _search(prior, classes, privacy, threads)
-    if allow_unpruned:
-        whole = _unpruned(prior)
-        other = _search(whole, classes, privacy, threads)
-        noise = _noise(prior, classes, min_weight, threads)
-        prune = noise <= _noise(whole, classes, other, threads)
-        min_weight = np.where(prune, min_weight, other)
+    heavy = np.flatnonzero(min_weight > WEIGHT_UNITS)
+    if allow_unpruned and heavy.size:
+        # Nothing is pruned at such weights anyway: the least that hold without pruning are never more.
+        prune[heavy] = False
+        few = SynthesizerClasses(
+            tract=classes.tract[heavy],
+            likelihood_count=classes.likelihood_count[heavy],
+            published_count=classes.published_count[heavy],
+        )
+        min_weight[heavy] = _search(_unpruned(prior), few, privacy, threads)
     return _account(prior, classes, min_weight, prune, privacy, threads)
 
 
@@ -289,19 +293,6 @@ def _search(prior: PriorTable, classes: SynthesizerClasses, privacy: PrivacyPara
 
     run_ranges(search, _work(prior, class_ptr), threads)
     return min_weight
-
-
-def _noise(prior: PriorTable, classes: SynthesizerClasses, min_weight: Ints, threads: int) -> Floats:
-    """Prior mass, in units, that each class keeps on average where no point has workers."""
-    noise = np.empty(min_weight.shape, dtype=np.float64)
-    class_ptr, order = _by_tract(prior, classes)
-    pointers, points = (prior.support_ptr, class_ptr), (prior.base_weight, prior.retention)
-
-    def add_up(start: int, stop: int) -> int:
-        return noise_of_tracts(start, stop, pointers, order, points, min_weight, noise)
-
-    run_ranges(add_up, _work(prior, class_ptr), threads)
-    return noise
 
 
 def _unpruned(prior: PriorTable) -> PriorTable:

@@ -243,29 +243,6 @@ def weights_used(base: Ints, retention: Ints, weight: int) -> tuple[int, int, in
 
 
 @jit
-def noise_of_tracts(
-    start: int,
-    stop: int,
-    pointers: tuple[Ints, Ints],
-    order: Ints,
-    points: tuple[Ints, Ints],
-    min_weight: Ints,
-    noise: Floats,
-) -> int:
-    """Fill the expected kept prior mass of each class, in units, where no point has workers."""
-    support_ptr, class_ptr = pointers
-    for t in range(start, stop):
-        for j in order[class_ptr[t] : class_ptr[t + 1]]:
-            total = 0.0
-            for i in range(support_ptr[t], support_ptr[t + 1]):
-                alpha = max(points[0][i], min_weight[j])
-                f = points[1][i] / RETENTION_UNITS if alpha <= WEIGHT_UNITS else 1.0
-                total += f * alpha
-            noise[j] = total
-    return 0
-
-
-@jit
 def bound_tracts(
     start: int,
     stop: int,

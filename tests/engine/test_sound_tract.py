@@ -141,7 +141,7 @@ def test_failure_terms_of_groups_are_those_of_their_points(listed, n, m, epsilon
 @settings(max_examples=80, deadline=None)
 @given(
     st.lists(st.tuples(st.floats(0.01, 1.0), st.floats(0.02, 1.0)), min_size=1, max_size=40),
-    st.floats(-30.0, -0.1),
+    st.floats(-30.0, -4.0),  # a share of delta
 )
 def test_the_probable_mass_is_the_best_that_chernoff_gives(listed, log_chance):
     points = sorted((round(a * 2**20), math.ceil(f * 2**32)) for a, f in listed)
@@ -237,7 +237,7 @@ def test_the_weights_reported_are_those_of_the_points():
             assert accounting.n_support[j] == len(used)
 
 
-def test_unpruned_classes_are_those_that_keep_less_noise_so():
+def test_unpruned_classes_are_those_that_cannot_prune():
     """At epsilon_final 5 pruning asks for weights above 1; without it a thirtieth does. At 12 pruning stays."""
     prior, classes = _release(seed=13)
     for epsilon, expected in ((5, True), (12, False)):
@@ -257,11 +257,8 @@ def test_unpruned_classes_are_those_that_keep_less_noise_so():
             assert found.min_weight[j] == of.min_weight[j]
             assert found.groups(j) == of.groups(j)
             assert (found.terms[j] == of.terms[j]).all()
-            noise = [
-                sum(g.weight * g.retention * g.n_points for g in each.groups(j)) for each in (pruned, kept)
-            ]
-            if noise[0] != pytest.approx(noise[1], rel=1e-9):
-                assert switched == (noise[1] < noise[0])
+            assert switched == (pruned.min_weight[j] > WEIGHT_UNITS)
+            assert found.min_weight[j] <= pruned.min_weight[j]
         again = certify_sound_weights(prior, classes, found.min_weight, privacy, prune=found.prune)
         assert all((getattr(again, name) == getattr(found, name)).all() for name in FIELDS)
     with pytest.raises(ParameterError, match="one bool per class"):
