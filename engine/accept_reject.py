@@ -194,6 +194,8 @@ def is_accepted(
 
     Source: P08 §V-A (gamma-Rep, gamma-Good).
     """
+    if synthesizers.prunes is not None and not synthesizers.prunes.all():
+        raise ParameterError("a synthesizer does not prune: accept/reject is certified for those that do")
     checked = _checked_ratio(ratio, synthesizers)
     if drawn.synthetic_ptr.size != checked.size + 1:
         raise ParameterError(

@@ -107,6 +107,8 @@ class Synthesizers:
         min_alpha in units of 2^-20, at least 1.
     published_count : int64[S], optional
         m, workers to draw; n where it is not given.
+    prunes : bool[S], optional
+        False where a synthesizer keeps all its points; every one prunes where it is not given.
 
     Raises
     ------
@@ -121,6 +123,7 @@ class Synthesizers:
     worker_point: npt.NDArray[np.int32]
     min_prior_weight: npt.NDArray[np.int64]
     published_count: npt.NDArray[np.int64] | None = None
+    prunes: npt.NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         destination, segment = check_addresses(self.destination, self.segment)
@@ -135,6 +138,10 @@ class Synthesizers:
         }
         if self.published_count is not None:
             checked["published_count"] = as_int("published_count", self.published_count, high=_MOST_WORKERS)
+        if self.prunes is not None:
+            if self.prunes.dtype != np.bool_:
+                raise ParameterError(f"prunes is {self.prunes.dtype}: give one bool for each synthesizer")
+            checked["prunes"] = self.prunes
         for name, array in checked.items():
             wanted = {"worker_ptr": destination.size + 1, "worker_point": worker_point.size}
             if array.size != wanted.get(name, destination.size):
@@ -220,6 +227,9 @@ def synthesize(
         synthesizers.destination,
         synthesizers.segment,
         synthesizers.min_prior_weight,
+        np.ones(synthesizers.tract.size, dtype=np.bool_)
+        if synthesizers.prunes is None
+        else synthesizers.prunes,
     )
     table = (
         support.support_ptr,

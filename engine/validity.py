@@ -161,6 +161,7 @@ def cell_shares(
     class_tract: npt.NDArray[np.int64],
     min_weight: npt.NDArray[np.int64],
     *,
+    prunes: npt.NDArray[np.bool_] | None = None,
     class_of: IntArray,
     destination_ptr: npt.ArrayLike,
     worker_ptr: npt.ArrayLike,
@@ -179,6 +180,8 @@ def cell_shares(
         From :func:`point_cells`.
     class_tract, min_weight : int64[n_classes]
         Tract and certified least weight, in units of 2^-20, of each class of synthesizers.
+    prunes : bool[n_classes], optional
+        False where a class keeps all its points; by default every one prunes.
     class_of : int[S]
         Class of each synthesizer.
     destination_ptr : int[D + 1]
@@ -220,7 +223,9 @@ def cell_shares(
         )
     mass = np.empty(n_classes)
     cell_mass, cell_square = np.empty((n_classes, N_CELLS)), np.empty((n_classes, N_CELLS))
-    table = (prior.base_weight, prior.retention, min_weight)
+    if prunes is None:
+        prunes = np.ones(n_classes, dtype=np.bool_)
+    table = (prior.base_weight, prior.retention, min_weight, prunes)
     fill_classes(prior.support_ptr, tract, shares, *table, mass, cell_mass, cell_square)
     out = tuple(np.empty((synthesizers.size - 1, N_CELLS)) for _ in range(3))
     add_destinations(

@@ -124,14 +124,14 @@ def _lay_lanes(
     start: int,
     stop: int,
     sizes: tuple[Any, Any],
-    addresses: tuple[Any, Any, Any, Any],
+    addresses: tuple[Any, Any, Any, Any, Any],
     retain_blocks: Ints,
     sample_tag: int,
     lanes: Words,
 ) -> int:
     """Lay out the first blocks of as many synthesizers from ``start`` on as there are lanes; return the end."""
     worker_ptr, synthetic_ptr = sizes
-    tract_of, destination, segment, _ = addresses
+    tract_of, destination, segment, _, _ = addresses
     lane = np.int64(0)
     synthesizer = start
     while synthesizer < stop:
@@ -156,7 +156,7 @@ def synthesize_range(
     bounds: tuple[int, int],
     sizes: tuple[Any, Any],
     worker_point: Indices,
-    addresses: tuple[Any, Any, Any, Any],
+    addresses: tuple[Any, Any, Any, Any, Any],
     support: tuple[Any, Any, Any, Any, Any, Any],
     tables: tuple[Any, Any, Any],
     limits: tuple[int, int],
@@ -166,16 +166,16 @@ def synthesize_range(
 ) -> int:
     """Prune and draw synthesizers ``bounds``; return the first whose stream ran out, or -1.
 
-    ``sizes`` holds worker_ptr and synthetic_ptr (each [S + 1]); ``addresses`` tract, destination, segment
-    and least weight (each [S]); ``support`` support_ptr [T + 1], prior weight [K], retention threshold [K],
-    the classes of :func:`sort_into_classes`, a CSR list of the points heavy enough to be certain, and the
-    blocks of stage RETAIN that a synthesizer of each tract mostly reads [T];
+    ``sizes`` holds worker_ptr and synthetic_ptr (each [S + 1]); ``addresses`` tract, destination, segment,
+    least weight and whether it prunes (each [S]); ``support`` support_ptr [T + 1], prior weight [K], retention
+    threshold [K], the classes of :func:`sort_into_classes`, a CSR list of the points heavy enough to be certain,
+    and the blocks of stage RETAIN that a synthesizer of each tract mostly reads [T];
     ``tables`` those of :func:`keep_by_chance`; ``limits`` the weight above which points are certain, and the
     first nonce word of stage SAMPLE. ``scratch`` is room to work in: a mark for every point of a tract (-1 at
     first), as many running weights, the points and workers of a synthesizer, lanes, a window and a stream.
     """
     worker_ptr, synthetic_ptr = sizes
-    tract_of, destination, segment, min_weight = addresses
+    tract_of, destination, segment, min_weight, prunes = addresses
     support_ptr, prior_weight, threshold, classes, (heavy_ptr, heavy_point), retain_blocks = support
     class_ptr, class_point = classes
     marks, cumulative, balls, lanes, window, stream = scratch
@@ -196,7 +196,8 @@ def synthesize_range(
             n_kept: Any = np.int64(0)
             # With no real worker there is nothing to hide and nothing that is sure to stay: keep the whole
             # prior. Which synthesizers these are is known from their total alone, and totals are public.
-            if workers.size == 0 or min_weight[synthesizer] > limits[0]:
+            # So is which of them do not prune: that follows from the accountant's public numbers.
+            if workers.size == 0 or min_weight[synthesizer] > limits[0] or not prunes[synthesizer]:
                 n_kept = last - first
                 for point in range(n_kept):
                     balls[point] = point

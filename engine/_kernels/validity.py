@@ -38,11 +38,11 @@ def fill_points(
 
 
 @jit
-def kept_weight(least: int, base: int, retention: int) -> tuple[float, float]:
+def kept_weight(least: int, base: int, retention: int, prunes: bool) -> tuple[float, float]:
     """Prior weight of one point, and the part of it that pruning is expected to keep; in workers."""
     weight = max(least, base)
     alpha = weight / _WEIGHT_ONE
-    if weight > _WEIGHT_ONE:
+    if weight > _WEIGHT_ONE or not prunes:
         return alpha, alpha
     return alpha, alpha * (retention / _RETENTION_ONE)
 
@@ -55,6 +55,7 @@ def fill_classes(
     base: Ints,
     retention: Ints,
     min_weight: Ints,
+    prunes: npt.NDArray[np.bool_],
     mass: Floats,
     cell_mass: Floats,
     cell_square: Floats,
@@ -65,7 +66,7 @@ def fill_classes(
         cell_mass[j] = 0.0
         cell_square[j] = 0.0
         for i in range(support_ptr[class_tract[j]], support_ptr[class_tract[j] + 1]):
-            _, kept = kept_weight(min_weight[j], base[i], retention[i])
+            _, kept = kept_weight(min_weight[j], base[i], retention[i], prunes[j])
             mass[j] += kept
             for g in range(point_cells.shape[1]):
                 share = point_cells[i, g]
@@ -78,19 +79,19 @@ def fill_classes(
 def _add_workers(
     points: Ints,
     point_cells: Floats,
-    prior: tuple[Ints, Ints, int],
+    prior: tuple[Ints, Ints, int, bool],
     cell_mass: Floats,
     cell_square: Floats,
 ) -> float:
     """Add one synthesizer's workers, and what their points keep for certain; return the prior mass added."""
-    base, retention, least = prior
+    base, retention, least, prunes = prior
     added = 0.0
     ordered = np.sort(points)
     for j in range(ordered.shape[0]):
         i = ordered[j]
         more = 1.0
         if j == 0 or i != ordered[j - 1]:
-            alpha, kept = kept_weight(least, base[i], retention[i])
+            alpha, kept = kept_weight(least, base[i], retention[i], prunes)
             more += alpha - kept
             added += alpha - kept
         for g in range(point_cells.shape[1]):
@@ -107,7 +108,7 @@ def add_destinations(
     class_of: Ints,
     workers: tuple[Ints, Cells],
     point_cells: Floats,
-    prior: tuple[Ints, Ints, Ints],
+    prior: tuple[Ints, Ints, Ints, npt.NDArray[np.bool_]],
     classes: tuple[Floats, Floats, Floats],
     likelihood: Floats,
     posterior: Floats,
@@ -119,7 +120,7 @@ def add_destinations(
     """
     destination_ptr, worker_ptr = pointers
     worker_point, worker_cell = workers
-    base, retention, min_weight = prior
+    base, retention, min_weight, prunes = prior
     mass, cell_mass, cell_square = classes
     n_cells = point_cells.shape[1]
     of_mass, of_square = np.empty(n_cells), np.empty(n_cells)
@@ -138,7 +139,7 @@ def add_destinations(
             j = class_of[s]
             of_mass[:] = cell_mass[j]
             of_square[:] = cell_square[j]
-            least = (base, retention, min_weight[j])
+            least = (base, retention, min_weight[j], prunes[j])
             t = n + mass[j] + _add_workers(worker_point[first:last], point_cells, least, of_mass, of_square)
             for w in range(first, last):
                 likelihood[d, worker_cell[w]] += 1.0 / total

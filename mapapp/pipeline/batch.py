@@ -225,5 +225,6 @@ def _likelihood(geography: Geography, inputs: Inputs, prepared: PreparedBatch) -
         worker_point=point,
         min_prior_weight=prepared.certified.min_prior_weight,
         published_count=inputs.count,
+        prunes=prepared.certified.prunes,
     )
     return synthesizers, n_edited_out

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engine.accountant import PriorTable, SynthesizerClasses, certify_classes
+from engine.accountant import PriorTable, SynthesizerClasses
 from engine.coarsening import Coarsening
 from engine.errors import ParameterError
 from engine.parameters import PrivacyParameters, SynthesisParameters
-from engine.sound import certify_sound
 from engine.streams import PublicSeed
 from engine.tracts import OriginTracts, great_circle_mi
 from engine.validity import (
@@ -31,6 +30,7 @@ from geodata.distance import bearing_deg
 from mapapp.pipeline.geography import Ints
 from mapapp.pipeline.inputs import Inputs
 from mapapp.pipeline.prior import PublicPrior
+from mapapp.pipeline.promise import certify, prunes_of
 from mapapp.pipeline.support import build_support
 
 Floats = npt.NDArray[np.float64]
@@ -174,7 +174,7 @@ def expected_validity(
         retention=support.table.retention_threshold,
     )
     classes, class_of = _classes(workplaces)
-    certify = certify_sound if privacy.accountant == "sound" else certify_classes
+    accounting = certify(table, classes, privacy)
     point_of_tract = _point_of_tract(support.coarsening)
     start = np.flatnonzero(np.diff(workplaces.destination, prepend=-1))
     tract = np.repeat(workplaces.tract, workplaces.count)
@@ -182,7 +182,8 @@ def expected_validity(
         table,
         point_cells(table.support_ptr, point_of_tract, homes.cell, tracts.population),
         classes.tract,
-        certify(table, classes, privacy).min_weight,
+        accounting.min_weight,
+        prunes=prunes_of(accounting),
         class_of=class_of,
         destination_ptr=np.append(start, workplaces.destination.size),
         worker_ptr=np.append(0, np.cumsum(workplaces.count)),

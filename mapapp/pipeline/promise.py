@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from engine.accountant import (
     RETENTION_UNITS,
@@ -23,7 +24,7 @@ from engine.accountant import (
 )
 from engine.errors import CertificateError
 from engine.parameters import PrivacyParameters, SynthesisParameters
-from engine.sound import certify_sound, certify_sound_weights
+from engine.sound import SoundAccounting, certify_sound, certify_sound_weights
 from engine.streams import PublicSeed
 from engine.theorems import pruned_epsilon
 from geodata.schema import PUBLIC_TABLES
@@ -64,6 +65,8 @@ class CertifiedBatch:
     ----------
     min_prior_weight : int64[S]
         Least prior weight of every synthesizer, in multiples of 2^-20.
+    prunes : bool[S]
+        False where a synthesizer keeps all its points.
     rows : list of dict
         For the certificate.
     n_support : tuple of (least, sum, greatest)
@@ -75,6 +78,7 @@ class CertifiedBatch:
     """
 
     min_prior_weight: Ints
+    prunes: npt.NDArray[np.bool_]
     rows: list[dict[str, Any]]
     n_support: tuple[int, int, int]
     n_eliminated: int
@@ -96,17 +100,40 @@ def certify_batch(inputs: Inputs, support: Support, privacy: PrivacyParameters) 
         base_weight=support.table.prior_weight,
         retention=support.table.retention_threshold,
     )
-    certify = certify_sound if privacy.accountant == "sound" else certify_classes
     accounting = certify(table, classes, privacy)
+    prune = prunes_of(accounting)
     n_support = support.coarsening.n_support
     return CertifiedBatch(
         min_prior_weight=accounting.min_weight[class_of],
+        prunes=prune[class_of],
         rows=certificate_rows(privacy, classes, accounting, np.bincount(class_of)),
         n_support=(int(n_support.min()), int(n_support.sum()), int(n_support.max())),
         n_eliminated=support.n_eliminated,
         n_without_flows=support.n_without_flows,
         tails=tails_of(table, classes, accounting) if isinstance(accounting, Accounting) else None,
     )
+
+
+def certify(
+    table: PriorTable, classes: SynthesizerClasses, privacy: PrivacyParameters
+) -> Accounting | SoundAccounting:
+    """Certify classes as releases are: by the accountant that `privacy` asks for.
+
+    Raises
+    ------
+    EngineError
+        When no weight keeps the promise.
+    """
+    if privacy.accountant == "sound":
+        return certify_sound(table, classes, privacy, allow_unpruned=True)
+    return certify_classes(table, classes, privacy)
+
+
+def prunes_of(accounting: Accounting | SoundAccounting) -> npt.NDArray[np.bool_]:
+    """Whether each class prunes: bool[n_classes]; under the paper's accountant all do."""
+    if isinstance(accounting, SoundAccounting):
+        return accounting.prune
+    return np.ones(accounting.min_weight.shape, dtype=np.bool_)
 
 
 def make_certificate(

@@ -116,6 +116,12 @@ def counts_of(points, k):
     return tuple(np.bincount(points, minlength=k).tolist())
 
 
+def test_synthesizers_that_do_not_prune_are_refused():
+    chosen = dataclasses.replace(same_synthesizers(2, [0], 3, 1), prunes=np.array([True, False]))
+    with pytest.raises(ParameterError, match="does not prune"):
+        synthesize_accepted(KEY, chosen, one_table([5, 7]), np.full(2, 5 << 20))
+
+
 @given(SEED, st.sampled_from([1 << 20, LOW, 5 << 20, 77 << 20, (1 << 42) - 1]))
 @settings(max_examples=60)
 def test_what_is_accepted_is_the_definition_s(seed, ratio):

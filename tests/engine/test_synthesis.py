@@ -1,5 +1,6 @@
 """The urn and pruning: bit for bit as the plain twins, and nothing but what they may depend on."""
 
+import dataclasses
 import hashlib
 import os
 import subprocess
@@ -37,7 +38,8 @@ def digest(drawn):
 @given(SEED, st.sampled_from([1 << 62, WEIGHT_ONE, WEIGHT_ONE // 4]))
 def test_draws_are_the_twin_s(seed, certain_above):
     world = make_world(seed)
-    chosen, table = world.synthesizers, world.support
+    prunes = np.random.default_rng(seed).random(world.synthesizers.tract.size) < 0.8
+    chosen, table = dataclasses.replace(world.synthesizers, prunes=prunes), world.support
     drawn = synthesize(KEY, chosen, table, certain_above=min(certain_above, (1 << 62) - 1))
     assert np.diff(drawn.synthetic_ptr).tolist() == chosen.n_synthetic.tolist()
     for one in range(chosen.tract.size):
@@ -50,6 +52,7 @@ def test_draws_are_the_twin_s(seed, certain_above):
             int(chosen.min_prior_weight[one]),
             table.retention_threshold[at].tolist(),
             certain_above,
+            prunes=bool(prunes[one]),
         )
         assert drawn_of(drawn, one) == twin
 
@@ -264,6 +267,8 @@ def test_nothing_to_draw_is_nothing():
     ("change", "message"),
     [
         ({"destination": [1, 1]}, "occurs twice"),
+        ({"prunes": np.array([1, 0])}, "prunes is int64"),
+        ({"prunes": np.array([True])}, "prunes has 1 values for 2"),
         ({"min_prior_weight": [0, 1]}, "min_prior_weight runs from 0"),
         ({"worker_point": [0, -1]}, "worker_point runs from -1"),
         ({"worker_ptr": [0, 2, 1]}, "never fall"),

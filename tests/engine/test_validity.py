@@ -79,6 +79,7 @@ class World:
         )
         self.class_tract = rng.integers(0, n_destination_tracts, 6)
         self.min_weight = rng.integers(1, UNIT, 6)
+        self.prunes = rng.random(6) < 0.7
         n_destinations = 4
         self.destination_ptr = np.concatenate(([0], np.cumsum(rng.integers(1, 4, n_destinations))))
         n_synthesizers = int(self.destination_ptr[-1])
@@ -99,6 +100,7 @@ class World:
             self.shares(),
             self.class_tract,
             self.min_weight,
+            prunes=self.prunes,
             class_of=self.class_of,
             destination_ptr=self.destination_ptr,
             worker_ptr=self.worker_ptr,
@@ -114,7 +116,8 @@ class World:
         points = []
         for i in range(first, last):
             weight = max(int(self.prior.base_weight[i]), int(self.min_weight[j]))
-            point = oracle.Point(Fraction(weight, UNIT), Fraction(int(self.prior.retention[i]), CERTAIN))
+            retention = int(self.prior.retention[i]) if self.prunes[j] else CERTAIN
+            point = oracle.Point(Fraction(weight, UNIT), Fraction(retention, CERTAIN))
             for origin in np.flatnonzero(self.point_of_tract[tract] == i - first):
                 g = int(self.cell[tract, origin])
                 point.people[g] = point.people.get(g, 0) + max(int(self.population[origin]), 1)

@@ -137,6 +137,7 @@ def take(synthesizers: Synthesizers, order: Ints) -> Synthesizers:
         worker_point=np.concatenate([*workers, np.zeros(0, np.int32)]),
         min_prior_weight=synthesizers.min_prior_weight[order],
         published_count=synthesizers.n_synthetic[order],
+        prunes=None if synthesizers.prunes is None else synthesizers.prunes[order],
     )
 
 

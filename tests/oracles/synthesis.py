@@ -128,10 +128,12 @@ def synthesize_one(
     threshold: Sequence[int],
     certain_above: int = 1 << 62,
     attempt: int = 0,
+    prunes: bool = True,
 ) -> list[int]:
     """Algorithms 2 and 1 for one synthesizer: the drawn points in order."""
     if n_synthetic == 0:
         return []
+    certain_above = certain_above if prunes else -1  # then every point is heavy enough to be certain
     alpha = kept_alpha(Stream("RETAIN", *address), workers, base_weight, min_weight, threshold, certain_above)
     stream = Stream("SAMPLE", *address, attempt=attempt)
     drawn: list[int] = []
