@@ -120,7 +120,8 @@ def _long_jump(key: Words, stream: Ints, powers: Ints, digits: Ints, c: int, cel
     """
     drawn = (cell << 32) | next_word(key, stream)
     limit = _SPAN << c
-    low, high = np.int64(0), np.int64(limit)
+    low: Any = np.int64(0)
+    high: Any = np.int64(limit)
     while low < high:
         middle = (low + high + 1) >> 1
         if drawn < powers[c, middle]:
@@ -130,7 +131,7 @@ def _long_jump(key: Words, stream: Ints, powers: Ints, digits: Ints, c: int, cel
     j = low + 1
     n_bits = c * j
     if low == limit or drawn != powers[c, j]:
-        return low
+        return int(low)
     digits[:] = 0
     digits[0] = 1
     for _ in range(j):
@@ -147,8 +148,8 @@ def _long_jump(key: Words, stream: Ints, powers: Ints, digits: Ints, c: int, cel
                 wanted |= (digits[bit >> 4] >> (bit & 15)) & 1
         drawn = next_word(key, stream)
         if drawn != wanted:
-            return j if drawn < wanted else low
-    return low
+            return int(j if drawn < wanted else low)
+    return int(low)
 
 
 @lean_jit

@@ -184,7 +184,7 @@ def synthesize_range(
         start = stop
         stop = _lay_lanes(start, bounds[1], sizes, addresses, retain_blocks, limits[1], lanes)
         fill_blocks(key, lanes, window)
-        lane = np.int64(0)
+        lane: Any = np.int64(0)
         for synthesizer in range(start, stop):
             tract = tract_of[synthesizer]
             workers = worker_point[worker_ptr[synthesizer] : worker_ptr[synthesizer + 1]]
