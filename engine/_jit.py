@@ -5,17 +5,24 @@ what they say; the GIL is released, so that threads over ranges of synthesizers 
 """
 
 import hashlib
+import os
+import pickle
+import secrets
+import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
 from numba.core import config
+from numba.core.serialize import dumps
 
 __all__ = ["jit", "lean_jit"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
+_DIGEST_BYTES = hashlib.sha256().digest_size
 _FLAGS: dict[str, Any] = {"nopython": True, "nogil": True, "fastmath": False, "error_model": "numpy"}
 
 
@@ -23,7 +30,7 @@ def _kernel_digest() -> str:
     """Digest of every kernel source.
 
     Numba renews a cached function when its own file changes, but not when a function it calls changes in
-    another file. A stale stream or urn would be a privacy fault, so the digest is made part of the stamp.
+    another file. A stale stream or urn would be a privacy fault, so the digest is part of every file's name.
     """
     digest = hashlib.sha256()
     package = Path(__file__).parent
@@ -32,10 +39,85 @@ def _kernel_digest() -> str:
     return digest.hexdigest()
 
 
-def _stamp_cache(dispatcher: Any) -> None:
-    """Make the cache of one compiled function depend on the sources of all kernels."""
-    cache_file = dispatcher._cache._cache_file
-    cache_file._source_stamp = (cache_file._source_stamp, _KERNEL_DIGEST)
+class KernelFiles:
+    """The compiled forms of one kernel, a file for each, named after all that they were made from.
+
+    Takes the place of numba's `IndexDataCacheFile`. That numbers its files and keeps a list of them, which it writes
+    before the file. So a full disk, or a second process that looks in between, can pair a new list with an old file,
+    and then an old kernel runs in place of the new one; and two processes that compile for different types at once
+    can both take number 1. Here a name says which sources and types a file is for, and the file repeats it.
+
+    Parameters
+    ----------
+    function : callable
+        The kernel as written.
+    directory : Path
+        Holds the files of other kernels, too.
+
+    Raises
+    ------
+    OSError
+        The sources cannot be read.
+    """
+
+    def __init__(self, function: Callable[..., Any], directory: Path) -> None:
+        code = function.__code__
+        self._module = Path(code.co_filename)
+        self._directory = directory
+        self._sources = _sources(self._module, _KERNEL_DIGEST)
+        kernel = f"{function.__qualname__}-{code.co_firstlineno}"
+        self._name = f"{self._module.stem}.{kernel}.{sys.implementation.cache_tag}"
+
+    def load(self, key: Any) -> Any:
+        """The compiled form for some types, or None where there is none that is whole."""
+        try:
+            content = self._file(key).read_bytes()
+            if hashlib.sha256(content[_DIGEST_BYTES:]).digest() != content[:_DIGEST_BYTES]:
+                return None
+            sources, found, data = pickle.loads(content[_DIGEST_BYTES:])
+        except Exception:  # no file, or one that is none of ours: either way there is no compiled form
+            return None
+        return data if (sources, found) == (self._sources, key) else None
+
+    def save(self, key: Any, data: Any) -> None:
+        """Keep a compiled form, whole or not at all; drop what the module left behind under other sources.
+
+        A disk that takes no more stops no run: what is not kept is compiled again next time.
+        """
+        content = dumps((self._sources, key, data))  # type: ignore[no-untyped-call]  # numba has no types
+        file = self._file(key)
+        partial = file.with_name(f"{file.name}.tmp.{secrets.token_hex(8)}")
+        with suppress(OSError):
+            # A module that was edited and only then imported has not the sources that this process began with.
+            if _sources(self._module, _kernel_digest()) != self._sources:
+                return
+            try:
+                partial.write_bytes(hashlib.sha256(content).digest() + content)
+                os.replace(partial, file)
+            finally:
+                partial.unlink(missing_ok=True)
+            self._drop(lambda name: f".{self._sources[:16]}." not in name)
+
+    def flush(self) -> None:
+        """Drop every compiled form of this kernel."""
+        self._drop(lambda name: name.startswith(f"{self._name}."))
+
+    def _file(self, key: Any) -> Path:
+        types = hashlib.sha256(repr(key).encode()).hexdigest()
+        return self._directory / f"{self._name}.{self._sources[:16]}.{types[:16]}.nbc"
+
+    def _drop(self, is_unwanted: Callable[[str], bool]) -> None:
+        # Also partial files, and those of numba itself.
+        for file in self._directory.glob(f"{self._module.stem}.*.nb[ci]*"):
+            if is_unwanted(file.name):
+                with suppress(OSError):
+                    file.unlink()
+
+
+def _sources(module: Path, kernels: str) -> str:
+    """Digest of what a kernel of a module is made from: the module, every kernel, the compiler."""
+    own = hashlib.sha256(module.read_bytes()).hexdigest()
+    return hashlib.sha256(repr((own, kernels, numba.__version__)).encode()).hexdigest()
 
 
 def jit(function: _Function) -> _Function:
@@ -73,10 +155,12 @@ def _compile(function: _Function, flags: dict[str, Any]) -> _Function:
         return numba.jit(**flags)(function)  # type: ignore[no-any-return]
     try:
         dispatcher = numba.jit(cache=True, **flags)(function)
-        _stamp_cache(dispatcher)
+        cache = dispatcher._cache
+        del cache._cache_file
+        cache._cache_file = KernelFiles(function, Path(cache.cache_path))
     except (RuntimeError, OSError, AttributeError):
-        # No directory can hold a cache (RuntimeError), or this numba keeps its stamp elsewhere
-        # (AttributeError): no cache is better than one that can be stale.
+        # No directory can hold a cache (RuntimeError), sources cannot be read (OSError), or this numba keeps its
+        # files elsewhere (AttributeError): no cache is better than one that can be stale.
         dispatcher = numba.jit(**flags)(function)
     return dispatcher  # type: ignore[no-any-return]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numba
 import pytest
+from numba.core.caching import FunctionCache
 
 from engine import _jit
 
@@ -18,13 +19,19 @@ def double(value):
     return 2 * value
 
 print(double(21), hasattr(double, "py_func"), type(getattr(double, "_cache", None)).__name__)
+if hasattr(double, "py_func"):
+    print(sum(double.stats.cache_hits.values()))
 """
+NO_ROOM = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+
+if numba.config.DISABLE_JIT:
+    pytest.skip("nothing is compiled", allow_module_level=True)
 
 
-def run_kernel(tmp_path: Path, **environment: str) -> list[str]:
+def run_kernel(tmp_path: Path, kernel: str = KERNEL, **environment: str) -> list[str]:
     script = tmp_path / "kernel.py"
-    script.write_text(KERNEL)
-    command = [sys.executable, "-W", "error", str(script)]
+    script.write_text(kernel)
+    command = [sys.executable, "-B", "-W", "error", str(script)]
     root = str(Path(_jit.__file__).parents[1])
     ran = subprocess.run(
         command,
@@ -36,9 +43,101 @@ def run_kernel(tmp_path: Path, **environment: str) -> list[str]:
     return ran.stdout.split()
 
 
+def triple(value):
+    return 3 * value
+
+
+def compiled_files(tmp_path: Path) -> list[Path]:
+    return sorted((tmp_path / "__pycache__").iterdir())
+
+
 def test_a_kernel_is_cached_where_it_can_be(tmp_path):
-    assert run_kernel(tmp_path) == ["42", "True", "FunctionCache"]
-    assert list((tmp_path / "__pycache__").glob("*.nbi"))
+    assert run_kernel(tmp_path) == ["42", "True", "FunctionCache", "0"]
+    files = compiled_files(tmp_path)
+    assert run_kernel(tmp_path) == ["42", "True", "FunctionCache", "1"]
+    assert compiled_files(tmp_path) == files
+    assert [file.suffix for file in files] == [".nbc"]
+
+
+def test_a_kernel_that_changed_is_compiled_again_and_the_old_one_dropped(tmp_path):
+    run_kernel(tmp_path)
+    files = compiled_files(tmp_path)
+    left = tmp_path / "__pycache__" / f"{files[0].name}.tmp.0123"
+    for name in (left.name, "kernel.gone-1.cpython-311.nbi", "kernel.gone-1.cpython-311.1.nbc"):
+        (tmp_path / "__pycache__" / name).write_bytes(b"")
+    assert run_kernel(tmp_path, KERNEL.replace("2 * value", "3 * value"))[::3] == ["63", "0"]
+    assert len(compiled_files(tmp_path)) == 1
+    assert compiled_files(tmp_path) != files
+
+
+def test_a_damaged_file_is_compiled_again(tmp_path):
+    run_kernel(tmp_path)
+    (file,) = compiled_files(tmp_path)
+    whole = file.read_bytes()
+    middle = len(whole) // 2
+    file.write_bytes(whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :])
+    assert run_kernel(tmp_path)[::3] == ["42", "0"]
+    assert run_kernel(tmp_path)[::3] == ["42", "1"]
+
+
+def test_every_cut_of_a_file_is_noticed(tmp_path):
+    files = _jit.KernelFiles(triple, tmp_path)
+    files.save("int64", "for integers")
+    (file,) = tmp_path.iterdir()
+    whole = file.read_bytes()
+    for size in range(len(whole)):
+        file.write_bytes(whole[:size])
+        assert files.load("int64") is None
+
+
+def test_a_full_disk_stops_no_kernel_and_leaves_nothing(tmp_path):
+    assert run_kernel(tmp_path, NO_ROOM + KERNEL) == ["42", "True", "FunctionCache", "0"]
+    assert compiled_files(tmp_path) == []
+
+
+def test_compiled_forms_keep_apart_by_types_and_sources(tmp_path, monkeypatch):
+    """Whatever the order of two processes at once: neither can take the other's file for its own."""
+    one, other = (_jit.KernelFiles(triple, tmp_path) for _ in range(2))
+    one.save("int64", "for integers")
+    other.save("float64", "for floats")
+    for files in (one, other):
+        assert files.load("int64") == "for integers"
+        assert files.load("float64") == "for floats"
+        assert files.load("bool") is None
+    # The file of one, under the name of the other: what it says inside counts.
+    at = {key: one._file(key) for key in ("int64", "float64")}
+    at["int64"].replace(at["float64"])
+    assert one.load("float64") is None
+
+    monkeypatch.setattr(_jit, "_KERNEL_DIGEST", "of other sources")
+    monkeypatch.setattr(_jit, "_kernel_digest", lambda: "of other sources")
+    later = _jit.KernelFiles(triple, tmp_path)
+    assert later.load("int64") is None
+    later.save("int64", "from other sources")
+    assert later.load("int64") == "from other sources"
+    assert list(tmp_path.iterdir()) == [later._file("int64")]
+    later.flush()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_sources_edited_since_the_start_are_not_kept(tmp_path, monkeypatch):
+    files = _jit.KernelFiles(triple, tmp_path)
+    monkeypatch.setattr(_jit, "_kernel_digest", lambda: "of sources edited since")
+    files.save("int64", "of unknown sources")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_numba_that_keeps_its_files_elsewhere_keeps_none(monkeypatch):
+    begin = FunctionCache.__init__
+
+    def without_files(self, function):
+        begin(self, function)
+        del self._cache_file
+
+    monkeypatch.setattr(FunctionCache, "__init__", without_files)
+    compiled = _jit.jit(triple)
+    assert compiled(2) == 6
+    assert type(compiled._cache).__name__ == "NullCache"
 
 
 def test_a_kernel_compiles_where_no_cache_can_be_kept(tmp_path):
@@ -46,7 +145,7 @@ def test_a_kernel_compiles_where_no_cache_can_be_kept(tmp_path):
     found = run_kernel(
         tmp_path, NUMBA_CACHE_LOCATOR_CLASSES="UserProvidedCacheLocator", NUMBA_CACHE_DIR="", HOME=""
     )
-    assert found == ["42", "True", "NullCache"]
+    assert found == ["42", "True", "NullCache", "0"]
 
 
 def test_the_jit_can_be_switched_off(tmp_path):
@@ -56,28 +155,20 @@ def test_the_jit_can_be_switched_off(tmp_path):
 def test_fast_math_is_off_and_the_gil_is_released():
     from engine._kernels.urn import synthesize_range
 
-    if numba.config.DISABLE_JIT:
-        pytest.skip("nothing is compiled")
     assert synthesize_range.targetoptions["nogil"] is True
     assert synthesize_range.targetoptions["fastmath"] is False
 
 
 def test_the_cache_depends_on_every_kernel_source():
-    from engine._kernels.urn import synthesize_range
+    from engine._kernels import urn
 
-    if numba.config.DISABLE_JIT:
-        pytest.skip("nothing is compiled")
-    assert synthesize_range._cache._cache_file._source_stamp[1] == _jit._KERNEL_DIGEST
+    files = urn.synthesize_range._cache._cache_file
+    assert type(files) is _jit.KernelFiles
+    assert files._sources == _jit._sources(Path(urn.__file__), _jit._kernel_digest())
 
 
 def test_without_readable_sources_nothing_is_cached(monkeypatch):
     monkeypatch.setattr(_jit, "_KERNEL_DIGEST", "")
-    if numba.config.DISABLE_JIT:
-        pytest.skip("nothing is compiled")
-
-    def triple(value):
-        return 3 * value
-
     compiled = _jit.jit(triple)
     assert compiled(2) == 6
     assert type(compiled._cache).__name__ == "NullCache"
