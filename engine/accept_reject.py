@@ -37,8 +37,10 @@ __all__ = [
     "LARGEST_ACCEPTED_EPSILON",
     "ROUNDS",
     "AcceptedAccounting",
+    "accepted_promise",
     "certify_accepted",
     "certify_accepted_weights",
+    "inner_privacy",
     "is_accepted",
     "synthesize_accepted",
 ]
@@ -99,7 +101,7 @@ def certify_accepted(
     OverflowRefusedError
         As :func:`engine.sound.certify_sound`.
     """
-    return _accounting(certify_sound(prior, classes, _inner(privacy), threads=threads), privacy)
+    return _accounting(certify_sound(prior, classes, inner_privacy(privacy), threads=threads), privacy)
 
 
 def certify_accepted_weights(
@@ -114,7 +116,7 @@ def certify_accepted_weights(
 
     Parameters, returns and errors as :func:`certify_accepted`; CertificateError where a bound exceeds delta.
     """
-    sound = certify_sound_weights(prior, classes, min_weight, _inner(privacy), threads=threads)
+    sound = certify_sound_weights(prior, classes, min_weight, inner_privacy(privacy), threads=threads)
     return _accounting(sound, privacy)
 
 
@@ -232,11 +234,16 @@ def _checked_ratio(ratio: Ints, synthesizers: Synthesizers) -> Ints:
     return checked
 
 
-def _inner(privacy: PrivacyParameters) -> PrivacyParameters:
+def inner_privacy(privacy: PrivacyParameters) -> PrivacyParameters:
     """The promise that the mechanism drawn from is certified for: a little below epsilon_final + ln(1 - delta).
 
     The gap of 2^-16 is what thresholds in whole numbers lose, many times over: they stay between those certified and
     those of E.
+
+    Raises
+    ------
+    ParameterError
+        As :func:`certify_accepted`.
     """
     if privacy.accountant != "sound":
         raise ParameterError(
@@ -256,13 +263,31 @@ def _inner(privacy: PrivacyParameters) -> PrivacyParameters:
 
 def _accounting(sound: SoundAccounting, privacy: PrivacyParameters) -> AcceptedAccounting:
     """Ratios and promise that follow from the accounting of the mechanism drawn from."""
-    bits = 128
-    # e^epsilon_final (1 - delta), rounded down.
-    e = (1 - privacy.delta) * Fraction(1 << bits, exponential_bounds(privacy.epsilon, bits)[1])
+    e = _allowed_ratio(privacy)
     kappas, position = np.unique(sound.terms[:, sound_kernels.KAPPA], return_inverse=True)
     found = [int(e * _RATIO_ONE / Fraction(float(kappa))) for kappa in kappas]
     ratio = np.array(found, dtype=np.int64)[position.reshape(-1)]
-    promise = MechanismPromise(
+    promise = accepted_promise(privacy, Fraction(float(sound.delta_bound.max(initial=0.0))))
+    return AcceptedAccounting(sound=sound, ratio=ratio, promise=promise)
+
+
+def _allowed_ratio(privacy: PrivacyParameters) -> Fraction:
+    """E = e^epsilon_final (1 - delta), rounded down."""
+    bits = 128
+    return (1 - privacy.delta) * Fraction(1 << bits, exponential_bounds(privacy.epsilon, bits)[1])
+
+
+def accepted_promise(privacy: PrivacyParameters, failure_bound: Fraction) -> MechanismPromise:
+    """What :func:`synthesize_accepted` promises where each synthesizer is certified at :func:`inner_privacy`.
+
+    Parameters
+    ----------
+    privacy : PrivacyParameters
+        As for :func:`certify_accepted`.
+    failure_bound : Fraction
+        p, the largest bound of any synthesizer.
+    """
+    return MechanismPromise(
         mechanism="accept-reject",
         epsilon=privacy.epsilon,
         delta=privacy.delta,
@@ -275,11 +300,10 @@ def _accounting(sound: SoundAccounting, privacy: PrivacyParameters) -> AcceptedA
         ),
         holds_as_probabilistic=True,
         numbers={
-            "gamma_plus_one": Fraction(int(e * _RATIO_ONE), _RATIO_ONE),
-            "failure_bound": Fraction(float(sound.delta_bound.max(initial=0.0))),
+            "gamma_plus_one": Fraction(int(_allowed_ratio(privacy) * _RATIO_ONE), _RATIO_ONE),
+            "failure_bound": failure_bound,
         },
     )
-    return AcceptedAccounting(sound=sound, ratio=ratio, promise=promise)
 
 
 def _positions(ptr: Ints, places: Ints) -> Ints:

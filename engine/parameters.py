@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
-from typing import Any, Literal, Self, TypeAlias, get_args
+from typing import Any, Final, Literal, Self, TypeAlias, get_args
 
 from engine.errors import ParameterError
 
@@ -19,6 +19,7 @@ __all__ = [
     "LARGEST_EPSILON",
     "Accountant",
     "Editing",
+    "Mechanism",
     "Number",
     "Placement",
     "Prior",
@@ -31,6 +32,9 @@ Accountant = Literal["paper", "sound"]
 Editing = Literal["none", "pool", "drop"]
 Prior = Literal["gravity", "flows", "uniform"]
 Placement = Literal["population", "representative"]
+Mechanism = Literal["dirichlet-multinomial", "accept-reject", "laplace", "sparse-histogram", "plug-in"]
+
+_USUAL_MECHANISM: Final = "dirichlet-multinomial"
 
 Number: TypeAlias = Fraction | str | int | float
 """What an exact number may be given as; a float counts as the decimal text it prints as."""
@@ -219,11 +223,15 @@ class SynthesisParameters:
     replication : bool, optional
         Allow what the 2010 release did although no proof covers it; the release is then stamped
         "not for release".
+    mechanism : {"dirichlet-multinomial", "accept-reject", "laplace", "sparse-histogram", "plug-in"}, optional
+        How synthetic workers are drawn; what comes out of "plug-in" is not private and stamped so. `strength` and
+        `retention_scale` mean something to the first two only.
 
     Raises
     ------
     ParameterError
-        A value is outside its range, or `editing` is ``"drop"`` without `replication`.
+        A value is outside its range, `editing` is ``"drop"`` without `replication`, or `replication` with another
+        mechanism than that of the 2010 release.
 
     Notes
     -----
@@ -243,8 +251,10 @@ class SynthesisParameters:
     tract_radius_mi: float | None = None
     puma_radius_mi: float | None = None
     replication: bool = False
+    mechanism: Mechanism = _USUAL_MECHANISM
 
     def __post_init__(self) -> None:
+        _require_choice("mechanism", self.mechanism, get_args(Mechanism))
         self._check_percentiles()
         self._check_radii()
         self._check_elimination()
@@ -257,6 +267,12 @@ class SynthesisParameters:
         )
         if not isinstance(self.replication, bool):
             raise ParameterError(f"replication is {self.replication!r}; true or false is needed")
+        if self.mechanism != _USUAL_MECHANISM and (self.replication or self.editing == "drop"):
+            given = "replication is true" if self.replication else "editing is 'drop'"
+            raise ParameterError(
+                f"mechanism is {self.mechanism!r} and {given}; only the dirichlet-multinomial repeats what the 2010 "
+                "release did: leave the other out"
+            )
         if self.editing == "drop" and not self.replication:
             raise ParameterError(
                 "editing is 'drop'; it removes confidential workers, so tables that differ in one worker can "
@@ -318,16 +334,23 @@ class SynthesisParameters:
             reasons.append("replication: repeats the 2010 release, parts of which no proof covers")
         if self.editing == "drop":
             reasons.append("editing 'drop': removes confidential workers, so n differs between neighbours")
+        if self.mechanism == "plug-in":
+            reasons.append("mechanism 'plug-in': not private, shows where real workers live")
         return tuple(reasons)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON or TOML; `q75_mi` is false where there is none (TOML has no null), radii left out."""
+        """Plain values for JSON or TOML; `q75_mi` is false where there is none (TOML has no null), radii left out.
+
+        So is the mechanism where it is the usual one, so that certificates from before there were others read the same.
+        """
         values: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         values["elimination"] = [list(step) for step in self.elimination]
         if self.q75_mi is None:
             values["q75_mi"] = False
         if self.tract_radius_mi is None:
             del values["tract_radius_mi"], values["puma_radius_mi"]
+        if self.mechanism == _USUAL_MECHANISM:
+            del values["mechanism"]
         return values
 
     @classmethod
