@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from engine.accept_reject import inner_privacy
 from engine.accountant import (
     RETENTION_UNITS,
     RULES,
@@ -34,17 +35,25 @@ from engine.errors import CertificateError
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.sound import SOUND_RULES, SOUND_TAILS, SoundAccounting, require_fixed_count
 from mapapp.certificate_check import CertificateCheck, check_certificate
+from mapapp.certificate_mechanism import accepted_claims, own_claims, stated_privacy
 from mapapp.certificate_sound import SOUND_CAVEATS, listed_row, sound_preconditions, sound_rows
 from mapapp.certificate_terms import (
+    COMPOSITION,
+    FIELDS,
     FOR_RELEASE,
+    MARGINS_CAVEAT,
+    NEIGHBOURS,
     NOT_FOR_RELEASE,
     RULE_4_4,
     SCHEMA_VERSION,
+    SINGLE_HOMES_CAVEAT,
+    UNIT,
     delta_of_all,
     exact_number,
     require_hashes,
     theorem_preconditions,
 )
+from mapapp.mechanisms import OWN_PROOFS
 
 __all__ = [
     "CertificateCheck",
@@ -60,29 +69,14 @@ __all__ = [
 
 _CHUNK = 1 << 20
 
-_NEIGHBOURS = (
-    "Two tables of one (destination block, segment) with the same number of workers that differ in the home of "
-    "one worker."
-)
-_UNIT = (
-    "The home of one worker, given workplace and segment, which are public. A person with two jobs is two "
-    "workers."
-)
-_COMPOSITION = (
-    "In parallel within the release: a worker sits in one (destination block, segment), so the worst one "
-    "counts. In sequence across releases from the same workers: epsilons and deltas add up."
-)
 _CAVEATS = (
     "Ordinary (epsilon, delta)-differential privacy survives whatever is computed from the release, such as "
     "the drawing of blocks and points; the probabilistic reading holds for the drawn support points only.",
     "The probabilistic reading is about one (destination block, segment), and so about one worker: its draw fails with "
     "probability at most delta. That no draw of the release fails is less sure: the bounds add up to "
     "delta_of_all_together. The ordinary reading needs no sum, since neighbouring tables differ in one of them.",
-    "Where a source gives segments by margins only (LODES), the joint segments of jobs that share workplace and "
-    "home are assigned before synthesis, by a rule that reads that pair's margins. The promise is about the table of "
-    "workers after that step.",
-    "The promise is about single homes. It does not hide what is true of a whole workplace, and it does not "
-    "hide workplace, segment or the number of workers.",
+    MARGINS_CAVEAT,
+    SINGLE_HOMES_CAVEAT,
 )
 _PAPER_CAVEATS = (
     "Theorem 5.2 keeps delta while pruning shrinks the prior sample. By enumeration the exact delta after "
@@ -136,7 +130,8 @@ def build_certificate(
     privacy, synthesis : PrivacyParameters, SynthesisParameters
         What was asked for.
     rows : list of dict
-        What is certified, from :func:`certificate_rows` or :func:`merge_rows`.
+        What is certified, from :func:`certificate_rows` or :func:`merge_rows`. Under accept/reject, at the epsilon of
+        one round; where the mechanism has a proof of its own, each says how many `synthesizers` it stands for.
     is_published : bool
         Whether published counts replace likelihood counts.
     public_inputs : mapping of str to str
@@ -159,12 +154,47 @@ def build_certificate(
     Raises
     ------
     CertificateError
-        There is nothing to certify, or a hash is none.
+        There is nothing to certify, a hash is none, or published counts and another mechanism come together.
     ParameterError
-        Editing changes n, which the accountant does not certify.
+        Editing changes n, which the accountant does not certify, or epsilon is not for the mechanism.
     """
     require_hashes(public_inputs, confidential_inputs)
     require_fixed_count(privacy, synthesis)
+    if is_published and synthesis.mechanism != "dirichlet-multinomial":
+        raise CertificateError(
+            f"mechanism {synthesis.mechanism!r} with published counts; only the dirichlet-multinomial is certified for "
+            "them"
+        )
+    if synthesis.mechanism in OWN_PROOFS:
+        claims = own_claims(privacy, synthesis, sum(row["synthesizers"] for row in rows))
+    elif synthesis.mechanism == "accept-reject":
+        claims = _accounted_claims(inner_privacy(privacy), synthesis, rows, is_published)
+        claims = accepted_claims(claims, privacy)
+    else:
+        claims = _accounted_claims(privacy, synthesis, rows, is_published)
+    failed = [item["name"] for item in claims["preconditions"] if not item["holds"]]
+    why = [*reasons, *synthesis.not_for_release_reasons(), *(f"does not hold: {name}" for name in failed)]
+    whole = {
+        **claims,
+        "schema_version": SCHEMA_VERSION,
+        "status": NOT_FOR_RELEASE if why else FOR_RELEASE,
+        "status_reasons": why,
+        "parameters": {
+            "privacy": stated_privacy(privacy, synthesis.mechanism),
+            "synthesis": synthesis.to_dict(),
+        },
+        "construction": dict(construction or {}),
+        "public_inputs": dict(sorted(public_inputs.items())),
+        "confidential_inputs": dict(sorted(confidential_inputs.items())),
+        "versions": dict(software_versions() if versions is None else versions),
+    }
+    return {name: whole[name] for name in (*FIELDS, "mechanism") if name in whole}
+
+
+def _accounted_claims(
+    privacy: PrivacyParameters, synthesis: SynthesisParameters, rows: list[dict[str, Any]], is_published: bool
+) -> dict[str, Any]:
+    """Fields of the certificate that follow from the rows of an accountant."""
     is_sound = privacy.accountant == "sound"
     if is_sound:
         rows = [listed_row(row) for row in rows]
@@ -173,13 +203,7 @@ def build_certificate(
     worst = max(rows, key=lambda row: (Fraction(row["epsilon_final"]["exact"]), row["delta_bound"]))
     final = worst["epsilon_final"]
     delta = exact_number(privacy.delta)
-    preconditions = (sound_preconditions if is_sound else theorem_preconditions)(privacy, synthesis, rows)
-    failed = [item["name"] for item in preconditions if not item["holds"]]
-    why = [*reasons, *synthesis.not_for_release_reasons(), *(f"does not hold: {name}" for name in failed)]
     return {
-        "schema_version": SCHEMA_VERSION,
-        "status": NOT_FOR_RELEASE if why else FOR_RELEASE,
-        "status_reasons": why,
         "accountant": privacy.accountant,
         "epsilon": exact_number(privacy.epsilon),
         "delta": delta,
@@ -198,22 +222,19 @@ def build_certificate(
                 "survives_post_processing": True,
             },
         },
-        "neighbours": _NEIGHBOURS,
-        "unit_of_protection": _UNIT,
-        "composition": _COMPOSITION,
+        "neighbours": NEIGHBOURS,
+        "unit_of_protection": UNIT,
+        "composition": COMPOSITION,
         "worst_synthesizer": {name: worst[name] for name in ("published_count", "rule", "epsilon_final")},
-        "preconditions": preconditions,
-        "parameters": {"privacy": privacy.to_dict(), "synthesis": synthesis.to_dict()},
-        "construction": dict(construction or {}),
+        "preconditions": (sound_preconditions if is_sound else theorem_preconditions)(
+            privacy, synthesis, rows
+        ),
         "accounting": {
             "published_counts_replace_likelihood_counts": is_published,
             "weight_units_per_worker": WEIGHT_UNITS,
             "retention_units": RETENTION_UNITS,
             "rows": rows,
         },
-        "public_inputs": dict(sorted(public_inputs.items())),
-        "confidential_inputs": dict(sorted(confidential_inputs.items())),
-        "versions": dict(software_versions() if versions is None else versions),
         "caveats": [*_CAVEATS, *(SOUND_CAVEATS if is_sound else _PAPER_CAVEATS)],
     }
 

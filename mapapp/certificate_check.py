@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from engine.accept_reject import inner_privacy
 from engine.accountant import (
     RETENTION_UNITS,
     WEIGHT_UNITS,
@@ -14,6 +15,12 @@ from engine.accountant import (
 )
 from engine.errors import CertificateError, EngineError
 from engine.parameters import PrivacyParameters, SynthesisParameters, exact_fraction
+from mapapp.certificate_mechanism import (
+    check_accepted,
+    check_own_proof,
+    one_round,
+    read_privacy,
+)
 from mapapp.certificate_sound import check_sound_row, sound_preconditions
 from mapapp.certificate_terms import (
     FIELDS,
@@ -28,6 +35,7 @@ from mapapp.certificate_terms import (
     require_hashes,
     theorem_preconditions,
 )
+from mapapp.mechanisms import OWN_PROOFS
 
 __all__ = ["CertificateCheck", "check_certificate"]
 
@@ -57,16 +65,46 @@ def check_certificate(
 
 
 def _checks(certificate: Mapping[str, Any], counts_by_n: Mapping[int, int] | None) -> list[CertificateCheck]:
-    fields = tuple(certificate)
-    known = sorted(fields) == sorted(FIELDS) and certificate["schema_version"] == SCHEMA_VERSION
-    strange = sorted(set(fields) ^ set(FIELDS))
-    checks = [
-        CertificateCheck("schema", known, f"unexpected or missing: {strange}" if strange else "as expected")
-    ]
-    privacy = PrivacyParameters.from_dict(certificate["parameters"]["privacy"])
+    privacy = read_privacy(certificate["parameters"])
     synthesis = SynthesisParameters.from_dict(certificate["parameters"]["synthesis"])
-    checks.append(CertificateCheck("parameters", True, "within their ranges"))
-    checks.extend(_check_numbers(certificate, privacy))
+    mechanism = synthesis.mechanism
+    checks = [
+        _check_schema(
+            certificate, FIELDS if mechanism == "dirichlet-multinomial" else (*FIELDS, "mechanism")
+        ),
+        CertificateCheck("parameters", True, "within their ranges"),
+    ]
+    if mechanism in OWN_PROOFS:
+        checks.extend(check_own_proof(certificate, privacy, synthesis, counts_by_n))
+    elif mechanism == "accept-reject":
+        checks.extend(check_accepted(certificate, privacy))
+        inner = inner_privacy(privacy)
+        checks.extend(_check_accounted(one_round(certificate, privacy), inner, synthesis, counts_by_n))
+    else:
+        checks.extend(_check_accounted(certificate, privacy, synthesis, counts_by_n))
+    checks.append(_check_status(certificate, synthesis))
+    checks.append(_check_hashes(certificate))
+    return checks
+
+
+def _check_schema(certificate: Mapping[str, Any], wanted: Sequence[str]) -> CertificateCheck:
+    """The fields that there are to be, and no others."""
+    fields = tuple(certificate)
+    known = sorted(fields) == sorted(wanted) and certificate["schema_version"] == SCHEMA_VERSION
+    strange = sorted(set(fields) ^ set(wanted))
+    return CertificateCheck(
+        "schema", known, f"unexpected or missing: {strange}" if strange else "as expected"
+    )
+
+
+def _check_accounted(
+    certificate: Mapping[str, Any],
+    privacy: PrivacyParameters,
+    synthesis: SynthesisParameters,
+    counts_by_n: Mapping[int, int] | None,
+) -> list[CertificateCheck]:
+    """What follows from the rows of an accountant."""
+    checks = _check_numbers(certificate, privacy)
     accounting = certificate["accounting"]
     published = accounting["published_counts_replace_likelihood_counts"]
     checks.append(_check_units(accounting, published))
@@ -78,8 +116,6 @@ def _checks(certificate: Mapping[str, Any], counts_by_n: Mapping[int, int] | Non
     checks.append(_check_sum(certificate, rows))
     checks.append(_check_coverage(rows, counts_by_n))
     checks.append(_check_preconditions(certificate, privacy, synthesis, rows))
-    checks.append(_check_status(certificate, synthesis))
-    checks.append(_check_hashes(certificate))
     return checks
 
 

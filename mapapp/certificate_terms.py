@@ -11,12 +11,17 @@ from engine.errors import CertificateError
 from engine.parameters import PrivacyParameters, SynthesisParameters
 
 __all__ = [
+    "COMPOSITION",
     "FIELDS",
     "FOR_RELEASE",
+    "MARGINS_CAVEAT",
+    "NEIGHBOURS",
     "NOT_FOR_RELEASE",
     "RULE_4_1",
     "RULE_4_4",
     "SCHEMA_VERSION",
+    "SINGLE_HOMES_CAVEAT",
+    "UNIT",
     "CertificateCheck",
     "delta_of_all",
     "exact_number",
@@ -54,6 +59,29 @@ FIELDS = (
 )
 
 RULE_4_1, RULE_4_4 = RULES[2], RULES[3]
+
+NEIGHBOURS = (
+    "Two tables of one (destination block, segment) with the same number of workers that differ in the home of "
+    "one worker."
+)
+UNIT = (
+    "The home of one worker, given workplace and segment, which are public. A person with two jobs is two "
+    "workers."
+)
+COMPOSITION = (
+    "In parallel within the release: a worker sits in one (destination block, segment), so the worst one "
+    "counts. In sequence across releases from the same workers: epsilons and deltas add up."
+)
+MARGINS_CAVEAT = (
+    "Where a source gives segments by margins only (LODES), the joint segments of jobs that share workplace and "
+    "home are assigned before synthesis, by a rule that reads that pair's margins. The promise is about the table of "
+    "workers after that step."
+)
+SINGLE_HOMES_CAVEAT = (
+    "The promise is about single homes. It does not hide what is true of a whole workplace, and it does not "
+    "hide workplace, segment or the number of workers."
+)
+
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 

@@ -36,6 +36,7 @@ __all__ = ["LEDGER_NAME", "Ledger", "LedgerEntry", "LedgerError"]
 LEDGER_NAME = "ledger.jsonl"
 SCHEMA_VERSION = 1
 
+_INFINITE = "infinite"
 _KINDS = ("budget", "release", "settlement")
 
 
@@ -61,6 +62,9 @@ class LedgerEntry:
         Why it is not for release.
     written_at : str
         Time of writing, UTC.
+    is_private : bool
+        False where nothing is promised: what it spends, had it left the house, has no bound, and its line says
+        "infinite". Such a release is never for release.
     """
 
     kind: str
@@ -70,14 +74,15 @@ class LedgerEntry:
     for_release: bool = True
     reasons: tuple[str, ...] = ()
     written_at: str = ""
+    is_private: bool = True
 
     def to_line(self) -> bytes:
         """The entry as one line of JSON, fractions as exact text."""
         fields = {
             "schema_version": SCHEMA_VERSION,
             "kind": self.kind,
-            "epsilon": str(self.epsilon),
-            "delta": str(self.delta),
+            "epsilon": str(self.epsilon) if self.is_private else _INFINITE,
+            "delta": str(self.delta) if self.is_private else _INFINITE,
             "release": self.release,
             "for_release": self.for_release,
             "reasons": list(self.reasons),
@@ -91,15 +96,19 @@ class LedgerEntry:
         fields = json.loads(line)
         if fields["schema_version"] != SCHEMA_VERSION or fields["kind"] not in _KINDS:
             raise ValueError("unknown schema version or kind")
+        is_private = (fields["epsilon"], fields["delta"]) != (_INFINITE, _INFINITE)
         entry = cls(
             kind=fields["kind"],
-            epsilon=exact_fraction(str(fields["epsilon"]), "epsilon"),
-            delta=exact_fraction(str(fields["delta"]), "delta"),
+            epsilon=exact_fraction(str(fields["epsilon"]) if is_private else 0, "epsilon"),
+            delta=exact_fraction(str(fields["delta"]) if is_private else 0, "delta"),
             release=str(fields["release"]),
             for_release=fields["for_release"] is True,
             reasons=tuple(str(reason) for reason in fields["reasons"]),
             written_at=str(fields["written_at"]),
+            is_private=is_private,
         )
+        if not is_private and (entry.kind != "release" or entry.for_release):
+            raise ValueError("only a release that stays in the house can promise nothing")
         if entry.epsilon < 0 or entry.delta < 0:
             raise ValueError("negative spend")
         return entry
@@ -165,14 +174,15 @@ class Ledger:
         return entry
 
     def spend(
-        self, *, epsilon: Number, delta: Number, release: str, reasons: tuple[str, ...] = ()
+        self, *, epsilon: Number | None, delta: Number | None, release: str, reasons: tuple[str, ...] = ()
     ) -> LedgerEntry:
         """Record a release before anything is drawn; on return the entry is on the disk.
 
         Parameters
         ----------
-        epsilon, delta : Fraction, str, int or float
-            What the release spends: its final epsilon (after pruning) and its delta.
+        epsilon, delta : Fraction, str, int, float or None
+            What the release spends: its final epsilon (after pruning) and its delta; None, both, where it promises
+            nothing.
         release : str
             Name or identifier of the release.
         reasons : tuple of str, optional
@@ -182,9 +192,12 @@ class Ledger:
         Raises
         ------
         LedgerError
-            The release would pass the budget; nothing has been written.
+            The release would pass the budget, or promises nothing and no reason says so; nothing has been written.
         """
         for_release = not reasons
+        is_private = epsilon is not None or delta is not None
+        if for_release and not is_private:
+            raise LedgerError(f"release {release!r} promises nothing: no budget allows that")
         entry = LedgerEntry(
             kind="release",
             epsilon=_amount(epsilon, "epsilon") if for_release else Fraction(0),
@@ -193,6 +206,7 @@ class Ledger:
             for_release=for_release,
             reasons=reasons,
             written_at=_now(),
+            is_private=is_private,
         )
         with self._locked(write=True) as file:
             entries = self._read(file)
@@ -339,8 +353,10 @@ def _sum_spent(entries: tuple[LedgerEntry, ...]) -> tuple[Fraction, Fraction]:
     return sum((e.epsilon for e in spending), Fraction(0)), sum((e.delta for e in spending), Fraction(0))
 
 
-def _amount(value: Number, name: str) -> Fraction:
+def _amount(value: Number | None, name: str) -> Fraction:
     """An exact amount of 0 or more."""
+    if value is None:
+        raise LedgerError(f"{name} is missing; a number is needed")
     try:
         amount = exact_fraction(value, name)
     except ParameterError as error:

@@ -21,7 +21,8 @@ def ledger(dataset: Path, settle: tuple[str, str] | None, as_json: bool) -> None
     """Show what the releases made from DATASET have spent of its privacy budget.
 
     Releases of the same workers add up. What was made with the test key, or for replication, is listed and
-    counts nothing: it must not be published.
+    counts nothing: it must not be published. Nor does what is not private at all (--mechanism plug-in), shown as
+    infinite.
 
     \b
     Example:
@@ -51,8 +52,9 @@ def _told(book: Any) -> tuple[dict[str, Any], list[str]]:
             {
                 "written_at": row.written_at,
                 "release": row.release,
-                "epsilon": float(row.epsilon),
-                "delta": float(row.delta),
+                "epsilon": float(row.epsilon) if row.is_private else None,
+                "delta": float(row.delta) if row.is_private else None,
+                "is_private": row.is_private,
                 "for_release": row.for_release,
                 "reasons": list(row.reasons),
             }
@@ -63,7 +65,8 @@ def _told(book: Any) -> tuple[dict[str, Any], list[str]]:
     lines = [f"spent epsilon {float(epsilon):.6g}, delta {float(delta):.6g} ({allowed})"]
     for row in rows:
         stamp = "" if row.for_release else "  not for release: " + "; ".join(row.reasons)
-        lines.append(
-            f"  {row.written_at}  {row.release}  {float(row.epsilon):.6g}  {float(row.delta):.6g}{stamp}"
+        amounts = (
+            f"{float(row.epsilon):.6g}  {float(row.delta):.6g}" if row.is_private else "infinite  infinite"
         )
+        lines.append(f"  {row.written_at}  {row.release}  {amounts}{stamp}")
     return result, lines

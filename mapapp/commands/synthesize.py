@@ -24,20 +24,34 @@ from mapapp.progress import shown
     "--epsilon-final",
     default=None,
     show_default="what --epsilon comes to",
-    help="Instead of --epsilon: the whole promise, pruning included (sound accountant).",
+    help="Instead of --epsilon: the whole promise, pruning included (not with --accountant paper).",
 )
-@click.option("--delta", default="1e-6", show_default=True, help="Probability that the bound may fail.")
+@click.option(
+    "--mechanism",
+    type=click.Choice(["dirichlet-multinomial", "accept-reject", "laplace", "sparse-histogram", "plug-in"]),
+    default="dirichlet-multinomial",
+    show_default=True,
+    help="How workers are drawn. accept-reject: outputs far from the data are drawn again. To compare with: laplace "
+    "(noise on every support point), sparse-histogram (noise on occupied points, and a threshold), plug-in (not "
+    "private). See docs/privacy-promise.md; options that mean nothing to a mechanism are refused.",
+)
+@click.option(
+    "--not-private",
+    is_flag=True,
+    help="Allow --mechanism plug-in, which shows where real workers live; stamped not for release.",
+)
+@click.option("--delta", default=None, show_default="1e-6", help="Probability that the bound may fail.")
 @click.option(
     "--min-retention",
-    default="0.025",
-    show_default=True,
+    default=None,
+    show_default="0.025",
     help="Least probability of keeping an empty support point; 1 prunes nothing.",
 )
 @click.option(
     "--accountant",
     type=click.Choice(["sound", "paper"]),
-    default="sound",
-    show_default=True,
+    default=None,
+    show_default="sound",
     help="Which proof certifies the prior weights: sound covers drawing and pruning as one and needs less noise "
     "for the same promise; paper is what the 2010 release used.",
 )
@@ -107,12 +121,13 @@ def synthesize(dataset: Path, release: Path, as_json: bool, quiet: bool, **optio
     """Make a formally private RELEASE from a confidential DATASET.
 
     The promise is entered in the dataset's ledger before anything is drawn. It is epsilon_final, pruning
-    included: with the defaults 4.6 + ln 40 + ln 2 = 8.982, under either accountant.
+    included: with the defaults 4.6 + ln 40 + ln 2 = 8.982, under either accountant and every private mechanism.
 
     \b
     Examples:
       commutemap synthesize ri.dataset ri.release --epsilon 4.6 --delta 1e-6 --min-retention 0.025
       commutemap synthesize ri.dataset ri.release --epsilon-final 8
+      commutemap synthesize ri.dataset ri-laplace.release --epsilon-final 8 --mechanism laplace
       commutemap synthesize ri-2020.dataset ri-2020.release --prior-release ri-2019.release
     """
     from mapapp.pipeline.run import run_synthesis

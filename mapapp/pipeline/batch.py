@@ -16,11 +16,12 @@ from engine.coarsening import LEVEL_REMAINDER
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.placement import place_blocks
 from engine.points import CellTriangles, place_points, sort_homes
-from engine.prior import WEIGHT_ONE, redraw_weight
+from engine.prior import redraw_weight
 from engine.streams import PublicSeed, SecretKey
-from engine.synthesis import Synthesizers, redraw_remainder, synthesize
+from engine.synthesis import Synthesizers, redraw_remainder
 from geodata.points import cut_cells
 from geodata.store import Store
+from mapapp.mechanisms import draw_support_points
 from mapapp.pipeline.geography import (
     DEFAULT_BATCHES,
     Geography,
@@ -144,15 +145,23 @@ def prepare_batch(source: Source, batch: int) -> PreparedBatch:
     """
     inputs = source.inputs(batch)
     support = source.support(inputs.destination_tract)
-    return PreparedBatch(support=support, certified=certify_batch(inputs, support, source.privacy))
+    return PreparedBatch(
+        support=support, certified=certify_batch(inputs, support, source.privacy, source.parameters.mechanism)
+    )
 
 
 def draw_batch(key: SecretKey, source: Source, batch: int, prepared: PreparedBatch) -> DrawnBatch:
     """Draw the synthetic workers of one batch: support points, then home blocks."""
     inputs, support = source.inputs(batch), prepared.support
     synthesizers, n_edited_out = _likelihood(source.geography, inputs, prepared)
-    # Both accountants certify pruning that spares what weighs more than one worker; so it is drawn.
-    drawn = synthesize(key, synthesizers, support.table, certain_above=WEIGHT_ONE)
+    drawn = draw_support_points(
+        key,
+        synthesizers,
+        support.table,
+        source.privacy,
+        source.parameters.mechanism,
+        accepted_ratio=prepared.certified.accepted_ratio,
+    )
     drawn = redraw_remainder(key, synthesizers, drawn, support.coarsening, redraw_weight(support.share))
     placed = place_blocks(
         key,

@@ -197,9 +197,11 @@ def _facts(last: Store) -> dict[str, Any]:
     """What a certificate says of the release its prior came from."""
     try:
         certificate = last.document("certificate.json")
+        promises_nothing = certificate["epsilon_final"] is None
         promise = {
             name: exact_number(exact_fraction(str(certificate[name]["exact"]), name))
             for name in ("epsilon_final", "delta")
+            if not promises_nothing
         }
         status = str(certificate["status"])
     except (OSError, ValueError, KeyError, TypeError, ParameterError) as error:
@@ -207,6 +209,11 @@ def _facts(last: Store) -> dict[str, Any]:
             f"{last.path}/certificate.json: epsilon_final, delta or status cannot be read ({type(error).__name__}), "
             "so what the release spent is not known; use one that `commutemap certify` accepts"
         ) from error
+    if promises_nothing:
+        raise UsageError(
+            f"{last.path}: its certificate promises nothing, so as a prior it would carry confidential homes into what "
+            "is made; give one that may be published"
+        )
     return {
         "title": last.manifest.get("title"),
         "year": last.manifest.get("year"),

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from engine.accept_reject import certify_accepted, inner_privacy
 from engine.accountant import (
     RETENTION_UNITS,
     RULES,
@@ -23,7 +24,7 @@ from engine.accountant import (
     certify_classes,
 )
 from engine.errors import CertificateError
-from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters
 from engine.sound import SoundAccounting, certify_sound, certify_sound_weights
 from engine.streams import PublicSeed
 from engine.theorems import pruned_epsilon
@@ -31,6 +32,7 @@ from geodata.schema import PUBLIC_TABLES
 from geodata.store import Store
 from mapapp.certificate import build_certificate, certificate_rows, merge_rows
 from mapapp.certificate_terms import RULE_4_4
+from mapapp.mechanisms import OWN_PROOFS
 from mapapp.pipeline.geography import Ints
 from mapapp.pipeline.inputs import Inputs
 from mapapp.pipeline.last_release import LAST_RELEASE_CAVEAT
@@ -67,6 +69,8 @@ class CertifiedBatch:
         Least prior weight of every synthesizer, in multiples of 2^-20.
     prunes : bool[S]
         False where a synthesizer keeps all its points.
+    accepted_ratio : int64[S] or None
+        Under accept/reject, what is accepted.
     rows : list of dict
         For the certificate.
     n_support : tuple of (least, sum, greatest)
@@ -79,6 +83,7 @@ class CertifiedBatch:
 
     min_prior_weight: Ints
     prunes: npt.NDArray[np.bool_]
+    accepted_ratio: Ints | None
     rows: list[dict[str, Any]]
     n_support: tuple[int, int, int]
     n_eliminated: int
@@ -86,31 +91,67 @@ class CertifiedBatch:
     tails: Tails | None
 
 
-def certify_batch(inputs: Inputs, support: Support, privacy: PrivacyParameters) -> CertifiedBatch:
+def certify_batch(
+    inputs: Inputs,
+    support: Support,
+    privacy: PrivacyParameters,
+    mechanism: Mechanism = "dirichlet-multinomial",
+) -> CertifiedBatch:
     """Certify the prior weights of every synthesizer of a batch.
+
+    Where the mechanism has a proof of its own there is nothing to certify: prior weights are shares of the prior then.
 
     Raises
     ------
     EngineError
         When no weight keeps the promise.
     """
+    if mechanism in OWN_PROOFS:
+        n_synthesizers = inputs.tract.size
+        return _certified(
+            support, np.ones(n_synthesizers, dtype=np.int64), [{"synthesizers": n_synthesizers}]
+        )
     classes, class_of = _classes(inputs)
     table = PriorTable(
         support_ptr=support.table.support_ptr,
         base_weight=support.table.prior_weight,
         retention=support.table.retention_threshold,
     )
+    times = np.bincount(class_of)
+    if mechanism == "accept-reject":
+        accepted = certify_accepted(table, classes, privacy)
+        rows = certificate_rows(inner_privacy(privacy), classes, accepted.sound, times)
+        weight, ratio = accepted.sound.min_weight[class_of], accepted.ratio[class_of]
+        return _certified(support, weight, rows, accepted_ratio=ratio)
     accounting = certify(table, classes, privacy)
-    prune = prunes_of(accounting)
+    return _certified(
+        support,
+        accounting.min_weight[class_of],
+        certificate_rows(privacy, classes, accounting, times),
+        prunes=prunes_of(accounting)[class_of],
+        tails=tails_of(table, classes, accounting) if isinstance(accounting, Accounting) else None,
+    )
+
+
+def _certified(
+    support: Support,
+    min_prior_weight: Ints,
+    rows: list[dict[str, Any]],
+    *,
+    prunes: npt.NDArray[np.bool_] | None = None,
+    accepted_ratio: Ints | None = None,
+    tails: Tails | None = None,
+) -> CertifiedBatch:
     n_support = support.coarsening.n_support
     return CertifiedBatch(
-        min_prior_weight=accounting.min_weight[class_of],
-        prunes=prune[class_of],
-        rows=certificate_rows(privacy, classes, accounting, np.bincount(class_of)),
+        min_prior_weight=min_prior_weight,
+        prunes=np.ones(min_prior_weight.shape, dtype=np.bool_) if prunes is None else prunes,
+        accepted_ratio=accepted_ratio,
+        rows=rows,
         n_support=(int(n_support.min()), int(n_support.sum()), int(n_support.max())),
         n_eliminated=support.n_eliminated,
         n_without_flows=support.n_without_flows,
-        tails=tails_of(table, classes, accounting) if isinstance(accounting, Accounting) else None,
+        tails=tails,
     )
 
 
@@ -178,7 +219,7 @@ def make_certificate(
     certificate = build_certificate(
         privacy=privacy,
         synthesis=parameters,
-        rows=merge_rows(privacy, (batch.rows for batch in batches)),
+        rows=_rows_of_all(batches, privacy, parameters.mechanism),
         is_published=False,
         public_inputs=_public_hashes(store),
         confidential_inputs=confidential_inputs,
@@ -192,6 +233,14 @@ def make_certificate(
     if failed and not parameters.replication:
         raise CertificateError(f"a precondition does not hold: {'; '.join(failed)}; nothing is promised")
     return certificate
+
+
+def _rows_of_all(
+    batches: Sequence[CertifiedBatch], privacy: PrivacyParameters, mechanism: Mechanism
+) -> list[dict[str, Any]]:
+    """Rows of all batches as those of one."""
+    parts = [batch.rows for batch in batches]
+    return [row for rows in parts for row in rows] if mechanism in OWN_PROOFS else merge_rows(privacy, parts)
 
 
 def tails_of(table: PriorTable, classes: SynthesizerClasses, accounting: Accounting) -> Tails:

@@ -18,19 +18,28 @@ import pandas
 import shapely
 
 from engine.errors import EngineError
-from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.parameters import SynthesisParameters
 from engine.points import place_points
 from engine.streams import PublicSeed, SecretKey
 from geodata.errors import StoreError
 from geodata.schema import N_SEGMENTS, TABLES
 from geodata.store import Store, open_store
 from mapapp.certificate import CertificateCheck, check_certificate, software_versions
+from mapapp.certificate_mechanism import read_privacy
 from mapapp.pipeline.batch import Source, open_source, read_cells
 from mapapp.pipeline.inputs import segment_of
 from mapapp.pipeline.promise import make_certificate
 from mapapp.pipeline.run import PUBLIC_FACTS, TEST_KEY_REASON, prepare_all
 
-_FITTED = ("accounting", "construction", "preconditions", "readings", "worst_synthesizer", "epsilon_final")
+_FITTED = (
+    "accounting",
+    "construction",
+    "preconditions",
+    "readings",
+    "worst_synthesizer",
+    "epsilon_final",
+    "mechanism",
+)
 _AGREE = 1e-6  # relative; other machines may round the last digits of a fitted prior differently
 _SAMPLE = 20_000
 _BESIDE_DEG = 2e-5  # about 2 m: points are stored in single precision
@@ -157,7 +166,7 @@ def _source(release: Store, certificate: Mapping[str, Any]) -> Source:
     return open_source(
         release,
         PublicSeed(certificate["construction"]["editing_seed"]),
-        PrivacyParameters.from_dict(certificate["parameters"]["privacy"]),
+        read_privacy(certificate["parameters"]),
         SynthesisParameters.from_dict(certificate["parameters"]["synthesis"]),
     )
 

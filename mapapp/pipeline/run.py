@@ -18,6 +18,7 @@ from engine.streams import PublicSeed, SecretKey
 from geodata.schema import PUBLIC_TABLES
 from geodata.store import Store, StoreWriter, open_store, refuse_existing, writing_store
 from mapapp.certificate import keyed_file_hash
+from mapapp.certificate_mechanism import NO_ACCOUNTANT
 from mapapp.ledger import Ledger
 from mapapp.pipeline.batch import (
     DrawnBatch,
@@ -74,9 +75,7 @@ class Outcome:
         return {
             "release": str(self.release),
             "status": self.certificate["status"],
-            "epsilon": self.certificate["epsilon"]["value"],
-            "delta": self.certificate["delta"]["value"],
-            "epsilon_final": self.certificate["epsilon_final"]["value"],
+            **{name: _value(self.certificate[name]) for name in ("epsilon", "delta", "epsilon_final")},
             "n_workers": self.n_workers,
             "n_synthesizers": self.n_synthesizers,
             "n_destination_tracts": self.n_destination_tracts,
@@ -90,8 +89,7 @@ class Outcome:
         least, mean, greatest = self.n_support
         return [
             f"{self.release}: {self.n_workers:,} synthetic workers from {self.n_synthesizers:,} synthesizers",
-            f"  promise          epsilon_final {values['epsilon_final']:.3f}, delta {values['delta']:g} "
-            f"({_grounds(self.certificate)})",
+            f"  promise          {_promise(self.certificate)}",
             f"  support points   {least}–{greatest}, mean {mean:.0f} ({self.n_destination_tracts} workplace tracts)",
             *last_release_lines(self.certificate["construction"]),
             f"  edited out       {self.share_edited_out:.2%} of workers lived in eliminated points (confidential)",
@@ -99,9 +97,25 @@ class Outcome:
         ]
 
 
+def _value(number: dict[str, Any] | None) -> float | None:
+    """A number of the certificate, or None where nothing is promised."""
+    return None if number is None else float(number["value"])
+
+
+def _promise(certificate: dict[str, Any]) -> str:
+    final, delta = (_value(certificate[name]) for name in ("epsilon_final", "delta"))
+    if final is None or delta is None:
+        return "none: not private; must not leave the house"
+    return f"epsilon_final {final:.3f}, delta {delta:g} ({_grounds(certificate)})"
+
+
 def _grounds(certificate: dict[str, Any]) -> str:
+    name = certificate.get("mechanism", {}).get("name")
+    of = "" if name is None else f"{name}, "
+    if certificate["accountant"] == NO_ACCOUNTANT:
+        return f"{name}: it needs no accountant"
     if certificate["accountant"] == "sound":
-        return "sound accountant"
+        return f"{of}sound accountant"
     return f"paper accountant: epsilon {certificate['epsilon']['value']:g} and the cost of pruning"
 
 
@@ -266,9 +280,10 @@ def public_facts(dataset: Store) -> dict[str, Any]:
 
 def _spend(dataset: Path, release: Path, certificate: dict[str, Any]) -> None:
     """Enter the promise in the dataset's ledger; LedgerError where it would pass the budget."""
+    promised = certificate["epsilon_final"] is not None
     Ledger(dataset).spend(
-        epsilon=certificate["epsilon_final"]["exact"],
-        delta=certificate["delta"]["exact"],
+        epsilon=certificate["epsilon_final"]["exact"] if promised else None,
+        delta=certificate["delta"]["exact"] if promised else None,
         release=release.name,
         reasons=tuple(certificate["status_reasons"]),
     )

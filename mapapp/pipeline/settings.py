@@ -6,13 +6,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.parameters import Number, PrivacyParameters, SynthesisParameters
+from engine.parameters import Mechanism, Number, PrivacyParameters, SynthesisParameters
 from engine.sound import comparable_epsilon_final, require_fixed_count
 from geodata.store import open_store
 from mapapp.errors import UsageError
+from mapapp.mechanisms import OWN_PROOFS, require_range
 
 DEFAULT_EPSILON = "4.6"
+DEFAULT_DELTA = "1e-6"
+DEFAULT_MIN_RETENTION = "0.025"
 
+_OF_PRUNED = ("epsilon", "accountant", "min_retention", "retention_scale", "strength")
 _OPTIONAL = ("strength", "q50_mi", "q90_mi", "retention_scale")
 
 
@@ -20,22 +24,24 @@ def parameters_of(dataset: Path, options: Mapping[str, Any]) -> tuple[PrivacyPar
     """Make the parameters of a release from the options of `synthesize`.
 
     `prior` "auto" becomes "flows" where the dataset has a public flow table, or where there is a `prior_release`, else
-    "gravity". The 75th percentile
-    belongs to the published defaults; with other percentiles it is left out.
+    "gravity". The 75th percentile belongs to the published defaults; with other percentiles it is left out.
 
     Raises
     ------
     UsageError, ParameterError
         Options contradict each other, or a value is outside its range.
     """
+    mechanism = options.get("mechanism", "dirichlet-multinomial")
+    _refuse_what_it_ignores(mechanism, options)
     privacy = privacy_of(
-        accountant=options["accountant"],
+        accountant=_given(options, "accountant", "sound"),
         epsilon=options["epsilon"],
         epsilon_final=options["epsilon_final"],
-        delta=options["delta"],
-        min_retention=options["min_retention"],
+        delta=_given(options, "delta", DEFAULT_DELTA),
+        min_retention=_given(options, "min_retention", DEFAULT_MIN_RETENTION),
     )
     chosen: dict[str, Any] = {name: options[name] for name in _OPTIONAL if options[name] is not None}
+    chosen["mechanism"] = mechanism
     if "q50_mi" in chosen or "q90_mi" in chosen:
         chosen["q75_mi"] = None
     for name in ("editing", "placement", "replication"):
@@ -43,7 +49,35 @@ def parameters_of(dataset: Path, options: Mapping[str, Any]) -> tuple[PrivacyPar
     chosen["prior"] = _prior(dataset, options["prior"], options.get("prior_release"))
     parameters = SynthesisParameters(**chosen)
     require_fixed_count(privacy, parameters)
+    require_range(privacy, mechanism)
     return privacy, parameters
+
+
+def _given(options: Mapping[str, Any], name: str, default: str) -> Any:
+    return default if options[name] is None else options[name]
+
+
+def _refuse_what_it_ignores(mechanism: Mechanism, options: Mapping[str, Any]) -> None:
+    """Refuse plug-in unless it is asked for by what it is, and options that a mechanism does not go by."""
+    not_private = options.get("not_private", False)
+    if mechanism == "plug-in" and not not_private:
+        raise UsageError(
+            "--mechanism plug-in shows where real workers live and promises nothing: give --not-private to make it for "
+            "comparison, stamped not for release"
+        )
+    if mechanism != "plug-in" and not_private:
+        raise UsageError(f"--not-private with --mechanism {mechanism}: it allows plug-in only; leave it out")
+    if mechanism not in OWN_PROOFS:
+        return
+    goes_by = OWN_PROOFS[mechanism].goes_by
+    whole = {"epsilon_final": "epsilon", "delta": "delta"}
+    for name in (*_OF_PRUNED, *(option for option, parameter in whole.items() if parameter not in goes_by)):
+        if options[name] is not None:
+            instead = "give --epsilon-final" if name == "epsilon" and "epsilon" in goes_by else "leave it out"
+            raise UsageError(
+                f"--{name.replace('_', '-')} {options[name]} with --mechanism {mechanism}: nothing there depends "
+                f"on it; {instead}"
+            )
 
 
 def privacy_of(
