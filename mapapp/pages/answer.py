@@ -57,17 +57,21 @@ def _where(release: ServedRelease, state: ViewState, verb: str) -> list[Any]:
 
 def promise(release: ServedRelease) -> Any:
     """The certificate in one line, with the way to what it means."""
+    certificate = release.certificate
+    said = (
+        "Nobody here is a real person. "
+        if words.is_private(certificate)
+        else "Dots lie where real workers live. "
+    )
     return html.Section(
         [
             html.P(
                 [
-                    html.Strong("Nobody here is a real person. "),
+                    html.Strong(said),
                     dcc.Link("What is promised", href=f"./method?release={release.slug}"),
                 ]
             ),
-            html.P(
-                f"{words.promise(release.certificate)} · {words.accountant(release.certificate)} accountant"
-            ),
+            html.P(f"{words.promise(certificate)} · {words.grounds(certificate)}"),
         ],
         className="promise",
         **aria(label="Privacy in short"),

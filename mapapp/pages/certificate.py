@@ -32,13 +32,8 @@ def card(release: ServedRelease) -> Any:
     """Epsilon, delta, accountant and status in short, with the way to the whole."""
     certificate = release.certificate
     good = words.may_be_released(certificate)
-    drawn, total = (words.number(certificate, name) for name in ("epsilon", "epsilon_final"))
-    rows = [
-        *([("ε of the draw", words.number_text(certificate, "epsilon"))] if drawn != total else []),
-        ("ε (epsilon), pruning included", words.number_text(certificate, "epsilon_final")),
-        ("δ (delta)", words.number_text(certificate, "delta")),
-        ("Accountant", words.accountant(certificate)),
-    ]
+    rows = _promised(certificate) if words.is_private(certificate) else [("Promise", "none: not private")]
+    rows.append(("Mechanism", words.mechanism(certificate)))
     return html.Section(
         [
             html.Div(
@@ -65,6 +60,20 @@ def card(release: ServedRelease) -> Any:
         className="card",
         **aria(label="Privacy certificate"),
     )
+
+
+def _promised(certificate: dict[str, Any]) -> list[tuple[str, str]]:
+    """The numbers of the promise and who certifies them."""
+    final, delta = (words.number_text(certificate, name) for name in ("epsilon_final", "delta"))
+    if not words.has_accountant(certificate):
+        return [("ε (epsilon)", final), ("δ (delta)", delta), ("Accountant", "none needed")]
+    drawn, total = (words.number(certificate, number) for number in ("epsilon", "epsilon_final"))
+    return [
+        *([("ε of the draw", words.number_text(certificate, "epsilon"))] if drawn != total else []),
+        ("ε (epsilon), pruning included", final),
+        ("δ (delta)", delta),
+        ("Accountant", words.accountant(certificate)),
+    ]
 
 
 def in_full(release: ServedRelease) -> Any:

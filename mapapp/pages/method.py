@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 from dash import dcc, html
 
 from mapapp.pages import certificate, words
 from mapapp.queries.release import ServedRelease
+
+_HOW_DRAWN_USUALLY: Final = (
+    "So for every workplace the homes were drawn anew. A lottery was set up from the true homes and from public "
+    "knowledge of who usually commutes there, every worker got a home from it, and only the result was kept."
+)
+_HOW_DRAWN: Final = {
+    "accept-reject": f"{_HOW_DRAWN_USUALLY} Results far from the truth were drawn again.",
+    "laplace": (
+        "So for every workplace the number of homes in every area, those without any included, was changed by chance. "
+        "Workers got homes in proportion to the changed numbers, and only the result was kept."
+    ),
+    "sparse-histogram": (
+        "So for every workplace the number of homes in every area that has some was changed by chance, and what came "
+        "out small was struck. Workers got homes by the numbers that were left, or by public knowledge of who usually "
+        "commutes there, and only the result was kept."
+    ),
+    "plug-in": "Here nothing hides it: a home was picked by chance among those of real workers of the same workplace.",
+}
 
 
 def page(release: ServedRelease) -> Any:
@@ -18,8 +36,8 @@ def page(release: ServedRelease) -> Any:
             [
                 html.H1("What you see, and what is promised"),
                 html.P(f"Release: {release.title}.", className="quiet"),
-                *_synthetic(),
-                *_promise(release),
+                *_synthetic(release.certificate),
+                *(_promise(release) if words.is_private(release.certificate) else _no_promise()),
                 *_reading(release),
                 *_stated(release),
                 html.H2("Certificate"),
@@ -33,9 +51,11 @@ def page(release: ServedRelease) -> Any:
     )
 
 
-def _synthetic() -> list[Any]:
+def _synthetic(certificate: dict[str, Any]) -> list[Any]:
+    private = words.is_private(certificate)
+    drawn = _HOW_DRAWN.get(words.mechanism(certificate), _HOW_DRAWN_USUALLY)
     return [
-        html.H2("Nobody on this map is a real person"),
+        html.H2("Nobody on this map is a real person" if private else "Dots lie where real workers live"),
         html.P(
             "The map starts from confidential records: in which census block people work, and in which "
             "block they "
@@ -44,17 +64,12 @@ def _synthetic() -> list[Any]:
             "them lives is not."
         ),
         html.P(
-            "So for every workplace the homes were drawn anew. A lottery was set up from the true homes "
-            "and from "
-            "public knowledge of who usually commutes there, every worker got a home from it, and only the "
-            "result was kept. Far-away homes were first put together into larger areas. A dot on the map "
-            "is "
-            "such a drawn worker; its exact spot within the block is chance as well."
+            f"{drawn} Far-away homes were first put together into larger areas. A dot on the map is a worker drawn in "
+            "this way; its exact spot within the block is chance as well."
         ),
         html.P(
-            "Totals at a workplace are kept. Patterns over many workers are close to the truth; a single "
-            "dot says nothing "
-            "about a single person."
+            "Totals at a workplace are kept. Patterns over many workers are close to the truth"
+            + ("; a single dot says nothing about a single person." if private else ".")
         ),
     ]
 
@@ -77,19 +92,39 @@ def _promise(release: ServedRelease) -> list[Any]:
             "set in advance, "
             "e to the power ε (epsilon)." + factor + " The smaller ε, the stronger the promise."
         ),
-        html.P(
-            f"The words “almost every” are δ (delta): the probability that a draw falls outside the "
-            f"promise. Here it is "
-            f"{words.number_text(release.certificate, 'delta')}. The accountant is the proof that turns "
-            f"the settings of the lottery into "
-            "these two numbers."
-        ),
+        html.P(_almost(release.certificate)),
         html.P(
             "The promise is about where one worker lives. It does not hide public facts, such as how many "
             "jobs a "
             "block has, and it does not cover what could be concluded about a person from the habits of "
             "everybody. "
             "When several releases are made from the same workers, their ε and δ add up."
+        ),
+    ]
+
+
+def _almost(certificate: dict[str, Any]) -> str:
+    """What delta is, and where both numbers come from."""
+    delta = words.number_text(certificate, "delta")
+    proof = (
+        "The accountant is the proof that turns the settings of the lottery into these two numbers."
+        if words.has_accountant(certificate)
+        else "Both numbers follow from how the homes were drawn; no accountant is needed."
+    )
+    if delta == "0":
+        return f"Here “almost every” is every: δ (delta), the probability of a draw outside the promise, is 0. {proof}"
+    return (
+        "The words “almost every” are δ (delta): the probability that a draw falls outside the promise. Here it is "
+        f"{delta}. {proof}"
+    )
+
+
+def _no_promise() -> list[Any]:
+    return [
+        html.H2("What is promised"),
+        html.P(
+            "Nothing. Whoever sees a dot knows that somebody who works there lives in that area. This exists to show "
+            "what the other mechanisms pay for privacy, and must not leave the house."
         ),
     ]
 

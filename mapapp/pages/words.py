@@ -73,8 +73,25 @@ def plain(value: float) -> str:
     return f"{value:.3g}"
 
 
+def mechanism(certificate: dict[str, Any]) -> str:
+    """Name of the mechanism; a certificate that names none is about the usual one."""
+    return str(_section(certificate).get("name") or "dirichlet-multinomial")
+
+
+def is_private(certificate: dict[str, Any]) -> bool:
+    """Whether anything is promised at all."""
+    return _section(certificate).get("is_private") is not False
+
+
+def _section(certificate: dict[str, Any]) -> dict[str, Any]:
+    section = certificate.get("mechanism")
+    return section if isinstance(section, dict) else {}
+
+
 def promise(certificate: dict[str, Any]) -> str:
-    """Epsilon of the whole and delta in one line."""
+    """Epsilon of the whole and delta in one line, or that nothing is promised."""
+    if not is_private(certificate):
+        return "not private: nothing is promised"
     shown = "epsilon_final" if number(certificate, "epsilon_final") is not None else "epsilon"
     return f"ε = {number_text(certificate, shown)} · δ = {number_text(certificate, 'delta')}"
 
@@ -85,6 +102,18 @@ def accountant(certificate: dict[str, Any]) -> str:
     if isinstance(value, dict):
         value = value.get("name") or value.get("text") or value.get("description")
     return str(value) if value else "unnamed"
+
+
+def has_accountant(certificate: dict[str, Any]) -> bool:
+    """Whether an accountant certifies the promise; else the mechanism has a proof of its own, or none."""
+    return accountant(certificate) != "none"
+
+
+def grounds(certificate: dict[str, Any]) -> str:
+    """What the promise rests on: an accountant, or the mechanism's own proof."""
+    if has_accountant(certificate):
+        return f"{accountant(certificate)} accountant"
+    return f"{mechanism(certificate)} mechanism"
 
 
 def may_be_released(certificate: dict[str, Any]) -> bool:
