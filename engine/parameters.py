@@ -296,8 +296,12 @@ class SynthesisParameters:
         tract, puma = self.tract_radius_mi, self.puma_radius_mi
         if tract is None and puma is None:
             return
+        if tract is None or puma is None:
+            raise ParameterError(
+                f"tract_radius_mi is {tract} and puma_radius_mi is {puma}; give both radii or neither"
+            )
         for name, value in (("tract_radius_mi", tract), ("puma_radius_mi", puma)):
-            _require_number(name, value, "a distance in miles; give both radii or neither", least=0.0)
+            _require_number(name, value, "a distance in miles", least=0.0)
         if tract is not None and puma is not None and puma < tract:
             raise ParameterError(
                 f"tract_radius_mi is {tract:g}, puma_radius_mi {puma:g}; tracts are the nearer ones: give a "

@@ -42,6 +42,13 @@ from mapapp.progress import shown
 )
 @click.option("--delta", default=None, show_default="1e-6", help="Probability that the bound may fail.")
 @click.option(
+    "--design",
+    type=click.Choice(["auto"]),
+    default=None,
+    help="Choose radii, retention, strength and prior for this promise: those of least expected divergence, "
+    "found from public data alone, so that the choice costs no privacy.",
+)
+@click.option(
     "--min-retention",
     default=None,
     show_default="0.025",
@@ -83,9 +90,35 @@ from mapapp.progress import shown
     show_default=True,
     help="What happens to support points without prior mass; drop needs --replication and --accountant paper.",
 )
-@click.option("--q50", "q50_mi", type=float, default=None, help="Miles within which origins stay tracts.")
 @click.option(
-    "--q90", "q90_mi", type=float, default=None, help="Miles beyond which origins become SuperPUMAs."
+    "--q50",
+    "q50_mi",
+    type=float,
+    default=None,
+    help="Median commute in miles: origins within it stay tracts, and the gravity prior is fitted to it.",
+)
+@click.option(
+    "--q90",
+    "q90_mi",
+    type=float,
+    default=None,
+    help="90th percentile of commutes in miles: origins beyond it become SuperPUMAs, and the prior is fitted to it.",
+)
+@click.option(
+    "--tract-radius",
+    "tract_radius_mi",
+    type=float,
+    default=None,
+    show_default="--q50",
+    help="Miles within which origins stay tracts, where that is not the median commute; needs --puma-radius.",
+)
+@click.option(
+    "--puma-radius",
+    "puma_radius_mi",
+    type=float,
+    default=None,
+    show_default="--q90",
+    help="Miles beyond which origins become SuperPUMAs; needs --tract-radius.",
 )
 @click.option(
     "--retention-scale",
@@ -126,12 +159,12 @@ def synthesize(dataset: Path, release: Path, as_json: bool, quiet: bool, **optio
     \b
     Examples:
       commutemap synthesize ri.dataset ri.release --epsilon 4.6 --delta 1e-6 --min-retention 0.025
-      commutemap synthesize ri.dataset ri.release --epsilon-final 8
+      commutemap synthesize ri.dataset ri.release --epsilon-final 8 --design auto
       commutemap synthesize ri.dataset ri-laplace.release --epsilon-final 8 --mechanism laplace
       commutemap synthesize ri-2020.dataset ri-2020.release --prior-release ri-2019.release
     """
     from mapapp.pipeline.run import run_synthesis
-    from mapapp.pipeline.settings import parameters_of
+    from mapapp.pipeline.settings import designed_priors, parameters_of
 
     privacy, parameters = parameters_of(dataset, options)
     with shown(quiet=quiet) as report:
@@ -141,6 +174,7 @@ def synthesize(dataset: Path, release: Path, as_json: bool, quiet: bool, **optio
             privacy,
             parameters,
             last_release=options["prior_release"],
+            design=designed_priors(options),
             test_key=options["test_key"],
             threads=options["threads"],
             report=report,

@@ -13,7 +13,7 @@ its own around that (a Pólya urn: worker j lives where an earlier one does with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -27,6 +27,7 @@ from engine.streams import PublicSeed
 from engine.tracts import great_circle_mi
 from geodata.schema import N_SEGMENTS
 from geodata.store import Store
+from mapapp.certificate_terms import CertificateCheck
 from mapapp.pipeline.expected import Expected, Homes, WorkplaceCounts, expected_validity, grid_around
 from mapapp.pipeline.geography import Geography, Ints, Workplaces, read_geography, read_workplaces
 from mapapp.pipeline.inputs import segment_of
@@ -72,6 +73,8 @@ _CONCENTRATION = 25.0
 _SHARE_OF_FLOWS = 0.8
 _SHARE_ANYWHERE = 0.03
 _GENERATOR = 20100  # any number: the same homes in every run
+_EXPECTED = ("expected_kl_all", "expected_kl_small")
+_SAME = 1e-3  # relative; they are stated to four digits
 _WORTH_IT = 0.995  # a setting replaces a simpler one only if it is better by this much
 
 
@@ -204,6 +207,7 @@ def design_parameters(
             "epsilon_final"
         )
     facts = {
+        "priors": list(allowed),
         "objective": "half KL over all destinations, half over those of 1 to 9 workers",
         "homes": f"simulated from public {'gravity' if public.geography.flows.empty else 'flows and gravity'}",
         "concentration": concentration,
@@ -214,6 +218,53 @@ def design_parameters(
         "expected_kl_small": float(f"{found.kl_small:.4g}"),
     }
     return *search.parameters(best), facts
+
+
+def design_lines(certificate: Mapping[str, Any]) -> list[str]:
+    """Sentences for a person about a setting that was chosen; none where it was given."""
+    facts = certificate["construction"].get("design")
+    if facts is None:
+        return []
+    privacy, chosen = (certificate["parameters"][part] for part in ("privacy", "synthesis"))
+    return [
+        f"  design           {_described(privacy, chosen)}; chosen from public data out of {facts['settings_tried']} "
+        f"settings, KL to be expected {facts['expected_kl_all']:.3g}, small workplaces {facts['expected_kl_small']:.3g}"
+    ]
+
+
+def check_design(release: Store, certificate: Mapping[str, Any]) -> CertificateCheck:
+    """Choose the setting again from the release alone: it was chosen from public data if the same one comes out."""
+    stated, parameters = certificate["construction"]["design"], certificate["parameters"]
+    promise = PrivacyParameters.from_dict(parameters["privacy"])
+    found = design_parameters(
+        read_public_part(release),
+        promise.epsilon,
+        promise.delta,
+        base=SynthesisParameters.from_dict(parameters["synthesis"]),
+        priors=stated["priors"],
+    )
+    again, chosen, facts = (part if isinstance(part, dict) else part.to_dict() for part in found)
+    same = again == parameters["privacy"] and chosen == parameters["synthesis"] and set(stated) == set(facts)
+    same = same and all(stated[name] == facts[name] for name in set(facts) - {"settings_tried", *_EXPECTED})
+    # Another machine may round otherwise, and pass over a setting that this one tries.
+    if same and all(abs(facts[name] - stated[name]) <= _SAME * facts[name] for name in _EXPECTED):
+        return CertificateCheck(
+            "design", True, "the same setting is chosen again from the release's public tables"
+        )
+    return CertificateCheck(
+        "design",
+        False,
+        f"stated: {_described(parameters['privacy'], parameters['synthesis'])}; from the release's public tables: "
+        f"{_described(again, chosen)}; expected KL {stated.get('expected_kl_all')} and {facts['expected_kl_all']}",
+    )
+
+
+def _described(privacy: Mapping[str, Any], parameters: Mapping[str, Any]) -> str:
+    return (
+        f"radii {parameters['tract_radius_mi']:g} and {parameters['puma_radius_mi']:g} mi, "
+        f"{parameters['prior']} prior of strength {parameters['strength']:g}, "
+        f"min-retention {privacy['min_retention']}, retention-scale {parameters['retention_scale']:g}"
+    )
 
 
 @dataclass(frozen=True, slots=True)

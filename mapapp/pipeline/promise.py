@@ -187,6 +187,7 @@ def make_certificate(
     *,
     confidential_inputs: Mapping[str, str],
     reasons: Sequence[str] = (),
+    design: Mapping[str, Any] | None = None,
     versions: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Write the certificate of a release from what was certified batch by batch.
@@ -201,6 +202,8 @@ def make_certificate(
         Keyed hashes; a release under check repeats its own.
     reasons : sequence of str
         Why the release may not be published.
+    design : mapping, optional
+        How the setting was chosen, where it was.
     versions : mapping of str to str, optional
         Of the software; by default what runs now.
 
@@ -216,6 +219,8 @@ def make_certificate(
         "editing_seed": seed.digits,
         "n_eliminated": sum(batch.n_eliminated for batch in batches),
     }
+    if design is not None:
+        facts["design"] = dict(design)
     certificate = build_certificate(
         privacy=privacy,
         synthesis=parameters,

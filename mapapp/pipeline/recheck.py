@@ -27,6 +27,7 @@ from geodata.store import Store, open_store
 from mapapp.certificate import CertificateCheck, check_certificate, software_versions
 from mapapp.certificate_mechanism import read_privacy
 from mapapp.pipeline.batch import Source, open_source, read_cells
+from mapapp.pipeline.design import check_design
 from mapapp.pipeline.inputs import segment_of
 from mapapp.pipeline.promise import make_certificate
 from mapapp.pipeline.run import PUBLIC_FACTS, TEST_KEY_REASON, prepare_all
@@ -70,6 +71,8 @@ def check_release(path: Path) -> list[CertificateCheck]:
         source = _source(release, certificate)
         checks.append(_check_again(source, certificate))
         checks.append(_check_key(source, certificate, points))
+        if "design" in certificate["construction"]:
+            checks.append(check_design(release, certificate))
     except (EngineError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         checks.append(
             CertificateCheck("certificate", False, f"cannot be made sense of ({type(error).__name__})")
@@ -182,6 +185,7 @@ def _check_again(source: Source, certificate: Mapping[str, Any]) -> CertificateC
         source.parameters,
         confidential_inputs=certificate["confidential_inputs"],
         reasons=(TEST_KEY_REASON,) if TEST_KEY_REASON in certificate["status_reasons"] else (),
+        design=certificate["construction"].get("design"),
         versions=certificate["versions"],
     )
     differs = [

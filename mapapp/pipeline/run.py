@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.parameters import Prior, PrivacyParameters, SynthesisParameters
 from engine.sound import require_fixed_count
 from engine.streams import PublicSeed, SecretKey
 from geodata.schema import PUBLIC_TABLES
@@ -31,6 +31,7 @@ from mapapp.pipeline.batch import (
     prepare_batch,
     read_cells,
 )
+from mapapp.pipeline.design import design_lines, design_parameters, read_public_part
 from mapapp.pipeline.last_release import last_release_lines, with_last_release
 from mapapp.pipeline.promise import make_certificate
 from mapapp.progress import Report, silent
@@ -91,6 +92,7 @@ class Outcome:
             f"{self.release}: {self.n_workers:,} synthetic workers from {self.n_synthesizers:,} synthesizers",
             f"  promise          {_promise(self.certificate)}",
             f"  support points   {least}–{greatest}, mean {mean:.0f} ({self.n_destination_tracts} workplace tracts)",
+            *design_lines(self.certificate),
             *last_release_lines(self.certificate["construction"]),
             f"  edited out       {self.share_edited_out:.2%} of workers lived in eliminated points (confidential)",
             f"  status           {values['status']}",
@@ -126,6 +128,7 @@ def run_synthesis(
     parameters: SynthesisParameters,
     *,
     last_release: Path | None = None,
+    design: tuple[Prior, ...] | None = None,
     test_key: bool = False,
     threads: int | None = None,
     report: Report = silent,
@@ -141,6 +144,9 @@ def run_synthesis(
         What the release is made of.
     last_release : Path, optional
         An earlier release, whose workers are the flows of the prior instead of the dataset's.
+    design : tuple of {"gravity", "flows", "uniform"}, optional
+        Choose radii, retention, strength and prior from public data, the last among these, or among all that the
+        dataset has if there are none here; `privacy` then says the promise and `parameters` everything else.
     test_key : bool
         Use the published test key and seed; the release is stamped not for release.
     threads : int, optional
@@ -161,6 +167,16 @@ def run_synthesis(
     if last_release is not None:
         for_release = not test_key and not parameters.not_for_release_reasons()
         dataset = with_last_release(dataset, last_release, for_release=for_release)
+    facts: dict[str, Any] | None = None
+    if design is not None:
+        privacy, parameters, facts = design_parameters(
+            read_public_part(dataset),
+            privacy.epsilon,
+            privacy.delta,
+            base=parameters,
+            priors=design or None,
+            report=report,
+        )
     key = SecretKey.for_tests() if test_key else SecretKey.fresh()
     seed = PublicSeed.for_tests() if test_key else PublicSeed.fresh()
     source = open_source(dataset, seed, privacy, parameters)
@@ -174,6 +190,7 @@ def run_synthesis(
         parameters,
         confidential_inputs=_confidential_hashes(dataset),
         reasons=(TEST_KEY_REASON,) if test_key else (),
+        design=facts,
     )
     with writing_store(release_path, "release") as writer:
         _spend(dataset_path, release_path, certificate)

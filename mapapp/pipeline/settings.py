@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from engine.parameters import Mechanism, Number, PrivacyParameters, SynthesisParameters
+from engine.parameters import Mechanism, Number, Prior, PrivacyParameters, SynthesisParameters
 from engine.sound import comparable_epsilon_final, require_fixed_count
 from geodata.store import open_store
 from mapapp.errors import UsageError
@@ -17,7 +17,14 @@ DEFAULT_DELTA = "1e-6"
 DEFAULT_MIN_RETENTION = "0.025"
 
 _OF_PRUNED = ("epsilon", "accountant", "min_retention", "retention_scale", "strength")
-_OPTIONAL = ("strength", "q50_mi", "q90_mi", "retention_scale")
+_OPTIONAL = ("strength", "q50_mi", "q90_mi", "retention_scale", "tract_radius_mi", "puma_radius_mi")
+_DESIGNED = {
+    "min_retention": "--min-retention",
+    "strength": "--strength",
+    "retention_scale": "--retention-scale",
+    "tract_radius_mi": "--tract-radius",
+    "puma_radius_mi": "--puma-radius",
+}
 
 
 def parameters_of(dataset: Path, options: Mapping[str, Any]) -> tuple[PrivacyParameters, SynthesisParameters]:
@@ -78,6 +85,35 @@ def _refuse_what_it_ignores(mechanism: Mechanism, options: Mapping[str, Any]) ->
                 f"--{name.replace('_', '-')} {options[name]} with --mechanism {mechanism}: nothing there depends "
                 f"on it; {instead}"
             )
+
+
+def designed_priors(options: Mapping[str, Any]) -> tuple[Prior, ...] | None:
+    """Priors that `--design auto` may choose from; None where no setting is to be chosen.
+
+    An empty tuple stands for all that the dataset has.
+
+    Raises
+    ------
+    UsageError
+        An option asks for what would be chosen, or the accountant certifies no whole promise.
+    """
+    if options.get("design") is None:
+        return None
+    given = [flag for name, flag in _DESIGNED.items() if options[name] is not None]
+    if given:
+        raise UsageError(f"--design auto chooses {given[0]} itself; leave it out, or leave --design out")
+    if options["accountant"] == "paper" or options["mechanism"] != "dirichlet-multinomial":
+        asked = (
+            "--accountant paper"
+            if options["accountant"] == "paper"
+            else f"--mechanism {options['mechanism']}"
+        )
+        raise UsageError(
+            f"--design auto with {asked}: it chooses for dirichlet-multinomial and the sound accountant; leave out one"
+        )
+    if options.get("prior_release") is not None:
+        return ()
+    return () if options["prior"] == "auto" else (options["prior"],)
 
 
 def privacy_of(

@@ -64,6 +64,11 @@ def test_an_infeasible_promise_is_refused_with_its_numbers(dataset: Path, option
         (["--editing", "drop", "--replication"], ["drop", "sound", "accountant 'paper'"]),
         (["--epsilon", "4.6", "--epsilon-final", "8"], ["give one"]),
         (["--epsilon-final", "8", "--accountant", "paper"], ["--epsilon-final", "give --epsilon"]),
+        (["--design", "auto", "--strength", "2"], ["--design auto", "--strength"]),
+        (["--design", "auto", "--accountant", "paper"], ["--design auto", "sound"]),
+        (["--design", "auto", "--mechanism", "laplace"], ["--design auto", "--mechanism laplace"]),
+        (["--tract-radius", "5"], ["5.0", "give both radii"]),
+        (["--tract-radius", "50", "--puma-radius", "5"], ["50", "5"]),
     ],
 )
 def test_options_that_contradict_each_other(dataset: Path, options: list[str], words: list[str]) -> None:

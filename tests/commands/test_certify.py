@@ -65,6 +65,7 @@ def test_an_honest_release_holds(release: Path, demo_release: Path) -> None:
         ["--prior", "gravity", "--editing", "none"],
         ["--accountant", "paper"],
         ["--epsilon-final", "6", "--min-retention", "1"],
+        ["--tract-radius", "12", "--puma-radius", "25"],
     ],
 )
 def test_other_settings_hold_too(demo_dataset: Path, tmp_path: Path, options: list[str]) -> None:
@@ -73,6 +74,35 @@ def test_other_settings_hold_too(demo_dataset: Path, tmp_path: Path, options: li
     shutil.copytree(demo_dataset, tmp_path / "d")
     assert run(["synthesize", str(tmp_path / "d"), str(tmp_path / "r"), "-q", *options]) == 0
     assert failed(tmp_path / "r") == []
+
+
+def test_a_designed_release_is_chosen_again(demo_dataset: Path, tmp_path: Path) -> None:
+    from mapapp.cli import run
+
+    shutil.copytree(demo_dataset, tmp_path / "d")
+    release = tmp_path / "r"
+    options = ["--design", "auto", "--prior", "gravity", "--epsilon-final", "7"]
+    assert run(["synthesize", str(tmp_path / "d"), str(release), "-q", *options]) == 0
+    found = {check.check: check for check in check_release(release)}
+    assert all(check.ok for check in found.values())
+    assert "same setting" in found["design"].detail
+    certificate = json.loads((release / "certificate.json").read_text())
+    assert certificate["construction"]["design"]["priors"] == ["gravity"]
+    assert certificate["epsilon_final"]["exact"] == "7"
+
+    def praise(certificate: dict[str, Any]) -> None:
+        certificate["construction"]["design"]["expected_kl_all"] /= 2
+
+    forge(release, praise)
+    assert failed(release) == ["design"]
+
+
+def test_a_setting_that_was_given_cannot_pass_as_designed(release: Path) -> None:
+    def boast(certificate: dict[str, Any]) -> None:
+        certificate["construction"]["design"] = {"priors": ["gravity"]}
+
+    forge(release, boast)
+    assert failed(release)
 
 
 def _epsilon(certificate: dict[str, Any]) -> None:

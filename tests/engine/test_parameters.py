@@ -147,7 +147,7 @@ def test_defaults_are_those_of_the_method():
         ({"elimination": ((-1.0, 0.5),)}, "elimination distance is -1.0"),
         ({"elimination": (100.0,)}, "each step is"),
         ({"tract_radius_mi": 10.0}, "puma_radius_mi is None; .*both radii or neither"),
-        ({"puma_radius_mi": 10.0}, "tract_radius_mi is None; .*both radii or neither"),
+        ({"puma_radius_mi": 10.0}, "tract_radius_mi is None and .*both radii or neither"),
         ({"tract_radius_mi": -1.0, "puma_radius_mi": 10.0}, "tract_radius_mi is -1.0"),
         ({"tract_radius_mi": 10.0, "puma_radius_mi": 9.0}, "puma_radius_mi 9; tracts are the nearer"),
     ],
