@@ -13,7 +13,7 @@ import click
 from engine.parameters import exact_fraction
 from mapapp.commands.options import STORE, config_option, json_option, print_result, quiet_option
 from mapapp.errors import UsageError
-from mapapp.ledger import Ledger
+from mapapp.ledger import Ledger, budget_fact
 from mapapp.progress import shown
 
 if TYPE_CHECKING:
@@ -77,6 +77,8 @@ def import_(dataset: Path, directory: Path | None, as_json: bool, quiet: bool, *
     sources, unused = _sources(directory, options)
     with shown(quiet=quiet) as report:
         imported = import_dataset(sources, title=options["title"], progress=report)
+        if budget is not None:
+            imported = replace(imported, facts=imported.facts | {"budget": budget_fact(*budget)})
         write_dataset(dataset, imported, finish=_budget_writer(budget), progress=report)
     print_result(*_told(dataset, imported.facts, unused), as_json=as_json)
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from mapapp.commands.options import STORE, json_option, print_result
 from mapapp.errors import UsageError
+
+if TYPE_CHECKING:
+    from mapapp.ledger import LedgerEntry, Reading
+
+_SHORT = {"probabilistic_differential_privacy": "PDP", "differential_privacy": "DP"}
+_NO_AMOUNTS = {"epsilon": None, "delta": None, "exact": None}
 
 
 @click.command()
@@ -20,7 +27,9 @@ from mapapp.errors import UsageError
 def ledger(dataset: Path, settle: tuple[str, str] | None, as_json: bool) -> None:
     """Show what the releases made from DATASET have spent of its privacy budget.
 
-    Releases of the same workers add up. What was made with the test key, or for replication, is listed and
+    Releases of the same workers add up: as ordinary differential privacy (DP) for all of a release, as probabilistic
+    (PDP) for each workplace block and segment by itself. The PDP sum is shown where every release has that reading.
+    What was made with the test key, or for replication, is listed and
     counts nothing: it must not be published. Nor does what is not private at all (--mechanism plug-in), shown as
     infinite.
 
@@ -37,36 +46,67 @@ def ledger(dataset: Path, settle: tuple[str, str] | None, as_json: bool) -> None
         if book.torn_line() is None:
             raise UsageError(f"{book.path}: no line was cut short, so there is nothing to settle")
         book.settle_torn_line(epsilon=settle[0], delta=settle[1], release="settled by hand")
-    print_result(*_told(book), as_json=as_json)
+    print_result(*_told(book.entries()), as_json=as_json)
 
 
-def _told(book: Any) -> tuple[dict[str, Any], list[str]]:
+def _told(entries: tuple[LedgerEntry, ...]) -> tuple[dict[str, Any], list[str]]:
     """The ledger for machines, and as lines for people."""
-    budget = book.budget()
-    epsilon, delta = book.spent()
-    rows = [entry for entry in book.entries() if entry.kind != "budget"]
+    from mapapp.ledger import at_most, sum_readings, sum_spent
+
+    budget = next(((entry.epsilon, entry.delta) for entry in entries if entry.kind == "budget"), None)
+    spent = sum_spent(entries)
+    readings = sum_readings(entries)
+    rows = [entry for entry in entries if entry.kind != "budget"]
     result = {
-        "budget": budget and {"epsilon": float(budget[0]), "delta": float(budget[1])},
-        "spent": {"epsilon": float(epsilon), "delta": float(delta), "exact": [str(epsilon), str(delta)]},
+        "budget": budget and _amounts(*budget),
+        "spent": _amounts(*spent) | {"readings": _readings(readings)},
         "entries": [
             {
                 "written_at": row.written_at,
-                "release": row.release,
-                "epsilon": float(row.epsilon) if row.is_private else None,
-                "delta": float(row.delta) if row.is_private else None,
+                "kind": row.kind,
+                "release": _printable(row.release),
+                **(_amounts(row.epsilon, row.delta) if row.is_private else _NO_AMOUNTS),
                 "is_private": row.is_private,
+                "readings": _readings(row.readings),
                 "for_release": row.for_release,
                 "reasons": list(row.reasons),
             }
             for row in rows
         ],
     }
-    allowed = "no budget set" if budget is None else f"of {float(budget[0]):g} and {float(budget[1]):g}"
-    lines = [f"spent epsilon {float(epsilon):.6g}, delta {float(delta):.6g} ({allowed})"]
+    allowed = "no budget set"
+    if budget is not None:
+        left = [at_most(max(limit - used, Fraction(0))) for limit, used in zip(budget, spent, strict=True)]
+        allowed = f"of {float(budget[0]):g} and {float(budget[1]):g}; left {left[0]} and {left[1]}"
+    lines = [f"spent epsilon {float(spent[0]):.6g}, delta {float(spent[1]):.6g} ({allowed})"]
+    lines += [
+        f"  as {_SHORT.get(reading.name, reading.name)}: epsilon {float(reading.epsilon):.6g}, "
+        f"delta {float(reading.delta):.6g} for {reading.holds_for}"
+        for reading in readings
+    ]
     for row in rows:
         stamp = "" if row.for_release else "  not for release: " + "; ".join(row.reasons)
         amounts = (
             f"{float(row.epsilon):.6g}  {float(row.delta):.6g}" if row.is_private else "infinite  infinite"
         )
-        lines.append(f"  {row.written_at}  {row.release}  {amounts}{stamp}")
+        names = " and ".join(_SHORT.get(reading.name, reading.name) for reading in row.readings)
+        lines.append(
+            f"  {row.written_at}  {_printable(row.release)}  {amounts}{names and f'  {names}'}{stamp}"
+        )
     return result, lines
+
+
+def _amounts(epsilon: Fraction, delta: Fraction) -> dict[str, Any]:
+    return {"epsilon": float(epsilon), "delta": float(delta), "exact": [str(epsilon), str(delta)]}
+
+
+def _readings(readings: tuple[Reading, ...]) -> dict[str, Any]:
+    return {
+        reading.name: _amounts(reading.epsilon, reading.delta) | {"holds_for": reading.holds_for}
+        for reading in readings
+    }
+
+
+def _printable(name: str) -> str:
+    """A release's name without what would break a line or a terminal."""
+    return "".join(letter if letter.isprintable() else "?" for letter in name)

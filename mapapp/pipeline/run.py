@@ -19,7 +19,7 @@ from geodata.schema import PUBLIC_TABLES
 from geodata.store import Store, StoreWriter, open_store, refuse_existing, writing_store
 from mapapp.certificate import keyed_file_hash
 from mapapp.certificate_mechanism import NO_ACCOUNTANT
-from mapapp.ledger import Ledger
+from mapapp.ledger import Ledger, Reading
 from mapapp.pipeline.batch import (
     DrawnBatch,
     PreparedBatch,
@@ -303,6 +303,7 @@ def _spend(dataset: Path, release: Path, certificate: dict[str, Any]) -> None:
         delta=certificate["delta"]["exact"] if promised else None,
         release=release.name,
         reasons=tuple(certificate["status_reasons"]),
+        readings=Reading.of_certificate(certificate["readings"]),
     )
 
 

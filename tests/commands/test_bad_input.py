@@ -174,6 +174,7 @@ def test_internal_errors_stay_quiet_about_values(capsys: pytest.CaptureFixture[s
     assert "RuntimeError" in said
 
 
+@pytest.mark.usefixtures("demo_release")  # so that kernels are compiled: here they cannot be kept
 def test_a_full_disk_leaves_nothing(dataset: Path) -> None:
     """A file size limit stands in for the disk: a write fails in the middle."""
     import subprocess

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from geodata.store import open_store
-from tests.commands.running import commutemap
+from mapapp.ledger import Ledger
+from tests.commands.running import commutemap, refused
 from tests.geodata.samples import write_sources
 
 # The command is killed when it reports the stage; a stage is reported when it begins.
@@ -60,9 +61,14 @@ def test_synthesis(dataset: Path, stage: str) -> None:
 
 
 def test_a_spend_is_kept_when_the_run_dies_after_it(dataset: Path) -> None:
-    """The ledger is written before the draw: what may have been seen is counted."""
+    """The ledger is written before the draw: what may have been seen is counted, and the next run sees it."""
+    ledger = Ledger(dataset)
+    ledger.set_budget(epsilon="10", delta="1e-5")
     killed_at("drawing synthetic", "synthesize", dataset, dataset.parent / "r")
-    assert len((dataset / "ledger.jsonl").read_text().splitlines()) >= 1
+    assert [entry.kind for entry in ledger.entries()] == ["budget", "release"]
+    assert float(ledger.spent()[0]) == pytest.approx(8.98202663, abs=1e-8)
+    assert "at most 1.01797" in refused("synthesize", dataset, dataset.parent / "r", "-q")
+    assert not (dataset.parent / "r").exists()
 
 
 def test_import(tmp_path: Path) -> None:

@@ -32,6 +32,30 @@ def test_two_releases_add_up(dataset: Path, capsys: pytest.CaptureFixture[str]) 
     assert total["delta"] == pytest.approx(2e-6)
 
 
+def test_both_readings_are_shown(dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["synthesize", str(dataset), str(dataset.parent / "r1"), "-q"]) == 0
+    Ledger(dataset).spend(epsilon="0.5", delta=0, release="a\n\x1b[2K\udcff", reasons=("for a test",))
+    capsys.readouterr()
+    assert run(["ledger", str(dataset)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    amounts = "epsilon 8.98203, delta 1e-06 for"
+    assert lines[1] == f"  as PDP: {amounts} each (destination block, segment) by itself, over all releases"
+    assert lines[2] == f"  as DP: {amounts} the whole release, over all releases"
+    assert lines[3].endswith("  r1  8.98203  1e-06  PDP and DP")
+    assert "a??[2K?  0  0  not for release: for a test" in lines[4]
+    assert run(["ledger", str(dataset), "--json"]) == 0
+    (entry, _) = json.loads(capsys.readouterr().out)["entries"]
+    for reading in ("probabilistic_differential_privacy", "differential_privacy"):
+        assert entry["readings"][reading]["exact"] == ["898202663/100000000", "1/1000000"]
+
+
+def test_what_is_left_of_a_budget_is_shown(dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Ledger(dataset).set_budget(epsilon="10", delta="1e-5")
+    Ledger(dataset).spend(epsilon="1/7", delta="1e-6", release="r1")
+    assert run(["ledger", str(dataset)]) == 0
+    assert "(of 10 and 1e-05; left 9.85714 and 9e-06)" in capsys.readouterr().out
+
+
 def test_the_test_key_spends_nothing(dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["synthesize", str(dataset), str(dataset.parent / "r"), "-q", "--test-key"]) == 0
     assert spent(dataset, capsys)["epsilon"] == 0
@@ -47,6 +71,9 @@ def test_a_release_past_the_budget_is_refused_and_leaves_nothing(dataset: Path) 
     assert sorted(entry.name for entry in dataset.parent.iterdir()) == ["d", "r1"]
 
 
+@pytest.mark.usefixtures(
+    "demo_release"
+)  # so that kernels are compiled, and the two reach the ledger together
 def test_two_at_once_cannot_both_pass(dataset: Path) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
@@ -96,3 +123,7 @@ def test_an_import_with_a_budget_has_it_from_the_start(
     budget = Ledger(tmp_path / "d").budget()
     assert budget is not None
     assert float(budget[0]) == 9
+    Ledger(tmp_path / "d").path.unlink()
+    message = refused("synthesize", tmp_path / "d", tmp_path / "r", "-q")
+    assert "imported with, epsilon 9 and delta 1/1000000" in message
+    assert not (tmp_path / "r").exists()

@@ -1,16 +1,33 @@
+import fcntl
 import json
 import multiprocessing
 import os
 import signal
 import stat
+import subprocess
+import sys
 import threading
+import time
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mapapp.ledger import LEDGER_NAME, Ledger, LedgerEntry, LedgerError
+from geodata.store import MANIFEST
+from mapapp.ledger import (
+    LEDGER_NAME,
+    Ledger,
+    LedgerEntry,
+    LedgerError,
+    Reading,
+    at_most,
+    budget_fact,
+    sum_readings,
+)
+
+PDP, DP = "probabilistic_differential_privacy", "differential_privacy"
 
 
 def _spend(ledger, epsilon="1", delta="1e-6", **more):
@@ -142,6 +159,9 @@ def test_a_line_altered_in_the_middle_is_refused(tmp_path):
         b"\n",
         lines[1].replace(b'"1"', b'"-1"'),
         lines[1].replace(b'"1"', b'"1/0"'),
+        b"[" * 100_000 + b"\n",
+        b"[]\n",
+        lines[1].replace(b'"readings": {}', b'"readings": [1]'),
     ):
         ledger.path.write_bytes(lines[0] + broken + lines[2])
         with pytest.raises(LedgerError, match="line 2 is no entry"):
@@ -179,6 +199,40 @@ def test_an_entry_is_on_the_disk_before_spend_returns(tmp_path, monkeypatch):
     assert events == ["write", "fsync", "fsync"]
 
 
+SPENDER = """
+import sys
+from pathlib import Path
+from mapapp.ledger import Ledger, LedgerError
+sys.stdout.write("ready\\n")
+sys.stdout.flush()
+sys.stdin.readline()
+try:
+    Ledger(Path(sys.argv[1])).spend(epsilon="0.3", delta=0, release="a")
+    print("spent")
+except LedgerError:
+    print("refused")
+"""
+
+
+def test_five_processes_cannot_together_pass_the_budget(tmp_path):
+    Ledger(tmp_path).set_budget(epsilon=1, delta=1)
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", SPENDER, str(tmp_path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for _ in range(5)
+    ]
+    assert [writer.stdout.readline() for writer in writers] == ["ready\n"] * 5
+    for writer in writers:
+        writer.stdin.write("go\n")
+        writer.stdin.flush()
+    assert sorted(writer.communicate()[0] for writer in writers) == ["refused\n"] * 2 + ["spent\n"] * 3
+    assert Ledger(tmp_path).spent()[0] == Fraction(9, 10)
+
+
 def _try_to_spend(path, start, outcomes):
     start.wait(10)
     try:
@@ -188,7 +242,7 @@ def _try_to_spend(path, start, outcomes):
         outcomes.append("refused")
 
 
-def test_two_writers_cannot_both_pass_the_budget(tmp_path):
+def test_threads_cannot_together_pass_the_budget(tmp_path):
     for _ in range(10):
         Ledger(tmp_path).path.unlink(missing_ok=True)
         Ledger(tmp_path).set_budget(epsilon=1, delta=1)
@@ -201,6 +255,51 @@ def test_two_writers_cannot_both_pass_the_budget(tmp_path):
             writer.join()
         assert sorted(outcomes) == ["refused"] * 3 + ["spent"]
         assert Ledger(tmp_path).spent()[0] == Fraction(3, 5)
+
+
+# Each step of an entry's way to the disk, at which the process dies: what is done before, and whether it is then spent.
+DEATHS = {
+    "before the lock": ("fcntl.flock = die", "unspent"),
+    "before the line": ("os.write = die", "unspent"),
+    "within the line": ("os.write = lambda file, line: (write(file, line[:40]), die())", "torn"),
+    "before the line end": ("os.write = lambda file, line: (write(file, line[:-1]), die())", "spent"),
+    "before the line is on the disk": ("os.fsync = die", "spent"),
+    "after it": ("draw = die", "spent"),
+}
+DYING = """
+import fcntl, os, signal, sys
+from pathlib import Path
+from mapapp.ledger import Ledger
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+write, draw = os.write, print
+{step}
+Ledger(Path(sys.argv[1])).spend(epsilon="0.6", delta=0, release="a")
+draw("drawn")
+"""
+
+
+@pytest.mark.parametrize("point", DEATHS)
+def test_killed_at_every_step_nothing_is_drawn_that_is_not_counted(tmp_path, point):
+    step, state = DEATHS[point]
+    ledger = Ledger(tmp_path)
+    ledger.set_budget(epsilon=1, delta=1)
+    done = subprocess.run(
+        [sys.executable, "-c", DYING.format(step=step), str(tmp_path)], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout) == (-signal.SIGKILL, "")
+    if state == "torn":
+        with pytest.raises(LedgerError, match="cut short"):
+            _spend(ledger, epsilon="0.1", delta=0)
+        ledger.settle_torn_line(epsilon="0.6", delta=0, release="a")
+    assert ledger.spent()[0] == (0 if state == "unspent" else Fraction(3, 5))
+    if state == "unspent":
+        _spend(ledger, epsilon=1, delta=0)
+    else:
+        with pytest.raises(LedgerError, match="at most 0"):
+            _spend(ledger, epsilon="0.6", delta=0)
+        _spend(ledger, epsilon="0.4", delta=0)
+    assert ledger.spent()[0] == 1
 
 
 def _spend_for_ever(path, started):
@@ -255,3 +354,144 @@ def test_a_number_that_is_none_is_a_broken_line(tmp_path, number):
     ledger.path.write_text(line + line)
     with pytest.raises(LedgerError, match="cut short"):
         ledger.entries()
+
+
+def _readings(*names):
+    return tuple(
+        Reading(name=name, epsilon=Fraction(3, 2), delta=Fraction(1, 10**6), holds_for=f"holders of {name}")
+        for name in names
+    )
+
+
+def test_a_release_notes_its_readings_and_they_add_up(tmp_path):
+    ledger = Ledger(tmp_path)
+    written = [
+        ledger.spend(epsilon="1.5", delta="1e-6", release="r", readings=_readings(PDP, DP)) for _ in range(2)
+    ]
+    ledger.spend(epsilon=9, delta=1, release="t", reasons=("test key",), readings=_readings(DP))
+    entries = ledger.entries()
+    assert list(entries[:2]) == written
+    assert [reading.name for reading in entries[0].readings] == [PDP, DP]
+    assert entries[2].readings == ()
+    for reading in sum_readings(entries):
+        assert (reading.epsilon, reading.delta) == (3, Fraction(2, 10**6)) == ledger.spent()
+        assert reading.holds_for == f"holders of {reading.name}, over all releases"
+    # What holds in the ordinary reading alone (a sparse histogram) leaves the sum with that one.
+    ledger.spend(epsilon="1.5", delta="1e-6", release="s", readings=_readings(DP))
+    assert [reading.name for reading in sum_readings(ledger.entries())] == [DP]
+
+
+def test_readings_come_from_the_certificate(demo_release):
+    certificate = json.loads((demo_release / "certificate.json").read_text())
+    readings = {reading.name: reading for reading in Reading.of_certificate(certificate["readings"])}
+    assert set(readings) == {PDP, DP}
+    for reading in readings.values():
+        assert reading.epsilon == Fraction(certificate["epsilon_final"]["exact"])
+        assert reading.delta == Fraction(certificate["delta"]["exact"])
+    assert readings[DP].holds_for == "the whole release"
+    assert readings[PDP].holds_for == "each (destination block, segment) by itself"
+
+
+@pytest.mark.parametrize(
+    ("edit", "noticed_at"),
+    [
+        (lambda lines: [lines[0], lines[2]], 2),
+        (lambda lines: [lines[0], lines[1].replace(b'"1"', b'"1/1000"'), lines[2]], 3),
+        (lambda lines: [lines[1], lines[0], lines[2]], 1),
+        (lambda lines: [lines[0], lines[0], lines[1], lines[2]], 2),
+        (lambda lines: [lines[0].replace(b" ", b"  "), *lines[1:]], 2),
+    ],
+)
+def test_a_line_changed_or_taken_out_is_noticed_by_the_next(tmp_path, edit, noticed_at):
+    ledger = Ledger(tmp_path)
+    for _ in range(3):
+        _spend(ledger)
+    lines = ledger.path.read_bytes().splitlines(keepends=True)
+    ledger.path.write_bytes(b"".join(edit(lines)))
+    for call in (ledger.spent, lambda: _spend(ledger)):
+        with pytest.raises(LedgerError, match=f"altered before line {noticed_at};"):
+            call()
+
+
+def test_lines_that_do_not_note_what_stands_before_them_are_read(tmp_path):
+    """Ledgers begun by earlier versions go on."""
+    ledger = Ledger(tmp_path)
+    entry = LedgerEntry(kind="release", epsilon=Fraction(1), delta=Fraction(0), release="old")
+    fields = json.loads(entry.to_line())
+    del fields["before"], fields["readings"]
+    ledger.path.write_bytes(2 * (json.dumps(fields).encode() + b"\n"))
+    _spend(ledger)
+    assert ledger.spent()[0] == 3
+    assert sum_readings(ledger.entries()) == ()
+
+
+def test_a_file_put_in_its_place_meanwhile_takes_no_spend_away(tmp_path):
+    ledger = Ledger(tmp_path)
+    _spend(ledger)
+    refused = []
+
+    def spend():
+        try:
+            _spend(ledger, epsilon=5)
+        except LedgerError as error:
+            refused.append(str(error))
+
+    with ledger.path.open("rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        writer = threading.Thread(target=spend)
+        writer.start()
+        while writer.is_alive() and not _waits_for(ledger.path):
+            time.sleep(0.01)
+        copy = tmp_path / "copy"
+        copy.write_bytes(ledger.path.read_bytes())
+        copy.replace(ledger.path)
+    writer.join()
+    assert len(refused) == 1
+    assert "took its place" in refused[0]
+    assert ledger.spent()[0] == 1
+
+
+def _waits_for(path):
+    """Whether somebody waits for the lock on a file."""
+    inode = f":{path.stat().st_ino} "
+    return any("->" in line and inode in line for line in Path("/proc/locks").read_text().splitlines())
+
+
+def test_a_dataset_imported_with_a_budget_is_not_used_without_it(tmp_path):
+    budget = budget_fact(Fraction(9), Fraction(1, 10**6))
+    (tmp_path / MANIFEST).write_text(json.dumps({"budget": budget}))
+    ledger = Ledger(tmp_path)
+    for content in (None, b"", b'{"schema_version": 1, "kind'):
+        if content is not None:
+            ledger.path.write_bytes(content)
+        with pytest.raises(LedgerError, match=r"imported with|cut short"):
+            ledger.entries()
+        with pytest.raises(LedgerError, match=r"imported with|cut short"):
+            _spend(ledger)
+    with pytest.raises(LedgerError, match="epsilon 9 and delta 1/1000000"):
+        ledger.settle_torn_line(epsilon=10, delta="1e-6", release="")
+    ledger.settle_torn_line(epsilon=9, delta="1e-6", release="")
+    _spend(ledger, epsilon=9)
+    ledger.path.unlink()
+    higher = LedgerEntry(kind="budget", epsilon=Fraction(90), delta=Fraction(1, 10**6))
+    ledger.path.write_bytes(higher.to_line())
+    with pytest.raises(LedgerError, match="imported with"):
+        ledger.budget()
+
+
+def test_an_amount_that_cannot_be_read_back_is_not_written(tmp_path):
+    ledger = Ledger(tmp_path)
+    _spend(ledger)
+    with pytest.raises(LedgerError, match="fewer digits"):
+        _spend(ledger, epsilon=10**400)
+    assert ledger.spent()[0] == 1
+
+
+def test_what_may_be_asked_for_is_rounded_down(tmp_path):
+    ledger = Ledger(tmp_path)
+    ledger.set_budget(epsilon=1, delta=1)
+    _spend(ledger, epsilon="1/7", delta=0)
+    with pytest.raises(LedgerError, match=r"but 0\.142858 .* at most 0\.857142,"):
+        _spend(ledger, epsilon=1, delta=0)
+    _spend(ledger, epsilon="0.857142", delta=0)
+    assert at_most(Fraction(2, 3 * 10**9)) == "6.66666e-10"

@@ -20,7 +20,7 @@ from engine.streams import PublicSeed, SecretKey
 from geodata.demo import write_demo
 from geodata.store import open_store, sha256_of
 from mapapp.cli import run
-from mapapp.ledger import Ledger, LedgerError
+from mapapp.ledger import Ledger, LedgerError, sum_readings
 from mapapp.mechanisms import OWN_PROOFS
 from mapapp.pages import answer, method, words
 from mapapp.pages import certificate as certificate_page
@@ -145,6 +145,16 @@ def test_the_ledger_shows_plug_in_as_infinite(
         name: name != "plug-in" for name in OTHERS
     }
     assert (entries["laplace"].delta, entries["plug-in"].for_release) == (0, False)
+    readings = {name: {reading.name for reading in entry.readings} for name, entry in entries.items()}
+    both = {"differential_privacy", "probabilistic_differential_privacy"}
+    ordinary = {"differential_privacy"}
+    assert readings == {
+        "accept-reject": both,
+        "laplace": both,
+        "sparse-histogram": ordinary,
+        "plug-in": set(),
+    }
+    assert {reading.name for reading in sum_readings(Ledger(dataset).entries())} == ordinary
     epsilon, delta = Ledger(dataset).spent()
     assert (float(epsilon), float(delta)) == (pytest.approx(3 * EPSILON), pytest.approx(2e-6))
     line = Ledger(dataset).path.read_text().splitlines()[-1]
@@ -164,8 +174,9 @@ def test_no_budget_lets_nothing_be_promised_for_release(tmp_path: Path) -> None:
         ledger.spend(epsilon=None, delta=None, release="r")
     written = ledger.spend(epsilon=None, delta=None, release="r", reasons=("comparison",))
     assert ledger.entries()[1] == written
-    line = written.to_line().replace(b'"for_release": false', b'"for_release": true')
-    ledger.path.write_bytes(ledger.path.read_bytes() + line + written.to_line())
+    again = dataclasses.replace(written, before="").to_line()
+    line = again.replace(b'"for_release": false', b'"for_release": true')
+    ledger.path.write_bytes(ledger.path.read_bytes() + line + again)
     with pytest.raises(LedgerError, match="line 3 is no entry"):
         ledger.spent()
 
