@@ -25,6 +25,8 @@ Source: RFC 8439 (ChaCha20); METHOD section 7.
 
 import hashlib
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 from typing import Any, NoReturn, TypeAlias
 
@@ -37,6 +39,7 @@ from engine._threads import run_ranges
 from engine.errors import OverflowRefusedError, ParameterError
 
 __all__ = [
+    "KeyParcel",
     "Keyed",
     "PublicSeed",
     "SecretKey",
@@ -70,7 +73,10 @@ class Stage(IntEnum):
 
 
 class SecretKey:
-    """A 256-bit key that lives in memory only: not shown, not copied, not pickled."""
+    """A 256-bit key that lives in memory only: not shown, not copied, not pickled.
+
+    The one way to another process is :meth:`handed_over`, which has to be asked for.
+    """
 
     __slots__ = ("_is_test", "_words")
 
@@ -121,11 +127,49 @@ class SecretKey:
         derived = words[:8].astype("<u4").tobytes()
         return hashlib.blake2b(message, key=derived, digest_size=32).hexdigest()
 
+    @contextmanager
+    def handed_over(self) -> Iterator["KeyParcel"]:
+        """Open a parcel that can be pickled, for as long as the block lasts; what comes out of it is a SecretKey.
+
+        The pickle is the key in plain bytes. Whoever opens the parcel answers for where those bytes go: only over a
+        connection that nobody else reads, straight to a process that draws, and never into a file or a queue.
+        """
+        parcel = KeyParcel(self)
+        try:
+            yield parcel
+        finally:
+            parcel.close()
+
     def __repr__(self) -> str:
         return "SecretKey(for tests)" if self._is_test else "SecretKey(hidden)"
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
         raise TypeError("a SecretKey cannot be pickled or copied: it lives in one process's memory only")
+
+
+class KeyParcel:
+    """A SecretKey on its way to another process: made by :meth:`SecretKey.handed_over`, and void after its block."""
+
+    __slots__ = ("_key",)
+
+    def __init__(self, key: SecretKey) -> None:
+        self._key: SecretKey | None = key
+
+    def close(self) -> None:
+        """Let go of the key; the parcel cannot be pickled any more."""
+        self._key = None
+
+    def __repr__(self) -> str:
+        return "KeyParcel(hidden)"
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, tuple[bytes, bool]]:
+        if self._key is None:
+            raise TypeError("this KeyParcel is closed: open a new one with SecretKey.handed_over()")
+        return _unpacked, (self._key.words.astype("<u4").tobytes(), self._key.is_test)
+
+
+def _unpacked(token: bytes, is_test: bool) -> SecretKey:
+    return SecretKey._from_bytes(token, is_test=is_test)
 
 
 class PublicSeed:

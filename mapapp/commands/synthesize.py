@@ -147,6 +147,13 @@ from mapapp.progress import shown
     default=None,
     help="Threads to use; the result does not depend on it.",
 )
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    default=None,
+    help="Have the workers of this Dask cluster do the work, tls://HOST:PORT or on this machine; they must see DATASET "
+    "and RELEASE at the same paths. The result does not depend on it. Needs commutemap[cluster]; see docs/cluster.md.",
+)
 @config_option
 @json_option
 @quiet_option
@@ -177,6 +184,7 @@ def synthesize(dataset: Path, release: Path, as_json: bool, quiet: bool, **optio
             design=designed_priors(options),
             test_key=options["test_key"],
             threads=options["threads"],
+            scheduler=options["scheduler"],
             report=report,
         )
     print_result(outcome.to_dict(), outcome.lines(), as_json=as_json)

@@ -58,7 +58,7 @@ def read_inputs(store: Store, geography: Geography, workplaces: Workplaces, batc
     """
     first, last = (int(workplaces.row_ptr[batch + end]) for end in (0, 1))
     jobs = store.slice("jobs", first, last, _COLUMNS)
-    destination, segment, worker_ptr, worker_origin = _synthesizers(jobs)
+    destination, segment, worker_ptr, worker_origin = synthesizers_of(jobs)
     destination_tract = workplaces.tract[workplaces.tract_ptr[batch] : workplaces.tract_ptr[batch + 1]]
     tract = np.searchsorted(destination_tract, geography.tract_of_block[destination])
     return Inputs(
@@ -77,7 +77,8 @@ def segment_of(jobs: Mapping[str, Any]) -> npt.NDArray[np.int64]:
     return np.asarray(segment_code(*columns), dtype=np.int64)
 
 
-def _synthesizers(jobs: Mapping[str, Any]) -> tuple[Ints, Ints, Ints, npt.NDArray[np.int32]]:
+def synthesizers_of(jobs: Mapping[str, Any]) -> tuple[Ints, Ints, Ints, npt.NDArray[np.int32]]:
+    """Synthesizers of some rows of `jobs`: destination, segment, worker_ptr and worker_origin as in `Inputs`."""
     # Sorted by (destination, segment, origin), so that the order of rows in the source files decides nothing.
     synthesizer = np.asarray(jobs["destination_index"], dtype=np.int64) * N_SEGMENTS + segment_of(jobs)
     origin, count = np.asarray(jobs["origin_index"]), np.asarray(jobs["count"])

@@ -27,10 +27,11 @@ from geodata.store import Store, open_store
 from mapapp.certificate import CertificateCheck, check_certificate, software_versions
 from mapapp.certificate_mechanism import read_privacy
 from mapapp.pipeline.batch import Source, open_source, read_cells
+from mapapp.pipeline.crew import prepare_all
 from mapapp.pipeline.design import check_design
 from mapapp.pipeline.inputs import segment_of
 from mapapp.pipeline.promise import make_certificate
-from mapapp.pipeline.run import PUBLIC_FACTS, TEST_KEY_REASON, prepare_all
+from mapapp.pipeline.run import PUBLIC_FACTS, TEST_KEY_REASON
 
 _FITTED = (
     "accounting",

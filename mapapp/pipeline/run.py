@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections import deque
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
-
-import numpy as np
+from typing import Any
 
 from engine.parameters import Prior, PrivacyParameters, SynthesisParameters
 from engine.sound import require_fixed_count
@@ -19,29 +16,19 @@ from geodata.schema import PUBLIC_TABLES
 from geodata.store import Store, StoreWriter, open_store, refuse_existing, writing_store
 from mapapp.certificate import keyed_file_hash
 from mapapp.certificate_mechanism import NO_ACCOUNTANT
+from mapapp.errors import UsageError
 from mapapp.ledger import Ledger, Reading
-from mapapp.pipeline.batch import (
-    DrawnBatch,
-    PreparedBatch,
-    Source,
-    draw_batch,
-    jobs_of,
-    open_source,
-    points_of,
-    prepare_batch,
-    read_cells,
-)
+from mapapp.pipeline.batch import Source, open_source
+from mapapp.pipeline.crew import Columns, Crew, LocalCrew
 from mapapp.pipeline.design import design_lines, design_parameters, read_public_part
 from mapapp.pipeline.last_release import last_release_lines, with_last_release
-from mapapp.pipeline.promise import make_certificate
+from mapapp.pipeline.promise import CertifiedBatch, make_certificate
 from mapapp.progress import Report, silent
 
 TEST_KEY_REASON = "test key: whoever knows it can undo the release"
 
 PUBLIC_FACTS = ("title", "year", "job_type", "vintage", "destination_states", "layers", "last_release")
 """What a release's manifest repeats of its dataset's: nothing that was counted from homes."""
-
-_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +118,7 @@ def run_synthesis(
     design: tuple[Prior, ...] | None = None,
     test_key: bool = False,
     threads: int | None = None,
+    scheduler: str | None = None,
     report: Report = silent,
 ) -> Outcome:
     """Make a release from a dataset.
@@ -151,6 +139,8 @@ def run_synthesis(
         Use the published test key and seed; the release is stamped not for release.
     threads : int, optional
         Batches worked on at once; all processors by default. The release does not depend on it.
+    scheduler : str, optional
+        Address of a Dask scheduler whose workers take the batches; they must see both paths.
     report : callable
         Called with (stage, done, total).
 
@@ -159,129 +149,95 @@ def run_synthesis(
     EngineError, GeodataError, LedgerError, UsageError
         Nothing is left at `release_path`.
     """
+    if scheduler is not None and threads is not None:
+        raise UsageError(
+            f"--threads {threads} with --scheduler: workers have the threads they were started with; leave it out"
+        )
     require_fixed_count(privacy, parameters)
     refuse_existing(release_path)
-    threads = threads or os.cpu_count() or 1
-    report("reading the dataset", 0, 0)
-    dataset = open_store(dataset_path, "dataset")
-    if last_release is not None:
-        for_release = not test_key and not parameters.not_for_release_reasons()
-        dataset = with_last_release(dataset, last_release, for_release=for_release)
-    facts: dict[str, Any] | None = None
-    if design is not None:
-        privacy, parameters, facts = design_parameters(
-            read_public_part(dataset),
-            privacy.epsilon,
-            privacy.delta,
-            base=parameters,
-            priors=design or None,
-            report=report,
-        )
     key = SecretKey.for_tests() if test_key else SecretKey.fresh()
     seed = PublicSeed.for_tests() if test_key else PublicSeed.fresh()
-    source = open_source(dataset, seed, privacy, parameters)
-    prepared = list(prepare_all(source, threads=threads, report=report))
-    certificate = make_certificate(
+    with _connected(scheduler, key) as client:
+        report("reading the dataset", 0, 0)
+        dataset = open_store(dataset_path, "dataset")
+        if last_release is not None:
+            for_release = not test_key and not parameters.not_for_release_reasons()
+            dataset = with_last_release(dataset, last_release, for_release=for_release)
+        facts: dict[str, Any] | None = None
+        if design is not None:
+            privacy, parameters, facts = design_parameters(
+                read_public_part(dataset),
+                privacy.epsilon,
+                privacy.delta,
+                base=parameters,
+                priors=design or None,
+                report=report,
+            )
+        source = open_source(dataset, seed, privacy, parameters)
+        with writing_store(release_path, "release") as writer:
+            with _crew(client, source, writer.directory, key, threads=threads, report=report) as crew:
+                certified = crew.certify()
+                certificate = _certificate(dataset, source, certified, key, facts)
+                _spend(dataset_path, release_path, certificate)
+                _stream(writer, "jobs", crew.jobs(key))
+                _stream(writer, "points", crew.points(key))
+            report("writing the release", 0, 0)
+            copy_public_tables(dataset, writer)
+            writer.document("certificate.json", certificate)
+            writer.facts(**public_facts(dataset))
+    return _outcome(release_path, certificate, source, certified, crew.n_edited_out)
+
+
+def _connected(scheduler: str | None, key: SecretKey) -> AbstractContextManager[Any]:
+    """A cluster's client, or None for this machine alone, which needs no Dask."""
+    if scheduler is None:
+        return nullcontext()
+    from mapapp.pipeline.cluster import connected
+
+    return connected(scheduler, secret=not key.is_test)
+
+
+def _crew(
+    client: Any,
+    source: Source,
+    directory: Path,
+    key: SecretKey,
+    *,
+    threads: int | None,
+    report: Report,
+) -> AbstractContextManager[Crew]:
+    """Who works on the batches."""
+    if client is None:
+        return nullcontext(LocalCrew(source, threads=threads or os.cpu_count() or 1, report=report))
+    from mapapp.pipeline.cluster import cluster_crew
+
+    return cluster_crew(client, source, directory, secret=not key.is_test, report=report)
+
+
+def _certificate(
+    dataset: Store,
+    source: Source,
+    certified: list[CertifiedBatch],
+    key: SecretKey,
+    design: dict[str, Any] | None,
+) -> dict[str, Any]:
+    return make_certificate(
         dataset,
-        [batch.certified for batch in prepared],
+        certified,
         source.prior,
-        seed,
-        privacy,
-        parameters,
+        source.seed,
+        source.privacy,
+        source.parameters,
         confidential_inputs=_confidential_hashes(dataset),
-        reasons=(TEST_KEY_REASON,) if test_key else (),
-        design=facts,
-    )
-    with writing_store(release_path, "release") as writer:
-        _spend(dataset_path, release_path, certificate)
-        draws = _write_jobs(writer, key, source, prepared, threads=threads, report=report)
-        _write_points(writer, key, source, draws, threads=threads, report=report)
-        report("writing the release", 0, 0)
-        copy_public_tables(dataset, writer)
-        writer.document("certificate.json", certificate)
-        writer.facts(**public_facts(dataset))
-    return _outcome(release_path, certificate, source, prepared, sum(drawn.n_edited_out for drawn in draws))
-
-
-def prepare_all(source: Source, *, threads: int, report: Report = silent) -> Iterator[PreparedBatch]:
-    """Prepare and certify every batch."""
-    numbers = range(source.workplaces.n_batches)
-    return _in_order(
-        lambda batch: prepare_batch(source, batch), numbers, threads, report, "certifying prior weights"
+        reasons=(TEST_KEY_REASON,) if key.is_test else (),
+        design=design,
     )
 
 
-def _write_jobs(
-    writer: StoreWriter,
-    key: SecretKey,
-    source: Source,
-    prepared: list[PreparedBatch],
-    *,
-    threads: int,
-    report: Report,
-) -> list[DrawnBatch]:
-    """Draw every batch and write the release's `jobs`."""
-    numbers = range(source.workplaces.n_batches)
-    draws = _in_order(
-        lambda batch: draw_batch(key, source, batch, prepared[batch]),
-        numbers,
-        threads,
-        report,
-        "drawing synthetic workers",
-    )
-    kept = []
-    with writer.stream("jobs") as jobs:
-        for drawn in draws:
-            jobs.write(jobs_of(drawn))
-            kept.append(drawn)
-    return kept
-
-
-def _write_points(
-    writer: StoreWriter,
-    key: SecretKey,
-    source: Source,
-    draws: list[DrawnBatch],
-    *,
-    threads: int,
-    report: Report,
-) -> None:
-    """Draw points for every batch and write the release's `points`."""
-    report("cutting block cells", 0, 0)
-    used = np.zeros(source.geography.n_blocks, dtype=np.bool_)
-    for drawn in draws:
-        used[drawn.home_block] = True
-        used[drawn.destination] = True
-    cells = read_cells(source.store, used, threads=threads)
-    parts = _in_order(
-        lambda batch: points_of(key, draws[batch], cells),
-        range(len(draws)),
-        threads,
-        report,
-        "drawing points",
-    )
-    with writer.stream("points") as points:
-        for part in parts:
-            points.write(part)
-
-
-def _in_order(
-    work: Callable[[int], _Result], numbers: range, threads: int, report: Report, stage: str
-) -> Iterator[_Result]:
-    """Results in the order of their numbers, worked out by threads a little ahead of whoever takes them."""
-    report(stage, 0, len(numbers))
-    pending: deque[Future[_Result]] = deque()
-    waiting = iter(numbers)
-    pool = ThreadPoolExecutor(max_workers=threads)
-    try:
-        for done in numbers:
-            # As many ahead as keep the threads busy, and no more: a batch of workers is some hundred megabytes.
-            while len(pending) <= threads and (number := next(waiting, None)) is not None:
-                pending.append(pool.submit(work, number))
-            yield pending.popleft().result()
-            report(stage, done + 1, len(numbers))
-    finally:
-        pool.shutdown(cancel_futures=True)
+def _stream(writer: StoreWriter, table: str, parts: Iterator[Columns]) -> None:
+    with writer.stream(table) as stream:
+        for rows in parts:
+            stream.write(rows)
 
 
 def copy_public_tables(dataset: Store, writer: StoreWriter) -> None:
@@ -316,16 +272,16 @@ def _outcome(
     release: Path,
     certificate: dict[str, Any],
     source: Source,
-    prepared: list[PreparedBatch],
+    certified: list[CertifiedBatch],
     n_edited_out: int,
 ) -> Outcome:
-    sizes = [batch.certified.n_support for batch in prepared]
+    sizes = [batch.n_support for batch in certified]
     n_workers, n_tracts = int(source.workplaces.n_workers.sum()), source.workplaces.tract.size
     return Outcome(
         release=release,
         certificate=certificate,
         n_workers=n_workers,
-        n_synthesizers=sum(batch.certified.min_prior_weight.size for batch in prepared),
+        n_synthesizers=sum(batch.min_prior_weight.size for batch in certified),
         n_destination_tracts=n_tracts,
         n_support=(
             min(least for least, _, _ in sizes),
