@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.parameters import Prior, PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
 from geodata.store import open_store
 from mapapp.pipeline.batch import open_source
@@ -31,10 +31,10 @@ def commutemap(*arguments: object) -> dict[str, Any]:
     return dict(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
 
 
-def levels(release: Path, prior: str) -> str:
+def levels(release: Path, prior: Prior) -> str:
     """Mean support points by level, made again from a release under the test key."""
     privacy = PrivacyParameters(epsilon="4.6", delta="1e-6", min_retention="0.025")
-    parameters = SynthesisParameters(prior=prior)  # type: ignore[arg-type]  # one of the literals
+    parameters = SynthesisParameters(prior=prior)
     source = open_source(open_store(release, "release"), PublicSeed.for_tests(), privacy, parameters)
     n_tracts = source.workplaces.tract.size
     support = source.support(source.workplaces.tract)
@@ -51,17 +51,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         commutemap("import", place / "dataset", "--from", data)
-        first = commutemap(
-            "synthesize", place / "dataset", place / "first", "--prior", "gravity", "--test-key"
-        )
-        again = ("--prior-release", place / "first", "--test-key")
-        second = commutemap("synthesize", place / "dataset", place / "second", *again)
         print("| prior | support points: least, mean, greatest | by level (mean) | edited out |")
         print("|---|---|---|---|")
-        for name, result, release in (("gravity", first, "first"), ("flows", second, "second")):
+        options: dict[Prior, tuple[object, ...]] = {
+            "gravity": ("--prior", "gravity"),
+            "flows": ("--prior-release", place / "gravity"),
+        }
+        for prior, of_prior in options.items():
+            release = place / prior
+            result = commutemap("synthesize", place / "dataset", release, "--test-key", *of_prior)
             n = result["n_support"]
-            by_level = levels(place / release, name)
-            row = f"| {name} | {n['least']}, {n['mean']}, {n['greatest']} | {by_level} "
+            row = f"| {prior} | {n['least']}, {n['mean']}, {n['greatest']} | {levels(release, prior)} "
             print(row + f"| {result['confidential']['share_edited_out']:.2%} |")
 
 

@@ -22,7 +22,11 @@ print(double(21), hasattr(double, "py_func"), type(getattr(double, "_cache", Non
 if hasattr(double, "py_func"):
     print(sum(double.stats.cache_hits.values()))
 """
-NO_ROOM = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\n"
+LIMITED = f"""
+import os, resource
+if "ROOM" in os.environ:
+    resource.setrlimit(resource.RLIMIT_FSIZE, 2 * (int(os.environ["ROOM"]),))
+{KERNEL}"""
 
 if numba.config.DISABLE_JIT:
     pytest.skip("nothing is compiled", allow_module_level=True)
@@ -90,9 +94,14 @@ def test_every_cut_of_a_file_is_noticed(tmp_path):
         assert files.load("int64") is None
 
 
-def test_a_full_disk_stops_no_kernel_and_leaves_nothing(tmp_path):
-    assert run_kernel(tmp_path, NO_ROOM + KERNEL) == ["42", "True", "FunctionCache", "0"]
-    assert compiled_files(tmp_path) == []
+def test_a_full_disk_stops_no_kernel_and_leaves_no_old_one(tmp_path):
+    run_kernel(tmp_path, LIMITED)
+    changed = LIMITED.replace("2 * value", "3 * value")
+    files = compiled_files(tmp_path)
+    assert run_kernel(tmp_path, changed, ROOM="100")[::3] == ["63", "0"]
+    assert compiled_files(tmp_path) == files
+    assert run_kernel(tmp_path, changed)[::3] == ["63", "0"]
+    assert run_kernel(tmp_path, changed)[::3] == ["63", "1"]
 
 
 def test_compiled_forms_keep_apart_by_types_and_sources(tmp_path, monkeypatch):
