@@ -1,0 +1,161 @@
+"""A nation end to end: `python -m benchmarks.nation [--dataset DIR] [--threads N]`.
+
+Generates the nation (or takes the one at DIR) and makes a release of it twice, each in a process of its own: with its
+27 segments, and with one segment, every destination's workers in one synthesizer. Prints what each stage costs by the
+clock, and the peak of memory. Needs 8 GB of disk. Budget: 120 s and 12 GiB on 2 cores, for coarsening, certification,
+pruning, drawing and writing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.end_to_end import measure
+from engine.parameters import SynthesisParameters
+from geodata.schema import TABLES
+from geodata.store import Store, open_store, writing_store
+from mapapp.pipeline.run import run_synthesis
+from mapapp.pipeline.settings import privacy_of
+
+STAGES = {
+    "reading the dataset": "reading the dataset, fitting the prior",
+    "certifying prior weights": "coarsening, prior, certification",
+    "drawing synthetic workers": "pruning, drawing, home blocks; writing `jobs`",
+    "cutting block cells": "cutting block cells",
+    "drawing points": "drawing points; writing `points`",
+    "writing the release": "copying public tables, hashes",
+}
+
+
+def in_one_segment(store: Store, path: Path) -> None:
+    """The same commutes; age, earnings and industry forgotten."""
+    with writing_store(path, "dataset") as writer:
+        for table in TABLES["dataset"]:
+            if table.name != "jobs":
+                writer.copy_table(store, table.name)
+        ptr = store.row_ptr("jobs")
+        with writer.stream("jobs") as stream:
+            for first, last in zip(ptr[:-1].tolist(), ptr[1:].tolist(), strict=True):
+                jobs = store.slice("jobs", first, last)
+                commute = jobs["destination_index"].astype(np.int64) << 32 | jobs["origin_index"]
+                commute, of = np.unique(commute, return_inverse=True)
+                count = np.bincount(of, jobs["count"]).astype(np.int32)
+                one = np.ones(count.size, dtype=np.int8)
+                stream.write(
+                    {
+                        "destination_index": (commute >> 32).astype(np.int32),
+                        "origin_index": (commute & 0xFFFFFFFF).astype(np.int32),
+                        "age": one,
+                        "earnings": one,
+                        "industry": one,
+                        "count": count,
+                    }
+                )
+        writer.facts(
+            **{k: v for k, v in store.manifest.items() if k not in ("schema_version", "kind", "files")}
+        )
+
+
+def synthesize(dataset: Path, release: Path, threads: int | None) -> None:
+    """Make a release under the test key; print the seconds of each stage and the peak as JSON."""
+    began = time.perf_counter()
+    seconds: dict[str, float] = {}
+    now = {"stage": "", "since": began}
+
+    def report(stage: str, _done: int, _total: int) -> None:
+        if stage != now["stage"]:
+            at = time.perf_counter()
+            seconds[str(now["stage"])] = seconds.get(str(now["stage"]), 0.0) + at - float(now["since"])
+            now.update(stage=stage, since=at)
+
+    privacy = privacy_of(accountant="sound", delta="1e-6", min_retention="0.025")
+    outcome = run_synthesis(
+        dataset,
+        release,
+        privacy,
+        SynthesisParameters(prior="gravity"),
+        test_key=True,
+        threads=threads,
+        report=report,
+    )
+    report("", 0, 0)
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    print(
+        json.dumps(
+            {
+                "seconds": {name: spent for name, spent in seconds.items() if name},
+                "wall": time.perf_counter() - began,
+                "cpu": usage.ru_utime + usage.ru_stime,
+                "peak_gib": usage.ru_maxrss / 2**20,
+                "synthesizers": outcome.n_synthesizers,
+                "workers": outcome.n_workers,
+                "n_support": outcome.n_support,
+            }
+        )
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--dataset", type=Path, default=None)
+    parser.add_argument("--threads", type=int, default=None)
+    parser.add_argument("--release", type=Path, default=None, help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.release is not None:
+        synthesize(chosen.dataset, chosen.release, chosen.threads)
+        return
+    with tempfile.TemporaryDirectory(prefix="commutemap-nation-") as name:
+        place = Path(name)
+        dataset = chosen.dataset or place / "nation.dataset"
+        if chosen.dataset is None:
+            spent = measure(["demo", str(dataset), "--size", "nation", "-q"])
+            print(f"generating the nation: {spent}\n", flush=True)
+        in_one_segment(open_store(dataset, "dataset", verify=False), place / "merged.dataset")
+        for title, path in (("27 segments", dataset), ("one segment", place / "merged.dataset")):
+            ran = subprocess.run(
+                [
+                    sys.executable,
+                    "-m",
+                    "benchmarks.nation",
+                    "--dataset",
+                    str(path),
+                    "--release",
+                    str(place / "r"),
+                    *(["--threads", str(chosen.threads)] if chosen.threads else []),
+                ],
+                check=True,
+                capture_output=True,
+                text=True,
+            )
+            print_table(title, json.loads(ran.stdout))
+            for file in (place / "r").iterdir():
+                file.unlink()
+            (place / "r").rmdir()
+
+
+def print_table(title: str, found: dict[str, float | dict[str, float] | list[float]]) -> None:
+    """What one run cost."""
+    seconds = found["seconds"]
+    assert isinstance(seconds, dict)
+    print(f"\n{title}: {found['synthesizers']:,} synthesizers, {found['workers']:,} workers\n")
+    print("| stage | seconds |\n|---|---|")
+    for stage, spent in seconds.items():
+        print(f"| {STAGES.get(stage, stage)} | {spent:.1f} |")
+    print(f"| all, by the clock | {found['wall']:.1f} |")
+    print(f"| all, of both cores | {found['cpu']:.1f} |")
+    print(f"| peak memory, GiB | {found['peak_gib']:.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
