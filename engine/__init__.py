@@ -18,7 +18,7 @@ From confidential home-to-work counts to formally private synthetic counts, in t
 - :mod:`engine.mechanisms`: other mechanisms, to compare with (``laplace_histogram``, ``sparse_histogram``,
   ``plug_in_multinomial``);
 - :mod:`engine.placement`: home blocks for synthetic workers (``BlockTable``, ``place_blocks``);
-- :mod:`engine.streams`: the key and its streams (``SecretKey``, ``Stage``, ``uniforms``);
+- :mod:`engine.streams`: the key and its streams (``SecretKey``, ``Stage``, ``stream_words``);
 - :mod:`engine.errors`: what is raised when the input will not do.
 
 Modules are imported by name; importing the package compiles nothing.

@@ -13,7 +13,7 @@ SAMPLE         destination              segment          16 bits per synthetic w
 REMAINDER      destination              segment          one bounded integer per worker drawn again
 PLACE          destination              segment          one bounded integer per synthetic worker
 REPRESENTATIVE destination tract        support point    one bounded integer
-POINT          destination              segment          two words per uniform number
+POINT          destination              segment          six words per worker: triangle and place, twice
 DIGEST         0                        0                32 bytes of key for the keyed hash
 NOISE          destination              segment          words against the digits of a chance
 TOTAL          destination              segment          bounded integers that make the total m
@@ -49,7 +49,6 @@ __all__ = [
     "check_addresses",
     "check_attempt",
     "stream_words",
-    "uniforms",
 ]
 
 _KEY_BYTES = 32
@@ -260,12 +259,33 @@ def stream_words(
     attempt: int = 0,
     threads: int = 1,
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32]]:
-    """First 32-bit words of many streams; parameters, errors and offsets as in :func:`uniforms`.
+    """First 32-bit words of many streams.
+
+    Parameters
+    ----------
+    key : SecretKey or PublicSeed
+    stage : Stage
+    destination, segment : int[S]
+        Addresses, each 0 to 2^32 - 1; no pair twice.
+    count : int[S]
+        How many words to draw for each address.
+    attempt : int
+        0 to 2^24 - 1: an independent stream for the same address, for draws made again.
+    threads : int
+        Threads to use; the words do not depend on it.
 
     Returns
     -------
     ptr : int64[S + 1]
+        CSR offsets of each address's words.
     words : uint32[sum(count)]
+
+    Raises
+    ------
+    ParameterError
+        If an address is out of range or occurs twice.
+    OverflowRefusedError
+        If a stream would run past its 2^32 blocks.
     """
     check_attempt(attempt)
     first, second = check_addresses(destination, segment)
@@ -285,52 +305,6 @@ def stream_words(
             "a random stream passed its 2^32 blocks: ask for fewer numbers per address"
         )
     return ptr, words
-
-
-def uniforms(
-    key: SecretKey,
-    stage: Stage,
-    destination: IntArray,
-    segment: IntArray,
-    count: IntArray,
-    *,
-    attempt: int = 0,
-    threads: int = 1,
-) -> tuple[npt.NDArray[np.int64], FloatArray]:
-    """Uniform numbers in [0, 1) with 53 random bits, for coordinates only: they decide no released count.
-
-    Parameters
-    ----------
-    key : SecretKey
-    stage : Stage
-        Normally ``Stage.POINT``.
-    destination, segment : int[S]
-        Addresses, each 0 to 2^32 - 1; no pair twice.
-    count : int[S]
-        How many numbers to draw for each address.
-    attempt : int
-        0 to 2^24 - 1: an independent stream for the same address, for draws made again.
-    threads : int
-        Threads to use; the numbers do not depend on it.
-
-    Returns
-    -------
-    ptr : int64[S + 1]
-        CSR offsets of each address's numbers.
-    values : float64[sum(count)]
-
-    Raises
-    ------
-    ParameterError
-        If an address is out of range or occurs twice.
-    OverflowRefusedError
-        If a stream would run past its 2^32 blocks.
-    """
-    counts = as_int("count", count, high=1 << 39)
-    ptr, words = stream_words(key, stage, destination, segment, 2 * counts, attempt=attempt, threads=threads)
-    high, low = words[0::2] >> 5, words[1::2] >> 6
-    values = (high.astype(np.float64) * 2.0**26 + low) * 2.0**-53
-    return ptr // 2, values
 
 
 def bounded_integers(

@@ -10,7 +10,7 @@ from scipy import stats
 
 from engine._kernels import chacha
 from engine.errors import OverflowRefusedError, ParameterError
-from engine.streams import SecretKey, Stage, bounded_integers, check_addresses, stream_words, uniforms
+from engine.streams import SecretKey, Stage, bounded_integers, check_addresses, stream_words
 from tests.oracles.chacha import STAGES, TEST_KEY, Stream, chacha20_block
 
 KEY = SecretKey.for_tests()
@@ -193,15 +193,16 @@ def test_a_stream_that_ends_says_so_and_lets_rejection_loops_end(n_left, reads_a
     assert values.tolist() == [0] * 40
 
 
-def test_uniforms_are_the_twin_s_and_do_not_depend_on_threads():
+def test_words_are_the_twin_s_and_do_not_depend_on_threads():
     destination, segment, count = np.arange(40), np.arange(40) % 27, np.arange(40) % 7
-    ptr, values = uniforms(KEY, Stage.POINT, destination, segment, count)
-    again = uniforms(KEY, Stage.POINT, destination, segment, count, threads=3)[1]
-    assert values.tobytes() == again.tobytes()
+    ptr, words = stream_words(KEY, Stage.POINT, destination, segment, count)
+    again = stream_words(KEY, Stage.POINT, destination, segment, count, threads=3)[1]
+    assert words.tobytes() == again.tobytes()
     for one in range(40):
         twin = Stream("POINT", one, one % 27)
-        assert values[ptr[one] : ptr[one + 1]].tolist() == [twin.uniform() for _ in range(count[one])]
-    assert stats.kstest(uniforms(KEY, Stage.POINT, [1], [1], [100_000])[1], "uniform").pvalue > FALSE_ALARM
+        assert words[ptr[one] : ptr[one + 1]].tolist() == [twin.word() for _ in range(count[one])]
+    drawn = stream_words(KEY, Stage.POINT, [1], [1], [100_000])[1] / 2.0**32
+    assert stats.kstest(drawn, "uniform").pvalue > FALSE_ALARM
 
 
 def test_stages_and_attempts_have_their_own_streams():
@@ -263,12 +264,12 @@ def test_bad_addresses_are_refused(destination, segment, message):
 
 def test_other_bad_input_is_refused():
     with pytest.raises(ParameterError, match="attempt"):
-        uniforms(KEY, Stage.POINT, [1], [1], [1], attempt=2**24)
+        stream_words(KEY, Stage.POINT, [1], [1], [1], attempt=2**24)
     with pytest.raises(ParameterError, match="give one per address"):
-        uniforms(KEY, Stage.POINT, [1], [1], [1, 2])
+        stream_words(KEY, Stage.POINT, [1], [1], [1, 2])
     for bound in (0, 2**63):
         with pytest.raises(ParameterError, match="bound"):
             bounded_integers(KEY, Stage.POINT, 1, 1, bound=bound, count=1)
     with pytest.raises(ParameterError, match="threads"):
-        uniforms(KEY, Stage.POINT, [1], [1], [1], threads=0)
+        stream_words(KEY, Stage.POINT, [1], [1], [1], threads=0)
     assert issubclass(OverflowRefusedError, ValueError)

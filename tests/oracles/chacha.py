@@ -84,10 +84,6 @@ class Stream:
             if value < bound:
                 return value
 
-    def uniform(self) -> float:
-        high, low = self.word() >> 5, self.word() >> 6
-        return (high * 2**26 + low) / 2**53
-
 
 class WrittenStream(Stream):
     """A stream that gives the words it is told to: for draws that chance would never bring about."""
