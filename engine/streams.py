@@ -33,7 +33,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import FloatArray, IntArray, as_int
+from engine._arrays import IntArray, as_int
 from engine._kernels import chacha
 from engine._threads import run_ranges
 from engine.errors import OverflowRefusedError, ParameterError
