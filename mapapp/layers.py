@@ -7,7 +7,6 @@ has the release's version in it and may be kept for ever.
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 from typing import Any, Final
 
@@ -136,11 +135,6 @@ def home_bounds(release: ServedRelease) -> Bounds:
         return float(lon.min()), float(lat.min()), float(lon.max()), float(lat.max())
 
     return release.once(("home",), make)
-
-
-def etag(body: bytes) -> str:
-    """A short name of these very bytes."""
-    return hashlib.sha256(body).hexdigest()[:20]
 
 
 def _simplified(release: ServedRelease, name: str) -> tuple[list[str], list[Any]]:

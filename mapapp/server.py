@@ -6,17 +6,15 @@ browser to refuse anything else.
 
 from __future__ import annotations
 
-import gzip
 import logging
 import threading
 from pathlib import Path
 from typing import Any, Final
 
 import flask
-import waitress
 from dash import Dash, set_props
 
-from mapapp import layers
+from mapapp import edge, layers
 from mapapp.callbacks import draw, explore, routing
 from mapapp.callbacks.views import Views
 from mapapp.errors import UsageError
@@ -26,27 +24,7 @@ from mapapp.paths import assets_dir
 from mapapp.queries.release import ServedRelease, open_releases
 from mapapp.url_state import ViewState, from_query
 
-FOR_EVER: Final = "public, max-age=31536000, immutable"
-N_THREADS: Final = 8
 _VIEWS: Final = "commutemap"
-_SQUEEZED: Final = ("application/json", "application/javascript", "text/")
-_PAGE: Final = """<!DOCTYPE html>
-<html lang="en">
-<head>
-{%metas%}
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="theme-color" content="#14304f">
-<title>{%title%}</title>
-<link rel="icon" type="image/svg+xml" href="{prefix}assets/icon.svg">
-{%css%}
-</head>
-<body>
-{%app_entry%}
-<noscript>This map needs JavaScript.</noscript>
-<footer>{%config%}{%scripts%}{%renderer%}</footer>
-</body>
-</html>
-"""
 
 
 def create_app(releases: list[Path], prefix: str = "/") -> Dash:
@@ -65,10 +43,11 @@ def create_app(releases: list[Path], prefix: str = "/") -> Dash:
     app = Dash(
         __name__,
         assets_folder=str(assets_dir()),
+        assets_ignore="tune.*",  # the workbench is another app
         url_base_pathname=prefix,
         title="CommuteMap",
         update_title="",
-        index_string=_PAGE.replace("{prefix}", prefix),
+        index_string=edge.index_page(prefix),
         suppress_callback_exceptions=True,  # pages come and go
         on_error=_excuse,
     )
@@ -77,12 +56,12 @@ def create_app(releases: list[Path], prefix: str = "/") -> Dash:
     explore.register(app, views)
     app.server.extensions[_VIEWS] = views
     _add_files(app.server, views)
-    _add_headers(app.server, app.csp_hashes())
+    edge.add_headers(app.server, app.csp_hashes())
     return app
 
 
 def listen(app: Dash, host: str = "127.0.0.1", port: int = 8050) -> tuple[Any, str]:
-    """Take a place to listen at, port 0 for a free one; returns the server, to `run`, and its address.
+    """Take a place to listen at, as :func:`mapapp.edge.listen`.
 
     The base layers are made ready meanwhile, so that not even the first visitor waits for them.
 
@@ -91,12 +70,9 @@ def listen(app: Dash, host: str = "127.0.0.1", port: int = 8050) -> tuple[Any, s
     OSError
         When the place is taken or not allowed.
     """
-    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a line for each waiting request is no news
-    server = waitress.create_server(app.server, host=host, port=port, threads=N_THREADS, ident=None)
+    server, address = edge.listen(app, host, port)
     threading.Thread(target=_make_ready, args=(app.server.extensions[_VIEWS],), daemon=True).start()
-    taken = getattr(server, "effective_port", None) or server.effective_listen[0][1]  # several for a name
-    shown = f"[{host}]" if ":" in host else host
-    return server, f"http://{shown}:{taken}{app.config.url_base_pathname}"
+    return server, address
 
 
 def _make_ready(views: Views) -> None:
@@ -124,10 +100,12 @@ def _add_files(server: flask.Flask, views: Views) -> None:
         release = _release(views, slug, version)
         if name == "areas":
             areas = tuple(dict.fromkeys(flask.request.args.getlist("area")))[:200]
-            return _file(layers.outlines(release, tuple(area for area in areas if area in release.areas)))
+            return edge.geojson(
+                layers.outlines(release, tuple(area for area in areas if area in release.areas))
+            )
         if name not in layers.BASE_LAYERS:
             flask.abort(404)
-        return _file(layers.base_layer(release, name))
+        return edge.geojson(layers.base_layer(release, name))
 
     @server.get(f"{views.prefix}density/<slug>/<version>.png")
     def density(slug: str, version: str) -> flask.Response:
@@ -135,7 +113,7 @@ def _add_files(server: flask.Flask, views: Views) -> None:
         query = flask.request.query_string.decode("ascii", "replace")
         state, _ = from_query(query, releases=views.releases, is_area=lambda _, area: area in release.areas)
         response = flask.Response(draw.density_image(release, state).png, mimetype="image/png")
-        response.headers["Cache-Control"] = FOR_EVER
+        response.headers["Cache-Control"] = edge.FOR_EVER
         return response
 
 
@@ -144,64 +122,3 @@ def _release(views: Views, slug: str, version: str) -> ServedRelease:
     if release is None or release.version != version:
         flask.abort(404)
     return release
-
-
-def _file(packed: bytes) -> flask.Response:
-    """A gzipped GeoJSON as an answer, or only the news that the browser's copy is still good."""
-    zipped = "gzip" in flask.request.headers.get("Accept-Encoding", "")
-    response = flask.Response(packed if zipped else gzip.decompress(packed), mimetype="application/geo+json")
-    if zipped:
-        response.headers["Content-Encoding"] = "gzip"
-    response.headers["Vary"] = "Accept-Encoding"
-    response.headers["Cache-Control"] = FOR_EVER
-    response.set_etag(layers.etag(packed))
-    response.make_conditional(flask.request)
-    return response
-
-
-def _add_headers(server: flask.Flask, script_hashes: Any) -> None:
-    policy = "; ".join(
-        (
-            "default-src 'self'",
-            f"script-src 'self' {' '.join(script_hashes)}",
-            "style-src 'self' 'unsafe-inline'",  # the controls and the map set styles on elements
-            "img-src 'self' data: blob:",
-            "connect-src 'self' data: blob:",
-            "worker-src 'self' blob:",  # the map draws in workers it makes itself
-            "object-src 'none'",
-            "base-uri 'self'",
-            "form-action 'self'",
-            "frame-ancestors 'self'",
-        )
-    )
-    small: dict[str, bytes] = {}
-
-    @server.after_request
-    def finish(response: flask.Response) -> flask.Response:
-        response.headers["Content-Security-Policy"] = policy
-        response.headers["X-Content-Type-Options"] = "nosniff"
-        response.headers["Referrer-Policy"] = "no-referrer"
-        response.headers["Permissions-Policy"] = "geolocation=(), camera=(), microphone=()"
-        return _squeeze(response, small)
-
-
-def _squeeze(response: flask.Response, kept: dict[str, bytes]) -> flask.Response:
-    """Gzip long texts; a script of the libraries is squeezed once and kept."""
-    fit = (response.mimetype or "").startswith(_SQUEEZED) and response.status_code == 200
-    if not fit or "gzip" not in flask.request.headers.get("Accept-Encoding", "") or response.content_encoding:
-        return response
-    response.direct_passthrough = False
-    body = response.get_data()
-    if len(body) < 2_000:
-        return response
-    path = flask.request.path
-    if "/_dash-component-suites/" in path:
-        if path not in kept:
-            kept[path] = gzip.compress(body, compresslevel=6, mtime=0)
-        body = kept[path]
-    else:
-        body = gzip.compress(body, compresslevel=1, mtime=0)
-    response.set_data(body)
-    response.headers["Content-Encoding"] = "gzip"
-    response.headers["Vary"] = "Accept-Encoding"
-    return response

@@ -11,6 +11,7 @@ ALLOWED = {"engine": {"engine"}, "geodata": {"geodata"}, "mapapp": set(PACKAGES)
 ENGINE_LIBRARIES = {"numpy", "scipy", "numba"}
 SERVING = (
     "server.py",
+    "edge.py",
     "layers.py",
     "density.py",
     "url_state.py",
@@ -77,6 +78,7 @@ def test_only_the_pipeline_joins_engine_and_geodata() -> None:
             assert not any(name.split(".")[0] == "engine" for name in names), f"{file} imports the engine"
             assert "mapapp.pipeline" not in names, f"{file} imports the pipeline"
             assert "mapapp.ledger" not in names, f"{file} imports the ledger of a dataset"
+            assert not any(name.startswith("mapapp.tune") for name in names), f"{file} imports the workbench"
 
 
 def test_serving_never_opens_a_dataset() -> None:
@@ -85,8 +87,8 @@ def test_serving_never_opens_a_dataset() -> None:
     import sys
 
     code = (
-        "import sys, mapapp.server; "
-        "print([m for m in sys.modules if m.split('.')[0] == 'engine' or m in ('mapapp.pipeline', 'mapapp.ledger')])"
+        "import sys, mapapp.server; kept_out = ('mapapp.pipeline', 'mapapp.ledger', 'mapapp.tune'); "
+        "print([m for m in sys.modules if m.split('.')[0] == 'engine' or m.startswith(kept_out)])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

@@ -1,0 +1,118 @@
+"""What our web apps have at their edge: the page around everything, headers, squeezed answers, a place to listen at.
+
+No page needs another machine: the headers tell the browser to refuse anything else.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import logging
+from typing import Any, Final
+
+import flask
+import waitress
+from dash import Dash
+
+FOR_EVER: Final = "public, max-age=31536000, immutable"
+N_THREADS: Final = 8
+_SQUEEZED: Final = ("application/json", "application/javascript", "text/")
+_PAGE: Final = """<!DOCTYPE html>
+<html lang="en">
+<head>
+{%metas%}
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="theme-color" content="#14304f">
+<title>{%title%}</title>
+<link rel="icon" type="image/svg+xml" href="{prefix}assets/icon.svg">
+{%css%}
+</head>
+<body>
+{%app_entry%}
+<noscript>This map needs JavaScript.</noscript>
+<footer>{%config%}{%scripts%}{%renderer%}</footer>
+</body>
+</html>
+"""
+
+
+def index_page(prefix: str) -> str:
+    """The HTML that Dash fills in; `prefix` is where the app is mounted, with its slash at the end."""
+    return _PAGE.replace("{prefix}", prefix)
+
+
+def listen(app: Dash, host: str, port: int) -> tuple[Any, str]:
+    """Take a place to listen at, port 0 for a free one; returns the server, to `run`, and its address.
+
+    Raises
+    ------
+    OSError
+        When the place is taken or not allowed.
+    """
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a line for each waiting request is no news
+    server = waitress.create_server(app.server, host=host, port=port, threads=N_THREADS, ident=None)
+    taken = getattr(server, "effective_port", None) or server.effective_listen[0][1]  # several for a name
+    shown = f"[{host}]" if ":" in host else host
+    return server, f"http://{shown}:{taken}{app.config.url_base_pathname}"
+
+
+def add_headers(server: flask.Flask, script_hashes: Any) -> None:
+    """Let pages run what comes from here and nothing else, and squeeze long answers."""
+    policy = "; ".join(
+        (
+            "default-src 'self'",
+            f"script-src 'self' {' '.join(script_hashes)}",
+            "style-src 'self' 'unsafe-inline'",  # the controls and the map set styles on elements
+            "img-src 'self' data: blob:",
+            "connect-src 'self' data: blob:",
+            "worker-src 'self' blob:",  # the map draws in workers it makes itself
+            "object-src 'none'",
+            "base-uri 'self'",
+            "form-action 'self'",
+            "frame-ancestors 'self'",
+        )
+    )
+    small: dict[str, bytes] = {}
+
+    @server.after_request
+    def finish(response: flask.Response) -> flask.Response:
+        response.headers["Content-Security-Policy"] = policy
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        response.headers["Referrer-Policy"] = "no-referrer"
+        response.headers["Permissions-Policy"] = "geolocation=(), camera=(), microphone=()"
+        return _squeeze(response, small)
+
+
+def _squeeze(response: flask.Response, kept: dict[str, bytes]) -> flask.Response:
+    """Gzip long texts; a script of the libraries is squeezed once and kept."""
+    fit = (response.mimetype or "").startswith(_SQUEEZED) and response.status_code == 200
+    if not fit or "gzip" not in flask.request.headers.get("Accept-Encoding", "") or response.content_encoding:
+        return response
+    response.direct_passthrough = False
+    body = response.get_data()
+    if len(body) < 2_000:
+        return response
+    path = flask.request.path
+    if "/_dash-component-suites/" in path:
+        if path not in kept:
+            kept[path] = gzip.compress(body, compresslevel=6, mtime=0)
+        body = kept[path]
+    else:
+        body = gzip.compress(body, compresslevel=1, mtime=0)
+    response.set_data(body)
+    response.headers["Content-Encoding"] = "gzip"
+    response.headers["Vary"] = "Accept-Encoding"
+    return response
+
+
+def geojson(packed: bytes) -> flask.Response:
+    """A gzipped GeoJSON as an answer, or only the news that the browser's copy is still good."""
+    zipped = "gzip" in flask.request.headers.get("Accept-Encoding", "")
+    response = flask.Response(packed if zipped else gzip.decompress(packed), mimetype="application/geo+json")
+    if zipped:
+        response.headers["Content-Encoding"] = "gzip"
+    response.headers["Vary"] = "Accept-Encoding"
+    response.headers["Cache-Control"] = FOR_EVER
+    response.set_etag(hashlib.sha256(packed).hexdigest()[:20])
+    response.make_conditional(flask.request)
+    return response

@@ -1,0 +1,44 @@
+"""Plain twin of `engine.two_categories`, written from P10's slides."""
+
+import math
+
+
+def binomial(total, part, share=0.5):
+    return math.comb(total, part) * share**part * (1 - share) ** (total - part)
+
+
+def plug_in(i, n, j, m, alpha):
+    """Binomial at the posterior mean of the first category."""
+    return binomial(m, j, (i + alpha) / (n + 2 * alpha))
+
+
+def dirichlet_multinomial(i, n, j, m, alpha):
+    """Beta-binomial by gamma functions."""
+    first, second = i + alpha, n - i + alpha
+    log_chance = (
+        math.lgamma(first + j)
+        - math.lgamma(first)
+        + math.lgamma(second + m - j)
+        - math.lgamma(second)
+        + math.lgamma(first + second)
+        - math.lgamma(first + second + m)
+    )
+    return math.comb(m, j) * math.exp(log_chance)
+
+
+def failing_as_printed(chance, n, m, epsilon):
+    """The highlighted cells: some neighbour of table i gives output j more than e^epsilon times as often."""
+    return {
+        (i, j)
+        for i in range(n + 1)
+        for j in range(m + 1)
+        for neighbour in (i - 1, i + 1)
+        if 0 <= neighbour <= n and chance[neighbour, j] > math.exp(epsilon) * chance[i, j]
+    }
+
+
+def prior_as_printed(mechanism, n, alpha):
+    """Chance of every table: binomial for the slides' own numbers, else what their heading says."""
+    if mechanism == "plug-in":
+        return [binomial(n, i) for i in range(n + 1)]
+    return [dirichlet_multinomial(0, 0, i, n, alpha) for i in range(n + 1)]

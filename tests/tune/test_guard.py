@@ -1,0 +1,106 @@
+"""Who may talk to the workbench, and that nothing of an answer is kept."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from geodata.errors import StoreError
+from mapapp.errors import UsageError
+from mapapp.tune.app import create_app, listen
+from mapapp.tune.guard import is_loopback
+from tests.tune.asking import HOST, OWN_PAGE, ask, get
+
+
+@pytest.fixture(scope="module")
+def dataset(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(shutil.copytree(demo_dataset, tmp_path_factory.mktemp("guard") / "demo.dataset"))
+
+
+@pytest.fixture(scope="module")
+def app(dataset: Path) -> Any:
+    return create_app(dataset)
+
+
+@pytest.fixture(scope="module")
+def client(app: Any) -> Any:
+    return app.server.test_client()
+
+
+def test_it_listens_on_this_machine_only(app: Any) -> None:
+    server, address = listen(app, port=0)
+    assert re.fullmatch(r"http://127\.0\.0\.1:[1-9]\d+/", address)
+    assert server.effective_host == "127.0.0.1"
+    server.close()
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "example.org", ""])
+def test_another_host_must_be_asked_for_in_so_many_words(dataset: Path, host: str) -> None:
+    assert not is_loopback(host)
+    with pytest.raises(UsageError, match="--expose") as refused:
+        create_app(dataset, host=host)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_release_is_refused(demo_release: Path) -> None:
+    with pytest.raises(StoreError):
+        create_app(demo_release)
+
+
+@pytest.mark.parametrize("host", ["localhost:8051", "127.0.0.1", "127.9.9.9:1", "[::1]:8051", "LOCALHOST"])
+def test_the_names_of_this_machine_are_good(client: Any, host: str) -> None:
+    assert get(client, "/", Host=host).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "localhost.evil.example:8051", "192.168.1.7:8051", "[::", ""]
+)
+def test_any_other_name_is_refused(client: Any, host: str) -> None:
+    for address in ("/", "/lab", "/_dash-layout", "/_dash-dependencies", "/assets/app.css"):
+        answer = get(client, address, Host=host)
+        assert answer.status_code in (400, 403), address
+        assert "commutemap" not in answer.get_data(as_text=True).lower()
+
+
+@pytest.mark.parametrize(
+    "origin", [None, "null", "http://evil.example", f"http://{HOST}.evil.example", "http://127.0.0.1:3000"]
+)
+def test_a_callback_answers_pages_of_its_own_only(app: Any, client: Any, origin: str | None) -> None:
+    values = {"url.pathname": "/lab"}
+    headers = {"Host": HOST} | ({} if origin is None else {"Origin": origin})
+    assert ask(client, app, "page.children", values, headers).status_code == 403
+    assert ask(client, app, "page.children", values, OWN_PAGE).status_code == 200
+
+
+def test_another_page_may_link_here_and_read_nothing(client: Any) -> None:
+    for address, mode, status in (
+        ("/", "navigate", 200),
+        ("/_dash-layout", "cors", 403),
+        ("/assets/app.css", "no-cors", 403),
+    ):
+        answer = get(client, address, Sec_Fetch_Site="cross-site", Sec_Fetch_Mode=mode)
+        assert answer.status_code == status
+        assert answer.headers["Cross-Origin-Resource-Policy"] == "same-origin"
+
+
+def test_exposed_it_knows_its_own_name_and_addresses(dataset: Path) -> None:
+    client = create_app(dataset, host="0.0.0.0", exposed=True).server.test_client()
+    assert get(client, "/", Host="192.168.1.7:8051").status_code == 200
+    assert get(client, "/", Host="evil.example").status_code == 403
+
+
+def test_nothing_that_is_answered_is_kept(app: Any, client: Any) -> None:
+    assert get(client, "/").headers["Cache-Control"] == "no-store"
+    assert get(client, "/_dash-layout").headers["Cache-Control"] == "no-store"
+    answer = ask(client, app, "page.children", {"url.pathname": "/lab"})
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert "default-src 'self'" in answer.headers["Content-Security-Policy"]
+
+
+def test_every_page_says_that_it_is_not_for_publication(client: Any) -> None:
+    layout = get(client, "/_dash-layout").get_data(as_text=True)
+    assert "Not for publication" in layout  # in the frame, which stays while pages change
