@@ -51,6 +51,7 @@ from mapapp.progress import Report, silent
 _CONNECT_S: Final = 5.0
 _CALL_S: Final = 60.0  # a worker may be busy, or have to import everything first
 _SHORT_CALL_S: Final = 20.0
+_LEAVE_S: Final = 10.0  # the scheduler may notice later than the run that a worker is gone
 _NO_WORKER_S: Final = 120.0
 _PARTS: Final = "parts"
 _SCHEMES: Final = ("tcp", "tls")
@@ -213,7 +214,7 @@ class ClusterCrew:
             raise UsageError(
                 f"the Dask cluster at {self._client.scheduler.address} has no worker; start some with `dask worker`"
             ) from error
-        self._admit(self._workers())
+        self._admit(self._workers(), needed=True)
 
     def certify(self) -> list[CertifiedBatch]:
         """Prepare and certify every batch."""
@@ -224,7 +225,7 @@ class ClusterCrew:
     def jobs(self, key: SecretKey) -> Iterator[Columns]:
         """Draw every batch: columns of `jobs`, in the order of the batches."""
         self._key = key
-        self._give_key(self._workers())
+        self._give_key(self._workers(), needed=False)  # who misses it here asks for it
         used = np.zeros(self._n_blocks, dtype=np.bool_)
         done = self._stage(
             "drawing synthetic workers",
@@ -288,7 +289,7 @@ class ClusterCrew:
                 answer = self._answer(self._futures[batch])
                 del self._futures[batch]
                 if answer.needs_key:
-                    self._give_key([answer.worker])
+                    self._give_key([answer.worker], needed=True)
                     submit(batch)
                 else:
                     ready[batch] = answer.value
@@ -329,21 +330,28 @@ class ClusterCrew:
         except (OSError, RuntimeError) as error:
             raise UsageError(_LOST) from error
 
-    def _admit(self, workers: Sequence[str]) -> None:
-        """Refuse workers that cannot take part, by name; one that has gone meanwhile is passed over."""
+    def _admit(self, workers: Sequence[str], *, needed: bool) -> None:
+        """Refuse workers that cannot take part, by name. `needed` as in `_unreached`."""
         for worker in workers:
             require_safe_address(worker, secret=self._secret)
         new = [worker for worker in workers if worker not in self._admitted]
         found = self._call(new, cluster_worker.admit, self._job, self._secret)
         for worker, refusal in found.items():
             if isinstance(refusal, Exception):
-                if worker in self._workers():
-                    raise UsageError(_unable("worker", worker, refusal)) from refusal
+                self._unreached(worker, refusal, needed=needed)
             elif refusal:
                 raise UsageError(f"worker {worker}: {refusal}")
             else:
                 self._find_mark(worker)
                 self._admitted.add(worker)
+
+    def _unreached(self, worker: str, error: Exception, *, needed: bool) -> None:
+        """Pass over a worker that is gone; UsageError where one is `needed`, stays, and cannot be called."""
+        end = time.monotonic() + _LEAVE_S
+        while needed and worker in self._workers():
+            if time.monotonic() > end:
+                raise UsageError(_unable("worker", worker, error)) from None
+            time.sleep(0.1)
 
     def _find_mark(self, worker: str) -> None:
         mark = self._job.mark_of(worker)
@@ -354,15 +362,16 @@ class ClusterCrew:
             )
         mark.unlink()
 
-    def _give_key(self, workers: Sequence[str]) -> None:
-        """Hand the key to some workers, directly."""
+    def _give_key(self, workers: Sequence[str], *, needed: bool) -> None:
+        """Hand the key to some workers, directly. `needed` as in `_unreached`."""
         assert self._key is not None
-        self._admit(workers)
+        self._admit(workers, needed=needed)
+        admitted = [worker for worker in workers if worker in self._admitted]
         with self._key.handed_over() as parcel:
-            found = self._call(workers, cluster_worker.take_key, self._job, parcel)
+            found = self._call(admitted, cluster_worker.take_key, self._job, parcel)
         for worker, error in found.items():
-            if isinstance(error, Exception) and worker in self._workers():
-                raise UsageError(_unable("worker", worker, error)) from None
+            if isinstance(error, Exception):
+                self._unreached(worker, error, needed=needed)
 
     def _call(
         self, workers: Sequence[str], function: Callable[..., Any], *arguments: Any, wait_s: float = _CALL_S

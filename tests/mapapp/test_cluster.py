@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.streams import SecretKey, Stage, uniforms
+from engine.streams import SecretKey, Stage, stream_words
 from geodata.store import MANIFEST, open_store, sha256_of
 from mapapp.errors import UsageError
 from mapapp.pipeline import cluster_worker
@@ -56,7 +56,7 @@ if "versions" in plan:
     real = cluster.program_versions
     cluster.program_versions = lambda: real() | plan["versions"]
 def report(stage, done, total):
-    sign = f"{stage.split()[1]}-{done}"
+    sign = f"{stage.split()[1]}-{'last' if 0 < done == total else done}"
     if sign in plan["stops"]:
         (directory / f"at-{sign}").write_text(str(total))
         while not (directory / f"go-{sign}").exists():
@@ -323,16 +323,18 @@ def test_stopping_leaves_nothing(running_cluster: Cluster, dataset: Path, start:
 def test_lost_and_new_workers_change_nothing(
     running_cluster: Cluster, dataset: Path, start: Start, local_files: dict[str, str]
 ) -> None:
-    """One worker is killed half-way, then the other, and one that has never had the key does the rest."""
+    """One worker is killed just before it is given the key, then the other, and a late one does the rest."""
     release = dataset.parent / "r"
-    stops = ["synthetic-1", "synthetic-4"]
+    stops = ["prior-last", "synthetic-1", "synthetic-4"]
     running = start(running_cluster.address, "--test-key", stops=stops)
-    assert running.wait_at("synthetic-1") > 8
+    assert running.wait_at("prior-last") > 8
     kill(running_cluster.workers[0])
+    running.go_on("prior-last")
+    running.wait_at("synthetic-1")
+    running_cluster.add_worker()
     running.go_on("synthetic-1")
     running.wait_at("synthetic-4")
     kill(running_cluster.workers[1])
-    running_cluster.add_worker()
     running.go_on("synthetic-4")
     assert running.end() == (0, "")
     assert files_of(release) == local_files
@@ -416,10 +418,10 @@ def test_a_key_travels_only_in_an_open_parcel() -> None:
     assert isinstance(arrived, SecretKey)
     assert repr(arrived) == "SecretKey(hidden)"
     assert not arrived.is_test
-    numbers = [
-        uniforms(k, Stage.POINT, np.array([5]), np.array([1]), np.array([9]))[1] for k in (key, arrived)
+    words = [
+        stream_words(k, Stage.POINT, np.array([5]), np.array([1]), np.array([9]))[1] for k in (key, arrived)
     ]
-    assert np.array_equal(*numbers)
+    assert np.array_equal(*words)
     for closed in (parcel, key, arrived):
         with pytest.raises(TypeError):
             pickle.dumps(closed)
