@@ -1,7 +1,7 @@
 """Validity loops: spread support points, prior mass and workers over the grid's cells.
 
-Symbols: S[i, g] share of point i's mass in cell g, w_i expected prior weight kept in point i, n workers and A prior
-mass kept in one synthesizer, T = n + A.
+Symbols: S[i, g] share of point i's mass in cell g, w_i expected prior weight kept in point i; in one synthesizer n
+workers who have a support point, m workers drawn, A prior mass kept, T = n + A. A worker without a point has -1.
 """
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from engine._jit import jit
 
-__all__ = ["add_destinations", "fill_classes", "fill_points"]
+__all__ = ["add_destinations", "add_means", "count_cells", "fill_classes", "fill_points"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -83,17 +83,19 @@ def _add_workers(
     cell_mass: Floats,
     cell_square: Floats,
 ) -> float:
-    """Add one synthesizer's workers, and what their points keep for certain; return the prior mass added."""
+    """Add one synthesizer's workers, and what their points keep for certain; return the weight added, n included."""
     base, retention, least, prunes = prior
     added = 0.0
     ordered = np.sort(points)
     for j in range(ordered.shape[0]):
         i = ordered[j]
+        if i < 0:
+            continue
         more = 1.0
         if j == 0 or i != ordered[j - 1]:
             alpha, kept = kept_weight(least, base[i], retention[i], prunes)
             more += alpha - kept
-            added += alpha - kept
+        added += more
         for g in range(point_cells.shape[1]):
             share = point_cells[i, g]
             if share > 0.0:
@@ -104,7 +106,7 @@ def _add_workers(
 
 @jit
 def add_destinations(
-    pointers: tuple[Ints, Ints],
+    pointers: tuple[Ints, Ints, Ints],
     class_of: Ints,
     workers: tuple[Ints, Cells],
     point_cells: Floats,
@@ -116,9 +118,9 @@ def add_destinations(
 ) -> None:
     """Fill likelihood, expected posterior and its variance, as shares [D, n_cells], of every destination.
 
-    `pointers` are those of destinations over synthesizers and of synthesizers over workers.
+    `pointers` are those of destinations over synthesizers and of synthesizers over workers, and each synthesizer's m.
     """
-    destination_ptr, worker_ptr = pointers
+    destination_ptr, worker_ptr, drawn = pointers
     worker_point, worker_cell = workers
     base, retention, min_weight, prunes = prior
     mass, cell_mass, cell_square = classes
@@ -128,23 +130,69 @@ def add_destinations(
         likelihood[d] = 0.0
         posterior[d] = 0.0
         variance[d] = 0.0
-        total = worker_ptr[destination_ptr[d + 1]] - worker_ptr[destination_ptr[d]]
-        if total == 0:
-            continue
-        for s in range(destination_ptr[d], destination_ptr[d + 1]):
-            first, last = worker_ptr[s], worker_ptr[s + 1]
-            n = last - first
-            if n == 0:
+        first_synthesizer, last_synthesizer = destination_ptr[d], destination_ptr[d + 1]
+        n_real, n_drawn = 0, 0
+        for s in range(first_synthesizer, last_synthesizer):
+            n_drawn += drawn[s]
+        for w in range(worker_ptr[first_synthesizer], worker_ptr[last_synthesizer]):
+            if worker_point[w] >= 0:
+                n_real += 1
+                likelihood[d, worker_cell[w]] += 1.0
+        if n_real > 0:
+            likelihood[d] /= n_real
+        for s in range(first_synthesizer, last_synthesizer):
+            m = drawn[s]
+            if m == 0:
                 continue
             j = class_of[s]
             of_mass[:] = cell_mass[j]
             of_square[:] = cell_square[j]
             least = (base, retention, min_weight[j], prunes[j])
-            t = n + mass[j] + _add_workers(worker_point[first:last], point_cells, least, of_mass, of_square)
-            for w in range(first, last):
-                likelihood[d, worker_cell[w]] += 1.0 / total
+            points = worker_point[worker_ptr[s] : worker_ptr[s + 1]]
+            t = mass[j] + _add_workers(points, point_cells, least, of_mass, of_square)
             for g in range(n_cells):
                 p, q = of_mass[g] / t, of_square[g] / t
-                posterior[d, g] += p * n / total
-                spread = n * (p - q) + n * (n + t) / (1.0 + t) * (q - p * p)
-                variance[d, g] += spread / total / total
+                posterior[d, g] += p * m / n_drawn
+                spread = m * (p - q) + m * (m + t) / (1.0 + t) * (q - p * p)
+                variance[d, g] += spread / n_drawn / n_drawn
+
+
+@jit
+def add_means(
+    pointers: tuple[Ints, Ints, Ints],
+    class_of: Ints,
+    worker_point: Ints,
+    values: Floats,
+    prior: tuple[Ints, Ints, Ints, npt.NDArray[np.bool_]],
+    classes: tuple[Floats, Floats],
+    means: Floats,
+) -> None:
+    """Fill the expected mean over synthetic workers of what `values` [K, n_values] says of points: [D, n_values]."""
+    destination_ptr, worker_ptr, drawn = pointers
+    base, retention, min_weight, prunes = prior
+    mass, class_sum = classes
+    total, unread = np.empty(values.shape[1]), np.zeros(values.shape[1])
+    for d in range(destination_ptr.shape[0] - 1):
+        means[d] = 0.0
+        n_drawn = 0
+        for s in range(destination_ptr[d], destination_ptr[d + 1]):
+            n_drawn += drawn[s]
+        for s in range(destination_ptr[d], destination_ptr[d + 1]):
+            if drawn[s] == 0:
+                continue
+            j = class_of[s]
+            total[:] = class_sum[j]
+            least = (base, retention, min_weight[j], prunes[j])
+            points = worker_point[worker_ptr[s] : worker_ptr[s + 1]]
+            t = mass[j] + _add_workers(points, values, least, total, unread)
+            for g in range(values.shape[1]):
+                means[d, g] += total[g] / t * drawn[s] / n_drawn
+
+
+@jit
+def count_cells(destination_ptr: Ints, worker_cell: Cells, counts: Ints) -> None:
+    """Count the workers [zeroed D, n_cells] of every destination by cell; -1 is not counted."""
+    for d in range(destination_ptr.shape[0] - 1):
+        for w in range(destination_ptr[d], destination_ptr[d + 1]):
+            if worker_cell[w] >= 0:
+                counts[d, worker_cell[w]] += 1

@@ -19,6 +19,8 @@ from engine.streams import PublicSeed
 from engine.tracts import OriginTracts, great_circle_mi
 from engine.validity import (
     SMALL_WORKPLACE,
+    MeasuredWorkers,
+    PriorClasses,
     cell_shares,
     grid_cells,
     imse,
@@ -179,16 +181,17 @@ def expected_validity(
     start = np.flatnonzero(np.diff(workplaces.destination, prepend=-1))
     tract = np.repeat(workplaces.tract, workplaces.count)
     cells = cell_shares(
-        table,
+        PriorClasses(
+            prior=table, tract=classes.tract, min_weight=accounting.min_weight, prunes=prunes_of(accounting)
+        ),
+        MeasuredWorkers(
+            destination_ptr=np.append(start, workplaces.destination.size),
+            class_of=class_of,
+            worker_ptr=np.append(0, np.cumsum(workplaces.count)),
+            worker_point=table.support_ptr[tract] + point_of_tract[tract, homes.origin_tract],
+        ),
         point_cells(table.support_ptr, point_of_tract, homes.cell, tracts.population),
-        classes.tract,
-        accounting.min_weight,
-        prunes=prunes_of(accounting),
-        class_of=class_of,
-        destination_ptr=np.append(start, workplaces.destination.size),
-        worker_ptr=np.append(0, np.cumsum(workplaces.count)),
-        worker_point=table.support_ptr[tract] + point_of_tract[tract, homes.origin_tract],
-        worker_cell=homes.cell[tract, homes.origin_tract],
+        homes.cell[tract, homes.origin_tract],
     )
     return Expected(
         kl=kl_divergence(cells.likelihood, cells.posterior),

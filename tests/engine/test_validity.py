@@ -15,6 +15,8 @@ from engine.errors import ParameterError
 from engine.validity import (
     N_CELLS,
     CellShares,
+    MeasuredWorkers,
+    PriorClasses,
     cell_shares,
     grid_cells,
     imse,
@@ -95,18 +97,16 @@ class World:
         return point_cells(self.prior.support_ptr, self.point_of_tract, self.cell, self.population)
 
     def measured(self) -> CellShares:
-        return cell_shares(
-            self.prior,
-            self.shares(),
-            self.class_tract,
-            self.min_weight,
-            prunes=self.prunes,
-            class_of=self.class_of,
+        classes = PriorClasses(
+            prior=self.prior, tract=self.class_tract, min_weight=self.min_weight, prunes=self.prunes
+        )
+        workers = MeasuredWorkers(
             destination_ptr=self.destination_ptr,
+            class_of=self.class_of,
             worker_ptr=self.worker_ptr,
             worker_point=self.worker_point,
-            worker_cell=self.worker_cell,
         )
+        return cell_shares(classes, workers, self.shares(), self.worker_cell)
 
     def points(self, synthesizer: int) -> tuple[list[oracle.Point], list[int]]:
         """The plain twin's points and counts of one synthesizer."""
@@ -188,15 +188,15 @@ def test_closed_form_agrees_with_drawing(pruned: bool) -> None:
     shares = point_cells(prior.support_ptr, point_of_tract, cell, population)
     home = rng.integers(0, 2 * k, n)
     found = cell_shares(
-        prior,
+        PriorClasses(prior=prior, tract=np.array([0]), min_weight=np.array([int(np.ceil(alpha * UNIT))])),
+        MeasuredWorkers(
+            destination_ptr=np.array([0, 1]),
+            class_of=np.array([0]),
+            worker_ptr=np.array([0, n]),
+            worker_point=home % k,
+        ),
         shares,
-        np.array([0]),
-        np.array([int(np.ceil(alpha * UNIT))]),
-        class_of=np.array([0]),
-        destination_ptr=[0, 1],
-        worker_ptr=[0, n],
-        worker_point=home % k,
-        worker_cell=cell[0, home],
+        cell[0, home],
     )
     counts = np.bincount(home % k, minlength=k)
     kept = (rng.random((n_draws, k)) < f) | (counts > 0)

@@ -1,0 +1,66 @@
+"""How far synthetic commutes are from the real ones: the measures of P10, as arrays in, arrays out.
+
+`grid` has the 29 cells, `closed_form` what a setting is expected to draw, `divergence` how far two distributions are
+apart, `support` what the domain looks like, `flows` errors of counts. Everything that takes workers is confidential.
+
+Source: P10 "Analytical Validity Measures"; METHOD section 9.
+"""
+
+from engine.validity.closed_form import (
+    CellShares,
+    MeasuredWorkers,
+    PriorClasses,
+    cell_shares,
+    expected_means,
+    prior_cells,
+)
+from engine.validity.divergence import (
+    SMALL_WORKPLACE,
+    imse,
+    kl_divergence,
+    kl_of_counts,
+    squared_error,
+    total_variation,
+    weighted_mean,
+)
+from engine.validity.grid import (
+    BAND_EDGES_MI,
+    CELL_RANGE,
+    N_CELLS,
+    QUADRANTS,
+    RANGES,
+    cell_counts,
+    grid_cells,
+    point_cells,
+    range_mass,
+)
+from engine.validity.support import DOMAIN_RANGES, LEVELS, count_points, positive_shares
+
+__all__ = [
+    "BAND_EDGES_MI",
+    "CELL_RANGE",
+    "DOMAIN_RANGES",
+    "LEVELS",
+    "N_CELLS",
+    "QUADRANTS",
+    "RANGES",
+    "SMALL_WORKPLACE",
+    "CellShares",
+    "MeasuredWorkers",
+    "PriorClasses",
+    "cell_counts",
+    "cell_shares",
+    "count_points",
+    "expected_means",
+    "grid_cells",
+    "imse",
+    "kl_divergence",
+    "kl_of_counts",
+    "point_cells",
+    "positive_shares",
+    "prior_cells",
+    "range_mass",
+    "squared_error",
+    "total_variation",
+    "weighted_mean",
+]
