@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import BoolArray, FloatArray, IntArray, as_amounts, as_int, as_ptr
+from engine._arrays import BoolArray, FloatArray, as_amounts, as_int, as_ptr
 from engine._kernels.validity import add_destinations, add_means, fill_classes
 from engine.accountant import PriorTable
 from engine.errors import ParameterError
@@ -55,7 +55,7 @@ class PriorClasses:
         prunes = np.ones(tract.size, dtype=np.bool_) if self.prunes is None else self.prunes
         if not tract.size == least.size == prunes.size or prunes.dtype != np.bool_:
             raise ParameterError(
-                f"{tract.size} tracts, {least.size} least weights and {prunes.size} {prunes.dtype} of classes: give one "
+                f"{tract.size} tracts, {least.size} least weights, {prunes.size} {prunes.dtype} of classes: give one "
                 "each, and whether a class prunes as bool"
             )
         for name, array in (
@@ -118,7 +118,9 @@ class MeasuredWorkers:
     worker_ptr: npt.NDArray[np.int64]
     worker_point: npt.NDArray[np.int64]
     published_count: npt.NDArray[np.int64] | None = None
-    pointers: tuple[npt.NDArray[np.int64], ...] = field(init=False, repr=False)
+    pointers: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]] = field(
+        init=False, repr=False
+    )
 
     def __post_init__(self) -> None:
         point = as_int("worker_point", self.worker_point, low=-1)

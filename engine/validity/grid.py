@@ -173,4 +173,4 @@ def range_mass(shares: npt.ArrayLike, weight: npt.ArrayLike) -> FloatArray:
     total = workers.sum()
     if not total > 0:
         return np.full(len(RANGES), np.nan)
-    return np.bincount(CELL_RANGE, workers @ share, len(RANGES)) / total
+    return np.asarray(np.bincount(CELL_RANGE, workers @ share, len(RANGES)) / total)

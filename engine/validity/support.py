@@ -1,4 +1,4 @@
-"""What the domain of the synthesizers looks like: support points by level and distance, and where the prior is positive.
+"""What the domain of synthesizers looks like: support points by level and distance, and their positive prior.
 
 Public: nothing here reads a worker.
 

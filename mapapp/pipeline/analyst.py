@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from threading import RLock
 from typing import Any, Final, TypeVar
@@ -124,14 +125,9 @@ class AnalystData:
         keeps = chosen.size * self.geography.tracts.n_tracts <= _KEPT_PAIRS
         for done, part in enumerate(parts):
             report("measuring workplace tracts", done, len(parts))
-            if keeps:
-                panel = self._once(
-                    ("panel", part.tobytes()),
-                    _KEPT_PANELS * max(len(parts), 1),
-                    lambda part=part: read_panel(self.store, self.geography, self.workplaces, part),
-                )
-            else:
-                panel = read_panel(self.store, self.geography, self.workplaces, part)
+            read = partial(read_panel, self.store, self.geography, self.workplaces, part)
+            key = ("panel", part.tobytes())
+            panel = self._once(key, _KEPT_PANELS * len(parts), read) if keeps else read()
             yield panel
         report("measuring workplace tracts", len(parts), len(parts))
 

@@ -20,7 +20,8 @@ CONFIDENTIAL, all of it: keep results out of logs, addresses, files that others 
     value: what epsilon_final is made of), `refusal` (None, or why no release would be made with this setting).
 
 `summary` (mean over destinations weighted by workers; small destinations have 1 to 9; NaN where there are none)
-    kl_all, kl_small: KL divergence between the likelihood and the posterior expectation, nats.
+    kl_all, kl_small: KL divergence between the likelihood and the posterior expectation, nats. The likelihood here is
+        that which domain editing left, as in P10; everything else is measured against all workers.
     imse_all, imse_small: integrated mean squared error.
     kept_prior_mass, prior_mass: mean prior workers of a synthesizer, as pruning is expected to leave it, and before.
     prior_worker_share: share of synthetic workers that come from the prior.

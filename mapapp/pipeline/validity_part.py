@@ -7,7 +7,7 @@ parts.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from engine.validity import (
     CellShares,
     MeasuredWorkers,
     PriorClasses,
+    cell_counts,
     cell_shares,
     count_points,
     expected_means,
@@ -60,8 +61,9 @@ class Destinations:
     tract : int64[D]
         Position of its tract in the part.
     n_workers : int64[D]
-        Those in the likelihood: all, unless editing drops some.
-    kl, imse : float64[D]
+    kl : float64[D]
+        Of the likelihood in points that editing left; NaN where that is nobody.
+    imse : float64[D]
     real_mi, expected_mi, real_short_mi, expected_short_mi : float64[D]
         Average commutes between tract centres; short ones are below q50_mi, NaN where there are none.
     """
@@ -79,7 +81,7 @@ class Destinations:
     @property
     def is_small(self) -> Bools:
         """Destinations of 1 to 9 workers."""
-        return (self.n_workers > 0) & (self.n_workers <= SMALL_WORKPLACE)
+        return self.n_workers <= SMALL_WORKPLACE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,6 +119,49 @@ class SettingPart:
     certified: CertifiedBatch
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Homes:
+    """Real workers of a part, destination by destination, one entry each.
+
+    Attributes
+    ----------
+    of_destination : int64[W]
+        Their destination's number, rising.
+    cell : int8[W]
+    distance_mi : float64[W]
+        Between tract centres.
+    is_edited_out : bool[W]
+        Whether domain editing eliminated their support point.
+    """
+
+    of_destination: Ints
+    cell: npt.NDArray[np.int8]
+    distance_mi: Floats
+    is_edited_out: Bools
+
+    def cells(self, n_destinations: int, chosen: Bools | bool = True) -> Floats:
+        """Chosen workers by destination and cell: float64[D, 29]."""
+        ptr = np.searchsorted(self.of_destination, np.arange(n_destinations + 1))
+        counted = np.where(chosen, self.cell, -1).astype(np.int8)
+        return cell_counts(ptr, counted).astype(np.float64)
+
+
+class Drawn(NamedTuple):
+    """What synthetic workers are expected to be like, by destination.
+
+    Attributes
+    ----------
+    posterior, variance : float64[D, 29]
+        Of the shares of the cells.
+    means : float64[D, 3]
+        Distance, share of short commutes, and their share times their distance.
+    """
+
+    posterior: Floats
+    variance: Floats
+    means: Floats
+
+
 def measure_part(
     panel: Panel,
     geography: Geography,
@@ -151,33 +196,36 @@ def measure_part(
     shares = point_cells(ptr, point_of_tract, panel.cell, tracts.population)
     values = _distances(panel, geography, ptr, point_of_tract, parameters.q50_mi)
     redrawn(support, shares, values)
-    worker_cell = panel.cell[worker_tract, panel.home_tract]
-    simulates = parameters.mechanism in OWN_PROOFS
-    if simulates:
-        cells, expected = _simulated(inputs, support, certified, privacy, parameters, local, shares, values)
-        real = cell_shares(classes, workers, shares, worker_cell).likelihood
-        cells = CellShares(likelihood=real, posterior=cells[0], variance=cells[1])
-    else:
-        cells = cell_shares(classes, workers, shares, worker_cell)
-        expected = expected_means(classes, workers, values)
     of_destination = np.repeat(np.arange(start.size), np.diff(inputs.worker_ptr[workers.destination_ptr]))
-    real_mi = panel.distance_mi[worker_tract, panel.home_tract]
-    destinations = _destinations(
-        inputs, start, of_destination, local >= 0, real_mi, parameters.q50_mi, cells, expected
+    home = Homes(
+        of_destination=of_destination,
+        cell=panel.cell[worker_tract, panel.home_tract],
+        distance_mi=panel.distance_mi[worker_tract, panel.home_tract],
+        is_edited_out=edited_out(support.coarsening, worker_tract, local),
     )
+    if parameters.mechanism in OWN_PROOFS:
+        drawn = simulated(inputs, support, certified, privacy, parameters, local, shares, values)
+    else:
+        cells = cell_shares(classes, workers, shares, home.cell)
+        drawn = Drawn(cells.posterior, cells.variance, expected_means(classes, workers, values))
+    destinations = _destinations(inputs, start, home, drawn, parameters.q50_mi)
     is_small = destinations.is_small
-    edited = edited_out(support.coarsening, worker_tract, local)
     return SettingPart(
         position=panel.position,
         destinations=destinations,
-        cell_sums=_cell_sums(cells, destinations, inputs, workers, classes, shares),
+        cell_sums=_cell_sums(home, drawn, destinations, inputs, workers, classes, shares),
         domain=_domain(domain),
         n_kept=_n_kept(support),
-        classes=_class_table(classes, class_of, inputs, ptr, with_weights=not simulates),
-        n_edited_out=np.array([edited.sum(), edited[is_small[of_destination]].sum()]),
-        n_real=np.array([edited.size, is_small[of_destination].sum()]),
+        classes=_class_table(classes, class_of, inputs, ptr, with_weights=not without_weights(parameters)),
+        n_edited_out=np.array([(home.is_edited_out & who).sum() for who in (True, is_small[of_destination])]),
+        n_real=np.array([of_destination.size, is_small[of_destination].sum()]),
         certified=certified,
     )
+
+
+def without_weights(parameters: SynthesisParameters) -> bool:
+    """Whether the mechanism has no prior weights to certify."""
+    return parameters.mechanism in OWN_PROOFS
 
 
 def points_of_tracts(coarsening: Coarsening) -> npt.NDArray[np.int32]:
@@ -193,7 +241,7 @@ def edited_out(
 ) -> Bools:
     """Whether each worker's support point was eliminated: dropped, or pooled into the remainder."""
     level = coarsening.support_level[coarsening.support_ptr[worker_tract] + np.maximum(local, 0)]
-    return (local < 0) | (level == LEVEL_REMAINDER)
+    return np.asarray((local < 0) | (level == LEVEL_REMAINDER))
 
 
 def redrawn(support: Support, *of_points: Floats) -> None:
@@ -242,7 +290,6 @@ def _classes(
     distinct, first, class_of = np.unique(
         inputs.tract.astype(np.int64) * base + inputs.count, return_index=True, return_inverse=True
     )
-    without_weights = parameters.mechanism in OWN_PROOFS
     table = PriorTable(
         support_ptr=support.table.support_ptr,
         base_weight=support.table.prior_weight,
@@ -251,7 +298,9 @@ def _classes(
     return PriorClasses(
         prior=table,
         tract=distinct // base,
-        min_weight=np.ones_like(distinct) if without_weights else certified.min_prior_weight[first],
+        min_weight=np.ones_like(distinct)
+        if without_weights(parameters)
+        else certified.min_prior_weight[first],
         prunes=certified.prunes[first],
     ), class_of
 
@@ -276,31 +325,27 @@ def _class_table(
     }
 
 
-def _destinations(
-    inputs: Inputs,
-    start: Ints,
-    of_destination: Ints,
-    is_kept: Bools,
-    real_mi: Floats,
-    short_mi: float,
-    cells: CellShares,
-    expected: Floats,
-) -> Destinations:
-    mine, miles = of_destination[is_kept], real_mi[is_kept]
-    short = miles < short_mi
-    n = np.bincount(mine, minlength=start.size)
+def _destinations(inputs: Inputs, start: Ints, home: Homes, drawn: Drawn, short_mi: float) -> Destinations:
+    """KL is of the likelihood that editing left, as in P10, or it would be infinite; all else is of everybody."""
+    real, kept = home.cells(start.size), home.cells(start.size, ~home.is_edited_out)
+    n, n_kept = real.sum(axis=1), kept.sum(axis=1)
+    short = home.distance_mi < short_mi
+    mine, near = home.of_destination, home.of_destination[short]
+    likelihood = real / n[:, None]
+    cells = CellShares(likelihood=likelihood, posterior=drawn.posterior, variance=drawn.variance)
+    edited = kept / np.maximum(n_kept, 1)[:, None]
     return Destinations(
         block=inputs.destination[start],
         tract=inputs.tract[start].astype(np.int64),
-        n_workers=n,
-        kl=np.where(n > 0, kl_divergence(cells.likelihood, cells.posterior), np.nan),
-        imse=np.where(n > 0, imse(cells), np.nan),
-        real_mi=ratio(np.bincount(mine, miles, start.size), n),
-        expected_mi=expected[:, 0].copy(),
+        n_workers=n.astype(np.int64),
+        kl=np.where(n_kept > 0, kl_divergence(edited, drawn.posterior), np.nan),
+        imse=imse(cells),
+        real_mi=np.bincount(mine, home.distance_mi, start.size) / n,
+        expected_mi=drawn.means[:, 0].copy(),
         real_short_mi=ratio(
-            np.bincount(mine[short], miles[short], start.size), np.bincount(mine[short], minlength=start.size)
+            np.bincount(near, home.distance_mi[short], start.size), np.bincount(near, minlength=start.size)
         ),
-        expected_short_mi=ratio(expected[:, 2], expected[:, 1]),
+        expected_short_mi=ratio(drawn.means[:, 2], drawn.means[:, 1]),
     )
 
 
@@ -311,7 +356,8 @@ def ratio(above: npt.NDArray[Any], below: npt.NDArray[Any]) -> Floats:
 
 
 def _cell_sums(
-    cells: CellShares,
+    home: Homes,
+    drawn: Drawn,
     destinations: Destinations,
     inputs: Inputs,
     workers: MeasuredWorkers,
@@ -330,8 +376,8 @@ def _cell_sums(
         ]
     )
     return {
-        "likelihood": weights @ cells.likelihood,
-        "posterior": weights @ cells.posterior,
+        "likelihood": np.stack([np.ones_like(small), small]).astype(np.float64) @ home.cells(n.size),
+        "posterior": weights @ drawn.posterior,
         "prior": by_class @ prior_cells(classes, shares, pruned=False),
         "prior_kept": by_class @ prior_cells(classes, shares, pruned=True),
     }
@@ -355,10 +401,13 @@ def _n_kept(support: Support) -> Floats:
     """Expected points kept of each destination tract's synthesizers, where nobody lives."""
     retention = support.table.retention_threshold / 2.0**32
     kept = np.where(support.table.prior_weight > _WEIGHT_UNITS, 1.0, retention)
-    return np.bincount(support.coarsening.tract_of_point, kept, support.coarsening.n_destination_tracts)
+    kept_points = np.bincount(
+        support.coarsening.tract_of_point, kept, support.coarsening.n_destination_tracts
+    )
+    return kept_points.astype(np.float64)
 
 
-def _simulated(
+def simulated(
     inputs: Inputs,
     support: Support,
     certified: CertifiedBatch,
@@ -367,7 +416,7 @@ def _simulated(
     local: npt.NDArray[np.int32],
     shares: Floats,
     values: Floats,
-) -> tuple[tuple[Floats, Floats], Floats]:
+) -> Drawn:
     """Mean and variance of the cells' shares over some draws, and means of the points' values.
 
     One worker spread evenly over the cells is added to all draws together, lest a cell that none of them reached makes
@@ -412,7 +461,7 @@ def _simulated(
     between = np.maximum(square / N_DRAWS - mean * mean, 0.0) * N_DRAWS / (N_DRAWS - 1)
     added = N_DRAWS * n[:, None]
     posterior = (mean * added + 1.0 / N_CELLS) / (added + 1.0)
-    return (posterior, between + within / N_DRAWS), means
+    return Drawn(posterior, between + within / N_DRAWS, means)
 
 
 def _by_destination(of_destination: Ints, values: Floats, n_destinations: int) -> Floats:

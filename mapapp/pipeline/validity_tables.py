@@ -13,7 +13,7 @@ import pandas
 from engine.accept_reject import inner_privacy
 from engine.errors import CertificateError
 from engine.parameters import PrivacyParameters, SynthesisParameters
-from engine.validity import DOMAIN_RANGES, LEVELS, RANGES, SMALL_WORKPLACE, range_mass, weighted_mean
+from engine.validity import DOMAIN_RANGES, LEVELS, RANGES, range_mass, weighted_mean
 from mapapp.certificate import merge_rows
 from mapapp.mechanisms import OWN_PROOFS
 from mapapp.pipeline.analyst import AnalystData
@@ -95,16 +95,14 @@ def setting_summary(tables: dict[str, pandas.DataFrame], parts: Sequence[Setting
     )
     summary["edited_out_all"], summary["edited_out_small"] = ratio(edited, real).tolist()
     for kind in ("real", "expected"):
-        summary[f"distance_{kind}_mi"] = weighted_mean(
-            destinations[f"{kind}_mi"].fillna(0.0), destinations["n_workers"]
-        )
+        summary[f"distance_{kind}_mi"] = weighted_mean(destinations[f"{kind}_mi"], destinations["n_workers"])
     return summary
 
 
 def by_size(destinations: pandas.DataFrame, name: str) -> dict[str, float]:
     """Mean of a measure weighted by workers, over all destinations and over small ones."""
     value, n = destinations[name].to_numpy(np.float64), destinations["n_workers"].to_numpy(np.float64)
-    counted = n > 0
+    counted = ~np.isnan(value)
     small = destinations["is_small"].to_numpy(np.bool_)
     return {
         f"{name}_all": weighted_mean(value, n, counted),
@@ -147,7 +145,6 @@ def tract_table(
     tract = data.tract[position]
     row = np.searchsorted(tract, destinations["tract_index"].to_numpy())
     n = destinations["n_workers"].to_numpy(np.float64)
-    small = destinations["is_small"].to_numpy(np.bool_)
     n_support = np.concatenate([part.domain["levels_after"].sum(axis=1) for part in parts])
     table = pandas.DataFrame(
         {
@@ -160,16 +157,19 @@ def tract_table(
             "n_support_kept": np.concatenate([part.n_kept for part in parts]),
         }
     )
-    measures = [name for name in ("kl", "imse", "kl_drawn", "imse_drawn", "moved") if name in destinations]
-    for name in measures:
-        value = np.nan_to_num(destinations[name].to_numpy(np.float64), nan=0.0, posinf=np.inf)
-        table[name] = ratio(np.bincount(row, value * n, tract.size), np.bincount(row, n, tract.size))
-    value = np.nan_to_num(destinations["kl"].to_numpy(np.float64), nan=0.0, posinf=np.inf)
-    of_small = np.where(small, n, 0.0)
-    table["kl_small"] = ratio(
-        np.bincount(row[small], (value * n)[small], tract.size), np.bincount(row, of_small, tract.size)
-    )
+    for name in ("kl", "imse", "kl_drawn", "imse_drawn", "moved"):
+        if name in destinations:
+            table[name] = _weighted_by_row(destinations[name], n, row, tract.size)
+    table["kl_small"] = _weighted_by_row(destinations["kl"], n * destinations["is_small"], row, tract.size)
     return table
+
+
+def _weighted_by_row(values: Any, weight: Any, row: npt.NDArray[np.int64], n_rows: int) -> Floats:
+    """Weighted means over the destinations of each tract that have a value; NaN where none has."""
+    value, n = np.asarray(values, np.float64), np.asarray(weight, np.float64)
+    known = ~np.isnan(value) & (n > 0)
+    total = np.bincount(row[known], n[known], n_rows)
+    return ratio(np.bincount(row[known], (value * n)[known], n_rows), total)
 
 
 def range_table(cell_sums: dict[str, Floats]) -> pandas.DataFrame:
@@ -287,16 +287,16 @@ def certificate_facts(
     """What a certificate would say of a setting, on the tracts that were measured."""
     if parameters.mechanism in OWN_PROOFS:
         promise = OWN_PROOFS[parameters.mechanism].promise(privacy)
-        final = promise.epsilon
+        whole = None if promise.epsilon is None else float(promise.epsilon)
         return {
             "mechanism": parameters.mechanism,
             "accountant": "none",
-            "epsilon_final": None if final is None else float(final),
+            "epsilon_final": whole,
             "delta": None if promise.delta is None else float(promise.delta),
             "delta_bound": None,
             "parts": []
-            if final is None
-            else [{"name": "whole, by the mechanism's own proof", "value": float(final)}],
+            if whole is None
+            else [{"name": "whole, by the mechanism's own proof", "value": whole}],
             "refusal": None if promise.is_private else "not private: must not leave the house",
         }
     of_rows = inner_privacy(privacy) if parameters.mechanism == "accept-reject" else privacy

@@ -13,15 +13,28 @@ from hypothesis import strategies as st
 from engine.accountant import PriorTable
 from engine.errors import ParameterError
 from engine.validity import (
+    CELL_RANGE,
+    DOMAIN_RANGES,
+    LEVELS,
     N_CELLS,
+    RANGES,
     CellShares,
     MeasuredWorkers,
     PriorClasses,
+    cell_counts,
     cell_shares,
+    count_points,
+    expected_means,
     grid_cells,
     imse,
     kl_divergence,
+    kl_of_counts,
     point_cells,
+    positive_shares,
+    prior_cells,
+    range_mass,
+    squared_error,
+    total_variation,
     weighted_mean,
 )
 from tests.oracles import validity as oracle
@@ -96,17 +109,22 @@ class World:
     def shares(self) -> Any:
         return point_cells(self.prior.support_ptr, self.point_of_tract, self.cell, self.population)
 
-    def measured(self) -> CellShares:
-        classes = PriorClasses(
+    def classes(self) -> PriorClasses:
+        return PriorClasses(
             prior=self.prior, tract=self.class_tract, min_weight=self.min_weight, prunes=self.prunes
         )
-        workers = MeasuredWorkers(
+
+    def workers(self, published: Any = None) -> MeasuredWorkers:
+        return MeasuredWorkers(
             destination_ptr=self.destination_ptr,
             class_of=self.class_of,
             worker_ptr=self.worker_ptr,
             worker_point=self.worker_point,
+            published_count=published,
         )
-        return cell_shares(classes, workers, self.shares(), self.worker_cell)
+
+    def measured(self) -> CellShares:
+        return cell_shares(self.classes(), self.workers(), self.shares(), self.worker_cell)
 
     def points(self, synthesizer: int) -> tuple[list[oracle.Point], list[int]]:
         """The plain twin's points and counts of one synthesizer."""
@@ -248,7 +266,135 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
     with pytest.raises(ParameterError, match="give one each"):
         world.measured()
     world.class_tract = world.class_tract[:2]
-    with pytest.raises(ParameterError, match="min_weight"):
+    with pytest.raises(ParameterError, match="least weights"):
         world.measured()
     with pytest.raises(ParameterError, match="same cells"):
         kl_divergence([[1.0]], [[0.5, 0.5]])
+
+
+def test_the_grid_is_a_partition_and_so_are_the_ranges() -> None:
+    """Every distance and bearing has one cell, and the cells of a range are all its quadrants."""
+    distance, bearing = np.meshgrid(np.linspace(0, 3000, 4001), np.arange(0.0, 360.0, 7.5))
+    cell = grid_cells(distance, bearing)
+    assert sorted(np.unique(cell).tolist()) == list(range(N_CELLS))
+    assert np.bincount(CELL_RANGE).tolist() == [1, *[4] * (len(RANGES) - 1)]
+    edges = np.searchsorted(oracle.EDGES_MI, distance, side="right") + 1
+    np.testing.assert_array_equal(CELL_RANGE[cell], np.where(distance == 0, 0, edges))
+
+
+@given(st.lists(st.integers(0, 5), max_size=6), st.randoms(use_true_random=False))
+def test_workers_are_counted_cell_by_cell(sizes: list[int], random: Any) -> None:
+    ptr = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+    cells = [random.randrange(-1, N_CELLS) for _ in range(int(ptr[-1]))]
+    found = cell_counts(ptr, np.array(cells, dtype=np.int8))
+    assert found.tolist() == oracle.cell_counts(ptr.tolist(), cells, N_CELLS)
+
+
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, max_size=8))
+def test_divergence_of_draws_is_zero_only_for_equal_shares(pairs: list[tuple[int, int]]) -> None:
+    real, drawn = ([row] for row in map(list, zip(*pairs, strict=True)))
+    found = kl_of_counts(real, drawn)[0]
+    assert found == pytest.approx(oracle.kl_of_counts(real[0], drawn[0]), abs=1e-12)
+    assert found >= -1e-15
+    assert (found < 1e-12) == (np.abs(_one_added(real) - _one_added(drawn)).max() < 1e-12)
+    if sum(real[0]) and sum(drawn[0]):
+        shares = [[Fraction(n, sum(row[0])) for n in row[0]] for row in (real, drawn)]
+        squares = sum((a - b) ** 2 for a, b in zip(*shares, strict=True))
+        moved = sum(abs(a - b) for a, b in zip(*shares, strict=True)) / 2
+        assert squared_error(real, drawn)[0] == pytest.approx(float(squares), abs=1e-12)
+        assert total_variation(real, drawn)[0] == pytest.approx(float(moved), abs=1e-12)
+
+
+def _one_added(counts: Any) -> Any:
+    row = np.asarray(counts[0], np.float64) + 1 / len(counts[0])
+    return row / row.sum()
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=30, deadline=None)
+def test_means_of_points_and_the_prior_alone_are_those_of_the_plain_twin(seed: int) -> None:
+    world = World(seed)
+    rng = np.random.default_rng(seed)
+    values = rng.random((world.prior.base_weight.size, 2)) * 50
+    found = expected_means(world.classes(), world.workers(), values)
+    shares = world.shares()
+    for d in range(world.destination_ptr.size - 1):
+        mine = range(world.destination_ptr[d], world.destination_ptr[d + 1])
+        total = int(world.worker_ptr[mine.stop] - world.worker_ptr[mine.start])
+        mean = np.zeros(2)
+        for s in mine:
+            points, counts = world.points(s)
+            first = int(world.prior.support_ptr[world.class_tract[world.class_of[s]]])
+            for i, share in enumerate(oracle.posterior_shares(points, counts)):
+                mean += float(share) * sum(counts) / max(total, 1) * values[first + i]
+        np.testing.assert_allclose(found[d], mean, rtol=1e-11, atol=1e-13)
+    for pruned in (False, True):
+        cells = prior_cells(world.classes(), shares, pruned=pruned)
+        for s, j in enumerate(world.class_of):
+            points, _ = world.points(s)
+            weights = [p.alpha * (p.retention if pruned and p.alpha <= 1 else 1) for p in points]
+            for g in range(N_CELLS):
+                expected = sum((w * p.share(g) for w, p in zip(weights, points, strict=True)), Fraction(0))
+                assert cells[j, g] == pytest.approx(float(expected / sum(weights)), rel=1e-11)
+
+
+def test_dropped_workers_leave_the_likelihood_and_are_drawn_all_the_same() -> None:
+    """One point, two workers of whom one was dropped: the other is half, and two are drawn."""
+    prior = PriorTable(
+        support_ptr=np.array([0, 2]), base_weight=np.zeros(2, np.int64), retention=np.full(2, CERTAIN)
+    )
+    shares = np.zeros((2, N_CELLS))
+    shares[0, 3] = shares[1, 4] = 1.0
+    workers = MeasuredWorkers(
+        destination_ptr=np.array([0, 1]),
+        class_of=np.array([0]),
+        worker_ptr=np.array([0, 2]),
+        worker_point=np.array([0, -1]),
+    )
+    classes = PriorClasses(prior=prior, tract=np.array([0]), min_weight=np.array([UNIT]))
+    found = cell_shares(classes, workers, shares, np.array([3, 7], np.int8))
+    assert found.likelihood[0, 3] == 1.0
+    assert found.posterior[0, [3, 4]].tolist() == pytest.approx([2 / 3, 1 / 3])
+    # Two draws of a beta-binomial with weights 2 and 1.
+    assert found.variance[0, 3] == pytest.approx(2 * (2 / 9) * (3 + 2) / (3 + 1) / 4)
+
+
+def test_points_are_counted_by_level_and_range_and_positive_ones_too() -> None:
+    rng = np.random.default_rng(3)
+    ptr = np.array([0, 4, 9, 30])
+    level, distance = rng.integers(0, 4, 30), rng.choice([0.0, 9.9, 10.0, 25.0, 99.0, 100.0, 500.0, 2e3], 30)
+    positive = rng.random(30) < 0.5
+    by_level, by_range = count_points(ptr, level, distance)
+    share = positive_shares(ptr, level, distance, positive)
+    for t in range(3):
+        points = list(range(ptr[t], ptr[t + 1]))
+        rows = [(int(level[i]), float(distance[i]), bool(positive[i])) for i in points]
+        counts, ranges, shares = oracle.domain_counts(rows)
+        assert by_level[t].tolist() == [counts[code] for code in range(len(LEVELS))]
+        assert by_range[t].tolist() == [ranges[name] for name in DOMAIN_RANGES]
+        np.testing.assert_array_equal(share[t], [shares[name] for name in (*DOMAIN_RANGES, "all")])
+
+
+def test_mass_by_range_adds_up_cells() -> None:
+    shares = np.zeros((2, N_CELLS))
+    shares[0, [0, 1, 4]], shares[1, 28] = [0.5, 0.25, 0.25], 1.0
+    assert range_mass(shares, [3, 1]).tolist() == [0.375, 0.375, 0, 0, 0, 0, 0, 0.25]
+    assert np.isnan(range_mass(shares, [0, 0])).all()
+
+
+def test_measures_refuse_what_does_not_fit() -> None:
+    with pytest.raises(ParameterError, match="allowed are -1 to 28"):
+        cell_counts([0, 1], np.array([29], np.int8))
+    with pytest.raises(ParameterError, match="give 29 cells each"):
+        range_mass(np.zeros((2, 3)), [1, 1])
+    with pytest.raises(ParameterError, match="same cells"):
+        kl_of_counts([[1.0]], [[1.0, 2.0]])
+    with pytest.raises(ParameterError, match="levels for"):
+        count_points([0, 2], [0], [1.0, 2.0])
+    with pytest.raises(ParameterError, match="is_positive"):
+        positive_shares([0, 2], [0, 0], [1.0, 2.0], np.array([True]))
+    world = World(2)
+    with pytest.raises(ParameterError, match="values of 0 points"):
+        expected_means(world.classes(), world.workers(), np.zeros((0, 2)))
+    with pytest.raises(ParameterError, match="published counts"):
+        world.workers(published=np.zeros(1, np.int64))

@@ -1,6 +1,7 @@
 """Plain twins of the validity measures: exact fractions and loops, from P10 and METHOD section 9."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -55,6 +56,55 @@ def synthesizer_moments(
                 between += s * r * n * (n + total) / (1 + total) * (same - chance[i] * chance[j])
         variance[g] = within + between
     return mean, variance
+
+
+def posterior_shares(points: Sequence[Point], counts: Sequence[int]) -> list[Fraction]:
+    """Expected share of each point among a synthesizer's draws, every point weighing what it is expected to keep."""
+    weights = [
+        count + (p.alpha if count or p.alpha > 1 else p.alpha * p.retention)
+        for p, count in zip(points, counts, strict=True)
+    ]
+    return [weight / sum(weights) for weight in weights]
+
+
+def cell_counts(ptr: Sequence[int], cells: Sequence[int], n_cells: int) -> list[list[int]]:
+    """Workers by cell, one worker after the other."""
+    counts = [[0] * n_cells for _ in ptr[1:]]
+    for d, row in enumerate(counts):
+        for cell in cells[ptr[d] : ptr[d + 1]]:
+            if cell >= 0:
+                row[cell] += 1
+    return counts
+
+
+def kl_of_counts(real: Sequence[int], drawn: Sequence[int]) -> float:
+    """Divergence with one more worker on each side, an equal part of them in every cell."""
+    extra = Fraction(1, len(real))
+    shares = [{g: (n + extra) / (sum(row) + 1) for g, n in enumerate(row)} for row in (real, drawn)]
+    return kl_divergence(*shares)
+
+
+def domain_counts(
+    points: Sequence[tuple[int, float, bool]],
+) -> tuple[Counter[int], Counter[str], dict[str, float]]:
+    """Points (level, miles, positive) of one tract by level and by P10's ranges, and the share that is positive."""
+    limits = {
+        "low-10": (0, 10),
+        "10-25": (10, 25),
+        "25-100": (25, 100),
+        "100-500": (100, 500),
+        "500-high": (500, 1e9),
+    }
+    levels, ranges, shares = Counter(), Counter(), {}
+    for name, (low, high) in {**limits, "all": (0, 1e9)}.items():
+        inside = [point for point in points if low <= point[1] < high]
+        counted = [point for point in inside if point[0] != 3]
+        shares[name] = sum(point[2] for point in counted) / len(counted) if counted else math.nan
+        if name == "all":
+            levels = Counter(point[0] for point in points)
+        else:
+            ranges[name] = len(inside)
+    return levels, ranges, shares
 
 
 def kl_divergence(likelihood: Mapping[int, Fraction], posterior: Mapping[int, Fraction]) -> float:
