@@ -110,24 +110,23 @@ def _with_threads(counts: list[int]) -> Iterable[tuple[float, float, str]]:
 
 
 def _draw(sweeps: dict[str, list[tuple[float, float]]], output: Path) -> None:
-    """One panel a sweep, measured beside the straight line through the last point."""
+    """One panel a sweep, measured beside the straight line through the first and the last point."""
     figure, panels = plt.subplots(1, 4, figsize=(12, 3), layout="constrained")
     for panel, (name, points) in zip(panels, sweeps.items(), strict=True):
         x, y = zip(*points, strict=True)
         if name.startswith("threads"):
             line = [y[0] / min(value, os.cpu_count() or 1) for value in x]
-        elif name.startswith("support"):
-            line = [y[0]] * len(x)
         else:
-            line = [y[-1] * value / x[-1] for value in x]
-        panel.loglog(x, line, color=GREY, linestyle="--", linewidth=1, label="ideal")
+            slope = (y[-1] - y[0]) / (x[-1] - x[0])
+            line = [y[0] + slope * (value - x[0]) for value in x]
+        panel.loglog(x, line, color=GREY, linestyle="--", linewidth=1, label="straight line, or one thread shared out")
         panel.loglog(x, y, color=BLUE, marker="o", label="measured")
         panel.set_xticks(x, [f"{value:,g}" for value in x], fontsize=8)
         panel.minorticks_off()
         panel.set_ylim(min(*y, *line) / 2, max(*y, *line) * 2)
         panel.set_xlabel(name, fontsize=8)
     panels[0].set_ylabel("seconds")
-    panels[0].legend(frameon=False, fontsize=8)
+    panels[0].legend(frameon=False, fontsize=7)
     figure.savefig(output, dpi=110, metadata={"Software": None})
 
 
