@@ -19,6 +19,7 @@ from mapapp.commands.ledger import ledger
 from mapapp.commands.serve import serve, serve_demo
 from mapapp.commands.synthesize import synthesize
 from mapapp.commands.tune import tune
+from mapapp.commands.validate import validate
 from mapapp.errors import UsageError
 from mapapp.ledger import LedgerError
 
@@ -50,7 +51,7 @@ def commutemap(context: click.Context, port: int | None) -> None:
         raise UsageError(f"--port {port} before a command has no meaning; write it after `serve`")
 
 
-for _command in (demo, fetch, import_, synthesize, certify, ledger, serve, tune):
+for _command in (demo, fetch, import_, synthesize, certify, ledger, validate, serve, tune):
     commutemap.add_command(_command)
 
 

@@ -156,7 +156,7 @@ class AnalystData:
 
 def read_panel(store: Store, geography: Geography, workplaces: Workplaces, positions: Ints) -> Panel:
     """Read the workers of the destination tracts at some positions (rising), of a dataset or of a release."""
-    inputs = _read_tracts(store, geography, workplaces, positions)
+    inputs = read_tracts(store, geography, workplaces, positions)
     distance, cell = _around(geography, inputs.destination_tract)
     return Panel(
         position=positions,
@@ -176,8 +176,8 @@ def _around(geography: Geography, destination_tract: Ints) -> tuple[Floats, npt.
     return distance, grid_cells(distance, bearing)
 
 
-def _read_tracts(store: Store, geography: Geography, workplaces: Workplaces, positions: Ints) -> Inputs:
-    """Workers of some destination tracts, whatever batches they are in."""
+def read_tracts(store: Store, geography: Geography, workplaces: Workplaces, positions: Ints) -> Inputs:
+    """Read the workers of the destination tracts at some positions (rising), whatever batches they are in."""
     batch = np.searchsorted(workplaces.tract_ptr, positions, side="right") - 1
     parts = []
     for number in np.unique(batch):

@@ -57,16 +57,20 @@ Source: METHOD section 9; P10 "Analytical Validity Measures"; P08 §VI.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
 from mapapp.pipeline.analyst import AnalystData
 from mapapp.pipeline.geography import Ints
+from mapapp.pipeline.validity_drawn import DrawnPart, Places, measure_drawn, open_release
 from mapapp.pipeline.validity_part import SettingPart, measure_part
+from mapapp.pipeline.validity_release_tables import release_result
 from mapapp.pipeline.validity_result import Validity
 from mapapp.pipeline.validity_tables import setting_result
 from mapapp.progress import Report, silent
 
-__all__ = ["AnalystData", "Validity", "measure_setting"]
+__all__ = ["AnalystData", "Validity", "measure_release", "measure_setting"]
 
 
 def measure_setting(
@@ -108,3 +112,41 @@ def measure_setting(
         for panel in data.panels(tracts, report)
     ]
     return setting_result(data, privacy, parameters, parts)
+
+
+def measure_release(
+    data: AnalystData, release: Path, *, tracts: Ints | None = None, report: Report = silent
+) -> Validity:
+    """Measure a release against the dataset it was drawn from: what was to be expected of it, and what was drawn.
+
+    Parameters
+    ----------
+    data : AnalystData
+    release : Path
+    tracts : int64[T], optional
+        Positions of the destination tracts to measure on; all by default.
+    report : callable
+        Called with (stage, done, total) before every part; what it raises cancels.
+
+    Returns
+    -------
+    Validity
+
+    Raises
+    ------
+    StoreError
+        It is no release.
+    UsageError
+        Its geography or its workplaces are not those of the dataset.
+    """
+    report("opening the release", 0, 0)
+    drawn = open_release(data, release)
+    places = Places.read(data.store)
+    parts: list[SettingPart] = []
+    of_drawn: list[DrawnPart] = []
+    for panel in data.panels(tracts, report):
+        parts.append(
+            measure_part(panel, data.geography, drawn.prior, drawn.seed, drawn.privacy, drawn.parameters)
+        )
+        of_drawn.append(measure_drawn(panel, data, drawn, places))
+    return release_result(data, drawn, parts, of_drawn)

@@ -112,3 +112,38 @@ def kl_divergence(likelihood: Mapping[int, Fraction], posterior: Mapping[int, Fr
     return math.fsum(
         float(share) * math.log(share / posterior[g]) for g, share in likelihood.items() if share
     )
+
+
+def flow_sums(
+    real: Sequence[int], drawn: Sequence[int], by: Sequence[int]
+) -> dict[tuple[int, int | None], list[int]]:
+    """Number, real and drawn workers, absolute and squared errors of counts by size class."""
+    classes = [(0, 0), (1, 2), (3, 9), (10, 49), (50, 99), (100, 499), (500, None)]
+    sums: dict[tuple[int, int | None], list[int]] = {}
+    for low, high in classes:
+        mine = [
+            (n, m)
+            for n, m, size in zip(real, drawn, by, strict=True)
+            if size >= low and (high is None or size <= high)
+        ]
+        errors = [abs(m - n) for n, m in mine]
+        sums[low, high] = [
+            len(mine),
+            sum(n for n, _ in mine),
+            sum(m for _, m in mine),
+            sum(errors),
+            sum(error**2 for error in errors),
+        ]
+    return sums
+
+
+def top_areas(real: Mapping[int, int], drawn: Mapping[int, int], n_top: int) -> tuple[int, int, int, int]:
+    """Areas in the true top, how many of them are in the synthetic one, their workers and their absolute errors."""
+    length = min(n_top, sum(n > 0 for n in real.values()))
+    lists = [
+        [area for area, n in sorted(table.items(), key=lambda item: (-item[1], item[0]))[:length] if n > 0]
+        for table in (real, drawn)
+    ]
+    found = set(lists[0]) & set(lists[1])
+    errors = sum(abs(real[area] - drawn.get(area, 0)) for area in lists[0])
+    return length, len(found), sum(real[area] for area in lists[0]), errors

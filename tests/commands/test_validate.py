@@ -1,0 +1,202 @@
+"""`commutemap validate`: what it prints and writes, what it refuses, and that nothing is left half-written."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import stat
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+from PIL import Image
+
+from geodata.schema import TABLES
+from geodata.store import open_store, writing_store
+from mapapp.cli import run
+from mapapp.pipeline import validity_report
+from tests.commands.running import refused
+from tests.commands.test_killed import killed_at
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    assert run([str(argument) for argument in arguments]) == 0
+    return capsys.readouterr().out
+
+
+def test_it_says_what_was_measured_and_that_it_is_confidential(
+    demo_dataset: Path, demo_release: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = told(capsys, "validate", demo_dataset, demo_release, "-q")
+    assert text.startswith("CONFIDENTIAL, not for publication")
+    for words in ("KL divergence", "IMSE", "[500-high]", "top ten", "epsilon_final"):
+        assert words in text
+    found = json.loads(told(capsys, "validate", demo_dataset, demo_release, "-q", "--json"))
+    assert "not for publication" in found["confidential"]
+    assert found["basis"] == "release"
+    assert found["facts"]["release"]["is_of_these_counts"] is True
+    assert 0 < found["summary"]["kl_all"] < found["summary"]["kl_small"]
+    sample = json.loads(told(capsys, "validate", demo_dataset, demo_release, "-q", "--json", "--sample", "3"))
+    assert sample["facts"]["scope"]["tracts_measured"] == 3
+    assert "in_out" not in sample["tables"]
+
+
+def test_tables_and_pictures_are_written_for_their_owner_alone(
+    demo_dataset: Path, demo_release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told(
+        capsys,
+        "validate",
+        demo_dataset,
+        demo_release,
+        "-q",
+        "--csv",
+        tmp_path / "tables",
+        "--picture",
+        tmp_path / "a.png",
+    )
+    told(capsys, "validate", demo_dataset, demo_release, "-q", "--picture", tmp_path / "a.svg")
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a.png", "a.svg", "tables"]
+    assert "not for publication" in (tmp_path / "tables" / "CONFIDENTIAL.txt").read_text()
+    summary = pandas.read_csv(tmp_path / "tables" / "summary.csv").set_index("measure")["value"]
+    destinations = pandas.read_csv(tmp_path / "tables" / "destinations.csv")
+    weighted = (destinations["imse"] * destinations["n_workers"]).sum() / destinations["n_workers"].sum()
+    assert summary["imse_all"] == pytest.approx(weighted)
+    with Image.open(tmp_path / "a.png") as picture:
+        assert picture.size[0] > 1000
+    assert "Confidential, not for publication" in _text_of((tmp_path / "a.svg").read_text())
+    for name in ("tables", "a.png", "a.svg"):
+        assert stat.S_IMODE((tmp_path / name).stat().st_mode) & 0o077 == 0
+
+
+def _text_of(svg: str) -> str:
+    """Matplotlib draws letters as paths, and says in a comment which text they are."""
+    return " ".join(
+        line.strip().removeprefix("<!--").removesuffix("-->").strip()
+        for line in svg.splitlines()
+        if "<!--" in line
+    )
+
+
+def with_other_table(source: Path, path: Path, name: str, change: Any) -> Path:
+    """The same dataset with one table changed."""
+    store = open_store(source, "dataset")
+    with writing_store(path, "dataset") as writer:
+        for table in TABLES["dataset"]:
+            if table.name == name:
+                writer.table(name, change(store.table(name)))
+            else:
+                writer.copy_table(store, table.name)
+        writer.facts(commitment_key=store.manifest["commitment_key"])
+    return path
+
+
+def test_another_dataset_is_refused(demo_dataset: Path, demo_release: Path, tmp_path: Path) -> None:
+    moved = with_other_table(
+        demo_dataset,
+        tmp_path / "moved",
+        "blocks",
+        lambda blocks: blocks.assign(population=blocks["population"] + 1),
+    )
+    message = refused("validate", moved, demo_release, "-q")
+    assert "not made from the geography" in message
+    assert "blocks" in message
+    fewer = with_other_table(demo_dataset, tmp_path / "fewer", "jobs", lambda jobs: jobs.iloc[5:])
+    assert "does not hold the workplaces" in refused("validate", fewer, demo_release, "-q")
+
+    def older(jobs: Any) -> Any:
+        return jobs.assign(age=jobs["age"] % 3 + 1)
+
+    other = with_other_table(demo_dataset, tmp_path / "other", "jobs", older)
+    assert "workplace and segment" in refused("validate", other, demo_release, "-q")
+
+
+def test_other_homes_of_the_same_workplaces_are_measured_with_a_note(
+    demo_dataset: Path, demo_release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def all_at_home(jobs: Any) -> Any:
+        keys = ["destination_index", "age", "earnings", "industry"]
+        merged = jobs.groupby(keys, as_index=False)["count"].sum()
+        return merged.assign(origin_index=merged["destination_index"])[list(jobs.columns)]
+
+    other = with_other_table(demo_dataset, tmp_path / "other", "jobs", all_at_home)
+    text = told(capsys, "validate", other, demo_release, "-q")
+    assert "another table of jobs" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--picture", "a.pdf"], ".png or .svg"),
+        (["--picture", "nowhere/a.png"], "no such directory"),
+        (["--csv", "nowhere/tables"], "no such directory"),
+        (["--csv", "."], "already exists"),
+        (["--sample", "0"], "--sample"),
+    ],
+)
+def test_places_that_cannot_be_written_are_refused_first(
+    demo_dataset: Path,
+    demo_release: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    options: list[str],
+    words: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert words in refused("validate", demo_dataset, demo_release, "-q", *options)
+    assert not list(tmp_path.iterdir())
+
+
+def test_stores_of_the_wrong_kind_are_refused(demo_dataset: Path, demo_release: Path) -> None:
+    assert "a dataset is needed" in refused("validate", demo_release, demo_release, "-q")
+    assert "a release is needed" in refused("validate", demo_dataset, demo_dataset, "-q")
+
+
+def test_a_certificate_that_says_nothing_is_refused(
+    demo_dataset: Path, demo_release: Path, tmp_path: Path
+) -> None:
+    import hashlib
+
+    broken = Path(shutil.copytree(demo_release, tmp_path / "r"))
+    (broken / "certificate.json").write_text("{}")
+    manifest = json.loads((broken / "manifest.json").read_text())
+    manifest["files"]["certificate.json"]["sha256"] = hashlib.sha256(b"{}").hexdigest()
+    (broken / "manifest.json").write_text(json.dumps(manifest))
+    assert "certificate.json" in refused("validate", demo_dataset, broken, "-q")
+
+
+def test_ctrl_c_leaves_nothing(
+    demo_dataset: Path,
+    demo_release: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def interrupted(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(pandas.DataFrame, "to_csv", interrupted)
+    code = run(["validate", str(demo_dataset), str(demo_release), "-q", "--csv", str(tmp_path / "tables")])
+    assert code == 130
+    assert "stopped" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("stage", ["measuring", "drawing the picture"])
+def test_killed_and_run_again(demo_dataset: Path, demo_release: Path, tmp_path: Path, stage: str) -> None:
+    picture = tmp_path / "a.png"
+    killed_at(stage, "validate", demo_dataset, demo_release, "--picture", picture)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_is_said_in_one_line(
+    demo_dataset: Path, demo_release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(validity_report.os, "rename", full)
+    message = refused("validate", demo_dataset, demo_release, "-q", "--csv", tmp_path / "tables")
+    assert "No space left" in message
+    assert not list(tmp_path.iterdir())
