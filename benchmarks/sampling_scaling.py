@@ -119,7 +119,9 @@ def _draw(sweeps: dict[str, list[tuple[float, float]]], output: Path) -> None:
         else:
             slope = (y[-1] - y[0]) / (x[-1] - x[0])
             line = [y[0] + slope * (value - x[0]) for value in x]
-        panel.loglog(x, line, color=GREY, linestyle="--", linewidth=1, label="straight line, or one thread shared out")
+        panel.loglog(
+            x, line, color=GREY, linestyle="--", linewidth=1, label="straight line, or one thread shared out"
+        )
         panel.loglog(x, y, color=BLUE, marker="o", label="measured")
         panel.set_xticks(x, [f"{value:,g}" for value in x], fontsize=8)
         panel.minorticks_off()
