@@ -17,6 +17,7 @@ from mapapp.commands.fetch import fetch
 from mapapp.commands.import_ import import_
 from mapapp.commands.ledger import ledger
 from mapapp.commands.serve import serve, serve_demo
+from mapapp.commands.sweep import sweep
 from mapapp.commands.synthesize import synthesize
 from mapapp.commands.tune import tune
 from mapapp.commands.validate import validate
@@ -51,7 +52,7 @@ def commutemap(context: click.Context, port: int | None) -> None:
         raise UsageError(f"--port {port} before a command has no meaning; write it after `serve`")
 
 
-for _command in (demo, fetch, import_, synthesize, certify, ledger, validate, serve, tune):
+for _command in (demo, fetch, import_, synthesize, certify, ledger, validate, sweep, serve, tune):
     commutemap.add_command(_command)
 
 

@@ -152,24 +152,32 @@ def prepare_batch(source: Source, batch: int) -> PreparedBatch:
 
 def draw_batch(key: SecretKey, source: Source, batch: int, prepared: PreparedBatch) -> DrawnBatch:
     """Draw the synthetic workers of one batch: support points, then home blocks."""
-    inputs, support = source.inputs(batch), prepared.support
-    synthesizers, n_edited_out = _likelihood(source.geography, inputs, prepared)
+    inputs = source.inputs(batch)
+    return draw_workers(key, inputs, source.geography, prepared, source.privacy, source.parameters)
+
+
+def draw_workers(
+    key: SecretKey,
+    inputs: Inputs,
+    geography: Geography,
+    prepared: PreparedBatch,
+    privacy: PrivacyParameters,
+    parameters: SynthesisParameters,
+) -> DrawnBatch:
+    """Draw synthetic workers in place of `inputs`: support points, then home blocks."""
+    support = prepared.support
+    synthesizers, n_edited_out = _likelihood(geography, inputs, prepared)
     drawn = draw_support_points(
         key,
         synthesizers,
         support.table,
-        source.privacy,
-        source.parameters.mechanism,
+        privacy,
+        parameters.mechanism,
         accepted_ratio=prepared.certified.accepted_ratio,
     )
     drawn = redraw_remainder(key, synthesizers, drawn, support.coarsening, redraw_weight(support.share))
     placed = place_blocks(
-        key,
-        synthesizers,
-        drawn,
-        support.coarsening,
-        source.geography.blocks,
-        mode=source.parameters.placement,
+        key, synthesizers, drawn, support.coarsening, geography.blocks, mode=parameters.placement
     )
     return DrawnBatch(
         destination=inputs.destination.astype(np.int32),

@@ -1,0 +1,262 @@
+"""`commutemap sweep`: validity of a setting against its parameters, before anything is released."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from mapapp.commands.options import STORE, config_option, json_option, print_result, quiet_option
+from mapapp.commands.setting import setting_options
+from mapapp.errors import UsageError
+from mapapp.progress import shown
+
+if TYPE_CHECKING:
+    from mapapp.pipeline.analyst import AnalystData
+    from mapapp.pipeline.sweep import Axis, SweptRow
+
+SWEPT: Final = (
+    "epsilon",
+    "epsilon-final",
+    "delta",
+    "min-retention",
+    "q50",
+    "q90",
+    "tract-radius",
+    "puma-radius",
+    "strength",
+    "retention-scale",
+    "editing",
+    "accountant",
+    "mechanism",
+    "prior",
+)
+"""Options of a setting that can be swept."""
+
+_STOPPED: Final = 130
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command()
+@click.argument("dataset", type=STORE)
+@click.option(
+    "--over",
+    multiple=True,
+    metavar="NAME=V1,V2,…",
+    help=f"Values to try of one of {', '.join(SWEPT)}; several --over make a grid.",
+)
+@setting_options
+@click.option(
+    "--sample",
+    type=click.IntRange(min=1),
+    default=None,
+    metavar="N",
+    help="Measure on N workplace tracts, evenly spaced, instead of all.",
+)
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, 1000),
+    default=None,
+    metavar="N",
+    help="Also draw every setting N times with the published test key, in memory: means and 95 % intervals.",
+)
+@click.option(
+    "--csv",
+    "csv_path",
+    type=_FILE,
+    default=None,
+    help="Write each setting to this file as soon as it is measured; the same command with the same file goes on "
+    "where it stopped.",
+)
+@click.option(
+    "--picture", type=_FILE, default=None, help="KL against the first --over, as a new .png or .svg file."
+)
+@config_option
+@json_option
+@quiet_option
+def sweep(
+    dataset: Path,
+    over: tuple[str, ...],
+    sample: int | None,
+    seeds: int | None,
+    csv_path: Path | None,
+    picture: Path | None,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Measure the validity of settings on a confidential DATASET, before anything is released.
+
+    Every setting is certified and measured in closed form: KL divergence and IMSE, over all workplaces and over small
+    ones. Nothing is spent, since nothing leaves; what is printed or written is computed from real homes and not for
+    publication. A setting that cannot be certified becomes a row that says why.
+
+    \b
+    Examples:
+      commutemap sweep ri.dataset --over epsilon=2,4,4.6,10,25
+      commutemap sweep ri.dataset --over min-retention=0.1,0.05,0.025,0.001 --over accountant=sound,paper
+      commutemap sweep ri.dataset --over epsilon-final=6,7,8,9 --design auto --csv designed.csv
+      commutemap sweep ri.dataset --over delta=1e-3,1e-4,1e-5,1e-6 --seeds 5 --picture delta.png
+    """
+    from mapapp.pipeline.sweep import run_sweep, swept_settings
+    from mapapp.pipeline.sweep_file import SweepFile
+
+    axes = [_axis(one) for one in over]
+    _check(axes, picture)
+    kept = None if csv_path is None else SweepFile(csv_path)
+    rows: list[SweptRow] = []
+    with shown(quiet=quiet) as report:
+        report("reading the dataset", 0, 0)
+        data = _open(dataset, options)
+        settings = swept_settings(data, options, axes)
+        tracts = None if sample is None else data.sample(sample)
+        try:
+            for row in run_sweep(
+                data,
+                settings,
+                tracts=tracts,
+                seeds=seeds or 0,
+                kept=None if kept is None else kept.kept,
+                report=report,
+            ):
+                rows.append(row)
+                if kept is not None:
+                    kept.append(row)
+        except KeyboardInterrupt:
+            click.echo(_stopped(len(rows), len(settings), csv_path), err=True)
+    _tell(data, axes, rows, len(settings), as_json=as_json)
+    if len(rows) < len(settings):
+        raise click.exceptions.Exit(_STOPPED)
+    if picture is not None:
+        _draw(data, axes, rows, picture)
+
+
+def _axis(text: str) -> Axis:
+    """Read NAME=V1,V2,… with the values as the option itself would take them."""
+    from mapapp.pipeline.sweep import Axis, option_key
+
+    name, equals, listed = text.partition("=")
+    name = name.strip().replace("_", "-").removeprefix("--").removesuffix("-mi")
+    if not equals or name not in SWEPT:
+        raise UsageError(f"--over {text}: give NAME=V1,V2,… with NAME one of {', '.join(SWEPT)}")
+    values = [value.strip() for value in listed.split(",")]
+    twice = [value for value in values if values.count(value) > 1]
+    if not all(values) or twice:
+        raise UsageError(
+            f"--over {text}: " + (f"{twice[0]} stands there twice" if all(values) else "a value is missing")
+        )
+    option = next(one for one in sweep.params if one.name == option_key(name))
+    return Axis(
+        name=name, values=tuple((value, option.type.convert(value, option, None)) for value in values)
+    )
+
+
+def _check(axes: Sequence[Axis], picture: Path | None) -> None:
+    from mapapp.pipeline.validity_report import require_places
+
+    names = [axis.name for axis in axes]
+    if not names:
+        raise UsageError("--over is missing: say what to vary, such as --over epsilon=2,4,8")
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise UsageError(f"--over {twice[0]} is given twice: list all its values in one")
+    require_places(None, picture)
+
+
+def _open(dataset: Path, options: Mapping[str, Any]) -> AnalystData:
+    from geodata.store import open_store
+    from mapapp.pipeline.analyst import AnalystData
+    from mapapp.pipeline.last_release import with_last_release
+
+    store = open_store(dataset, "dataset")
+    if options["prior_release"] is not None:
+        # What is measured here is not released, so any earlier release may stand in for a real one.
+        store = with_last_release(store, options["prior_release"], for_release=False)
+    return AnalystData(store)
+
+
+def _tell(
+    data: AnalystData, axes: Sequence[Axis], rows: Sequence[SweptRow], n: int, *, as_json: bool
+) -> None:
+    from mapapp.pipeline.validity_result import CONFIDENTIAL
+
+    result = {
+        "confidential": CONFIDENTIAL,
+        "dataset": str(data.store.path),
+        "over": {axis.name: [text for text, _ in axis.values] for axis in axes},
+        "n_settings": n,
+        "rows": [row.to_dict() for row in rows],
+    }
+    print_result(result, _lines(axes, rows, CONFIDENTIAL), as_json=as_json)
+
+
+def _lines(axes: Sequence[Axis], rows: Sequence[SweptRow], stamp: str) -> list[str]:
+    """A table for a person."""
+    columns = [("epsilon_final", "epsilon_final", 3)]
+    columns += [(f"KL {who}", f"kl_{who}", 4) for who in ("all", "small")]
+    columns += [(f"IMSE {who}", f"imse_{who}", 4) for who in ("all", "small")]
+    columns += [("prior workers", "prior_worker_share", 4)]
+    names = [axis.name for axis in axes]
+    with_draws = any(row.values["seeds"] for row in rows)
+    drawn = [f"KL drawn {who}" for who in ("all", "small")] if with_draws else []
+    table = [[*names, *(head for head, _, _ in columns), *drawn]]
+    for row in rows:
+        cells = [*row.asked.values(), *(_shown(row.values[key], digits) for _, key, digits in columns)]
+        cells += [_interval(row, f"kl_drawn_{who}") for who in ("all", "small")] if with_draws else []
+        table.append(cells)
+    widths = [max(len(line[at]) for line in table) for at in range(len(table[0]))]
+    text = ["  ".join(cell.rjust(wide) for cell, wide in zip(line, widths, strict=True)) for line in table]
+    for row, line in zip(rows, text[1:], strict=True):
+        if row.values["refusal"] is not None:
+            text.insert(text.index(line) + 1, f"    no release: {row.values['refusal']}")
+    return [_scope(rows), *text, stamp]
+
+
+def _scope(rows: Sequence[SweptRow]) -> str:
+    of = next((row.values for row in rows if row.values["tracts"] is not None), None)
+    if of is None:
+        return "nothing was measured"
+    return (
+        f"{of['workers_measured']:,} workers in {of['tracts_measured']:,} of {of['tracts']:,} workplace tracts; "
+        "KL in nats, weighted by workers; small: workplaces of 1 to 9"
+    )
+
+
+def _shown(value: Any, digits: int) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def _interval(row: SweptRow, key: str) -> str:
+    mean, low, high = (_shown(row.values[f"{key}{end}"], 4) for end in ("", "_low", "_high"))
+    return mean if row.values[f"{key}_low"] is None else f"{mean} [{low}, {high}]"
+
+
+def _stopped(done: int, n: int, csv_path: Path | None) -> str:
+    go_on = (
+        "give --csv to go on another time"
+        if csv_path is None
+        else f"the same command goes on from {csv_path}"
+    )
+    return f"commutemap: stopped after {done} of {n} settings; {go_on}"
+
+
+def _draw(data: AnalystData, axes: Sequence[Axis], rows: Sequence[SweptRow], path: Path) -> None:
+    from mapapp.figures.sweep import picture_bytes, sweep_figure
+    from mapapp.pipeline.validity_result import CONFIDENTIAL
+
+    names = [axis.name for axis in axes]
+    title = f"{data.store.manifest.get('title', data.store.path.name)}: validity against {', '.join(names)}"
+    figure = sweep_figure(
+        names, [row.to_dict() for row in rows], title=title, stamp=f"{_scope(rows)}\n{CONFIDENTIAL}"
+    )
+    content = picture_bytes(figure, path.suffix.removeprefix("."))
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as stream:
+        try:
+            stream.write(content)
+            stream.flush()
+        except OSError:
+            path.unlink()
+            raise

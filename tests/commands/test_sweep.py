@@ -1,0 +1,142 @@
+"""`commutemap sweep` as a user meets it: the table, the files, stopping, and one line for every mistake."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mapapp.cli import run
+from mapapp.pipeline import sweep as pipeline
+from tests.commands.running import refused
+
+EPSILONS = ("--over", "epsilon=4.6,2", "--sample", "3", "-q")
+
+
+def test_the_table_and_the_files(
+    demo_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = ("--csv", tmp_path / "s.csv", "--picture", tmp_path / "s.svg")
+    arguments = ["sweep", demo_dataset, *EPSILONS, "--seeds", "2", *files]
+    assert run([str(one) for one in arguments]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert "3 of" in out[0]
+    assert out[1].split()[:2] == ["epsilon", "epsilon_final"]
+    assert [line.split()[0] for line in out[2:4]] == ["4.6", "2"]
+    assert out[2].split()[1] == "8.982"
+    assert "not for publication" in out[-1]
+    with (tmp_path / "s.csv").open(newline="") as stream:
+        rows = list(csv.DictReader(stream))
+    assert [row["epsilon"] for row in rows] == ["4.6", "2"]
+    assert {row["confidential"] for row in rows} == {"not for publication"}
+    assert "not for publication" in (tmp_path / "s.svg").read_text()
+    for name in ("s.csv", "s.svg"):
+        assert (tmp_path / name).stat().st_mode & 0o777 == 0o600
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["s.csv", "s.svg"]
+
+
+def test_stopping_leaves_what_was_done_and_the_same_command_goes_on(
+    demo_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = pipeline.run_sweep
+
+    def stopped(*arguments: Any, **options: Any) -> Iterator[Any]:
+        yield next(original(*arguments, **options))
+        raise KeyboardInterrupt
+
+    arguments = ["sweep", str(demo_dataset), *EPSILONS, "--csv", str(tmp_path / "s.csv"), "--json"]
+    monkeypatch.setattr(pipeline, "run_sweep", stopped)
+    assert run(arguments) == 130
+    said = capsys.readouterr()
+    assert "stopped after 1 of 2" in said.err
+    assert [row["asked"]["epsilon"] for row in json.loads(said.out)["rows"]] == ["4.6"]
+    monkeypatch.setattr(pipeline, "run_sweep", original)
+    assert run(arguments) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert [row["asked"]["epsilon"] for row in result["rows"]] == ["4.6", "2"]
+    assert result["over"] == {"epsilon": ["4.6", "2"]}
+    assert "not for publication" in result["confidential"]
+    assert len((tmp_path / "s.csv").read_text().splitlines()) == 3
+
+
+def test_a_setting_that_cannot_be_certified_stops_nothing(
+    demo_dataset: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    over = ["--over", "epsilon-final=1e-18,8", "--sample", "3", "-q"]
+    assert run(["sweep", str(demo_dataset), *over]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out[2].split()[2:] == ["–"] * 5
+    assert out[3].startswith("    no release: ")
+    assert out[4].split()[0] == "8"
+
+
+def test_options_may_come_from_a_file(
+    demo_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "c.toml").write_text(
+        '[sweep]\nover = ["strength=0.0,3"]\nsample = 3\ndelta = 1e-5\nprior = "gravity"\n'
+    )
+    assert run(["sweep", str(demo_dataset), "--config", str(tmp_path / "c.toml"), "--json", "-q"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["strength"] for row in rows] == [0.0, 3.0]
+    assert {(row["delta"], row["prior"]) for row in rows} == {(1e-5, "gravity")}
+
+
+def test_last_years_release_may_be_the_prior(
+    demo_dataset: Path, demo_release: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    over = ["--over", "delta=1e-6", "--sample", "3", "--json", "-q"]
+    results = []
+    for more in ([], ["--prior-release", str(demo_release)]):
+        assert run(["sweep", str(demo_dataset), *over, *more]) == 0
+        results += json.loads(capsys.readouterr().out)["rows"]
+    assert {row["prior"] for row in results} == {"flows"}
+    assert results[0]["kl_all"] != results[1]["kl_all"]
+    assert results[0]["fingerprint"] != results[1]["fingerprint"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ([], ["--over", "missing"]),
+        (["--over", "epsilon"], ["epsilon", "NAME=V1"]),
+        (["--over", "seed=1,2"], ["seed=1,2", "min-retention"]),
+        (["--over", "epsilon=1,,2"], ["a value is missing"]),
+        (["--over", "epsilon=2,3,2"], ["2 stands there twice"]),
+        (["--over", "epsilon=2", "--over", "epsilon=3"], ["epsilon", "given twice"]),
+        (["--over", "epsilon=two"], ["--over epsilon=two", "finite number"]),
+        (["--over", "epsilon=4,0"], ["--over epsilon=0", "above 0"]),
+        (["--over", "strength=weak"], ["weak", "--strength"]),
+        (["--over", "editing=burn"], ["burn", "pool"]),
+        (["--over", "editing=pool,drop"], ["drop", "replication"]),
+        (["--over", "epsilon=2", "--epsilon-final", "8"], ["give one"]),
+        (["--over", "strength=2", "--design", "auto"], ["--design auto", "--strength"]),
+        (["--over", "epsilon=2", "--sample", "0"], ["--sample"]),
+        (["--over", "epsilon=2", "--seeds", "0"], ["--seeds"]),
+        (["--over", "epsilon=2", "--picture", "p.gif"], [".png or .svg"]),
+        (["--over", "epsilon=2", "--picture", "none/p.png"], ["no such directory"]),
+        (["--over", "epsilon=2", "--csv", "none/p.csv"], ["no such directory"]),
+    ],
+)
+def test_mistakes_get_one_line(
+    demo_dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], words: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    message = refused("sweep", demo_dataset, *options, "-q")
+    for word in words:
+        assert word in message, message
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_is_there_is_not_overwritten(demo_dataset: Path, demo_release: Path, tmp_path: Path) -> None:
+    for name, option in (("p.png", "--picture"), ("s.csv", "--csv")):
+        (tmp_path / name).write_text("mine")
+        assert "already exists" in refused(
+            "sweep", demo_dataset, "--over", "epsilon=2", option, tmp_path / name
+        )
+        assert (tmp_path / name).read_text() == "mine"
+    assert "dataset" in refused("sweep", demo_release, "--over", "epsilon=2")
