@@ -15,6 +15,7 @@ SERVING = (
     "layers.py",
     "density.py",
     "url_state.py",
+    "expected_error.py",
     "pages",
     "callbacks",
     "queries",

@@ -1,0 +1,316 @@
+"""The expected error of any count read off a release, from its certificate and public quantities only.
+
+A count C of synthetic workers who work in an area W and live in an area H stands for the real count N, which nobody
+sees. C comes from synthesizers of n workers each (n is public). Let alpha be the prior weights that the certificate
+states, f the retention, a the prior mass expected to be kept in H and A in all, per synthesizer; T = n + A; and p = C/M
+the share of H among the M workers of W:
+
+    bias of a synthesizer      E[m_H] - N_H = (A/n) (n a/A - E[m_H]), estimated by a - A p
+    variance of its draw       n p (1 - p) (n + T) / (1 + T)            Dirichlet-multinomial
+    variance of its pruning    (n/T)^2 sum over points of alpha^2 f (1 - f) (s - p)^2,   s the share of the point in H
+
+Biases add up, over synthesizers, and so do variances. Where H cuts a support point, homes within the point are placed
+by population, while real ones are where they are. Chance first: both are taken for draws, so the variance is
+2 n p (1 - p) there. Then tendency: real homes crowd towards the workplace, as the public gravity model says. With g the
+share of the point's gravity mass in H, C (1 - g/s) is what placing by population may have moved; summed, `placement`.
+The expected error is the root of bias squared plus variance plus placement squared: the root mean squared error of C. p
+of a tract takes one more worker, half of it in H, lest a count of 0 claims to be exact.
+
+What is approximate: p is estimated from the count itself; a point with workers keeps its whole alpha, which is taken to
+be spread as C is; C is taken to lie in points as the prior does; what domain editing eliminated is taken by its
+probability; the gravity model is a model. docs/validity.md says how well it covers.
+
+Nothing confidential is read, and nothing of the engine is imported: pages may show it.
+
+Source: METHOD sections 4, 6, 7 and 9; DESIGN section 9 ("expected error per number").
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas
+
+from geodata.distance import distance_mi
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+__all__ = ["CountError", "ExpectedErrors"]
+
+_WEIGHTED: Final = ("dirichlet-multinomial", "accept-reject")
+_CERTAIN: Final = 1.0
+_LARGEST_EXPONENT: Final = 700.0
+_MOST_TRACTS: Final = 512
+_WHOLE: Final = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class CountError:
+    """What is to be expected of one count.
+
+    Attributes
+    ----------
+    count : int
+        As read.
+    bias : float
+        By how much it is expected to be too large; negative where too small.
+    sd : float
+        Standard deviation of chance.
+    placement : float
+        What placing homes by population within support points may have moved.
+    """
+
+    count: int
+    bias: float
+    sd: float
+    placement: float
+
+    @property
+    def error(self) -> float:
+        """Root mean squared error to be expected: the number to show as ± beside the count."""
+        return math.hypot(self.bias, self.sd, self.placement)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Two expected errors to either side of the count, not below 0."""
+        return max(self.count - 2 * self.error, 0.0), self.count + 2 * self.error
+
+
+@dataclass(frozen=True, slots=True)
+class _TractPrior:
+    """Support points of one destination tract: shares of the public prior, retention, and each origin tract's point."""
+
+    point: Ints  # of every origin tract
+    people: Floats  # of every origin tract, as a share of its point
+    gravity: Floats  # the same by gravity mass
+    share: Floats
+    retention: Floats
+    stays: Floats  # probability that editing leaves the point
+    pooled: float  # probability that there is a remainder
+
+
+class ExpectedErrors:
+    """Expected errors of the counts of one release. May be asked from several threads.
+
+    Parameters
+    ----------
+    certificate : mapping
+        `certificate.json` of the release.
+    tracts : DataFrame
+        The release's `tracts`: lon_deg, lat_deg, puma_index, superpuma_index, population.
+    flows : DataFrame
+        The release's `prior`.
+
+    Raises
+    ------
+    ValueError
+        The mechanism has no prior weights: no error is known for it; see :meth:`is_known`.
+    """
+
+    def __init__(
+        self, certificate: Mapping[str, Any], tracts: pandas.DataFrame, flows: pandas.DataFrame
+    ) -> None:
+        if not self.is_known(certificate):
+            raise ValueError("no expected error is known for this mechanism; show none")
+        self._synthesis: Mapping[str, Any] = certificate["parameters"]["synthesis"]
+        self._least_retention = float(_fraction(certificate["parameters"]["privacy"]["min_retention"]))
+        self._gravity: Mapping[str, Any] | None = certificate["construction"].get("gravity")
+        self._lon, self._lat, self._population = (
+            tracts[name].to_numpy(np.float64) for name in ("lon_deg", "lat_deg", "population")
+        )
+        self._units = [tracts[f"{level}_index"].to_numpy(np.int64) for level in ("puma", "superpuma")]
+        order = np.argsort(flows["destination_tract_index"].to_numpy(), kind="stable")
+        self._flows = [
+            flows[name].to_numpy()[order]
+            for name in ("destination_tract_index", "origin_tract_index", "weight")
+        ]
+        self._alpha, self._prunes = _weights(certificate["accounting"])
+        self._priors: dict[int, _TractPrior] = {}
+
+    @staticmethod
+    def is_known(certificate: Mapping[str, Any]) -> bool:
+        """Whether the mechanism of a release has prior weights, from which errors follow."""
+        return certificate["parameters"]["synthesis"].get("mechanism", _WEIGHTED[0]) in _WEIGHTED
+
+    def of_count(
+        self, home_share: npt.ArrayLike, workplaces: pandas.DataFrame, counts: Mapping[int, int]
+    ) -> CountError:
+        """Expected error of one count.
+
+        Parameters
+        ----------
+        home_share : float[n_tracts]
+            Share of each tract's people who live in the home area: 1 for a tract inside, 0 outside; the area's share of
+            the population for one that it cuts.
+        workplaces : DataFrame
+            `tract_index`, `n_workers`, `n_synthesizers`: how many (workplace block, segment) with that many workers the
+            work area has in a tract, of the segments that are asked for. Public.
+        counts : mapping of int to int
+            The count, by workplace tract; tracts without any may be left out.
+
+        Returns
+        -------
+        CountError
+
+        Notes
+        -----
+        Of more than 512 workplace tracts, evenly spaced ones stand for all.
+        """
+        home = np.asarray(home_share, dtype=np.float64)
+        total = int(sum(counts.values()))
+        of_row = workplaces["tract_index"].to_numpy(np.int64)
+        order = np.argsort(of_row, kind="stable")
+        tracts = np.unique(of_row)
+        first = np.append(np.searchsorted(of_row[order], tracts), of_row.size)
+        n, times = (workplaces[name].to_numpy(np.float64) for name in ("n_workers", "n_synthesizers"))
+        step = -(-tracts.size // _MOST_TRACTS)
+        bias = variance = placement = 0.0
+        for number in range(0, tracts.size, step):
+            rows = order[first[number] : first[number + 1]]
+            tract = int(tracts[number])
+            more = self._of_tract(tract, home, n[rows], times[rows], float(counts.get(tract, 0)))
+            bias, variance, placement = bias + more[0], variance + more[1], placement + more[2]
+        scale = tracts.size / len(range(0, tracts.size, step)) if tracts.size else 1.0
+        return CountError(total, bias * scale, math.sqrt(variance * scale), abs(placement) * scale)
+
+    def _of_tract(
+        self, tract: int, home: Floats, n: Floats, times: Floats, count: float
+    ) -> tuple[float, float, float]:
+        """Bias, variance and placement that one workplace tract adds."""
+        prior = self._prior(tract)
+        workers = float((n * times).sum())
+        p = (count + 0.5) / (workers + 1.0)
+        s, g = (
+            np.bincount(prior.point, home * part, prior.share.size).astype(np.float64)
+            for part in (prior.people, prior.gravity)
+        )
+        alpha, f = self._kept_weights(prior, n)
+        kept = alpha * f * prior.stays
+        a, mass = kept @ s, kept.sum(axis=1)
+        least = prior.pooled * self._least(n)
+        # What falls in the remainder, which always stays, is drawn again from the prior.
+        a, mass = a + least * float(prior.share @ s), mass + least
+        t = n + mass
+        spread, moved = _within_points(prior.share, s, g)
+        factor = (n + t) / (1.0 + t)
+        factor = factor + (2.0 - factor) * spread
+        pruning = (n / t) ** 2 * ((alpha**2 * f * (1.0 - f)) @ (s - p) ** 2)
+        # Estimated without the added half: it is there for the spread of a count of 0, not to move anything.
+        bias = float((times * (a - mass * count / max(workers, 1.0))).sum())
+        variance = float((times * (n * p * (1.0 - p) * factor + pruning)).sum())
+        return bias, variance, moved * count
+
+    def _least(self, n: Floats) -> Floats:
+        """Certified least weight of synthesizers of n workers; between listed counts that of the next one."""
+        at = np.minimum(np.searchsorted(self._alpha[:, 0], n), len(self._alpha) - 1)
+        return np.asarray(self._alpha[at, 1])
+
+    def _kept_weights(self, prior: _TractPrior, n: Floats) -> tuple[Floats, Floats]:
+        """Prior weights, and probabilities to be kept, of all points for each n: float64[N, K]."""
+        strength = float(self._synthesis["strength"])
+        alpha = np.maximum(self._least(n)[:, None], strength * prior.share)
+        at = np.minimum(np.searchsorted(self._alpha[:, 0], n), len(self._alpha) - 1)
+        certain = (alpha > 1.0) | ~self._prunes[at][:, None]
+        return alpha, np.where(certain, _CERTAIN, prior.retention)
+
+    def _prior(self, tract: int) -> _TractPrior:
+        if tract not in self._priors:
+            self._priors[tract] = self._make_prior(tract)
+        return self._priors[tract]
+
+    def _make_prior(self, tract: int) -> _TractPrior:
+        """Coarsen, weigh and edit for one destination tract, as METHOD sections 2 to 4 say."""
+        miles = distance_mi(self._lon[tract], self._lat[tract], self._lon, self._lat)
+        miles[tract] = 0.0
+        near, far = (
+            float(self._synthesis.get(radius, self._synthesis[percentile]))
+            for radius, percentile in (("tract_radius_mi", "q50_mi"), ("puma_radius_mi", "q90_mi"))
+        )
+        n_tracts = miles.size
+        unit = np.where(miles < far, n_tracts + self._units[0], 2 * n_tracts + self._units[1])
+        unit = np.where(miles < near, np.arange(n_tracts), unit)
+        _, point = np.unique(unit, return_inverse=True)
+        people = np.maximum(self._population, 1.0)
+        of_point = np.bincount(point, people)
+        pull = people * self._decay(miles)
+        mass = self._mass(tract, pull, point)
+        share = mass / mass.sum()
+        away = np.bincount(point, people * miles) / of_point
+        gone = np.zeros(share.size)
+        if self._synthesis["editing"] != "none":
+            for beyond, probability in sorted(self._synthesis["elimination"]):
+                gone[(away > beyond) & (mass == 0)] = probability
+        pools = self._synthesis["editing"] == "pool"
+        scale = float(self._synthesis["retention_scale"])
+        return _TractPrior(
+            point=point,
+            people=people / of_point[point],
+            gravity=pull / np.bincount(point, pull)[point],
+            share=share,
+            retention=np.clip(scale * share, self._least_retention, 1.0),
+            stays=1.0 - gone,
+            pooled=float(1.0 - np.prod(1.0 - gone)) if pools else 0.0,
+        )
+
+    def _mass(self, tract: int, pull: Floats, point: Ints) -> Floats:
+        """Public prior mass of every point; gravity where a tract has no flows."""
+        n_points = int(point.max()) + 1
+        if self._synthesis["prior"] == "flows":
+            first, last = np.searchsorted(self._flows[0], (tract, tract + 1))
+            flow = np.bincount(point[self._flows[1][first:last]], self._flows[2][first:last], n_points)
+            if flow.sum() > 0:
+                return flow.astype(np.float64)
+        if self._gravity is None:
+            return np.ones(n_points)
+        return np.asarray(np.bincount(point, pull * (self._population > 0), n_points), dtype=np.float64)
+
+    def _decay(self, miles: Floats) -> Floats:
+        """How much fewer people commute from that far, by the gravity model; nothing under the uniform prior."""
+        if self._gravity is None:
+            return np.ones_like(miles)
+        exponent = (miles / float(self._gravity["scale_mi"])) ** float(self._gravity["shape"])
+        return np.asarray(np.exp(-np.minimum(exponent, _LARGEST_EXPONENT)))
+
+
+def _within_points(share: Floats, s: Floats, g: Floats) -> tuple[float, float]:
+    """How much of the count lies in points that the home area cuts, and what share of it placing may have moved.
+
+    The count is taken to lie in points as the prior does.
+    """
+    weight = share * s
+    total = float(weight.sum())
+    if not total > 0:
+        return 1.0, 0.0
+    cut = (s > _WHOLE) & (s < 1 - _WHOLE)
+    moved = share[cut] * (s - g)[cut]
+    return float(weight[cut].sum()) / total, float(moved.sum()) / total
+
+
+def _fraction(text: str) -> float:
+    above, _, below = text.partition("/")
+    return float(above) / float(below or 1)
+
+
+def _weights(accounting: Mapping[str, Any]) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """Least weight by n, rising, float64[N, 2] in workers; and whether those synthesizers prune."""
+    units = float(accounting["weight_units_per_worker"])
+    whole = str(accounting["retention_units"])
+    found: dict[int, tuple[float, bool]] = {}
+    for row in accounting["rows"]:
+        n = int(row["published_count"])
+        if "prior_weights" in row:
+            kept = [part.partition(":")[2].partition("x")[0] for part in str(row["prior_weights"]).split()]
+            prunes = any(retention != whole for retention in kept)
+        else:
+            prunes = int(row["least_retention_units"]) < int(whole)
+        alpha = row["worst_min_prior_weight_units"] / units
+        before = found.get(n, (0.0, False))
+        found[n] = (max(alpha, before[0]), prunes or before[1])
+    counts = sorted(found)
+    return np.array([[n, found[n][0]] for n in counts]), np.array([found[n][1] for n in counts])
