@@ -183,17 +183,13 @@ def certify_sound(
     require_tracts(prior, classes)
     _require_room(prior, _largest_weight(classes.published_count, lowered_exponential(privacy.epsilon)))
     prune = np.ones(classes.tract.shape[0], dtype=np.bool_)
-    min_weight = _search(prior, classes, privacy, threads)
-    heavy = np.flatnonzero(min_weight > WEIGHT_UNITS)
-    if allow_unpruned and heavy.size:
+    min_weight = np.empty(classes.tract.shape[0], dtype=np.int64)
+    _search(prior, classes, prune, privacy, threads, min_weight)
+    heavy = min_weight > WEIGHT_UNITS
+    if allow_unpruned and heavy.any():
         # Nothing is pruned at such weights anyway: the least that hold without pruning are never more.
-        prune[heavy] = False
-        few = SynthesizerClasses(
-            tract=classes.tract[heavy],
-            likelihood_count=classes.likelihood_count[heavy],
-            published_count=classes.published_count[heavy],
-        )
-        min_weight[heavy] = _search(_unpruned(prior), few, privacy, threads)
+        prune = ~heavy
+        _search(_unpruned(prior), classes, heavy, privacy, threads, min_weight)
     return _account(prior, classes, min_weight, prune, privacy, threads)
 
 
@@ -280,19 +276,24 @@ def require_fixed_count(privacy: PrivacyParameters, synthesis: SynthesisParamete
         )
 
 
-def _search(prior: PriorTable, classes: SynthesizerClasses, privacy: PrivacyParameters, threads: int) -> Ints:
-    """Least weights found for the retentions of `prior`."""
+def _search(
+    prior: PriorTable,
+    classes: SynthesizerClasses,
+    chosen: NDArray[np.bool_],
+    privacy: PrivacyParameters,
+    threads: int,
+    min_weight: Ints,
+) -> None:
+    """Fill the least weights found of the chosen classes, for the retentions of `prior`."""
     e, counts = lowered_exponential(privacy.epsilon), _counts(classes)
-    min_weight = np.empty(classes.tract.shape[0], dtype=np.int64)
     limit = 0.0 if classes.is_published else lowered_delta(privacy.delta)
-    class_ptr, order = _by_tract(prior, classes)
+    class_ptr, order = _by_tract(prior, classes, chosen)
     pointers, points = (prior.support_ptr, class_ptr), (prior.base_weight, prior.retention)
 
     def search(start: int, stop: int) -> int:
         return search_tracts(start, stop, pointers, order, counts, points, e, limit, min_weight)
 
     run_ranges(search, _work(prior, class_ptr), threads)
-    return min_weight
 
 
 def _unpruned(prior: PriorTable) -> PriorTable:
@@ -373,13 +374,10 @@ def _counts(classes: SynthesizerClasses) -> tuple[Ints, Ints]:
     return (np.ones_like(n) if classes.is_published else n), classes.published_count
 
 
-def _by_tract(
-    prior: PriorTable, classes: SynthesizerClasses, chosen: NDArray[np.bool_] | None = None
-) -> tuple[Ints, Ints]:
+def _by_tract(prior: PriorTable, classes: SynthesizerClasses, chosen: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     """Where each tract begins among the chosen classes in order of tract and m, and these classes."""
     order = np.lexsort((classes.published_count, classes.tract))
-    if chosen is not None:
-        order = order[chosen[order]]
+    order = order[chosen[order]]
     n_classes = np.bincount(classes.tract[order], minlength=prior.support_ptr.shape[0] - 1)
     return np.concatenate(([0], np.cumsum(n_classes))).astype(np.int64), order
 

@@ -246,6 +246,20 @@ def test_published_counts_get_weights_of_m_alone():
         certify_sound_weights(table, _classes(n, published=m), accounting.min_weight - 100, V3)
 
 
+def test_published_counts_hide_n_where_nothing_is_pruned_too():
+    """Of the two classes only the one with n = m prunes nothing; it gets the weight that every n of its m gets."""
+    table = _table([0.002, 0.75], retention=[[1.0, 0.05]])
+    privacy = PrivacyParameters(epsilon="6.3", delta="0.08", accountant="sound")
+    found = []
+    for n in (1, 2, 5):
+        classes = _classes([5, n], published=[1, 5])
+        accounting = certify_sound(table, classes, privacy, allow_unpruned=True)
+        assert accounting.prune.tolist() == [True, False]
+        assert (accounting.delta_bound == 0).all()
+        found.append(int(accounting.min_weight[1]))
+    assert len(set(found)) == 1
+
+
 def test_points_above_one_worker_are_never_pruned():
     table = _table([0.0, 1.5, 3.0], retention=0.025)
     accounting = certify_sound(table, _classes([4]), V3)
