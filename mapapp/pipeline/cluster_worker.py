@@ -91,13 +91,16 @@ class Job:
         """What the worker of that address leaves to show that it sees this directory."""
         return self.parts / f"seen-{hashlib.sha256(worker.encode()).hexdigest()[:16]}"
 
+    # A task of an earlier run that was killed may still be at work, with another key and for another promise, and the
+    # directory may have the same name: so parts have the name of their run.
+
     def jobs_part(self, batch: int) -> Path:
         """The synthetic jobs of a batch."""
-        return self.parts / f"jobs-{batch:06}.parquet"
+        return self.parts / f"{self.run}-jobs-{batch:06}.parquet"
 
     def points_part(self, batch: int) -> Path:
         """The points of a batch."""
-        return self.parts / f"points-{batch:06}.parquet"
+        return self.parts / f"{self.run}-points-{batch:06}.parquet"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -283,8 +286,7 @@ def read_part(file: Path) -> tuple[Columns, int]:
     return columns, int(facts.get(_N_EDITED_OUT, b"0"))
 
 
-def program_versions() -> dict[str, str]:
-    """Everything that must be the same on all workers, the program's own text included."""
+def _read_versions() -> dict[str, str]:
     versions = software_versions()
     for name in _COMPARED:
         try:
@@ -297,6 +299,17 @@ def program_versions() -> dict[str, str]:
         for file in sorted(root.rglob("*.py")):
             text.update(f"{file.relative_to(root)}\0".encode() + file.read_bytes())
     return versions | {"source text": text.hexdigest()[:12]}
+
+
+_VERSIONS: Final = _read_versions()
+
+
+def program_versions() -> dict[str, str]:
+    """Everything that must be the same on all workers, the program's own text included.
+
+    As it was when this process began: a worker goes on with what it has imported, whatever is installed since.
+    """
+    return dict(_VERSIONS)
 
 
 def _answer(job: Job, work: Callable[[_Run], Any]) -> Answer:
@@ -344,7 +357,8 @@ def _check(job: Job) -> None:
     for name, wanted in job.versions.items():
         if found[name] != wanted:
             raise UsageError(
-                f"it has {name} {found[name]}, the run has {wanted}; install the same versions on every machine"
+                f"it has {name} {found[name]}, the run has {wanted}; install the same versions on every machine, and "
+                "start workers again after that"
             )
     if sha256_of(job.dataset / MANIFEST) != job.manifest_sha256:
         raise UsageError(

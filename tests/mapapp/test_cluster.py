@@ -293,7 +293,8 @@ def test_the_key_is_nowhere_but_in_memory(running_cluster: Cluster, dataset: Pat
     )
     search_on()
     assert not found
-    assert {"jobs-000000.parquet", "source.pickle", "during-points-2", "dask_worker-1.log"} <= seen
+    assert {"source.pickle", "during-points-2", "dask_worker-1.log"} <= seen
+    assert any(name.endswith("-jobs-000000.parquet") for name in seen)
     assert open_store(release, "release").document("certificate.json")["status"] == "for release"
 
 
@@ -506,3 +507,20 @@ def test_a_part_is_whole_or_not_there(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         cluster_worker.write_part(tmp_path / "gone" / "part.parquet", columns)
     assert os.listdir(tmp_path) == ["part.parquet"]
+
+
+def test_a_late_task_of_an_earlier_run_leaves_the_parts_of_this_one_alone(job: Job) -> None:
+    """A killed run may have had the same directory: same RELEASE, same process number, as in a container."""
+    earlier = Job(**{name: getattr(job, name) for name in Job.__slots__} | {"run": "earlier"})
+    for place in (Job.jobs_part, Job.points_part):
+        cluster_worker.write_part(place(job, 3), {"a": np.array([1])})
+        cluster_worker.write_part(place(earlier, 3), {"a": np.array([2])})
+        assert cluster_worker.read_part(place(job, 3))[0]["a"].tolist() == [1]
+
+
+def test_a_worker_is_known_by_the_program_that_it_began_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is installed while it runs does not change what it computes."""
+    began_with = cluster_worker.program_versions()
+    monkeypatch.setattr(Path, "read_bytes", lambda file: b"the next version")
+    monkeypatch.setattr(cluster_worker, "version", lambda name: "9")
+    assert cluster_worker.program_versions() == began_with
