@@ -8,6 +8,7 @@ draws were made as described, and that their key was secret (the published test 
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -211,7 +212,7 @@ def _same(one: Any, other: Any) -> bool:
     if isinstance(one, list | tuple):
         return isinstance(other, list | tuple) and len(one) == len(other) and all(map(_same, one, other))
     if isinstance(one, int | float) and not isinstance(one, bool):
-        number = isinstance(other, int | float) and not isinstance(other, bool)
+        number = isinstance(other, int | float) and not isinstance(other, bool) and math.isfinite(other)
         return number and abs(one - other) <= _AGREE * max(abs(one), abs(other))
     return bool(one == other)
 
