@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 
 from engine.parameters import SynthesisParameters
 from geodata.demo import write_demo
 from geodata.schema import SCHEMA_VERSION
+from mapapp.paths import data_home
 from mapapp.pipeline.run import run_synthesis
 from mapapp.pipeline.settings import privacy_of
 from mapapp.progress import Report
@@ -26,17 +25,3 @@ def demo_release(report: Report) -> Path:
         parameters = SynthesisParameters(prior="flows")
         run_synthesis(dataset, release, privacy, parameters, report=report)
     return release
-
-
-def data_home() -> Path:
-    """Folder for what the program makes unasked: COMMUTEMAP_HOME, else the user's data folder, else a temporary one."""
-    named = os.environ.get("COMMUTEMAP_HOME")
-    base = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
-    for place in [Path(named)] if named else [Path(base) / "commutemap"]:
-        try:
-            place.mkdir(parents=True, exist_ok=True)
-            if os.access(place, os.W_OK):
-                return place
-        except OSError:
-            continue
-    return Path(tempfile.mkdtemp(prefix="commutemap-"))

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _data_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What the program keeps for itself goes to a folder of the test run, commands in other processes included."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COMMUTEMAP_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
 
 
 @pytest.fixture(scope="session")

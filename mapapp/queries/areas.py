@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from threading import RLock
 from typing import Any, Final
 
 import numpy
@@ -12,6 +14,11 @@ import pandas
 
 from geodata.schema import LAYER_LABELS
 from geodata.store import Store
+from mapapp.errors import UsageError
+from mapapp.queries.area_text import Step, Unit, area_text, parse_area
+from mapapp.queries.cells import Cells
+from mapapp.queries.layer_units import BLOCK, LayerUnits, layer_units
+from mapapp.queries.selection import Selected, Selection
 
 _TABLES: Final = {
     "state": "states",
@@ -32,7 +39,9 @@ LEVEL_LABELS: Final = {
     "superpuma": "SuperPUMA",
     **{code: label for code, label in LAYER_LABELS.items() if code != "bgrp"},
     "bgrp": LAYER_LABELS["bgrp"],
+    BLOCK: "Census block",
 }
+_KEPT_AREAS: Final = 200
 _ORDER: Final = {level: position for position, level in enumerate(LEVEL_LABELS)}
 
 
@@ -63,8 +72,11 @@ class Areas:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._blocks: dict[str, tuple[Any, dict[str, int]]] = {}
+        self._units_of: dict[str, LayerUnits] = {}
+        self._selected: OrderedDict[str, Selected] = OrderedDict()
+        self._lock = RLock()
         self.columns = _columns(store)
+        self.cells = Cells(store)
 
     @cached_property
     def tracts(self) -> Any:
@@ -135,18 +147,76 @@ class Areas:
         return [area for _, _, area in found[:limit]]
 
     def blocks(self, keys: Iterable[str]) -> Any:
-        """Positions of the blocks in any of the areas: int32, ascending, each once; None without areas."""
-        parts = [self._members(key) for key in keys]
-        return numpy.unique(numpy.concatenate(parts)).astype(numpy.int32) if parts else None
+        """Positions of the blocks in an area of one or more steps: int32, ascending; None without any, or for all.
 
-    def _members(self, key: str) -> Any:
-        level, _, unit_id = key.partition(":")
-        if level not in self._blocks:
-            column = self._store.table("blocks", [self.columns[level]])[self.columns[level]]
-            codes, values = pandas.factorize(column)
-            self._blocks[level] = codes, {value: code for code, value in enumerate(values)}
-        codes, code_of = self._blocks[level]
-        return numpy.flatnonzero(codes == code_of.get(unit_id, -2))
+        A key is one step as `mapapp.queries.area_text` writes it; a plain `level:identifier` adds that unit.
+        """
+        text = " ".join(keys)
+        return self.select(text).blocks if text else None
+
+    def units(self, level: str) -> LayerUnits:
+        """The units of a layer, or single blocks, as rows of tables."""
+        with self._lock:
+            if level not in self._units_of:
+                self._units_of[level] = self._make_units(level)
+            return self._units_of[level]
+
+    def _make_units(self, level: str) -> LayerUnits:
+        if level == BLOCK:
+            return layer_units(self._store, level, "block_id", {}, LEVEL_LABELS[BLOCK])
+        if level not in self.columns:
+            known = ", ".join([*self.columns, BLOCK])
+            raise UsageError(f"layer {level[:40]!r}: this release has {known}")
+        names = {area.unit_id: area.name for area in self._named.values() if area.level == level}
+        return layer_units(self._store, level, self.columns[level], names, LEVEL_LABELS.get(level, level))
+
+    def select(self, area: str | Sequence[Step]) -> Selected:
+        """Find the blocks of an area.
+
+        Parameters
+        ----------
+        area : str or sequence of Step
+            As `mapapp.queries.area_text` writes it.
+
+        Raises
+        ------
+        UsageError, GeometryError
+            When it is not an area, or names a unit that this release has not.
+        """
+        steps = parse_area(area) if isinstance(area, str) else tuple(area)
+        text = area_text(steps)
+        with self._lock:
+            if text in self._selected:
+                self._selected.move_to_end(text)
+                return self._selected[text]
+        found = Selection(self).of(steps)
+        with self._lock:
+            self._selected[text] = found
+            while len(self._selected) > _KEPT_AREAS:
+                self._selected.popitem(last=False)
+        return found
+
+    @cached_property
+    def places(self) -> Any:
+        """Internal points of the blocks: ``lon_deg``, ``lat_deg``, ``elsewhere``."""
+        return self._store.table("blocks", ["lon_deg", "lat_deg", "elsewhere"])
+
+    def members(self, unit: Unit) -> Any:
+        """Positions of the blocks of one unit: int32, ascending; UsageError where this release has not it."""
+        units = self.units(unit.level)
+        kinds = ("unit", "elsewhere") if unit.level == "state" else ("unit",)
+        row = units.rows.index[(units.rows["unit_id"] == unit.unit_id) & units.rows["kind"].isin(kinds)]
+        if not len(row):
+            label = LEVEL_LABELS.get(unit.level, unit.level)
+            raise UsageError(f"area {unit}: this release has no {label} {unit.unit_id}; look it up by name")
+        return numpy.flatnonzero(units.code == row[0]).astype(numpy.int32)
+
+    def unit_name(self, unit: Unit) -> str:
+        """What people call a unit."""
+        named = self._named.get(str(unit))
+        return (
+            named.name if named is not None else f"{LEVEL_LABELS.get(unit.level, unit.level)} {unit.unit_id}"
+        )
 
 
 def tract_name(name: str) -> str:

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from pathlib import Path
 from threading import RLock
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import pandas
 
-from geodata.store import MANIFEST, open_store
-from mapapp.queries.areas import Areas
+from mapapp.queries.analyses import open_release
 from mapapp.queries.commutes import Commutes, Question, Summary
+from mapapp.queries.results import caution
 from mapapp.url_state import Rows, ViewState
+
+__all__ = ["ServedRelease", "caution", "certificate_json", "open_releases", "state_names"]
 
 CACHED_ANSWERS: Final = 64
 Value = TypeVar("Value")
@@ -34,21 +35,24 @@ class ServedRelease:
     """
 
     def __init__(self, path: Path, slug: str) -> None:
-        self.store = open_store(path, "release")
+        self.analyses = open_release(path)
+        self.store = self.analyses.store
         self.slug = slug
-        self.version = hashlib.sha256((path / MANIFEST).read_bytes()).hexdigest()[:12]
-        self.facts: dict[str, Any] = self.store.manifest
-        self.certificate: dict[str, Any] = self.store.document("certificate.json")
-        self.areas = Areas(self.store)
-        self.commutes = Commutes(self.store)
+        self.version = self.analyses.version
+        self.facts = self.analyses.facts
+        self.certificate = self.analyses.certificate
+        self.areas = self.analyses.areas
+        self.commutes = Commutes(
+            self.analyses.flows, self.store.table("blocks", ["tract_index", "elsewhere"])
+        )
         self._kept: OrderedDict[Hashable, Any] = OrderedDict()
+        self._making: dict[Hashable, RLock] = {}
         self._lock = RLock()
 
     @property
     def title(self) -> str:
         """Name for people, with the year."""
-        title = str(self.facts.get("title") or self.slug)
-        year = str(self.facts.get("year") or "")
+        title, year = str(self.facts.get("title") or self.slug), self.analyses.year
         return title if not year or year in title else f"{title}, {year}"
 
     @property
@@ -98,15 +102,30 @@ class ServedRelease:
         return frame[["unit_id", "name", "county", "workers", "share"]]
 
     def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """What `make` returns, kept for the next callers with the same key; one caller at a time computes."""
+        """What `make` returns, kept for the next callers with the same key, of whom only one computes."""
         with self._lock:
-            if key not in self._kept:
-                self._kept[key] = make()
-                while len(self._kept) > CACHED_ANSWERS:
-                    self._kept.popitem(last=False)
-            self._kept.move_to_end(key)
-            kept: Value = self._kept[key]
-            return kept
+            if key in self._kept:
+                return cast(Value, self._keep(key, self._kept[key]))
+            turn = self._making.setdefault(key, RLock())
+        with turn:  # callers with other keys go on meanwhile
+            with self._lock:
+                if key in self._kept:
+                    return cast(Value, self._keep(key, self._kept[key]))
+            try:
+                made = make()
+            finally:
+                with self._lock:
+                    self._making.pop(key, None)
+            with self._lock:
+                self._keep(key, made)
+            return made
+
+    def _keep(self, key: Hashable, value: Any) -> Any:
+        self._kept[key] = value
+        self._kept.move_to_end(key)
+        while len(self._kept) > CACHED_ANSWERS:
+            self._kept.popitem(last=False)
+        return value
 
 
 def open_releases(paths: list[Path]) -> dict[str, ServedRelease]:
@@ -122,13 +141,6 @@ def open_releases(paths: list[Path]) -> dict[str, ServedRelease]:
             slug, number = f"{stem}-{number}", number + 1
         found[slug] = ServedRelease(path, slug)
     return found
-
-
-def caution(workers: int) -> str:
-    """What the size of a count says about it: empty from 10 on."""
-    if workers >= 10:
-        return ""
-    return "caution" if workers >= 3 else "substantial variability"
 
 
 def state_names(release: ServedRelease, state_ids: list[str]) -> list[str]:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from geodata.distance import distance_mi
 from geodata.errors import StoreError
-from mapapp.queries.commutes import BAND_EDGES_MI, BANDS, Question
+from mapapp.queries.commutes import BAND_EDGES_MI, BANDS
 from mapapp.queries.release import ServedRelease, caution, open_releases
 from mapapp.url_state import ViewState
 from tests.releases import ELSEWHERE, UNDRAWN_TRACT, write_release
@@ -123,26 +123,12 @@ def test_overlapping_areas_count_a_worker_once(release: ServedRelease) -> None:
     assert release.summary(ViewState(areas=("county:10001", "tract:10001000000"))).workers == one
 
 
-def test_a_large_release_is_read_from_its_files_with_the_same_answers(
-    release: ServedRelease, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from mapapp.queries import commutes
-
-    monkeypatch.setattr(commutes, "IN_MEMORY_ROWS", 10)
-    other = commutes.Commutes(release.store)
-    assert not other.in_memory
-    question = Question("home", release.areas.blocks(["county:10003"]), age=(2,))
-    ours, theirs = release.commutes.summary(question), other.summary(question)
-    assert (ours.workers, ours.median_mi, ours.inside) == (theirs.workers, theirs.median_mi, theirs.inside)
-    assert ours.tracts.equals(theirs.tracts)
-
-
 def test_the_database_reads_nothing_but_the_release(release: ServedRelease, tmp_path: Path) -> None:
     import duckdb
 
     secret = tmp_path / "secret.csv"
     secret.write_text("a\n1\n")
-    cursor = release.commutes._connection.cursor()
+    cursor = release.analyses.flows._connection.cursor()
     with pytest.raises(duckdb.Error):
         cursor.execute("SELECT * FROM read_csv(?)", [str(secret)])
     with pytest.raises(duckdb.Error):

@@ -1,0 +1,189 @@
+"""Areas that people draw: circles, boxes and polygons in degrees, and polygons as short text.
+
+All places are longitude and latitude in degrees, EPSG:4326. An area that crosses the 180th meridian is kept in two
+parts, one on either side of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import shapely
+
+from geodata.distance import EARTH_RADIUS_MI
+from geodata.errors import GeometryError
+
+MAX_RADIUS_MI: Final = 1_000.0
+MAX_VERTICES: Final = 50_000
+_CIRCLE_VERTICES: Final = 180
+_SCALE: Final = 100_000  # polygon text keeps five decimals, about a metre
+_DIGITS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+_VALUE: Final = {digit: value for value, digit in enumerate(_DIGITS)}
+_MAX_DIGITS: Final = 6  # of one difference: 360 degrees have 27 bits, a digit takes five
+_RING, _PART = ".", "~"
+
+Places = npt.NDArray[np.float64]
+
+
+def check_place(lon_deg: float, lat_deg: float) -> None:
+    """Raise GeometryError for a place that is not on the globe."""
+    if not (-180 <= lon_deg <= 180 and -90 <= lat_deg <= 90):
+        raise GeometryError(
+            f"place {lon_deg:g},{lat_deg:g}: longitude must be -180 to 180 and latitude -90 to 90; "
+            "give longitude first"
+        )
+
+
+def check_radius(lat_deg: float, radius_mi: float) -> None:
+    """Raise GeometryError for a radius that is not positive, too long, or reaches a pole."""
+    if not 0 < radius_mi <= MAX_RADIUS_MI:
+        raise GeometryError(f"radius {radius_mi:g} mi: must be above 0 and at most {MAX_RADIUS_MI:g} miles")
+    if abs(lat_deg) + np.degrees(radius_mi / EARTH_RADIUS_MI) >= 90:
+        raise GeometryError(
+            f"radius {radius_mi:g} mi around latitude {lat_deg:g}: it reaches the pole; shorten it"
+        )
+
+
+def circle(lon_deg: float, lat_deg: float, radius_mi: float) -> Any:
+    """Outline of the places within a great-circle distance: a polygon of 180 vertices, for drawing.
+
+    Raises
+    ------
+    GeometryError
+        As `check_place` and `check_radius`.
+    """
+    check_place(lon_deg, lat_deg)
+    check_radius(lat_deg, radius_mi)
+    lat, away = np.radians(lat_deg), radius_mi / EARTH_RADIUS_MI
+    turn = np.linspace(0.0, 2 * np.pi, _CIRCLE_VERTICES, endpoint=False)
+    north = np.arcsin(np.sin(lat) * np.cos(away) + np.cos(lat) * np.sin(away) * np.cos(turn))
+    east = np.arctan2(np.sin(turn) * np.sin(away) * np.cos(lat), np.cos(away) - np.sin(lat) * np.sin(north))
+    return within_globe(shapely.Polygon(np.column_stack([lon_deg + np.degrees(east), np.degrees(north)])))
+
+
+def box(west_deg: float, south_deg: float, east_deg: float, north_deg: float) -> Any:
+    """Polygon between two meridians and two parallels; west of more than east crosses the 180th meridian.
+
+    Raises
+    ------
+    GeometryError
+        When a corner is not on the globe, or the box has no area.
+    """
+    check_place(west_deg, south_deg)
+    check_place(east_deg, north_deg)
+    if south_deg >= north_deg or west_deg == east_deg:
+        raise GeometryError(
+            f"box {west_deg:g},{south_deg:g},{east_deg:g},{north_deg:g}: it has no area; "
+            "give west, south, east, north"
+        )
+    return within_globe(shapely.box(west_deg, south_deg, east_deg + 360 * (west_deg > east_deg), north_deg))
+
+
+def within_globe(polygon: Any) -> Any:
+    """The same area with all longitudes in -180 … 180; what lies beyond comes back on the other side."""
+    west, _, east, _ = shapely.bounds(polygon)
+    if west >= -180 and east <= 180:
+        return polygon
+    parts = [
+        shapely.transform(
+            shapely.intersection(polygon, shapely.box(turn - 180, -90, turn + 180, 90)),
+            lambda xy, turn=turn: xy - [turn, 0.0],
+        )
+        for turn in (-360.0, 0.0, 360.0)
+    ]
+    return shapely.union_all([part for part in parts if not part.is_empty])
+
+
+def mended(geometry: Any) -> Any:
+    """A valid polygon or multipolygon of the same area, without height; what has no area is dropped.
+
+    Raises
+    ------
+    GeometryError
+        When nothing with an area is left, or there are too many vertices.
+    """
+    if shapely.get_num_coordinates(geometry) > MAX_VERTICES:
+        raise GeometryError(
+            f"{shapely.get_num_coordinates(geometry):,} vertices; at most {MAX_VERTICES:,} are taken: simplify it"
+        )
+    flat = shapely.force_2d(geometry)
+    if not shapely.is_valid(flat):
+        flat = shapely.make_valid(flat, method="structure", keep_collapsed=False)
+    parts = [part for part in shapely.get_parts(shapely.get_parts(flat)) if part.geom_type == "Polygon"]
+    parts = [part for part in parts if shapely.area(part) > 0]
+    if not parts:
+        raise GeometryError("it has no area; give a polygon")
+    return shapely.union_all(parts)
+
+
+def polygon_text(polygon: Any) -> str:
+    """A polygon or multipolygon as text of letters, digits, "-", "_", "." and "~", to a hundred-thousandth degree.
+
+    Every vertex is written as the difference from the one before, as whole numbers, five bits a character.
+    """
+    parts, last = [], np.zeros(2, dtype=np.int64)
+    for part in shapely.get_parts(polygon):
+        rings = []
+        for ring in (part.exterior, *part.interiors):
+            places = np.round(shapely.get_coordinates(ring)[:-1] * _SCALE).astype(np.int64)
+            steps = np.diff(places, axis=0, prepend=last[None])
+            rings.append("".join(_digits(int(step)) for step in steps.ravel()))
+            last = places[-1]
+        parts.append(_RING.join(rings))
+    return _PART.join(parts)
+
+
+def polygon_of(text: str) -> Any:
+    """The polygon that `polygon_text` wrote, mended.
+
+    Raises
+    ------
+    GeometryError
+        When the text is not one, or its polygon is not on the globe, has no area or too many vertices.
+    """
+    if len(text) > MAX_VERTICES * 2 * _MAX_DIGITS:
+        raise GeometryError(f"a polygon of {len(text):,} characters; simplify it")
+    polygons, last = [], np.zeros(2, dtype=np.int64)
+    for part in text.split(_PART):
+        rings = []
+        for ring in part.split(_RING):
+            steps = _numbers(ring)
+            if steps.size < 6 or steps.size % 2:
+                raise GeometryError("the text of a polygon is cut short; copy all of it")
+            places = last + np.cumsum(steps.reshape(-1, 2), axis=0)
+            last = places[-1]
+            rings.append(places / _SCALE)
+        polygons.append(shapely.Polygon(rings[0], rings[1:]))
+    shape = mended(shapely.MultiPolygon(polygons))
+    west, south, east, north = shapely.bounds(shape)
+    check_place(west, south)
+    check_place(east, north)
+    return shape
+
+
+def _digits(value: int) -> str:
+    left = value * 2 if value >= 0 else -value * 2 - 1
+    text = ""
+    while True:
+        left, low = left >> 5, left & 31
+        text += _DIGITS[low + 32 * (left > 0)]
+        if not left:
+            return text
+
+
+def _numbers(text: str) -> npt.NDArray[np.int64]:
+    found, value, place = [], 0, 0
+    for character in text:
+        digit = _VALUE.get(character)
+        if digit is None or place >= _MAX_DIGITS:
+            raise GeometryError("the text of a polygon has a character that is none of it; copy it again")
+        value |= (digit & 31) << (5 * place)
+        place += 1
+        if digit < 32:
+            found.append(value // 2 if value % 2 == 0 else -(value + 1) // 2)
+            value, place = 0, 0
+    if place:
+        raise GeometryError("the text of a polygon is cut short; copy all of it")
+    return np.array(found, dtype=np.int64)

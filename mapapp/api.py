@@ -1,0 +1,53 @@
+"""CommuteMap from Python: open a release and ask it.
+
+    from mapapp.api import Filters, open_release
+
+    release = open_release("ri.release")
+    answer = release.inflow_outflow("county:44007", Filters(age=(1,)))
+    print(answer.inflow.value, answer.groups)
+
+What can be asked, and how an area is written, is in docs/api.md; the answers are described in
+`mapapp.queries.results`.
+"""
+
+from mapapp.queries.analyses import EDGES_MI, Release, open_release
+from mapapp.queries.area_text import ring_areas
+from mapapp.queries.change import change
+from mapapp.queries.filters import Filters
+from mapapp.queries.results import (
+    About,
+    AreaComparison,
+    AreaProfile,
+    Change,
+    Destinations,
+    DistanceDirection,
+    FlowMatrix,
+    InflowOutflow,
+    Number,
+    PairedAreas,
+    Result,
+    caution,
+    shortened,
+)
+
+__all__ = [
+    "EDGES_MI",
+    "About",
+    "AreaComparison",
+    "AreaProfile",
+    "Change",
+    "Destinations",
+    "DistanceDirection",
+    "Filters",
+    "FlowMatrix",
+    "InflowOutflow",
+    "Number",
+    "PairedAreas",
+    "Release",
+    "Result",
+    "caution",
+    "change",
+    "open_release",
+    "ring_areas",
+    "shortened",
+]

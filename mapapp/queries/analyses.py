@@ -1,0 +1,459 @@
+"""Every analysis, asked of one release. All answers are the plain values of `mapapp.queries.results`."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pandas
+
+from geodata.progress import Progress, silent
+from geodata.store import MANIFEST, Store, open_store
+from mapapp.errors import UsageError
+from mapapp.queries.area_text import Step
+from mapapp.queries.areas import Areas
+from mapapp.queries.counted import Counter, band_sums, most_first
+from mapapp.queries.filters import BANDS, CHARACTERISTICS, Filters
+from mapapp.queries.flows import Flows, Pick
+from mapapp.queries.layer_units import LayerUnits
+from mapapp.queries.prepared import prepare
+from mapapp.queries.results import (
+    About,
+    AreaComparison,
+    AreaProfile,
+    Destinations,
+    DistanceDirection,
+    FlowMatrix,
+    InflowOutflow,
+    PairedAreas,
+)
+from mapapp.queries.selection import Selected
+from mapapp.url_state import Side
+
+Area = str | Sequence[Step]
+"""An area as text or steps; see `mapapp.queries.area_text`."""
+
+EVERYTHING: Final = "all"
+ALL_WORKERS: Final = Filters()
+EDGES_MI: Final = (10.0, 25.0, 50.0)
+DIRECTIONS: Final = ("N", "NE", "E", "SE", "S", "SW", "W", "NW", "")
+DIRECTION_LABELS: Final = (
+    "North",
+    "North-east",
+    "East",
+    "South-east",
+    "South",
+    "South-west",
+    "West",
+    "North-west",
+    "Same place",
+)
+GROUPS: Final = {
+    "inflow": "Work here, live elsewhere",
+    "outflow": "Live here, work elsewhere",
+    "stay": "Live and work here",
+}
+TITLES: Final = {
+    "profile": "Area profile",
+    "comparison": "Area comparison",
+    "destinations": "Destinations",
+    "distance-direction": "Distance and direction",
+    "inflow-outflow": "Inflow and outflow",
+    "paired": "Paired areas",
+    "flow-matrix": "Flow matrix",
+}
+_OTHER: Final[dict[Side, Side]] = {"work": "home", "home": "work"}
+_MAX_EDGES: Final = 20
+
+
+class Release:
+    """A verified release that can be asked; from several threads at once.
+
+    Parameters
+    ----------
+    store : Store
+        Of a release; see `open_release`.
+    report : callable
+        Called with (stage, done, total) while the release is prepared, which happens once on a machine.
+    """
+
+    def __init__(self, store: Store, *, report: Progress = silent) -> None:
+        self.store = store
+        self.facts: dict[str, Any] = store.manifest
+        self.certificate: dict[str, Any] = store.document("certificate.json")
+        self.version = hashlib.sha256((store.path / MANIFEST).read_bytes()).hexdigest()[:12]
+        self.areas = Areas(store)
+        self.flows = Flows(prepare(store, report=report), store)
+        self._counter = Counter(self.certificate)
+
+    @property
+    def title(self) -> str:
+        """Name for people, with the year."""
+        title = str(self.facts.get("title") or self.store.path.name)
+        return title if not self.year or self.year in title else f"{title}, {self.year}"
+
+    @property
+    def year(self) -> str:
+        """Year of the jobs; empty where the release does not say."""
+        return str(self.facts.get("year") or "")
+
+    @property
+    def job_type(self) -> str:
+        """LODES code of the jobs it holds, such as JT00; empty where the release does not say."""
+        return str(self.facts.get("job_type") or "")
+
+    def profile(
+        self, area: Area = EVERYTHING, filters: Filters = ALL_WORKERS, *, side: Side = "work"
+    ) -> AreaProfile:
+        """Who works (side "work") or lives (side "home") in an area.
+
+        Raises
+        ------
+        UsageError, GeometryError
+            When it is not an area of this release; so do all analyses.
+        """
+        chosen = self.areas.select(area)
+        counts = self.flows.by_segment(Pick.at(side, chosen.blocks, filters))
+        return AreaProfile(
+            about=self._about("profile", chosen, filters, side),
+            workers=self._counter.number(int(counts.sum())),
+            bands=self._counter.bands(counts),
+            segments=self._counter.segments(counts),
+        )
+
+    def comparison(
+        self,
+        area: Area = EVERYTHING,
+        filters: Filters = ALL_WORKERS,
+        *,
+        side: Side = "work",
+        layer: str = "county",
+    ) -> AreaComparison:
+        """The units of a layer that have blocks in an area, beside each other; only those blocks count."""
+        chosen = self.areas.select(area)
+        units = self.areas.units(layer)
+        block, segment, n = self.flows.by_block_and_segment(Pick.at(side, chosen.blocks, filters), side)
+        by_segment = np.zeros((len(units.rows), 27), dtype=np.int64)
+        np.add.at(by_segment, (units.code[block], segment), n)
+        bands = band_sums(by_segment)
+        names = [f"{name}_{band}" for name in CHARACTERISTICS for band in BANDS]
+        mine = units.code if chosen.blocks is None else units.code[chosen.blocks]
+        n_mine = np.bincount(mine, minlength=len(units.rows))
+        rows = units.rows[["unit_id", "name", "kind"]].assign(
+            partly=n_mine < units.rows["n_blocks"],
+            **self._counter.columns(by_segment.sum(axis=1), int(n.sum())),
+            **dict(zip(names, bands.T, strict=True)),
+        )
+        return AreaComparison(
+            about=self._about("comparison", chosen, filters, side),
+            layer=layer,
+            workers=self._counter.number(int(n.sum())),
+            units=most_first(rows[n_mine > 0], "unit_id"),
+        )
+
+    def destinations(
+        self,
+        area: Area = EVERYTHING,
+        filters: Filters = ALL_WORKERS,
+        *,
+        side: Side = "work",
+        layer: str = "county",
+    ) -> Destinations:
+        """Where the other ends are: homes of an area's workers (side "work"), or workplaces of its residents."""
+        chosen = self.areas.select(area)
+        units = self.areas.units(layer)
+        found = units.of(*self.flows.by_block(Pick.at(side, chosen.blocks, filters), _OTHER[side]))
+        return Destinations(
+            about=self._about("destinations", chosen, filters, side),
+            layer=layer,
+            workers=self._counter.number(int(found.sum())),
+            units=self._unit_table(units, found),
+        )
+
+    def distance_direction(
+        self,
+        area: Area = EVERYTHING,
+        filters: Filters = ALL_WORKERS,
+        *,
+        side: Side = "work",
+        edges_mi: Sequence[float] = EDGES_MI,
+    ) -> DistanceDirection:
+        """How far, and which way, from an area to the other ends of its commutes.
+
+        Raises
+        ------
+        UsageError
+            Also when the edges do not rise from above 0, or there are more than 20.
+        """
+        edges = check_edges(edges_mi)
+        chosen = self.areas.select(area)
+        pick = Pick.at(side, chosen.blocks, filters)
+        found = self.flows.distances(pick, side, edges, own_block=False)
+        n = int(found.workers.sum())
+        labels = band_labels(edges)
+        cells = pandas.DataFrame(
+            [(band, labels[band], direction) for band in range(len(labels)) for direction in DIRECTIONS],
+            columns=["band", "band_label", "direction"],
+        ).assign(**self._counter.columns(found.workers.ravel(), n))
+        notes = (
+            "Distances and directions are between internal points of blocks; "
+            "a home outside the imported area counts from the middle of its state.",
+        )
+        return DistanceDirection(
+            about=self._about("distance-direction", chosen, filters, side, notes),
+            workers=self._counter.number(n),
+            median_mi=self.flows.median_mi(pick),
+            mean_mi=found.total_mi / n if n else None,
+            edges_mi=edges,
+            cells=cells,
+            bands=self._labelled("band", range(len(labels)), labels, found.workers.sum(axis=1)),
+            directions=self._labelled("direction", DIRECTIONS, DIRECTION_LABELS, found.workers.sum(axis=0)),
+        )
+
+    def inflow_outflow(self, area: Area, filters: Filters = ALL_WORKERS) -> InflowOutflow:
+        """Who comes into an area to work, who leaves it to work, and who lives and works in it."""
+        chosen = self.areas.select(area)
+        blocks = _blocks(chosen, len(self.areas.places))
+        inflow, stay = self.flows.by_segment_within(Pick(work=blocks, filters=filters), "home", blocks)
+        outflow = self.flows.by_segment_within(Pick(home=blocks, filters=filters), "work", blocks)[0]
+        counts = {"inflow": inflow, "outflow": outflow, "stay": stay}
+        n = {name: int(each.sum()) for name, each in counts.items()}
+        living, employed = n["outflow"] + n["stay"], n["inflow"] + n["stay"]
+        segments = pandas.concat(
+            [self._counter.bands(each).assign(group=name) for name, each in counts.items()], ignore_index=True
+        )
+        number = self._counter.number
+        net = number(n["inflow"] - n["outflow"])
+        return InflowOutflow(
+            about=self._about("inflow-outflow", chosen, filters, None, self._cover_notes()),
+            **{name: number(each) for name, each in n.items()},
+            employed=number(employed),
+            living=number(living),
+            net_inflow=net,
+            stay_of_living=n["stay"] / living if living else None,
+            stay_of_employed=n["stay"] / employed if employed else None,
+            groups=self._labelled("group", GROUPS, GROUPS.values(), list(n.values())),
+            segments=segments[["group", *(name for name in segments.columns if name != "group")]],
+        )
+
+    def paired(
+        self,
+        home_area: Area,
+        work_area: Area,
+        filters: Filters = ALL_WORKERS,
+        *,
+        edges_mi: Sequence[float] = EDGES_MI,
+    ) -> PairedAreas:
+        """Who lives in one area and works in another; they may overlap."""
+        edges = check_edges(edges_mi)
+        home, work = self.areas.select(home_area), self.areas.select(work_area)
+        pick = Pick(home=home.blocks, work=work.blocks, filters=filters)
+        counts = self.flows.by_segment(pick)
+        n = int(counts.sum())
+        living = int(self.flows.by_segment(Pick(home=home.blocks, filters=filters)).sum())
+        employed = int(self.flows.by_segment(Pick(work=work.blocks, filters=filters)).sum())
+        bands = self.flows.distances(pick, "home", edges, own_block=False).workers.sum(axis=1)
+        labels = band_labels(edges)
+        return PairedAreas(
+            about=self._about_pair("paired", home, work, filters),
+            home_area=home.name,
+            work_area=work.name,
+            workers=self._counter.number(n),
+            living=self._counter.number(living),
+            employed=self._counter.number(employed),
+            share_of_living=n / living if living else None,
+            share_of_employed=n / employed if employed else None,
+            median_mi=self.flows.median_mi(pick),
+            bands=self._counter.bands(counts),
+            distances=self._labelled("band", range(len(labels)), labels, bands),
+        )
+
+    def flow_matrix(
+        self,
+        home_layer: str = "county",
+        work_layer: str = "county",
+        filters: Filters = ALL_WORKERS,
+        *,
+        home_area: Area = EVERYTHING,
+        work_area: Area = EVERYTHING,
+    ) -> FlowMatrix:
+        """Workers from every unit of one layer to every unit of another, within areas where these are given."""
+        home, work = self.areas.select(home_area), self.areas.select(work_area)
+        homes, works = self.areas.units(home_layer), self.areas.units(work_layer)
+        parts = list(self.flows.matrix(_pick(home, work, filters), homes.code, works.code))
+        from_unit, to_unit, n = (
+            np.concatenate([part[place] for part in parts]) if parts else np.empty(0, dtype=np.int64)
+            for place in range(3)
+        )
+        total = int(n.sum())
+        margins = [
+            np.bincount(code, weights=n, minlength=len(units.rows)).astype(np.int64)
+            for code, units in ((from_unit, homes), (to_unit, works))
+        ]
+        return FlowMatrix(
+            about=self._about_pair("flow-matrix", home, work, filters),
+            home_layer=home_layer,
+            work_layer=work_layer,
+            workers=self._counter.number(total),
+            cells=self._cells(homes, works, (from_unit, to_unit, n), total),
+            homes=self._unit_table(homes, margins[0]),
+            works=self._unit_table(works, margins[1]),
+        )
+
+    def flow_matrix_parts(
+        self,
+        home_layer: str = "county",
+        work_layer: str = "county",
+        filters: Filters = ALL_WORKERS,
+        *,
+        home_area: Area = EVERYTHING,
+        work_area: Area = EVERYTHING,
+    ) -> Iterator[Any]:
+        """Yield the `cells` of a flow matrix in parts, for exports: no more than 100,000 rows are held at once."""
+        home, work = self.areas.select(home_area), self.areas.select(work_area)
+        homes, works = self.areas.units(home_layer), self.areas.units(work_layer)
+        pick = _pick(home, work, filters)
+        total = int(self.flows.by_segment(pick).sum())
+        for part in self.flows.matrix(pick, homes.code, works.code):
+            yield self._cells(homes, works, part, total)
+
+    def _cells(self, homes: LayerUnits, works: LayerUnits, part: Any, total: int) -> Any:
+        columns: dict[str, Any] = {}
+        for end, units, code in (("home", homes, part[0]), ("work", works, part[1])):
+            for name, column in (("id", "unit_id"), ("name", "name"), ("kind", "kind")):
+                columns[f"{end}_{name}"] = units.rows[column].to_numpy(dtype=object)[code]
+        return pandas.DataFrame(columns | self._counter.columns(part[2], total))
+
+    def _unit_table(self, units: LayerUnits, found: Any) -> Any:
+        rows = units.rows[["unit_id", "name", "kind", "lon_deg", "lat_deg"]]
+        rows = rows.assign(**self._counter.columns(found, int(found.sum())))
+        return most_first(rows[found > 0], "unit_id")
+
+    def _labelled(self, name: str, keys: Any, labels: Any, workers: Any) -> Any:
+        counts = np.asarray(workers, dtype=np.int64)
+        frame = pandas.DataFrame({name: list(keys), "label": list(labels)})
+        return frame.assign(**self._counter.columns(counts, int(counts.sum())))
+
+    def _about(
+        self,
+        analysis: str,
+        area: Selected,
+        filters: Filters,
+        side: Side | None,
+        notes: tuple[str, ...] = (),
+    ) -> About:
+        if side == "home":
+            notes += self._cover_notes()
+        return About(
+            analysis=analysis,
+            title=TITLES[analysis],
+            release=self.title,
+            version=self.version,
+            year=self.year,
+            job_type=self.job_type,
+            side=side,
+            area=area.name,
+            area_text=area.text,
+            n_blocks=area.n_blocks,
+            n_edge_blocks=area.n_edge_blocks,
+            filters=filters.words,
+            promise=self._promise(),
+            notes=notes + _edge_notes(area.n_edge_blocks),
+        )
+
+    def _about_pair(self, analysis: str, home: Selected, work: Selected, filters: Filters) -> About:
+        about = self._about(analysis, home, filters, None)
+        edge = home.n_edge_blocks + work.n_edge_blocks
+        return dataclasses.replace(
+            about,
+            area=f"homes: {home.name}; workplaces: {work.name}",
+            area_text=f"{home.text} | {work.text}",
+            n_blocks=home.n_blocks + work.n_blocks,
+            n_edge_blocks=edge,
+            notes=_edge_notes(edge),
+        )
+
+    def _promise(self) -> dict[str, Any]:
+        """What the certificate promises, in few words."""
+        numbers = {
+            name: value.get("value") if isinstance(value, dict) else value
+            for name in ("epsilon_final", "delta")
+            for value in (self.certificate.get(name),)
+        }
+        return (
+            {"status": self.certificate.get("status")}
+            | numbers
+            | {"accountant": self.certificate.get("accountant")}
+        )
+
+    def _cover_notes(self) -> tuple[str, ...]:
+        """That residents' workplaces in other states are not in the release."""
+        given = self.facts.get("destination_states")
+        if not isinstance(given, list):
+            return ()
+        states = dict(self.store.table("states", ["state_id", "name"]).itertuples(index=False))
+        names = ", ".join(states.get(str(state), str(state)) for state in given)
+        return (
+            f"The release covers workplaces in {names}; residents who work in other states are not in it.",
+        )
+
+
+def open_release(path: str | Path, *, report: Progress = silent) -> Release:
+    """Open a release, verify it, and prepare it for questions, which is done once on a machine.
+
+    Parameters
+    ----------
+    path : str or Path
+        Its directory; a dataset is refused.
+    report : callable
+        Called with (stage, done, total).
+
+    Raises
+    ------
+    StoreError
+        When it is not a whole, unaltered release.
+    """
+    return Release(open_store(Path(path), "release"), report=report)
+
+
+def check_edges(edges_mi: Sequence[float]) -> tuple[float, ...]:
+    """Edges of distance bands as they must be: rising, above 0, 20 at most, or UsageError."""
+    edges = tuple(float(edge) for edge in edges_mi)
+    rising = all(low < high for low, high in pairwise((0.0, *edges)))
+    if len(edges) > _MAX_EDGES or not rising or not all(np.isfinite(edges)):
+        raise UsageError(
+            f"distance bands {','.join(f'{edge:g}' for edge in edges[:8])}: give up to {_MAX_EDGES} rising miles, "
+            "the first above 0"
+        )
+    return edges
+
+
+def band_labels(edges_mi: Sequence[float]) -> list[str]:
+    """Names of the distance bands between edges."""
+    if not edges_mi:
+        return ["Any distance"]
+    text = [f"{edge:g}" for edge in edges_mi]
+    between = [f"{low} to {high} miles" for low, high in pairwise(text)]
+    return [f"Under {text[0]} miles", *between, f"{text[-1]} miles or more"]
+
+
+def _blocks(chosen: Selected, n_blocks: int) -> Any:
+    return np.arange(n_blocks, dtype=np.int32) if chosen.blocks is None else chosen.blocks
+
+
+def _pick(home: Selected, work: Selected, filters: Filters) -> Pick:
+    return Pick(home=home.blocks, work=work.blocks, filters=filters)
+
+
+def _edge_notes(n_edge_blocks: int) -> tuple[str, ...]:
+    if not n_edge_blocks:
+        return ()
+    return (
+        "A block counts as a whole where its internal point lies: "
+        f"{n_edge_blocks:,} blocks are cut by the drawn border.",
+    )

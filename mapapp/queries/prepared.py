@@ -1,0 +1,160 @@
+"""A release's commutes in the layout that questions want: two sorted copies on disk, beside the release.
+
+A release holds its `jobs` sorted by workplace, which serves questions about workers of an area; questions about
+residents, and all questions about distance, would read and compute everything each time. So the first who opens a
+release writes its jobs once more, sorted by workplace and by home, with the distance and the direction of each
+commute. The copies hold nothing that the release does not; they lie in the user's data folder, are vouched for by
+checksums and named after the release's manifest, and can be removed at any time: they are then made again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow
+import pyarrow.parquet
+
+from geodata.distance import bearing_deg, distance_mi
+from geodata.progress import Progress, silent
+from geodata.schema import segment_code
+from geodata.store import MANIFEST, Store, remove_stale_partials, sha256_of
+from mapapp.paths import data_home
+
+LAYOUT: Final = 1
+"""Changes whenever the files below do."""
+
+N_OCTANTS: Final = 8
+NO_OCTANT: Final = -1
+"""Direction of a commute between two blocks at one place."""
+
+_GROUP_ROWS: Final = 122_880  # what DuckDB gives to one thread; a zone map for each
+_VOUCHER: Final = "prepared.json"
+_NAMES: Final = ("by_work.parquet", "by_home.parquet")
+_SCHEMA: Final = pyarrow.schema(
+    [
+        ("work", pyarrow.int32()),  # rows of `blocks`
+        ("home", pyarrow.int32()),
+        ("segment", pyarrow.int8()),
+        ("workers", pyarrow.int32()),
+        ("distance_mi", pyarrow.float64()),  # exactly 0 within one block
+        ("octant_work", pyarrow.int8()),  # from work to home: 0 north, 1 north-east, …; NO_OCTANT
+        ("octant_home", pyarrow.int8()),  # from home to work
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The two copies.
+
+    Attributes
+    ----------
+    by_work, by_home : Path
+        Parquet files with the same rows, sorted by (work, …) and by (home, work, segment).
+    """
+
+    by_work: Path
+    by_home: Path
+
+
+def prepare(store: Store, *, home: Path | None = None, report: Progress = silent) -> Prepared:
+    """Return the copies of a verified release, made now where there are none or they do not hold.
+
+    Parameters
+    ----------
+    store : Store
+        Of a release.
+    home : Path, optional
+        Folder to keep them in; the user's data folder by default.
+    report : callable
+        Called with (stage, done, total).
+    """
+    version = hashlib.sha256((store.path / MANIFEST).read_bytes()).hexdigest()
+    place = (home or data_home()) / "prepared" / f"{version[:32]}-{LAYOUT}"
+    if not _holds(place, version):
+        report("preparing the release for questions", 0, 0)
+        _make(store, place, version)
+    return Prepared(*(place / name for name in _NAMES))
+
+
+def octant(bearing: npt.NDArray[np.float64]) -> npt.NDArray[np.int8]:
+    """Eighth of the compass of bearings in degrees: 0 is north ± 22.5, then clockwise; `NO_OCTANT` for NaN."""
+    turned = np.floor(np.nan_to_num((bearing + 22.5) % 360.0) / 45.0)
+    return np.where(np.isnan(bearing), NO_OCTANT, turned % N_OCTANTS).astype(np.int8)
+
+
+def _holds(place: Path, version: str) -> bool:
+    """Whether the copies are there, whole, and of this release."""
+    try:
+        voucher = json.loads((place / _VOUCHER).read_text(encoding="utf-8"))
+        found = {name: sha256_of(place / name) for name in _NAMES}
+    except (OSError, ValueError):
+        return False
+    return bool(voucher == {"release": version, "layout": LAYOUT, "files": found})
+
+
+def _make(store: Store, place: Path, version: str) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    remove_stale_partials(place)
+    partial = place.parent / f".{place.name}.partial-{os.getpid()}"
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir()
+    try:
+        by_work, by_home = (partial / name for name in _NAMES)
+        _write_by_work(store, by_work)
+        _write_by_home(by_work, by_home, partial)
+        files = {name: sha256_of(partial / name) for name in _NAMES}
+        voucher = {"release": version, "layout": LAYOUT, "files": files}
+        (partial / _VOUCHER).write_text(json.dumps(voucher), encoding="utf-8")
+        shutil.rmtree(place, ignore_errors=True)  # it did not hold
+        try:
+            os.rename(partial, place)
+        except OSError:
+            if not _holds(place, version):  # else another process was quicker
+                raise
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def _write_by_work(store: Store, file: Path) -> None:
+    with pyarrow.parquet.ParquetWriter(file, _SCHEMA, compression="lz4", use_dictionary=False) as writer:
+        for rows in _rows(store):
+            writer.write_table(rows, row_group_size=_GROUP_ROWS)
+
+
+def _rows(store: Store) -> Iterator[Any]:
+    blocks = store.table("blocks", ["lon_deg", "lat_deg"])
+    lon, lat = blocks["lon_deg"].to_numpy(), blocks["lat_deg"].to_numpy()
+    for batch in store.batches("jobs"):
+        jobs = {name: batch[name].to_numpy() for name in batch.column_names}
+        work, home = jobs["destination_index"], jobs["origin_index"]
+        places = lon[work], lat[work], lon[home], lat[home]
+        yield pyarrow.table(
+            {
+                "work": work,
+                "home": home,
+                "segment": segment_code(jobs["age"], jobs["earnings"], jobs["industry"]).astype(np.int8),
+                "workers": jobs["count"],
+                "distance_mi": np.where(work == home, 0.0, distance_mi(*places)),
+                "octant_work": octant(bearing_deg(*places)),
+                "octant_home": octant(bearing_deg(*places[2:], *places[:2])),
+            },
+            schema=_SCHEMA,
+        )
+
+
+def _write_by_home(by_work: Path, by_home: Path, scratch: Path) -> None:
+    with duckdb.connect(":memory:", config={"temp_directory": str(scratch / "sorting")}) as connection:
+        connection.from_parquet(str(by_work)).order("home, work, segment").to_parquet(
+            str(by_home), compression="lz4", row_group_size=_GROUP_ROWS
+        )
