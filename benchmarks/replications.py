@@ -1,0 +1,132 @@
+"""What the replications of the papers share: their two datasets, parts of them, and small pictures.
+
+Rhode Island 2019 is LODES, which is synthetic itself and public: as P08 did with OnTheMap Version 2, the replications
+take it for the truth, and may show what a real dataset's analyst must keep. The metro demo is generated.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from benchmarks.domain_editing import commutemap
+from benchmarks.readme_picture import slimmed
+from engine.tracts import OriginTracts
+from geodata.store import Store, open_store
+from mapapp.figures.sweep import picture_bytes
+from mapapp.pipeline.analyst import AnalystData
+from mapapp.pipeline.geography import Geography, read_workplaces
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MAX_BYTES = 150_000
+_JOBS = ["destination_index", "origin_index", "age", "earnings", "industry"]
+
+
+def options_of(description: str | None) -> argparse.Namespace:
+    """Command-line options of a replication."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
+    parser.add_argument("--dataset", type=Path, help="a dataset of Rhode Island, instead of importing --data")
+    images = Path(__file__).parents[1] / "docs" / "images"
+    parser.add_argument("--output", type=Path, default=images, help="folder of the pictures")
+    return parser.parse_args()
+
+
+@contextmanager
+def datasets(options: argparse.Namespace) -> Iterator[tuple[dict[str, Path], Path]]:
+    """Yield the datasets by short name, and a folder to work in. Without Rhode Island's files: the demo alone."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder)
+        found = {}
+        if options.dataset is not None:
+            found["ri"] = options.dataset
+        elif options.data.is_dir():
+            commutemap("import", place / "ri", "--from", options.data)
+            found["ri"] = place / "ri"
+        else:
+            print(
+                f"no {options.data}: Rhode Island is left out; name the folder of Census files with --data",
+                file=sys.stderr,
+            )
+        commutemap("demo", place / "metro", "--size", "metro")
+        yield {**found, "metro": place / "metro"}, place
+
+
+def one_synthesizer(store: Store) -> Store:
+    """All workers of a workplace block in one segment, and so in one synthesizer."""
+    jobs = store.table("jobs")
+    for name in _JOBS[2:]:
+        jobs[name] = jobs[name].to_numpy() * 0 + 1
+    merged = jobs.groupby(_JOBS, as_index=False)["count"].sum()
+    return store.with_table("jobs", merged.astype(jobs.dtypes.to_dict()))
+
+
+def without_elsewhere(store: Store) -> AnalystData:
+    """The imported states alone: units beyond them, and workers who live there, are left out.
+
+    Names of tracts are not those of the store afterwards; nothing here reads them.
+    """
+    data = AnalystData(store)
+    full = data.geography
+    is_out = store.table("tracts", ["elsewhere"])["elsewhere"].to_numpy(bool)
+    jobs = store.table("jobs")
+    jobs = jobs[~is_out[full.tract_of_block[jobs["origin_index"]]]].reset_index(drop=True)
+    row = np.cumsum(~is_out) - 1
+    tracts, flows = full.tracts, full.flows
+    ends = ["destination_tract_index", "origin_tract_index"]
+    flows = flows[~is_out[flows[ends]].any(axis=1)].copy()
+    flows[ends] = row[flows[ends]]
+    data.store = store.with_table("jobs", jobs)
+    data.geography = Geography(
+        tracts=OriginTracts(
+            lon_deg=tracts.lon_deg[~is_out],
+            lat_deg=tracts.lat_deg[~is_out],
+            puma=tracts.puma[~is_out],
+            superpuma=tracts.superpuma[~is_out],
+            population=tracts.population[~is_out],
+        ),
+        tract_of_block=np.where(is_out, 0, row)[full.tract_of_block].astype(np.int32),
+        blocks=full.blocks,
+        flows=flows,
+    )
+    data.workplaces = read_workplaces(data.store, data.geography)
+    return data
+
+
+def opened(path: Path) -> Store:
+    """A dataset, verified."""
+    return open_store(path, "dataset")
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Keep a picture as a PNG of few colours."""
+    content = slimmed(picture_bytes(figure, "png"))
+    if len(content) > MAX_BYTES:
+        sys.exit(f"{path} has {len(content):,} bytes; {MAX_BYTES:,} are the most")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    print(f"\n{path.name}: {len(content):,} bytes", file=sys.stderr)
+
+
+def table(*head: str) -> None:
+    """Head of a Markdown table."""
+    print(f"\n| {' | '.join(head)} |\n{'|---' * len(head)}|")
+
+
+def line(*cells: object) -> None:
+    """A row of it; numbers with four digits after the point."""
+    print(
+        f"| {' | '.join(f'{cell:.4f}' if isinstance(cell, float) else str(cell) for cell in cells)} |",
+        flush=True,
+    )
