@@ -21,6 +21,7 @@ from mapapp.queries.counted import Counter, band_sums, most_first
 from mapapp.queries.filters import BANDS, CHARACTERISTICS, Filters
 from mapapp.queries.flows import Flows, Pick
 from mapapp.queries.layer_units import LayerUnits
+from mapapp.queries.outlines import Outlines
 from mapapp.queries.prepared import prepare
 from mapapp.queries.results import (
     About,
@@ -88,7 +89,9 @@ class Release:
         self.certificate: dict[str, Any] = store.document("certificate.json")
         self.version = hashlib.sha256((store.path / MANIFEST).read_bytes()).hexdigest()[:12]
         self.areas = Areas(store)
-        self.flows = Flows(prepare(store, report=report), store)
+        prepared = prepare(store, report=report)
+        self.flows = Flows(prepared, store)
+        self.outlines = Outlines(store, self.areas, prepared.folder)
         self._counter = Counter(self.certificate)
 
     @property

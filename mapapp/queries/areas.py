@@ -20,7 +20,7 @@ from mapapp.queries.cells import Cells
 from mapapp.queries.layer_units import BLOCK, LayerUnits, layer_units
 from mapapp.queries.selection import Selected, Selection
 
-_TABLES: Final = {
+TABLES: Final = {
     "state": "states",
     "county": "counties",
     "puma": "pumas",
@@ -99,7 +99,7 @@ class Areas:
         return {area.key: area for area in named}
 
     def _units(self) -> Iterator[Area]:
-        for level, table in _TABLES.items():
+        for level, table in TABLES.items():
             if level == "tract":
                 frame = self.tracts
                 names = [
@@ -231,4 +231,4 @@ def _columns(store: Store) -> dict[str, str]:
 
     names = pyarrow.parquet.read_schema(store.file("blocks")).names
     layers = {name.removeprefix("layer_"): name for name in names if name.startswith("layer_")}
-    return {level: f"{level}_id" for level in _TABLES} | layers
+    return {level: f"{level}_id" for level in TABLES} | layers

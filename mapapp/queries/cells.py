@@ -1,4 +1,4 @@
-"""Block cells as shapes: which of them a drawn border cuts, and what they look like joined together."""
+"""Block cells as shapes: those of some blocks, and which of them a drawn border cuts."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ import shapely
 from geodata.store import Store
 from mapapp.queries.flows import Blocks
 
-_GRID_DEG: Final = 1e-7  # neighbours' corners differ by rounding; about a centimetre
-_UNIT_TABLES: Final = ("states", "counties", "tracts")
+_MOST_HELD: Final = 1_000_000
 
 
 class Cells:
@@ -60,33 +59,29 @@ class Cells:
         )
         return np.asarray(self._block[near[cut]])
 
-    def joined(self, blocks: Blocks, codes: dict[str, tuple[Any, Any]]) -> Any:
-        """Union of the cells of some blocks; None where none of them has one.
+    def of_blocks(self, blocks: Blocks, held: Any = None) -> npt.NDArray[np.object_]:
+        """Cells of some blocks, ascending; blocks outside the imported area have none.
 
         Parameters
         ----------
         blocks : int32 array
             Ascending.
-        codes : dict of table to (int array of every block, object array of polygons)
-            Larger units, largest first: those that are chosen whole stand in for their cells.
+        held : optional
+            What `hold` returned, for who asks many times.
         """
-        left = np.zeros(self._n_blocks, dtype=bool)
-        left[blocks] = True
-        parts = []
-        for code, polygons in codes.values():
-            whole = np.bincount(code[left], minlength=len(polygons)) == np.bincount(
-                code, minlength=len(polygons)
-            )
-            whole &= ~shapely.is_missing(polygons)
-            parts.extend(polygons[whole & (np.bincount(code[left], minlength=len(polygons)) > 0)])
-            left &= ~whole[code]
-        rest = np.flatnonzero(np.isin(self._block, np.flatnonzero(left)))
-        parts.extend(self._shapes(rest))
-        return shapely.union_all(parts, grid_size=_GRID_DEG) if parts else None
+        with self._lock:
+            every = self._block
+        at = np.searchsorted(every, blocks)
+        rows = at[(at < every.size) & (every[np.minimum(at, every.size - 1)] == blocks)]
+        if held is None:
+            return self._shapes(rows)
+        return np.asarray(shapely.from_wkb(held.take(pyarrow.array(rows)).to_numpy()))
 
-    @property
-    def _n_blocks(self) -> int:
-        return int(self._store.manifest["files"]["blocks.parquet"]["rows"])
+    def hold(self) -> Any:
+        """All cells as they are stored, some hundred bytes each; None where there are too many of them."""
+        if self._block.size > _MOST_HELD:
+            return None
+        return pyarrow.parquet.read_table(self._store.file("cells"), columns=["geometry"])["geometry"]
 
     def _shapes(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.object_]:
         """Polygons of some rows of `cells`, ascending; only the row groups that hold them are read."""

@@ -66,6 +66,11 @@ class Prepared:
     by_work: Path
     by_home: Path
 
+    @property
+    def folder(self) -> Path:
+        """Where they are, and whatever else is made once of the release."""
+        return self.by_work.parent
+
 
 def prepare(store: Store, *, home: Path | None = None, report: Progress = silent) -> Prepared:
     """Return the copies of a verified release, made now where there are none or they do not hold.
