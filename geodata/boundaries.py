@@ -21,7 +21,7 @@ import pyproj
 import shapely
 
 from geodata.errors import GeometryError, SourceFileError
-from geodata.schema import CRS
+from geodata.to_degrees import to_degrees
 from geodata.vintage import of_vintage, vintage_of_polygons
 
 ID_COLUMNS = (
@@ -51,9 +51,6 @@ _PYOGRIO_ERRORS = (
     pyogrio.errors.CRSError,
 )
 _POLYGONAL = (3, 6)  # type numbers of Polygon and MultiPolygon
-# Datums that agree with WGS 84 to a metre or two. Which finer shift PROJ would choose depends on the grids
-# installed, so none is applied and every machine gets the same coordinates.
-_SAME_DATUMS = ("north american datum 1983", "world geodetic system 1984")
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +264,7 @@ def _on_the_globe(path: Path, geometry: npt.NDArray[np.object_], crs: Any) -> np
             f"{path}: no coordinate reference system (a shapefile needs its .prj); add it, Census files are EPSG:4269"
         )
     try:
-        geometry = _to_degrees(geometry, pyproj.CRS.from_user_input(crs))
+        geometry = to_degrees(geometry, pyproj.CRS.from_user_input(crs))
     except pyproj.exceptions.ProjError as error:
         raise GeometryError(
             f"{path}: its coordinate reference system {pyproj.CRS.from_user_input(crs).name!r} has no place on the "
@@ -280,19 +277,6 @@ def _on_the_globe(path: Path, geometry: npt.NDArray[np.object_], crs: Any) -> np
             f"says {pyproj.CRS.from_user_input(crs).name}; correct its coordinate reference system"
         )
     return geometry
-
-
-def _to_degrees(geometry: npt.NDArray[np.object_], crs: pyproj.CRS) -> npt.NDArray[np.object_]:
-    base = crs.geodetic_crs
-    datum = base.datum.name.lower() if base is not None and base.datum is not None else ""
-    same_datum = any(name in datum for name in _SAME_DATUMS)
-    if same_datum and crs.is_geographic:
-        return geometry
-    target = base if same_datum else pyproj.CRS.from_user_input(CRS)
-    transformer = pyproj.Transformer.from_crs(crs, target, always_xy=True)
-    return np.asarray(
-        shapely.transform(geometry, lambda xy: np.column_stack(transformer.transform(xy[:, 0], xy[:, 1])))
-    )
 
 
 def _id_column(columns: Sequence[str]) -> str | None:

@@ -11,6 +11,7 @@ import click
 
 from engine.errors import EngineError
 from geodata.errors import GeodataError
+from mapapp.commands.analyze import analyze
 from mapapp.commands.certify import certify
 from mapapp.commands.demo import demo
 from mapapp.commands.fetch import fetch
@@ -52,7 +53,7 @@ def commutemap(context: click.Context, port: int | None) -> None:
         raise UsageError(f"--port {port} before a command has no meaning; write it after `serve`")
 
 
-for _command in (demo, fetch, import_, synthesize, certify, ledger, validate, sweep, serve, tune):
+for _command in (demo, fetch, import_, synthesize, certify, ledger, validate, sweep, serve, tune, analyze):
     commutemap.add_command(_command)
 
 

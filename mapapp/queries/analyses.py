@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
@@ -231,7 +231,9 @@ class Release:
             [self._counter.bands(each).assign(group=name) for name, each in counts.items()], ignore_index=True
         )
         number = self._counter.number
-        net = number(n["inflow"] - n["outflow"])
+        net = replace(
+            number(n["inflow"] - n["outflow"]), caution=number(min(n["inflow"], n["outflow"])).caution
+        )
         return InflowOutflow(
             about=self._about("inflow-outflow", chosen, filters, None, self._cover_notes()),
             **{name: number(each) for name, each in n.items()},
@@ -372,7 +374,7 @@ class Release:
     def _about_pair(self, analysis: str, home: Selected, work: Selected, filters: Filters) -> About:
         about = self._about(analysis, home, filters, None)
         edge = home.n_edge_blocks + work.n_edge_blocks
-        return dataclasses.replace(
+        return replace(
             about,
             area=f"homes: {home.name}; workplaces: {work.name}",
             area_text=f"{home.text} | {work.text}",

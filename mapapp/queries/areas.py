@@ -196,6 +196,30 @@ class Areas:
                 self._selected.popitem(last=False)
         return found
 
+    def find(self, text: str) -> str:
+        """An area as text, where `text` is one, or the name of one unit.
+
+        Raises
+        ------
+        UsageError
+            When no unit has that name, or several have; some of them are named.
+        """
+        if ":" in text or text.strip() == "all":
+            return text
+        wanted = " ".join(text.lower().split())
+        found = self.search(text, limit=len(self._named))
+        same = [area for area in found if wanted in (area.name.lower(), area.name.lower().split(",")[0])]
+        exact = [area for area in same if text.strip() in (area.name, area.name.split(",")[0])]
+        same = exact or same  # Providence city is not the Providence City of another layer
+        if len(same) == 1 or (len(found) == 1 and wanted):
+            return (same or found)[0].key
+        some = "; ".join(f"{area.key} ({area.name})" for area in (same or found)[:5])
+        raise UsageError(
+            f"area {text[:60]!r}: {len(same or found)} units have that name, such as {some}; write one of them"
+            if found
+            else f"area {text[:60]!r}: nothing of that name here; write level:identifier, such as county:44007"
+        )
+
     @cached_property
     def places(self) -> Any:
         """Internal points of the blocks: ``lon_deg``, ``lat_deg``, ``elsewhere``."""

@@ -1,0 +1,224 @@
+"""Areas from files that strangers send: GeoJSON, zipped shapefile, GeoPackage, KML and GPX.
+
+Such a file may be made to hurt. So it is looked at before any library sees it: its size and that of what it unpacks
+to, no document type in XML, only the files that a shapefile needs and under names of ours. Then another process reads
+it, with one format of GDAL switched on, little time and limited memory; only polygons come back (`area_reader`).
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import zipfile
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import pyogrio
+import shapely
+
+from geodata.errors import GeodataError, GeometryError, SourceFileError
+
+MAX_BYTES: Final = 20 << 20
+MAX_UNPACKED_BYTES: Final = 100 << 20
+MAX_ENTRIES: Final = 200
+SECONDS: Final = 30
+SUFFIXES: Final = (".geojson", ".json", ".zip", ".gpkg", ".kml", ".gpx")
+_SHAPEFILE: Final = (".shp", ".shx", ".dbf", ".prj", ".cpg")
+_DRIVERS: Final = {
+    "area.geojson": "GeoJSON",
+    "area.shp": "ESRI Shapefile",
+    "area.gpkg": "GPKG",
+    "area.kml": "KML",
+    "area.gpx": "GPX",
+}
+_ASK: Final = "give a GeoJSON, a zipped shapefile, a GeoPackage, a KML or a GPX file"
+
+
+@dataclass(frozen=True, slots=True)
+class AreaFile:
+    """What a file holds.
+
+    Attributes
+    ----------
+    area : Polygon or MultiPolygon
+        All of it together, EPSG:4326.
+    shapes : tuple of (str, Polygon or MultiPolygon)
+        Each feature with its name.
+    notes : tuple of str
+        What was repaired, closed or left out.
+    """
+
+    area: Any
+    shapes: tuple[tuple[str, Any], ...]
+    notes: tuple[str, ...]
+
+
+def read_area_file(path: Path) -> AreaFile:
+    """Read a file; errors as :func:`read_area_upload`."""
+    if not path.is_file():
+        raise SourceFileError(f"{path}: no such file; check the path")
+    with path.open("rb") as stream:
+        return read_area_upload(path.name, stream.read(MAX_BYTES + 1))
+
+
+def read_area_upload(name: str, content: bytes) -> AreaFile:
+    """Read the bytes of a file that somebody chose.
+
+    Parameters
+    ----------
+    name : str
+        What they call it; for messages only: what a file is, its content tells.
+    content : bytes
+        20 MiB at most.
+
+    Raises
+    ------
+    SourceFileError
+        Too large, no format of those, cut short, or made to hurt.
+    GeometryError
+        No coordinate reference system, not on the globe, nothing with an area, or beyond repair.
+    """
+    shown = _shown(name)
+    if len(content) > MAX_BYTES:
+        raise SourceFileError(f"{shown}: more than {MAX_BYTES >> 20} MiB; simplify its shapes")
+    files = _unpacked(shown, content)
+    (main,) = (file for file in files if file in _DRIVERS)
+    with tempfile.TemporaryDirectory(prefix="commutemap-area-") as folder:
+        for file, data in files.items():
+            (Path(folder) / file).write_bytes(data)
+        answer = _read(shown, Path(folder) / main, _DRIVERS[main])
+    if "error" in answer:
+        kind = GeometryError if answer.get("geometry") else SourceFileError
+        raise kind(f"{shown}: {answer['error']}")
+    shapes = tuple((item["name"], shapely.from_wkb(item["wkb"])) for item in answer["shapes"])
+    return AreaFile(shapely.union_all([shape for _, shape in shapes]), shapes, tuple(answer["notes"]))
+
+
+def _unpacked(shown: str, content: bytes) -> dict[str, bytes]:
+    """Files to read, under names of ours: one of `_DRIVERS`, and what belongs to it."""
+    head = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
+    if content[:4] == b"PK\x03\x04":
+        return _of_zip(shown, content)
+    if content[:16] == b"SQLite format 3\0":
+        return {"area.gpkg": content}
+    if head[:1] == b"{":
+        return {"area.geojson": content}
+    if head[:1] == b"<":
+        return _of_xml(shown, content)
+    raise SourceFileError(f"{shown}: it is none of the formats that are read; {_ASK}")
+
+
+def _of_zip(shown: str, content: bytes) -> dict[str, bytes]:
+    """The parts of the one shapefile, or the KML, in a zip; paths in it mean nothing."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            entries = archive.infolist()
+            if len(entries) > MAX_ENTRIES:
+                raise SourceFileError(
+                    f"{shown}: {len(entries):,} files in it, at most {MAX_ENTRIES} are taken"
+                )
+            chosen = _chosen(shown, [entry for entry in entries if not _is_hidden(entry.filename)])
+            left, found = MAX_UNPACKED_BYTES, {}
+            for name, entry in chosen.items():
+                with archive.open(entry) as stream:
+                    found[name] = stream.read(left + 1)  # what an entry says of its size may be wrong
+                left -= len(found[name])
+                if left < 0:
+                    raise SourceFileError(
+                        f"{shown}: it unpacks to more than {MAX_UNPACKED_BYTES >> 20} MiB; simplify its shapes"
+                    )
+    except GeodataError:
+        raise
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        RuntimeError,
+        NotImplementedError,
+        EOFError,
+        OSError,
+        ValueError,
+    ) as error:
+        raise SourceFileError(
+            f"{shown}: not readable as a zip (damaged, encrypted or of a rare kind); zip it again"
+        ) from error
+    return _of_xml(shown, found["area.kml"]) if "area.kml" in found else found
+
+
+def _chosen(shown: str, entries: list[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
+    main = [entry for entry in entries if entry.filename.lower().endswith((".shp", ".kml"))]
+    if len(main) != 1:
+        raise SourceFileError(f"{shown}: {len(main)} shapefiles or KML files in the zip; give a zip with one")
+    stem, suffix = os.path.splitext(main[0].filename)
+    if suffix.lower() == ".kml":
+        return {"area.kml": main[0]}
+    found = {}
+    for entry in entries:
+        base, suffix = os.path.splitext(entry.filename)
+        if base == stem and suffix.lower() in _SHAPEFILE:
+            found[f"area{suffix.lower()}"] = entry
+    if "area.prj" not in found:
+        raise GeometryError(f"{shown}: no coordinate reference system; put the shapefile's .prj into the zip")
+    if "area.shx" not in found:
+        raise SourceFileError(
+            f"{shown}: no .shx beside the .shp in the zip; put all of the shapefile's files in it"
+        )
+    return found
+
+
+def _of_xml(shown: str, content: bytes) -> dict[str, bytes]:
+    lowered = content.lower()
+    if b"\0" in content:
+        raise SourceFileError(f"{shown}: XML that is not UTF-8; save it as UTF-8")
+    if b"<!doctype" in lowered or b"<!entity" in lowered:
+        raise SourceFileError(
+            f"{shown}: XML with a document type, which could name other files; save it without one"
+        )
+    for mark, name in ((b"<kml", "area.kml"), (b"<gpx", "area.gpx")):
+        if mark in lowered[:10_000]:
+            return {name: content}
+    raise SourceFileError(f"{shown}: XML that is neither KML nor GPX; {_ASK}")
+
+
+def _read(shown: str, path: Path, driver: str) -> dict[str, Any]:
+    """What the reading process says."""
+    others = [name for name in pyogrio.list_drivers() if name != driver]
+    environment = {
+        name: os.environ[name] for name in ("PATH", "HOME", "LANG", "SYSTEMROOT") if name in os.environ
+    }
+    environment |= {
+        "PYTHONPATH": os.pathsep.join(part for part in sys.path if part),
+        "GDAL_SKIP": ",".join(others),
+        "OGR_SQLITE_LOAD_EXTENSIONS": "",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    command = [sys.executable, "-m", "geodata.area_reader", str(path), driver, str(SECONDS)]
+    try:
+        done = subprocess.run(
+            command, env=environment, capture_output=True, timeout=SECONDS, cwd=path.parent, check=False
+        )
+        answer: dict[str, Any] = json.loads(done.stdout)
+    except subprocess.TimeoutExpired:
+        raise SourceFileError(
+            f"{shown}: reading it took more than {SECONDS} seconds; simplify its shapes"
+        ) from None
+    except ValueError:
+        raise SourceFileError(f"{shown}: not readable as {driver}; {_ASK}, whole") from None
+    return answer
+
+
+def _is_hidden(name: str) -> bool:
+    # A Mac adds __MACOSX/._name.shp to the zips it writes.
+    folders = name.split("/")
+    return "__MACOSX" in folders or folders[-1].startswith(".")
+
+
+def _shown(name: str) -> str:
+    """A stranger's file name, fit to be shown."""
+    plain = "".join(character if character.isprintable() else "�" for character in name.replace("\\", "/"))
+    return plain.rpartition("/")[2][-60:] or "the file"

@@ -1,0 +1,164 @@
+"""The process that reads a stranger's file: `python -m geodata.area_reader FILE DRIVER SECONDS`; see `area_files`.
+
+It prints one JSON document: the polygons, in degrees and valid, or in one line why there are none.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+import pyogrio
+import pyogrio.raw
+import pyproj
+import shapely
+
+from geodata.drawn import MAX_VERTICES, mended
+from geodata.errors import GeodataError, GeometryError
+from geodata.to_degrees import to_degrees
+
+MAX_FEATURES: Final = 5_000
+MAX_LAYERS: Final = 20
+MEMORY_BYTES: Final = 3 << 30
+_NAMES: Final = ("name", "namelsad", "title", "label")
+_GPX_LAYERS: Final = ("tracks", "routes")
+
+
+def read_shapes(path: str, driver: str) -> tuple[list[tuple[str, Any]], list[str]]:
+    """Polygons of a file with their names, EPSG:4326, and notes on what was done to them.
+
+    Raises
+    ------
+    GeometryError
+        As `area_files.read_area_upload`.
+    """
+    shapes: list[tuple[str, Any]] = []
+    counts = {"closed": 0, "repaired": 0, "without": 0}
+    for layer in _layers(path, driver):
+        meta, _, geometry, fields = pyogrio.raw.read(path, layer=layer, max_features=MAX_FEATURES + 1)
+        if len(geometry) > MAX_FEATURES:
+            raise GeometryError(f"more than {MAX_FEATURES:,} features; join or leave out some")
+        if not len(geometry):
+            continue
+        features = shapely.from_wkb(geometry)
+        if sum(shapely.get_num_coordinates(features)) > MAX_VERTICES:
+            raise GeometryError(f"more than {MAX_VERTICES:,} vertices; simplify its shapes")
+        names = _names(meta, fields, len(features), len(shapes))
+        for name, shape in zip(names, _on_the_globe(features, meta["crs"]), strict=True):
+            polygon = _polygon(shape, counts, close=driver == "GPX")
+            if polygon is not None:
+                shapes.append((name, polygon))
+    if not shapes:
+        raise GeometryError("nothing with an area in it (points and lines have none); give polygons")
+    return shapes, _notes(counts)
+
+
+def _layers(path: str, driver: str) -> Iterator[str]:
+    listed = [str(name) for name, kind in pyogrio.list_layers(path) if kind is not None]
+    if driver == "GPX":
+        listed = [name for name in listed if name in _GPX_LAYERS]
+    if len(listed) > MAX_LAYERS:
+        raise GeometryError(f"{len(listed)} layers; at most {MAX_LAYERS} are read")
+    yield from listed
+
+
+def _names(meta: Any, fields: list[Any], count: int, before: int) -> list[str]:
+    columns = [str(name).lower() for name in meta["fields"]]
+    found = next((columns.index(name) for name in _NAMES if name in columns), None)
+    given = [None] * count if found is None else list(fields[found])
+    return [
+        (str(name)[:80] if isinstance(name, str) and name.strip() else f"Shape {before + place + 1}")
+        for place, name in enumerate(given)
+    ]
+
+
+def _on_the_globe(features: Any, crs: Any) -> Any:
+    if crs is None:
+        raise GeometryError("no coordinate reference system; save the file with one")
+    system = pyproj.CRS.from_user_input(crs)
+    try:
+        turned = to_degrees(shapely.force_2d(features), system)
+    except pyproj.exceptions.ProjError:
+        raise GeometryError(
+            f"its coordinate reference system {system.name!r} has no place on the globe; save it with one that has"
+        ) from None
+    bounds = shapely.total_bounds(turned)
+    if not (np.isnan(bounds).all() or (np.abs(bounds) <= [180, 90, 180, 90]).all()):
+        raise GeometryError(
+            f"coordinates such as {bounds[0]:.6g}, {bounds[1]:.6g} are not degrees; save it as EPSG:4326"
+        )
+    return turned
+
+
+def _polygon(shape: Any, counts: dict[str, int], *, close: bool) -> Any:
+    """The area of one feature; None where it has none."""
+    if shape is None or shape.is_empty:
+        counts["without"] += 1
+        return None
+    if close:
+        rings = [part for part in shapely.get_parts(shape) if shapely.get_num_coordinates(part) >= 3]
+        shape = shapely.multipolygons([shapely.Polygon(part.coords) for part in rings])
+        counts["closed"] += len(rings)
+    try:
+        polygon = mended(shape)
+    except GeometryError:
+        counts["without"] += 1
+        return None
+    counts["repaired"] += not shapely.is_valid(shape)
+    return polygon
+
+
+def _notes(counts: dict[str, int]) -> list[str]:
+    said = {
+        "closed": "{} tracks or routes were closed to areas.",
+        "repaired": "{} shapes were not valid and were repaired.",
+        "without": "{} features have no area and were left out.",
+    }
+    return [said[name].format(f"{count:,}") for name, count in counts.items() if count]
+
+
+def _limit(seconds: int) -> None:
+    """No more than some processor time and memory, where the system can limit them."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+
+
+def main(arguments: list[str]) -> None:
+    """Read one file and print what is in it."""
+    path, driver, seconds = arguments
+    _limit(int(seconds))
+    answer: dict[str, Any]
+    if list(pyogrio.list_drivers()) != [driver]:
+        answer = {"error": "the reader could not be limited to one format; nothing was read"}
+    else:
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                shapes, notes = read_shapes(path, driver)
+            answer = {
+                "shapes": [{"name": name, "wkb": shapely.to_wkb(shape, hex=True)} for name, shape in shapes],
+                "notes": notes,
+            }
+        except GeodataError as error:
+            answer = {"error": str(error), "geometry": True}
+        except (
+            pyogrio.errors.DataSourceError,
+            pyogrio.errors.DataLayerError,
+            ValueError,
+            RuntimeError,
+            MemoryError,
+        ):
+            answer = {"error": f"not readable as {driver}; save it again, whole"}
+    json.dump(answer, sys.stdout)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

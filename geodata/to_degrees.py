@@ -1,0 +1,32 @@
+"""Coordinates of any reference system as longitude and latitude."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyproj
+import shapely
+
+from geodata.schema import CRS
+
+# Datums that agree with WGS 84 to a metre or two. Which finer shift PROJ would choose depends on the grids
+# installed, so none is applied and every machine gets the same coordinates.
+_SAME_DATUMS = ("north american datum 1983", "world geodetic system 1984")
+
+
+def to_degrees(geometry: npt.NDArray[np.object_], crs: pyproj.CRS) -> npt.NDArray[np.object_]:
+    """Shapes in EPSG:4326, whatever they come in; ProjError where that has no place on the globe."""
+    base = crs.geodetic_crs
+    datum = base.datum.name.lower() if base is not None and base.datum is not None else ""
+    same_datum = any(name in datum for name in _SAME_DATUMS)
+    if same_datum and crs.is_geographic:
+        return geometry
+    target = base if same_datum else pyproj.CRS.from_user_input(CRS)
+    transformer = pyproj.Transformer.from_crs(crs, target, always_xy=True)
+
+    def turn(xy: Any) -> Any:
+        return np.column_stack(transformer.transform(xy[:, 0], xy[:, 1]))
+
+    return np.asarray(shapely.transform(geometry, turn))

@@ -1,0 +1,261 @@
+"""`commutemap analyze`: the analyses of the map without a browser, of many areas and releases in one run."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Final
+
+import click
+
+from mapapp.commands.options import STORE, config_option, quiet_option
+from mapapp.errors import UsageError
+from mapapp.progress import shown
+
+if TYPE_CHECKING:
+    from mapapp.queries.analyses import Release
+    from mapapp.queries.request import Request
+    from mapapp.queries.results import Result
+
+_ANALYSES: Final = (
+    "profile",
+    "comparison",
+    "destinations",
+    "distance-direction",
+    "inflow-outflow",
+    "paired",
+    "flow-matrix",
+)
+_FORMATS: Final = ("text", "json", "csv", "xlsx", "geojson")
+_SUFFIXES: Final = {".json": "json", ".csv": "csv", ".xlsx": "xlsx", ".geojson": "geojson", ".txt": "text"}
+_TEXT_ROWS: Final = 10
+
+
+@click.command()
+@click.argument("releases", type=STORE, nargs=-1, required=True)
+@click.option(
+    "--analysis", type=click.Choice(_ANALYSES), required=True, help="Which one; see docs/analyses.md."
+)
+@click.option(
+    "--area",
+    "areas",
+    multiple=True,
+    help="An area: a unit's name, level:identifier, steps such as 'county:44007 -stplc:4459000', a circle, ring, box "
+    "or shape, or all. Repeat it for several answers.  [default: (all)]",
+)
+@click.option(
+    "--area-file", "area_files", type=STORE, multiple=True, help="An area from a file with polygons."
+)
+@click.option(
+    "--each", default="", metavar="LAYER", help="One answer for each unit of a layer within the area."
+)
+@click.option(
+    "--home-area", default="all", show_default=True, help="Where they live: paired and flow-matrix."
+)
+@click.option(
+    "--work-area", default="all", show_default=True, help="Where they work: paired and flow-matrix."
+)
+@click.option(
+    "--side",
+    type=click.Choice(["work", "home"]),
+    default="work",
+    show_default=True,
+    help="Whether people work or live in the area.",
+)
+@click.option("--age", default="", help="Bands to keep, such as 1,2: 29 or younger, 30 to 54, 55 or older.")
+@click.option("--earnings", default="", help="Bands to keep: up to $1,250 a month, up to $3,333, more.")
+@click.option(
+    "--industry", default="", help="Groups to keep: goods producing, trade and transport, other services."
+)
+@click.option(
+    "--layer", default="county", show_default=True, help="What a row of comparison or destinations is."
+)
+@click.option("--home-layer", default="county", show_default=True, help="Rows of a flow matrix.")
+@click.option("--work-layer", default="county", show_default=True, help="Columns of a flow matrix.")
+@click.option("--bands", default="10,25,50", show_default=True, help="Miles at which distance bands end.")
+@click.option("--change", is_flag=True, help="What changed from each release to the next.")
+@click.option(
+    "--table", default=None, help="Table of CSV: one of the answer's, or numbers (a row for each answer)."
+)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(_FORMATS),
+    default=None,
+    help="How to write the answers.  [default: (by the suffix of --output, else text)]",
+)
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+@click.option("-o", "--output", type=STORE, default=None, help="File to write; standard output without it.")
+@quiet_option
+@config_option
+def analyze(releases: tuple[Path, ...], **options: Any) -> None:
+    """Ask RELEASES: the numbers of the map's pages, for many areas and years in one run.
+
+    \b
+    Examples:
+      commutemap analyze ri.release --analysis inflow-outflow --area "Providence County, RI"
+      commutemap analyze ri-2018.release ri-2019.release --analysis inflow-outflow --each county \\
+        --table numbers -o counties.csv
+      commutemap analyze ri.release --analysis flow-matrix --home-layer tract --work-layer county -o flows.csv
+    """
+    form, output = _form(options), options["output"]
+    request = _request(options)
+    if options["change"] and len(releases) < 2:
+        raise UsageError("--change needs two releases or more, the earlier first")
+    with shown(quiet=options["quiet"]) as report:
+        opened = _opened(releases, report)
+    with _writing(output, binary=form == "xlsx") as stream:
+        _write(form, stream, opened, request, options)
+    if output is not None:
+        click.echo(f"{output}: written", err=True)
+
+
+def _form(options: dict[str, Any]) -> str:
+    """Which format; UsageError where options do not fit each other."""
+    form, output = options["form"], options["output"]
+    if options["as_json"]:
+        if form not in (None, "json"):
+            raise UsageError(f"--json and --format {form}; give one of them")
+        form = "json"
+    if form is None:
+        form = _SUFFIXES.get(output.suffix.lower(), "text") if output is not None else "text"
+    if form == "xlsx" and output is None:
+        raise UsageError("--format xlsx needs a file; name one with --output")
+    if options["table"] is not None and form != "csv":
+        raise UsageError(f"--table chooses a table of CSV; {form} has all of them")
+    if form == "geojson" and options["change"]:
+        raise UsageError("--change has no GeoJSON; write csv, xlsx or json")
+    return str(form)
+
+
+def _request(options: dict[str, Any]) -> Request:
+    from mapapp.queries.filters import Filters
+    from mapapp.queries.request import Request
+
+    areas = [*options["areas"], *(_area_of_file(path) for path in options["area_files"])]
+    bands = {name: _numbers(f"--{name}", options[name], int) for name in ("age", "earnings", "industry")}
+    same = ("analysis", "each", "home_area", "work_area", "side", "layer", "home_layer", "work_layer")
+    return Request(
+        **{name: options[name] for name in same},
+        areas=areas or ("all",),
+        filters=Filters(**bands),
+        edges_mi=_numbers("--bands", options["bands"], float),
+    )
+
+
+def _numbers(option: str, text: str, kind: Any) -> tuple[Any, ...]:
+    try:
+        return tuple(kind(part) for part in text.split(",") if part.strip())
+    except ValueError:
+        raise UsageError(f"{option} {text[:40]!r}: write numbers with commas between them") from None
+
+
+def _area_of_file(path: Path) -> str:
+    from geodata.area_files import read_area_file
+    from mapapp.queries.area_text import Shape
+
+    return str(Shape.of(read_area_file(path).area))
+
+
+def _opened(paths: tuple[Path, ...], report: Any) -> list[Release]:
+    from mapapp.queries.analyses import open_release
+
+    return [open_release(path, report=report) for path in paths]
+
+
+@contextmanager
+def _writing(output: Path | None, *, binary: bool) -> Iterator[IO[Any]]:
+    """Yield where to write; a file appears whole or not at all."""
+    if output is None:
+        yield sys.stdout
+        return
+    if output.exists():
+        raise UsageError(f"{output}: already exists; name another file, or remove it first")
+    partial = output.with_name(f".{output.name}.partial-{os.getpid()}")
+    try:
+        with partial.open("wb") if binary else partial.open("w", encoding="utf-8", newline="") as stream:
+            yield stream
+        os.replace(partial, output)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _write(
+    form: str, stream: IO[Any], releases: list[Release], request: Request, options: dict[str, Any]
+) -> None:
+    from mapapp import answer_files
+
+    results = _results(releases, request, change=options["change"])
+    if form == "json":
+        answer_files.write_json(results, stream)
+    elif form == "xlsx":
+        answer_files.write_xlsx(results, stream)
+    elif form == "csv":
+        answer_files.write_csv(_tables(releases, request, options), stream)
+    elif form == "geojson":
+        if len(releases) > 1:
+            raise UsageError(f"{len(releases)} releases; GeoJSON is written of one")
+        answer_files.write_geojson(releases[0], results, stream)
+    else:
+        for result in results:
+            stream.write("\n".join(_lines(result)) + "\n\n")
+
+
+def _results(releases: list[Release], request: Request, *, change: bool) -> Iterator[Result]:
+    if change:
+        yield from request.changes(releases)
+        return
+    for release in releases:
+        yield from request.answers(release)
+
+
+def _tables(releases: list[Release], request: Request, options: dict[str, Any]) -> Iterator[Any]:
+    """Tables for CSV; a flow matrix in parts, so that its size does not matter."""
+    from mapapp.answer_files import main_table, table_of
+
+    name = options["table"]
+    if request.analysis == "flow-matrix" and not options["change"] and name in (None, "cells"):
+        for release in releases:
+            for part in request.matrix_parts(release):
+                part.insert(0, "release", release.title)
+                part.insert(1, "year", release.year)
+                yield part
+        return
+    for result in _results(releases, request, change=options["change"]):
+        yield table_of(result, name or main_table(result))
+
+
+def _lines(result: Result) -> list[str]:
+    """An answer for people: what it is about, its numbers, and the first rows of its main table."""
+    from mapapp.queries.results import shortened
+
+    about = result.about
+    side = {"work": "workers of ", "home": "residents of ", None: ""}[about.side]
+    lines = [f"{about.title}: {side}{about.area}{f' ({about.filters})' if about.filters else ''}"]
+    lines.append(f"  {about.release}")
+    lines += [f"  {name.replace('_', ' '):<18} {_said(value)}" for name, value in result.numbers().items()]
+    for name, table in list(result.tables().items())[:1]:
+        short = (
+            shortened(table, _TEXT_ROWS)
+            if {"workers", "share"} <= set(table.columns)
+            else table.head(_TEXT_ROWS)
+        )
+        hidden = [each for each in ("expected_error", "lon_deg", "lat_deg", "kind") if each in short.columns]
+        text = short.drop(columns=hidden).to_string(index=False, float_format=lambda value: f"{value:.3f}")
+        lines += [f"  {name}:", *(f"    {line}" for line in text.splitlines())]
+    return [*lines, *(f"  {note}" for note in about.notes)]
+
+
+def _said(value: Any) -> str:
+    """One number for people; for a change the earlier, the later and the difference."""
+    from mapapp.queries.results import Number
+
+    if isinstance(value, Number):
+        error = "" if value.expected_error is None else f" ± {value.expected_error:,.0f}"
+        return f"{value.value:,}{error}{f' ({value.caution})' if value.caution else ''}"
+    if isinstance(value, dict):
+        return f"{_said(value['before'])} → {_said(value['after'])} (change {_said(value['change'])})"
+    return "–" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:.4g}"

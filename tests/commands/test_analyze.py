@@ -1,0 +1,280 @@
+"""`commutemap analyze` as a user runs it: the numbers of the Python API, in every format, and refusals in one line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pandas
+import pytest
+import shapely
+
+from mapapp import answer_files
+from mapapp.api import Filters, Release, change, open_release
+from mapapp.cli import run
+from tests.commands.running import refused
+from tests.releases import write_release
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("releases")
+    return [write_release(folder / f"{seed}.release", n_pairs=400, seed=seed) for seed in (1, 2)]
+
+
+@pytest.fixture(scope="module")
+def release(paths: list[Path]) -> Release:
+    return open_release(paths[0])
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
+    capsys.readouterr()
+    assert run(["analyze", *map(str, arguments), "-q"]) == 0
+    return capsys.readouterr().out
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+ASKS: list[tuple[list[str], Any]] = [
+    (["profile", "--area", "county:10001"], lambda r: r.profile("county:10001")),
+    (
+        ["comparison", "--layer", "tract", "--side", "home"],
+        lambda r: r.comparison(side="home", layer="tract"),
+    ),
+    (
+        ["destinations", "--area", "County 10001", "--layer", "stplc", "--age", "1,2"],
+        lambda r: r.destinations("county:10001", Filters(age=(1, 2)), layer="stplc"),
+    ),
+    (
+        ["distance-direction", "--area", "circle:-70.9,42.1,6", "--bands", "1,5"],
+        lambda r: r.distance_direction("circle:-70.9,42.1,6", edges_mi=(1, 5)),
+    ),
+    (
+        ["inflow-outflow", "--area", "county:10001 -stplc:4459", "--earnings", "3"],
+        lambda r: r.inflow_outflow("county:10001 -stplc:4459", Filters(earnings=(3,))),
+    ),
+    (
+        ["paired", "--home-area", "county:10003", "--work-area", "county:10001", "--industry", "2"],
+        lambda r: r.paired("county:10003", "county:10001", Filters(industry=(2,))),
+    ),
+    (
+        ["flow-matrix", "--home-layer", "tract", "--work-layer", "county"],
+        lambda r: r.flow_matrix("tract", "county"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("options", "ask"), ASKS, ids=[options[0] for options, _ in ASKS])
+def test_the_same_numbers_as_python(
+    paths: list[Path], release: Release, capsys: pytest.CaptureFixture[str], options: list[str], ask: Any
+) -> None:
+    arguments = [paths[0], "--analysis", *options]
+    answer = ask(release)
+    (document,) = json.loads(said(capsys, *arguments, "--json"))["answers"]
+    assert document == json.loads(json.dumps(answer.to_dict()))
+    name, table = next(iter(answer.tables().items()))
+    written = rows(said(capsys, *arguments, "--format", "csv"))
+    assert [int(row["workers"]) for row in written] == table["workers"].tolist()
+    text = said(capsys, *arguments)
+    assert answer.about.title in text
+    assert f"  {name}:" in text
+    (numbers,) = rows(said(capsys, *arguments, "--format", "csv", "--table", "numbers"))
+    for key, value in answer.numbers().items():
+        if hasattr(value, "value"):
+            assert int(numbers[key]) == value.value
+
+
+def test_many_areas_and_releases_in_one_run(
+    paths: list[Path], release: Release, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = rows(
+        said(
+            capsys,
+            *paths,
+            "--analysis",
+            "inflow-outflow",
+            "--each",
+            "county",
+            "--format",
+            "csv",
+            "--table",
+            "numbers",
+        )
+    )
+    assert len(written) == 2 * 3
+    assert [row["area_text"] for row in written[:3]] == ["county:10001", "county:10003", "county:11001"]
+    assert int(written[1]["stay"]) == release.inflow_outflow("county:10003").stay.value
+    two = json.loads(
+        said(
+            capsys,
+            paths[0],
+            "--analysis",
+            "profile",
+            "--area",
+            "county:10001",
+            "--area",
+            "puma:1000001",
+            "--json",
+        )
+    )
+    assert [answer["about"]["area_text"] for answer in two["answers"]] == ["county:10001", "puma:1000001"]
+    within = rows(
+        said(
+            capsys,
+            paths[0],
+            "--analysis",
+            "profile",
+            "--area",
+            "county:10001",
+            "--each",
+            "tract",
+            "--format",
+            "csv",
+            "--table",
+            "numbers",
+        )
+    )
+    assert sum(int(row["workers"]) for row in within) == release.profile("county:10001").workers.value
+
+
+def test_change_between_releases(paths: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = [
+        *paths,
+        "--analysis",
+        "destinations",
+        "--area",
+        "county:10001",
+        "--layer",
+        "tract",
+        "--change",
+    ]
+    before, after = (open_release(path).destinations("county:10001", layer="tract") for path in paths)
+    expected = change(before, after)
+    written = rows(said(capsys, *arguments, "--format", "csv"))
+    assert [int(row["change"]) for row in written] == expected.rows["change"].tolist()
+    assert "change" in said(capsys, *arguments)
+    (document,) = json.loads(said(capsys, *arguments, "--json"))["answers"]
+    assert document["numbers"]["workers"]["change"] == after.workers.value - before.workers.value
+
+
+def test_a_workbook_holds_every_table_and_no_formula(paths: list[Path], tmp_path: Path) -> None:
+    book = tmp_path / "a.xlsx"
+    assert (
+        run(
+            [
+                "analyze",
+                str(paths[0]),
+                "--analysis",
+                "destinations",
+                "--layer",
+                "stplc",
+                "-o",
+                str(book),
+                "-q",
+            ]
+        )
+        == 0
+    )
+    with zipfile.ZipFile(book) as archive:
+        sheets = [archive.read(name).decode() for name in archive.namelist() if "worksheets/" in name]
+        assert len(sheets) == 3
+        assert not any("<f>" in sheet or "<hyperlink" in sheet for sheet in sheets)
+        texts = archive.read("xl/sharedStrings.xml").decode()
+    assert "Naïve &amp; &lt;b&gt;Bold&lt;/b&gt; town" in texts
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1+2", "@SUM(A1)", "\tx", "\rx", '=HYPERLINK("http://x")'])
+def test_no_text_becomes_a_formula(release: Release, text: str, tmp_path: Path) -> None:
+    stream = io.StringIO()
+    answer_files.write_csv([pandas.DataFrame({"name": [text], "workers": [-3]})], stream)
+    (row,) = rows(stream.getvalue().replace("\r", "\\r"))
+    assert row["name"].startswith("'")
+    assert row["workers"] == "-3"
+
+
+def test_geojson_has_outlines_and_flows(
+    paths: list[Path], release: Release, capsys: pytest.CaptureFixture[str]
+) -> None:
+    document = json.loads(
+        said(capsys, paths[0], "--analysis", "destinations", "--layer", "county", "--format", "geojson")
+    )
+    by_id = {feature["properties"]["unit_id"]: feature for feature in document["features"]}
+    assert shapely.area(shapely.from_geojson(json.dumps(by_id["10001"]["geometry"]))) == pytest.approx(0.02)
+    assert by_id["90"]["geometry"] is None
+    flows = json.loads(said(capsys, paths[0], "--analysis", "flow-matrix", "--format", "geojson"))["features"]
+    assert {feature["geometry"]["type"] for feature in flows if feature["geometry"]} == {"LineString"}
+    assert sum(feature["properties"]["workers"] for feature in flows) == release.profile().workers.value
+    (one,) = json.loads(
+        said(
+            capsys, paths[0], "--analysis", "inflow-outflow", "--area", "county:10001", "--format", "geojson"
+        )
+    )["features"]
+    assert one["properties"]["employed"] == release.inflow_outflow("county:10001").employed.value
+    assert shapely.area(shapely.from_geojson(json.dumps(one["geometry"]))) == pytest.approx(0.02)
+
+
+def test_an_area_from_a_file(
+    paths: list[Path], release: Release, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "area.geojson"
+    file.write_text(shapely.to_geojson(shapely.box(-71, 42, -70.9, 42.2)).replace("'", '"'))
+    (row,) = rows(
+        said(
+            capsys,
+            paths[0],
+            "--analysis",
+            "profile",
+            "--area-file",
+            file,
+            "--format",
+            "csv",
+            "--table",
+            "numbers",
+        )
+    )
+    assert int(row["workers"]) == release.profile("county:10001").workers.value
+
+
+def test_files_appear_whole_and_nothing_is_overwritten(paths: list[Path], tmp_path: Path) -> None:
+    file = tmp_path / "a.csv"
+    assert run(["analyze", str(paths[0]), "--analysis", "profile", "-o", str(file), "-q"]) == 0
+    assert "already exists" in refused("analyze", paths[0], "--analysis", "profile", "-o", file, "-q")
+    refused(
+        "analyze", paths[0], "--analysis", "profile", "--area", "county:1", "-o", tmp_path / "b.csv", "-q"
+    )
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.csv"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["profile", "--area", "county:99"], "no County 99"),
+        (["profile", "--area", "nowhere"], "nothing of that name"),
+        (["profile", "--area", "county"], "units have that name"),
+        (["profile", "--age", "4"], "bands are 1, 2 and 3"),
+        (["profile", "--age", "x"], "numbers with commas"),
+        (["distance-direction", "--bands", "5,1"], "rising miles"),
+        (["destinations", "--layer", "nonsense"], "this release has"),
+        (["profile", "--each", "nonsense"], "this release has"),
+        (["paired", "--area", "county:10001"], "has two areas"),
+        (["profile", "--home-area", "county:10001"], "no meaning for profile"),
+        (["profile", "--change"], "two releases"),
+        (["profile", "--format", "xlsx"], "needs a file"),
+        (["profile", "--table", "bands"], "chooses a table of CSV"),
+        (["profile", "--table", "nonsense", "--format", "csv"], "Area profile has bands, segments, numbers"),
+        (["profile", "--json", "--format", "csv"], "give one of them"),
+        (["profile", "--area-file", "/nowhere.geojson"], "no such file"),
+    ],
+)
+def test_mistakes_are_one_line(paths: list[Path], options: list[str], message: str) -> None:
+    assert message in refused("analyze", paths[0], "--analysis", *options, "-q")
+
+
+def test_a_dataset_is_refused(demo_dataset: Path) -> None:
+    assert "this is a dataset" in refused("analyze", demo_dataset, "--analysis", "profile", "-q")

@@ -1,0 +1,226 @@
+"""Areas from files: every format, what is repaired or refused and why, and files that are made to hurt."""
+
+from __future__ import annotations
+
+import io
+import json
+import sqlite3
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import geopandas
+import pytest
+import shapely
+
+from geodata import area_files
+from geodata.area_files import AreaFile, read_area_file, read_area_upload
+from geodata.errors import GeodataError, GeometryError, SourceFileError
+
+ONE, TWO = shapely.box(-71, 42, -70.9, 42.1), shapely.box(-70.8, 42, -70.7, 42.1)
+TRACK = "".join(f'<trkpt lat="{lat}" lon="{lon}"/>' for lon, lat in ((-71, 42), (-70.9, 42), (-70.9, 42.1)))
+GPX = f'<?xml version="1.0"?><gpx version="1.1" xmlns="http://www.topografix.com/GPX/1/1"><trk><name>Run</name><trkseg>{TRACK}</trkseg></trk></gpx>'
+
+
+@pytest.fixture
+def frame() -> Any:
+    return geopandas.GeoDataFrame({"name": ["One", "Two"]}, geometry=[ONE, TWO], crs=4326)
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def shapefile(frame: Any, folder: Path, prefix: str = "") -> dict[str, bytes]:
+    frame.to_file(folder / "a.shp")
+    return {f"{prefix}{file.name}": file.read_bytes() for file in sorted(folder.glob("a.*"))}
+
+
+def geojson(geometry: Any, **more: Any) -> bytes:
+    feature = {"type": "Feature", "properties": {}, "geometry": geometry}
+    return json.dumps({"type": "FeatureCollection", "features": [feature], **more}).encode()
+
+
+def check(found: AreaFile) -> None:
+    assert [name for name, _ in found.shapes] == ["One", "Two"]
+    assert shapely.area(shapely.symmetric_difference(found.area, shapely.union(ONE, TWO))) < 1e-9
+
+
+def test_geojson_and_geopackage(frame: Any, tmp_path: Path) -> None:
+    frame.to_file(tmp_path / "a.geojson")
+    check(read_area_file(tmp_path / "a.geojson"))
+    frame.to_crs(26919).to_file(tmp_path / "a.gpkg")
+    check(read_area_file(tmp_path / "a.gpkg"))
+
+
+def test_a_zipped_shapefile_wherever_it_says_it_lies(frame: Any, tmp_path: Path) -> None:
+    parts = shapefile(frame.to_crs(2263), tmp_path, prefix="../../../../tmp/evil/")
+    check(read_area_upload("a.zip", zipped({"__MACOSX/._a.shp": b"x", **parts})))
+    assert not Path("/tmp/evil").exists()
+
+
+def test_kml_plain_and_zipped(frame: Any, tmp_path: Path) -> None:
+    frame.to_file(tmp_path / "a.kml", driver="KML")
+    content = (tmp_path / "a.kml").read_bytes()
+    check(read_area_upload("a.kmz", zipped({"doc.kml": content})))
+
+
+def test_a_track_is_closed_to_an_area() -> None:
+    found = read_area_upload("run.gpx", GPX.encode())
+    assert [name for name, _ in found.shapes] == ["Run"]
+    assert shapely.area(found.area) == pytest.approx(0.005)
+    assert found.notes == ("1 tracks or routes were closed to areas.",)
+
+
+def test_bad_shapes_are_repaired_and_others_left_out() -> None:
+    bow = {"type": "Polygon", "coordinates": [[[0, 0], [1, 1], [1, 0], [0, 1], [0, 0]]]}
+    mixed = {"type": "GeometryCollection", "geometries": [bow, {"type": "Point", "coordinates": [5, 5]}]}
+    found = read_area_upload("bow.geojson", geojson(mixed))
+    assert shapely.area(found.area) == pytest.approx(0.5)
+    assert found.notes == ("1 shapes were not valid and were repaired.",)
+
+
+def without_prj(frame: Any, folder: Path) -> bytes:
+    parts = shapefile(frame, folder)
+    del parts["a.prj"]
+    return zipped(parts)
+
+
+def geopackage(frame: Any, folder: Path, *statements: str) -> bytes:
+    frame.to_file(folder / "a.gpkg")
+    with sqlite3.connect(folder / "a.gpkg") as base:
+        for statement in statements:
+            base.execute(statement)
+    base.close()
+    return (folder / "a.gpkg").read_bytes()
+
+
+REFUSED: list[tuple[str, Any, type[GeodataError], str]] = [
+    ("no.zip", without_prj, GeometryError, "put the shapefile's .prj"),
+    (
+        "cut.zip",
+        lambda frame, folder: zipped(shapefile(frame, folder))[:-200],
+        SourceFileError,
+        "not readable as a zip",
+    ),
+    ("two.zip", lambda *_: zipped({"a.shp": b"", "b.shp": b""}), SourceFileError, "2 shapefiles"),
+    ("none.zip", lambda *_: zipped({"a.txt": b""}), SourceFileError, "0 shapefiles"),
+    ("many.zip", lambda *_: zipped({f"{n}": b"" for n in range(300)}), SourceFileError, "300 files in it"),
+    (
+        "bomb.zip",
+        lambda *_: zipped({"a.shp": bytes(120 << 20), "a.shx": b"", "a.prj": b""}),
+        SourceFileError,
+        "unpacks to more than 100 MiB",
+    ),
+    ("big.geojson", lambda *_: bytes((20 << 20) + 1), SourceFileError, "more than 20 MiB"),
+    ("text.geojson", lambda *_: b"hello", SourceFileError, "none of the formats"),
+    ("", lambda *_: b"", SourceFileError, "none of the formats"),
+    ("half.geojson", lambda *_: b'{"type": "FeatureCollection", "feat', SourceFileError, "not readable"),
+    ("deep.geojson", lambda *_: b'{"a":' * 100_000, SourceFileError, "not readable"),
+    (
+        "point.geojson",
+        lambda *_: geojson({"type": "Point", "coordinates": [0, 0]}),
+        GeometryError,
+        "points and lines have none",
+    ),
+    (
+        "metres.geojson",
+        lambda *_: geojson(
+            {"type": "Polygon", "coordinates": [[[3e5, 4e6], [4e5, 4e6], [4e5, 5e6], [3e5, 4e6]]]}
+        ),
+        GeometryError,
+        "are not degrees",
+    ),
+    (
+        "vrt.geojson",
+        lambda *_: (
+            b'<OGRVRTDataSource><OGRVRTLayer name="x"><SrcDataSource>/etc/passwd</SrcDataSource>'
+            b"</OGRVRTLayer></OGRVRTDataSource>"
+        ),
+        SourceFileError,
+        "neither KML nor GPX",
+    ),
+    (
+        "vrt.kml",
+        lambda *_: (
+            b"<OGRVRTDataSource><!-- <kml --><OGRVRTLayer name='x'><SrcDataSource>/etc/passwd</SrcDataSource>"
+            b"</OGRVRTLayer></OGRVRTDataSource>"
+        ),
+        SourceFileError,
+        "not readable as KML",
+    ),
+    (
+        "laughs.kml",
+        lambda *_: b'<!DOCTYPE kml [<!ENTITY a "ha"><!ENTITY b "&a;&a;">]><kml>&b;</kml>',
+        SourceFileError,
+        "document type",
+    ),
+    (
+        "entity.gpx",
+        lambda *_: b'<?xml version="1.0"?><!doctype gpx SYSTEM "file:///etc/passwd"><gpx/>',
+        SourceFileError,
+        "document type",
+    ),
+    ("wide.kml", lambda *_: "<kml></kml>".encode("utf-16"), SourceFileError, "none of the formats|UTF-8"),
+    ("page.html", lambda *_: b"<html><body>404</body></html>", SourceFileError, "neither KML nor GPX"),
+    (
+        "noplace.gpkg",
+        lambda frame, folder: geopackage(frame.set_crs(None, allow_override=True), folder),
+        GeometryError,
+        "coordinate reference system",
+    ),
+    (
+        "empty.gpkg",
+        lambda frame, folder: geopackage(frame, folder, "DELETE FROM a"),
+        GeometryError,
+        "nothing with an area",
+    ),
+]
+
+
+@pytest.mark.parametrize(("name", "make", "kind", "said"), REFUSED, ids=[name for name, *_ in REFUSED])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_what_cannot_be_taken_is_refused_in_one_line(
+    frame: Any, tmp_path: Path, name: str, make: Any, kind: type[GeodataError], said: str
+) -> None:
+    with pytest.raises(kind, match=said) as caught:
+        read_area_upload(name, make(frame, tmp_path))
+    text = str(caught.value)
+    assert "\n" not in text
+    assert len(text) < 300
+    assert "passwd" not in text
+    assert str(tmp_path) not in text
+
+
+def test_a_file_that_takes_for_ever_is_given_up(
+    frame: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(area_files, "SECONDS", 3)
+    endless = (
+        "CREATE VIEW b AS WITH RECURSIVE n(fid) AS (SELECT 1 UNION ALL SELECT fid + 1 FROM n) "
+        "SELECT fid, geom FROM n, a"
+    )
+    listed = (
+        "INSERT INTO gpkg_contents SELECT 'b', data_type, 'b', description, last_change, min_x, min_y, max_x, max_y, "
+        "srs_id FROM gpkg_contents"
+    )
+    column = (
+        "INSERT INTO gpkg_geometry_columns SELECT 'b', column_name, geometry_type_name, srs_id, z, m "
+        "FROM gpkg_geometry_columns"
+    )
+    content = geopackage(frame, tmp_path, "DELETE FROM a", endless, listed, column)
+    with pytest.raises(SourceFileError, match=r"took more than 3 seconds|not readable as GPKG"):
+        read_area_upload("endless.gpkg", content)
+
+
+def test_names_of_files_are_shown_short_and_plain() -> None:
+    with pytest.raises(SourceFileError) as caught:
+        read_area_upload("../../" + "x" * 500 + "\x1b[31m.zip", b"nothing")
+    assert str(caught.value).startswith("xx")
+    assert "\x1b" not in str(caught.value)
+    with pytest.raises(SourceFileError, match="no such file"):
+        read_area_file(Path("/nowhere/at/all.geojson"))
