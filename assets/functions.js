@@ -39,7 +39,7 @@ window.addEventListener("resize", () => {
   clearTimeout(resizing);
   resizing = setTimeout(() => {
     const width = document.getElementById("map")?.getBoundingClientRect().width;
-    if (!width || Math.round(width) === looked.width) return;
+    if (!width || !looked.width || Math.round(width) === looked.width) return;
     window.dash_clientside.set_props("look", { data: look(looked.search) });
   }, 300);
 });

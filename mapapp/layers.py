@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import gzip
 import json
-from typing import Any, Final
+from collections.abc import Callable, Hashable
+from typing import Any, Final, Protocol, TypeVar
 
 import numpy
 import shapely
 
+from geodata.store import Store
 from mapapp.figures.camera import Bounds
 from mapapp.queries.release import ServedRelease
+
+Value = TypeVar("Value")
 
 BASE_LAYERS: Final = {"states": "state_id", "counties": "county_id", "tracts": "tract_id"}
 _TABLES: Final = {
@@ -28,7 +32,22 @@ _TOLERANCE_DEG: Final = {"states": 6e-4, "counties": 3e-4, "tracts": 1.5e-4}
 _GRID_DEG: Final = 1e-5  # about a metre; shortens the text, and nobody sees it
 
 
-def layer_url(prefix: str, release: ServedRelease, name: str) -> str:
+class Grounds(Protocol):
+    """What base layers are made of: a store's geography, its name and version in addresses, and what is kept."""
+
+    store: Store
+    slug: str
+    version: str
+
+    @property
+    def covered_states(self) -> list[str]:
+        """Identifiers of the states whose workplaces there are."""
+
+    def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """What `make` returns, kept for the next callers with the same key."""
+
+
+def layer_url(prefix: str, release: Grounds, name: str) -> str:
     """Address of a base layer; `prefix` is where the app is mounted, with its slash at the end."""
     return f"{prefix}geo/{release.slug}/{release.version}/{name}.geojson"
 
@@ -38,7 +57,7 @@ def outline_url(prefix: str, release: ServedRelease, areas: tuple[str, ...]) -> 
     return f"{prefix}geo/{release.slug}/{release.version}/areas.geojson?area=" + "&area=".join(areas)
 
 
-def base_layer(release: ServedRelease, name: str) -> bytes:
+def base_layer(release: Grounds, name: str) -> bytes:
     """Gzipped GeoJSON of every unit of a base layer that has a shape, with `id`; those with names, largest first."""
 
     def make() -> bytes:
@@ -52,7 +71,7 @@ def base_layer(release: ServedRelease, name: str) -> bytes:
     return release.once(("layer", name), make)
 
 
-def _labels(release: ServedRelease, name: str, ids: list[str], shapes: list[Any]) -> list[dict[str, Any]]:
+def _labels(release: Grounds, name: str, ids: list[str], shapes: list[Any]) -> list[dict[str, Any]]:
     """What a name on the map needs: the text, where it stands, and west, south, east, north of its unit."""
     column = BASE_LAYERS[name]
     frame = release.store.table(name, [column, "name"])
@@ -122,7 +141,7 @@ def bounds(release: ServedRelease, areas: tuple[str, ...]) -> Bounds | None:
     return float(west), float(south), float(east), float(north)
 
 
-def home_bounds(release: ServedRelease) -> Bounds:
+def home_bounds(release: Grounds) -> Bounds:
     """What a first look should hold: the states whose workplaces the release covers, or else all that is drawn."""
 
     def make() -> Bounds:
@@ -137,7 +156,7 @@ def home_bounds(release: ServedRelease) -> Bounds:
     return release.once(("home",), make)
 
 
-def _simplified(release: ServedRelease, name: str) -> tuple[list[str], list[Any]]:
+def _simplified(release: Grounds, name: str) -> tuple[list[str], list[Any]]:
     frame = release.store.table(name, [BASE_LAYERS[name], "geometry"])
     frame = frame[~(frame.geometry.isna() | frame.geometry.is_empty)]
     shapes = frame.geometry.to_numpy()

@@ -181,7 +181,7 @@ def measure_part(
     domain = build_domain(seed, tracts, inputs.destination_tract, prior, parameters)
     support = weigh(domain, privacy, parameters)
     certified = certify_batch(inputs, support, privacy, parameters.mechanism)
-    classes, class_of = _classes(inputs, support, certified, parameters)
+    classes, class_of = prior_classes(inputs, support, certified, parameters)
     point_of_tract = points_of_tracts(support.coarsening)
     worker_tract = np.repeat(inputs.tract, inputs.count)
     local = point_of_tract[worker_tract, panel.home_tract]
@@ -282,7 +282,7 @@ def _distances(
     return np.ascontiguousarray(np.column_stack(columns) / total[:, None])
 
 
-def _classes(
+def prior_classes(
     inputs: Inputs, support: Support, certified: CertifiedBatch, parameters: SynthesisParameters
 ) -> tuple[PriorClasses, Ints]:
     """Weights of every distinct (destination tract, n), and the class of every synthesizer."""

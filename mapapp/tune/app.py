@@ -4,22 +4,38 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import flask
-from dash import ALL, Dash, Input, Output, set_props
+from dash import ALL, Dash, Input, Output, State, set_props
 from werkzeug.exceptions import HTTPException
 
 from geodata.store import open_store
-from mapapp import edge
+from mapapp import edge, layers
 from mapapp.pages.explore import notes
 from mapapp.paths import assets_dir
-from mapapp.tune import lab, lab_callbacks
+from mapapp.progress import silent
+from mapapp.tune import (
+    design_callbacks,
+    lab,
+    lab_callbacks,
+    page,
+    publish_callbacks,
+    sweep_callbacks,
+    tune_callbacks,
+)
+from mapapp.tune.bench import Bench, new_tab
 from mapapp.tune.frame import PAGES, frame, not_found
+from mapapp.tune.ground import Ground, add_layers
 from mapapp.tune.guard import add_guard, require_loopback
+from mapapp.tune.jobs import EXPECTED_ERRORS
+from mapapp.tune.map import ground_figure
+from mapapp.tune.setting import read_setting, start_values
 
 LOG = logging.getLogger("commutemap.tune")
+_BENCH: Final = "workbench"
 
 
 def create_app(dataset: Path, *, host: str = "127.0.0.1", exposed: bool = False) -> Dash:
@@ -52,9 +68,16 @@ def create_app(dataset: Path, *, host: str = "127.0.0.1", exposed: bool = False)
         suppress_callback_exceptions=True,  # pages come and go
         on_error=_excuse,
     )
-    app.layout = frame(str(store.manifest.get("title") or Path(dataset).name))
-    _route(app)
+    bench, ground = Bench(store), Ground(store)
+    app.layout = lambda: frame(ground.title, new_tab())  # every load of the page is a tab of its own
+    _route(app, bench, ground)
     lab_callbacks.register(app)
+    tune_callbacks.register(app, bench, ground)
+    sweep_callbacks.register(app, bench)
+    design_callbacks.register(app, bench)
+    publish_callbacks.register(app, bench)
+    add_layers(app.server, ground)
+    app.server.extensions[_BENCH] = (bench, ground)
     app.server.register_error_handler(Exception, _fail)
     edge.add_headers(app.server, app.csp_hashes())
     add_guard(app.server, host=host, exposed=exposed)
@@ -62,26 +85,43 @@ def create_app(dataset: Path, *, host: str = "127.0.0.1", exposed: bool = False)
 
 
 def listen(app: Dash, host: str = "127.0.0.1", port: int = 8051) -> tuple[Any, str]:
-    """Take a place to listen at, as :func:`mapapp.edge.listen`.
+    """Take a place to listen at, as :func:`mapapp.edge.listen`; the first setting is measured meanwhile.
 
     Raises
     ------
     OSError
         When the place is taken or not allowed.
     """
-    return edge.listen(app, host, port)
+    server, address = edge.listen(app, host, port)
+    threading.Thread(target=_make_ready, args=app.server.extensions[_BENCH], daemon=True).start()
+    return server, address
 
 
-def _route(app: Dash) -> None:
+def _make_ready(bench: Bench, ground: Ground) -> None:
+    """Compile and measure before anybody asks."""
+    try:
+        setting = read_setting(start_values(has_flows=bench.has_flows))
+        bench.measure(setting, "sample", silent)
+        for name in layers.BASE_LAYERS:
+            layers.base_layer(ground, name)
+    except EXPECTED_ERRORS:  # whoever asks for it will be told
+        LOG.warning("the first setting could not be measured")
+
+
+def _route(app: Dash, bench: Bench, ground: Ground) -> None:
     @app.callback(
         Output("page", "children"),
         Output({"type": "nav", "page": ALL}, "className"),
         Input("url", "pathname"),
+        State("tab", "data"),
     )
-    def route(pathname: str | None) -> tuple[Any, list[str]]:
+    def route(pathname: str | None, tab: str | None) -> tuple[Any, list[str]]:
         path = "/" + (pathname or "/").strip("/")
-        marks = ["here" if page == path else "" for page in PAGES]
-        return lab.page() if path in ("/", "/lab") else not_found(), marks
+        marks = ["here" if name == path else "" for name in PAGES]
+        if path == "/" and tab:
+            values = bench.tab(tab).values
+            return page.page(values, ground_figure(ground), has_flows=bench.has_flows), marks
+        return lab.page() if path == "/lab" else not_found(), marks
 
 
 def _excuse(error: Exception) -> None:

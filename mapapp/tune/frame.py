@@ -10,21 +10,24 @@ from dash import dcc, html
 from mapapp.pages.frame import THEME
 from mapapp.pages.words import aria
 
-PAGES: Final = {"/lab": "Method lab"}
+PAGES: Final = {"/": "Tune", "/lab": "Method lab"}
 
 
-def frame(title: str) -> Any:
+def frame(title: str, tab: str) -> Any:
     """What stays while the pages change.
 
     Parameters
     ----------
     title : str
         Of the dataset.
+    tab : str
+        Name of this browser tab, which only its page knows.
     """
     return dmc.MantineProvider(
         html.Div(
             [
                 dcc.Location(id="url", refresh=False),
+                dcc.Store(id="tab", data=tab),
                 html.Header(
                     [
                         dcc.Link([html.Span(className="mark"), "CommuteMap"], href="./", className="brand"),
@@ -39,13 +42,13 @@ def frame(title: str) -> Any:
                     ],
                     className="top workbench",
                 ),
-                html.Div(
+                html.Section(
                     [
                         html.Strong("Confidential. Not for publication. "),
                         "The workbench reads where real workers live, and no promise covers what it shows.",
                     ],
                     className="banner confidential",
-                    role="note",
+                    **aria(label="Confidential"),
                 ),
                 html.Div(id="page", className="page"),
             ],

@@ -1,0 +1,51 @@
+// The workbench, in the browser: a number's text and its slider move each other; the list of tracts.
+
+window.dash_clientside = Object.assign({}, window.dash_clientside, {
+  workbench: {
+    pair(text, position, stops) {
+      const still = window.dash_clientside.no_update;
+      const moved = window.dash_clientside.callback_context.triggered.map((one) => one.prop_id);
+      if (moved.some((one) => one.includes("-slider."))) {
+        return [stops[position] === text ? still : stops[position], still];
+      }
+      const wanted = Number(text);
+      if (!text || Number.isNaN(wanted)) return [still, still];
+      const away = stops.map((stop) => Math.abs(Number(stop) - wanted));
+      const nearest = away.indexOf(Math.min(...away));
+      return [still, nearest === position ? still : nearest];
+    },
+
+    heeded(mechanism, ownProofs) {
+      const { outputs_list } = window.dash_clientside.callback_context;
+      return outputs_list.map(() => ownProofs.includes(mechanism));
+    },
+
+    // Workplace tracts as rows; hundreds of them are far quicker made here than as components.
+    tracts(rows) {
+      const body = document.getElementById("tract-rows");
+      if (body) body.replaceChildren(...(rows || []).map(tractRow));
+      return !(rows && rows.length);
+    },
+  },
+});
+
+function tractRow([id, name, ...numbers]) {
+  const line = document.createElement("tr");
+  const head = document.createElement("th");
+  head.scope = "row";
+  const button = document.createElement("button");
+  button.className = "link-button";
+  button.textContent = name;
+  button.addEventListener("click", () => {
+    window.dash_clientside.set_props("asked-tract", { data: [id, Date.now()] });
+  });
+  head.append(button);
+  line.append(head);
+  for (const number of numbers) {
+    const cell = document.createElement("td");
+    cell.className = "number";
+    cell.textContent = number;
+    line.append(cell);
+  }
+  return line;
+}

@@ -1,0 +1,106 @@
+"""The callbacks of choosing a setting from public data; what is found moves the controls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import Dash, Input, Output, State, html, no_update
+
+from mapapp.errors import UsageError
+from mapapp.pipeline.design import design_parameters, read_public_part
+from mapapp.progress import Report
+from mapapp.tune.bench import Bench
+from mapapp.tune.jobs import EXPECTED_ERRORS, one_line
+from mapapp.tune.setting import CONTROLS, Setting, read_setting, values_of
+from mapapp.tune.tune_callbacks import PROPERTIES, control_inputs
+from mapapp.tune.work import ended, progress_row
+
+
+def register(app: Dash, bench: Bench) -> None:
+    """Attach them to an app."""
+
+    @app.callback(
+        Output("design-tick", "disabled"),
+        Output("design-progress", "children"),
+        Input("design", "n_clicks"),
+        State("tab", "data"),
+        *control_inputs(State),
+        prevent_initial_call=True,
+    )
+    def start(clicks: int, tab: str, *values: Any) -> tuple[Any, Any]:
+        if not clicks:
+            return no_update, no_update
+        given = dict(zip(CONTROLS, values, strict=True))
+        try:
+            setting = read_setting(given)
+            require_designable(setting)
+        except EXPECTED_ERRORS as error:
+            return True, html.P(one_line(error), className="refusal", role="status")
+        job = bench.start(tab, "design", lambda report: design(bench, setting, report))
+        return False, progress_row(job, "design-cancel")
+
+    @app.callback(
+        Output("design-tick", "disabled", allow_duplicate=True),
+        Output("design-progress", "children", allow_duplicate=True),
+        *[Output(name, PROPERTIES.get(name, "value"), allow_duplicate=True) for name in CONTROLS],
+        Input("design-tick", "n_intervals"),
+        State("tab", "data"),
+        prevent_initial_call=True,
+    )
+    def follow(_ticks: int, tab: str) -> tuple[Any, ...]:
+        still = [no_update] * len(CONTROLS)
+        state = bench.tab(tab)
+        job = state.jobs.get("design")
+        if job is None:
+            return True, None, *still
+        if job.state == "running":
+            return False, progress_row(job, "design-cancel"), *still
+        if job.state != "done":
+            return True, ended(job, "The search"), *still
+        setting, facts = job.result
+        values = values_of(setting)
+        line = html.P(
+            f"Chosen from public data out of {facts['settings_tried']} settings; KL to be expected "
+            f"{facts['expected_kl_all']:.3g}, small {facts['expected_kl_small']:.3g}.",
+            className="quiet small",
+            role="status",
+        )
+        return True, line, *[values[name] for name in CONTROLS]
+
+    @app.callback(
+        Output("design-cancel", "n_clicks"),
+        Input("design-cancel", "n_clicks"),
+        State("tab", "data"),
+        prevent_initial_call=True,
+    )
+    def cancel(clicks: int, tab: str) -> Any:
+        job = bench.tab(tab).jobs.get("design")
+        if clicks and job is not None:
+            job.cancel()
+        return no_update
+
+
+def require_designable(setting: Setting) -> None:
+    """Refuse what no setting is chosen for.
+
+    Raises
+    ------
+    UsageError
+        Another mechanism or accountant than the search is for.
+    """
+    if setting.privacy.accountant != "sound" or setting.parameters.mechanism != "dirichlet-multinomial":
+        raise UsageError(
+            "Design chooses for the Dirichlet-multinomial and the sound accountant; choose these first"
+        )
+
+
+def design(bench: Bench, setting: Setting, report: Report) -> tuple[Setting, dict[str, Any]]:
+    """Find the setting of least expected divergence at the same promise, and how it was found."""
+    privacy, parameters, facts = design_parameters(
+        read_public_part(bench.store),
+        setting.privacy.epsilon,
+        setting.privacy.delta,
+        base=setting.parameters,
+        report=report,
+    )
+    return Setting(privacy, parameters), facts

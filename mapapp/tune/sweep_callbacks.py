@@ -1,0 +1,82 @@
+"""The callbacks of the sweeps: they run behind the page, and each value shows as soon as it is measured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import Dash, Input, Output, State, html, no_update
+
+from mapapp.tune.bench import Bench
+from mapapp.tune.jobs import EXPECTED_ERRORS, one_line
+from mapapp.tune.setting import CONTROLS, read_setting
+from mapapp.tune.sweep_panel import sweep_charts
+from mapapp.tune.sweeping import Swept, run_sweeps
+from mapapp.tune.tune_callbacks import control_inputs
+from mapapp.tune.work import ended, progress_row
+
+
+def register(app: Dash, bench: Bench) -> None:
+    """Attach them to an app."""
+
+    @app.callback(
+        Output("sweep-tick", "disabled"),
+        Output("sweep-progress", "children"),
+        Input("sweep", "n_clicks"),
+        State("tab", "data"),
+        State("sweep-extent", "value"),
+        *control_inputs(State),
+        prevent_initial_call=True,
+    )
+    def start(clicks: int, tab: str, extent: Any, *values: Any) -> tuple[Any, Any]:
+        if not clicks:
+            return no_update, no_update
+        given = dict(zip(CONTROLS, values, strict=True))
+        try:
+            read_setting(given)
+        except EXPECTED_ERRORS as error:
+            return True, html.P(one_line(error), className="refusal", role="status")
+        state = bench.tab(tab)
+        state.swept = None
+
+        def keep(swept: Swept) -> None:
+            state.swept = swept
+
+        job = bench.start(tab, "sweep", lambda report: run_sweeps(bench, given, extent, keep, report))
+        return False, progress_row(job, "sweep-cancel")
+
+    @app.callback(
+        Output("sweep-tick", "disabled", allow_duplicate=True),
+        Output("sweep-progress", "children", allow_duplicate=True),
+        Output("sweep-charts", "children"),
+        Output("sweep-shown", "data"),
+        Input("sweep-tick", "n_intervals"),
+        State("tab", "data"),
+        State("sweep-shown", "data"),
+        prevent_initial_call=True,
+    )
+    def follow(_ticks: int, tab: str, shown: Any) -> tuple[Any, ...]:
+        state = bench.tab(tab)
+        job = state.jobs.get("sweep")
+        if job is None:
+            return True, None, no_update, no_update
+        running = job.state == "running"
+        there = [job.number, state.swept.n_complete if state.swept else 0, job.state]
+        charts: Any = no_update
+        mark: Any = no_update
+        if there != shown:  # pictures are drawn anew only where there is more to see
+            charts, mark = sweep_charts(state.swept) if state.swept else None, there
+        if running:
+            return False, progress_row(job, "sweep-cancel"), charts, mark
+        return True, None if job.state == "done" else ended(job, "The sweep"), charts, mark
+
+    @app.callback(
+        Output("sweep-cancel", "n_clicks"),
+        Input("sweep-cancel", "n_clicks"),
+        State("tab", "data"),
+        prevent_initial_call=True,
+    )
+    def cancel(clicks: int, tab: str) -> Any:
+        job = bench.tab(tab).jobs.get("sweep")
+        if clicks and job is not None:
+            job.cancel()
+        return no_update

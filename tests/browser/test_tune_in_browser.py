@@ -1,0 +1,292 @@
+"""What an analyst does at the workbench, in Debian's Chromium: few tests, each a whole story."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from geodata.store import open_store
+from mapapp.ledger import Ledger
+from mapapp.tune.bench import Bench
+from mapapp.tune.controls import STOPS, nearest
+from mapapp.tune.panels import digits
+from mapapp.tune.setting import NUMBERS, read_setting, start_values
+from tests.browser.conftest import MAP_AT_REST, PATIENCE_MS, Visit
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+PHONE = (390, 844)
+START = start_values(has_flows=True)
+CAMERA = """() => {
+  const map = document.querySelector("#map .js-plotly-plot")._fullLayout.map._subplot.map;
+  return [map.getZoom(), map.getCenter().lng, map.getCenter().lat];
+}"""
+LOOKED_ELSEWHERE = """([zoom]) => {
+  const plot = document.querySelector("#map .js-plotly-plot");
+  const map = plot._fullLayout.map._subplot.map;
+  return !map.isMoving() && map.getZoom() > zoom + 0.2 && plot._fullLayout.map.zoom === map.getZoom();
+}"""
+SHOWS = """wanted => Object.entries(wanted).every(
+  ([id, text]) => [document.getElementById(id)].some((part) => part && (part.value ?? part.innerText) === text))
+  && document.getElementById("scope").innerText.startsWith("All")"""
+
+
+@pytest.fixture(scope="module")
+def dataset(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return Path(shutil.copytree(demo_dataset, tmp_path_factory.mktemp("tuned") / "demo.dataset"))
+
+
+@pytest.fixture(scope="module")
+def bench(dataset: Path) -> Bench:
+    """Another bench over the same data, to know what the page should say."""
+    return Bench(open_store(dataset, "dataset", verify=False))
+
+
+@pytest.fixture(scope="module")
+def address(dataset: Path) -> Iterator[str]:
+    from mapapp.tune.app import create_app, listen
+
+    app = create_app(dataset)
+    of_app = app.server.extensions["workbench"][0]
+    of_app.sample = of_app.data.sample(4)  # so small that the whole always comes after it
+    server, place = listen(app, port=0)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    yield place.rstrip("/")
+    server.close()
+    server.task_dispatcher.shutdown()
+    thread.join(timeout=5)
+    assert not thread.is_alive()
+
+
+def open_page(visit: Visit, asked: list[str] | None = None) -> None:
+    if asked is not None:
+        visit.page.on("request", lambda request: asked.append(request.url))
+    visit.go("/")
+    visit.page.wait_for_selector("#kl-all", state="attached", timeout=PATIENCE_MS)
+    visit.page.evaluate("document.querySelectorAll('details.filters').forEach(part => { part.open = true; })")
+    wait_for(visit, {})
+    visit.page.wait_for_function(MAP_AT_REST, timeout=PATIENCE_MS)
+
+
+def look_elsewhere(visit: Visit) -> list[float]:
+    """Zoom in as a visitor does, where the pointer is; the camera afterwards."""
+    before = visit.page.evaluate(CAMERA)
+    box = visit.page.locator("#map").bounding_box()
+    assert box is not None
+    visit.page.mouse.move(box["x"] + box["width"] * 0.4, box["y"] + box["height"] * 0.45)
+    visit.page.mouse.wheel(0, -600)
+    visit.page.wait_for_function(LOOKED_ELSEWHERE, arg=before, timeout=PATIENCE_MS)
+    camera: list[float] = visit.page.evaluate(CAMERA)
+    return camera
+
+
+def expected(bench: Bench, change: dict[str, Any]) -> dict[str, str]:
+    """What the page says of a setting, by element."""
+    found = bench.measure(read_setting(START | change), "whole", lambda *_: None)
+    names = ("kl_all", "kl_small", "imse_all", "imse_small")
+    texts = {name.replace("_", "-"): digits(found.summary[name]) for name in names}
+    return texts | {"epsilon-final": f"{found.facts['certificate']['epsilon_final']:.3f}"}
+
+
+def wait_for(visit: Visit, wanted: dict[str, str]) -> None:
+    visit.page.wait_for_function(SHOWS, arg=wanted, timeout=PATIENCE_MS)
+
+
+def test_every_control_moves_the_numbers_and_not_the_camera(visit: Visit, bench: Bench) -> None:
+    asked: list[str] = []
+    open_page(visit, asked)
+    base = expected(bench, {})
+    wait_for(visit, base)
+    camera = look_elsewhere(visit)
+    changed = 0
+    for name in NUMBERS:
+        stop = STOPS[name][nearest(START[name], STOPS[name]) + 1]
+        thumb = visit.page.locator(f"#{name}-slider [role=slider]")
+        thumb.press("ArrowRight")
+        moved = expected(bench, {name: stop})
+        wait_for(visit, moved | {name: stop})
+        changed += moved != base
+        thumb.press("ArrowLeft")
+        wait_for(visit, base | {name: START[name]})
+        assert visit.page.evaluate(CAMERA) == camera, name
+    assert changed >= 8  # some say nothing to so small a country
+    for name, text, change in (
+        ("means", "The whole, ε′", {"means": "whole"}),
+        ("prior", "Uniform", {"prior": "uniform"}),
+        ("editing", "Kept", {"editing": "none"}),
+        ("accountant", "Paper", {"accountant": "paper"}),
+    ):
+        chosen = visit.page.locator(f"#{name} input:checked").get_attribute("value")
+        visit.page.locator(f"#{name}").get_by_text(text, exact=True).click()
+        wait_for(visit, expected(bench, change))
+        visit.page.locator(f"#{name} label:has-text('')").nth(
+            [one.get_attribute("value") for one in visit.page.locator(f"#{name} input").all()].index(chosen)
+        ).click()
+        wait_for(visit, base)
+        assert visit.page.evaluate(CAMERA) == camera, name
+    visit.page.locator("#mechanism").click()
+    visit.page.get_by_role("option", name="Accept/reject").click()
+    wait_for(visit, expected(bench, {"mechanism": "accept-reject"}))
+    assert visit.page.evaluate(CAMERA) == camera
+    # Nothing of it is in an address: callbacks have one, files have theirs.
+    assert visit.page.evaluate("location.search + location.hash") == ""
+    for url in asked:
+        path = url.removeprefix(visit.address)
+        assert re.fullmatch(
+            r"/|blob:.*|data:.*|/_dash-(layout|dependencies|update-component(\?endId=[\w~.-]+)?)|/_favicon\.ico.*|/geo/dataset/[0-9a-f]+/\w+\.geojson"
+            r"|/assets/[\w.]+(\?m=[\d.]+)?|/_dash-component-suites/[\w./@-]+(\?[mv]=[\w.]+)?",
+            path,
+        ), path
+
+
+def test_wrong_and_infeasible_values_are_one_line_and_the_page_stays_usable(
+    visit: Visit, bench: Bench
+) -> None:
+    open_page(visit)
+    for name, typed, says in (
+        ("epsilon", "nonsense", "nonsense"),
+        ("delta", "2", "delta is 2"),
+        ("tract_radius", "30", "puma_radius_mi"),
+        ("strength", "1e15", "2^40"),
+    ):
+        visit.page.fill(f"#{name}", typed)
+        visit.page.press(f"#{name}", "Enter")
+        line = visit.page.locator(".notes li")
+        line.filter(has_text=says).wait_for()
+        assert line.count() == 1
+        visit.page.fill(f"#{name}", START[name])
+        visit.page.press(f"#{name}", "Enter")
+        visit.page.wait_for_selector(".notes", state="detached", timeout=PATIENCE_MS)
+    visit.page.fill("#epsilon", "3")
+    visit.page.press("#epsilon", "Enter")
+    wait_for(visit, expected(bench, {"epsilon": "3"}))
+
+
+def test_a_tract_shows_its_support_points(visit: Visit) -> None:
+    open_page(visit)
+    camera = look_elsewhere(visit)
+    visit.page.get_by_role("tab", name="Commutes").click()
+    button = visit.page.locator("#tract-rows button").first
+    name = button.inner_text()
+    button.click()
+    visit.page.locator("#tract-name", has_text=name).wait_for()
+    caption = visit.page.locator("#map .annotation-text")
+    for shown, says in (
+        ("Levels", "by level"),
+        ("Real", "real"),
+        ("Posterior", "posterior"),
+        ("KL", "expected commutes"),
+    ):
+        visit.page.locator("#map-shows").get_by_text(shown, exact=True).click()
+        caption.filter(has_text=says).wait_for()
+        visit.page.wait_for_function(MAP_AT_REST, timeout=PATIENCE_MS)
+    assert caption.filter(has_text="NOT FOR PUBLICATION").count() == 1
+    assert visit.page.evaluate(CAMERA) == camera
+
+
+def test_sweep_design_and_publish(visit: Visit, dataset: Path, tmp_path: Path) -> None:
+    open_page(visit)
+    visit.page.get_by_role("tab", name="Sweeps").click()
+    visit.page.click("#sweep")
+    for name in ("epsilon", "min_retention", "delta"):
+        visit.page.locator(f"#sweep-{name} .js-plotly-plot").wait_for()
+    visit.page.get_by_role("tab", name="Setting").click()
+    before = visit.page.inner_text("#kl-all")
+    visit.page.click("#design")
+    visit.page.get_by_text("Chosen from public data").wait_for()
+    visit.page.wait_for_function(
+        "before => document.getElementById('kl-all').innerText !== before", arg=before, timeout=PATIENCE_MS
+    )
+    wait_for(visit, {"epsilon-final": "8.982"})  # the promise stays
+    release = tmp_path / "made.release"
+    visit.page.click("#publish")
+    visit.page.locator("#publish-summary", has_text="8.98203").wait_for()
+    visit.page.click("#publish-go")
+    visit.page.locator("#publish-outcome", has_text="type where the release shall be written").wait_for()
+    visit.page.fill("#publish-path", str(release))
+    visit.page.locator("#publish-test-key").press("Space")
+    visit.page.click("#publish-go")
+    visit.page.locator("#publish-outcome", has_text="commutemap serve").wait_for()
+    assert (release / "certificate.json").exists()
+    assert Ledger(dataset).spent() == (0, 0)
+
+
+def test_the_lab_by_its_presets_and_sliders(visit: Visit) -> None:
+    visit.go("/lab")
+    visit.page.locator("#lab-delta", has_text="0.000623").wait_for()
+    visit.page.get_by_role("button", name="The synthesizer its heading names").click()
+    visit.page.locator("#lab-delta", has_text="0.010742").wait_for()
+    visit.page.locator("#lab-needed", has_text="2.397895").wait_for()
+    for name, key in (
+        ("n", "ArrowLeft"),
+        ("m", "ArrowLeft"),
+        ("alpha", "ArrowRight"),
+        ("epsilon", "ArrowRight"),
+    ):
+        before = visit.page.inner_text("#lab-answer")
+        visit.page.locator(f"#lab-{name} [role=slider]").press(key)
+        visit.page.wait_for_function(
+            "before => document.getElementById('lab-answer').innerText !== before",
+            arg=before,
+            timeout=PATIENCE_MS,
+        )
+    visit.page.get_by_role("link", name="Tune", exact=True).click()
+    visit.page.wait_for_selector("#kl-all", state="attached")
+    wait_for(visit, {})
+
+
+@pytest.mark.parametrize("visit", [(1440, 900), PHONE], ids=["desktop", "phone"], indirect=True)
+def test_axe_finds_nothing_serious(visit: Visit) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    def check(where: str) -> None:
+        found = Axe().run(visit.page).response["violations"]
+        bad = [
+            (one["id"], one["nodes"][0]["html"][:200])
+            for one in found
+            if one["impact"] in ("serious", "critical")
+        ]
+        assert bad == [], where
+        assert visit.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), where
+
+    open_page(visit)
+    visit.page.fill("#epsilon", "3")
+    visit.page.press("#epsilon", "Enter")
+    visit.page.locator(".measures .before", has_text=re.compile(r"\d")).first.wait_for(state="attached")
+    check("setting")
+    visit.page.get_by_role("tab", name="Commutes").click()
+    visit.page.locator("#tract-rows button").first.wait_for()
+    check("commutes")
+    visit.page.locator("#tract-rows button").first.click()
+    visit.page.locator("#tract-name").wait_for()
+    check("tract")
+    visit.page.get_by_role("tab", name="Sweeps").click()
+    visit.page.click("#sweep")
+    visit.page.locator("#sweep-delta .js-plotly-plot").wait_for()
+    check("sweeps")
+    visit.page.fill("#epsilon", "none")
+    visit.page.press("#epsilon", "Enter")
+    visit.page.locator(".notes li").wait_for()
+    check("a wrong value")
+    visit.page.fill("#epsilon", "3")
+    visit.page.press("#epsilon", "Enter")
+    visit.page.locator("#mechanism").click()
+    visit.page.locator("[role=option]:visible").first.wait_for()
+    check("mechanisms")
+    visit.page.keyboard.press("Escape")
+    visit.page.click("#publish")
+    visit.page.locator("#publish-path").wait_for()
+    visit.page.wait_for_function(
+        "() => getComputedStyle(document.querySelector('.mantine-Modal-content')).opacity === '1'"
+    )
+    check("publish")
+    visit.go("/lab")
+    visit.page.locator("#lab-delta").wait_for()
+    check("lab")
