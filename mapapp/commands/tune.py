@@ -46,5 +46,7 @@ def tune(dataset: Path, host: str, expose: bool, port: int) -> None:
         raise UsageError(
             f"cannot listen on {host}:{port} ({error.strerror}); choose another with --port, 0 takes a free one"
         ) from error
+    if expose:
+        click.echo("Other machines may connect, and see confidential counts.", err=True)
     click.echo(f"The workbench is at {address} (confidential; stop with ctrl-C)")
     server.run()

@@ -66,6 +66,7 @@ def plain(value: float) -> str:
     if value == 0 or math.isinf(value):
         return "0" if value == 0 else "∞"
     if abs(value) < 1e-3:
+        value = float(f"{value:.3g}")  # first, lest 9.999e-7 become ten of the lower power
         exponent = math.floor(math.log10(abs(value)))
         factor = value / 10**exponent
         power = "10" + str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))

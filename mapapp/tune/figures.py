@@ -117,7 +117,7 @@ def _bar(meaning: Classes) -> dict[str, Any]:
         "xanchor": "left",
         "yanchor": "bottom",
         "xpad": 10,
-        "ypad": 44,  # on a narrow map the caption lies below
+        "ypad": 8,
         "len": 21 * min(len(meaning.colours), 9) + 24,
         "lenmode": "pixels",
         "thickness": 14,

@@ -2,7 +2,8 @@
 
 Listening on loopback keeps other machines away, and not a web page that is open in the analyst's browser: any page may
 send requests to this machine, and a name of its own can be pointed here (DNS rebinding). So every request must name
-this machine as its host, and whatever is more than a plain look must come from a page of ours.
+this machine as its host, and whatever is more than a plain look must come from a page of ours. Other users of the
+machine reach loopback, too: where the system tells whose a connection is, it must be the analyst's own.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from urllib.parse import urlsplit
 import flask
 
 from mapapp.errors import UsageError
+from mapapp.tune.peer import is_stranger
 
 LOOPBACK_NAMES: Final = ("localhost",)
 _LOOKS: Final = ("GET", "HEAD")
@@ -60,6 +62,8 @@ def add_guard(server: flask.Flask, *, host: str, exposed: bool) -> None:
     @server.before_request
     def check() -> flask.Response | None:
         request = flask.request
+        if not exposed and is_stranger(request.remote_addr, request.environ.get("REMOTE_PORT")):
+            return _refused("the workbench belongs to another user of this machine")
         if not _is_ours(request.host, names, exposed=exposed):
             return _refused("this address is not one that the workbench was opened at")
         if request.method not in _LOOKS and not _same_origin(request):

@@ -18,6 +18,7 @@ from mapapp.tune.ground import Ground
 from mapapp.tune.panels import percent
 
 _BELOW: Final = "tract-lines"
+_CAPTION_PIXELS: Final = 240  # leaves room for the legend on a narrow map
 _SHARES: Final = {"prior": "prior", "likelihood": "real", "posterior": "posterior"}
 
 
@@ -40,7 +41,7 @@ def changes(trace: go.Choroplethmap, outline: dict[str, Any] | None, caption: Se
     patch = Patch()
     patch["data"][commute_map.TRACTS] = trace
     patch["layout"]["map"]["layers"] = figures.outline_layers(outline)
-    lines = commute_map.caption_lines([*caption, "CONFIDENTIAL, NOT FOR PUBLICATION"], 640)
+    lines = commute_map.caption_lines([*caption, "CONFIDENTIAL, NOT FOR PUBLICATION"], _CAPTION_PIXELS)
     patch["layout"]["annotations"] = [commute_map.caption_box(lines)]
     return patch
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from geodata.store import open_store
-from mapapp.tune.app import create_app
 from mapapp.tune.bench import Bench
 
 
@@ -21,8 +19,3 @@ def bench_dataset(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) 
 @pytest.fixture
 def bench(bench_dataset: Path) -> Bench:
     return Bench(open_store(bench_dataset, "dataset", verify=False))
-
-
-@pytest.fixture(scope="session")
-def tune_app(bench_dataset: Path) -> Any:
-    return create_app(bench_dataset)

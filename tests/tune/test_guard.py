@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ from geodata.errors import StoreError
 from mapapp.errors import UsageError
 from mapapp.tune.app import create_app, listen
 from mapapp.tune.guard import is_loopback
+from mapapp.tune.peer import is_stranger, owner_of
 from tests.tune.asking import HOST, OWN_PAGE, ask, get
 
 
@@ -104,3 +107,45 @@ def test_nothing_that_is_answered_is_kept(app: Any, client: Any) -> None:
 def test_every_page_says_that_it_is_not_for_publication(client: Any) -> None:
     layout = get(client, "/_dash-layout").get_data(as_text=True)
     assert "Not for publication" in layout  # in the frame, which stays while pages change
+
+
+HEADER = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode"
+
+
+def test_the_owner_of_a_connection_is_read_off_the_system(tmp_path: Path) -> None:
+    table = tmp_path / "tcp"
+    row = "   0: 0100007F:{:04X} 0100007F:1F73 01 00000000:00000000 00:00000000 00000000  {}        0 1 1"
+    table.write_text("\n".join([HEADER, row.format(40000, 0), row.format(40001, 4711)]), encoding="ascii")
+    six = tmp_path / "tcp6"
+    local = "   0: 00000000000000000000000001000000:9C42 0:0 01 0:0 0:0 0  4712        0 1 1"
+    mapped = "   1: 0000000000000000FFFF00000100007F:9C43 0:0 01 0:0 0:0 0  4713        0 1 1"
+    six.write_text("\n".join([HEADER, local, mapped]), encoding="ascii")
+    tables = (table, six)
+    assert [owner_of("127.0.0.1", port, tables) for port in (40000, 40001, 40003)] == [0, 4711, 4713]
+    assert owner_of("::1", 40002, tables) == 4712
+    for address, port in (
+        ("127.0.0.1", 1),
+        ("10.0.0.1", 40001),
+        (None, 40001),
+        ("127.0.0.1", None),
+        ("x", 1),
+    ):
+        assert owner_of(address, port, tables) is None
+    assert owner_of("127.0.0.1", 40001, (tmp_path / "nowhere",)) is None
+
+
+def test_our_own_connection_is_no_stranger_s() -> None:
+    with socket.socket() as listening, socket.socket() as ours:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        ours.connect(listening.getsockname())
+        address, port = ours.getsockname()
+        assert owner_of(address, port) in (os.getuid(), None)
+        assert not is_stranger(address, port)
+
+
+def test_another_user_of_the_machine_is_refused(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mapapp.tune.peer.owner_of", lambda address, port: os.getuid() + 1)
+    answer = get(client, "/")
+    assert answer.status_code == 403
+    assert "another user" in answer.get_data(as_text=True)
