@@ -2,8 +2,13 @@
 
 Every kernel of the engine is compiled by :func:`jit`. Fast-math is off, so that floating-point sums mean
 what they say; the GIL is released, so that threads over ranges of synthesizers run at the same time.
+
+Compiling costs seconds, most of them numba's own work on each function. So a kernel has two forms. What Python calls
+is wrapped for Python, made machine code and kept in a file. What another kernel calls is none of that: it is only
+linked into its caller, and optimised there with it.
 """
 
+import gc
 import hashlib
 import os
 import pickle
@@ -15,15 +20,24 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numba
-from numba.core import config
+from numba.core import compiler, config, types
+from numba.core.caching import FunctionCache
+from numba.core.codegen import JITCodeLibrary
+from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
 
-__all__ = ["jit", "lean_jit"]
+__all__ = ["jit", "kernels_mark", "lean_jit"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _DIGEST_BYTES = hashlib.sha256().digest_size
-_FLAGS: dict[str, Any] = {"nopython": True, "nogil": True, "fastmath": False, "error_model": "numpy"}
+_FLAGS: dict[str, Any] = {
+    "nopython": True,
+    "nogil": True,
+    "fastmath": False,
+    "error_model": "numpy",
+    "no_cfunc_wrapper": True,
+}
 
 
 def _kernel_digest() -> str:
@@ -102,6 +116,10 @@ class KernelFiles:
         """Drop every compiled form of this kernel."""
         self._drop(lambda name: name.startswith(f"{self._name}."))
 
+    def mark(self, digest: str) -> Path:
+        """Name for a note about the compiled forms of these sources; whoever leaves it drops those of others."""
+        return self._directory / f"compiled.{self._sources[:16]}.{digest[:16]}.nbc"
+
     def _file(self, key: Any) -> Path:
         types = hashlib.sha256(repr(key).encode()).hexdigest()
         return self._directory / f"{self._name}.{self._sources[:16]}.{types[:16]}.nbc"
@@ -118,6 +136,88 @@ def _sources(module: Path, kernels: str) -> str:
     """Digest of what a kernel of a module is made from: the module, every kernel, the compiler."""
     own = hashlib.sha256(module.read_bytes()).hexdigest()
     return hashlib.sha256(repr((own, kernels, numba.__version__)).encode()).hexdigest()
+
+
+class _LinkedCode(JITCodeLibrary):
+    """Code that callers link in and optimise as their own: of itself it is neither optimised nor made machine code."""
+
+    def _optimize_final_module(self) -> None:
+        pass
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()  # type: ignore[no-untyped-call]  # numba has few types
+        self._finalized = True
+
+
+class _PartCompiler(compiler.Compiler):
+    """Numba's compiler, up to the code that callers link in."""
+
+    def define_pipelines(self) -> Any:
+        self.state.flags.no_compile = True
+        name = self.state.func_id.func_qualname
+        self.state.library = _LinkedCode(self.state.targetctx.codegen(), name)  # type: ignore[no-untyped-call]
+        return super().define_pipelines()  # type: ignore[no-untyped-call]
+
+
+class _Part(CPUDispatcher):
+    """A function as kernels call it."""
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """Numba's question for a form that takes arguments of these types."""
+        widest = {name: _widest(type_) for name, type_ in kws.items()}
+        return super().get_call_template(tuple(_widest(type_) for type_ in args), widest)
+
+    def add_overload(self, compiled: Any) -> None:
+        """Numba's notice of a form just compiled; the entry point only names it, as there is no machine code."""
+        compiled = compiled._replace(entry_point=object())
+        context: Any = self.targetctx
+        context.insert_user_function(compiled.entry_point, compiled.fndesc, [compiled.library])
+        self.overloads[tuple(compiled.signature.args)] = compiled
+
+
+def _widest(type_: Any) -> Any:
+    """One form of a function serves literal numbers and every width of signed integers: numba widens them."""
+    plain: Any = types.unliteral(type_)  # type: ignore[no-untyped-call]
+    return types.int64 if plain in types.signed_domain else plain
+
+
+class _Kernel(CPUDispatcher):
+    """A function as Python calls it; `part` is the same for kernels."""
+
+    def __init__(self, function: Callable[..., Any], flags: dict[str, Any]) -> None:
+        super().__init__(function, targetoptions=flags)
+        part_flags = flags | {"no_cpython_wrapper": True}
+        self.part = _Part(function, targetoptions=part_flags, pipeline_class=_PartCompiler)
+
+    @property
+    def _numba_type_(self) -> Any:
+        return types.Dispatcher(self.part)
+
+    def compile(self, sig: Any) -> Any:
+        """Compile, or load, the form for some types.
+
+        Numba makes millions of small objects. To look for garbage among them takes a sixth of the time.
+        """
+        collects = gc.isenabled()
+        gc.disable()
+        try:
+            return super().compile(sig)
+        finally:
+            if collects:
+                gc.enable()
+
+
+def kernels_mark(kernel: Callable[..., Any], what: str) -> Path | None:
+    """Name of the file that says that `what` has been compiled, for these sources, this numba and this processor.
+
+    It lies beside the compiled kernels. None where `kernel` is kept in no file.
+    """
+    files = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
+    if not isinstance(kernel, _Kernel) or not isinstance(files, KernelFiles):
+        return None
+    context: Any = kernel.targetctx
+    machine = repr((what, sys.implementation.cache_tag, context.codegen().magic_tuple()))
+    return files.mark(hashlib.sha256(machine.encode()).hexdigest())
 
 
 def jit(function: _Function) -> _Function:
@@ -151,18 +251,16 @@ def lean_jit(function: _Function) -> _Function:
 def _compile(function: _Function, flags: dict[str, Any]) -> _Function:
     if config.DISABLE_JIT:  # type: ignore[attr-defined]
         return function
-    if not _KERNEL_DIGEST:
-        return numba.jit(**flags)(function)  # type: ignore[no-any-return]
-    try:
-        dispatcher = numba.jit(cache=True, **flags)(function)
-        cache = dispatcher._cache
-        del cache._cache_file
-        cache._cache_file = KernelFiles(function, Path(cache.cache_path))
-    except (RuntimeError, OSError, AttributeError):
-        # No directory can hold a cache (RuntimeError), sources cannot be read (OSError), or this numba keeps its
-        # files elsewhere (AttributeError): no cache is better than one that can be stale.
-        dispatcher = numba.jit(**flags)(function)
-    return dispatcher  # type: ignore[no-any-return]
+    kernel: Any = _Kernel(function, flags)
+    # No directory can hold a cache (RuntimeError), sources cannot be read (OSError), or this numba keeps its
+    # files elsewhere (AttributeError): no cache is better than one that can be stale.
+    with suppress(RuntimeError, OSError, AttributeError):
+        if _KERNEL_DIGEST:
+            cache: Any = FunctionCache(function)  # type: ignore[no-untyped-call]
+            del cache._cache_file
+            cache._cache_file = KernelFiles(function, Path(cache.cache_path))
+            kernel._cache = cache
+    return kernel  # type: ignore[no-any-return]
 
 
 try:

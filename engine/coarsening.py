@@ -6,6 +6,7 @@ plays no part, so coarsening costs no privacy (P08 Theorem 5.1).
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -176,7 +177,8 @@ def coarsen(
     arrays = (tracts.place, tracts.puma, tracts.population)
     n_support = np.zeros(chosen.size, dtype=np.int64)
     if chosen.size:
-        count_points(chosen, arrays, superpumas, squares, n_support)
+        met = np.full(int(tracts.puma.max()) + 1, -1, dtype=np.int64)
+        count_points(chosen, arrays, superpumas, squares, met, n_support)
     support_ptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(n_support)))
     n_points = int(support_ptr[-1])
     coarsening = Coarsening(
@@ -204,12 +206,34 @@ def coarsen(
     table = _table(decay)
 
     def fill(start: int, stop: int) -> int:
-        bounds = (start, stop)
-        fill_points(bounds, chosen, support_ptr, arrays, superpumas, ordered, squares, parameters, table, out)
+        fill_points(
+            (start, stop),
+            chosen,
+            support_ptr,
+            arrays,
+            superpumas,
+            ordered,
+            squares,
+            parameters,
+            table,
+            _scratch(tracts, support_ptr),
+            out,
+        )
         return 0
 
     run_ranges(fill, np.ones(chosen.size, dtype=np.int64), threads)
     return coarsening, mass if decay is not None else np.zeros(n_points)
+
+
+def _scratch(tracts: OriginTracts, support_ptr: npt.NDArray[np.int64]) -> tuple[Any, Any, Any, Any]:
+    """Arrays that one thread works in; see :func:`engine._kernels.coarsening.fill_points`."""
+    ptr = tracts.superpuma_members[0]
+    return (
+        np.empty(int(tracts.puma.max()) + 1, dtype=np.int32),
+        np.empty(ptr.size - 1, dtype=np.int32),
+        np.empty((int(np.diff(ptr).max()), 2)),
+        np.empty((int(np.diff(support_ptr).max()), 2)),
+    )
 
 
 @lru_cache(maxsize=2)

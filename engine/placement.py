@@ -1,7 +1,7 @@
 """Placement: from a drawn support point to a home block, by public population (post-processing)."""
 
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ from engine._kernels.placement import place_range
 from engine._threads import run_ranges
 from engine.coarsening import LEVEL_REMAINDER, Coarsening
 from engine.errors import ParameterError, SupportError
-from engine.streams import SecretKey
+from engine.streams import SecretKey, new_stream
 from engine.synthesis import Synthesizers, SyntheticPoints
 
 __all__ = ["BlockTable", "PlacementMode", "place_blocks"]
@@ -115,6 +115,8 @@ def place_blocks(
     units = []
     for ptr, member in (tracts.puma_members, tracts.superpuma_members):
         units.append((ptr, member, np.cumsum(people[member]), tracts.superpuma_reach))
+    most_points = int(coarsening.n_support.max())
+    n_blocks = np.diff(blocks.block_ptr)
 
     def place(start: int, stop: int) -> int:
         return place_range(
@@ -126,9 +128,10 @@ def place_blocks(
             units[0],
             units[1],
             (tracts.place, coarsening.square_limits),
-            (blocks.block_ptr, blocks.block_sum, people),
+            (blocks.block_ptr, blocks.block_sum, people, n_blocks),
             mode == "representative",
             key.words,
+            _scratch(most_points, tracts.n_tracts),
             placed,
         )
 
@@ -139,6 +142,17 @@ def place_blocks(
             "have no blocks: give every origin tract at least one block"
         )
     return placed
+
+
+def _scratch(most_points: int, n_tracts: int) -> tuple[Any, Any, Any, Any]:
+    """Arrays that one thread works in; see :func:`engine._kernels.placement.place_range`."""
+    known = np.zeros((3, most_points), dtype=np.int64)
+    return (
+        (known[0], known[1], known[2]),
+        (np.empty(n_tracts, dtype=np.int32), np.empty(n_tracts, dtype=np.int64)),
+        np.empty(most_points, dtype=np.int64),
+        new_stream(),
+    )
 
 
 def _check_drawn(synthesizers: Synthesizers, drawn: SyntheticPoints, coarsening: Coarsening) -> None:

@@ -9,7 +9,7 @@ from engine._arrays import FloatArray, IntArray, as_int, as_ptr
 from engine._kernels.points import draw_points, sort_ranges
 from engine._threads import run_ranges
 from engine.errors import OverflowRefusedError, ParameterError
-from engine.streams import SecretKey, check_addresses
+from engine.streams import SecretKey, check_addresses, new_stream
 
 __all__ = ["CellTriangles", "WorkerPoints", "place_points", "sort_homes"]
 
@@ -108,8 +108,11 @@ def place_points(
     triangles = (cells.triangle_ptr, cells.triangle)
 
     def draw(start: int, stop: int) -> int:
-        bounds = (start, stop)
-        return draw_points(bounds, ptr, home, (work, part), triangles, key.words, home_block is not None, out)
+        at_home = home_block is not None
+        addresses = (work, part)
+        return draw_points(
+            (start, stop), ptr, home, addresses, triangles, key.words, new_stream(), at_home, out
+        )
 
     failed = max(run_ranges(draw, np.diff(ptr), threads), default=-1)
     if failed >= 0:

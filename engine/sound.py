@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine._kernels import sound as kernels
-from engine._kernels.sound_search import bound_tracts, search_tracts
+from engine._kernels.sound_search import Scratch, bound_tracts, search_tracts
 from engine._threads import run_ranges
 from engine.accountant import (
     RETENTION_UNITS,
@@ -50,6 +50,7 @@ from engine.sound_bound import (
     lowered_exponential,
     sound_bound_of_groups,
     sound_delta,
+    tail_space,
 )
 from engine.theorems import lowered_delta
 
@@ -291,7 +292,8 @@ def _search(
     pointers, points = (prior.support_ptr, class_ptr), (prior.base_weight, prior.retention)
 
     def search(start: int, stop: int) -> int:
-        return search_tracts(start, stop, pointers, order, counts, points, e, limit, min_weight)
+        scratch = _scratch(prior)
+        return search_tracts(start, stop, pointers, order, counts, points, e, limit, scratch, min_weight)
 
     run_ranges(search, _work(prior, class_ptr), threads)
 
@@ -363,9 +365,16 @@ def _bound(
     pointers, points = (prior.support_ptr, class_ptr), (prior.base_weight, prior.retention)
 
     def bound(start: int, stop: int) -> int:
-        return bound_tracts(start, stop, pointers, order, counts, points, promise, *outputs)
+        return bound_tracts(start, stop, pointers, order, counts, points, promise, _scratch(prior), *outputs)
 
     run_ranges(bound, _work(prior, class_ptr), threads)
+
+
+def _scratch(prior: PriorTable) -> Scratch:
+    """Arrays that one thread works in, for tracts of any size."""
+    k = int(np.diff(prior.support_ptr).max(initial=0))
+    space = np.empty((8, k), dtype=np.int64)
+    return (space[0], space[1], space[2], space[3], space[4]), (space[5], space[6], space[7]), tail_space()
 
 
 def _counts(classes: SynthesizerClasses) -> tuple[Ints, Ints]:

@@ -30,6 +30,7 @@ __all__ = [
     "lowered_exponential",
     "sound_bound_of_groups",
     "sound_delta",
+    "tail_space",
 ]
 
 SOUND_RULES = ("nothing drawn", "sound: no output can fail", "sound: tails within delta")
@@ -160,7 +161,7 @@ def sound_bound_of_groups(
     e = lowered_exponential(epsilon_final)
     lost = float(kernels.mass_term(listed, mass_low, float(chernoff_rate)))
     mass = mass_low / WEIGHT_UNITS
-    empty, occupied = kernels.failure_terms(n, m, listed, e, kappa, mass, math.inf, _runs())
+    empty, occupied = kernels.failure_terms(n, m, listed, e, kappa, mass, math.inf, tail_space())
     delta = min((lost + empty + occupied) * (1.0 + _MARGIN), 1.0)
     rate = float(chernoff_rate) if lost > 0 else 0.0
     return SoundBound(kappa, mass_low, rate, lost, float(empty), float(occupied), delta)
@@ -196,7 +197,7 @@ def least_sound_weight(
     weight, found = 0, m
     for above_one in (False, True):
         if weight == 0:
-            weight, found = search_side(n, m, above_one, 12, tract, e, limit, space, _runs())
+            weight, found = search_side(n, m, above_one, 12, tract, e, limit, space, tail_space())
     return SoundWeight(weight / WEIGHT_UNITS, SOUND_PURE if found >= m else SOUND_TAILS)
 
 
@@ -228,7 +229,7 @@ def _bound(
     listed, kappa = _effective(n, m, groups)
     terms = np.empty(kernels.N_TERMS, dtype=np.float64)
     e = lowered_exponential(epsilon_final)
-    kernels.weigh(n, m, listed, e, kappa, log_chances, 0.0, _runs(), terms)
+    kernels.weigh(n, m, listed, e, kappa, log_chances, 0.0, tail_space(), terms)
     return as_bound(terms)
 
 
@@ -244,9 +245,9 @@ def _effective(n: int, m: int, groups: Iterable[WeightGroup]) -> tuple[kernels.G
     return (alpha, kept, times), float(kernels.kappa_of_groups(n, m, (alpha, kept, times)))
 
 
-def _runs() -> Floats:
-    """Scratch space for tails."""
-    return np.empty((2, kernels.RUN), dtype=np.float64)
+def tail_space() -> Floats:
+    """Scratch space for tails: float64[3, RUN]."""
+    return np.empty((3, kernels.RUN), dtype=np.float64)
 
 
 def as_bound(terms: Floats) -> SoundBound:

@@ -48,6 +48,7 @@ __all__ = [
     "bounded_integers",
     "check_addresses",
     "check_attempt",
+    "new_stream",
     "stream_words",
 ]
 
@@ -249,6 +250,11 @@ def check_attempt(attempt: int) -> None:
         raise ParameterError(f"attempt = {attempt}: allowed are 0 to 2^24 - 1")
 
 
+def new_stream() -> npt.NDArray[np.int64]:
+    """Room for one stream, for a kernel to open: int64[STREAM_FIELDS]."""
+    return np.zeros(chacha.STREAM_FIELDS, dtype=np.int64)
+
+
 def stream_words(
     key: "Keyed",
     stage: Stage,
@@ -298,7 +304,9 @@ def stream_words(
     )
     words = np.empty(int(ptr[-1]), dtype=np.uint32)
     failed = run_ranges(
-        lambda start, stop: chacha.fill_words(key.words, nonces, ptr, start, stop, words), counts, threads
+        lambda start, stop: chacha.fill_words(key.words, new_stream(), nonces, ptr, start, stop, words),
+        counts,
+        threads,
     )
     if max(failed, default=-1) >= 0:
         raise OverflowRefusedError(
@@ -321,7 +329,7 @@ def bounded_integers(
         raise ParameterError(f"bound = {bound}: allowed are 1 to 2^63 - 1")
     first, second = check_addresses(np.array([destination]), np.array([segment]))
     values = np.empty(count, dtype=np.int64)
-    stream = np.zeros(chacha.STREAM_FIELDS, dtype=np.int64)
+    stream = new_stream()
     chacha.open_stream(int(stage), first[0], second[0], stream)
     chacha.fill_bounded(key.words, stream, bound, values)
     return values

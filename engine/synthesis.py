@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine._arrays import as_int, as_ptr
-from engine._kernels.chacha import ATTEMPT_SHIFT, BLOCK_BYTES, LANE_WORDS, STREAM_FIELDS, WINDOW_WORDS
+from engine._kernels.chacha import ATTEMPT_SHIFT, BLOCK_BYTES, LANE_WORDS, WINDOW_WORDS
 from engine._kernels.checks import check_synthesizers
 from engine._kernels.skipping import (
     CERTAIN_CLASS,
@@ -23,7 +23,7 @@ from engine.coarsening import LEVEL_REMAINDER, Coarsening
 from engine.errors import OverflowRefusedError, ParameterError, SupportError
 from engine.prior import WEIGHT_BITS
 from engine.pruning import NEVER_CERTAIN, RETENTION_ONE
-from engine.streams import SecretKey, Stage, check_addresses, check_attempt
+from engine.streams import SecretKey, Stage, check_addresses, check_attempt, new_stream
 
 __all__ = [
     "SupportTable",
@@ -77,7 +77,8 @@ class SupportTable:
             )
         class_ptr = np.empty((self.support_ptr.size - 1) * N_CLASSES + 1, dtype=np.int64)
         class_point = np.empty(threshold.size, dtype=np.int32)
-        sort_into_classes(self.support_ptr, threshold, class_ptr, class_point)
+        room = np.empty(N_CLASSES, dtype=np.int64)
+        sort_into_classes(self.support_ptr, threshold, room, class_ptr, class_point)
         object.__setattr__(self, "class_ptr", class_ptr)
         object.__setattr__(self, "class_point", class_point)
 
@@ -272,7 +273,7 @@ def _scratch(most_points: int, most_balls: int) -> tuple[Any, ...]:
         np.empty(most_balls, dtype=np.int32),
         np.zeros(LANE_WORDS, dtype=np.uint32),
         np.empty(WINDOW_WORDS, dtype=np.uint32),
-        np.zeros(STREAM_FIELDS, dtype=np.int64),
+        new_stream(),
     )
 
 
@@ -403,6 +404,7 @@ def redraw_remainder(
             addresses,
             table,
             key.words,
+            new_stream(),
             redrawn,
         )
 

@@ -20,7 +20,7 @@ Source: RFC 8439, sections 2.1 to 2.4.
 import numpy as np
 import numpy.typing as npt
 
-from engine._jit import jit, lean_jit
+from engine._jit import lean_jit
 
 __all__ = [
     "ATTEMPT_SHIFT",
@@ -173,9 +173,10 @@ def fill_blocks(key: Words, lanes: Words, out: Words) -> None:
     """
     w = WIDTH
     state = lanes[4 * w :]
-    state[:w], state[w : 2 * w], state[2 * w : 3 * w], state[3 * w : 4 * w] = _C0, _C1, _C2, _C3
-    for word in range(8):
-        state[(4 + word) * w : (5 + word) * w] = key[word]
+    for i in range(w):
+        state[i], state[w + i], state[2 * w + i], state[3 * w + i] = _C0, _C1, _C2, _C3
+    for i in range(8 * w):
+        state[4 * w + i] = key[i // w]
     for i in range(4 * w):
         state[12 * w + i] = lanes[i]
     for _ in range(10):
@@ -238,8 +239,8 @@ def read_ahead(key: Words, lanes: Words, stream: Stream) -> int:
         n_blocks = min(np.int64(WIDTH), BLOCK_LIMIT - stream[COUNTER])
         for lane in range(WIDTH):
             lanes[lane] = (stream[COUNTER] + lane) & _MASK
-        for word in range(3):
-            lanes[(word + 1) * WIDTH : (word + 2) * WIDTH] = stream[_NONCE + word]
+        for lane in range(3 * WIDTH):
+            lanes[WIDTH + lane] = stream[_NONCE + lane // WIDTH]
         fill_blocks(key, lanes, stream[:POSITION].view(np.uint32))
         stream[COUNTER] += n_blocks
         stream[POSITION] = 0
@@ -253,7 +254,8 @@ def _refill(key: Words, stream: Stream) -> None:
     if stream[COUNTER] >= BLOCK_LIMIT:
         # The caller refuses the whole result; zeros let its rejection loops end.
         stream[_RUN_OUT] = 1
-        stream[:8] = 0
+        for word in range(8):
+            stream[word] = 0
     else:
         block(key, stream[COUNTER], stream[_NONCE:_RUN_OUT], stream[:POSITION].view(np.uint32))
         stream[COUNTER] += 1
@@ -314,13 +316,12 @@ def below(key: Words, stream: Stream, bound: int) -> int:
             return value
 
 
-@jit
-def fill_words(key: Words, nonces: Ints, ptr: Ints, start: int, stop: int, out: Words) -> int:
+@lean_jit
+def fill_words(key: Words, stream: Stream, nonces: Ints, ptr: Ints, start: int, stop: int, out: Words) -> int:
     """First words of each of the streams ``start`` to ``stop - 1``; how many is given by CSR ``ptr``.
 
-    ``nonces`` is int64[S, 3]. Returns the first stream that ran out, or -1.
+    ``stream`` is room for one of them, ``nonces`` int64[S, 3]. Returns the first stream that ran out, or -1.
     """
-    stream = np.zeros(STREAM_FIELDS, dtype=np.int64)
     for address in range(start, stop):
         open_stream(nonces[address, 0], nonces[address, 1], nonces[address, 2], stream)
         for position in range(ptr[address], ptr[address + 1]):
@@ -330,7 +331,7 @@ def fill_words(key: Words, nonces: Ints, ptr: Ints, start: int, stop: int, out: 
     return -1
 
 
-@jit
+@lean_jit
 def fill_bounded(key: Words, stream: Stream, bound: int, out: Ints) -> None:
     """Fill ``out`` with integers in [0, bound) from one open stream."""
     for position in range(out.size):

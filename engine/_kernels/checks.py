@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engine._jit import jit
+from engine._jit import lean_jit
 
 __all__ = ["check_synthesizers"]
 
@@ -13,7 +13,7 @@ Ints = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.int32]
 
 
-@jit
+@lean_jit
 def check_synthesizers(
     sizes: tuple[Any, Any],
     worker_point: Indices,

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engine._jit import jit
+from engine._jit import lean_jit
+from engine._kernels.sorting import sort_values
 
 __all__ = [
     "TABLE_STEPS",
@@ -34,7 +35,7 @@ _EARTH_DIAMETER_MI = 2.0 * 3958.7613
 _LARGEST_EXPONENT = 600.0
 
 
-@jit
+@lean_jit
 def square_chord(place: Floats, one: int, other: int) -> float:
     """Square of the chord between two tracts."""
     x = place[one, 0] - place[other, 0]
@@ -43,7 +44,7 @@ def square_chord(place: Floats, one: int, other: int) -> float:
     return x * x + y * y + z * z  # type: ignore[no-any-return]
 
 
-@jit
+@lean_jit
 def level_of(square: float, near: float, far: float) -> int:
     """0 tract, 1 PUMA, 2 SuperPUMA; ``near`` and ``far`` are the squared chords of q50 and q90."""
     if square < near:
@@ -53,7 +54,7 @@ def level_of(square: float, near: float, far: float) -> int:
     return 2
 
 
-@jit
+@lean_jit
 def _miles_and_decay(square: float, decay: tuple[float, float], table: Floats) -> tuple[float, float]:
     """Distance in miles, and the prior's decay there: exact when near, else between two entries of the table."""
     chord = math.sqrt(square)
@@ -69,7 +70,7 @@ def _miles_and_decay(square: float, decay: tuple[float, float], table: Floats) -
     )
 
 
-@jit
+@lean_jit
 def is_beyond(place: Floats, tract: int, reach: Floats, unit: int, chord: float) -> bool:
     """Whether a whole SuperPUMA is farther from a tract than ``chord``, with room for rounding."""
     x = place[tract, 0] - reach[unit, 0]
@@ -78,22 +79,22 @@ def is_beyond(place: Floats, tract: int, reach: Floats, unit: int, chord: float)
     return bool(math.sqrt(x * x + y * y + z * z) > (chord + reach[unit, 3]) * (1 + 1e-9) + 1e-12)
 
 
-@jit
+@lean_jit
 def count_points(
     destination: Ints,
     tracts: tuple[Any, Any, Any],
     superpumas: tuple[Any, Any, Any],
     limits: tuple[float, float],
+    puma_met: Ints,
     n_support: Ints,
 ) -> None:
     """Count each destination tract's support points into ``n_support`` (int64[T]).
 
     ``tracts`` holds place [n, 3], PUMA [n] and population [n]; ``superpumas`` their CSR offsets, members and reach;
-    ``limits`` the squared chords of q50 and q90.
+    ``limits`` the squared chords of q50 and q90; ``puma_met`` is room for a mark of each PUMA, -1 at first.
     """
     place, puma, _ = tracts
     ptr, member, reach = superpumas
-    puma_met = np.full(puma.max() + 1, -1, dtype=np.int64)
     beyond = math.sqrt(limits[1])
     for position in range(destination.size):
         tract = destination[position]
@@ -119,7 +120,7 @@ def count_points(
         n_support[position] = n_points
 
 
-@jit
+@lean_jit
 def _add(point: int, people: int, miles: float, pull: float, sums: tuple[Any, Any, Any, Any]) -> None:
     population, miles_of_people, pulled, plain = sums
     population[point] += people
@@ -129,10 +130,11 @@ def _add(point: int, people: int, miles: float, pull: float, sums: tuple[Any, An
     plain[point, 1] += 1.0
 
 
-@jit
+@lean_jit
 def _add_whole_unit(
     point: int,
-    here: Floats,
+    place: Floats,
+    tract: int,
     span: tuple[int, int],
     ordered: tuple[Any, Any],
     table: Floats,
@@ -140,11 +142,11 @@ def _add_whole_unit(
     sums: tuple[Any, Any, Any, Any],
 ) -> None:
     """Add a SuperPUMA that lies beyond the exact range as a whole; measuring and adding apart, each is fast."""
-    place, people = ordered
+    there, people = ordered
     first, last = span
-    x, y, z = here[0], here[1], here[2]
+    x, y, z = place[tract, 0], place[tract, 1], place[tract, 2]
     for position in range(first, last):
-        dx, dy, dz = x - place[position, 0], y - place[position, 1], z - place[position, 2]
+        dx, dy, dz = x - there[position, 0], y - there[position, 1], z - there[position, 2]
         step = math.sqrt(dx * dx + dy * dy + dz * dz) * (TABLE_STEPS / 2)
         below = min(int(step), TABLE_STEPS - 1)
         part = step - below
@@ -162,28 +164,30 @@ def _add_whole_unit(
     sums[3][point, 0], sums[3][point, 1] = plain, last - first
 
 
-@jit
+@lean_jit
 def _number(
     position: int,
     tract: int,
     tracts: tuple[Any, Any, Any],
     superpumas: tuple[Any, Any, Any],
     limits: tuple[float, float],
-    scratch: tuple[Any, Any],
+    scratch: tuple[Any, Any, Any, Any],
     support: tuple[Any, Any],
-) -> tuple[int, int]:
+) -> int:
     """Number one destination tract's points: tracts, then PUMAs, then SuperPUMAs, each by index.
 
-    Returns the numbers of tract points and of PUMA points. ``scratch`` holds the point of each PUMA and of each
-    SuperPUMA (-1 where there is none), written here.
+    Returns the number of tract points. ``scratch`` begins with the point of each PUMA and of each SuperPUMA (-1
+    where there is none), written here.
     """
     place, puma, _ = tracts
     ptr, member, reach = superpumas
     support_level, support_unit = support
-    point_of_puma, point_of_superpuma = scratch
+    point_of_puma, point_of_superpuma, _, _ = scratch
     beyond = math.sqrt(limits[1])
-    point_of_puma[:] = -1
-    point_of_superpuma[:] = -1
+    for unit in range(point_of_puma.size):
+        point_of_puma[unit] = -1
+    for unit in range(point_of_superpuma.size):
+        point_of_superpuma[unit] = -1
     n_near = 0
     for unit in range(ptr.size - 1):
         if ptr[unit] == ptr[unit + 1]:
@@ -201,8 +205,9 @@ def _number(
                 point_of_puma[puma[origin]] = 0
             else:
                 point_of_superpuma[unit] = 0
-    support_unit[:n_near].sort()
-    support_level[:n_near] = 0
+    sort_values(support_unit[:n_near])
+    for point in range(n_near):
+        support_level[point] = 0
     n_points = n_near
     for unit in range(point_of_puma.size):
         if point_of_puma[unit] == 0:
@@ -210,17 +215,16 @@ def _number(
             support_level[n_points] = 1
             support_unit[n_points] = unit
             n_points += 1
-    n_middle = n_points - n_near
     for unit in range(point_of_superpuma.size):
         if point_of_superpuma[unit] == 0:
             point_of_superpuma[unit] = n_points
             support_level[n_points] = 2
             support_unit[n_points] = unit
             n_points += 1
-    return n_near, n_middle
+    return n_near
 
 
-@jit
+@lean_jit
 def fill_points(
     bounds: tuple[int, int],
     destination: Ints,
@@ -231,28 +235,30 @@ def fill_points(
     limits: tuple[float, float],
     decay: tuple[float, float],
     table: Floats,
+    scratch: tuple[Any, Any, Any, Any],
     out: tuple[Any, Any, Any, Any, Any],
 ) -> None:
     """Fill level, unit, mean distance, population and gravity mass (each [K], zeroed) of some destination tracts.
 
     ``ordered`` holds place and population of the tracts in the order of the SuperPUMAs' members, ``decay`` scale and
-    shape of the prior's decay, ``table`` miles and decay by chord [TABLE_STEPS + 1, 2].
+    shape of the prior's decay, ``table`` miles and decay by chord [TABLE_STEPS + 1, 2]. ``scratch`` is room for
+    the point of each PUMA and of each SuperPUMA, for two numbers of each tract of the largest SuperPUMA, and for two
+    of each point of a destination tract.
     """
     place, puma, population = tracts
     ptr, member, reach = superpumas
     support_level, support_unit, mean_distance, point_population, point_mass = out
-    scratch = (np.empty(puma.max() + 1, dtype=np.int32), np.empty(ptr.size - 1, dtype=np.int32))
-    room = np.empty((np.diff(ptr).max(), 2))
-    plain = np.empty((np.diff(support_ptr).max(), 2))
+    point_of_puma, point_of_superpuma, room, plain = scratch
     # Beyond both: one point, and its miles and decay are read from the table.
     beyond = max(math.sqrt(limits[1]), (_EXACT_STEPS + 1) * (2.0 / TABLE_STEPS))
     for position in range(bounds[0], bounds[1]):
         tract = destination[position]
         first, last = support_ptr[position], support_ptr[position + 1]
         support = (support_level[first:last], support_unit[first:last])
-        n_near, _ = _number(position, tract, tracts, superpumas, limits, scratch, support)
+        n_near = _number(position, tract, tracts, superpumas, limits, scratch, support)
         sums = (point_population[first:last], mean_distance[first:last], point_mass[first:last], plain)
-        plain[: last - first] = 0.0
+        for point in range(last - first):
+            plain[point, 0], plain[point, 1] = 0.0, 0.0
         for point in range(n_near):
             origin = support_unit[first + point]
             miles, pull = _miles_and_decay(square_chord(place, tract, origin), decay, table)
@@ -261,16 +267,16 @@ def fill_points(
             if ptr[unit] == ptr[unit + 1]:
                 continue
             if is_beyond(place, tract, reach, unit, beyond):
-                point = scratch[1][unit]
+                point = point_of_superpuma[unit]
                 span = (ptr[unit], ptr[unit + 1])
-                _add_whole_unit(point, place[tract], span, ordered, table, room, sums)
+                _add_whole_unit(point, place, tract, span, ordered, table, room, sums)
                 continue
             for place_in_list in range(ptr[unit], ptr[unit + 1]):
                 origin = member[place_in_list]
                 square = square_chord(place, tract, origin)
                 level = level_of(square, limits[0], limits[1])
                 if level > 0:
-                    point = scratch[0][puma[origin]] if level == 1 else scratch[1][unit]
+                    point = point_of_puma[puma[origin]] if level == 1 else point_of_superpuma[unit]
                     miles, pull = _miles_and_decay(square, decay, table)
                     _add(point, population[origin], miles, pull, sums)
         for point in range(last - first):
@@ -280,7 +286,7 @@ def fill_points(
                 sums[1][point] = plain[point, 0] / plain[point, 1]
 
 
-@jit
+@lean_jit
 def _find(level: int, unit: int, first: int, last: int, support_level: Any, support_unit: Indices) -> int:
     """Position of a point among [first, last), which rise by level and unit; -1 where it is not there."""
     end = last
@@ -295,7 +301,7 @@ def _find(level: int, unit: int, first: int, last: int, support_level: Any, supp
     return -1
 
 
-@jit
+@lean_jit
 def find_points(
     position: Indices,
     origin: Ints,

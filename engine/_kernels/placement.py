@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engine._jit import jit
+from engine._jit import lean_jit
 from engine._kernels.chacha import (
     STAGE_PLACE,
     STAGE_REPRESENTATIVE,
-    STREAM_FIELDS,
     below,
     has_run_out,
     open_stream,
@@ -31,7 +30,7 @@ _PART = 2  # its tracts are in the list of this destination tract
 _WHOLE = 3  # it is a whole unit, and the list is that of the unit
 
 
-@jit
+@lean_jit
 def _list_part(
     tract: int,
     level: int,
@@ -57,7 +56,7 @@ def _list_part(
     return end
 
 
-@jit
+@lean_jit
 def _learn(
     point: int,
     unit: tuple[int, int],
@@ -97,7 +96,7 @@ def _learn(
     return end
 
 
-@jit
+@lean_jit
 def _draw_block(
     key: Words,
     stream: Ints,
@@ -129,7 +128,7 @@ def _draw_block(
     return find_weight(block_sum, first_block + 1, last_block + 1, block_sum[first_block] + value) - 1
 
 
-@jit
+@lean_jit
 def place_range(
     bounds: tuple[int, int],
     synthetic_ptr: Ints,
@@ -139,9 +138,10 @@ def place_range(
     pumas: tuple[Any, Any, Any, Any],
     superpumas: tuple[Any, Any, Any, Any],
     places: tuple[Any, tuple[float, float]],
-    blocks: tuple[Any, Any, Any],
+    blocks: tuple[Any, Any, Any, Any],
     representative: bool,
     key: Words,
+    scratch: tuple[Any, Any, Any, Any],
     placed: Indices,
 ) -> int:
     """Place the workers of synthesizers ``bounds``.
@@ -149,22 +149,18 @@ def place_range(
     ``addresses`` holds tract position, destination and segment (each [S]); ``support`` the destination tracts [T],
     support_ptr [T + 1], level and unit [K]; ``pumas`` and ``superpumas`` offsets, members, running populations and
     reach (that of PUMAs is not read); ``places`` the tracts' unit vectors and the squared chords of q50 and q90;
-    ``blocks`` block_ptr [n_tracts + 1], the running population block_sum [B + 1] and tract populations.
+    ``blocks`` block_ptr [n_tracts + 1], the running population block_sum [B + 1], and population and number of blocks
+    of the tracts. ``scratch`` is room for what is known of each point of a destination tract (kind, first and last in
+    the list), for a list of all tracts and their running weights, for a block of each point, and for a stream.
 
     Returns the first synthesizer with a worker that cannot be placed, or whose stream ran out; or -1.
     """
     tract_of, destination, segment = addresses
     tract_number, support_ptr, support_level, support_unit = support
-    block_ptr, block_sum, people = blocks
-    most_points = np.diff(support_ptr).max()
-    n_tracts = people.size
-    n_blocks = np.diff(block_ptr)
-    kind = np.zeros(most_points, dtype=np.int64)
-    known = (kind, np.zeros(most_points, dtype=np.int64), np.zeros(most_points, dtype=np.int64))
+    block_ptr, block_sum, people, n_blocks = blocks
     # Support points divide the tracts, so that all their lists together hold each once.
-    listed = (np.empty(n_tracts, dtype=np.int32), np.empty(n_tracts, dtype=np.int64))
-    fixed_block = np.full(most_points, -1, dtype=np.int64)
-    stream = np.zeros(STREAM_FIELDS, dtype=np.int64)
+    known, listed, fixed_block, stream = scratch
+    kind = known[0]
     n_listed, met = 0, -1
     for synthesizer in range(bounds[0], bounds[1]):
         if synthetic_ptr[synthesizer] == synthetic_ptr[synthesizer + 1]:
@@ -172,8 +168,8 @@ def place_range(
         position = tract_of[synthesizer]
         tract, first = tract_number[position], support_ptr[position]
         if position != met:
-            kind[: support_ptr[position + 1] - first] = _UNKNOWN
-            fixed_block[: support_ptr[position + 1] - first] = -1
+            for point in range(support_ptr[position + 1] - first):
+                kind[point], fixed_block[point] = _UNKNOWN, -1
             n_listed, met = 0, position
         if not representative:
             open_stream(STAGE_PLACE, destination[synthesizer], segment[synthesizer], stream)

@@ -1,12 +1,14 @@
 """Points drawn within triangles, two for each worker: at home and at work."""
 
+import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from engine._jit import jit
-from engine._kernels.chacha import STAGE_POINT, STREAM_FIELDS, has_run_out, next_word, open_stream
+from engine._jit import lean_jit
+from engine._kernels.chacha import STAGE_POINT, has_run_out, next_word, open_stream
+from engine._kernels.sorting import sort_values
 
 __all__ = ["draw_points", "sort_ranges"]
 
@@ -19,7 +21,7 @@ _UNIT = 2.0**-32
 _SHORT = 16
 
 
-@jit
+@lean_jit
 def _draw_point(
     key: Words, stream: Ints, block: int, cells: tuple[Any, Any], lon: Any, lat: Any, at: int
 ) -> None:
@@ -31,7 +33,7 @@ def _draw_point(
     other = next_word(key, stream) * _UNIT
     first, last = ptr[block], ptr[block + 1]
     if first == last:
-        lon[at], lat[at] = np.nan, np.nan
+        lon[at], lat[at] = math.nan, math.nan
         return
     while first < last - 1:
         # Linear while few: most cells are a handful of triangles.
@@ -48,7 +50,7 @@ def _draw_point(
     lat[at] = y + one * (triangle[first, 4] - y) + other * (triangle[first, 6] - y)
 
 
-@jit
+@lean_jit
 def draw_points(
     bounds: tuple[int, int],
     ptr: Ints,
@@ -56,18 +58,19 @@ def draw_points(
     addresses: tuple[Any, Any],
     cells: tuple[Any, Any],
     key: Words,
+    stream: Ints,
     at_home: bool,
     out: tuple[Any, Any, Any, Any],
 ) -> int:
     """Draw the home and work points of the workers of synthesizers ``bounds``; the first stream run out, or -1.
 
     ``addresses`` holds destination (the block of work) and segment [S]; ``cells`` offsets [blocks + 1] and, for each
-    triangle, the running share of its cell's area and the corners x, y, x, y, x, y [K, 7]; ``out`` home lon and lat,
-    work lon and lat. Homes are not drawn where ``at_home`` is false, but their words are read over.
+    triangle, the running share of its cell's area and the corners x, y, x, y, x, y [K, 7]; ``stream`` is room for a
+    stream; ``out`` home lon and lat, work lon and lat. Homes are not drawn where ``at_home`` is false, but their words
+    are read over.
     """
     destination, segment = addresses
     home_lon, home_lat, work_lon, work_lat = out
-    stream = np.zeros(STREAM_FIELDS, dtype=np.int64)
     for synthesizer in range(bounds[0], bounds[1]):
         open_stream(STAGE_POINT, destination[synthesizer], segment[synthesizer], stream)
         for worker in range(ptr[synthesizer], ptr[synthesizer + 1]):
@@ -82,19 +85,9 @@ def draw_points(
     return -1
 
 
-@jit
+@lean_jit
 def sort_ranges(bounds: tuple[int, int], ptr: Ints, values: Indices) -> int:
     """Sort values within each of the ranges ``bounds`` of CSR ``ptr``, in place."""
     for item in range(bounds[0], bounds[1]):
-        first, last = ptr[item], ptr[item + 1]
-        if last - first > 2 * _SHORT:
-            values[first:last].sort()
-            continue
-        for position in range(first + 1, last):
-            value = values[position]
-            before = position - 1
-            while before >= first and values[before] > value:
-                values[before + 1] = values[before]
-                before -= 1
-            values[before + 1] = value
+        sort_values(values[ptr[item] : ptr[item + 1]])
     return -1

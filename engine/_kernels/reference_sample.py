@@ -14,7 +14,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from engine._jit import jit
+from engine._jit import jit, lean_jit
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -26,7 +26,7 @@ LOG_LEAST_TERM = math.log(LEAST_TERM)
 RULE_NONE, RULE_EMPTY, RULE_4_1, RULE_4_4 = 0, 1, 2, 3
 
 
-@jit
+@lean_jit
 def log_point_probability(y: float, n: int, m: int, x: int, first: float, rest: float) -> tuple[float, float]:
     """Log of the beta-binomial(m; x + first, n - x + rest) probability at a real y, and its error bound."""
     log_choose = math.lgamma(m + 1.0), math.lgamma(y + 1.0), math.lgamma(m - y + 1.0)
@@ -70,7 +70,7 @@ def log_reference_zero_sample(n: int, m: int, a1: float, a2: float, c: float) ->
     return best, slack, worst
 
 
-@jit
+@lean_jit
 def leading_term(y: int, n: int, m: int, x: int, first: float, rest: float) -> float:
     """Upper bound of the probability of y, at least `LEAST_TERM`; 1 where the tail from y on is to be taken as 1."""
     if y <= 0 or n - x + rest <= 0.0:
@@ -93,7 +93,7 @@ def upper_tail(limit: float, n: int, m: int, x: int, first: float, rest: float) 
     return float(tails[0])
 
 
-@jit
+@lean_jit
 def upper_tails(limit: float, n: int, m: int, x: int, first: float, rest: float, tails: Floats) -> int:
     """Upper bounds of P(beta-binomial(m; x + first, n - x + rest) > floor(limit) + j) for j = 0, 1, ...
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engine._jit import jit, lean_jit
+from engine._jit import lean_jit
 from engine._kernels.chacha import next_word
 
 __all__ = [
@@ -85,17 +85,19 @@ def _class_of(threshold: int) -> int:
     return found
 
 
-@jit
-def sort_into_classes(support_ptr: Ints, threshold: Ints, class_ptr: Ints, class_point: Indices) -> None:
+@lean_jit
+def sort_into_classes(
+    support_ptr: Ints, threshold: Ints, n_of: Ints, class_ptr: Ints, class_point: Indices
+) -> None:
     """Sort the points of each tract by class, in point order within a class.
 
     ``class_ptr`` (int64[T * N_CLASSES + 1]) receives the CSR offsets of (tract, class) and ``class_point``
-    (int32[K]) the local points.
+    (int32[K]) the local points; ``n_of`` is room for N_CLASSES numbers.
     """
-    n_of = np.empty(N_CLASSES, dtype=np.int64)
     for tract in range(support_ptr.size - 1):
         first, last = support_ptr[tract], support_ptr[tract + 1]
-        n_of[:] = 0
+        for c in range(N_CLASSES):
+            n_of[c] = 0
         for point in range(first, last):
             n_of[_class_of(threshold[point])] += 1
         at = first
@@ -132,7 +134,8 @@ def _long_jump(key: Words, stream: Ints, powers: Ints, digits: Ints, c: int, cel
     n_bits = c * j
     if low == limit or drawn != powers[c, j]:
         return int(low)
-    digits[:] = 0
+    for at in range(digits.size):
+        digits[at] = 0
     digits[0] = 1
     for _ in range(j):
         carry = np.int64(0)

@@ -19,13 +19,12 @@ import math
 
 import numpy as np
 
-from engine._jit import jit
+from engine._jit import lean_jit
 from engine._kernels.reference_sample import (
     SLACK,
     WEIGHT_UNITS,
     Floats,
     Ints,
-    upper_tail,
     upper_tails,
 )
 
@@ -33,7 +32,7 @@ RETENTION_UNITS = 1 << 32
 KAPPA, MASS, RATE, MASS_TERM, EMPTY, OCCUPIED, DELTA = range(7)
 N_TERMS = 7
 RUN = 256
-"""Entries of each of the two rows of scratch space for tails; a longer run is bounded by its last entry."""
+"""Entries of each row of scratch space for tails; a longer run is bounded by its last entry."""
 
 _MARGIN = 1e-12
 _LEAST_PRODUCT = 1e-250  # times the least factor, 2^-32, still far above the least normal number
@@ -41,7 +40,7 @@ _LEAST_PRODUCT = 1e-250  # times the least factor, 2^-32, still far above the le
 Groups = tuple[Ints, Ints, Ints]
 
 
-@jit
+@lean_jit
 def growth(n: int, m: int, alpha: float) -> float:
     """R = gamma(n) gamma(n+m+alpha) / (gamma(n+m) gamma(n+alpha)), rounded up; n at least 1."""
     small, large = math.lgamma(float(n)), math.lgamma(n + m + alpha)
@@ -50,7 +49,7 @@ def growth(n: int, m: int, alpha: float) -> float:
     return math.exp(small + large - whole - part + SLACK * size) * (1.0 + _MARGIN)
 
 
-@jit
+@lean_jit
 def kappa_of_point(n: int, m: int, weight: int, retention: int) -> float:
     """f + (1 - f) R of one point; 1 where it cannot be pruned."""
     if retention >= RETENTION_UNITS:
@@ -59,7 +58,7 @@ def kappa_of_point(n: int, m: int, weight: int, retention: int) -> float:
     return f + (1.0 - f) * growth(n, m, weight / WEIGHT_UNITS)
 
 
-@jit
+@lean_jit
 def kappa_of_groups(n: int, m: int, groups: Groups) -> float:
     """Largest kappa of all points. It falls with f, so of each weight the group with the least f is enough."""
     alpha, retention, _ = groups
@@ -70,30 +69,32 @@ def kappa_of_groups(n: int, m: int, groups: Groups) -> float:
     return kappa
 
 
-@jit
+@lean_jit
 def threshold(factor: float, mass: float) -> float:
     """(factor - 1) mass, rounded down; outputs above it can fail."""
     return (factor * (1.0 - _MARGIN) - 1.0) * mass
 
 
-@jit
-def crowded_tails(n: int, m: int, alpha: float, growth_left: float, rest: float) -> tuple[float, float]:
+@lean_jit
+def crowded_tails(
+    n: int, m: int, alpha: float, growth_left: float, rest: float, room: Floats
+) -> tuple[float, float]:
     """Of a point with x = 2 .. n workers: the largest tail per worker, and the largest tail.
 
-    `growth_left` is e / kappa; f takes no part.
+    `growth_left` is e / kappa; f takes no part. `room` is scratch space [1].
     """
     per_worker, most = 0.0, 0.0
     for x in range(2, n + 1):
         limit = threshold(growth_left, alpha + x - 1.0)
         if limit >= m:
             break
-        tail = upper_tail(limit, n, m, x, alpha, rest)
-        per_worker = max(per_worker, tail / x)
-        most = max(most, tail)
+        upper_tails(limit, n, m, x, alpha, rest, room)
+        per_worker = max(per_worker, room[0] / x)
+        most = max(most, room[0])
     return per_worker, most
 
 
-@jit
+@lean_jit
 def failure_terms(
     n: int,
     m: int,
@@ -108,7 +109,7 @@ def failure_terms(
 
     The first is the sum of f_i g_i(0); the second the smaller of n max g_i(x)/x (there are n workers) and the sum
     over points of max_x g_i(x) - f_i g_i(0) (a point holds one count only). Stops once the first is past `enough`.
-    `runs` is scratch space [2, RUN]: tails without a worker and with one, from floor(`limit`) = `begun` on.
+    `runs` is scratch space [3, RUN]: tails without a worker and with one, from floor(`limit`) = `begun` on; one tail.
     """
     alpha, retention, times = groups
     empty, per_worker, surplus = 0.0, 0.0, 0.0
@@ -123,7 +124,7 @@ def failure_terms(
             if empty > enough:
                 return empty, 1.0
             n_empty = 0
-            crowded_worker, crowded = crowded_tails(n, m, weight, e / kappa, rest)
+            crowded_worker, crowded = crowded_tails(n, m, weight, e / kappa, rest, runs[2, :1])
         limit = threshold(f * e / kappa, weight)
         at_zero, single = 0.0, 0.0
         if limit < m:
@@ -141,7 +142,7 @@ def failure_terms(
     return empty * (1.0 + _MARGIN), min(n * per_worker, surplus) * (1.0 + _MARGIN)
 
 
-@jit
+@lean_jit
 def prior_mass(groups: Groups) -> tuple[int, int]:
     """Prior mass of the points that are never pruned, and of all, in units."""
     alpha, retention, times = groups
@@ -153,7 +154,7 @@ def prior_mass(groups: Groups) -> tuple[int, int]:
     return certain, whole
 
 
-@jit
+@lean_jit
 def log_laplace(groups: Groups, rate: float) -> tuple[float, float, float]:
     """Log of E[exp(-rate A)], A the kept prior mass in workers, and its first two derivatives by the rate.
 
@@ -185,7 +186,7 @@ def log_laplace(groups: Groups, rate: float) -> tuple[float, float, float]:
     return value + math.log(product), slope, curve
 
 
-@jit
+@lean_jit
 def mass_term(groups: Groups, mass_low: int, rate: float) -> float:
     """Chernoff bound of P(A < mass_low): exp(rate mass_low) E[exp(-rate A)]; 0 where A cannot be less."""
     if mass_low <= prior_mass(groups)[0]:
@@ -195,7 +196,7 @@ def mass_term(groups: Groups, mass_low: int, rate: float) -> float:
     return math.exp(min(exponent + 1e-9 * (1.0 + whole), 0.0))
 
 
-@jit
+@lean_jit
 def probable_mass(groups: Groups, log_chance: float) -> tuple[int, float]:
     """Largest found mass, in units, that A falls below with at most this chance, and the Chernoff rate.
 
@@ -221,7 +222,7 @@ def probable_mass(groups: Groups, log_chance: float) -> tuple[int, float]:
     return max(int(best * (1.0 - 1e-6) * WEIGHT_UNITS), prior_mass(groups)[0]), best_rate
 
 
-@jit
+@lean_jit
 def weigh(
     n: int,
     m: int,

@@ -7,14 +7,12 @@ prepares; no tract's result depends on another's, so any partition gives the sam
 
 import math
 
-import numpy as np
-
-from engine._jit import jit
+from engine._jit import lean_jit
 from engine._kernels.reference_sample import WEIGHT_UNITS, Floats, Ints
 from engine._kernels.sound import (
     KAPPA,
+    N_TERMS,
     RETENTION_UNITS,
-    RUN,
     Groups,
     failure_terms,
     kappa_of_groups,
@@ -27,15 +25,17 @@ from engine._kernels.sound import (
 )
 from engine._kernels.sound_tract import (
     Tract,
+    fill_groups,
     gather_tract,
-    groups_used,
     largest_kappa,
     least_retention,
     least_search_weight,
 )
 
+Scratch = tuple[Tract, Groups, Floats]
 
-@jit
+
+@lean_jit
 def kappa_of_weight(n: int, m: int, weight: int, least: int, kappa: float) -> float:
     """Largest kappa of the weights max(weight, base); `kappa` is the largest of the base weights.
 
@@ -47,7 +47,7 @@ def kappa_of_weight(n: int, m: int, weight: int, least: int, kappa: float) -> fl
     return max(kappa_of_point(n, m, weight, least), kappa)
 
 
-@jit
+@lean_jit
 def weight_of_threshold(wanted: int, n: int, m: int, least: int, e: float, kappa: float) -> int:
     """Least weight up to 1 at which no point fails below or at `wanted`, or 0 where there is none.
 
@@ -68,7 +68,7 @@ def weight_of_threshold(wanted: int, n: int, m: int, least: int, e: float, kappa
     return 0
 
 
-@jit
+@lean_jit
 def holds(n: int, m: int, groups: Groups, e: float, kappa: float, limit: float, runs: Floats) -> bool:
     """Whether some kept mass brings the bound within `limit`.
 
@@ -91,7 +91,7 @@ def holds(n: int, m: int, groups: Groups, e: float, kappa: float, limit: float, 
     return bool((mass_term(groups, mass, rate) + empty + occupied) * (1.0 + 1e-9) <= limit)
 
 
-@jit
+@lean_jit
 def weight_above_one(wanted: int, e: float) -> int:
     """Least weight above 1, where nothing is pruned, at which no point fails below or at `wanted`."""
     weight = max(WEIGHT_UNITS + 1, math.ceil(wanted / threshold(e, 1.0) * WEIGHT_UNITS))
@@ -100,7 +100,7 @@ def weight_above_one(wanted: int, e: float) -> int:
     return weight
 
 
-@jit
+@lean_jit
 def weight_for(wanted: int, above_one: bool, n: int, m: int, least: int, e: float, kappa: float) -> int:
     """Least weight on one side of 1 at which no point fails below or at `wanted`, or 0."""
     if above_one:
@@ -108,7 +108,7 @@ def weight_for(wanted: int, above_one: bool, n: int, m: int, least: int, e: floa
     return weight_of_threshold(wanted, n, m, least, e, kappa)
 
 
-@jit
+@lean_jit
 def search_side(
     n: int,
     m: int,
@@ -140,7 +140,8 @@ def search_side(
         weight = weight_for(probe, above_one, n, m, least, e, kappa)
         good = weight == 0  # out of reach: what can be had lies below
         if weight > 0:
-            used = groups_used(weight, tract, groups)
+            k = fill_groups(weight, tract, groups)
+            used = (groups[0][:k], groups[1][:k], groups[2][:k])
             good = holds(n, m, used, e, kappa_of_weight(n, m, weight, least, kappa), limit, runs)
         if good:
             high, best = probe, weight
@@ -158,25 +159,14 @@ def search_side(
     return best, high
 
 
-@jit
-def scratch_for(support_ptr: Ints, start: int, stop: int) -> tuple[Tract, Groups, Floats]:
-    """Scratch space for the tracts from `start` to `stop`."""
-    k = 0
-    for t in range(start, stop):
-        k = max(k, support_ptr[t + 1] - support_ptr[t])
-    space = np.empty((8, k), dtype=np.int64)
-    tract = (space[0], space[1], space[2], space[3], space[4])
-    return tract, (space[5], space[6], space[7]), np.empty((2, RUN))
-
-
-@jit
-def prepare(base: Ints, retention: Ints, floor: int, space: Tract) -> Tract:
+@lean_jit
+def _prepare(base: Ints, retention: Ints, floor: int, space: Tract) -> Tract:
     """The tract gathered into `space`, cut to size."""
     g, f = gather_tract(base, retention, floor, space)
     return space[0][:g], space[1][:g], space[2][:g], space[3][:g], space[4][:f]
 
 
-@jit
+@lean_jit
 def search_tracts(
     start: int,
     stop: int,
@@ -186,16 +176,17 @@ def search_tracts(
     points: tuple[Ints, Ints],
     e: float,
     limit: float,
+    scratch: Scratch,
     min_weight: Ints,
 ) -> int:
     """Fill `min_weight` with the least weight found for each class of these tracts; `counts` holds n and m.
 
     `pointers` are those of the tracts into the `points` (base weights and retentions) and into `order`, which
     lists the classes of a tract by m: each begins where the one before ended. With `limit` 0 only weights at which
-    no output can fail are taken.
+    no output can fail are taken. `scratch` is room for a tract, for the groups of a class and for tails.
     """
     support_ptr, class_ptr = pointers
-    space, groups, runs = scratch_for(support_ptr, start, stop)
+    space, groups, runs = scratch
     for t in range(start, stop):
         if class_ptr[t] == class_ptr[t + 1]:
             continue
@@ -203,10 +194,11 @@ def search_tracts(
             points[0][support_ptr[t] : support_ptr[t + 1]],
             points[1][support_ptr[t] : support_ptr[t + 1]],
         )
-        tract = prepare(base, retention, least_search_weight(least_retention(base, retention), e), space)
+        tract = _prepare(base, retention, least_search_weight(least_retention(base, retention), e), space)
         classes = order[class_ptr[t] : class_ptr[t + 1]]
         begin = min(counts[1][classes[0]], 12)
-        for j in classes:
+        for position in range(classes.shape[0]):
+            j = classes[position]
             n, m = counts[0][j], counts[1][j]
             min_weight[j] = 1
             if m == 0:
@@ -220,17 +212,17 @@ def search_tracts(
     return 0
 
 
-@jit
+@lean_jit
 def least_drawn_weight(classes: Ints, m: Ints, min_weight: Ints) -> int:
     """Least weight up to 1 of the classes that draw something: the others have 1 unit, and nothing to bound."""
     floor = WEIGHT_UNITS
-    for j in classes:
-        if m[j] > 0:
-            floor = min(floor, min_weight[j])
+    for position in range(classes.shape[0]):
+        if m[classes[position]] > 0:
+            floor = min(floor, min_weight[classes[position]])
     return floor
 
 
-@jit
+@lean_jit
 def weights_used(base: Ints, retention: Ints, weight: int) -> tuple[int, int, int]:
     """Least weight, summed weight and least retention of the points max(weight, base), one by one."""
     least, total, kept = max(base[0], weight), 0, RETENTION_UNITS
@@ -242,7 +234,7 @@ def weights_used(base: Ints, retention: Ints, weight: int) -> tuple[int, int, in
     return least, total, kept
 
 
-@jit
+@lean_jit
 def bound_tracts(
     start: int,
     stop: int,
@@ -251,19 +243,20 @@ def bound_tracts(
     counts: tuple[Ints, Ints],
     points: tuple[Ints, Ints],
     promise: tuple[float, float, Floats],
+    scratch: Scratch,
     min_weight: Ints,
     terms: Floats,
     used: Ints,
 ) -> int:
     """Fill the terms [n_classes, N_TERMS] of weights max(min_weight, base), whoever chose them.
 
-    `pointers`, `order`, `counts` and `points` as in :func:`search_tracts`; `promise` is e, the delta that is
+    `pointers`, `order`, `counts`, `points` and `scratch` as in :func:`search_tracts`; `promise` is e, the delta that is
     enough, and the log chances at which kept masses are tried. `used` [n_classes, 4] gets the least weight, the
     summed weight, the least retention of points that can be pruned (2^32 where there are none), and the points.
     """
     support_ptr, class_ptr = pointers
     e, enough, log_chances = promise
-    space, groups, runs = scratch_for(support_ptr, start, stop)
+    space, groups, runs = scratch
     for t in range(start, stop):
         classes = order[class_ptr[t] : class_ptr[t + 1]]
         if classes.shape[0] == 0:
@@ -273,14 +266,17 @@ def bound_tracts(
             points[1][support_ptr[t] : support_ptr[t + 1]],
         )
         floor = least_drawn_weight(classes, counts[1], min_weight)
-        tract = prepare(base, retention, floor, space)
-        for j in classes:
+        tract = _prepare(base, retention, floor, space)
+        for position in range(classes.shape[0]):
+            j = classes[position]
             n, m = counts[0][j], counts[1][j]
             used[j, 0], used[j, 1], used[j, 2] = weights_used(base, retention, min_weight[j])
             used[j, 3] = base.shape[0]
-            terms[j] = 0.0
+            for term in range(N_TERMS):
+                terms[j, term] = 0.0
             terms[j, KAPPA] = 1.0
             if m > 0:
-                drawn = groups_used(min_weight[j], tract, groups)
+                k = fill_groups(min_weight[j], tract, groups)
+                drawn = (groups[0][:k], groups[1][:k], groups[2][:k])
                 weigh(n, m, drawn, e, kappa_of_groups(n, m, drawn), log_chances, enough, runs, terms[j])
     return 0

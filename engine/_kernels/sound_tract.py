@@ -12,8 +12,9 @@ and falls with the retention, so the largest kappa is one of the front's, and th
 Symbols as in `engine._kernels.sound`.
 """
 
-from engine._jit import jit
+from engine._jit import lean_jit
 from engine._kernels.reference_sample import WEIGHT_UNITS, Ints
+from engine._kernels.sorting import sort_values
 from engine._kernels.sound import RETENTION_UNITS, Groups, kappa_of_point, threshold
 
 Tract = tuple[Ints, Ints, Ints, Ints, Ints]
@@ -25,7 +26,7 @@ _RETENTION_BITS = 33
 _INDEX_BITS = 30
 
 
-@jit
+@lean_jit
 def least_retention(base: Ints, retention: Ints) -> int:
     """Least retention of the points that can be pruned; 2^32 where there are none."""
     least = RETENTION_UNITS
@@ -35,7 +36,7 @@ def least_retention(base: Ints, retention: Ints) -> int:
     return least
 
 
-@jit
+@lean_jit
 def least_search_weight(least: int, e: float) -> int:
     """No weight that the search looks at is below this one: the threshold of the least retention is 1, kappa is 1."""
     slope = threshold(least / RETENTION_UNITS * e, 1.0)
@@ -44,7 +45,7 @@ def least_search_weight(least: int, e: float) -> int:
     return max(int(WEIGHT_UNITS / slope) - 1, 1)
 
 
-@jit
+@lean_jit
 def gather_tract(base: Ints, retention: Ints, floor: int, tract: Tract) -> tuple[int, int]:
     """Fill the arrays of `tract`, each as long as the points or longer; return how many groups and front groups.
 
@@ -69,7 +70,7 @@ def gather_tract(base: Ints, retention: Ints, floor: int, tract: Tract) -> tuple
         group_base[0], group_retention[0], times[0] = floor, least, n_low
         n_groups = 1
     last = -1
-    sort_keys(keys[:n_keys])
+    sort_values(keys[:n_keys])
     for i in range(n_keys):
         key = keys[i]
         if key == last:
@@ -84,23 +85,7 @@ def gather_tract(base: Ints, retention: Ints, floor: int, tract: Tract) -> tuple
     return n_groups, front_of(group_base[:n_groups], group_retention, front)
 
 
-@jit
-def sort_keys(keys: Ints) -> None:
-    """Shell's sort: the keys are few, and a library sort would take longer to compile than all runs of this."""
-    gap = 1
-    while gap < keys.shape[0] // 3:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for i in range(gap, keys.shape[0]):
-            key, j = keys[i], i
-            while j >= gap and keys[j - gap] > key:
-                keys[j] = keys[j - gap]
-                j -= gap
-            keys[j] = key
-        gap //= 3
-
-
-@jit
+@lean_jit
 def order_by_retention(retention: Ints, order: Ints) -> None:
     """Fill the positions in order of retention, and of position where that is the same."""
     n = retention.shape[0]
@@ -109,12 +94,12 @@ def order_by_retention(retention: Ints, order: Ints) -> None:
         order[j] = (retention[j] << _INDEX_BITS) | j
         is_sorted = is_sorted and (j == 0 or retention[j] >= retention[j - 1])
     if not is_sorted:
-        sort_keys(order[:n])
+        sort_values(order[:n])
     for j in range(n):
         order[j] &= (1 << _INDEX_BITS) - 1
 
 
-@jit
+@lean_jit
 def front_of(base: Ints, retention: Ints, front: Ints) -> int:
     """Fill the groups that can be pruned and that no other one undercuts at their weight or above; return how many."""
     least, n_front = RETENTION_UNITS, 0
@@ -129,7 +114,7 @@ def front_of(base: Ints, retention: Ints, front: Ints) -> int:
     return n_front
 
 
-@jit
+@lean_jit
 def largest_kappa(n: int, m: int, tract: Tract) -> float:
     """Largest kappa of all base weights up to 1; 1 where nothing can be pruned.
 
@@ -147,16 +132,17 @@ def largest_kappa(n: int, m: int, tract: Tract) -> float:
     return kappa
 
 
-@jit
-def groups_used(weight: int, tract: Tract, groups: Groups) -> Groups:
-    """The weights max(weight, base) and retentions that the sampler uses, in the arrays of `groups`.
+@lean_jit
+def fill_groups(weight: int, tract: Tract, groups: Groups) -> int:
+    """Fill `groups` with the weights max(weight, base) and retentions that the sampler uses; return how many.
 
     `weight` is at least the floor of the tract. A point above one worker's weight is never pruned.
     """
     base, retention, times, by_retention, _ = tract
     alpha, kept, points = groups
     n, n_raised = 0, 0
-    for j in by_retention:
+    for i in range(base.shape[0]):
+        j = by_retention[i]
         if base[j] <= weight:
             n_raised += 1
             f = RETENTION_UNITS if weight > WEIGHT_UNITS else retention[j]
@@ -168,4 +154,4 @@ def groups_used(weight: int, tract: Tract, groups: Groups) -> Groups:
     for j in range(n_raised, base.shape[0]):
         alpha[n], kept[n], points[n] = base[j], retention[j], times[j]
         n += 1
-    return alpha[:n], kept[:n], points[:n]
+    return n

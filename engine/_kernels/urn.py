@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from engine._jit import jit, lean_jit
+from engine._jit import lean_jit
 from engine._kernels.chacha import (
     BLOCK_BYTES,
     STAGE_REMAINDER,
     STAGE_RETAIN,
-    STREAM_FIELDS,
     WIDTH,
     below,
     fill_blocks,
@@ -233,7 +232,7 @@ def synthesize_range(
     return -1
 
 
-@jit
+@lean_jit
 def redraw_range(
     bounds: tuple[int, int],
     synthetic_ptr: Ints,
@@ -241,17 +240,17 @@ def redraw_range(
     addresses: tuple[Any, Any, Any],
     redraw: tuple[Any, Any],
     key: Words,
+    stream: Ints,
     synthetic_point: Indices,
 ) -> int:
     """Draw again, in place, what fell in a remainder; return the first stream that ran out, or -1.
 
     ``addresses`` holds tract, destination and segment (each [S]); ``redraw`` holds each tract's number of
     points that can be drawn [T] and the running sum of their weights within the tract [K]. A drawn
-    point at or past that number is the remainder.
+    point at or past that number is the remainder. ``stream`` is room for a stream.
     """
     tract_of, destination, segment = addresses
     n_points, cumulative = redraw
-    stream = np.zeros(STREAM_FIELDS, dtype=np.int64)
     for synthesizer in range(bounds[0], bounds[1]):
         tract = tract_of[synthesizer]
         first = support_ptr[tract]

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from engine._kernels import sound as kernels
 from engine._kernels import sound_tract
 from engine._kernels.reference_sample import upper_tail, upper_tails
-from engine._kernels.sound_search import prepare
 from engine.accountant import RETENTION_UNITS, WEIGHT_UNITS, PriorTable, SynthesizerClasses
 from engine.errors import ParameterError
 from engine.parameters import PrivacyParameters
 from engine.sound import certify_sound, certify_sound_weights
+from engine.sound_bound import tail_space
 from tests.oracles import sound as oracle
 
 PRIVACY = PrivacyParameters(epsilon="8.982026635", delta="1e-6", min_retention="0.025", accountant="sound")
@@ -26,11 +26,15 @@ RETENTIONS = st.integers(1, RETENTION_UNITS) | st.sampled_from([RETENTION_UNITS 
 def _prepared(base, retention, floor):
     k = len(base)
     space = tuple(np.empty(k, dtype=np.int64) for _ in range(5))
-    return prepare(np.array(base, dtype=np.int64), np.array(retention, dtype=np.int64), floor, space)
+    points = (np.array(base, dtype=np.int64), np.array(retention, dtype=np.int64))
+    n_groups, n_front = sound_tract.gather_tract(*points, floor, space)
+    return (*(array[:n_groups] for array in space[:4]), space[4][:n_front])
 
 
 def _used(weight, tract, k):
-    return sound_tract.groups_used(weight, tract, tuple(np.empty(k, dtype=np.int64) for _ in range(3)))
+    groups = tuple(np.empty(k, dtype=np.int64) for _ in range(3))
+    n_groups = sound_tract.fill_groups(weight, tract, groups)
+    return tuple(array[:n_groups] for array in groups)
 
 
 def _as_groups(points):
@@ -127,8 +131,7 @@ def test_failure_terms_of_groups_are_those_of_their_points(listed, n, m, epsilon
         np.array(column, dtype=np.int64) for column in zip(*((a, f, c) for (a, f), c in groups), strict=True)
     )
     e, kappa = math.exp(epsilon), kernels.kappa_of_groups(n, m, arrays)
-    runs = np.empty((2, kernels.RUN))
-    found = kernels.failure_terms(n, m, arrays, e, kappa, mass_low, math.inf, runs)
+    found = kernels.failure_terms(n, m, arrays, e, kappa, mass_low, math.inf, tail_space())
     expected = oracle.failure_terms(n, m, points, e, kappa, mass_low)
     # A threshold that is a whole number but for rounding is lowered by the engine: then it is above, never below.
     assert found[0] >= expected[0] * (1 - 1e-8) - 1e-14

@@ -1,0 +1,26 @@
+"""Sorting in place, without numba's library sort: that takes longer to compile than it ever saves here."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from engine._jit import lean_jit
+
+__all__ = ["sort_values"]
+
+
+@lean_jit
+def sort_values(values: npt.NDArray[np.integer[Any]]) -> None:
+    """Shell's sort: insertion sort where they are few, as they mostly are."""
+    gap = 1
+    while gap < values.size // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, values.size):
+            value, j = values[i], i
+            while j >= gap and values[j - gap] > value:
+                values[j] = values[j - gap]
+                j -= gap
+            values[j] = value
+        gap //= 3
