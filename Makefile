@@ -39,7 +39,8 @@ $(VENV)/.python: Makefile
 	@$(PYTHON) -m venv $(VENV) && touch $@
 
 $(VENV)/.run-ready: $(VENV)/.python $(SOURCES)
-	@$(PIP) --editable . && touch $@
+	@$(PIP) --editable .
+	@$(BIN)/python -m engine.precompile && touch $@
 
 $(VENV)/.test-ready: $(VENV)/.python $(SOURCES)
 	@$(PIP) --editable '.[test]' && touch $@

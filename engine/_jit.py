@@ -8,7 +8,6 @@ is wrapped for Python, made machine code and kept in a file. What another kernel
 linked into its caller, and optimised there with it.
 """
 
-import gc
 import hashlib
 import os
 import pickle
@@ -26,7 +25,9 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.registry import CPUDispatcher
 from numba.core.serialize import dumps
 
-__all__ = ["jit", "kernels_mark", "lean_jit"]
+from engine.garbage import no_collection
+
+__all__ = ["jit", "kernels_mark", "lean_jit", "leave_mark"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -117,8 +118,8 @@ class KernelFiles:
         self._drop(lambda name: name.startswith(f"{self._name}."))
 
     def mark(self, digest: str) -> Path:
-        """Name for a note about the compiled forms of these sources; whoever leaves it drops those of others."""
-        return self._directory / f"compiled.{self._sources[:16]}.{digest[:16]}.nbc"
+        """Name of a note about the compiled forms of these sources."""
+        return self._directory / f"compiled.{self._sources[:16]}.{digest[:16]}.mark"
 
     def _file(self, key: Any) -> Path:
         types = hashlib.sha256(repr(key).encode()).hexdigest()
@@ -136,6 +137,22 @@ def _sources(module: Path, kernels: str) -> str:
     """Digest of what a kernel of a module is made from: the module, every kernel, the compiler."""
     own = hashlib.sha256(module.read_bytes()).hexdigest()
     return hashlib.sha256(repr((own, kernels, numba.__version__)).encode()).hexdigest()
+
+
+class _Flags(compiler.Flags):
+    """Numba's flags, compared faster: numba does it for every call whose types it looks up, a fifth of its time."""
+
+    def __eq__(self, other: object) -> bool:
+        # An option set to its default and one not set count as different here: no more than a type compiled twice.
+        if isinstance(other, _Flags):
+            return bool(self._values == other._values)
+        return bool(super().__eq__(other))  # type: ignore[no-untyped-call]
+
+    def __hash__(self) -> int:
+        return _HASH_OF_FLAGS
+
+
+_HASH_OF_FLAGS = hash(compiler.Flags())  # type: ignore[no-untyped-call]  # the same for all: numba hashes the names of the options
 
 
 class _LinkedCode(JITCodeLibrary):
@@ -162,6 +179,11 @@ class _PartCompiler(compiler.Compiler):
 class _Part(CPUDispatcher):
     """A function as kernels call it."""
 
+    def __init__(self, function: Callable[..., Any], flags: dict[str, Any]) -> None:
+        flags = flags | {"no_cpython_wrapper": True}
+        super().__init__(function, targetoptions=flags, pipeline_class=_PartCompiler)
+        _compare_flags_faster(self)
+
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Numba's question for a form that takes arguments of these types."""
         widest = {name: _widest(type_) for name, type_ in kws.items()}
@@ -186,8 +208,8 @@ class _Kernel(CPUDispatcher):
 
     def __init__(self, function: Callable[..., Any], flags: dict[str, Any]) -> None:
         super().__init__(function, targetoptions=flags)
-        part_flags = flags | {"no_cpython_wrapper": True}
-        self.part = _Part(function, targetoptions=part_flags, pipeline_class=_PartCompiler)
+        _compare_flags_faster(self)
+        self.part = _Part(function, flags)
 
     @property
     def _numba_type_(self) -> Any:
@@ -198,13 +220,12 @@ class _Kernel(CPUDispatcher):
 
         Numba makes millions of small objects. To look for garbage among them takes a sixth of the time.
         """
-        collects = gc.isenabled()
-        gc.disable()
-        try:
+        with no_collection():
             return super().compile(sig)
-        finally:
-            if collects:
-                gc.enable()
+
+
+def _compare_flags_faster(dispatcher: Any) -> None:
+    dispatcher._compiler._customize_flags = _Flags
 
 
 def kernels_mark(kernel: Callable[..., Any], what: str) -> Path | None:
@@ -218,6 +239,15 @@ def kernels_mark(kernel: Callable[..., Any], what: str) -> Path | None:
     context: Any = kernel.targetctx
     machine = repr((what, sys.implementation.cache_tag, context.codegen().magic_tuple()))
     return files.mark(hashlib.sha256(machine.encode()).hexdigest())
+
+
+def leave_mark(mark: Path) -> None:
+    """Make the file that :func:`kernels_mark` names, and drop what was left for other sources (OSError)."""
+    mark.touch()
+    sources = mark.name.split(".")[1]
+    for other in mark.parent.glob("compiled.*.mark"):
+        if f".{sources}." not in other.name:
+            other.unlink(missing_ok=True)
 
 
 def jit(function: _Function) -> _Function:

@@ -399,7 +399,7 @@ def _work(prior: PriorTable, class_ptr: Ints) -> Ints:
 
 def _largest_weight(published_count: Ints, e: float) -> int:
     """No weight that is searched lies above this one; refused where it cannot be weighed."""
-    slope = float(kernels.threshold(e, 1.0))
+    slope = e * (1.0 - kernels.MARGIN) - 1.0
     largest = float(published_count.max(initial=1)) / slope + 2.0 if slope > 0 else math.inf
     if largest >= _LARGEST_TOTAL / WEIGHT_UNITS:
         raise OverflowRefusedError(

@@ -34,7 +34,7 @@ N_TERMS = 7
 RUN = 256
 """Entries of each row of scratch space for tails; a longer run is bounded by its last entry."""
 
-_MARGIN = 1e-12
+MARGIN = 1e-12
 _LEAST_PRODUCT = 1e-250  # times the least factor, 2^-32, still far above the least normal number
 
 Groups = tuple[Ints, Ints, Ints]
@@ -46,7 +46,7 @@ def growth(n: int, m: int, alpha: float) -> float:
     small, large = math.lgamma(float(n)), math.lgamma(n + m + alpha)
     whole, part = math.lgamma(float(n + m)), math.lgamma(n + alpha)
     size = 1.0 + abs(small) + abs(large) + abs(whole) + abs(part)
-    return math.exp(small + large - whole - part + SLACK * size) * (1.0 + _MARGIN)
+    return math.exp(small + large - whole - part + SLACK * size) * (1.0 + MARGIN)
 
 
 @lean_jit
@@ -72,7 +72,7 @@ def kappa_of_groups(n: int, m: int, groups: Groups) -> float:
 @lean_jit
 def threshold(factor: float, mass: float) -> float:
     """(factor - 1) mass, rounded down; outputs above it can fail."""
-    return (factor * (1.0 - _MARGIN) - 1.0) * mass
+    return (factor * (1.0 - MARGIN) - 1.0) * mass
 
 
 @lean_jit
@@ -139,7 +139,7 @@ def failure_terms(
         empty += times[i] * f * at_zero
         per_worker = max(per_worker, max(single, crowded_worker))
         surplus += times[i] * max(max(single, crowded) - f * at_zero, 0.0)
-    return empty * (1.0 + _MARGIN), min(n * per_worker, surplus) * (1.0 + _MARGIN)
+    return empty * (1.0 + MARGIN), min(n * per_worker, surplus) * (1.0 + MARGIN)
 
 
 @lean_jit
@@ -245,7 +245,7 @@ def weigh(
             mass, rate = probable_mass(groups, log_chances[j])
         lost = mass_term(groups, mass, rate)
         empty, occupied = failure_terms(n, m, groups, e, kappa, mass / WEIGHT_UNITS, np.inf, runs)
-        delta = min((lost + empty + occupied) * (1.0 + _MARGIN), 1.0)
+        delta = min((lost + empty + occupied) * (1.0 + MARGIN), 1.0)
         if delta < terms[DELTA]:
             terms[MASS], terms[RATE], terms[MASS_TERM] = mass, rate, lost
             terms[EMPTY], terms[OCCUPIED], terms[DELTA] = empty, occupied, delta

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from engine.parameters import Prior, PrivacyParameters, SynthesisParameters
+from engine.precompile import ensure_compiled
 from engine.sound import require_fixed_count
 from engine.streams import PublicSeed, SecretKey
 from geodata.schema import PUBLIC_TABLES
@@ -155,6 +156,8 @@ def run_synthesis(
         )
     require_fixed_count(privacy, parameters)
     refuse_existing(release_path)
+    if scheduler is None:
+        ensure_compiled(lambda: report("compiling kernels (once)", 0, 0))
     key = SecretKey.for_tests() if test_key else SecretKey.fresh()
     seed = PublicSeed.for_tests() if test_key else PublicSeed.fresh()
     with _connected(scheduler, key) as client:

@@ -22,6 +22,22 @@ print(double(21), hasattr(double, "py_func"), type(getattr(double, "_cache", Non
 if hasattr(double, "py_func"):
     print(sum(double.stats.cache_hits.values()))
 """
+CALLERS = """
+import numpy as np
+from engine._jit import jit
+
+@jit
+def twice(value):
+    return 2 * value
+
+@jit
+def of_all(values, wide):
+    return twice(values[0]) + twice(wide[0]) + twice(3)
+
+found = of_all(np.array([2**30], np.int32), np.array([2**40]))
+print(found == 2**31 + 2**41 + 6, len(twice.part.overloads), len(twice.overloads))
+print(twice(4), len(twice.overloads))
+"""
 LIMITED = f"""
 import os, resource
 if "ROOM" in os.environ:
@@ -61,6 +77,12 @@ def test_a_kernel_is_cached_where_it_can_be(tmp_path):
     assert run_kernel(tmp_path) == ["42", "True", "FunctionCache", "1"]
     assert compiled_files(tmp_path) == files
     assert [file.suffix for file in files] == [".nbc"]
+
+
+def test_what_kernels_call_has_one_form_for_all_whole_numbers_and_no_file(tmp_path):
+    assert run_kernel(tmp_path, CALLERS) == ["True", "1", "0", "8", "1"]
+    names = [file.name.split(".")[1] for file in compiled_files(tmp_path)]
+    assert sorted(name.split("-")[0] for name in names) == ["of_all", "twice"]
 
 
 def test_a_kernel_that_changed_is_compiled_again_and_the_old_one_dropped(tmp_path):

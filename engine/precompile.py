@@ -1,0 +1,248 @@
+"""Compile beforehand what a synthesis runs, in as many processes as there are processors.
+
+`python -m engine.precompile` does it after installation; a synthesis that finds its kernels not compiled does it first.
+One process would compile one kernel after the other. Here each gets some stages of a toy synthesis and runs their
+public functions, and the compiled kernels are kept in files, where the synthesis finds them.
+
+Which types a kernel is compiled for depends on the arrays that the stages are given. A test compares the toy with a
+real synthesis.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+import numpy as np
+
+from engine._jit import kernels_mark, leave_mark
+from engine._kernels.urn import synthesize_range
+from engine.accountant import PriorTable, SynthesizerClasses
+from engine.coarsening import Coarsening, coarsen
+from engine.editing import edit_domain
+from engine.garbage import no_collection
+from engine.gravity import GravityDecay
+from engine.parameters import PrivacyParameters
+from engine.placement import BlockTable, place_blocks
+from engine.points import CellTriangles, place_points, sort_homes
+from engine.sound import certify_sound
+from engine.streams import PublicSeed, SecretKey
+from engine.synthesis import SupportTable, Synthesizers, SyntheticPoints, redraw_remainder, synthesize
+from engine.tracts import OriginTracts
+
+__all__ = ["STAGES", "ensure_compiled", "shares"]
+
+_N = 4  # tracts, all of them destination tracts, with one synthesizer each
+_ONE = 1 << 20
+_RETENTION = 1 << 27
+
+
+def _tracts() -> OriginTracts:
+    numbers = np.arange(_N)
+    return OriginTracts(
+        lon_deg=0.2 * numbers.astype(np.float64),
+        lat_deg=np.zeros(_N),
+        puma=numbers.astype(np.int32),
+        superpuma=numbers.astype(np.int32),
+        population=numbers + 5,
+    )
+
+
+def _coarsening() -> Coarsening:
+    """What `coarsen` makes, without its kernels: the one point of each destination tract is itself."""
+    numbers = np.arange(_N)
+    return Coarsening(
+        tracts=_tracts(),
+        destination=numbers,
+        q50_mi=5.0,
+        q90_mi=10.0,
+        support_ptr=np.arange(_N + 1),
+        support_level=np.zeros(_N, dtype=np.int8),
+        support_unit=numbers.astype(np.int32),
+        support_distance_mi=np.zeros(_N),
+        support_population=numbers + 5,
+    )
+
+
+def _support_table() -> SupportTable:
+    return SupportTable(
+        support_ptr=np.arange(_N + 1),
+        prior_weight=np.full(_N, _ONE // 8),
+        retention_threshold=np.full(_N, _RETENTION),
+    )
+
+
+def _synthesizers() -> Synthesizers:
+    return Synthesizers(
+        tract=np.arange(_N, dtype=np.int32),
+        destination=np.arange(_N),
+        segment=np.zeros(_N, dtype=np.int64),
+        worker_ptr=np.arange(_N + 1),
+        worker_point=np.zeros(_N, dtype=np.int32),
+        min_prior_weight=np.full(_N, _ONE // 8),
+    )
+
+
+def _drawn() -> SyntheticPoints:
+    return SyntheticPoints(synthetic_ptr=np.arange(_N + 1), synthetic_point=np.zeros(_N, dtype=np.int32))
+
+
+def _coarsen() -> None:
+    decay = GravityDecay(scale_mi=5.0, shape=1.0)
+    coarsening, _ = coarsen(_tracts(), np.arange(_N), q50_mi=5.0, q90_mi=10.0, decay=decay)
+    coarsening.find(np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int64))
+
+
+def _account() -> None:
+    prior = PriorTable(
+        support_ptr=np.arange(_N + 1),
+        base_weight=np.full(_N, _ONE // 8),
+        retention=np.full(_N, _RETENTION),
+    )
+    ones = np.ones(1, dtype=np.int64)
+    privacy = PrivacyParameters(epsilon="9", delta="1e-6", min_retention="0.025", accountant="sound")
+    classes = SynthesizerClasses(tract=0 * ones, likelihood_count=ones, published_count=ones)
+    certify_sound(prior, classes, privacy, allow_unpruned=True)
+
+
+def _edit() -> None:
+    edit_domain(PublicSeed.for_tests(), _coarsening(), np.zeros(_N), np.arange(_N), elimination=((0.0, 0.5),))
+
+
+def _draw() -> None:
+    synthesize(SecretKey.for_tests(), _synthesizers(), _support_table())
+
+
+def _redraw() -> None:
+    redraw_remainder(SecretKey.for_tests(), _synthesizers(), _drawn(), _coarsening(), np.full(_N, _ONE))
+
+
+def _place() -> None:
+    blocks = BlockTable(block_ptr=np.arange(_N + 1), block_population=np.ones(_N, dtype=np.int64))
+    place_blocks(SecretKey.for_tests(), _synthesizers(), _drawn(), _coarsening(), blocks)
+
+
+def _points() -> None:
+    homes = np.zeros(_N, dtype=np.int32)
+    cells = CellTriangles(triangle_ptr=np.zeros(2, dtype=np.int64), triangle=np.zeros((0, 7)))
+    ptr = np.array([0, _N])
+    place_points(SecretKey.for_tests(), np.zeros(1, np.int64), np.zeros(1, np.int64), ptr, homes, cells)
+    sort_homes(ptr, homes)
+
+
+STAGES: dict[str, tuple[Callable[[], None], float]] = {
+    "account": (_account, 3.4),
+    "coarsen": (_coarsen, 1.3),
+    "draw": (_draw, 2.8),
+    "place": (_place, 0.8),
+    "points": (_points, 0.5),
+    "redraw": (_redraw, 0.2),
+    "edit": (_edit, 0.2),
+}
+"""Each stage of a synthesis that has kernels, and about how long they take to compile, seconds.
+
+Neighbours have functions in common, which the first of them compiles.
+"""
+
+
+def ensure_compiled(report: Callable[[], object]) -> None:
+    """Compile the kernels of a synthesis unless it has been done, for these sources, on this machine.
+
+    Where no file can be kept, or a process does not come through, nothing is done: what is not compiled yet is
+    compiled when it is first called. Two callers at once do not both compile: the second waits for the first.
+
+    Parameters
+    ----------
+    report : callable
+        Called before anything is compiled.
+    """
+    mark = kernels_mark(synthesize_range, Path(__file__).read_text(encoding="utf-8"))
+    if mark is None or mark.exists():
+        return
+    report()
+    with suppress(OSError), _locked(mark.with_name("compiled.lock")):
+        if not mark.exists() and _compile(shares(len(os.sched_getaffinity(0)))):
+            leave_mark(mark)
+
+
+def shares(n: int) -> list[list[str]]:
+    """Names of the stages shared out to at most ``n`` processes, for about the same time each."""
+    total = sum(cost for _, cost in STAGES.values())
+    shared: dict[int, list[str]] = {}
+    done = 0.0
+    for name, (_, cost) in STAGES.items():
+        shared.setdefault(int((done + cost / 2) / total * n), []).append(name)
+        done += cost
+    return list(shared.values())
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """Hold a file's lock; whoever dies lets go of it."""
+    with path.open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _compile(shared: list[list[str]]) -> bool:
+    """Run all stages, the first share here, the others in processes that end with this one; did all come through?"""
+    with ExitStack() as stack:
+        running = [stack.enter_context(_process(names)) for names in shared[1:]]
+        _run(shared[0])
+        return max([process.wait() for process in running], default=0) == 0
+
+
+@contextmanager
+def _process(names: list[str]) -> Iterator[subprocess.Popen[bytes]]:
+    path = (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH"))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "engine.precompile", "--stages", *names],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, path))},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def _run(names: list[str]) -> None:
+    with no_collection():
+        for name in names:
+            STAGES[name][0]()
+
+
+def _end_with_parent() -> None:
+    """End this process when the other end of its standard input is closed, if only because the parent was killed."""
+
+    def watch() -> None:
+        os.read(0, 1)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def main() -> None:
+    """`python -m engine.precompile`."""
+    parser = argparse.ArgumentParser(description="Compile the kernels of a synthesis, once.")
+    parser.add_argument("--stages", nargs="+", choices=STAGES, help=argparse.SUPPRESS)
+    stages = parser.parse_args().stages
+    if stages is None:
+        ensure_compiled(lambda: print("compiling kernels (once)", flush=True))
+    else:
+        _end_with_parent()
+        _run(stages)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,168 @@
+"""What is compiled beforehand is all that a synthesis needs; done once, by processes that end with their parent."""
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import numba
+import pytest
+
+from engine import _jit, precompile
+
+ROOT = Path(precompile.__file__).parents[1]
+
+COMPLETE = """
+import gc, sys
+from pathlib import Path
+from engine import precompile
+from engine._jit import _Kernel
+
+def compiled():
+    kernels = [one for one in gc.get_objects() if isinstance(one, _Kernel)]
+    return sorted((k.__module__, k.__qualname__, str(types)) for k in kernels for types in k.overloads)
+
+for names in precompile.shares(1):
+    precompile._run(names)
+before = compiled()
+from mapapp.cli import run
+code = run(["synthesize", sys.argv[1], sys.argv[2], "--test-key", "-q"])
+new = [form for form in compiled() if form not in before]
+unused = {"dash", "duckdb", "geopandas", "matplotlib", "plotly"} & set(sys.modules)
+print(repr((code, len(before) > 10, new, unused)), file=sys.stderr)
+"""
+
+if numba.config.DISABLE_JIT:
+    pytest.skip("nothing is compiled", allow_module_level=True)
+
+
+def python(code: str, *arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_a_synthesis_compiles_nothing_more_and_imports_no_server(demo_dataset, tmp_path):
+    dataset = shutil.copytree(demo_dataset, tmp_path / "d")
+    process = python(COMPLETE, dataset, tmp_path / "r")
+    _, said = process.communicate(timeout=300)
+    assert said.splitlines()[-1] == repr((0, True, [], set())), said
+
+
+@pytest.mark.parametrize("n", range(1, 9))
+def test_every_stage_is_in_one_share(n):
+    shared = precompile.shares(n)
+    assert 1 <= len(shared) <= n
+    assert [name for names in shared for name in names] == list(precompile.STAGES)
+    assert all(shared)
+
+
+def test_a_process_ends_with_its_parent():
+    process = python("import time; from engine.precompile import _end_with_parent as e; e(); time.sleep(600)")
+    process.stdin.close()
+    assert process.wait(timeout=60) == 1
+    process.stderr.close()
+
+
+def test_no_process_is_left_behind(monkeypatch):
+    processes = []
+
+    class Watched(subprocess.Popen):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            processes.append(self)
+
+    def stop(names):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(precompile.subprocess, "Popen", Watched)
+    monkeypatch.setattr(precompile, "_run", stop)
+    with pytest.raises(KeyboardInterrupt):
+        precompile._compile(precompile.shares(2))
+    assert [process.returncode for process in processes] == [-9]
+
+
+class Compiler:
+    """Stands for the compiling."""
+
+    def __init__(self, *, succeeds=True):
+        self.runs = 0
+        self.reports = 0
+        self.succeeds = succeeds
+
+    def compile(self, shared):
+        self.runs += 1
+        time.sleep(0.05)  # so that a second caller comes in between
+        return self.succeeds
+
+    def report(self):
+        self.reports += 1
+
+
+@pytest.fixture
+def marked(monkeypatch, tmp_path):
+    mark = tmp_path / "compiled.0123.4567.mark"
+    monkeypatch.setattr(precompile, "kernels_mark", lambda kernel, what: mark)
+    return mark
+
+
+def test_kernels_are_compiled_once(marked, monkeypatch):
+    compiler = Compiler()
+    monkeypatch.setattr(precompile, "_compile", compiler.compile)
+    precompile.ensure_compiled(compiler.report)
+    precompile.ensure_compiled(compiler.report)
+    assert (compiler.runs, compiler.reports, marked.exists()) == (1, 1, True)
+
+
+def test_of_two_at_once_the_second_waits(marked, monkeypatch):
+    compiler = Compiler()
+    monkeypatch.setattr(precompile, "_compile", compiler.compile)
+    callers = [threading.Thread(target=precompile.ensure_compiled, args=(compiler.report,)) for _ in range(4)]
+    for caller in callers:
+        caller.start()
+    for caller in callers:
+        caller.join()
+    assert compiler.runs == 1
+
+
+def test_what_did_not_come_through_is_not_marked(marked, monkeypatch):
+    compiler = Compiler(succeeds=False)
+    monkeypatch.setattr(precompile, "_compile", compiler.compile)
+    precompile.ensure_compiled(compiler.report)
+    assert not marked.exists()
+
+
+def test_where_no_file_can_be_kept_nothing_is_compiled_beforehand(marked, monkeypatch):
+    compiler = Compiler()
+    monkeypatch.setattr(precompile, "_compile", compiler.compile)
+    gone = marked.parent / "gone" / marked.name
+    for mark in (None, gone):
+        monkeypatch.setattr(precompile, "kernels_mark", lambda kernel, what, mark=mark: mark)
+        precompile.ensure_compiled(compiler.report)
+    assert compiler.runs == 0
+
+
+def test_a_mark_is_for_its_sources_and_lies_beside_the_kernels(tmp_path):
+    from engine._kernels.urn import synthesize_range
+
+    one, other = (_jit.kernels_mark(synthesize_range, what) for what in ("one", "other"))
+    assert None not in (one, other)
+    assert one != other
+    assert one.parent == synthesize_range._cache._cache_file._directory
+    assert synthesize_range._cache._cache_file._sources[:16] in one.name
+    assert _jit.kernels_mark(lambda: None, "one") is None
+
+
+def test_a_new_mark_drops_those_of_other_sources(tmp_path):
+    for name in ("compiled.old.1.mark", "compiled.new.1.mark", "compiled.lock"):
+        (tmp_path / name).touch()
+    _jit.leave_mark(tmp_path / "compiled.new.2.mark")
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert left == ["compiled.lock", "compiled.new.1.mark", "compiled.new.2.mark"]
