@@ -19,7 +19,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import geopandas
 import numpy as np
 import numpy.typing as npt
 import pandas
@@ -88,6 +87,8 @@ class Store:
         """Read one table: a GeoDataFrame where it has geometry and that is asked for, else a DataFrame."""
         table = _table(self.kind, name)
         if table.geometry and (columns is None or "geometry" in columns):
+            import geopandas  # not at the top: a synthesis needs none
+
             return geopandas.read_parquet(self.file(name), columns=columns)
         return pandas.read_parquet(self._content(name), columns=columns)
 

@@ -15,7 +15,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
-import geopandas
 import numpy as np
 import numpy.typing as npt
 import pandas
@@ -235,6 +234,8 @@ def _schema(table: Table, extra: dict[str, str]) -> Any:
     frame = pandas.DataFrame({name: pandas.Series([], dtype=dtype) for name, dtype in dtypes.items()})  # type: ignore[call-overload,unused-ignore]
     if not table.geometry:
         return pyarrow.Schema.from_pandas(frame, preserve_index=False)
+    import geopandas  # not at the top: a synthesis needs none
+
     buffer = io.BytesIO()
     geopandas.GeoDataFrame(frame, geometry=[], crs=CRS).to_parquet(buffer, index=False)
     return pyarrow.parquet.read_schema(buffer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import traceback
@@ -95,6 +96,8 @@ def main() -> None:
     except BrokenPipeError:  # the reader (`| head`) has left: not an error of ours
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
+    # What is there now stays to the end: to look for garbage among it on the way out takes half a second.
+    gc.freeze()
     sys.exit(code)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from engine.garbage import no_collection
 from mapapp.commands.options import STORE, config_option, json_option, print_result, quiet_option
 from mapapp.commands.setting import setting_options
 from mapapp.progress import shown
@@ -53,8 +54,9 @@ def synthesize(dataset: Path, release: Path, as_json: bool, quiet: bool, **optio
       commutemap synthesize ri.dataset ri-laplace.release --epsilon-final 8 --mechanism laplace
       commutemap synthesize ri-2020.dataset ri-2020.release --prior-release ri-2019.release
     """
-    from mapapp.pipeline.run import run_synthesis
-    from mapapp.pipeline.settings import designed_priors, parameters_of
+    with no_collection():
+        from mapapp.pipeline.run import run_synthesis
+        from mapapp.pipeline.settings import designed_priors, parameters_of
 
     privacy, parameters = parameters_of(dataset, options)
     with shown(quiet=quiet) as report:
