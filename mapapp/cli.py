@@ -24,6 +24,7 @@ from mapapp.commands.synthesize import synthesize
 from mapapp.commands.tune import tune
 from mapapp.commands.validate import validate
 from mapapp.errors import UsageError
+from mapapp.interrupts import answer_interrupts, ignore_interrupts
 from mapapp.ledger import LedgerError
 
 EXIT_USER = 2
@@ -90,12 +91,18 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 def main() -> None:
     """Entry point of the installed command."""
+    answer_interrupts()
     try:
         code = run()
+        ignore_interrupts()
         sys.stdout.flush()
     except BrokenPipeError:  # the reader (`| head`) has left: not an error of ours
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
+    if code == EXIT_STOPPED:
+        # Everything is cleaned up, and an ordinary exit would wait for threads, a library's too.
+        sys.stderr.flush()
+        os._exit(code)
     # What is there now stays to the end: to look for garbage among it on the way out takes half a second.
     gc.freeze()
     sys.exit(code)

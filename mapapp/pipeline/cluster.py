@@ -128,7 +128,9 @@ def connected(address: str, *, secret: bool) -> Iterator[Any]:
     try:
         yield client
     finally:
-        client.close(timeout=_CONNECT_S)
+        # Best effort: the run is over, and a scheduler that does not answer changes nothing of how it went.
+        with suppress(Exception):
+            client.close(timeout=_CONNECT_S)
 
 
 async def _greet(address: str, security: Any) -> None:
@@ -252,13 +254,24 @@ class ClusterCrew:
             yield rows
 
     def finish(self) -> None:
-        """Stop what still runs, have the workers forget the run, and remove all parts. Best effort, never raises."""
+        """Stop what still runs, have the workers forget the run, and remove all parts.
+
+        Best effort, never raises, and takes a bounded time whether or not anybody answers: a worker that does not
+        forgets the run when its lease ends.
+        """
         self._key = None
         if self._client.status == "running":
+            futures = list(self._futures.values())
             with suppress(Exception):
-                self._client.cancel(list(self._futures.values()), force=True)
+                self._client.sync(
+                    lambda: self._client.cancel(futures, asynchronous=True, force=True),
+                    callback_timeout=_CONNECT_S,
+                )
+            workers = list(self._admitted)
             with suppress(Exception):
-                self._call(self._workers(), cluster_worker.forget, self._job.run, wait_s=_SHORT_CALL_S)
+                workers = self._workers(wait_s=_CONNECT_S)
+            with suppress(Exception):
+                self._call(workers, cluster_worker.forget, self._job.run, wait_s=_SHORT_CALL_S)
         _remove(self._job.parts)
 
     def _stage(self, name: str, task: Callable[..., Answer], extra: Callable[[int], Any]) -> Iterator[Any]:
@@ -324,9 +337,10 @@ class ClusterCrew:
         admitted = [worker for worker in workers if worker in self._admitted]
         self._call(admitted, cluster_worker.keep, self._job.run, wait_s=_SHORT_CALL_S)
 
-    def _workers(self) -> list[str]:
+    def _workers(self, *, wait_s: float | None = None) -> list[str]:
+        """Those that the scheduler knows; it may take any time, or UsageError after `wait_s`."""
         try:
-            return list(self._client.nthreads())
+            return list(self._client.nthreads(callback_timeout=wait_s))
         except (OSError, RuntimeError) as error:
             raise UsageError(_LOST) from error
 
@@ -388,7 +402,13 @@ class ClusterCrew:
         async def all_at_once() -> list[Any]:
             return await asyncio.gather(*map(one, workers), return_exceptions=True)
 
-        return dict(zip(workers, self._client.sync(all_at_once), strict=True))
+        found: list[Any]
+        try:
+            # Limited here too: a call that is given up first closes its connection, and that may never end.
+            found = self._client.sync(all_at_once, callback_timeout=wait_s + _CONNECT_S)
+        except TimeoutError as error:
+            found = [error] * len(workers)
+        return dict(zip(workers, found, strict=True))
 
 
 @contextmanager

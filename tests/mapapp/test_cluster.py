@@ -17,7 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
@@ -37,11 +37,14 @@ needs_dask = pytest.mark.skipif(
 )
 
 SMALL_BATCHES = 100
+WAIT_S = 300.0  # for what takes seconds on a machine that does nothing else
 KNOWN_KEY = hashlib.sha256(b"a key that only this test uses").digest()
 
 # Runs the command; stops at a stage until told to go on, so that the test can do something there.
 CODE = """
-import json, os, sys, time
+import json, os, signal, sys, time
+# A shell has its jobs in the background ignore it, and whoever they start inherits that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from contextlib import contextmanager
 from pathlib import Path
 import mapapp.progress as progress
@@ -52,6 +55,8 @@ directory = Path(plan["signs"])
 geography._FEWEST_WORKERS = plan["batch"]
 if "key" in plan:
     SecretKey.fresh = classmethod(lambda cls: cls._from_bytes(bytes.fromhex(plan["key"]), is_test=False))
+if "wait_s" in plan:
+    cluster._SHORT_CALL_S = plan["wait_s"]
 if "versions" in plan:
     real = cluster.program_versions
     cluster.program_versions = lambda: real() | plan["versions"]
@@ -65,8 +70,9 @@ def report(stage, done, total):
 def shown(*, quiet=False):
     yield report
 progress.shown = shown
-from mapapp.cli import run
-sys.exit(run(sys.argv[2:]))
+from mapapp.cli import main
+del sys.argv[1]
+main()
 """
 
 # Prints what Dask would show of itself, and which runs the workers still hold.
@@ -107,6 +113,7 @@ class Cluster:
         return str(json.loads(self._file.read_text())["address"])
 
     def add_worker(self) -> None:
+        """Start one, and wait until it takes part."""
         name = f"worker-{len(self.workers)}"
         options = ("--no-nanny", "--nthreads", "1", "--local-directory", self.directory / name)
         self.workers.append(
@@ -114,8 +121,12 @@ class Cluster:
                 "dask_worker", "--scheduler-file", self._file, "--dashboard-address", "127.0.0.1:0", *options
             )
         )
+        log = self.directory / f"dask_worker-{len(self.processes) - 1}.log"
+        wait_until(lambda: "Registered to:" in log.read_text())
 
     def stop(self) -> None:
+        for process in self.processes:
+            process.kill()
         for process in self.processes:
             kill(process)
 
@@ -137,7 +148,7 @@ class Cluster:
 def kill(process: subprocess.Popen[Any]) -> None:
     """End one process, without a chance to say goodbye."""
     process.kill()
-    process.wait(10)
+    process.wait(WAIT_S)
 
 
 class Running:
@@ -149,7 +160,7 @@ class Running:
         plan = {"signs": str(self.signs), "batch": SMALL_BATCHES, "stops": [], **plan}
         arguments = ["synthesize", str(dataset), str(release), "--scheduler", address, "-q", *options]
         self.process = subprocess.Popen(
-            [sys.executable, "-c", CODE, json.dumps(plan), *arguments],
+            [sys.executable, "-X", "faulthandler", "-c", CODE, json.dumps(plan), *arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -163,24 +174,41 @@ class Running:
             assert self.process.poll() is None, self.process.stderr and self.process.stderr.read()
             return bool((self.signs / f"at-{sign}").exists() and (self.signs / f"at-{sign}").read_text())
 
-        wait_until(there)
+        try:
+            wait_until(there)
+        except TimeoutError:
+            self.fail()
         return int((self.signs / f"at-{sign}").read_text())
 
     def go_on(self, sign: str) -> None:
         (self.signs / f"go-{sign}").touch()
 
+    def interrupt(self) -> None:
+        """What ctrl-C does."""
+        self.process.send_signal(signal.SIGINT)
+
     def end(self) -> tuple[int, str]:
-        _, errors = self.process.communicate(timeout=120)
+        try:
+            _, errors = self.process.communicate(timeout=WAIT_S)
+        except subprocess.TimeoutExpired:
+            self.fail()
         return self.process.returncode, errors
+
+    def fail(self) -> NoReturn:
+        """Show where every thread stands."""
+        self.process.send_signal(signal.SIGABRT)
+        _, errors = self.process.communicate(timeout=WAIT_S)
+        pytest.fail(f"the run took too long:\n{errors}")
 
 
 Start = Callable[..., Running]
 
 
-def wait_until(is_so: Callable[[], bool], seconds: float = 90.0) -> None:
-    end = time.monotonic() + seconds
+def wait_until(is_so: Callable[[], bool]) -> None:
+    end = time.monotonic() + WAIT_S
     while not is_so():
-        assert time.monotonic() < end, "waited too long"
+        if time.monotonic() > end:
+            raise TimeoutError("waited too long")
         time.sleep(0.03)
 
 
@@ -196,7 +224,7 @@ def nothing_left(dataset: Path) -> None:
 def look(cluster_: Cluster, file: Path) -> str:
     """Write Dask's dump of its whole state; return the runs that workers still hold."""
     command = [sys.executable, "-c", LOOK, cluster_.address, str(file)]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.strip()
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=WAIT_S).stdout.strip()
 
 
 @pytest.fixture(scope="module")
@@ -309,15 +337,56 @@ def test_another_version_is_refused(running_cluster: Cluster, dataset: Path, sta
     assert not (dataset / "ledger.jsonl").exists(), "nothing was drawn, nothing is spent"
 
 
-@needs_dask
-def test_stopping_leaves_nothing(running_cluster: Cluster, dataset: Path, start: Start) -> None:
-    running = start(running_cluster.address, "--test-key", stops=["synthetic-1"])
-    running.wait_at("synthetic-1")
-    running.process.send_signal(signal.SIGINT)
+def assert_stopped(running: Running) -> None:
     code, errors = running.end()
     assert (code, errors.strip()) == (130, "commutemap: stopped; nothing was kept")
+
+
+@needs_dask
+@pytest.mark.parametrize("stage", ["prior-0", "synthetic-1", "points-2"])
+def test_stopping_leaves_nothing(running_cluster: Cluster, dataset: Path, start: Start, stage: str) -> None:
+    running = start(running_cluster.address, "--test-key", stops=[stage])
+    running.wait_at(stage)
+    running.interrupt()
+    assert_stopped(running)
     nothing_left(dataset)
     assert look(running_cluster, running_cluster.directory / "stopped") == "[]"
+
+
+@needs_dask
+def test_stopping_again_and_again_leaves_nothing(
+    running_cluster: Cluster, dataset: Path, start: Start
+) -> None:
+    """Whoever is impatient does not cut short what cleans up."""
+    running = start(running_cluster.address, "--test-key", stops=["synthetic-1"])
+    running.wait_at("synthetic-1")
+
+    def has_ended() -> bool:
+        running.interrupt()
+        return running.process.poll() is not None
+
+    wait_until(has_ended)
+    assert_stopped(running)
+    nothing_left(dataset)
+    assert look(running_cluster, running_cluster.directory / "stopped-again") == "[]"
+
+
+@needs_dask
+def test_stopping_does_not_wait_for_who_does_not_answer(
+    dataset: Path, start: Start, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    own = Cluster(tmp_path_factory.mktemp("cluster"))
+    try:
+        own.add_worker()
+        running = start(own.address, "--test-key", stops=["synthetic-1"], wait_s=0.5)
+        running.wait_at("synthetic-1")
+        for process in own.processes:
+            process.send_signal(signal.SIGSTOP)
+        running.interrupt()
+        assert_stopped(running)
+    finally:
+        own.stop()
+    nothing_left(dataset)
 
 
 @needs_dask

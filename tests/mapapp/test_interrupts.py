@@ -1,0 +1,99 @@
+"""Ctrl-C, in a process of its own."""
+
+import signal
+import subprocess
+import sys
+
+import pytest
+
+BEGIN = """
+import gc, os, signal, sys, time
+from mapapp.interrupts import answer_interrupts, ignore_interrupts
+signal.signal(signal.SIGINT, signal.default_int_handler)
+def press():
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.2)
+"""
+
+
+def said(code: str) -> tuple[str, str]:
+    """What a program prints, on both streams; one that hangs shows where."""
+    with subprocess.Popen(
+        [sys.executable, "-X", "faulthandler", "-c", BEGIN + code],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=120)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGABRT)
+            out, err = process.communicate()
+    return out, err
+
+
+def test_pressed_again_it_does_not_cut_short_what_cleans_up() -> None:
+    code = """
+answer_interrupts()
+try:
+    try:
+        press()
+    finally:
+        press()
+        press()
+        print("cleaned up")
+except KeyboardInterrupt:
+    print("stopped")
+"""
+    assert said(code) == ("cleaned up\nstopped\n", "")
+
+
+@pytest.mark.parametrize(
+    "dropped",
+    [
+        "class Dropping:\n    def __del__(self): press()\nDropping()",
+        "def collected(phase, info):\n    gc.callbacks.clear()\n    press()\n"
+        "gc.callbacks.append(collected)\ngc.collect()",
+    ],
+    ids=["finalizer", "collector"],
+)
+def test_dropped_by_python_it_is_raised_again(dropped: str) -> None:
+    code = f"""
+answer_interrupts()
+try:
+    exec({dropped!r})
+    print("dropped")
+    while True:
+        time.sleep(0.01)
+except KeyboardInterrupt:
+    print("stopped")
+"""
+    out, err = said(code)
+    assert out.endswith("stopped\n")
+    assert err == ""
+
+
+def test_whoever_wants_it_ignored_has_it_ignored() -> None:
+    code = """
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+answer_interrupts()
+press()
+print("went on")
+"""
+    assert said(code) == ("went on\n", "")
+
+
+def test_what_is_done_is_not_stopped() -> None:
+    assert said("answer_interrupts(); ignore_interrupts(); press(); print('done')") == ("done\n", "")
+
+
+def test_another_error_that_python_drops_is_shown() -> None:
+    code = """
+answer_interrupts()
+class Failing:
+    def __del__(self): raise ValueError("shown")
+Failing()
+"""
+    out, err = said(code)
+    assert out == ""
+    assert "ValueError: shown" in err
