@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import gc
+import atexit
 import os
 import sys
 import traceback
@@ -99,13 +99,12 @@ def main() -> None:
     except BrokenPipeError:  # the reader (`| head`) has left: not an error of ours
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
-    if code == EXIT_STOPPED:
-        # Everything is cleaned up, and an ordinary exit would wait for threads, a library's too.
-        sys.stderr.flush()
-        os._exit(code)
-    # What is there now stays to the end: to look for garbage among it on the way out takes half a second.
-    gc.freeze()
-    sys.exit(code)
+    # All is done and cleaned up. An ordinary exit would look for garbage among all that was imported, half a second
+    # long, and after Ctrl-C wait for a library's threads.
+    if code != EXIT_STOPPED:
+        atexit._run_exitfuncs()
+    sys.stderr.flush()
+    os._exit(code)
 
 
 def _say(message: str, code: int) -> int:
