@@ -122,11 +122,7 @@ def area_shape(release: ServedRelease, key: str) -> Any:
         found = frame.geometry[frame[column] == unit_id]
         shape = found.iloc[0] if len(found) else None
     else:
-        cells = release.store.table("cells")
-        mine = numpy.isin(cells["block_index"].to_numpy(), release.areas.blocks([key]))
-        shape = (
-            shapely.union_all(cells.geometry[mine].to_numpy(), grid_size=_GRID_DEG) if mine.any() else None
-        )
+        shape = release.analyses.outlines.of_blocks(release.areas.blocks([key]))
     if shape is None or shape.is_empty:
         return None
     return shapely.set_precision(shapely.simplify(shape, 1.5e-4), _GRID_DEG)

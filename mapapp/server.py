@@ -81,6 +81,7 @@ def _make_ready(views: Views) -> None:
             for name in layers.BASE_LAYERS:
                 layers.base_layer(release, name)
             release.summary(ViewState())
+            release.analyses.warm(list(release.areas.columns))
         except Exception:  # whoever asks for it will be told
             logging.getLogger("commutemap").warning("%s could not be made ready", release.slug)
 

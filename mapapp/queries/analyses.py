@@ -17,6 +17,7 @@ from geodata.store import MANIFEST, Store, open_store
 from mapapp.errors import UsageError
 from mapapp.queries.area_text import Step
 from mapapp.queries.areas import Areas
+from mapapp.queries.cells import Cells
 from mapapp.queries.counted import Counter, band_sums, most_first
 from mapapp.queries.filters import BANDS, CHARACTERISTICS, Filters
 from mapapp.queries.flows import Flows, Pick
@@ -88,8 +89,8 @@ class Release:
         self.facts: dict[str, Any] = store.manifest
         self.certificate: dict[str, Any] = store.document("certificate.json")
         self.version = hashlib.sha256((store.path / MANIFEST).read_bytes()).hexdigest()[:12]
-        self.areas = Areas(store)
         prepared = prepare(store, report=report)
+        self.areas = Areas(store, Cells(prepared.cells))
         self.flows = Flows(prepared, store)
         self.outlines = Outlines(store, self.areas, prepared.folder)
         self._counter = Counter(self.certificate)
@@ -109,6 +110,12 @@ class Release:
     def job_type(self) -> str:
         """LODES code of the jobs it holds, such as JT00; empty where the release does not say."""
         return str(self.facts.get("job_type") or "")
+
+    def warm(self, layers: Sequence[str] = ("county", "tract")) -> None:
+        """Read now what the first questions would have to read: units of some layers, and the bounds of cells."""
+        for layer in layers:
+            self.areas.units(layer)
+        self.areas.cells.warm()
 
     def profile(
         self, area: Area = EVERYTHING, filters: Filters = ALL_WORKERS, *, side: Side = "work"

@@ -68,15 +68,15 @@ class Area:
 
 
 class Areas:
-    """Every area of one release."""
+    """Every area of one release; may be asked from several threads."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, cells: Cells) -> None:
         self._store = store
         self._units_of: dict[str, LayerUnits] = {}
         self._selected: OrderedDict[str, Selected] = OrderedDict()
         self._lock = RLock()
         self.columns = _columns(store)
-        self.cells = Cells(store)
+        self.cells = cells
 
     @cached_property
     def tracts(self) -> Any:
@@ -195,6 +195,11 @@ class Areas:
             while len(self._selected) > _KEPT_AREAS:
                 self._selected.popitem(last=False)
         return found
+
+    def forget(self) -> None:
+        """Let go of the areas that were selected; what they are is found anew when they are asked for."""
+        with self._lock:
+            self._selected.clear()
 
     def find(self, text: str) -> str:
         """An area as text, where `text` is one, or the name of one unit.

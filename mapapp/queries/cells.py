@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 from threading import Lock
 from typing import Any, Final
 
@@ -12,44 +13,46 @@ import pyarrow
 import pyarrow.parquet
 import shapely
 
-from geodata.store import Store
 from mapapp.queries.flows import Blocks
 
 _MOST_HELD: Final = 1_000_000
+_TILES: Final = 256  # along the longer side of a polygon
 
 
 class Cells:
-    """The cells of one release, read from its files when they are needed."""
+    """The cells of one release, read when they are needed.
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    Parameters
+    ----------
+    file : Path
+        `Prepared.cells`.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
         self._lock = Lock()
+        with pyarrow.parquet.ParquetFile(file) as source:
+            sizes = [source.metadata.row_group(group).num_rows for group in range(source.num_row_groups)]
+        self._group_ptr = np.append(0, np.cumsum(sizes, dtype=np.int64))
 
     @cached_property
     def _block(self) -> Blocks:
         """Block of each cell, ascending."""
-        cells = self._store.table("cells", ["block_index"])
-        return np.asarray(cells["block_index"], dtype=np.int32)
+        cells = pyarrow.parquet.read_table(self._file, columns=["block_index"])
+        return np.asarray(cells["block_index"].to_numpy(), dtype=np.int32)
 
     @cached_property
     def _bounds(self) -> npt.NDArray[np.float64]:
-        """West, south, east and north of each cell."""
-        found = [
-            shapely.bounds(shapely.from_wkb(group["geometry"].to_numpy(zero_copy_only=False)))
-            for group in self._store.batches("cells", ["geometry"])
-        ]
-        return np.concatenate(found) if found else np.empty((0, 4))
+        """West, south, east and north of each cell: float64[4, cells]."""
+        columns = ["west_deg", "south_deg", "east_deg", "north_deg"]
+        cells = pyarrow.parquet.read_table(self._file, columns=columns)
+        return np.stack([cells[name].to_numpy() for name in columns])
 
     def cut_by(self, shape: Any) -> Blocks:
         """Blocks whose cell lies partly inside and partly outside a polygon: ascending."""
         with self._lock:
-            west, south, east, north = self._bounds.T
-        left, bottom, right, top = shapely.bounds(shape)
-        near = np.flatnonzero((west < right) & (east > left) & (south < top) & (north > bottom))
-        border = shapely.boundary(shape)
-        shapely.prepare(border)
-        boxes = shapely.box(west[near], south[near], east[near], north[near])
-        near = near[shapely.intersects(border, boxes)]
+            bounds, block = self._bounds, self._block
+        near = np.flatnonzero(near_border(shape, bounds))
         found = self._shapes(near)
         shapely.prepare(shape)
         cut = (
@@ -57,7 +60,7 @@ class Cells:
             & ~shapely.contains(shape, found)
             & ~shapely.touches(shape, found)
         )
-        return np.asarray(self._block[near[cut]])
+        return np.asarray(block[near[cut]])
 
     def of_blocks(self, blocks: Blocks, held: Any = None) -> npt.NDArray[np.object_]:
         """Cells of some blocks, ascending; blocks outside the imported area have none.
@@ -77,21 +80,63 @@ class Cells:
             return self._shapes(rows)
         return np.asarray(shapely.from_wkb(held.take(pyarrow.array(rows)).to_numpy()))
 
+    def warm(self) -> None:
+        """Read now what every question about a border needs."""
+        with self._lock:
+            _ = self._bounds, self._block
+
     def hold(self) -> Any:
         """All cells as they are stored, some hundred bytes each; None where there are too many of them."""
         if self._block.size > _MOST_HELD:
             return None
-        return pyarrow.parquet.read_table(self._store.file("cells"), columns=["geometry"])["geometry"]
+        return pyarrow.parquet.read_table(self._file, columns=["geometry"])["geometry"]
 
     def _shapes(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.object_]:
         """Polygons of some rows of `cells`, ascending; only the row groups that hold them are read."""
-        with pyarrow.parquet.ParquetFile(self._store.file("cells")) as file:
-            sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
-            ends = np.cumsum(sizes)
-            found = []
-            for group in np.unique(np.searchsorted(ends, rows, side="right")):
-                first = ends[group] - sizes[group]
-                mine = rows[(rows >= first) & (rows < ends[group])] - first
-                column = file.read_row_group(int(group), columns=["geometry"])["geometry"]
-                found.append(shapely.from_wkb(column.take(pyarrow.array(mine)).to_numpy()))
-        return np.concatenate(found) if found else np.empty(0, dtype=object)
+        if not rows.size:
+            return np.empty(0, dtype=object)
+        found = []
+        with pyarrow.parquet.ParquetFile(self._file) as source:
+            of_row = np.searchsorted(self._group_ptr, rows, side="right") - 1
+            groups, first = np.unique(of_row, return_index=True)
+            for group, mine in zip(groups, np.split(rows, first[1:]), strict=True):
+                column = source.read_row_group(int(group), columns=["geometry"], use_threads=False)[
+                    "geometry"
+                ]
+                found.append(
+                    shapely.from_wkb(column.take(pyarrow.array(mine - self._group_ptr[group])).to_numpy())
+                )
+        return np.concatenate(found)
+
+
+def near_border(shape: Any, bounds: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Which boxes could meet the border of a polygon; none that does is missed.
+
+    The polygon's surroundings are divided into tiles; those that the border passes are marked, and the marks are added
+    up from the corner, so that four look-ups tell whether a box has a marked tile.
+
+    Parameters
+    ----------
+    shape : Polygon or MultiPolygon
+    bounds : float64[4, N]
+        West, south, east and north of each box, degrees.
+    """
+    left, bottom, right, top = shapely.bounds(shape)
+    tile = max(right - left, top - bottom) / _TILES
+    n_x, n_y = (int(length / tile) + 1 for length in (right - left, top - bottom))
+    marked = np.zeros((n_x + 1, n_y + 1), dtype=np.int64)
+    for line in shapely.get_parts(shapely.get_parts(shapely.boundary(shape))):
+        places = shapely.get_coordinates(shapely.segmentize(line, tile))
+        at = np.minimum(((places - [left, bottom]) / tile).astype(np.int64), [n_x - 1, n_y - 1])
+        # A step is no longer than a tile, so what it passes lies in the tiles of its ends and the two beside them.
+        for x, y in ((at[:-1], at[:-1]), (at[1:], at[1:]), (at[:-1], at[1:]), (at[1:], at[:-1])):
+            marked[x[:, 0] + 1, y[:, 1] + 1] = 1
+    total = marked.cumsum(axis=0).cumsum(axis=1)
+    west, south, east, north = bounds
+    low_x, high_x = (np.clip(((edge - left) / tile), -1, n_x).astype(np.int64) for edge in (west, east))
+    low_y, high_y = (np.clip(((edge - bottom) / tile), -1, n_y).astype(np.int64) for edge in (south, north))
+    low_x, low_y = np.clip(low_x, 0, n_x), np.clip(low_y, 0, n_y)
+    high_x, high_y = np.clip(high_x + 1, 0, n_x), np.clip(high_y + 1, 0, n_y)
+    inside = (west <= right) & (east >= left) & (south <= top) & (north >= bottom)
+    count = total[high_x, high_y] - total[low_x, high_y] - total[high_x, low_y] + total[low_x, low_y]
+    return np.asarray(inside & (count > 0))

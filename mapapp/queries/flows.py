@@ -78,6 +78,7 @@ class Flows:
     """The commutes of one release; may be asked from several threads at once."""
 
     def __init__(self, prepared: Prepared, store: Store) -> None:
+        self._n_blocks = int(store.manifest["files"]["blocks.parquet"]["rows"])
         self._connection = duckdb.connect(":memory:")
         files = {"by_work": prepared.by_work, "by_home": prepared.by_home, "points": store.file("points")}
         for name, file in files.items():
@@ -102,7 +103,7 @@ class Flows:
         with self._cursor(pick, within=blocks) as cursor:
             found = cursor.execute(
                 f"SELECT {end} IN (SELECT block FROM within) AS inside, segment, sum(workers)::BIGINT AS n "
-                f"FROM by_{pick.sorted_side} WHERE {_where(pick)} GROUP BY ALL"
+                f"FROM by_{pick.sorted_side} WHERE {self._where(pick)} GROUP BY ALL"
             ).fetchnumpy()
         row = found["inside"].astype(np.int64) * N_SEGMENTS + found["segment"]
         return _spread(row, found["n"], 2 * N_SEGMENTS).reshape(2, N_SEGMENTS)
@@ -136,7 +137,7 @@ class Flows:
         with self._cursor(pick) as cursor:
             found = cursor.execute(
                 f"SELECT {band} AS band, octant_{side} AS octant, sum(workers)::BIGINT AS n, "
-                f"sum(workers * distance_mi) AS miles FROM by_{pick.sorted_side} WHERE {_where(pick)} GROUP BY ALL",
+                f"sum(workers * distance_mi) AS miles FROM by_{pick.sorted_side} WHERE {self._where(pick)} GROUP BY ALL",
                 [float(edge) for edge in edges_mi],
             ).fetchnumpy()
         n_bands = len(edges_mi) + 1 + own_block
@@ -193,7 +194,7 @@ class Flows:
             cursor.execute(
                 "SELECT h.code AS home_code, w.code AS work_code, sum(workers)::BIGINT AS n "
                 f"FROM by_{pick.sorted_side} JOIN home_codes h ON h.block = home "
-                f"JOIN work_codes w ON w.block = work WHERE {_where(pick)} "
+                f"JOIN work_codes w ON w.block = work WHERE {self._where(pick)} "
                 "GROUP BY ALL ORDER BY n DESC, home_code, work_code"
             )
             while len(part := cursor.fetch_df_chunk(_VECTORS)):
@@ -209,25 +210,29 @@ class Flows:
             found = cursor.execute(
                 f"SELECT {end}_lon_deg AS lon_deg, {end}_lat_deg AS lat_deg FROM "
                 "(SELECT destination_index AS work, origin_index AS home, * FROM points) "
-                f"WHERE {_where(pick)} AND NOT isnan({end}_lon_deg)"
+                f"WHERE {self._where(pick)} AND NOT isnan({end}_lon_deg)"
             ).fetchnumpy()
         return {name: np.ascontiguousarray(array) for name, array in found.items()}
 
     def _ask(self, pick: Pick, columns: str, behind: str) -> dict[str, Any]:
         with self._cursor(pick) as cursor:
             found: dict[str, Any] = cursor.execute(
-                f"SELECT {columns} FROM by_{pick.sorted_side} WHERE {_where(pick)} {behind}"
+                f"SELECT {columns} FROM by_{pick.sorted_side} WHERE {self._where(pick)} {behind}"
             ).fetchnumpy()
         return found
 
     @contextmanager
     def _cursor(self, pick: Pick, **blocks: Blocks) -> Iterator[Any]:
-        """Yield a cursor with a table for each choice of blocks."""
+        """Yield a cursor with a table for each choice of blocks: those chosen, or those left out, if they are fewer."""
         cursor = self._connection.cursor()
         try:
             for end in _ENDS:
                 chosen = getattr(pick, end)
-                if chosen is not None:
+                if chosen is not None and self._is_most(chosen):
+                    others = np.ones(self._n_blocks, dtype=bool)
+                    others[chosen] = False
+                    blocks[f"not_{end}_blocks"] = np.flatnonzero(others).astype(np.int32)
+                elif chosen is not None:
                     blocks[f"{end}_blocks"] = chosen
             for name, chosen in blocks.items():
                 cursor.register(name, pyarrow.table({"block": np.asarray(chosen, dtype=np.int32)}))
@@ -235,24 +240,28 @@ class Flows:
         finally:
             cursor.close()
 
+    def _is_most(self, blocks: Blocks) -> bool:
+        return 2 * blocks.size > self._n_blocks
 
-def _where(pick: Pick) -> str:
-    """Conditions of a pick; the first and last block let whole row groups be skipped."""
-    conditions = ["true"]
-    for end in _ENDS:
-        blocks: Blocks | None = getattr(pick, end)
-        if blocks is None:
-            continue
-        if not blocks.size:
-            return "false"
-        first, last = int(blocks[0]), int(blocks[-1])
-        conditions.append(f"{end} BETWEEN {first} AND {last}")
-        if blocks.size < last - first + 1:
-            conditions.append(f"{end} IN (SELECT block FROM {end}_blocks)")
-    kept = pick.filters.segments
-    if len(kept) < N_SEGMENTS:
-        conditions.append(f"segment IN ({', '.join(map(str, kept))})")
-    return " AND ".join(conditions)
+    def _where(self, pick: Pick) -> str:
+        """Conditions of a pick; the first and last block let whole row groups be skipped."""
+        conditions = ["true"]
+        for end in _ENDS:
+            blocks: Blocks | None = getattr(pick, end)
+            if blocks is None:
+                continue
+            if not blocks.size:
+                return "false"
+            first, last = int(blocks[0]), int(blocks[-1])
+            conditions.append(f"{end} BETWEEN {first} AND {last}")
+            if self._is_most(blocks):
+                conditions.append(f"{end} NOT IN (SELECT block FROM not_{end}_blocks)")
+            elif blocks.size < last - first + 1:
+                conditions.append(f"{end} IN (SELECT block FROM {end}_blocks)")
+        kept = pick.filters.segments
+        if len(kept) < N_SEGMENTS:
+            conditions.append(f"segment IN ({', '.join(map(str, kept))})")
+        return " AND ".join(conditions)
 
 
 def _spread(place: Any, values: Any, size: int) -> Ints:

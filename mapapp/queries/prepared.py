@@ -1,10 +1,11 @@
-"""A release's commutes in the layout that questions want: two sorted copies on disk, beside the release.
+"""A release's commutes and cells in the layout that questions want: copies on disk, beside the release.
 
 A release holds its `jobs` sorted by workplace, which serves questions about workers of an area; questions about
 residents, and all questions about distance, would read and compute everything each time. So the first who opens a
 release writes its jobs once more, sorted by workplace and by home, with the distance and the direction of each
-commute. The copies hold nothing that the release does not; they lie in the user's data folder, are vouched for by
-checksums and named after the release's manifest, and can be removed at any time: they are then made again.
+commute; and the cells of its blocks with their bounds, in small row groups. The copies hold nothing that the release
+does not; they lie in the user's data folder, are vouched for by checksums and named after the release's manifest, and
+can be removed at any time: they are then made again.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow
 import pyarrow.parquet
+import shapely
 
 from geodata.distance import bearing_deg, distance_mi
 from geodata.progress import Progress, silent
@@ -30,7 +32,7 @@ from geodata.schema import segment_code
 from geodata.store import MANIFEST, Store, remove_stale_partials, sha256_of
 from mapapp.paths import data_home
 
-LAYOUT: Final = 1
+LAYOUT: Final = 2
 """Changes whenever the files below do."""
 
 N_OCTANTS: Final = 8
@@ -39,7 +41,8 @@ NO_OCTANT: Final = -1
 
 _GROUP_ROWS: Final = 122_880  # what DuckDB gives to one thread; a zone map for each
 _VOUCHER: Final = "prepared.json"
-_NAMES: Final = ("by_work.parquet", "by_home.parquet")
+_NAMES: Final = ("by_work.parquet", "by_home.parquet", "cells.parquet")
+_CELL_GROUP_ROWS: Final = 4_096  # a drawn border needs few cells, and those near each other
 _SCHEMA: Final = pyarrow.schema(
     [
         ("work", pyarrow.int32()),  # rows of `blocks`
@@ -53,18 +56,30 @@ _SCHEMA: Final = pyarrow.schema(
 )
 
 
+_CELL_SCHEMA: Final = pyarrow.schema(
+    [
+        ("block_index", pyarrow.int32()),
+        *((name, pyarrow.float64()) for name in ("west_deg", "south_deg", "east_deg", "north_deg")),
+        ("geometry", pyarrow.binary()),  # WKB
+    ]
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The two copies.
+    """The copies.
 
     Attributes
     ----------
     by_work, by_home : Path
         Parquet files with the same rows, sorted by (work, …) and by (home, work, segment).
+    cells : Path
+        The rows of `cells`, in their order, with their bounds.
     """
 
     by_work: Path
     by_home: Path
+    cells: Path
 
     @property
     def folder(self) -> Path:
@@ -115,9 +130,10 @@ def _make(store: Store, place: Path, version: str) -> None:
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir()
     try:
-        by_work, by_home = (partial / name for name in _NAMES)
+        by_work, by_home, cells = (partial / name for name in _NAMES)
         _write_by_work(store, by_work)
         _write_by_home(by_work, by_home, partial)
+        _write_cells(store, cells)
         files = {name: sha256_of(partial / name) for name in _NAMES}
         voucher = {"release": version, "layout": LAYOUT, "files": files}
         (partial / _VOUCHER).write_text(json.dumps(voucher), encoding="utf-8")
@@ -163,3 +179,14 @@ def _write_by_home(by_work: Path, by_home: Path, scratch: Path) -> None:
         connection.from_parquet(str(by_work)).order("home, work, segment").to_parquet(
             str(by_home), compression="lz4", row_group_size=_GROUP_ROWS
         )
+
+
+def _write_cells(store: Store, file: Path) -> None:
+    names = [field.name for field in _CELL_SCHEMA][1:5]
+    with pyarrow.parquet.ParquetWriter(file, _CELL_SCHEMA, compression="lz4", use_dictionary=False) as writer:
+        for group in store.batches("cells", ["block_index", "geometry"]):
+            shape = group["geometry"].cast(pyarrow.binary()).combine_chunks()
+            bounds = shapely.bounds(shapely.from_wkb(shape.to_numpy(zero_copy_only=False)))
+            columns = {"block_index": group["block_index"], **dict(zip(names, bounds.T, strict=True))}
+            rows = pyarrow.table(columns | {"geometry": shape}, schema=_CELL_SCHEMA)
+            writer.write_table(rows, row_group_size=_CELL_GROUP_ROWS)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from geodata import drawn
 from geodata.distance import distance_mi
 from geodata.errors import GeometryError
+from mapapp.api import open_release
 from mapapp.errors import UsageError
 from mapapp.queries.area_text import (
     Box,
@@ -26,6 +27,7 @@ from mapapp.queries.area_text import (
     ring_areas,
 )
 from mapapp.queries.areas import Areas
+from mapapp.queries.cells import near_border
 from mapapp.queries.selection import polygon_of
 from tests.releases import ELSEWHERE, write_release
 
@@ -43,9 +45,7 @@ STEPS = st.lists(st.builds(Step, st.sampled_from(("+", "-", "&")), PARTS), min_s
 
 @pytest.fixture(scope="module")
 def areas(tmp_path_factory: pytest.TempPathFactory) -> Areas:
-    from geodata.store import open_store
-
-    return Areas(open_store(write_release(tmp_path_factory.mktemp("made") / "squareland"), "release"))
+    return open_release(write_release(tmp_path_factory.mktemp("made") / "squareland")).areas
 
 
 @settings(max_examples=100, deadline=None)
@@ -91,6 +91,22 @@ def test_a_block_belongs_when_its_internal_point_does(areas: Areas) -> None:
     # An edge matters only where the rest of the area leaves it open.
     assert areas.select("box:-71,42,-70.98,42.03 -county:10001").n_edge_blocks == 0
     assert areas.select("box:-71,42,-70.98,42.03 +county:10001").n_edge_blocks == 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000))
+def test_no_box_at_the_border_is_missed(seed: int) -> None:
+    random = numpy.random.default_rng(seed)
+    corners = random.uniform(-1, 1, (random.integers(3, 9), 2)) * [1.0, random.choice([0.01, 1.0])]
+    shape = shapely.concave_hull(shapely.MultiPoint(corners), ratio=0.3)
+    if shape.geom_type != "Polygon":
+        return
+    middle, size = random.uniform(-1.3, 1.3, (2, 400)), random.choice([1e-4, 0.01, 0.3], (2, 400))
+    bounds = numpy.concatenate([middle - size, middle + size])
+    meets = shapely.intersects(shapely.boundary(shape), shapely.box(*bounds))
+    near = near_border(shape, bounds)
+    assert near[meets].all()
+    assert near.sum() <= meets.sum() + 0.2 * near.size
 
 
 def test_rings_share_out_their_circle(areas: Areas) -> None:
