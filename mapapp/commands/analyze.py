@@ -76,6 +76,13 @@ _TEXT_ROWS: Final = 10
 @click.option("--home-layer", default="county", show_default=True, help="Rows of a flow matrix.")
 @click.option("--work-layer", default="county", show_default=True, help="Columns of a flow matrix.")
 @click.option("--bands", default="10,25,50", show_default=True, help="Miles at which distance bands end.")
+@click.option(
+    "--errors",
+    type=click.IntRange(-1),
+    default=10,
+    show_default=True,
+    help="Expected errors of the numbers and of so many rows of each table; -1 for none, which is quicker.",
+)
 @click.option("--change", is_flag=True, help="What changed from each release to the next.")
 @click.option(
     "--table", default=None, help="Table of CSV: one of the answer's, or numbers (a row for each answer)."
@@ -143,6 +150,7 @@ def _request(options: dict[str, Any]) -> Request:
         areas=areas or ("all",),
         filters=Filters(**bands),
         edges_mi=_numbers("--bands", options["bands"], float),
+        error_rows=None if options["errors"] < 0 else options["errors"],
     )
 
 
@@ -243,7 +251,8 @@ def _lines(result: Result) -> list[str]:
             if {"workers", "share"} <= set(table.columns)
             else table.head(_TEXT_ROWS)
         )
-        hidden = [each for each in ("expected_error", "lon_deg", "lat_deg", "kind") if each in short.columns]
+        empty = [name for name in short.columns if short[name].isna().all()]
+        hidden = [each for each in ("lon_deg", "lat_deg", "kind", *empty) if each in short.columns]
         text = short.drop(columns=hidden).to_string(index=False, float_format=lambda value: f"{value:.3f}")
         lines += [f"  {name}:", *(f"    {line}" for line in text.splitlines())]
     return [*lines, *(f"  {note}" for note in about.notes)]

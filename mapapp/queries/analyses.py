@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar, cast
 
 import numpy as np
 import pandas
@@ -15,10 +15,12 @@ import pandas
 from geodata.progress import Progress, silent
 from geodata.store import MANIFEST, Store, open_store
 from mapapp.errors import UsageError
+from mapapp.queries import counted
 from mapapp.queries.area_text import Step
 from mapapp.queries.areas import Areas
 from mapapp.queries.cells import Cells
-from mapapp.queries.counted import Counter, band_sums, most_first
+from mapapp.queries.counted import band_sums, most_first
+from mapapp.queries.errors import ROWS, Errors
 from mapapp.queries.filters import BANDS, CHARACTERISTICS, Filters
 from mapapp.queries.flows import Flows, Pick
 from mapapp.queries.layer_units import LayerUnits
@@ -33,12 +35,15 @@ from mapapp.queries.results import (
     FlowMatrix,
     InflowOutflow,
     PairedAreas,
+    Result,
 )
 from mapapp.queries.selection import Selected
 from mapapp.url_state import Side
 
 Area = str | Sequence[Step]
 """An area as text or steps; see `mapapp.queries.area_text`."""
+
+Answer = TypeVar("Answer", bound=Result)
 
 EVERYTHING: Final = "all"
 ALL_WORKERS: Final = Filters()
@@ -93,7 +98,7 @@ class Release:
         self.areas = Areas(store, Cells(prepared.cells))
         self.flows = Flows(prepared, store)
         self.outlines = Outlines(store, self.areas, prepared.folder)
-        self._counter = Counter(self.certificate)
+        self._errors = Errors(store, self.areas, self.flows, self.certificate)
 
     @property
     def title(self) -> str:
@@ -131,9 +136,9 @@ class Release:
         counts = self.flows.by_segment(Pick.at(side, chosen.blocks, filters))
         return AreaProfile(
             about=self._about("profile", chosen, filters, side),
-            workers=self._counter.number(int(counts.sum())),
-            bands=self._counter.bands(counts),
-            segments=self._counter.segments(counts),
+            workers=counted.number(int(counts.sum())),
+            bands=counted.bands(counts),
+            segments=counted.segments(counts),
         )
 
     def comparison(
@@ -156,13 +161,13 @@ class Release:
         n_mine = np.bincount(mine, minlength=len(units.rows))
         rows = units.rows[["unit_id", "name", "kind"]].assign(
             partly=n_mine < units.rows["n_blocks"],
-            **self._counter.columns(by_segment.sum(axis=1), int(n.sum())),
+            **counted.columns(by_segment.sum(axis=1), int(n.sum())),
             **dict(zip(names, bands.T, strict=True)),
         )
         return AreaComparison(
             about=self._about("comparison", chosen, filters, side),
             layer=layer,
-            workers=self._counter.number(int(n.sum())),
+            workers=counted.number(int(n.sum())),
             units=most_first(rows[n_mine > 0], "unit_id"),
         )
 
@@ -181,7 +186,7 @@ class Release:
         return Destinations(
             about=self._about("destinations", chosen, filters, side),
             layer=layer,
-            workers=self._counter.number(int(found.sum())),
+            workers=counted.number(int(found.sum())),
             units=self._unit_table(units, found),
         )
 
@@ -209,14 +214,14 @@ class Release:
         cells = pandas.DataFrame(
             [(band, labels[band], direction) for band in range(len(labels)) for direction in DIRECTIONS],
             columns=["band", "band_label", "direction"],
-        ).assign(**self._counter.columns(found.workers.ravel(), n))
+        ).assign(**counted.columns(found.workers.ravel(), n))
         notes = (
             "Distances and directions are between internal points of blocks; "
             "a home outside the imported area counts from the middle of its state.",
         )
         return DistanceDirection(
             about=self._about("distance-direction", chosen, filters, side, notes),
-            workers=self._counter.number(n),
+            workers=counted.number(n),
             median_mi=self.flows.median_mi(pick),
             mean_mi=found.total_mi / n if n else None,
             edges_mi=edges,
@@ -235,9 +240,9 @@ class Release:
         n = {name: int(each.sum()) for name, each in counts.items()}
         living, employed = n["outflow"] + n["stay"], n["inflow"] + n["stay"]
         segments = pandas.concat(
-            [self._counter.bands(each).assign(group=name) for name, each in counts.items()], ignore_index=True
+            [counted.bands(each).assign(group=name) for name, each in counts.items()], ignore_index=True
         )
-        number = self._counter.number
+        number = counted.number
         net = replace(
             number(n["inflow"] - n["outflow"]), caution=number(min(n["inflow"], n["outflow"])).caution
         )
@@ -275,13 +280,13 @@ class Release:
             about=self._about_pair("paired", home, work, filters),
             home_area=home.name,
             work_area=work.name,
-            workers=self._counter.number(n),
-            living=self._counter.number(living),
-            employed=self._counter.number(employed),
+            workers=counted.number(n),
+            living=counted.number(living),
+            employed=counted.number(employed),
             share_of_living=n / living if living else None,
             share_of_employed=n / employed if employed else None,
             median_mi=self.flows.median_mi(pick),
-            bands=self._counter.bands(counts),
+            bands=counted.bands(counts),
             distances=self._labelled("band", range(len(labels)), labels, bands),
         )
 
@@ -311,7 +316,7 @@ class Release:
             about=self._about_pair("flow-matrix", home, work, filters),
             home_layer=home_layer,
             work_layer=work_layer,
-            workers=self._counter.number(total),
+            workers=counted.number(total),
             cells=self._cells(homes, works, (from_unit, to_unit, n), total),
             homes=self._unit_table(homes, margins[0]),
             works=self._unit_table(works, margins[1]),
@@ -334,22 +339,30 @@ class Release:
         for part in self.flows.matrix(pick, homes.code, works.code):
             yield self._cells(homes, works, part, total)
 
+    def with_errors(self, answer: Answer, rows: int = ROWS) -> Answer:
+        """The same answer, with what error to expect of its numbers and of the first rows of its tables.
+
+        Some ten milliseconds a number. Distances and directions have none, nor has a release whose mechanism has no
+        formula; see `mapapp.queries.errors`.
+        """
+        return cast(Answer, self._errors.of_answer(answer, rows))
+
     def _cells(self, homes: LayerUnits, works: LayerUnits, part: Any, total: int) -> Any:
         columns: dict[str, Any] = {}
         for end, units, code in (("home", homes, part[0]), ("work", works, part[1])):
             for name, column in (("id", "unit_id"), ("name", "name"), ("kind", "kind")):
                 columns[f"{end}_{name}"] = units.rows[column].to_numpy(dtype=object)[code]
-        return pandas.DataFrame(columns | self._counter.columns(part[2], total))
+        return pandas.DataFrame(columns | counted.columns(part[2], total))
 
     def _unit_table(self, units: LayerUnits, found: Any) -> Any:
         rows = units.rows[["unit_id", "name", "kind", "lon_deg", "lat_deg"]]
-        rows = rows.assign(**self._counter.columns(found, int(found.sum())))
+        rows = rows.assign(**counted.columns(found, int(found.sum())))
         return most_first(rows[found > 0], "unit_id")
 
     def _labelled(self, name: str, keys: Any, labels: Any, workers: Any) -> Any:
         counts = np.asarray(workers, dtype=np.int64)
         frame = pandas.DataFrame({name: list(keys), "label": list(labels)})
-        return frame.assign(**self._counter.columns(counts, int(counts.sum())))
+        return frame.assign(**counted.columns(counts, int(counts.sum())))
 
     def _about(
         self,
@@ -374,6 +387,7 @@ class Release:
             n_blocks=area.n_blocks,
             n_edge_blocks=area.n_edge_blocks,
             filters=filters.words,
+            kept_bands=(tuple(filters.age), tuple(filters.earnings), tuple(filters.industry)),
             promise=self._promise(),
             notes=notes + _edge_notes(area.n_edge_blocks),
         )

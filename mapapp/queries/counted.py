@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -10,56 +9,51 @@ import numpy.typing as npt
 import pandas
 
 from geodata.schema import N_SEGMENTS
-from mapapp.queries.expected_error import expected_errors
 from mapapp.queries.filters import BANDS, CHARACTERISTICS, bands_of
 from mapapp.queries.results import Number, caution
 
 Ints = npt.NDArray[np.int64]
 
 
-class Counter:
-    """Makes numbers and worker columns for one release."""
+def number(workers: int) -> Number:
+    """One count; its error is open until it is asked for."""
+    return Number(int(workers), None, caution(int(workers)))
 
-    def __init__(self, certificate: dict[str, Any]) -> None:
-        self._certificate = certificate
 
-    def number(self, workers: int) -> Number:
-        """One count."""
-        error = float(expected_errors(self._certificate, np.array([workers]))[0])
-        return Number(int(workers), None if math.isnan(error) else error, caution(int(workers)))
+def columns(workers: Ints, whole: Any) -> dict[str, Any]:
+    """The worker columns of a table.
 
-    def columns(self, workers: Ints, whole: Any) -> dict[str, Any]:
-        """The worker columns of a table.
+    Parameters
+    ----------
+    workers : int64[rows]
+    whole : int or int64[rows]
+        What a share is a share of; 0 makes shares of 0.
+    """
+    count = np.asarray(workers, dtype=np.int64)
+    return {
+        "workers": count,
+        "share": count / np.maximum(whole, 1),
+        "expected_error": np.full(count.shape, np.nan),
+        "caution": cautions(count),
+    }
 
-        Parameters
-        ----------
-        workers : int64[rows]
-        whole : int or int64[rows]
-            What a share is a share of; 0 makes shares of 0.
-        """
-        count = np.asarray(workers, dtype=np.int64)
-        return {
-            "workers": count,
-            "share": count / np.maximum(whole, 1),
-            "expected_error": expected_errors(self._certificate, count),
-            "caution": cautions(count),
-        }
 
-    def bands(self, by_segment: Ints) -> Any:
-        """Workers of each band of each characteristic: ``characteristic``, ``band``, ``label``, worker columns."""
-        rows = [(name, band, labels[band - 1]) for name, labels in CHARACTERISTICS.items() for band in BANDS]
-        frame = pandas.DataFrame(rows, columns=["characteristic", "band", "label"])
-        return frame.assign(**self.columns(band_sums(by_segment), int(by_segment.sum())))
+def bands(by_segment: Ints) -> Any:
+    """Workers of each band of each characteristic: ``characteristic``, ``band``, ``label``, worker columns."""
+    rows = [(name, band, labels[band - 1]) for name, labels in CHARACTERISTICS.items() for band in BANDS]
+    frame = pandas.DataFrame(rows, columns=["characteristic", "band", "label"])
+    return frame.assign(**columns(band_sums(by_segment), int(by_segment.sum())))
 
-    def segments(self, by_segment: Ints) -> Any:
-        """Workers of each joint segment: ``age``, ``earnings``, ``industry``, ``label``, worker columns."""
-        bands = [bands_of(segment) for segment in range(N_SEGMENTS)]
-        frame = pandas.DataFrame(bands, columns=list(CHARACTERISTICS))
-        frame["label"] = [
-            ", ".join(labels[band - 1] for band, labels in zip(each, CHARACTERISTICS.values(), strict=True))
-            for each in bands
-        ]
-        return frame.assign(**self.columns(by_segment, int(by_segment.sum())))
+
+def segments(by_segment: Ints) -> Any:
+    """Workers of each joint segment: ``age``, ``earnings``, ``industry``, ``label``, worker columns."""
+    bands = [bands_of(segment) for segment in range(N_SEGMENTS)]
+    frame = pandas.DataFrame(bands, columns=list(CHARACTERISTICS))
+    frame["label"] = [
+        ", ".join(labels[band - 1] for band, labels in zip(each, CHARACTERISTICS.values(), strict=True))
+        for each in bands
+    ]
+    return frame.assign(**columns(by_segment, int(by_segment.sum())))
 
 
 def cautions(workers: Ints) -> Any:

@@ -137,7 +137,8 @@ class Flows:
         with self._cursor(pick) as cursor:
             found = cursor.execute(
                 f"SELECT {band} AS band, octant_{side} AS octant, sum(workers)::BIGINT AS n, "
-                f"sum(workers * distance_mi) AS miles FROM by_{pick.sorted_side} WHERE {self._where(pick)} GROUP BY ALL",
+                f"sum(workers * distance_mi) AS miles FROM by_{pick.sorted_side} "
+                f"WHERE {self._where(pick)} GROUP BY ALL",
                 [float(edge) for edge in edges_mi],
             ).fetchnumpy()
         n_bands = len(edges_mi) + 1 + own_block

@@ -42,6 +42,8 @@ class Request:
         Rows and columns of a flow matrix.
     edges_mi : sequence of float
         Where distance bands end.
+    error_rows : int or None
+        Rows of each table to give an expected error, beside the numbers; None for no errors at all.
     """
 
     analysis: str
@@ -55,6 +57,7 @@ class Request:
     home_layer: str = "county"
     work_layer: str = "county"
     edges_mi: Sequence[float] = EDGES_MI
+    error_rows: int | None = None
 
     def __post_init__(self) -> None:
         if self.analysis not in ANALYSES:
@@ -78,11 +81,11 @@ class Request:
             When an area or a layer is none of this release's.
         """
         if self.analysis in _OF_TWO_AREAS:
-            yield self._pair(release)
+            yield self._sure(release, self._pair(release))
             return
         for area in self.areas:
             for text in self._each_of(release, release.areas.find(area)):
-                yield self._ask(release)(text)
+                yield self._sure(release, self._ask(release)(text))
 
     def changes(self, releases: Sequence[Release]) -> Iterator[Result]:
         """Yield what changed from each release to the next, in the order given, one for each area."""
@@ -110,6 +113,9 @@ class Request:
         mine = units.code if chosen.blocks is None else units.code[chosen.blocks]
         rows = units.rows.iloc[sorted(set(mine.tolist()))]
         return [str(Unit(self.each, unit_id)) for unit_id in rows.loc[rows["kind"] == "unit", "unit_id"]]
+
+    def _sure(self, release: Release, answer: Result) -> Result:
+        return answer if self.error_rows is None else release.with_errors(answer, self.error_rows)
 
     def _pair(self, release: Release) -> Result:
         home, work = (release.areas.find(area) for area in (self.home_area, self.work_area))

@@ -11,10 +11,16 @@ types below. All of them are frozen dataclasses with
 - ``tables()``: the same frames by name, the main one first, for exports that do not care which analysis it is;
 - ``to_dict()``: everything as plain JSON values.
 
+Answers come without expected errors, which take longer: ``release.analyses.with_errors(answer, rows)`` gives the same
+answer with those of its numbers and of the first `rows` rows of its tables. So a page shows the answer first and the
+errors when they come.
+
 So a page does::
 
     answer = release.analyses.inflow_outflow("county:44007", Filters(age=(1,)))
     answer.inflow.value, answer.inflow.caution
+    answer = release.analyses.with_errors(answer, rows=20)
+    answer.inflow.expected_error
     for row in answer.segments.itertuples(): ...
 
 and a figure is made from ``answer.groups`` without asking anything again. A table that is shown shortened is made by
@@ -56,7 +62,8 @@ class Number:
     value : int
         Workers; a change may be negative.
     expected_error : float or None
-        Root mean square error that the release's mechanism is expected to make, in workers; None where unknown.
+        Root mean squared error that the release's mechanism is expected to make, in workers; None where it is unknown
+        or was not asked for (`Release.with_errors`). 0 for a count by workplace alone: those are published as they are.
     caution : str
         As :func:`caution` says.
     """
@@ -92,6 +99,8 @@ class About:
         Blocks in the area, and cells of blocks which its drawn border cuts.
     filters : str
         Which workers, in words; empty for all.
+    kept_bands : tuple of three tuples of int
+        The same as bands of age, earnings and industry; empty for all of them.
     promise : dict
         ``status``, ``epsilon_final``, ``delta`` and ``accountant`` of the certificate.
     notes : tuple of str
@@ -110,6 +119,7 @@ class About:
     n_blocks: int = 0
     n_edge_blocks: int = 0
     filters: str = ""
+    kept_bands: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] = ((), (), ())
     promise: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
@@ -377,8 +387,9 @@ def shortened(table: Any, rows: int, name: str = "All other") -> Any:
     row |= {column: rest[column].sum() for column in table.columns if table[column].dtype.kind in "iu"}
     row |= {column: False for column in table.columns if table[column].dtype.kind == "b"}
     row |= {"share": float(rest["share"].sum()), "caution": caution(workers)}
-    if "name" in table.columns:
-        row |= {"name": f"{name} ({len(rest):,})"}
+    shown = next((each for each in ("name", "label", "home_name") if each in table.columns), None)
+    if shown is not None:
+        row |= {shown: f"{name} ({len(rest):,})"}
     if "kind" in table.columns:
         row |= {"kind": "other"}
     other = pandas.DataFrame([row])[list(table.columns)]

@@ -1,0 +1,251 @@
+"""Expected errors beside the numbers and rows of an answer, by the formula of `mapapp.expected_error`.
+
+An answer is quick, its errors take some ten milliseconds a number: so they are a question of their own, about the rows
+that somebody looks at. Which count a row is, is told by the same picks that made it.
+
+Counts by workplace alone, whoever the workers' homes are, are published as they are: their expected error is 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cached_property
+from threading import Lock
+from typing import Any, Final, cast
+
+import numpy as np
+import pandas
+
+from geodata.store import Store
+from mapapp.expected_error import ExpectedErrors
+from mapapp.queries.areas import Areas
+from mapapp.queries.filters import BANDS, CHARACTERISTICS, Filters
+from mapapp.queries.flows import Blocks, Flows, Pick
+from mapapp.queries.layer_units import LayerUnits
+from mapapp.queries.results import (
+    AreaComparison,
+    AreaProfile,
+    Destinations,
+    DistanceDirection,
+    FlowMatrix,
+    InflowOutflow,
+    PairedAreas,
+    Result,
+)
+from mapapp.url_state import Side
+
+ROWS: Final = 10
+"""Rows of a table that get their error where nobody says how many."""
+
+PickOf = Callable[[Any], Pick | None]
+_KEPT: Final = 32
+_OTHER: Final[dict[Side, Side]] = {"work": "home", "home": "work"}
+
+
+class Errors:
+    """Expected errors for one release; may be asked from several threads."""
+
+    def __init__(self, store: Store, areas: Areas, flows: Flows, certificate: dict[str, Any]) -> None:
+        self._store = store
+        self._areas = areas
+        self._flows = flows
+        self._certificate = certificate
+        self._workplaces: OrderedDict[Any, Any] = OrderedDict()
+        self._lock = Lock()
+
+    @cached_property
+    def is_known(self) -> bool:
+        """Whether the mechanism of the release tells what errors to expect."""
+        return "accounting" in self._certificate and ExpectedErrors.is_known(self._certificate)
+
+    def of_count(self, pick: Pick) -> float | None:
+        """Root mean squared error to be expected of the count of a pick, workers; None where it is not known."""
+        if not self.is_known:
+            return None
+        if pick.home is None or not pick.home.size:
+            return 0.0
+        workplaces = self._workplaces_of(pick)
+        if workplaces.empty:
+            return 0.0
+        counts = np.bincount(*self._by_tract(pick), minlength=self._n_tracts)
+        found = {int(tract): int(counts[tract]) for tract in np.flatnonzero(counts)}
+        return self._formula.of_count(self._home_share(pick.home), workplaces, found).error
+
+    def of_answer(self, answer: Result, rows: int = ROWS) -> Result:
+        """The same answer with the errors of its numbers, and of the first rows of its tables, filled in.
+
+        Errors of distances, directions and cut-off rests stay open: the formula is about areas.
+        """
+        if not self.is_known:
+            return answer
+        numbers, tables = self._picks(answer)
+        changed: dict[str, Any] = {
+            name: replace(getattr(answer, name), expected_error=self.of_count(pick))
+            for name, pick in numbers.items()
+        }
+        for name, pick_of in tables.items():
+            table = getattr(answer, name)
+            errors = table["expected_error"].to_numpy(np.float64).copy()
+            for place, row in enumerate(table.head(max(rows, 0)).itertuples()):
+                pick = pick_of(row)
+                error = None if pick is None else self.of_count(pick)
+                errors[place] = math.nan if error is None else error
+            changed[name] = table.assign(expected_error=errors)
+        return replace(answer, **changed)
+
+    def _picks(self, answer: Result) -> tuple[dict[str, Pick], dict[str, PickOf]]:
+        """What the numbers and the rows of an answer count."""
+        about = answer.about
+        kept = Filters(*about.kept_bands)
+        if isinstance(answer, (PairedAreas, FlowMatrix)):
+            home, work = (self._areas.select(text).blocks for text in about.area_text.split(" | "))
+            return self._of_pair(answer, home, work, kept)
+        blocks = self._areas.select(about.area_text).blocks
+        if isinstance(answer, InflowOutflow):
+            return self._of_inflow_outflow(blocks, kept)
+        side = cast(Side, about.side)
+        pick = Pick.at(side, blocks, kept)
+        numbers = {"workers": pick}
+        if isinstance(answer, AreaProfile):
+            return numbers, {"bands": _by_band(pick), "segments": _by_segment(pick)}
+        if isinstance(answer, (AreaComparison, Destinations)):
+            end = side if isinstance(answer, AreaComparison) else _OTHER[side]
+            return numbers, {"units": _by_unit(pick, end, self._areas.units(answer.layer))}
+        assert isinstance(answer, DistanceDirection)
+        return numbers, {}
+
+    def _of_pair(
+        self, answer: PairedAreas | FlowMatrix, home: Blocks | None, work: Blocks | None, kept: Filters
+    ) -> tuple[dict[str, Pick], dict[str, PickOf]]:
+        pick = Pick(home=home, work=work, filters=kept)
+        if isinstance(answer, PairedAreas):
+            numbers = {
+                "workers": pick,
+                "living": replace(pick, work=None),
+                "employed": replace(pick, home=None),
+            }
+            return numbers, {"bands": _by_band(pick)}
+        homes = _by_unit(pick, "home", self._areas.units(answer.home_layer))
+        works = _by_unit(pick, "work", self._areas.units(answer.work_layer))
+
+        def cell(row: Any) -> Pick | None:
+            return Pick(
+                home=_unit_of(homes, row, "home").home, work=_unit_of(works, row, "work").work, filters=kept
+            )
+
+        return {"workers": pick}, {"cells": cell, "homes": homes, "works": works}
+
+    def _of_inflow_outflow(
+        self, blocks: Blocks | None, kept: Filters
+    ) -> tuple[dict[str, Pick], dict[str, PickOf]]:
+        n_blocks = len(self._areas.places)
+        inside = np.arange(n_blocks, dtype=np.int32) if blocks is None else blocks
+        outside = np.setdiff1d(np.arange(n_blocks, dtype=np.int32), inside, assume_unique=True)
+        stay = Pick(home=blocks, work=blocks, filters=kept)
+        # Who works here is published as it is, so those who come in are as uncertain as those who stay.
+        groups = {"inflow": stay, "outflow": replace(stay, work=outside), "stay": stay}
+        living = replace(stay, work=None)
+        numbers = {**groups, "living": living, "employed": replace(stay, home=None), "net_inflow": living}
+        return numbers, {
+            "groups": lambda row: groups[row.group],
+            "segments": lambda row: _by_band(groups[row.group])(row),
+        }
+
+    @cached_property
+    def _formula(self) -> ExpectedErrors:
+        columns = ["lon_deg", "lat_deg", "puma_index", "superpuma_index", "population"]
+        return ExpectedErrors(
+            self._certificate, self._store.table("tracts", columns), self._store.table("prior")
+        )
+
+    @cached_property
+    def _blocks(self) -> tuple[Any, Any, Any]:
+        """Tract of every block, its people (1 each in a tract without any), and the people of every tract."""
+        blocks = self._store.table("blocks", ["tract_index", "population"])
+        tract = blocks["tract_index"].to_numpy()
+        people = blocks["population"].to_numpy(np.float64)
+        people = np.where(np.bincount(tract, people)[tract] > 0, people, 1.0)
+        return tract, people, np.bincount(tract, people)
+
+    @property
+    def _n_tracts(self) -> int:
+        return len(self._blocks[2])
+
+    def _home_share(self, home: Blocks) -> Any:
+        tract, people, total = self._blocks
+        return np.bincount(tract[home], people[home], total.size) / np.maximum(total, 1.0)
+
+    def _by_tract(self, pick: Pick) -> tuple[Any, Any]:
+        block, workers = self._flows.by_block(pick, "work")
+        return self._blocks[0][block], workers
+
+    def _workplaces_of(self, pick: Pick) -> Any:
+        """How many (workplace block, segment) with that many workers a work area has in each tract."""
+        key = (None if pick.work is None else pick.work.tobytes(), pick.filters)
+        with self._lock:
+            if key in self._workplaces:
+                self._workplaces.move_to_end(key)
+                return self._workplaces[key]
+        block, _, workers = self._flows.by_block_and_segment(replace(pick, home=None), "work")
+        made, times = np.unique(np.stack([self._blocks[0][block], workers]), axis=1, return_counts=True)
+        frame = pandas.DataFrame({"tract_index": made[0], "n_workers": made[1], "n_synthesizers": times})
+        with self._lock:
+            self._workplaces[key] = frame
+            while len(self._workplaces) > _KEPT:
+                self._workplaces.popitem(last=False)
+        return frame
+
+
+def _by_band(pick: Pick) -> PickOf:
+    """Rows with ``characteristic`` and ``band``."""
+    return lambda row: _narrowed(pick, {row.characteristic: row.band})
+
+
+def _by_segment(pick: Pick) -> PickOf:
+    """Rows with ``age``, ``earnings`` and ``industry``."""
+    return lambda row: _narrowed(pick, {name: getattr(row, name) for name in CHARACTERISTICS})
+
+
+def _narrowed(pick: Pick, wanted: dict[str, int]) -> Pick:
+    """Only these bands; nobody at all where the pick leaves one of them out."""
+    kept = {name: getattr(pick.filters, name) or BANDS for name in CHARACTERISTICS}
+    if any(band not in kept[name] for name, band in wanted.items()):
+        return replace(pick, work=np.empty(0, dtype=np.int32))
+    return replace(pick, filters=Filters(**(kept | {name: (band,) for name, band in wanted.items()})))
+
+
+def _by_unit(pick: Pick, end: Side, units: LayerUnits) -> PickOf:
+    """Rows with ``kind`` and ``unit_id``: those of the pick whose `end` is in that unit."""
+    code_of = {
+        (kind, unit_id): code
+        for code, (kind, unit_id) in enumerate(zip(units.rows["kind"], units.rows["unit_id"], strict=True))
+    }
+    chosen: Blocks | None = getattr(pick, end)
+
+    def of(row: Any) -> Pick | None:
+        code = code_of.get((row.kind, row.unit_id))
+        if code is None:
+            return None
+        every = np.arange(units.code.size, dtype=np.int32) if chosen is None else chosen
+        blocks = every[units.code[every] == code]
+        return replace(pick, work=blocks) if end == "work" else replace(pick, home=blocks)
+
+    return of
+
+
+class _Row:
+    """A unit as `_by_unit` wants it."""
+
+    def __init__(self, kind: str, unit_id: str) -> None:
+        self.kind = kind
+        self.unit_id = unit_id
+
+
+def _unit_of(of: PickOf, row: Any, end: Side) -> Pick:
+    """The pick of one end of a cell of a flow matrix."""
+    found = of(_Row(getattr(row, f"{end}_kind"), getattr(row, f"{end}_id")))
+    assert found is not None
+    return found
