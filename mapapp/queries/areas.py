@@ -68,15 +68,29 @@ class Area:
 
 
 class Areas:
-    """Every area of one release; may be asked from several threads."""
+    """Every area of one release; may be asked from several threads.
 
-    def __init__(self, store: Store, cells: Cells) -> None:
+    Parameters
+    ----------
+    store : Store
+    cells : Cells, optional
+        Without them nothing drawn can be selected.
+    """
+
+    def __init__(self, store: Store, cells: Cells | None = None) -> None:
         self._store = store
         self._units_of: dict[str, LayerUnits] = {}
         self._selected: OrderedDict[str, Selected] = OrderedDict()
         self._lock = RLock()
         self.columns = _columns(store)
-        self.cells = cells
+        self._cells = cells
+
+    @property
+    def cells(self) -> Cells:
+        """The cells of the blocks."""
+        if self._cells is None:
+            raise AssertionError("these areas were made without cells")
+        return self._cells
 
     @cached_property
     def tracts(self) -> Any:
