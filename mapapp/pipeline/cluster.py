@@ -49,6 +49,7 @@ from mapapp.pipeline.promise import CertifiedBatch
 from mapapp.progress import Report, silent
 
 _CONNECT_S: Final = 5.0
+_CLOSE_S: Final = 5.0  # for each step of the clean-up where the scheduler, or nobody, answers
 _CALL_S: Final = 60.0  # a worker may be busy, or have to import everything first
 _SHORT_CALL_S: Final = 20.0
 _LEAVE_S: Final = 10.0  # the scheduler may notice later than the run that a worker is gone
@@ -105,7 +106,10 @@ def connected(address: str, *, secret: bool) -> Iterator[Any]:
             f"--scheduler needs the package distributed ({error}); pip install 'commutemap[cluster]'"
         ) from error
     # What goes wrong is said in one line of ours.
-    for name in ("distributed", "distributed.client", "distributed.core", "distributed.comm"):
+    for name in (
+        *("distributed", "distributed.client", "distributed.core", "distributed.comm"),
+        "tornado.application",  # Dask's event loop: a call stopped by ctrl-C before it began is an error to it
+    ):
         logging.getLogger(name).setLevel(logging.CRITICAL)
     security = _security(distributed, address)
     try:
@@ -130,7 +134,7 @@ def connected(address: str, *, secret: bool) -> Iterator[Any]:
     finally:
         # Best effort: the run is over, and a scheduler that does not answer changes nothing of how it went.
         with suppress(Exception):
-            client.close(timeout=_CONNECT_S)
+            client.close(timeout=_CLOSE_S)
 
 
 async def _greet(address: str, security: Any) -> None:
@@ -265,11 +269,11 @@ class ClusterCrew:
             with suppress(Exception):
                 self._client.sync(
                     lambda: self._client.cancel(futures, asynchronous=True, force=True),
-                    callback_timeout=_CONNECT_S,
+                    callback_timeout=_CLOSE_S,
                 )
             workers = list(self._admitted)
             with suppress(Exception):
-                workers = self._workers(wait_s=_CONNECT_S)
+                workers = self._workers(wait_s=_CLOSE_S)
             with suppress(Exception):
                 self._call(workers, cluster_worker.forget, self._job.run, wait_s=_SHORT_CALL_S)
         _remove(self._job.parts)
@@ -405,7 +409,7 @@ class ClusterCrew:
         found: list[Any]
         try:
             # Limited here too: a call that is given up first closes its connection, and that may never end.
-            found = self._client.sync(all_at_once, callback_timeout=wait_s + _CONNECT_S)
+            found = self._client.sync(all_at_once, callback_timeout=wait_s + _CLOSE_S)
         except TimeoutError as error:
             found = [error] * len(workers)
         return dict(zip(workers, found, strict=True))

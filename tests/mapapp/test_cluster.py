@@ -53,6 +53,7 @@ from mapapp.pipeline import cluster, geography
 plan = json.loads(sys.argv[1])
 directory = Path(plan["signs"])
 geography._FEWEST_WORKERS = plan["batch"]
+cluster._CONNECT_S = 60.0  # on a busy machine a scheduler takes more than some seconds to answer
 if "key" in plan:
     SecretKey.fresh = classmethod(lambda cls: cls._from_bytes(bytes.fromhex(plan["key"]), is_test=False))
 if "wait_s" in plan:
