@@ -12,15 +12,7 @@ window.dash_clientside = Object.assign(window.dash_clientside || {}, {
 
     // Thousands of rows as components would take the page seconds; as plain cells they take milliseconds.
     // Returns whether the table is hidden: it is while it has no rows.
-    fill: (table) => {
-      const body = document.getElementById("area-rows");
-      if (!body || !table) return true;
-      for (const part of ["title", "unit", "size"]) {
-        document.getElementById("table-" + part).textContent = table[part];
-      }
-      body.replaceChildren(...table.rows.map(row));
-      return table.rows.length === 0;
-    },
+    fill,
   },
 });
 
@@ -44,20 +36,43 @@ window.addEventListener("resize", () => {
   }, 300);
 });
 
-function row([name, county, workers, share, caution]) {
+function fill(table) {
+  const body = document.getElementById("area-rows");
+  if (!body || !table) return true;
+  document.getElementById("table-title").textContent = table.title;
+  const heads = document.createElement("tr");
+  heads.append(...table.heads.map((text) => Object.assign(cell("th", text), { scope: "col" })));
+  document.getElementById("table-head").replaceChildren(heads);
+  body.replaceChildren(...table.rows.map(row));
+  body.closest("table").classList.toggle("many-columns", table.heads.length > 4);
+  const every = document.getElementById("every");
+  every.hidden = !table.can_grow;
+  every.textContent = table.every ? "Show fewer rows" : `Show all ${table.size}`;
+  return table.rows.length === 0;
+}
+
+function row({ name, sub, cells, caution, unit }) {
   const line = document.createElement("tr");
-  const head = cell("th", name);
+  const head = cell("th", "");
   head.scope = "row";
-  if (county) head.append(cell("span", county, "quiet county"));
-  const count = cell("td", workers, "number");
-  if (caution) {
+  if (unit) {
+    line.dataset.unit = unit;
+    const button = cell("button", name, "drill");
+    button.type = "button";
+    head.append(button);
+  } else {
+    head.append(name);
+  }
+  if (sub) head.append(cell("span", sub, "quiet sub"));
+  const counts = cells.map((text) => cell("td", text, "number"));
+  if (caution && cells[0] !== "0") {
     const mark = cell("span", "●", "dot " + caution.split(" ")[0]);
     mark.title = caution;
     mark.setAttribute("role", "img");
     mark.setAttribute("aria-label", caution);
-    count.prepend(mark, " ");
+    counts[0].prepend(mark, " ");
   }
-  line.append(head, count, cell("td", share, "number quiet"));
+  line.append(head, ...counts);
   return line;
 }
 
@@ -66,4 +81,43 @@ function cell(tag, text, className) {
   element.textContent = text;
   if (className) element.className = className;
   return element;
+}
+
+const tell = (id, data) => window.dash_clientside.set_props(id, { data });
+
+document.addEventListener("click", (event) => {
+  const drill = event.target.closest?.("#area-rows .drill");
+  if (drill) tell("drill", { unit: drill.closest("tr").dataset.unit, at: Date.now() });
+  if (event.target.closest?.("#undo")) history.back();
+  if (event.target.closest?.("#save-setup")) saveSetup();
+  const chooser = event.target.closest?.(".choose-file");
+  if (chooser) chooseFile(chooser.dataset);
+});
+
+// A view as a file: the same text as the address, for those too long to be sent around as one.
+function saveSetup() {
+  const setup = { commutemap: "setup", version: 1, query: location.search };
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([JSON.stringify(setup, null, 1)], { type: "application/json" }));
+  link.download = "commutemap-setup.json";
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+}
+
+const MOST_BYTES = 20_000_000; // the server has limits of its own
+
+function chooseFile({ file, accept }) {
+  const input = Object.assign(document.createElement("input"), { type: "file", accept });
+  input.addEventListener("change", async () => {
+    const [chosen] = input.files;
+    if (!chosen) return;
+    if (chosen.size > MOST_BYTES) return tell(file, { name: chosen.name, size: chosen.size, at: Date.now() });
+    const bytes = new Uint8Array(await chosen.arrayBuffer());
+    let text = "";
+    for (let at = 0; at < bytes.length; at += 32768) {
+      text += String.fromCharCode(...bytes.subarray(at, at + 32768));
+    }
+    tell(file, { name: chosen.name, size: chosen.size, content: btoa(text), at: Date.now() });
+  });
+  input.click();
 }

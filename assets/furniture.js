@@ -22,10 +22,12 @@
     layer.setAttribute("aria-hidden", "true"); // the search and the table have every name
     const scale = element("scale", layer);
     const names = element("names", layer);
+    const marks = element("marks", layer);
     let units = [];
     const draw = () => {
       drawScale(map, scale);
       drawNames(map, units);
+      drawMarks(map, marks);
     };
     map.on("move", draw);
     map.on("resize", draw);
@@ -41,8 +43,100 @@
       draw();
     };
     map.on("styledata", again);
+    const mark = () => {
+      repaint(plot, map);
+      makeMarks(plot, marks);
+      drawMarks(map, marks);
+    };
+    plot.on("plotly_afterplot", mark);
+    plot.on("plotly_selected", (selected) => drawn(plot, selected));
+    plot.on("plotly_hover", ({ points }) => lightRow(points?.[0]?.location));
+    plot.on("plotly_unhover", () => lightRow());
+    map.on("click", ({ lngLat }) => tell("clicked", { lon: lngLat.lng, lat: lngLat.lat, at: Date.now() }));
     again();
+    mark();
     draw();
+  }
+
+  // The workbench's map is furnished too, and asks in its own way.
+  const tell = (id, data) => {
+    if (document.getElementById("area-rows")) window.dash_clientside.set_props(id, { data });
+  };
+
+  // A lasso or a box becomes a part of the area; then the pointer moves the map again.
+  function drawn(plot, selected) {
+    const points = selected?.lassoPoints?.map ?? selected?.range?.map;
+    if (!points) return;
+    window.Plotly.relayout(plot, { dragmode: "pan", selections: [] });
+    tell("drawn", { points, at: Date.now() });
+  }
+
+  // Light or dark: the ground keeps its layers and takes other colours.
+  function repaint(plot, map) {
+    const paint = plot._fullLayout?.meta?.paint;
+    const key = JSON.stringify(paint);
+    if (!paint || map.paintedAs === key || !map.getLayer("land")) return;
+    map.paintedAs = key;
+    for (const [id, colours] of Object.entries(paint)) {
+      for (const [name, colour] of Object.entries(colours)) map.setPaintProperty(id, name, colour);
+    }
+  }
+
+  // Texts that belong to places of the answer, such as the numbers of the arrows.
+  function makeMarks(plot, marks) {
+    const wanted = plot._fullLayout?.meta?.labels ?? [];
+    const key = JSON.stringify(wanted);
+    if (marks.dataset.key === key) return;
+    marks.dataset.key = key;
+    marks.replaceChildren();
+    for (const { lon, lat, text, more, kind } of wanted) {
+      const made = element(`label ${kind}`, marks);
+      made.dataset.at = JSON.stringify([lon, lat]);
+      const count = document.createElement("b");
+      count.textContent = text;
+      made.append(count, ` ${more}`);
+    }
+  }
+
+  function drawMarks(map, marks) {
+    for (const made of marks.children) {
+      const { x, y } = map.project(JSON.parse(made.dataset.at));
+      made.style.transform = `translate(${Math.round(x)}px, ${Math.round(y)}px) translate(-50%, -100%)`;
+    }
+  }
+
+  // A row and its unit light up together.
+  function lightRow(unit) {
+    for (const row of document.querySelectorAll("#area-rows tr.lit")) row.classList.remove("lit");
+    if (unit === undefined) return;
+    const row = document.querySelector(`#area-rows tr[data-unit$=":${CSS.escape(unit)}"]:not([data-unit*=" "])`);
+    row?.classList.add("lit");
+  }
+
+  const shapesOf = new Map();
+
+  async function lightUnit(key) {
+    const plot = document.querySelector("#map .js-plotly-plot");
+    const map = plot?._fullLayout?.map?._subplot?.map;
+    const address = plot?._fullData?.[0]?.geojson;
+    if (!map || typeof address !== "string") return;
+    if (!shapesOf.has(address)) shapesOf.set(address, fetch(address).then((answer) => answer.json()));
+    const { features } = await shapesOf.get(address);
+    const unit = key?.split(":")[1];
+    const data = { type: "FeatureCollection", features: features.filter(({ id }) => id === unit) };
+    if (map.getSource("lit")) {
+      map.getSource("lit").setData(data);
+    } else if (unit && map.isStyleLoaded()) {
+      map.addSource("lit", { type: "geojson", data });
+      const colour = getComputedStyle(document.getElementById("app")).getPropertyValue("--lit");
+      map.addLayer({ id: "lit", type: "line", source: "lit", paint: { "line-color": colour, "line-width": 3 } });
+    }
+  }
+
+  const rowOf = ({ target }) => target.closest?.("#area-rows tr[data-unit]");
+  for (const [come, go] of [["mouseover", "mouseout"], ["focusin", "focusout"]]) {
+    document.addEventListener(come, (event) => rowOf(event) && lightUnit(rowOf(event).dataset.unit));
+    document.addEventListener(go, (event) => rowOf(event) && lightUnit());
   }
 
   function unit(feature, level, names) {

@@ -6,6 +6,7 @@ Above `MAX_POINTS` a browser is slow to draw points one by one, and a reader see
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -45,8 +46,11 @@ class DensityImage:
     spread_mi: float
 
 
-def draw_density(lon_deg: Any, lat_deg: Any) -> DensityImage:
-    """Draw points (degrees, equal lengths, finite) as a density picture that just holds all of them."""
+def draw_density(lon_deg: Any, lat_deg: Any, ramp: Sequence[str] = RAMP) -> DensityImage:
+    """Draw points (degrees, equal lengths, finite) as a density picture that just holds all of them.
+
+    `ramp` has the colours from few to many.
+    """
     bounds = extent(lon_deg, lat_deg)
     counts = count_grid(lon_deg, lat_deg, bounds)
     smooth = gaussian_filter(counts, SPREAD_PIXELS, mode="reflect")  # reflecting edges keep the total
@@ -55,7 +59,7 @@ def draw_density(lon_deg: Any, lat_deg: Any) -> DensityImage:
     highest = 10 ** numpy.ceil(numpy.log10(max(float(per_mile.max()), 100.0)))
     lowest = float(highest) / 10_000
     spread = SPREAD_PIXELS * float(numpy.sqrt(areas[len(areas) // 2]))
-    return DensityImage(_png(per_mile, lowest, float(highest)), bounds, lowest, float(highest), spread)
+    return DensityImage(_png(per_mile, lowest, float(highest), ramp), bounds, lowest, float(highest), spread)
 
 
 def extent(lon_deg: Any, lat_deg: Any) -> tuple[float, float, float, float]:
@@ -96,21 +100,21 @@ def pixel_area_sq_mi(shape: tuple[int, int], bounds: tuple[float, float, float, 
     return EARTH_RADIUS_MI**2 * numpy.radians(east - west) / n_columns * (sines[:-1] - sines[1:])
 
 
-def _png(per_mile: Any, lowest: float, highest: float) -> bytes:
+def _png(per_mile: Any, lowest: float, highest: float, ramp: Sequence[str]) -> bytes:
     with numpy.errstate(divide="ignore"):
         place = numpy.log10(per_mile / lowest) / numpy.log10(highest / lowest)
     level = numpy.clip(place * (_LEVELS - 1) + 1, 0, _LEVELS).astype(numpy.uint8)
     n_rows, n_columns = level.shape
     image = Image.frombytes("P", (n_columns, n_rows), level.tobytes())
-    image.putpalette(_palette())
+    image.putpalette(_palette(ramp))
     out = io.BytesIO()
     image.save(out, "PNG", transparency=_alphas(), compress_level=3)
     return out.getvalue()
 
 
-def _palette() -> bytes:
+def _palette(ramp: Sequence[str]) -> bytes:
     """256 colours along the ramp; the first is what is not seen."""
-    stops = numpy.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in RAMP], dtype=float)
+    stops = numpy.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in ramp], dtype=float)
     at = numpy.linspace(0, len(stops) - 1, _LEVELS)
     colours = numpy.stack(
         [numpy.interp(at, numpy.arange(len(stops)), stops[:, part]) for part in range(3)], axis=1

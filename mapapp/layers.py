@@ -10,12 +10,15 @@ import gzip
 import json
 from collections.abc import Callable, Hashable
 from typing import Any, Final, Protocol, TypeVar
+from urllib.parse import quote
 
 import numpy
 import shapely
 
 from geodata.store import Store
 from mapapp.figures.camera import Bounds
+from mapapp.queries.areas import LEVEL_LABELS
+from mapapp.queries.layer_units import BLOCK
 from mapapp.queries.release import ServedRelease
 
 Value = TypeVar("Value")
@@ -52,9 +55,53 @@ def layer_url(prefix: str, release: Grounds, name: str) -> str:
     return f"{prefix}geo/{release.slug}/{release.version}/{name}.geojson"
 
 
+def unit_levels(release: ServedRelease) -> list[str]:
+    """Levels whose units can be clicked and coloured, largest first."""
+    return [level for level in LEVEL_LABELS if level in release.areas.columns and level != BLOCK]
+
+
+def unit_layer(release: ServedRelease, level: str) -> bytes:
+    """Gzipped GeoJSON of every unit of a level that has a shape, with `id`."""
+
+    def make() -> bytes:
+        found = unit_shapes(release, level)
+        return _packed(list(found), list(found.values()))
+
+    return release.once(("unit layer", level), make)
+
+
+def unit_shapes(release: ServedRelease, level: str) -> dict[str, Any]:
+    """Simplified polygons of a level's units: the published ones, or the block cells of each joined."""
+
+    def make() -> dict[str, Any]:
+        table = _TABLES.get(level)
+        if table is None:
+            found = release.analyses.outlines.of_layer(level)
+            return {unit: shapely.simplify(shape, _TOLERANCE_DEG["tracts"]) for unit, shape in found.items()}
+        ids, shapes = _simplified_units(release, table, f"{level}_id", _TOLERANCE_DEG.get(table, 3e-4))
+        return dict(zip(ids, shapes, strict=True))
+
+    return release.once(("unit shapes", level), make)
+
+
+def unit_at(release: ServedRelease, level: str, lon_deg: float, lat_deg: float) -> str | None:
+    """Identifier of the level's unit at a place, as the map shows it; None where there is none."""
+    found = unit_shapes(release, level)
+    tree = release.once(("unit tree", level), lambda: shapely.STRtree(list(found.values())))
+    hits = tree.query(shapely.Point(lon_deg, lat_deg), predicate="intersects")
+    return list(found)[int(hits[0])] if len(hits) else None
+
+
+def unit_url(prefix: str, release: ServedRelease, level: str) -> str:
+    """Address of the shapes of a level's units."""
+    return layer_url(prefix, release, f"unit-{level}")
+
+
 def outline_url(prefix: str, release: ServedRelease, areas: tuple[str, ...]) -> str:
     """Address of the outlines of chosen areas."""
-    return f"{prefix}geo/{release.slug}/{release.version}/areas.geojson?area=" + "&area=".join(areas)
+    return f"{prefix}geo/{release.slug}/{release.version}/areas.geojson?area=" + "&area=".join(
+        quote(area, safe=":,") for area in areas
+    )
 
 
 def base_layer(release: Grounds, name: str) -> bytes:
@@ -104,10 +151,13 @@ def outlines(release: ServedRelease, areas: tuple[str, ...]) -> bytes:
 
 
 def shapes(release: ServedRelease, areas: tuple[str, ...]) -> dict[str, Any]:
-    """Simplified polygons of the areas; those without a shape are left out."""
+    """Simplified polygons: of each unit, or of all that the steps make together; what has no shape is left out."""
 
     def make() -> dict[str, Any]:
-        found = {area: area_shape(release, area) for area in areas}
+        if all(area.partition(":")[0] in release.areas.columns for area in areas):
+            found = {area: area_shape(release, area) for area in areas}
+        else:
+            found = {"area": selected_shape(release, areas)}
         return {area: shape for area, shape in found.items() if shape is not None}
 
     return release.once(("shapes", areas), make)
@@ -126,6 +176,14 @@ def area_shape(release: ServedRelease, key: str) -> Any:
     if shape is None or shape.is_empty:
         return None
     return shapely.set_precision(shapely.simplify(shape, 1.5e-4), _GRID_DEG)
+
+
+def selected_shape(release: ServedRelease, areas: tuple[str, ...]) -> Any:
+    """Polygon of the blocks that the steps of an area hold together; None without."""
+    shape = release.analyses.outlines.of_blocks(release.areas.select(" ".join(areas)).blocks)
+    if shape is None or shape.is_empty:
+        return None
+    return shapely.set_precision(shapely.simplify(shape, 5e-5), _GRID_DEG)
 
 
 def bounds(release: ServedRelease, areas: tuple[str, ...]) -> Bounds | None:
@@ -153,15 +211,20 @@ def home_bounds(release: Grounds) -> Bounds:
 
 
 def _simplified(release: Grounds, name: str) -> tuple[list[str], list[Any]]:
-    frame = release.store.table(name, [BASE_LAYERS[name], "geometry"])
+    return _simplified_units(release, name, BASE_LAYERS[name], _TOLERANCE_DEG[name])
+
+
+def _simplified_units(
+    release: Grounds, table: str, column: str, tolerance_deg: float
+) -> tuple[list[str], list[Any]]:
+    frame = release.store.table(table, [column, "geometry"])
     frame = frame[~(frame.geometry.isna() | frame.geometry.is_empty)]
     shapes = frame.geometry.to_numpy()
-    tolerance = _TOLERANCE_DEG[name]
     if shapely.coverage_is_valid(shapes):
-        shapes = shapely.coverage_simplify(shapes, tolerance)
+        shapes = shapely.coverage_simplify(shapes, tolerance_deg)
     else:  # overlapping shapes have no common borders to keep
-        shapes = shapely.simplify(shapes, tolerance)
-    return list(frame[BASE_LAYERS[name]]), list(shapes)
+        shapes = shapely.simplify(shapes, tolerance_deg)
+    return list(frame[column]), list(shapes)
 
 
 def _packed(ids: list[str], shapes: list[Any], properties: list[dict[str, Any]] | None = None) -> bytes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -15,15 +16,17 @@ import flask
 from dash import Dash, set_props
 
 from mapapp import edge, layers
-from mapapp.callbacks import draw, explore, routing
+from mapapp.callbacks import asked, draw, explore, routing, setup_file
 from mapapp.callbacks.views import Views
 from mapapp.errors import UsageError
+from mapapp.pages.answer_tables import csv_text
 from mapapp.pages.explore import notes
 from mapapp.pages.frame import frame
 from mapapp.paths import assets_dir
 from mapapp.queries.release import ServedRelease, open_releases
-from mapapp.url_state import ViewState, from_query
+from mapapp.url_state import MAX_AREAS, ViewState
 
+MAX_REQUEST_BYTES: Final = 32 << 20  # an uploaded area in base64
 _VIEWS: Final = "commutemap"
 
 
@@ -51,9 +54,11 @@ def create_app(releases: list[Path], prefix: str = "/") -> Dash:
         suppress_callback_exceptions=True,  # pages come and go
         on_error=_excuse,
     )
+    app.server.config["MAX_CONTENT_LENGTH"] = MAX_REQUEST_BYTES
     app.layout = frame()
     routing.register(app, views)
     explore.register(app, views)
+    setup_file.register(app, views)
     app.server.extensions[_VIEWS] = views
     _add_files(app.server, views)
     edge.add_headers(app.server, app.csp_hashes())
@@ -80,7 +85,8 @@ def _make_ready(views: Views) -> None:
         try:
             for name in layers.BASE_LAYERS:
                 layers.base_layer(release, name)
-            release.summary(ViewState())
+            layers.unit_layer(release, "tract")
+            asked.units(release, ViewState())
             release.analyses.warm(list(release.areas.columns))
         except Exception:  # whoever asks for it will be told
             logging.getLogger("commutemap").warning("%s could not be made ready", release.slug)
@@ -100,10 +106,12 @@ def _add_files(server: flask.Flask, views: Views) -> None:
     def shapes(slug: str, version: str, name: str) -> flask.Response:
         release = _release(views, slug, version)
         if name == "areas":
-            areas = tuple(dict.fromkeys(flask.request.args.getlist("area")))[:200]
-            return edge.geojson(
-                layers.outlines(release, tuple(area for area in areas if area in release.areas))
-            )
+            areas = tuple(dict.fromkeys(flask.request.args.getlist("area")))[:MAX_AREAS]
+            known = tuple(area for area in areas if views.has_area(slug, area))
+            return edge.geojson(layers.outlines(release, known))
+        level = name.removeprefix("unit-")
+        if level != name and level in layers.unit_levels(release):
+            return edge.geojson(layers.unit_layer(release, level))
         if name not in layers.BASE_LAYERS:
             flask.abort(404)
         return edge.geojson(layers.base_layer(release, name))
@@ -111,11 +119,26 @@ def _add_files(server: flask.Flask, views: Views) -> None:
     @server.get(f"{views.prefix}density/<slug>/<version>.png")
     def density(slug: str, version: str) -> flask.Response:
         release = _release(views, slug, version)
-        query = flask.request.query_string.decode("ascii", "replace")
-        state, _ = from_query(query, releases=views.releases, is_area=lambda _, area: area in release.areas)
+        state = _state(views, slug)
         response = flask.Response(draw.density_image(release, state).png, mimetype="image/png")
         response.headers["Cache-Control"] = edge.FOR_EVER
         return response
+
+    @server.get(f"{views.prefix}table/<slug>/<version>.csv")
+    def table(slug: str, version: str) -> flask.Response:
+        _release(views, slug, version)
+        state = _state(views, slug)
+        found, _, _ = explore.answer_of(views, state)
+        response = flask.Response(csv_text(found), mimetype="text/csv")
+        name = f"commutemap-{state.analysis}-{slug}.csv"
+        response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+        return response
+
+
+def _state(views: Views, slug: str) -> ViewState:
+    """What the request's query asks of a release."""
+    state, _ = views.parse(flask.request.query_string.decode("ascii", "replace"))
+    return replace(state, release=slug)
 
 
 def _release(views: Views, slug: str, version: str) -> ServedRelease:

@@ -2,152 +2,278 @@
 
 from __future__ import annotations
 
-from typing import Any
+import html
+from typing import Any, Final
 
+import pandas
 import plotly.graph_objects as go
 from dash import Patch
 
 from mapapp import layers
+from mapapp.callbacks import asked
 from mapapp.density import MAX_POINTS, DensityImage, draw_density
-from mapapp.figures import camera, commute_map, palette
+from mapapp.figures import camera, commute_map, flow_lines
+from mapapp.figures.palette import GROUNDS, Ground
 from mapapp.pages import words
 from mapapp.queries.release import ServedRelease, caution
-from mapapp.url_state import Side, ViewState, drawn_end, to_query
+from mapapp.url_state import Side, ViewState, drawn_end, shown_as, to_query
 
-COLOURS: dict[Side, str] = {"home": palette.HOME, "work": palette.WORK}
+_OWN: Final = {"inflow-outflow": "arrows", "paired-area": "points", "flow-matrix": "lines"}
 
 
 def drawn_as(release: ServedRelease, state: ViewState) -> str:
-    """`points`, `tracts` or `density`: what was asked, unless there are too many points, or no areas yet."""
-    if not state.areas and state.show == "points":
-        return "tracts"
-    if state.show == "points" and release.summary(state).workers > MAX_POINTS:
-        return "density"
-    return state.show
+    """`points`, `areas`, `density`, `lines` or `arrows`: what was asked, where that can be drawn."""
+    if not asked.is_ready(state):
+        return "density" if state.show == "density" else "areas"
+    kind = _OWN.get(state.analysis, shown_as(state))
+    too_many = kind == "points" and asked.n_places(release, state) > MAX_POINTS
+    return "density" if too_many and state.analysis != "paired-area" else kind
 
 
 def whole(
     release: ServedRelease, state: ViewState, prefix: str, width: int = 700, height: int = 700
 ) -> go.Figure:
     """The map of a state, looking at its areas and most of its workers; the size is in pixels."""
-    kind, end = drawn_as(release, state), drawn_end(state)
-    points = release.points(state) if kind == "points" else {"lon_deg": (), "lat_deg": ()}
-    density = density_image(release, state) if kind == "density" else None
-    picture = density_url(prefix, release, state) if density else None
+    kind, ground = drawn_as(release, state), GROUNDS[state.theme]
     caption = words.caption(release, what_is_drawn(release, state))
     look = camera.fitted(
         view_bounds(release, state), (width, height), commute_map.caption_height(caption, width)
     )
+    traces, labels = _traces(release, state, prefix, kind, look["center"])
+    density = density_image(release, state) if kind == "density" else None
+    picture = (density_url(prefix, release, state), density.bounds) if density else (None,)
+    colours: dict[Side, str] = {"home": ground.home, "work": ground.work}
+    others = state.others if state.analysis in ("paired-area", "flow-matrix") else ()
     return commute_map.commute_map(
         style=_style(release, prefix),
         camera=look,
-        tracts=commute_map.tract_trace(
-            tract_frame(release, state),
-            geojson_url=layers.layer_url(prefix, release, "tracts"),
-            title=f"Workers who {words.VERB[end]}<br>in each tract",
-            coloured=kind == "tracts",
-        ),
-        points=commute_map.density_legend(density.lowest, density.highest, look["center"])
-        if density
-        else commute_map.point_trace(points["lon_deg"], points["lat_deg"], colour=COLOURS[end]),
+        traces=traces,
         layers=[
-            *commute_map.outline_layers(
-                layers.outline_url(prefix, release, state.areas) if state.areas else None, COLOURS[state.side]
-            ),
-            commute_map.density_layer(picture, density.bounds)
-            if density
-            else commute_map.density_layer(None),
+            *_outline(prefix, release, state.areas, colours[state.side], ground),
+            commute_map.density_layer(*picture),
+            *_outline(prefix, release, others, colours[asked.OTHER[state.side]], ground),
         ],
         caption=caption,
-        revision=release.slug + to_query(ViewState(areas=state.areas, side=state.side)),
+        revision=release.slug
+        + to_query(ViewState(areas=state.areas, side=state.side, others=others, analysis=state.analysis)),
+        ground=ground,
         size=(width, height),
+        labels=labels,
     )
 
 
 def ground(release: ServedRelease, state: ViewState, prefix: str) -> go.Figure:
     """The map before its first answer: the ground, and the camera already in place."""
+    colours = GROUNDS[state.theme]
     return commute_map.commute_map(
         style=_style(release, prefix),
-        camera=camera.fitted(view_bounds(release, state)),
-        tracts=go.Choroplethmap(),
-        points=go.Scattermap(),
-        layers=[*commute_map.outline_layers(None, COLOURS[state.side]), commute_map.density_layer(None)],
+        camera=camera.fitted(layers.home_bounds(release)),
+        traces=commute_map.no_traces(),
+        layers=[
+            *_outline(prefix, release, (), "", colours),
+            commute_map.density_layer(None),
+            *_outline(prefix, release, (), "", colours),
+        ],
         caption=words.caption(release, release.title),
         revision=release.slug,
+        ground=colours,
     )
 
 
 def _style(release: ServedRelease, prefix: str) -> dict[str, Any]:
     addresses = {name: layers.layer_url(prefix, release, name) for name in layers.BASE_LAYERS}
-    return commute_map.base_style(f"commutemap-{release.slug}-{release.version}", addresses)
+    name = f"commutemap-{release.slug}-{release.version}"
+    return commute_map.base_style(name, addresses)
 
 
-def changes(figure: go.Figure, *, move: bool) -> Patch:
+def _outline(
+    prefix: str, release: ServedRelease, areas: tuple[str, ...], colour: str, ground: Ground
+) -> list[dict[str, Any]]:
+    url = layers.outline_url(prefix, release, areas) if areas else None
+    return commute_map.outline_layers(url, colour or ground.ink, ground.halo)
+
+
+def changes(figure: go.Figure, *, move: bool, restyle: bool = False) -> Patch:
     """What of a figure differs between states; the camera stays where the visitor put it unless `move`."""
     patch = Patch()
-    for position in (commute_map.TRACTS, commute_map.POINTS):
-        patch["data"][position] = figure.data[position]
+    for position, trace in enumerate(figure.data):
+        patch["data"][position] = trace
     plain = figure.layout.map.to_plotly_json()
-    for name in ("layers", *(("center", "zoom", "uirevision") if move else ())):
+    moved = ("center", "zoom", "uirevision") if move else ()
+    for name in ("layers", *moved):
         patch["layout"]["map"][name] = plain[name]
     patch["layout"]["annotations"] = [note.to_plotly_json() for note in figure.layout.annotations]
+    patch["layout"]["selections"] = []
+    patch["layout"]["dragmode"] = "pan"
+    names = (
+        "showlegend",
+        "legend",
+        "meta",
+        *(("paper_bgcolor", "font", "hoverlabel", "modebar") if restyle else ()),
+    )
+    for name in names:
+        value = figure.layout[name]
+        patch["layout"][name] = value.to_plotly_json() if hasattr(value, "to_plotly_json") else value
     return patch
 
 
-def tract_frame(release: ServedRelease, state: ViewState) -> Any:
-    """Drawn tracts with `tract_id`, `workers` at the drawn end, and `label`."""
-    tracts = release.areas.tracts
-    counts = release.summary(state).tracts.set_index("tract_index")["workers"]
-    workers = counts.reindex(range(len(tracts)), fill_value=0).to_numpy()
-    verb = words.VERB[drawn_end(state)]
-    frame = tracts[["tract_id"]].assign(
-        workers=workers,
-        label=[
-            f"<b>{name}</b><br>{county}<br>{_count(count, verb)}"
-            for name, county, count in zip(tracts["name"], tracts["county"], workers, strict=True)
-        ],
+def _traces(
+    release: ServedRelease, state: ViewState, prefix: str, kind: str, middle: dict[str, float]
+) -> tuple[list[Any], list[dict[str, Any]]]:
+    ground, end = GROUNDS[state.theme], drawn_end(state)
+    colours: dict[Side, str] = {"home": ground.home, "work": ground.work}
+    traces = commute_map.no_traces()
+    labels: list[dict[str, Any]] = []
+    frame = unit_frame(release, state)
+    traces[commute_map.UNITS] = commute_map.unit_trace(
+        frame,
+        geojson_url=layers.unit_url(prefix, release, state.layer),
+        title=f"Workers who {words.VERB[end]}<br>in each {words.level_word(state.layer)}",
+        coloured=kind == "areas",
+        ground=ground,
     )
-    return frame[tracts["drawn"].to_numpy()].reset_index(drop=True)
+    if kind == "density":
+        image = density_image(release, state)
+        traces[commute_map.POINTS] = commute_map.density_legend(image.lowest, image.highest, middle, ground)
+    elif kind == "points" and state.analysis == "paired-area":
+        pair: tuple[tuple[int, Side], ...] = ((commute_map.POINTS, "home"), (commute_map.MORE_POINTS, "work"))
+        for position, each in pair:
+            found = _thinned(asked.places(release, state, each))
+            name = {"home": "Homes", "work": "Workplaces"}[each]
+            traces[position] = commute_map.point_trace(
+                found["lon_deg"], found["lat_deg"], colour=colours[each], name=name
+            )
+    elif kind == "points":
+        found = asked.places(release, state, end)
+        traces[commute_map.POINTS] = commute_map.point_trace(
+            found["lon_deg"], found["lat_deg"], colour=colours[end]
+        )
+    elif kind == "lines":
+        drawn = asked.lines(release, state).frame
+        drawn = drawn.assign(label=[_escaped(text) for text in drawn["label"]])
+        found_lines = flow_lines.line_traces(drawn, "Workers a line", ground)
+        for position, trace in zip((*commute_map.LINES, commute_map.MIDDLES), found_lines, strict=True):
+            traces[position] = trace
+    elif kind == "arrows":
+        labels = _arrows(release, state, traces, ground)
+    return traces, labels
+
+
+def _arrows(
+    release: ServedRelease, state: ViewState, traces: list[Any], ground: Ground
+) -> list[dict[str, Any]]:
+    """Put the three arrows into the traces; returns their labels."""
+    box, answer = layers.bounds(release, state.areas), asked.result(release, state)
+    if box is None:
+        return []
+    groups: Any = answer
+    found, places = flow_lines.arrow_traces(
+        box,
+        [groups.inflow.value, groups.outflow.value, groups.stay.value],
+        [ground.work, ground.home, ground.stay],
+    )
+    for position, trace in zip(commute_map.LINES, found, strict=False):
+        traces[position] = trace
+    texts = (
+        ("inflow", groups.inflow, "come in to work"),
+        ("outflow", groups.outflow, "go out to work"),
+        ("stay", groups.stay, "live and work here"),
+    )
+    return [
+        {**place, "kind": kind, "text": f"{number.value:,}", "more": more}
+        for place, (kind, number, more) in zip(places, texts, strict=True)
+    ]
+
+
+def _thinned(found: dict[str, Any]) -> dict[str, Any]:
+    """Every n-th place where there are more than a browser draws well."""
+    step = max(-(-len(found["lon_deg"]) // MAX_POINTS), 1)
+    return {name: values[::step] for name, values in found.items()}
+
+
+def unit_frame(release: ServedRelease, state: ViewState) -> Any:
+    """Units of the state's layer that are on the map: `unit_id`, `workers` at the drawn end, and `label`."""
+    rows = release.areas.units(state.layer).rows
+    shapes = layers.unit_shapes(release, state.layer)
+    frame = rows[(rows["kind"] == "unit") & rows["unit_id"].isin(list(shapes))][["unit_id", "name"]]
+    found = asked.units(release, state)
+    workers = found[found["kind"] == "unit"].set_index("unit_id")["workers"]
+    frame = frame.assign(workers=workers.reindex(frame["unit_id"], fill_value=0).to_numpy())
+    verb = words.VERB[drawn_end(state)]
+    frame["label"] = [
+        f"<b>{html.escape(name, quote=False)}</b><br>{_count(count, verb)}"
+        for name, count in zip(frame["name"], frame["workers"], strict=True)
+    ]
+    chosen: pandas.DataFrame = frame[["unit_id", "workers", "label"]].reset_index(drop=True)
+    return chosen
 
 
 def view_bounds(release: ServedRelease, state: ViewState) -> camera.Bounds:
-    """What the camera should hold: the chosen areas, and the tracts of most workers at the drawn end.
+    """What the camera should hold: the chosen areas, and the units of most workers at the drawn end.
 
     Elsewhere homes are only as near as the middle of their state; the camera does not go there.
     """
-    if not state.areas:
-        return layers.home_bounds(release)
-    counts = release.summary(state).tracts
-    tracts = release.areas.tracts.iloc[counts["tract_index"]]
-    near = ~tracts["elsewhere"].to_numpy()
-    weights = counts["workers"].to_numpy()[near]
-    box = layers.bounds(release, state.areas)
-    if not weights.size:
+    boxes = [layers.bounds(release, steps) for steps in (state.areas, state.others) if steps]
+    held = [box for box in boxes if box is not None]
+    box = camera.union(held) if held else None
+    if not asked.is_ready(state) or (state.analysis == "flow-matrix" and box is None):
         return box or layers.home_bounds(release)
-    return camera.around(tracts["lon_deg"].to_numpy()[near], tracts["lat_deg"].to_numpy()[near], weights, box)
+    if box and state.analysis == "inflow-outflow":
+        return camera.grown(box, 0.8)
+    lon, lat, weights = (
+        asked.weights(asked.units(release, state))
+        if state.analysis in ("destination", "distance-direction")
+        else asked.weights(pandas.DataFrame())
+    )
+    if not len(weights):
+        return box or layers.home_bounds(release)
+    return camera.around(lon, lat, weights, box)
 
 
 def what_is_drawn(release: ServedRelease, state: ViewState) -> str:
     """The picture in one line."""
     end = "Homes" if drawn_end(state) == "home" else "Workplaces"
+    kind = drawn_as(release, state)
     if not state.areas:
         whose = "all workers"
     else:
         whose = f"those who {words.VERB[state.side]} in {words.place_name(release, state)}"
-    kind = drawn_as(release, state)
+    if kind == "arrows":
+        return f"Workers who come into, leave, or stay in {words.place_name(release, state)}"
+    if kind == "lines":
+        return _lines_text(release, state, whose)
+    if state.analysis == "paired-area" and asked.is_ready(state):
+        n, most = asked.n_places(release, state), MAX_POINTS
+        step = -(-n // most)
+        return (
+            f"Homes and workplaces of the pair · 1 point = {'1 worker' if step <= 1 else f'{step} workers'}"
+        )
     if kind != "density":
-        how = {"points": "1 point = 1 worker", "tracts": "workers by tract"}[kind]
+        how = {"points": "1 point = 1 worker", "areas": f"workers by {words.level_word(state.layer)}"}[kind]
         return f"{end} of {whose} · {how}"
     why = f"more than {MAX_POINTS:,} points, so their density" if state.show == "points" else "density"
     return f"{end} of {whose} · {why}, smoothed over {density_image(release, state).spread_mi:.1g} mi"
+
+
+def _lines_text(release: ServedRelease, state: ViewState, whose: str) -> str:
+    drawn = asked.lines(release, state)
+    share, stay = (100 * n / max(drawn.total, 1) for n in (drawn.workers, drawn.within))
+    left_out = f" · {drawn.n_left_out:,} thinner lines left out" if drawn.n_left_out else ""
+    if state.analysis == "flow-matrix":
+        what = f"Flows from {words.level_word(state.home_layer)} to {words.level_word(state.work_layer)}"
+        within = f"{stay:.1f} % stay in one unit"
+    else:
+        what = f"Commutes of {whose} by {words.level_word(state.layer)}"
+        within = f"{stay:.1f} % stay in the area"
+    return f"{what} · shows {share:.1f} % of {drawn.total:,} jobs; {within}{left_out}"
 
 
 def density_image(release: ServedRelease, state: ViewState) -> DensityImage:
     """The density picture of a state's points."""
 
     def make() -> DensityImage:
-        points = release.points(state)
-        return draw_density(points["lon_deg"], points["lat_deg"])
+        points = asked.places(release, state, drawn_end(state))
+        return draw_density(points["lon_deg"], points["lat_deg"], GROUNDS[state.theme].ramp)
 
     return release.once(("density", to_query(state)), make)
 
@@ -163,3 +289,8 @@ def _count(workers: int, verb: str) -> str:
     warning = caution(workers)
     text = f"1 worker {verb}s here" if workers == 1 else f"{workers:,} workers {verb} here"
     return f"{text} ({warning})" if warning else text
+
+
+def _escaped(text: str) -> str:
+    """Names are text, the breaks between lines are ours."""
+    return "<br>".join(html.escape(line, quote=False) for line in text.split("<br>"))

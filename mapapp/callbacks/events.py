@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+import base64
+import math
+import re
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
+import numpy
+import shapely
+
+from geodata.area_files import MAX_BYTES, read_area_upload
+from geodata.errors import GeodataError, GeometryError
+from mapapp import layers
+from mapapp.errors import UsageError
+from mapapp.queries.area_text import Box, Shape, area_text, ring_areas
 from mapapp.queries.release import ServedRelease
-from mapapp.url_state import MAX_AREAS, ViewState
+from mapapp.url_state import MAX_AREAS, MAX_STEP_LENGTH, ViewState, edges_of, shown_as
 
-PLAIN = ("side", "show", "rows")
-BANDS = ("age", "earnings", "industry")
+PLAIN: Final = ("analysis", "side", "show", "layer", "home_layer", "work_layer", "theme")
+BANDS: Final = ("age", "earnings", "industry")
+_SIGNS: Final = ("+", "-", "&")
+_MAX_CORNERS: Final = 5_000
+_SHORT_STEP: Final = 2_000
+_TOLERANCES_DEG: Final = (1e-5, 3e-5, 1e-4, 2e-4, 4e-4, 8e-4, 1.6e-3)
+_PLACE: Final = re.compile(r"\s*(-?\d{1,3}(?:\.\d+)?)[\s,;]+(-?\d{1,3}(?:\.\d+)?)\s*")
 
 
 def after(
@@ -31,54 +47,222 @@ def after(
     value : object
         Its new value.
     controls : dict
-        Values of `PLAIN` and `BANDS`, and of `pick`: what a click on the map chooses.
+        Values of `PLAIN`, `BANDS`, `edges` and `against`; of `pick`: the level that a click on the map chooses, `sign`:
+        what is done with it, `target`: the area it is for; and of `centre` and `radii`.
+
+    Raises
+    ------
+    UsageError, GeometryError
+        When what was drawn or typed cannot be followed; in one line, why.
     """
     state = _as_controls_stand(state, controls)
+    field = _field(state, controls)
     if isinstance(trigger, dict):
         return _button(state, release, trigger) if value else state
-    if trigger == "map":
-        return toggled(state, release, clicked_area(release, value, controls["pick"]))
     if trigger == "search":
-        return toggled(state, release, value, only_add=True)
+        return with_step(state, release, value, controls.get("sign"), field, only_add=True)
+    if trigger == "clicked":
+        return with_step(
+            state, release, clicked_area(release, value, controls["pick"]), controls.get("sign"), field
+        )
+    if trigger == "drawn":
+        return with_step(state, release, drawn_step(value), controls.get("sign"), field, only_add=True)
+    if trigger == "open-area":
+        return with_step(
+            state, release, uploaded_step(release, value), controls.get("sign"), field, only_add=True
+        )
+    if trigger == "add-circle":
+        for step in circles(release, controls.get("centre"), controls.get("radii")):
+            state = with_step(state, release, step, controls.get("sign"), field, only_add=True)
+    if trigger == "drill":
+        return drilled(state, release, value)
+    if trigger == "every":
+        return replace(state, every=not state.every)
     if trigger == "release" and value and value != release.slug:
-        return replace(state, release=value, areas=())
+        return replace(state, release=value, areas=(), others=())
     return state
 
 
+def _field(state: ViewState, controls: dict[str, Any]) -> str:
+    return "others" if state.analysis == "paired-area" and controls.get("target") == "others" else "areas"
+
+
 def _as_controls_stand(state: ViewState, controls: dict[str, Any]) -> ViewState:
-    kept: dict[str, Any] = {name: controls[name] for name in PLAIN if controls[name]}
+    kept: dict[str, Any] = {name: controls[name] for name in PLAIN if controls.get(name)}
+    if kept.get("show") == shown_as(state):
+        kept["show"] = state.show  # what is drawn instead of it was nobody's choice
+    if controls.get("against") is not None:
+        kept["against"] = controls["against"]
+    if isinstance(controls.get("edges"), str):
+        edges = edges_of(controls["edges"])
+        if edges is None:
+            raise UsageError(
+                "distance bands: up to 12 rising miles with commas between them, such as 5, 10, 25"
+            )
+        kept["edges"] = edges
     for name in BANDS:
-        bands = tuple(sorted(int(band) for band in controls[name] or ()))
+        bands = tuple(sorted(int(band) for band in controls.get(name) or ()))
         kept[name] = bands if len(bands) < 3 else ()
     return replace(state, **kept)
 
 
-def toggled(
-    state: ViewState, release: ServedRelease, area: str | None, *, only_add: bool = False
+def with_step(
+    state: ViewState,
+    release: ServedRelease,
+    step: Any,
+    sign: Any = "+",
+    field: str = "areas",
+    *,
+    only_add: bool = False,
 ) -> ViewState:
-    """State with an area chosen, or no longer chosen."""
-    if area is None or area not in release.areas:
+    """State with a step more in its area; the same step again takes it away unless `only_add`."""
+    if not isinstance(step, str) or not step:
         return state
-    if area in state.areas:
-        return state if only_add else replace(state, areas=tuple(one for one in state.areas if one != area))
-    return state if len(state.areas) >= MAX_AREAS else replace(state, areas=(*state.areas, area))
+    before: tuple[str, ...] = getattr(state, field)
+    step = step.lstrip("+-&")
+    same = next((one for one in before if one.lstrip("+-&") == step), None)
+    if same is not None:
+        return state if only_add else _put(state, field, tuple(one for one in before if one != same))
+    mark = sign if sign in _SIGNS and sign != "+" else ""
+    if len(before) >= MAX_AREAS:
+        raise UsageError(f"an area has at most {MAX_AREAS} parts; take one away first")
+    try:
+        release.areas.select(mark + step)
+    except UsageError:
+        return state  # a forged or outdated identifier
+    return _put(state, field, (*before, mark + step))
 
 
-def clicked_area(release: ServedRelease, click: Any, pick: str) -> str | None:
-    """The area under a click on the map; None when the click hit no tract."""
-    points = (click or {}).get("points") or []
-    tract_id = next((point["location"] for point in points if point.get("location")), None)
-    if tract_id is None or pick == "tract":
-        return f"tract:{tract_id}" if tract_id else None
-    tracts = release.areas.tracts
-    county = tracts.loc[tracts["tract_id"] == tract_id, "county_id"]
-    return f"county:{county.iloc[0]}" if len(county) else None
+def _put(state: ViewState, field: str, steps: tuple[str, ...]) -> ViewState:
+    return replace(state, others=steps) if field == "others" else replace(state, areas=steps)
+
+
+def clicked_area(release: ServedRelease, click: Any, level: str) -> str | None:
+    """The unit at a clicked place; None when there is none."""
+    place = click if isinstance(click, dict) else {}
+    lon, lat = place.get("lon"), place.get("lat")
+    if not all(isinstance(value, int | float) and math.isfinite(value) for value in (lon, lat)):
+        return None
+    if level not in layers.unit_levels(release):
+        return None
+    found = layers.unit_at(release, level, float(lon), float(lat))  # type: ignore[arg-type]  # checked above
+    return f"{level}:{found}" if found else None
+
+
+def drawn_step(drawn: Any) -> str | None:
+    """A box or lasso of the map as a step of an area."""
+    given = drawn.get("points") if isinstance(drawn, dict) else None
+    if not isinstance(given, list) or not 2 <= len(given) <= _MAX_CORNERS:
+        return None
+    try:
+        places = [(float(lon), float(lat)) for lon, lat in given]
+    except (TypeError, ValueError):
+        return None
+    if not all(math.isfinite(value) for place in places for value in place):
+        return None
+    if len(places) == 2:
+        (west, north), (east, south) = places
+        return str(Box(min(west, east), min(south, north), max(west, east), max(south, north)))
+    if len(places) < 4:
+        raise GeometryError("the drawn shape has no area; draw around a place")
+    polygon = shapely.Polygon(places)
+    step = str(Shape.of(polygon))
+    tolerance = 1e-5
+    while len(step) > MAX_STEP_LENGTH // 4 and tolerance < 0.05:  # a lasso has a corner a pixel
+        step, tolerance = str(Shape.of(shapely.simplify(polygon, tolerance))), tolerance * 2
+    return step
+
+
+def uploaded_step(release: ServedRelease, file: Any) -> str | None:
+    """A file's polygons as a step: with as few corners as hold the same blocks.
+
+    Raises
+    ------
+    SourceFileError, GeometryError, UsageError
+        When it is none, or too much; in one line, why.
+    """
+    if not isinstance(file, dict) or not isinstance(file.get("name"), str):
+        return None
+    content = file.get("content")
+    if not isinstance(content, str) or len(content) > 4 * (MAX_BYTES // 3 + 1):
+        raise UsageError(f"the file is too large: at most {MAX_BYTES >> 20} MiB are taken")
+    try:
+        read = read_area_upload(file["name"], base64.b64decode(content, validate=True))
+    except ValueError as error:
+        raise (
+            error if isinstance(error, GeodataError) else UsageError("the file came in pieces; try again")
+        ) from None
+    return fewest_corners(release, read.area)
+
+
+def fewest_corners(release: ServedRelease, polygon: Any) -> str:
+    """A polygon as a step of an area, simplified as far as it keeps its blocks and fits an address."""
+    step = str(Shape.of(polygon))
+    blocks = release.areas.select(step).blocks
+    for tolerance in _TOLERANCES_DEG:
+        if len(step) <= _SHORT_STEP:
+            return step
+        simpler = str(Shape.of(shapely.simplify(polygon, tolerance)))
+        if numpy.array_equal(blocks, release.areas.select(simpler).blocks):
+            step = simpler
+    if len(step) > MAX_STEP_LENGTH:
+        raise UsageError(
+            f"the area has too many corners for an address ({len(step):,} letters); simplify it first"
+        )
+    return step
+
+
+def circles(release: ServedRelease, centre: Any, radii: Any) -> list[str]:
+    """Circle and rings around a place as steps."""
+    lon, lat = _place(release, centre)
+    text = str(radii or "")
+    try:
+        miles = [float(part) for part in re.split(r"[\s,;]+", text.strip()) if part]
+    except ValueError:
+        raise UsageError(f"radius “{text[:40]}”: write miles, such as 5, or 1, 3, 5 for rings") from None
+    return [area_text(steps) for steps in ring_areas(lon, lat, miles)]
+
+
+def _place(release: ServedRelease, centre: Any) -> tuple[float, float]:
+    typed = place_of(centre)
+    if typed is not None:
+        return typed
+    if not isinstance(centre, str) or centre not in release.areas:
+        raise UsageError("a circle needs its middle: type the name of a place, or latitude and longitude")
+    blocks = release.areas.blocks([centre])
+    places = release.areas.places if blocks is None else release.areas.places.iloc[blocks]
+    return float(places["lon_deg"].mean()), float(places["lat_deg"].mean())
+
+
+def place_of(text: Any) -> tuple[float, float] | None:
+    """Longitude and latitude of a typed `latitude, longitude`; None when it is something else."""
+    found = _PLACE.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        return None
+    lat, lon = float(found[1]), float(found[2])
+    return (lon, lat) if abs(lat) <= 90 and abs(lon) <= 180 else None
+
+
+def drilled(state: ViewState, release: ServedRelease, value: Any) -> ViewState:
+    """State after a click on a row: the pair of a flow, or the row's own unit."""
+    text = value.get("unit") if isinstance(value, dict) else None
+    units = text.split(" ") if isinstance(text, str) else []
+    if not units or not all(unit in release.areas for unit in units):
+        return state
+    if len(units) == 2:
+        home, work = ((unit,) for unit in units)
+        areas, others = (work, home) if state.side == "work" else (home, work)
+        return replace(state, analysis="paired-area", areas=areas, others=others)
+    if state.analysis == "destination" and state.areas:
+        return replace(state, analysis="paired-area", others=(units[0],))
+    return replace(state, analysis="area-profile", areas=(units[0],))
 
 
 def _button(state: ViewState, release: ServedRelease, trigger: dict[str, Any]) -> ViewState:
     area = str(trigger.get("area"))
     if trigger.get("type") == "suggest":
-        return toggled(state, release, area, only_add=True)
+        return with_step(state, release, area, only_add=True)
+    field = "others" if trigger.get("of") == "others" else "areas"
     if area == "*":
-        return replace(state, areas=())
-    return replace(state, areas=tuple(one for one in state.areas if one != area))
+        return _put(state, field, ())
+    return _put(state, field, tuple(one for one in getattr(state, field) if one != area))

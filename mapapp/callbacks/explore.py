@@ -10,59 +10,111 @@ from typing import Any
 
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx, no_update
 
-from mapapp.callbacks import draw, events
+from geodata.errors import GeodataError
+from mapapp.callbacks import asked, draw, events
 from mapapp.callbacks.views import Views
-from mapapp.pages import answer, certificate, controls, explore, words
-from mapapp.url_state import to_query
+from mapapp.errors import UsageError
+from mapapp.pages import (
+    answer,
+    answer_charts,
+    answer_tables,
+    area_controls,
+    certificate,
+    controls,
+    explore,
+    words,
+)
+from mapapp.queries.results import Result
+from mapapp.url_state import ViewState, shown_as, to_query
 
-CONTROLS = (*events.PLAIN, *events.BANDS)
+CONTROLS = (*events.PLAIN, "edges", "against", *events.BANDS)
+EVENTS = {
+    "clicked": "data",
+    "drawn": "data",
+    "drill": "data",
+    "open-area": "data",
+    "search": "value",
+    "release": "value",
+}
+CLICKS = ("add-circle", "every")
+READ = ("pick", "sign", "target", "centre", "radii")
 
 
 def register(app: Dash, views: Views) -> None:
     """Attach the callbacks of the page to an app."""
     _asking(app, views)
+    _map(app, views)
     _answering(app, views)
     _keeping_up(app, views)
 
 
 def _asking(app: Dash, views: Views) -> None:
     @app.callback(
-        Output("url", "search"),
-        Output("moved-by", "data"),
-        Output("search", "value"),
-        Output("map", "clickData"),
-        Input("map", "clickData"),
-        Input("search", "value"),
-        Input("release", "value"),
-        *[Input(name, "value") for name in CONTROLS],
-        Input({"type": "remove", "area": ALL}, "n_clicks"),
-        Input({"type": "suggest", "area": ALL}, "n_clicks"),
-        State("pick", "value"),
-        State("url", "search"),
+        output={
+            "search": Output("url", "search"),
+            "moved_by": Output("moved-by", "data"),
+            "found": Output("search", "value"),
+            "said": Output("area-said", "children"),
+        },
+        inputs={
+            "events": [Input(name, prop) for name, prop in EVENTS.items()],
+            "clicks": [Input(name, "n_clicks") for name in CLICKS],
+            "controls": {name: Input(name, "value") for name in CONTROLS},
+            "buttons": [
+                Input({"type": "remove", "area": ALL, "of": ALL}, "n_clicks"),
+                Input({"type": "suggest", "area": ALL}, "n_clicks"),
+            ],
+            "read": {name: State(name, "value") for name in READ},
+            "query": State("url", "search"),
+        },
         prevent_initial_call=True,
     )
-    def ask(*arguments: Any) -> tuple[Any, ...]:
-        *_, pick, query = arguments
-        state, _ = views.parse(query)
-        values = dict(zip(CONTROLS, arguments[3 : 3 + len(CONTROLS)], strict=True)) | {"pick": pick}
-        trigger = ctx.triggered_id
-        asked = events.after(state, views.release(state), trigger, ctx.triggered[0]["value"], values)
-        if asked == state:
-            return no_update, no_update, no_update, no_update
-        return to_query(asked), trigger if trigger == "map" else "other", None, None
+    def ask(events: Any, clicks: Any, controls: Any, buttons: Any, read: Any, query: Any) -> dict[str, Any]:
+        return _step(views, query, controls | read)
 
     @app.callback(Output("search", "data"), Input("search", "searchValue"), State("url", "search"))
     def look_up(text: str | None, query: str | None) -> list[dict[str, Any]]:
         state, _ = views.parse(query)
-        return controls.search_options(views.release(state).areas.search(text or ""))
+        return area_controls.search_options(views.release(state).areas.search((text or "")[:200]))
+
+    @app.callback(
+        Output("centre", "data"),
+        Input("centre", "searchValue"),
+        State("centre", "value"),
+        State("url", "search"),
+    )
+    def look_up_centre(text: str | None, chosen: str | None, query: str | None) -> list[dict[str, Any]]:
+        state, _ = views.parse(query)
+        areas = views.release(state).areas
+        typed = (text or "").removeprefix(
+            area_controls.TYPED
+        )  # what is chosen is typed by the control itself
+        if events.place_of(typed):
+            return [{"value": typed, "label": area_controls.TYPED + typed}]
+        found = areas.search((text or "")[:200])
+        if chosen and chosen in areas and chosen not in [area.key for area in found]:
+            found.insert(0, areas[chosen])  # what is chosen must stay among what can be
+        return area_controls.search_options(found)
 
 
-def _answering(app: Dash, views: Views) -> None:
+def _step(views: Views, query: Any, values: dict[str, Any]) -> dict[str, Any]:
+    """The address after an event, or a line on why it cannot be followed."""
+    state, _ = views.parse(query)
+    nothing = dict.fromkeys(("search", "moved_by", "found", "said"), no_update)
+    trigger = ctx.triggered_id
+    try:
+        asked_for = events.after(state, views.release(state), trigger, ctx.triggered[0]["value"], values)
+    except (UsageError, GeodataError) as error:
+        return nothing | {"said": str(error)}
+    if asked_for == state:
+        return nothing | {"said": ""}
+    by = "map" if trigger in ("clicked", "drawn") else "other"
+    return {"search": to_query(asked_for), "moved_by": by, "found": None, "said": ""}
+
+
+def _map(app: Dash, views: Views) -> None:
     in_browser: Any = app.clientside_callback
     in_browser(ClientsideFunction("commutemap", "look"), Output("look", "data"), Input("url", "search"))
-    in_browser(
-        ClientsideFunction("commutemap", "fill"), Output("table-card", "hidden"), Input("area-data", "data")
-    )
 
     @app.callback(
         Output("map", "figure"),
@@ -73,17 +125,27 @@ def _answering(app: Dash, views: Views) -> None:
         running=[(Output("busy", "className"), "busy on", "busy")],
         prevent_initial_call=True,
     )
-    def show_map(look: dict[str, Any], moved_by: str | None, on_map: str | None) -> tuple[Any, Any]:
+    def show_map(look: dict[str, Any], moved_by: str | None, on_map: dict[str, str]) -> tuple[Any, Any]:
         state, _ = views.parse(look["search"])
         release = views.release(state)
         figure = draw.whole(release, state, views.prefix, look["width"], look["height"])
-        if on_map != release.slug:
-            return figure, release.slug
-        return draw.changes(figure, move=moved_by != "map"), no_update
+        now = {"release": release.slug, "theme": state.theme, "view": figure.layout.map.uirevision}
+        if on_map["release"] != release.slug:
+            return figure, now
+        move = moved_by != "map" and on_map["view"] != now["view"]
+        return draw.changes(figure, move=move, restyle=on_map["theme"] != state.theme), now
+
+
+def _answering(app: Dash, views: Views) -> None:
+    in_browser: Any = app.clientside_callback
+    in_browser(
+        ClientsideFunction("commutemap", "fill"), Output("table-card", "hidden"), Input("area-data", "data")
+    )
 
     @app.callback(
         Output("answer", "children"),
         Output("area-data", "data"),
+        Output("csv", "href"),
         Output("certificate", "children"),
         Output("glance", "children"),
         Output("notes", "children"),
@@ -92,42 +154,114 @@ def _answering(app: Dash, views: Views) -> None:
     def show_answer(query: str | None) -> tuple[Any, ...]:
         state, notes = views.parse(query)
         release = views.release(state)
+        found, missing, more = answer_of(views, state)
         return (
-            answer.answer(release, state),
-            answer.table(release, state),
+            answer.answer(release, state, found, missing),
+            answer_tables.table(found, every=state.every),
+            f"{views.prefix}table/{release.slug}/{release.version}.csv{to_query(state)}",
             certificate.card(release),
-            answer.glance(release.summary(state)),
-            explore.notes(notes),
+            answer.glance(found),
+            explore.notes((*notes, *more)),
         )
+
+    @app.callback(
+        Output("chart-card", "hidden"),
+        Output("chart-title", "children"),
+        Output("chart-text", "children"),
+        Output("chart", "figure"),
+        Output("chart", "style"),
+        Input("url", "search"),
+    )
+    def show_chart(query: str | None) -> tuple[Any, ...]:
+        state, _ = views.parse(query)
+        if not asked.is_ready(state):
+            return True, "", "", {}, {}
+        title, text, figure = answer_charts.drawn_chart(asked.result(views.release(state), state), state)
+        height = figure.layout.height if title else 0
+        return not title, title, text, figure, {"height": f"{height}px"}
+
+
+def answer_of(views: Views, state: ViewState) -> tuple[Result, str, tuple[str, ...]]:
+    """The answer, what must still be chosen for it, and notes."""
+    release, missing = views.release(state), area_controls.missing(state)
+    if state.against and not missing and views.releases[state.against] is not release:
+        try:
+            return asked.changed(views.releases[state.against], release, state), "", ()
+        except (UsageError, GeodataError) as error:
+            return asked.result(release, state), "", (f"No change can be shown: {error}.",)
+    return asked.result(release, state), missing, ()
 
 
 def _keeping_up(app: Dash, views: Views) -> None:
     @app.callback(
+        output={
+            "values": {name: Output(name, "value") for name in CONTROLS},
+            "release": Output("release", "value"),
+            "hidden": [Output(f"field-{name}", "hidden") for name in (*controls.FIELDS, "target")],
+            "show_label": Output("show-label", "children"),
+            "shows": Output("show", "data"),
+            "targets": Output("target", "data"),
+            "layers": {name: Output(name, "data") for name in ("layer", "home_layer", "work_layer", "pick")},
+        },
+        inputs={"query": Input("url", "search"), "now": {name: State(name, "value") for name in CONTROLS}},
+    )
+    def show_controls(query: str | None, now: dict[str, Any]) -> dict[str, Any]:
+        state, _ = views.parse(query)
+        wanted = _control_values(state)
+        options = [{"value": level, "label": label} for level, label in views.layers(state).items()]
+        return {
+            # A control that stands right already is left alone: the visitor may have moved on meanwhile.
+            "values": {
+                name: no_update if _same(wanted[name], now[name]) else wanted[name] for name in CONTROLS
+            },
+            "release": views.release(state).slug,
+            "hidden": [*controls.hidden_fields(state), state.analysis != "paired-area"],
+            "show_label": words.drawn_label(state),
+            "shows": controls.show_options(state),
+            "targets": area_controls.target_options(state),
+            "layers": dict.fromkeys(("layer", "home_layer", "work_layer", "pick"), options),
+        }
+
+    @app.callback(
         Output("chips", "children"),
         Output("chips", "className"),
-        Output("show-label", "children"),
-        Output("release", "value"),
-        *[Output(name, "value") for name in CONTROLS],
+        Output("other-chips", "children"),
+        Output("other-chips", "className"),
+        Output("area-size", "children"),
         Input("url", "search"),
-        *[State(name, "value") for name in CONTROLS],
     )
-    def show_controls(query: str | None, *now: Any) -> tuple[Any, ...]:
+    def show_areas(query: str | None) -> tuple[Any, ...]:
         state, _ = views.parse(query)
         release = views.release(state)
-        wanted = [getattr(state, name) for name in events.PLAIN]
-        wanted += [[str(band) for band in getattr(state, name)] for name in events.BANDS]
-        # A control that stands right already is left alone: the visitor may have moved on meanwhile.
-        values = [no_update if _same(new, old) else new for new, old in zip(wanted, now, strict=True)]
-        chips = controls.chips(release, state)
-        return chips, f"chips {state.side}", words.drawn_label(state), release.slug, *values
+        first, second = area_controls.areas_label(state)
+        return (
+            area_controls.chips(release, state.areas, "areas", first),
+            f"chips {state.side}",
+            area_controls.chips(release, state.others, "others", second),
+            f"chips {asked.OTHER[state.side]}",
+            area_controls.size_words(release, state),
+        )
 
-    @app.callback(Output("banner", "children"), Output("release-title", "children"), Input("url", "search"))
-    def show_release(query: str | None) -> tuple[Any, Any]:
+    @app.callback(
+        Output("banner", "children"),
+        Output("release-title", "children"),
+        Output("theme-provider", "forceColorScheme"),
+        Output("app", "className"),
+        Input("url", "search"),
+    )
+    def show_release(query: str | None) -> tuple[Any, ...]:
         state, _ = views.parse(query)
         release = views.release(state)
-        return certificate.banner(release), release.title
+        return certificate.banner(release), release.title, state.theme, f"app {state.theme}"
+
+
+def _control_values(state: ViewState) -> dict[str, Any]:
+    wanted: dict[str, Any] = {name: getattr(state, name) for name in (*events.PLAIN, "against")}
+    wanted["show"] = shown_as(state)
+    wanted["edges"] = ", ".join(f"{edge:g}" for edge in state.edges)
+    return wanted | {name: [str(band) for band in getattr(state, name)] for name in events.BANDS}
 
 
 def _same(new: str | list[str], old: str | list[str] | None) -> bool:
     """Whether a control stands as it should; the order in which bands were chosen says nothing."""
-    return sorted(new) == sorted(old or ()) if isinstance(new, list) else new == old
+    return sorted(new) == sorted(old or ()) if isinstance(new, list) else new == (old or "")

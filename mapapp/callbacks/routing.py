@@ -27,7 +27,7 @@ def register(app: Dash, views: Views) -> None:
         marks = ["here" if page == path else "" for page in frame.PAGES]
         if path == "/":
             ground = draw.ground(views.release(state), state, views.prefix)
-            return explore.page(views.releases, state, ground), marks
+            return explore.page(views.releases, state, ground, views.layers(state)), marks
         return method.page(views.release(state)) if path == "/method" else frame.not_found(), marks
 
     @app.callback(Output({"type": "nav", "page": ALL}, "href"), Input("url", "search"))

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from geodata.errors import GeometryError
+from mapapp import layers
+from mapapp.errors import UsageError
+from mapapp.queries.areas import LEVEL_LABELS
 from mapapp.queries.release import ServedRelease
 from mapapp.url_state import ViewState, from_query
 
@@ -17,11 +21,27 @@ class Views:
 
     def parse(self, query: str | None) -> tuple[ViewState, tuple[str, ...]]:
         """State of an address, and notes on what of it was left out."""
-        return from_query(query, releases=self.releases, is_area=self._is_area)
+        return from_query(query, releases=self.releases, is_area=self.has_area, is_layer=self._is_layer)
 
     def release(self, state: ViewState) -> ServedRelease:
         """The release a state is about."""
         return self.releases[state.release] if state.release else next(iter(self.releases.values()))
 
-    def _is_area(self, release: str, area: str) -> bool:
-        return area in self.release(ViewState(release=release)).areas
+    def layers(self, state: ViewState) -> dict[str, str]:
+        """Levels that can be rows, and be clicked, by their names for people."""
+        return {
+            level: LEVEL_LABELS[level].split(" (")[0] for level in layers.unit_levels(self.release(state))
+        }
+
+    def has_area(self, release: str, area: str) -> bool:
+        """Whether a text is one step of an area that a release has."""
+        if " " in area:  # a step, not several
+            return False
+        try:
+            self.release(ViewState(release=release)).areas.select(area)
+        except (UsageError, GeometryError):
+            return False
+        return True
+
+    def _is_layer(self, release: str, layer: str) -> bool:
+        return layer in self.layers(ViewState(release=release))

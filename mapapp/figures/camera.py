@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy
@@ -34,6 +35,19 @@ def fitted(bounds: Bounds, size: tuple[int, int] = (700, 700), below: int = 0) -
     shift = below / 2 * 2 * math.pi / _TILE_PIXELS / 2**zoom
     middle = math.degrees(math.atan(math.sinh((top + bottom) / 2 - shift)))
     return {"center": {"lon": (west + east) / 2, "lat": middle}, "zoom": round(zoom, 3)}
+
+
+def union(boxes: Sequence[Bounds]) -> Bounds:
+    """Bounds that hold all of some, one at least."""
+    west, south, east, north = zip(*boxes, strict=True)
+    return min(west), min(south), max(east), max(north)
+
+
+def grown(bounds: Bounds, share: float) -> Bounds:
+    """Bounds with a margin of a share of their longer side, so that there is room around them."""
+    west, south, east, north = bounds
+    margin = share * max(east - west, north - south, 0.01)
+    return west - margin, max(south - margin, -85.0), east + margin, min(north + margin, 85.0)
 
 
 def around(

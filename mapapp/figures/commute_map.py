@@ -1,7 +1,8 @@
-"""The map: own base layers, the tracts, and the other ends of the commutes as points, classes or a density.
+"""The map: own base layers, the units of a layer, and commutes as points, classes, lines or a density.
 
-The traces and layers always stand in one order (`TRACTS`, `POINTS`; `HALO`, `OUTLINE`, `DENSITY`), so that a page can
-exchange them one by one and leave the camera alone.
+The traces and layers always stand in one order (`UNITS`, `POINTS`, `MORE_POINTS`, `LINES`, `MIDDLES`; `HALO`,
+`OUTLINE`, `DENSITY`, `OTHER_HALO`, `OTHER_OUTLINE`), so that a page can exchange them one by one and leave the camera
+alone.
 """
 
 from __future__ import annotations
@@ -15,9 +16,12 @@ import numpy
 import plotly.graph_objects as go
 
 from mapapp.figures import palette
+from mapapp.figures.palette import Ground
 
-TRACTS, POINTS = 0, 1  # positions in `data`
-HALO, OUTLINE, DENSITY = 0, 1, 2  # positions in `layout.map.layers`
+UNITS, POINTS, MORE_POINTS = 0, 1, 2  # positions in `data`
+LINES = (3, 4, 5, 6, 7)  # one for each class of width, or for each arrow
+MIDDLES = 8
+HALO, OUTLINE, DENSITY, OTHER_HALO, OTHER_OUTLINE = range(5)  # positions in `layout.map.layers`
 CONFIG: Final[dict[str, Any]] = {
     "displaylogo": False,
     "displayModeBar": True,  # zoom buttons for those who neither scroll nor pinch
@@ -28,14 +32,20 @@ CONFIG: Final[dict[str, Any]] = {
     "modeBarButtonsToRemove": ["sendChartToCloud", "select2d", "lasso2d", "pan"],
     "toImageButtonOptions": {"format": "png", "filename": "commutemap", "scale": 2},
 }
+DRAWING: Final = CONFIG | {"modeBarButtonsToRemove": ["sendChartToCloud"]}
+"""The same for a map on which areas can be drawn."""
+
 _LETTER_PIXELS: Final = 6.4  # of the caption, on average
 _LINE_PIXELS: Final = 15
-_NARROW_PIXELS: Final = 600
+_LEGEND_PIXELS: Final = 150
 _BELOW: Final = "tract-lines"  # fills lie under the borders
 
 
 def base_style(name: str, layer_urls: dict[str, str]) -> dict[str, Any]:
     """MapLibre style of the ground: land, and borders that come out as one zooms in. It needs no network.
+
+    Its colours are the light ones; a map that is given another style reads everything anew, and breaks the layers above
+    it. So the page's script paints this one over as `paint` says.
 
     Parameters
     ----------
@@ -44,27 +54,40 @@ def base_style(name: str, layer_urls: dict[str, str]) -> dict[str, Any]:
     layer_urls : dict of str to str
         GeoJSON addresses of `states`, `counties` and `tracts`.
     """
+    widths = {
+        "tracts": (7.0, 0.15, 12.0, 1.1),
+        "counties": (5.0, 0.4, 12.0, 1.8),
+        "states": (4.0, 0.7, 12.0, 2.4),
+    }
+    kinds: list[dict[str, Any]] = [
+        {"id": "outside", "type": "background"},
+        {"id": "land", "type": "fill", "source": "states"},
+        *[
+            {"id": f"{one}-lines", "type": "line", "source": source, "layout": {"line-join": "round"}}
+            for one, source in (("tract", "tracts"), ("county", "counties"), ("state", "states"))
+        ],
+    ]
+    colours = paint(palette.GROUNDS["light"])
+    for layer in kinds:
+        layer["paint"] = dict(colours[layer["id"]])
+        if layer["type"] == "line":
+            layer["paint"]["line-width"] = ["interpolate", ["linear"], ["zoom"], *widths[layer["source"]]]
     return {
         "version": 8,
         "id": name,
         "sources": {layer: {"type": "geojson", "data": url} for layer, url in layer_urls.items()},
-        "layers": [
-            {"id": "outside", "type": "background", "paint": {"background-color": palette.OUTSIDE}},
-            {"id": "land", "type": "fill", "source": "states", "paint": {"fill-color": palette.LAND}},
-            _border("tract-lines", "tracts", palette.TRACT_LINE, (7.0, 0.15, 12.0, 1.1)),
-            _border("county-lines", "counties", palette.COUNTY_LINE, (5.0, 0.4, 12.0, 1.8)),
-            _border("state-lines", "states", palette.STATE_LINE, (4.0, 0.7, 12.0, 2.4)),
-        ],
+        "layers": kinds,
     }
 
 
-def _border(name: str, source: str, colour: str, widths: tuple[float, ...]) -> dict[str, Any]:
+def paint(ground: Ground) -> dict[str, dict[str, str]]:
+    """Colours of the style's layers."""
     return {
-        "id": name,
-        "type": "line",
-        "source": source,
-        "layout": {"line-join": "round"},
-        "paint": {"line-color": colour, "line-width": ["interpolate", ["linear"], ["zoom"], *widths]},
+        "outside": {"background-color": ground.outside},
+        "land": {"fill-color": ground.land},
+        "tract-lines": {"line-color": ground.tract_line},
+        "county-lines": {"line-color": ground.county_line},
+        "state-lines": {"line-color": ground.state_line},
     }
 
 
@@ -72,50 +95,76 @@ def commute_map(
     *,
     style: dict[str, Any],
     camera: dict[str, Any],
-    tracts: go.Choroplethmap,
-    points: go.Scattermap,
+    traces: Sequence[Any],
     layers: Sequence[dict[str, Any]],
     caption: Sequence[str],
     revision: str,
+    ground: Ground,
     size: tuple[int, int] = (700, 700),
+    labels: Sequence[dict[str, Any]] = (),
 ) -> go.Figure:
     """Put the parts together.
 
     Parameters
     ----------
-    style, camera, tracts, points, layers
+    style, camera, layers
         What the functions of this module and `figures.camera` return.
+    traces : sequence of traces
+        In the order of this module's positions; `no_traces` has nothing in any of them.
     caption : sequence of str
         What stands on the picture itself; each text begins a line.
     revision : str
         Changes when the camera should move although the visitor has moved it.
+    ground : Ground
+        Colours.
     size : tuple of int
-        Width and height of the picture, pixels: on a narrow one the legend stands above the caption.
+        Width and height of the picture, pixels: where the caption needs the width, the legend stands above it.
+    labels : sequence of dict
+        Texts on the map: `lon`, `lat`, `text`, `more` and `kind`; the page's script draws them.
     """
     width, height = size
     lines = caption_lines(caption, width)
-    figure = go.Figure([tracts, points])
+    figure = go.Figure(list(traces))
+    beside = max(map(len, lines), default=0) * _LETTER_PIXELS + _LEGEND_PIXELS <= width
+    above = 0 if beside else caption_height(caption, width) / max(height, 1)
     figure.update_layout(
         map={"style": style, "layers": list(layers), "uirevision": revision, **camera},
+        meta={"labels": list(labels), "paint": paint(ground)},
         uirevision="kept",
         margin={"l": 0, "r": 0, "t": 0, "b": 0},
-        paper_bgcolor=palette.OUTSIDE,
-        font={"family": "system-ui, sans-serif", "size": 12, "color": palette.INK},
-        showlegend=False,
-        annotations=[caption_box(lines)],
-        hoverlabel={
-            "bgcolor": "white",
-            "bordercolor": palette.COUNTY_LINE,
-            "font": {"size": 13, "color": palette.INK},
+        paper_bgcolor=ground.outside,
+        font={"family": "system-ui, sans-serif", "size": 12, "color": ground.ink},
+        showlegend=any(trace.showlegend for trace in traces),
+        legend={
+            "x": 0,
+            "y": above,
+            "xanchor": "left",
+            "yanchor": "bottom",
+            "bgcolor": ground.paper,
+            "itemclick": False,
+            "itemdoubleclick": False,
+            "font": {"size": 11},
+            "title": {"font": {"size": 12}},
         },
-        modebar={"orientation": "v", "bgcolor": palette.PAPER, "color": palette.STATE_LINE},
+        annotations=[caption_box(lines, ground)],
+        hoverlabel={
+            "bgcolor": ground.land,
+            "bordercolor": ground.county_line,
+            "font": {"size": 13, "color": ground.ink},
+        },
+        modebar={"orientation": "v", "bgcolor": ground.paper, "color": ground.state_line},
+        newselection={"line": {"color": ground.ink}},
     )
-    if width < _NARROW_PIXELS:
-        above = caption_height(caption, width) / max(height, 1)
-        figure.data[TRACTS].colorbar.y = above
-        if points.marker.showscale:  # plain points would get a bar by its being named
+    if above:
+        figure.data[UNITS].colorbar.y = above
+        if traces[POINTS].marker.showscale:  # plain points would get a bar by its being named
             figure.data[POINTS].marker.colorbar.y = above
     return figure
+
+
+def no_traces() -> list[Any]:
+    """Nothing, in every place."""
+    return [go.Choroplethmap(), *(go.Scattermap() for _ in range(MIDDLES))]
 
 
 def caption_height(texts: Sequence[str], width: int) -> int:
@@ -129,7 +178,7 @@ def caption_lines(texts: Sequence[str], width: int) -> list[str]:
     return [line for text in texts for line in textwrap.wrap(text, n_letters)]
 
 
-def caption_box(lines: Sequence[str]) -> dict[str, Any]:
+def caption_box(lines: Sequence[str], ground: Ground) -> dict[str, Any]:
     """What the picture is, at its lower right: it goes along when the picture is saved."""
     return {
         "text": "<br>".join(html.escape(line, quote=False) for line in lines),
@@ -141,25 +190,29 @@ def caption_box(lines: Sequence[str]) -> dict[str, Any]:
         "xanchor": "right",
         "yanchor": "bottom",
         "align": "right",
-        "bgcolor": palette.PAPER,
+        "bgcolor": ground.paper,
         "borderpad": 4,
-        "font": {"size": 11, "color": palette.INK},
+        "font": {"size": 11, "color": ground.ink},
     }
 
 
-def tract_trace(frame: Any, *, geojson_url: str, title: str, coloured: bool) -> go.Choroplethmap:
-    """Tracts that can be clicked, and coloured by class of count where that is asked for.
+def unit_trace(
+    frame: Any, *, geojson_url: str, title: str, coloured: bool, ground: Ground
+) -> go.Choroplethmap:
+    """Units that can be pointed at, and coloured by class of count where that is asked for.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        `tract_id`, `label` (hover text) and `workers`, one row a drawn tract.
+        `unit_id`, `label` (hover text) and `workers`, one row a unit.
     geojson_url : str
-        Address of the tracts' shapes.
+        Address of the units' shapes.
     title : str
         What the colours say, for the legend; `<br>` breaks a line.
     coloured : bool
-        Without it the tracts are there for the pointer, and not seen.
+        Without it the units are there for the pointer, and not seen.
+    ground : Ground
+        Colours.
     """
     workers = frame["workers"].to_numpy()
     positive = workers[workers > 0]
@@ -169,39 +222,48 @@ def tract_trace(frame: Any, *, geojson_url: str, title: str, coloured: bool) -> 
     )
     return go.Choroplethmap(
         geojson=geojson_url,
-        locations=frame["tract_id"].to_numpy(),
+        locations=frame["unit_id"].to_numpy(),
         z=shown.astype(numpy.int8),
         zmin=-0.5,
         zmax=len(classes) + 0.5,
         customdata=frame["label"].to_numpy(),
         hovertemplate="%{customdata}<extra></extra>",
-        colorscale=_steps(len(classes)) if coloured else [[0, "rgba(0,0,0,0)"], [1, "rgba(0,0,0,0)"]],
+        colorscale=_steps(len(classes), ground.ramp)
+        if coloured
+        else [[0, "rgba(0,0,0,0)"], [1, "rgba(0,0,0,0)"]],
         marker={"opacity": 0.95 if coloured else 1, "line": {"width": 0}},
         below=_BELOW,
         showscale=coloured,
-        colorbar=_class_legend(classes, title),
+        showlegend=False,
+        selectedpoints=None,
+        unselected={"marker": {"opacity": 0.95 if coloured else 1}},
+        colorbar=_class_legend(classes, title, ground),
     )
 
 
-def point_trace(lon_deg: Any, lat_deg: Any, *, colour: str) -> go.Scattermap:
+def point_trace(lon_deg: Any, lat_deg: Any, *, colour: str, name: str = "") -> go.Scattermap:
     """One point a worker; more of them are drawn smaller and fainter, so that places still stand out."""
     n_points = len(lon_deg)
     size = 7.0 if n_points < 500 else 5.0 if n_points < 5_000 else 3.6 if n_points < 30_000 else 2.8
+    opacity = 0.75 if n_points < 5_000 else 0.5
     return go.Scattermap(
         lon=numpy.asarray(lon_deg, dtype=numpy.float32),
         lat=numpy.asarray(lat_deg, dtype=numpy.float32),
         mode="markers",
-        marker={"size": size, "color": colour, "opacity": 0.75 if n_points < 5_000 else 0.5},
-        hoverinfo="skip",  # the tract below tells more
+        marker={"size": size, "color": colour, "opacity": opacity},
+        unselected={"marker": {"opacity": opacity}},
+        hoverinfo="skip",  # the unit below tells more
+        name=name,
+        showlegend=bool(name),
     )
 
 
-def density_legend(lowest: float, highest: float, place: dict[str, float]) -> go.Scattermap:
+def density_legend(lowest: float, highest: float, place: dict[str, float], ground: Ground) -> go.Scattermap:
     """No points, but the colour bar of a density picture; `place` is any `lon`, `lat` in view."""
     low, high = numpy.log10(lowest), numpy.log10(highest)
     ticks = numpy.arange(numpy.ceil(low), numpy.floor(high) + 1)
-    scale = [[at / (len(palette.RAMP) - 1), colour] for at, colour in enumerate(palette.RAMP)]
-    bar = _bar("workers per<br>square mile<br>\u00a0", 150) | {
+    scale = [[at / (len(ground.ramp) - 1), colour] for at, colour in enumerate(ground.ramp)]
+    bar = _bar("workers per<br>square mile<br>\u00a0", 150, ground) | {
         "tickvals": ticks,
         "ticktext": [f"{10**tick:,.0f}" if tick >= 0 else f"{10**tick:g}" for tick in ticks],
     }
@@ -211,14 +273,15 @@ def density_legend(lowest: float, highest: float, place: dict[str, float]) -> go
         lat=[place["lat"]],
         mode="markers",
         hoverinfo="skip",
+        showlegend=False,
         marker=marker | {"showscale": True, "colorbar": bar},
     )
 
 
-def outline_layers(url: str | None, colour: str) -> list[dict[str, Any]]:
+def outline_layers(url: str | None, colour: str, halo: str) -> list[dict[str, Any]]:
     """Border of the chosen areas on a light ground, which sets it off from any colour below; or nothing."""
     shown = {"source": url, "visible": True} if url else {"visible": False}
-    strokes = ((6, "white", 0.85), (3, colour, 1.0))
+    strokes = ((6, halo, 0.85), (3, colour, 1.0))
     return [
         {
             "sourcetype": "geojson",
@@ -242,24 +305,28 @@ def density_layer(
     return {**layer, "source": url, "visible": True} if url else {**layer, "visible": False}
 
 
-def _steps(n_classes: int) -> list[list[Any]]:
+def _steps(n_classes: int, colours: Sequence[str]) -> list[list[Any]]:
     """Colour scale of equal steps, the first of them not seen."""
-    last = min(len(palette.RAMP) - 1, n_classes + 1)  # few classes need not go down to the darkest
-    ramp = [palette.RAMP[round(step * last / max(n_classes - 1, 1))] for step in range(n_classes)]
-    colours = ["rgba(0,0,0,0)", *ramp]
-    edges = numpy.linspace(0, 1, len(colours) + 1)
-    return [[float(edge), colour] for i, colour in enumerate(colours) for edge in edges[i : i + 2]]
+    last = min(len(colours) - 1, n_classes + 1)  # few classes need not go to the strongest colour
+    ramp = [colours[round(step * last / max(n_classes - 1, 1))] for step in range(n_classes)]
+    steps = ["rgba(0,0,0,0)", *ramp]
+    edges = numpy.linspace(0, 1, len(steps) + 1)
+    return [[float(edge), colour] for i, colour in enumerate(steps) for edge in edges[i : i + 2]]
 
 
-def _class_legend(classes: list[tuple[int, int | None]], title: str) -> dict[str, Any]:
-    texts = [f"{low:,} or more" if high is None else f"{low:,}–{high:,}" for low, high in classes]
-    return _bar(title, 21 * (len(classes) + 1) + 18) | {
+def class_text(low: int, high: int | None) -> str:
+    """A class of counts as a legend says it."""
+    return f"{low:,} or more" if high is None else f"{low:,}" if low == high else f"{low:,}–{high:,}"
+
+
+def _class_legend(classes: list[tuple[int, int | None]], title: str, ground: Ground) -> dict[str, Any]:
+    return _bar(title, 21 * (len(classes) + 1) + 18, ground) | {
         "tickvals": [0, *range(1, len(classes) + 1)],
-        "ticktext": ["none", *texts],
+        "ticktext": ["none", *(class_text(*each) for each in classes)],
     }
 
 
-def _bar(title: str, pixels: int) -> dict[str, Any]:
+def _bar(title: str, pixels: int, ground: Ground) -> dict[str, Any]:
     return {
         "title": {"text": title, "side": "top", "font": {"size": 12}},
         "x": 0,
@@ -272,8 +339,8 @@ def _bar(title: str, pixels: int) -> dict[str, Any]:
         "lenmode": "pixels",
         "thickness": 14,
         "outlinewidth": 1,
-        "outlinecolor": palette.TRACT_LINE,
-        "bgcolor": palette.PAPER,
+        "outlinecolor": ground.tract_line,
+        "bgcolor": ground.paper,
         "tickfont": {"size": 11},
         "ticks": "",
     }

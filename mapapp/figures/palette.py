@@ -2,18 +2,85 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Final
 
 RAMP: Final = ("#e6f2c9", "#b7dfb9", "#72c3be", "#359cbd", "#2370ac", "#243e92", "#131b54")
 OUTSIDE: Final = "#e7eaee"  # beyond the release's states
-LAND: Final = "#fbfaf6"
-TRACT_LINE: Final = "#c3c8cf"
-COUNTY_LINE: Final = "#8f98a3"
-STATE_LINE: Final = "#59626e"
 HOME: Final = "#1d4f9c"  # blue: where people live
-WORK: Final = "#b3430e"  # vermilion: where they work
+WORK: Final = "#b3430e"  # vermilion: where people work
 INK: Final = "#1c2630"
-PAPER: Final = "rgba(255,255,255,0.9)"
+TRACT_LINE: Final = "#c3c8cf"
+PAPER: Final = "rgba(255,255,255,0.9)"  # below texts on the picture
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """Colours of a map that is light or dark, as CSS writes them.
+
+    Attributes
+    ----------
+    ramp : tuple of str
+        Few to many: away from the colour of the land.
+    outside, land : str
+        Beyond the release's states, and within.
+    tract_line, county_line, state_line : str
+        Borders.
+    ink, paper : str
+        Of texts on the picture.
+    home, work, stay : str
+        Where people live, where they work, and those who do both in one area.
+    line, halo : str
+        Flow lines, and what sets an outline off from the ground.
+    """
+
+    ramp: tuple[str, ...]
+    outside: str
+    land: str
+    tract_line: str
+    county_line: str
+    state_line: str
+    ink: str
+    paper: str
+    home: str
+    work: str
+    stay: str
+    line: str
+    halo: str
+
+
+GROUNDS: Final = {
+    "light": Ground(
+        ramp=RAMP,
+        outside=OUTSIDE,
+        land="#fbfaf6",
+        tract_line=TRACT_LINE,
+        county_line="#8f98a3",
+        state_line="#59626e",
+        ink=INK,
+        paper=PAPER,
+        home=HOME,
+        work=WORK,
+        stay="#5b3a86",
+        line="#1b6f7a",
+        halo="#ffffff",
+    ),
+    "dark": Ground(
+        ramp=RAMP[::-1],
+        outside="#0d1218",
+        land="#1a222b",
+        tract_line="#343f4a",
+        county_line="#56636f",
+        state_line="#8794a1",
+        ink="#e8edf2",
+        paper="rgba(18,25,32,0.9)",
+        home="#7db4ff",
+        work="#ff9a5c",
+        stay="#c9a6f5",
+        line="#5cc7d3",
+        halo="#0d1218",
+    ),
+}
 
 
 def count_classes(smallest: int, largest: int) -> list[tuple[int, int | None]]:

@@ -1,58 +1,101 @@
-"""The answer to a question: numbers, distance bands, and the table with the numbers of the map."""
+"""The answer to a question: its words, its key numbers, and what to do where there is none."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Any
 
 from dash import dcc, html
 
 from mapapp.pages import words
-from mapapp.pages.controls import ROWS, segments
+from mapapp.pages.answer_charts import charts
+from mapapp.pages.bars import mark
 from mapapp.pages.words import aria
-from mapapp.queries.commutes import Summary
-from mapapp.queries.release import ServedRelease, caution
-from mapapp.url_state import Side, ViewState, drawn_end, to_query
+from mapapp.queries.release import ServedRelease
+from mapapp.queries.results import (
+    Change,
+    DistanceDirection,
+    FlowMatrix,
+    InflowOutflow,
+    Number,
+    PairedAreas,
+    Result,
+)
+from mapapp.url_state import Side, ViewState, to_query
+
+Tile = tuple[Any, str]
 
 
-def answer(release: ServedRelease, state: ViewState) -> list[Any]:
-    """What stands above the table."""
-    summary = release.summary(state)
+def answer(release: ServedRelease, state: ViewState, result: Result, missing: str) -> list[Any]:
+    """What stands above the table; `missing` says what must still be chosen."""
+    told = main_result(result)
+    n = main_number(told).value
     return [
-        headline(release, state, summary),
+        headline(release, state, result, missing),
         promise(release),
-        numbers(state, summary) if summary.workers else nobody(release, state),
-        *([] if state.areas else [suggestions(release, state)]),
-        *([distances(summary)] if summary.workers else []),
+        asking_for(missing) if missing and state.areas else None,
+        suggestions(release, state) if missing and not state.areas else None,
+        tiles(result) if n and not missing else None,
+        nobody(release, state) if not n else None,
+        *(charts(told, state) if n and not missing else []),
+        remarks(result),
     ]
 
 
-def headline(release: ServedRelease, state: ViewState, summary: Summary) -> Any:
+def main_result(result: Result) -> Result:
+    """The answer itself; of a change, the later one."""
+    return result.after if isinstance(result, Change) else result
+
+
+def main_number(result: Result) -> Number:
+    """The number that stands first."""
+    if isinstance(result, InflowOutflow):
+        n = result.inflow.value + result.outflow.value + result.stay.value
+        return Number(n)
+    found = getattr(result, "workers", None)
+    return found if isinstance(found, Number) else Number(0)
+
+
+def headline(release: ServedRelease, state: ViewState, result: Result, missing: str) -> Any:
     """How many workers, and who they are."""
-    unit = "synthetic worker" if summary.workers == 1 else "synthetic workers"
-    verb = words.VERB[state.side] + ("s" if summary.workers == 1 else "")
-    filters = words.filter_words(state)
+    told = main_result(result)
+    number = main_number(told)
+    unit = "synthetic worker" if number.value == 1 else "synthetic workers"
+    about = told.about
+    covered = any(note.startswith("The release covers") for note in about.notes)
     return html.Section(
         [
+            html.P(about.title if not missing else "All workers", className="analysis-name"),
             html.P(
-                [html.Span(f"{summary.workers:,}", className="big", id="worker-count"), f" {unit}"],
+                [
+                    mark(number.caution if number.value else ""),
+                    html.Span(f"{number.value:,}", className="big", id="worker-count"),
+                    html.Span(f" {words.error_text(number.expected_error)}", className="error"),
+                    f" {unit}",
+                ],
                 className="count",
             ),
-            html.P(_where(release, state, verb)),
-            html.P(f"Only: {filters}", className="quiet") if filters else None,
-            html.P(_coverage(release, state), className="quiet") if state.areas else None,
+            html.P(_who(release, state, told, number.value)),
+            html.P(f"Only: {about.filters}", className="quiet") if about.filters else None,
+            html.P(_coverage(release, state), className="quiet") if state.areas and not covered else None,
         ],
         className="headline",
         **aria(live="polite", label="Number of workers"),
     )
 
 
-def _where(release: ServedRelease, state: ViewState, verb: str) -> list[Any]:
-    if state.areas:
-        return [f"{verb} in ", html.Strong(words.place_name(release, state))]
+def _who(release: ServedRelease, state: ViewState, told: Result, n: int) -> list[Any]:
+    """The sentence that the number begins."""
+    s = "s" if n == 1 else ""
+    here = html.Strong(words.place_name(release, state)) if state.areas else None
+    if isinstance(told, InflowOutflow):
+        return [f"live{s} or work{s} in ", here]
+    if isinstance(told, PairedAreas):
+        return [f"live{s} in ", html.Strong(told.home_area), f" and work{s} in ", html.Strong(told.work_area)]
     covered = html.Strong(words.listed(words.covered_states(release)) or "all covered states")
-    return ["work in ", covered, ", wherever they live" if state.side == "home" else ""]
+    if here is None:
+        return [f"work{s} in ", covered, ", wherever they live" if state.side == "home" else ""]
+    return [words.VERB[state.side] + s + " in ", here]
 
 
 def promise(release: ServedRelease) -> Any:
@@ -78,9 +121,100 @@ def promise(release: ServedRelease) -> Any:
     )
 
 
-def glance(summary: Summary) -> str:
+def glance(result: Result) -> str:
     """The answer in one line, for the picture on a small screen."""
-    return f"{summary.workers:,} workers · median {_miles(summary.median_mi)}"
+    told = main_result(result)
+    text = f"{main_number(told).value:,} workers"
+    median = getattr(told, "median_mi", None)
+    if isinstance(told, InflowOutflow):
+        return f"{told.inflow.value:,} in · {told.outflow.value:,} out · {told.stay.value:,} stay"
+    return text if median is None else f"{text} · median {words.miles(median)}"
+
+
+def tiles(result: Result) -> Any:
+    """Key numbers beside the first, each with its expected error."""
+    found = _change_tiles(result) if isinstance(result, Change) else _tiles(result)
+    if not found:
+        return None
+    return html.Dl(
+        [html.Div([html.Dt(text), html.Dd(value)], className="tile") for value, text in found],
+        className="tiles three" if len(found) == 3 else "tiles",
+    )
+
+
+def _tiles(result: Result) -> list[Tile]:
+    if isinstance(result, InflowOutflow):
+        return [
+            (_number(result.inflow), "come in: work here, live outside"),
+            (_number(result.outflow), "go out: live here, work outside"),
+            (_number(result.stay), "live and work here"),
+            (_number(result.net_inflow, signed=True), "net flow, in less out"),
+            (words.percent(result.stay_of_living), "of working residents stay (self-containment)"),
+            (words.percent(result.stay_of_employed), "of the jobs here are held by residents"),
+        ]
+    if isinstance(result, PairedAreas):
+        return [
+            (words.percent(result.share_of_living), f"of the {result.living.value:,} workers who live there"),
+            (words.percent(result.share_of_employed), f"of the {result.employed.value:,} who work there"),
+            (words.miles(result.median_mi), "median distance, home to work"),
+        ]
+    if isinstance(result, DistanceDirection):
+        return [
+            (words.miles(result.median_mi), "median distance, home to work"),
+            (words.miles(result.mean_mi), "mean distance"),
+        ]
+    if isinstance(result, FlowMatrix):
+        return [
+            (
+                f"{len(result.homes):,}",
+                f"{words.plural(words.level_word(result.home_layer))} and states where they live",
+            ),
+            (
+                f"{len(result.works):,}",
+                f"{words.plural(words.level_word(result.work_layer))} where they work",
+            ),
+            (f"{len(result.cells):,}", "pairs with workers"),
+        ]
+    return []
+
+
+def _change_tiles(result: Change) -> list[Tile]:
+    number = main_number(result.after)
+    before = main_number(result.before)
+    step = number.value - before.value
+    share = step / before.value if before.value else None
+    return [
+        (f"{before.value:,}", f"before: {result.before.about.release}"),
+        (f"{step:+,}", "change"),
+        ("–" if share is None else f"{100 * share:+.1f} %", "of before"),
+    ]
+
+
+def _number(number: Number, *, signed: bool = False) -> list[Any]:
+    text = f"{number.value:+,}" if signed else f"{number.value:,}"
+    return [
+        mark("" if signed else number.caution),
+        text,
+        html.Span(f" {words.error_text(number.expected_error)}", className="error"),
+    ]
+
+
+def remarks(result: Result) -> Any:
+    """What must be read with the numbers."""
+    notes = list(result.about.notes)
+    if main_number(main_result(result)).expected_error is not None:
+        notes.append("± is the expected error: how far a count is from the confidential one, as a rule.")
+    if not notes:
+        return None
+    return html.Section(
+        [html.H2("Read with the numbers"), html.Ul([html.Li(note) for note in notes], className="remarks")],
+        className="card",
+    )
+
+
+def asking_for(missing: str) -> Any:
+    """What the analysis still needs."""
+    return html.Section([html.H2("One more choice"), html.P(missing)], className="card start", role="status")
 
 
 def suggestions(release: ServedRelease, state: ViewState) -> Any:
@@ -89,22 +223,20 @@ def suggestions(release: ServedRelease, state: ViewState) -> Any:
     known = rows[[f"tract:{unit_id}" in release.areas for unit_id in rows["unit_id"]]].head(3)
     largest = release.table(ViewState(side=state.side), "county")
     county = largest[[f"county:{unit_id}" in release.areas for unit_id in largest["unit_id"]]].head(1)
-    start, other = (
-        ("one of the largest workplaces", "homes of its workers")
-        if state.side == "work"
-        else ("where most workers live", "workplaces of its residents")
-    )
-    choices = [("tract", row) for row in known.itertuples()] + [
-        ("county", row) for row in county.itertuples()
+    start = "one of the largest workplaces" if state.side == "work" else "where most workers live"
+    choices = [("county", row) for row in county.itertuples()] + [
+        ("tract", row) for row in known.itertuples()
     ]
+    steps: tuple[Any, ...] = (
+        ["Choose an area: ", html.Strong("click the map"), ", search by name, or take one of these."],
+        ["Choose what to ask: where its workers live, who they are, who comes and goes."],
+        ["Read the map, the numbers and the table; the address keeps it all as a link."],
+    )
     return html.Section(
         [
-            html.H2("Choose an area"),
-            html.P(
-                f"Click a tract on the map, search for a place, or start with {start}. "
-                f"The {other} then show as points.",
-                className="quiet",
-            ),
+            html.H2("Three steps to an answer"),
+            html.Ol([html.Li(step) for step in steps], className="steps"),
+            html.P(f"Start with {start}:", className="quiet"),
             html.Ul([html.Li(_suggestion(level, row)) for level, row in choices], className="suggestions"),
         ],
         className="card start",
@@ -123,120 +255,12 @@ def _suggestion(level: str, row: Any) -> Any:
     )
 
 
-def numbers(state: ViewState, summary: Summary) -> Any:
-    """Median distance and three shares."""
-    tiles = [
-        (_miles(summary.median_mi), "median distance, home to work"),
-        (_percent(summary.within_10_mi, summary.workers), "commute under 10 miles"),
-    ]
-    if state.areas:
-        tiles.append((_percent(summary.inside, summary.workers), "both live and work in the chosen areas"))
-    tiles.append((_percent(summary.elsewhere, summary.workers), "live outside the mapped area"))
-    return html.Dl(
-        [html.Div([html.Dt(text), html.Dd(value)], className="tile") for value, text in tiles],
-        className="tiles" if state.areas else "tiles three",
-    )
-
-
-def distances(summary: Summary) -> Any:
-    """Histogram of distances, as a table whose cells carry the bars."""
-    top = max(int(summary.bands["workers"].max()), 1)
-    body = [
-        html.Tr(
-            [
-                html.Th(row.band, scope="row"),
-                html.Td(html.Span(style={"width": f"{100 * row.workers / top:.1f}%"}), className="bar"),
-                html.Td(f"{row.workers:,}", className="number"),
-                html.Td(_percent(row.workers, summary.workers), className="number quiet"),
-            ]
-        )
-        for row in summary.bands.itertuples()
-    ]
-    head = html.Tr(
-        [html.Th(text, scope="col") for text in ("Distance", "Workers, as a bar", "Workers", "Share")]
-    )
-    return html.Section(
-        [
-            html.H2("Distance from home to work"),
-            html.Table(
-                [html.Thead(head, className="unseen"), html.Tbody(body)],
-                className="histogram",
-                id="histogram",
-            ),
-            html.P(
-                "Great-circle miles between block centres; zero in the same block. "
-                "A home outside the mapped area counts from the middle of its state.",
-                className="quiet small",
-            ),
-        ],
-        className="card",
-    )
-
-
-def table_frame(state: ViewState) -> Any:
-    """The place of the map's table, which stays while its rows change."""
-    head = html.Tr(
-        [
-            html.Th(id="table-unit", scope="col"),
-            html.Th("Workers", scope="col"),
-            html.Th("Share", scope="col"),
-        ]
-    )
-    rows = html.Table([html.Thead(head), html.Tbody(id="area-rows")], className="areas")
-    marks = [
-        ("caution", " 3–9 workers: read with caution. "),
-        ("substantial", " 1–2: substantial variability."),
-    ]
-    return html.Section(
-        [
-            html.Div(
-                [
-                    html.H2(id="table-title"),
-                    segments("rows", state.rows, ROWS, size="xs", label="Rows of the table"),
-                ],
-                className="row-between",
-            ),
-            html.Div(rows, className="scroll", tabIndex=0, role="region", **aria(labelledby="table-title")),
-            html.P(
-                [
-                    part
-                    for name, text in marks
-                    for part in (html.Span("●", className=f"dot {name}", **aria(hidden="true")), text)
-                ]
-                + [" All ", html.Span(id="table-size"), "."],
-                className="quiet small",
-            ),
-            dcc.Store(id="area-data"),
-        ],
-        className="card",
-        id="table-card",
-    )
-
-
-def table(release: ServedRelease, state: ViewState) -> dict[str, Any]:
-    """All rows of the map's table, most workers first, and its title; the browser puts them in place."""
-    frame = release.table(state, state.rows)
-    return {
-        "title": "Where they live" if drawn_end(state) == "home" else "Where they work",
-        "unit": "Tract" if state.rows == "tract" else "County",
-        "size": f"{len(frame):,} row{'s' * (len(frame) != 1)}",
-        "rows": table_cells(frame),
-    }
-
-
-def table_cells(frame: Any) -> list[tuple[str, ...]]:
-    """Texts of the rows: name, county, workers, share, caution."""
-    return [
-        (row.name, row.county, f"{row.workers:,}", f"{100 * row.share:.1f} %", caution(row.workers))
-        for row in frame.itertuples()
-    ]
-
-
 def nobody(release: ServedRelease, state: ViewState) -> Any:
     """Why the question picks no one, as far as that is known, and what to ask instead."""
     other: Side = "home" if state.side == "work" else "work"
-    turned = ViewState(release=state.release, areas=state.areas, side=other)
-    links = [(f"Show who {'lives' if other == 'home' else 'works'} here instead", turned)] * bool(state.areas)
+    turned = replace(state, side=other)
+    turns = bool(state.areas) and state.analysis not in ("inflow-outflow", "paired-area", "flow-matrix")
+    links = [(f"Show who {'lives' if other == 'home' else 'works'} here instead", turned)] * turns
     if state.side == "work" and not release.covers(state.areas):
         title = "Workplaces in this area are not in the release"
         text = "That says nothing about how many people work there."
@@ -244,9 +268,11 @@ def nobody(release: ServedRelease, state: ViewState) -> Any:
         title, text = "No synthetic worker fits", "There is nobody here with these filters."
         everybody = replace(state, age=(), earnings=(), industry=())
         links.insert(0, ("Take the filters away", everybody))
-    else:
+    elif turns:
         title = f"No synthetic worker {'works' if state.side == 'work' else 'lives'} in this area"
         text = "Add another area, or ask for the other side."
+    else:
+        title, text = "No synthetic worker fits", "Choose another area, or turn the two areas round."
     choices = [html.Li(dcc.Link(name, href=f"./{to_query(to)}")) for name, to in links]
     return html.Section([html.H2(title), html.P(text), html.Ul(choices)], className="card")
 
@@ -256,11 +282,3 @@ def _coverage(release: ServedRelease, state: ViewState) -> str:
     covered = f"Workplaces in {words.listed(states)} are covered" if states else "Coverage is not stated"
     tail = "; other workplaces of these residents are not in the release." if state.side == "home" else "."
     return covered + tail
-
-
-def _miles(value: float) -> str:
-    return "–" if math.isnan(value) else f"{value:,.0f} mi" if value >= 100 else f"{value:.1f} mi"
-
-
-def _percent(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.1f} %" if whole else "–"

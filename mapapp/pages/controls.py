@@ -8,110 +8,176 @@ import dash_mantine_components as dmc
 from dash import html
 
 from mapapp.pages import words
+from mapapp.pages.area_controls import area_controls, file_choice
 from mapapp.pages.words import aria
-from mapapp.queries.areas import LEVEL_LABELS, Area
 from mapapp.queries.release import ServedRelease
-from mapapp.url_state import ViewState
+from mapapp.url_state import SHOWN, ViewState, shown_as
 
+ANALYSES: Final = {
+    "destination": ("Destination", "Where do they live, or work?"),
+    "area-profile": ("Area profile", "Who are they?"),
+    "area-comparison": ("Area comparison", "How do its parts compare?"),
+    "distance-direction": ("Distance/direction", "How far, and which way?"),
+    "inflow-outflow": ("Inflow/outflow", "Who comes, goes and stays?"),
+    "paired-area": ("Paired area", "Who lives there and works here?"),
+    "flow-matrix": ("Flow matrix", "From everywhere to everywhere"),
+}
 SIDES: Final = {"work": "Workplaces", "home": "Homes"}
-SHOWS: Final = {"points": "Points", "tracts": "Tracts", "density": "Density"}
-ROWS: Final = {"tract": "By tract", "county": "By county"}
+SHOWS: Final = {"points": "Points", "areas": "Areas", "density": "Density", "lines": "Lines"}
+THEMES: Final = {"light": "Light", "dark": "Dark"}
+FIELDS: Final = ("side", "show", "layer", "matrix", "edges")
+"""Settings that not every analysis has."""
+
+_HAS: Final[dict[str, tuple[str, ...]]] = {
+    "destination": ("side", "show", "layer"),
+    "area-profile": ("side", "show", "layer"),
+    "area-comparison": ("side", "show", "layer"),
+    "distance-direction": ("side", "show", "layer", "edges"),
+    "inflow-outflow": ("layer",),
+    "paired-area": ("side", "edges", "layer"),
+    "flow-matrix": ("side", "matrix"),
+}
 
 
-def controls(releases: dict[str, ServedRelease], state: ViewState) -> Any:
-    """Every control, set as the state says."""
+def hidden_fields(state: ViewState) -> list[bool]:
+    """Which of `FIELDS` mean nothing to the state's analysis."""
+    return [name not in _HAS[state.analysis] for name in FIELDS]
+
+
+def show_options(state: ViewState) -> list[dict[str, str]]:
+    """Ways to draw the state's analysis."""
+    return [{"value": key, "label": text} for key, text in _shows(state).items()]
+
+
+def _shows(state: ViewState) -> dict[str, str]:
+    return {key: text for key, text in SHOWS.items() if key in (SHOWN[state.analysis] or SHOWS)}
+
+
+def controls(releases: dict[str, ServedRelease], state: ViewState, layers: dict[str, str]) -> Any:
+    """Every control, set as the state says; `layers` names the levels that can be rows and clicked."""
+    hidden = dict(zip(FIELDS, hidden_fields(state), strict=True))
     return html.Div(
         [
             *_release_choice(releases, state),
-            search_box(),
-            html.Div(id="chips", className="chips"),
-            switch("side", "The chosen areas are", state.side, SIDES),
-            switch("show", words.drawn_label(state), state.show, SHOWS),
-            switch("pick", "A click on the map picks a", "tract", {"tract": "Tract", "county": "County"}),
+            _question(state),
+            area_controls(layers),
+            _field("side", switch("side", "The chosen areas are", state.side, SIDES), hidden),
+            _field("matrix", _matrix(state, layers), hidden),
+            _field("layer", select("layer", "Count by", state.layer, layers), hidden),
+            _field("show", switch("show", words.drawn_label(state), shown_as(state), _shows(state)), hidden),
+            _field("edges", _edges(state), hidden),
             html.Details(
                 [
                     html.Summary("Filter by age, earnings, industry"),
                     *[_bands(name, getattr(state, name)) for name in words.BAND_LABELS],
                 ],
                 open=bool(state.age or state.earnings or state.industry),
-                className="filters",
+                className="more-controls filters",
                 id="filters",
             ),
+            _keeping(state),
         ],
         className="controls",
     )
 
 
-def search_box() -> Any:
-    """Finds an area by its name; what is typed is looked up on the server."""
+def _field(name: str, child: Any, hidden: dict[str, bool]) -> Any:
+    return html.Div(child, id=f"field-{name}", hidden=hidden[name])
+
+
+def _question(state: ViewState) -> Any:
+    above = "analysis-label"
+    choices = [
+        dmc.Radio(label=name, description=text, value=key, size="xs")
+        for key, (name, text) in ANALYSES.items()
+    ]
+    return html.Div(
+        [
+            html.Div("What do you want to know?", className="label", id=above),
+            dmc.RadioGroup(
+                html.Div(choices, className="analyses"),
+                id="analysis",
+                value=state.analysis,
+                **aria(labelledby=above),
+            ),
+        ],
+        className="field",
+    )
+
+
+def select(name: str, label: str, value: str, options: dict[str, str], size: str = "sm") -> Any:
+    """A choice of one among many."""
     return dmc.Select(
-        id="search",
-        label="Find an area",
-        placeholder="City, county, tract, ZIP …",
-        searchable=True,
-        data=[],
-        value=None,
-        nothingFoundMessage="No area has this name",
-        filter={"function": "keepAll"},
+        id=name,
+        label=label,
+        data=[{"value": key, "label": text} for key, text in options.items()],
+        value=value,
+        allowDeselect=False,
         comboboxProps={"zIndex": 400, "withinPortal": False},
-        withScrollArea=False,  # few enough to need none, and axe finds Mantine's hard to reach by keyboard
-        rightSection=" ",
+        withScrollArea=False,
+        maxDropdownHeight=280,
+        size=size,
+    )
+
+
+def _matrix(state: ViewState, layers: dict[str, str]) -> Any:
+    return html.Div(
+        [
+            select("home_layer", "Homes by", state.home_layer, layers),
+            select("work_layer", "Workplaces by", state.work_layer, layers),
+        ],
+        className="two",
+    )
+
+
+def _edges(state: ViewState) -> Any:
+    return dmc.TextInput(
+        id="edges",
+        label="Distance bands end at (miles)",
+        value=", ".join(f"{edge:g}" for edge in state.edges),
+        placeholder="10, 25, 50",
+        debounce=True,
         size="sm",
     )
 
 
-def search_options(areas: list[Area]) -> list[dict[str, Any]]:
-    """What a search found, under the names of its levels."""
-    groups: dict[str, list[dict[str, str]]] = {}
-    for area in areas:
-        groups.setdefault(LEVEL_LABELS.get(area.level, area.level), []).append(
-            {"value": area.key, "label": area.name}
-        )
-    return [{"group": name, "items": items} for name, items in groups.items()]
-
-
-def chips(release: ServedRelease, state: ViewState) -> list[Any]:
-    """The chosen areas, each with a button that takes it away."""
-    found = [_chip(release.areas[area]) for area in state.areas]
-    if len(found) > 1:
-        found.append(
-            html.Button("Clear all", id={"type": "remove", "area": "*"}, className="clear", n_clicks=0)
-        )
-    return found
-
-
-def _chip(area: Area) -> Any:
-    return html.Span(
-        [
-            html.Span(
-                [
-                    area.name,
-                    html.Span(LEVEL_LABELS.get(area.level, area.level).split(" (")[0], className="level"),
-                ]
-            ),
-            html.Button(
-                "×",
-                id={"type": "remove", "area": area.key},
-                n_clicks=0,
-                **aria(label=f"Remove {area.name}"),
-            ),
-        ],
-        className="chip",
-    )
-
-
 def _release_choice(releases: dict[str, ServedRelease], state: ViewState) -> list[Any]:
-    options = [{"value": slug, "label": release.title} for slug, release in releases.items()]
+    options = {slug: release.title for slug, release in releases.items()}
     chosen = state.release or next(iter(releases))
-    select = dmc.Select(
-        id="release",
-        label="Release",
-        data=options,
-        value=chosen,
-        allowDeselect=False,
-        comboboxProps={"zIndex": 400},
+    against = {"": "Nothing"} | options
+    return [
+        html.Div(
+            [
+                select("release", "Release", chosen, options),
+                select("against", "Change since", state.against, against),
+            ],
+            hidden=len(options) < 2,
+            className="two",
+        )
+    ]
+
+
+def _keeping(state: ViewState) -> Any:
+    return html.Details(
+        [
+            html.Summary("Colours, and keeping this view"),
+            switch("theme", "Colours", state.theme, THEMES),
+            html.P(
+                "The address of this page is this view: copy it, or keep the view as a file.",
+                className="quiet small",
+            ),
+            html.Div(
+                [
+                    html.Button("Save as a file", id="save-setup", className="button", n_clicks=0),
+                    file_choice("open-setup", "Open a file", ".json"),
+                ],
+                className="buttons",
+            ),
+            html.Div(id="setup-said", className="said-small", role="status"),
+        ],
+        className="more-controls",
+        id="keeping",
     )
-    return [html.Div(select, hidden=len(options) < 2)]
 
 
 def switch(name: str, label: str, value: str, options: dict[str, str]) -> Any:
@@ -134,7 +200,7 @@ def segments(name: str, value: str, options: dict[str, str], size: str = "sm", *
         data=data,
         value=value,
         size=size,
-        fullWidth=size == "sm",
+        fullWidth=True,
         color="blue.8",
         **aria(**label),
     )

@@ -6,8 +6,8 @@ from typing import Any, Final, cast
 
 from dash import dcc, html
 
-from mapapp.figures.commute_map import CONFIG
-from mapapp.pages.answer import table_frame
+from mapapp.figures.charts import CONFIG as CHART_CONFIG
+from mapapp.figures.commute_map import DRAWING
 from mapapp.pages.controls import controls
 from mapapp.pages.words import aria
 from mapapp.queries.release import ServedRelease
@@ -16,12 +16,12 @@ from mapapp.url_state import ViewState
 MAX_NOTES: Final = 8
 
 
-def page(releases: dict[str, ServedRelease], state: ViewState, figure: Any) -> Any:
+def page(releases: dict[str, ServedRelease], state: ViewState, figure: Any, layers: dict[str, str]) -> Any:
     """The page before its first answer; `figure` is the map without workers."""
     graph = dcc.Graph(
         id="map",
         figure=figure,
-        config=cast(Any, CONFIG),
+        config=cast(Any, DRAWING),
         responsive=True,
         className="map",
         clear_on_unhover=True,
@@ -30,7 +30,9 @@ def page(releases: dict[str, ServedRelease], state: ViewState, figure: Any) -> A
         [
             html.H1("Where people live and work", className="unseen"),
             html.A("Skip the map, go to the numbers", href="#answer", className="skip"),
-            html.Aside(controls(releases, state), className="panel ask", **aria(label="What is asked")),
+            html.Aside(
+                controls(releases, state, layers), className="panel ask", **aria(label="What is asked")
+            ),
             html.Section(
                 [
                     html.Div(id="busy", className="busy"),
@@ -44,16 +46,66 @@ def page(releases: dict[str, ServedRelease], state: ViewState, figure: Any) -> A
                 [
                     html.Div(id="notes"),
                     html.Div(id="answer", className="answer", tabIndex=-1),
-                    html.Div([table_frame(state), html.Div(id="certificate")], className="answer"),
+                    html.Div([_chart_card(), table_card(), html.Div(id="certificate")], className="answer"),
                 ],
                 className="panel result",
                 **aria(label="The answer"),
             ),
-            dcc.Store(id="look"),
-            dcc.Store(id="moved-by"),
-            dcc.Store(id="on-map", data=state.release or next(iter(releases))),
+            *[dcc.Store(id=name) for name in ("look", "moved-by", "clicked", "drawn", "drill")],
+            dcc.Store(
+                id="on-map",
+                data={"release": state.release or next(iter(releases)), "theme": state.theme, "view": ""},
+            ),
         ],
         className="explore",
+    )
+
+
+def _chart_card() -> Any:
+    return html.Section(
+        [
+            html.H2(id="chart-title"),
+            dcc.Graph(id="chart", config=cast(Any, CHART_CONFIG), className="chart", figure={}),
+            html.P(id="chart-text", className="quiet small"),
+        ],
+        className="card",
+        id="chart-card",
+        hidden=True,
+    )
+
+
+def table_card() -> Any:
+    """The place of the table, which stays while its rows change."""
+    marks = [
+        ("caution", " 3–9 workers: read with caution. "),
+        ("substantial", " 1–2: substantial variability."),
+    ]
+    return html.Section(
+        [
+            html.Div(
+                [html.H2(id="table-title"), html.A("CSV", id="csv", href="", download="")],
+                className="row-between",
+            ),
+            html.Div(
+                html.Table([html.Thead(id="table-head"), html.Tbody(id="area-rows")], className="areas"),
+                className="scroll",
+                tabIndex=0,
+                role="region",
+                **aria(labelledby="table-title"),
+            ),
+            html.Button(id="every", className="clear", n_clicks=0),
+            html.P(
+                [
+                    part
+                    for name, text in marks
+                    for part in (html.Span("●", className=f"dot {name}", **aria(hidden="true")), text)
+                ],
+                className="quiet small",
+            ),
+            dcc.Store(id="area-data"),
+        ],
+        className="card",
+        id="table-card",
     )
 
 

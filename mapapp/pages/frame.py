@@ -43,7 +43,9 @@ def frame() -> Any:
                 html.Div(id="page", className="page"),
             ],
             className="app",
+            id="app",
         ),
+        id="theme-provider",
         theme=THEME,
         forceColorScheme="light",
     )

@@ -6,6 +6,7 @@ import math
 from typing import Any, Final
 
 from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
+from mapapp.queries.areas import LEVEL_LABELS
 from mapapp.queries.release import ServedRelease, state_names
 from mapapp.url_state import ViewState, drawn_end
 
@@ -23,8 +24,30 @@ def aria(**attributes: Any) -> dict[str, Any]:
 
 def place_name(release: ServedRelease, state: ViewState) -> str:
     """The chosen areas, one at least, in a few words."""
-    names = [release.areas[area].name for area in state.areas]
-    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+    return steps_name(release, state.areas)
+
+
+def steps_name(release: ServedRelease, steps: tuple[str, ...]) -> str:
+    """Steps of an area, one at least, in a few words."""
+    units = all(step in release.areas for step in steps)
+    if units and len(steps) > 2:
+        return f"{release.areas[steps[0]].name} and {len(steps) - 1} more"
+    return release.areas.select(" ".join(steps)).name
+
+
+def level_word(level: str) -> str:
+    """What a unit of a level is called in a sentence, such as "county"."""
+    known = {"stplc": "place", "zcta": "ZIP area", "puma": "PUMA", "tract": "tract", "cbsa": "metro area"}
+    if level in known:
+        return known[level]
+    label = LEVEL_LABELS.get(level, level).split(" (")[0]
+    has_names = any(letter.isupper() for letter in label[1:])
+    return label if has_names else label[0].lower() + label[1:]
+
+
+def plural(word: str) -> str:
+    """More than one of a unit, such as "counties"."""
+    return f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
 
 
 def filter_words(state: ViewState) -> str:
@@ -142,3 +165,22 @@ def caption(release: ServedRelease, what: str) -> list[str]:
     warning = [] if may_be_released(release.certificate) else ["NOT FOR RELEASE"]
     source = f"Synthetic workers · {source_words(release)} · {promise(release.certificate)}"
     return [*warning, what, source]
+
+
+def error_text(error: float | None, sign: str = "± ") -> str:
+    """An expected error as it stands beside its number; empty where it is not known."""
+    if error is None or math.isnan(error):
+        return ""
+    return f"{sign}{error:,.0f}" if error >= 9.5 else f"{sign}{error:.1f}"
+
+
+def miles(value: float | None) -> str:
+    """A distance, or a dash."""
+    if value is None or math.isnan(value):
+        return "–"
+    return f"{value:,.0f} mi" if value >= 100 else f"{value:.1f} mi"
+
+
+def percent(share: float | None) -> str:
+    """A share, or a dash."""
+    return "–" if share is None else f"{100 * share:.1f} %"

@@ -211,9 +211,12 @@ class Flows:
             found = cursor.execute(
                 f"SELECT {end}_lon_deg AS lon_deg, {end}_lat_deg AS lat_deg FROM "
                 "(SELECT destination_index AS work, origin_index AS home, * FROM points) "
-                f"WHERE {self._where(pick)} AND NOT isnan({end}_lon_deg)"
+                f"WHERE {self._where(pick)}"
             ).fetchnumpy()
-        return {name: np.ascontiguousarray(array) for name, array in found.items()}
+        # Not asked of DuckDB: it takes a Parquet column whose least and most are numbers to hold no NaN.
+        filled = {name: np.ma.filled(array, np.nan) for name, array in found.items()}
+        placed = ~np.isnan(filled["lon_deg"])
+        return {name: np.ascontiguousarray(array[placed]) for name, array in filled.items()}
 
     def _ask(self, pick: Pick, columns: str, behind: str) -> dict[str, Any]:
         with self._cursor(pick) as cursor:

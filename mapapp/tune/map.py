@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from dash import Patch
 
 from mapapp import layers
-from mapapp.figures import camera, commute_map
+from mapapp.figures import camera, commute_map, palette
 from mapapp.pipeline.validity_tract import LEVELS, TractPoints
 from mapapp.tune import figures
 from mapapp.tune.bench import Look
@@ -28,8 +28,8 @@ def ground_figure(ground: Ground) -> go.Figure:
     return commute_map.commute_map(
         style=commute_map.base_style(f"workbench-{ground.version}", addresses),
         camera=camera.fitted(layers.home_bounds(ground)),
-        tracts=go.Choroplethmap(),
-        points=go.Scattermap(),
+        traces=[go.Choroplethmap(), go.Scattermap()],
+        ground=palette.GROUNDS["light"],
         layers=figures.outline_layers(None),
         caption=[ground.title, "CONFIDENTIAL, NOT FOR PUBLICATION"],
         revision="workbench",
@@ -39,10 +39,10 @@ def ground_figure(ground: Ground) -> go.Figure:
 def changes(trace: go.Choroplethmap, outline: dict[str, Any] | None, caption: Sequence[str]) -> Patch:
     """The parts of the map that differ between settings; the camera is never among them."""
     patch = Patch()
-    patch["data"][commute_map.TRACTS] = trace
+    patch["data"][commute_map.UNITS] = trace
     patch["layout"]["map"]["layers"] = figures.outline_layers(outline)
     lines = commute_map.caption_lines([*caption, "CONFIDENTIAL, NOT FOR PUBLICATION"], _CAPTION_PIXELS)
-    patch["layout"]["annotations"] = [commute_map.caption_box(lines)]
+    patch["layout"]["annotations"] = [commute_map.caption_box(lines, palette.GROUNDS["light"])]
     return patch
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from mapapp.queries.release import ServedRelease
-from mapapp.url_state import ViewState
+from mapapp.url_state import Analysis, ViewState
 from tests.browser.conftest import PATIENCE_MS, Visit
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -20,6 +22,11 @@ PLACE_ON_SCREEN = """([lon, lat]) => {
   const at = map.project([lon, lat]);
   const box = map.getCanvas().getBoundingClientRect();
   return [box.left + at.x, box.top + at.y];
+}"""
+
+CAMERA = """() => {
+  const map = document.querySelector("#map .js-plotly-plot")._fullLayout.map._subplot.map;
+  return [map.getZoom(), map.getCenter().lng];
 }"""
 
 
@@ -51,6 +58,8 @@ def test_click_switch_back_and_link(visit: Visit, release: ServedRelease) -> Non
     assert f"area={key}" in visit.page.url
     assert visit.page.locator(".chip").count() == 1
     visit.settle()
+    visit.page.locator("#every").click()
+    visit.page.wait_for_function("() => location.search.includes('every=all')", timeout=PATIENCE_MS)
 
     visit.page.get_by_text("Homes", exact=True).click()
     visit.wait_for_count(workers(release, areas=(key,), side="home"))
@@ -113,11 +122,11 @@ def test_search_by_keyboard_and_first_steps(visit: Visit, release: ServedRelease
     visit.wait_for_count(workers(release))
     visit.page.locator(".suggestion").first.click()
     visit.page.locator(".chip").first.wait_for()
-    for shown in ("Tracts", "Density", "Points"):
+    for shown in ("Areas", "Density", "Points"):
         visit.page.get_by_text(shown, exact=True).click()
         visit.page.wait_for_function(
             "text => new URLSearchParams(location.search).get('show') === text",
-            arg={"Tracts": "tracts", "Density": "density", "Points": None}[shown],
+            arg={"Areas": "areas", "Density": "density", "Points": None}[shown],
         )
         visit.settle()
 
@@ -162,17 +171,102 @@ def test_a_hostile_address_is_answered_with_notes(visit: Visit, release: ServedR
     assert visit.count() == workers(release)
 
 
+def test_an_area_without_a_mouse_and_every_analysis_of_it(visit: Visit, release: ServedRelease) -> None:
+    """A radius around a typed place; each analysis by the arrow keys; a row leads to a pair; back comes back."""
+    place = release.store.table("tracts", ["tract_id", "lon_deg", "lat_deg"]).set_index("tract_id")
+    tract_id, _ = a_large_tract(release)
+    lon, lat = (round(float(place.loc[tract_id, axis]), 3) for axis in ("lon_deg", "lat_deg"))
+    visit.go("/")
+    visit.settle()
+    keyboard = visit.page.keyboard
+    visit.page.locator("#tools summary").focus()
+    keyboard.press("Enter")
+    visit.page.locator("#centre").focus()
+    keyboard.type(f"{lat}, {lon}")
+    visit.page.locator("[role=option]:visible").get_by_text("Latitude, longitude").wait_for()
+    keyboard.press("ArrowDown")
+    visit.page.locator("[role=option][data-combobox-selected]:visible").wait_for()
+    keyboard.press("Enter")
+    visit.page.locator("#radii").focus()
+    keyboard.type("4")
+    visit.page.locator("#add-circle").focus()
+    keyboard.press("Enter")
+    step = f"circle:{lon:g},{lat:g},4"
+    visit.wait_for_count(release.analyses.profile(step).workers.value)
+    assert "internal point" in visit.page.inner_text("#area-size")
+    visit.settle()
+
+    visit.page.locator(".analyses input:checked").focus()
+    for analysis in ("area-profile", "area-comparison", "distance-direction", "inflow-outflow"):
+        keyboard.press("ArrowDown")
+        visit.page.wait_for_function(
+            "name => new URLSearchParams(location.search).get('analysis') === name",
+            arg=analysis,
+            timeout=PATIENCE_MS,
+        )
+        visit.settle()
+        visit.page.locator("#area-rows tr").first.wait_for()
+    flows = release.analyses.inflow_outflow(step)
+    visit.wait_for_count(flows.inflow.value + flows.outflow.value + flows.stay.value)
+    visit.page.locator(".label.inflow").get_by_text(f"{flows.inflow.value:,}").wait_for()
+    keyboard.press("ArrowDown")
+    visit.page.get_by_text("One more choice").wait_for()
+
+    visit.page.goto(f"{visit.address}/?analysis=flow-matrix")
+    visit.wait_for_count(workers(release))
+    visit.settle()
+    row = visit.page.locator("#area-rows tr[data-unit]").first
+    row.hover()
+    home, work = row.get_attribute("data-unit").split(" ")
+    row.locator("button").click()
+    visit.wait_for_count(release.analyses.paired(home, work).workers.value)
+    visit.settle()
+    visit.page.go_back()
+    visit.wait_for_count(workers(release))
+    visit.settle()
+
+
+def test_a_box_is_drawn_and_dark_keeps_it(visit: Visit, release: ServedRelease) -> None:
+    _, place = a_large_tract(release)
+    visit.go("/?analysis=area-profile")
+    visit.settle()
+    x, y = visit.page.evaluate(PLACE_ON_SCREEN, place)
+    visit.page.locator(".modebar-btn[data-val=select]").click()
+    visit.page.mouse.move(x - 60, y - 60)
+    visit.page.mouse.down()
+    visit.page.mouse.move(x, y, steps=4)
+    visit.page.mouse.move(x + 60, y + 60, steps=4)
+    visit.page.mouse.up()
+    visit.page.locator(".chip").get_by_text("drawn box").wait_for()
+    visit.settle()
+    (step,) = parse_qs(urlsplit(visit.page.url).query)["area"]
+    visit.wait_for_count(release.analyses.profile(step).workers.value)
+    before = visit.page.evaluate(CAMERA)
+    visit.page.locator("#keeping summary").click()
+    visit.page.get_by_text("Dark", exact=True).click()
+    visit.page.locator("#app.dark").wait_for()
+    visit.settle()
+    assert visit.page.evaluate(CAMERA) == pytest.approx(before)
+
+
 @pytest.mark.parametrize("visit", [(1440, 900), PHONE], ids=["desktop", "phone"], indirect=True)
 def test_axe_finds_nothing_serious(visit: Visit, release: ServedRelease) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     tract_id, _ = a_large_tract(release)
-    for path in ("/", f"/?area=tract:{tract_id}&show=tracts&age=1&bad=1", "/method"):
+    county = release.areas.search("county")[0].key
+    answers = [
+        f"/?area={county}&theme={theme}&analysis={name}&other=tract:{tract_id}"
+        for name, theme in zip(get_args(Analysis), itertools.cycle(("light", "dark")), strict=False)
+    ]
+    for path in ("/", f"/?area=tract:{tract_id}&show=tracts&age=1&bad=1", *answers, "/method"):
         visit.go(path)
         visit.page.wait_for_selector("h1", state="attached", timeout=PATIENCE_MS)
         if path != "/method":
             visit.settle()
-            visit.page.get_by_text("Filter by age").click()
+            for more in ("filters", "tools", "keeping"):
+                if visit.page.locator(f"#{more}").get_attribute("open") is None:
+                    visit.page.locator(f"#{more} summary").click()
         if path == "/":
             visit.page.locator("#search").click()
             visit.page.locator("[role=option]:visible").first.wait_for()

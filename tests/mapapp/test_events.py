@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import math
 from typing import Any
 
 import pytest
+import shapely
 
+from geodata.errors import GeodataError, GeometryError
 from mapapp.callbacks.events import after
+from mapapp.errors import UsageError
+from mapapp.queries.area_text import Shape
 from mapapp.queries.release import ServedRelease
 from mapapp.url_state import MAX_AREAS, ViewState
 from tests.releases import write_release
 
 TRACT = "tract:10001000000"
 AT_REST: dict[str, Any] = {
+    "analysis": "destination",
     "side": "work",
     "show": "points",
-    "rows": "tract",
+    "layer": "tract",
+    "home_layer": "county",
+    "work_layer": "county",
+    "theme": "light",
+    "edges": "",
+    "against": "",
+    "sign": "+",
+    "target": "areas",
+    "centre": None,
+    "radii": "",
     "age": [],
     "earnings": [],
     "industry": [],
@@ -30,27 +47,157 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> ServedRelease:
     )
 
 
-def click(tract_id: str) -> dict[str, Any]:
-    return {"points": [{"location": tract_id, "customdata": "x"}]}
+def click(release: ServedRelease, tract_id: str) -> dict[str, Any]:
+    tracts = release.store.table("tracts", ["tract_id", "geometry"]).set_index("tract_id")
+    place = tracts.geometry[tract_id].representative_point()
+    return {"lon": place.x, "lat": place.y, "at": 1}
 
 
 def test_a_click_takes_a_tract_in_and_out(release: ServedRelease) -> None:
-    once = after(ViewState(), release, "map", click("10001000000"), AT_REST)
+    at = click(release, "10001000000")
+    once = after(ViewState(), release, "clicked", at, AT_REST)
     assert once == ViewState(areas=(TRACT,))
-    assert after(once, release, "map", click("10001000000"), AT_REST) == ViewState()
-
-
-def test_a_click_can_pick_the_county(release: ServedRelease) -> None:
-    assert after(ViewState(), release, "map", click("10003000002"), AT_REST | {"pick": "county"}).areas == (
-        "county:10003",
-    )
+    assert after(once, release, "clicked", at, AT_REST) == ViewState()
 
 
 @pytest.mark.parametrize(
-    "value", [None, {}, {"points": []}, {"points": [{"lon": 1}]}, {"points": [{"location": "nowhere"}]}]
+    ("level", "key"),
+    [("county", "county:10003"), ("state", "state:10"), ("puma", "puma:1000001"), ("stplc", None)],
+)
+def test_a_click_can_pick_a_unit_of_any_layer(release: ServedRelease, level: str, key: str | None) -> None:
+    asked = after(ViewState(), release, "clicked", click(release, "10003000002"), AT_REST | {"pick": level})
+    assert asked.areas == ((key,) if key else ())
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        {},
+        [],
+        {"lon": 1},
+        {"lon": "x", "lat": 2},
+        {"lon": float("nan"), "lat": 42},
+        {"lon": 0.0, "lat": 0.0},
+    ],
 )
 def test_a_click_beside_every_tract_does_nothing(release: ServedRelease, value: Any) -> None:
-    assert after(ViewState(), release, "map", value, AT_REST) == ViewState()
+    assert after(ViewState(), release, "clicked", value, AT_REST) == ViewState()
+    assert (
+        after(ViewState(), release, "clicked", click(release, "10001000000"), AT_REST | {"pick": "x"})
+        == ViewState()
+    )
+
+
+def test_units_are_cut_out_and_kept_within(release: ServedRelease) -> None:
+    state = ViewState(areas=("county:10001",))
+    less = after(state, release, "search", TRACT, AT_REST | {"sign": "-"})
+    assert less.areas == ("county:10001", f"-{TRACT}")
+    assert after(less, release, "clicked", click(release, "10001000000"), AT_REST) == state
+    within = after(state, release, "search", "stplc:4459", AT_REST | {"sign": "&"})
+    assert within.areas == ("county:10001", "&stplc:4459")
+    blocks = release.areas.select(" ".join(within.areas)).n_blocks
+    assert 0 < blocks < release.areas.select("county:10001").n_blocks
+
+
+def test_boxes_and_lassos_become_steps(release: ServedRelease) -> None:
+    box = {"points": [[-71.0, 42.1], [-70.95, 42.0]], "at": 1}
+    state = after(ViewState(), release, "drawn", box, AT_REST)
+    assert state.areas == ("box:-71,42,-70.95,42.1",)
+    ring = {"points": [[-71, 42], [-70.9, 42], [-70.9, 42.1], [-71, 42.1]], "at": 2}
+    lasso = after(state, release, "drawn", ring, AT_REST | {"sign": "-"})
+    assert len(lasso.areas) == 2
+    assert lasso.areas[1].startswith("-shape:")
+    many = [[-71 + math.cos(turn / 400) / 10, 42 + math.sin(turn / 400) / 10] for turn in range(2_500)]
+    (step,) = after(ViewState(), release, "drawn", {"points": many}, AT_REST).areas
+    assert len(step) < 6_000
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        {},
+        {"points": "x"},
+        {"points": [[1]]},
+        {"points": [["a", "b"]] * 5},
+        {"points": [[0, 0]] * 9_999},
+    ],
+)
+def test_nonsense_is_no_drawing(release: ServedRelease, value: Any) -> None:
+    assert after(ViewState(), release, "drawn", value, AT_REST) == ViewState()
+
+
+@pytest.mark.parametrize(
+    "points", [[[0, 0], [1, 1], [2, 2], [0, 0]], [[0, 95], [1, 94]], [[0, 0], [1, 1], [0, 0]]]
+)
+def test_a_drawing_that_is_no_area_is_refused_in_one_line(release: ServedRelease, points: Any) -> None:
+    with pytest.raises((UsageError, GeometryError)) as refused:
+        after(ViewState(), release, "drawn", {"points": points}, AT_REST)
+    assert "\n" not in str(refused.value)
+
+
+def test_circles_and_rings_without_a_mouse(release: ServedRelease) -> None:
+    here = AT_REST | {"centre": "stplc:4459", "radii": "2"}
+    (one,) = after(ViewState(), release, "add-circle", 1, here).areas
+    assert one.startswith("circle:")
+    typed = AT_REST | {"centre": "42.1, -70.9", "radii": "1, 3, 5"}
+    rings = after(ViewState(), release, "add-circle", 1, typed).areas
+    assert rings == ("circle:-70.9,42.1,1", "ring:-70.9,42.1,1,3", "ring:-70.9,42.1,3,5")
+
+
+@pytest.mark.parametrize(
+    ("centre", "radii"),
+    [
+        (None, "5"),
+        ("nowhere", "5"),
+        ("42, -71", ""),
+        ("42, -71", "x"),
+        ("42, -71", "1,2,3,4"),
+        ("42, -71", "-3"),
+    ],
+)
+def test_a_circle_that_is_none_is_refused_in_one_line(
+    release: ServedRelease, centre: Any, radii: str
+) -> None:
+    with pytest.raises((UsageError, GeometryError)) as refused:
+        after(ViewState(), release, "add-circle", 1, AT_REST | {"centre": centre, "radii": radii})
+    assert "\n" not in str(refused.value)
+
+
+def test_the_other_area_of_a_pair(release: ServedRelease) -> None:
+    pair = AT_REST | {"analysis": "paired-area", "target": "others"}
+    state = after(ViewState(areas=(TRACT,)), release, "search", "county:11001", pair)
+    assert state == ViewState(analysis="paired-area", areas=(TRACT,), others=("county:11001",))
+    gone = after(state, release, {"type": "remove", "area": "county:11001", "of": "others"}, 1, pair)
+    assert gone.others == ()
+    alone = after(ViewState(), release, "search", TRACT, AT_REST | {"target": "others"})
+    assert alone.areas == (TRACT,)
+
+
+def test_a_row_leads_on(release: ServedRelease) -> None:
+    state = ViewState(areas=("county:10001",))
+    pair = after(state, release, "drill", {"unit": "county:11001"}, AT_REST)
+    assert (pair.analysis, pair.areas, pair.others) == ("paired-area", ("county:10001",), ("county:11001",))
+    matrix = AT_REST | {"analysis": "flow-matrix"}
+    cell = after(ViewState(), release, "drill", {"unit": "county:11001 county:10001"}, matrix)
+    assert (cell.analysis, cell.areas, cell.others) == ("paired-area", ("county:10001",), ("county:11001",))
+    part = after(state, release, "drill", {"unit": TRACT}, AT_REST | {"analysis": "area-comparison"})
+    assert (part.analysis, part.areas) == ("area-profile", (TRACT,))
+    for nonsense in (None, {}, {"unit": 5}, {"unit": "tract:none"}, {"unit": "a b c"}):
+        assert after(state, release, "drill", nonsense, AT_REST) == state
+
+
+def test_bands_of_distance_are_taken_or_refused(release: ServedRelease) -> None:
+    assert after(ViewState(), release, "edges", "5, 20", AT_REST | {"edges": "5, 20"}).edges == (5.0, 20.0)
+    with pytest.raises(UsageError, match="rising miles"):
+        after(ViewState(), release, "edges", "20, 5", AT_REST | {"edges": "20, 5"})
+
+
+def test_a_picture_that_stands_in_is_not_remembered(release: ServedRelease) -> None:
+    state = ViewState(analysis="area-comparison")
+    stand = AT_REST | {"analysis": "destination", "show": "areas"}
+    assert after(state, release, "analysis", "destination", stand).show == "points"
 
 
 def test_a_search_adds_and_never_removes(release: ServedRelease) -> None:
@@ -82,4 +229,36 @@ def test_another_release_begins_without_areas(release: ServedRelease) -> None:
 
 def test_there_is_a_most_of_areas(release: ServedRelease) -> None:
     full = ViewState(areas=tuple(f"x:{number}" for number in range(MAX_AREAS)))
-    assert after(full, release, "search", TRACT, AT_REST) == full
+    with pytest.raises(UsageError, match="at most"):
+        after(full, release, "search", TRACT, AT_REST)
+
+
+def upload(name: str, content: bytes) -> dict[str, Any]:
+    return {"name": name, "size": len(content), "content": base64.b64encode(content).decode(), "at": 1}
+
+
+def test_an_uploaded_area_keeps_its_blocks_with_few_corners(release: ServedRelease) -> None:
+    round_one = shapely.Point(-70.9, 42.1).buffer(0.06, quad_segs=2_000)
+    file = upload("round.geojson", json.dumps(shapely.geometry.mapping(round_one)).encode())
+    (step,) = after(ViewState(), release, "open-area", file, AT_REST).areas
+    assert len(step) < 3_000
+    exact = str(Shape.of(round_one))
+    assert len(exact) > 20_000
+    assert list(release.areas.select(step).blocks) == list(release.areas.select(exact).blocks)
+
+
+@pytest.mark.parametrize(
+    "file",
+    [
+        upload("x.exe", b"MZ"),
+        upload("../../etc/passwd", b"root"),
+        upload("x.kml", b'<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><kml>&b;</kml>'),
+        {"name": "x.zip", "content": "!!!"},
+        {"name": "x.zip", "size": 1 << 40},
+    ],
+)
+def test_an_upload_that_is_no_area_is_refused_in_one_line(release: ServedRelease, file: Any) -> None:
+    with pytest.raises((UsageError, GeodataError)) as refused:
+        after(ViewState(), release, "open-area", file, AT_REST)
+    assert "\n" not in str(refused.value)
+    assert after(ViewState(), release, "open-area", None, AT_REST) == ViewState()

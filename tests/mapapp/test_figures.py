@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy
+import pandas
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mapapp import layers
-from mapapp.callbacks import draw
-from mapapp.figures import camera, commute_map, palette
+from mapapp.callbacks import asked, draw
+from mapapp.figures import camera, charts, commute_map, flow_lines, palette
 from mapapp.queries.release import ServedRelease
 from mapapp.url_state import ViewState
 from tests.releases import ELSEWHERE, UNDRAWN_TRACT, write_release
@@ -32,7 +33,7 @@ def plain(figure: Any) -> Any:
     return json.loads(figure.to_json())
 
 
-@pytest.mark.parametrize("show", ["points", "tracts", "density"])
+@pytest.mark.parametrize("show", ["points", "areas", "density"])
 @pytest.mark.parametrize("areas", [(), (TRACT,)])
 def test_no_figure_names_another_machine(release: ServedRelease, show: Any, areas: tuple[str, ...]) -> None:
     figure = draw.whole(release, ViewState(show=show, areas=areas), "/")
@@ -47,18 +48,22 @@ def test_no_figure_names_another_machine(release: ServedRelease, show: Any, area
 
 def test_polygons_come_by_address_and_not_in_the_figure(release: ServedRelease) -> None:
     figure = draw.whole(release, ViewState(areas=(TRACT,)), "/base/")
-    assert figure.data[commute_map.TRACTS].geojson.startswith("/base/geo/")
+    assert figure.data[commute_map.UNITS].geojson.startswith("/base/geo/")
     assert figure.layout.map.layers[commute_map.OUTLINE].source.endswith(f"areas.geojson?area={TRACT}")
     assert len(figure.to_json()) < 200_000
 
 
 def test_traces_and_layers_keep_their_places(release: ServedRelease) -> None:
-    for show in ("points", "tracts", "density"):
+    for show in ("points", "areas", "density"):
         figure = draw.whole(release, ViewState(show=show, areas=(TRACT,)), "/")  # type: ignore[arg-type]  # a literal by parametrize
-        assert [trace.type for trace in figure.data] == ["choroplethmap", "scattermap"]
-        assert [layer.sourcetype for layer in figure.layout.map.layers] == ["geojson", "geojson", "image"]
+        assert [trace.type for trace in figure.data] == [
+            "choroplethmap",
+            *["scattermap"] * commute_map.MIDDLES,
+        ]
+        kinds = [layer.sourcetype for layer in figure.layout.map.layers]
+        assert kinds == ["geojson", "geojson", "image", "geojson", "geojson"]
         assert figure.layout.map.layers[commute_map.DENSITY].visible is (show == "density")
-        assert bool(figure.data[commute_map.TRACTS].showscale) is (show == "tracts")
+        assert bool(figure.data[commute_map.UNITS].showscale) is (show == "areas")
 
 
 def test_a_point_for_every_worker_whose_home_has_a_place(release: ServedRelease) -> None:
@@ -69,16 +74,16 @@ def test_a_point_for_every_worker_whose_home_has_a_place(release: ServedRelease)
 
 
 def test_the_coloured_tracts_say_the_numbers_of_the_table(release: ServedRelease) -> None:
-    state = ViewState(areas=("county:10001",), show="tracts")
-    frame = draw.tract_frame(release, state)
+    state = ViewState(areas=("county:10001",), show="areas")
+    frame = draw.unit_frame(release, state)
     table = release.table(state, "tract").set_index("unit_id")["workers"]
-    shown = frame.set_index("tract_id")["workers"]
+    shown = frame.set_index("unit_id")["workers"]
     assert shown[shown > 0].to_dict() == table.drop([ELSEWHERE, UNDRAWN_TRACT], errors="ignore").to_dict()
     assert UNDRAWN_TRACT not in shown.index
 
 
 def test_legend_source_year_and_promise_are_on_the_picture(release: ServedRelease) -> None:
-    for show in ("points", "tracts", "density"):
+    for show in ("points", "areas", "density"):
         figure = draw.whole(release, ViewState(show=show, areas=(TRACT,)), "/")  # type: ignore[arg-type]  # a literal by parametrize
         text = figure.layout.annotations[0].text
         assert all(part in text for part in ("Made by hand, 2019", "ε = 8.98", "δ = 10⁻⁶", "Tract 0.01"))
@@ -122,6 +127,15 @@ def test_classes_hold_every_count_and_fit_the_colours(counts: list[int]) -> None
         assert high + 1 == low
     if min(counts) < 3 <= 10 <= max(counts):
         assert classes[:2] == [(1, 2), (3, 9)]
+
+
+@given(st.integers(1, 10**8), st.integers(1, 10**8))
+def test_classes_of_width_hold_every_count_too(one: int, other: int) -> None:
+    smallest, largest = sorted((one, other))
+    classes = flow_lines.line_classes(smallest, largest)
+    assert len(classes) <= len(commute_map.LINES)
+    assert classes[0][0] <= smallest
+    assert all(high == low - 1 for (_, high), (low, _) in itertools.pairwise(classes))
 
 
 def test_the_ramp_darkens_all_the_way() -> None:
@@ -180,3 +194,101 @@ def test_the_camera_leaves_out_the_far_few() -> None:
     assert -72 <= west < -71.9
     assert east == -70.5
     assert 41 <= south < north <= 42
+
+
+def test_lines_show_what_the_caption_says(release: ServedRelease) -> None:
+    state = ViewState(areas=("county:10001",), show="lines", layer="county")
+    drawn = asked.lines(release, state)
+    units = asked.units(release, state).set_index("unit_id")["workers"]
+    outer = units.drop(["10001", ELSEWHERE], errors="ignore")
+    assert sorted(drawn.frame["workers"]) == sorted(outer)
+    assert drawn.within == units["10001"]
+    assert drawn.total == units.sum()
+    text = draw.what_is_drawn(release, state)
+    assert f"shows {100 * outer.sum() / units.sum():.1f} % of {units.sum():,} jobs" in text
+    traces = draw.whole(release, state, "/").data
+    ends = [trace.lon for trace in (traces[at] for at in commute_map.LINES) if trace.lon is not None]
+    assert sum(len(lon) for lon in ends) == 3 * len(drawn.frame)
+    assert len(traces[commute_map.MIDDLES].lon) == len(drawn.frame)
+    assert traces[commute_map.MIDDLES].marker.opacity == 0
+
+
+def test_a_flow_matrix_is_drawn_as_lines_without_those_that_stay(release: ServedRelease) -> None:
+    state = ViewState(analysis="flow-matrix")
+    drawn = asked.lines(release, state)
+    cells = asked.result(release, state).tables()["cells"]
+    both = cells[(cells["home_kind"] == "unit") & (cells["work_kind"] == "unit")]
+    assert drawn.workers + drawn.within == both["workers"].sum()
+    assert drawn.total == cells["workers"].sum()
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.lists(st.integers(1, 10**6), min_size=1, max_size=40))
+def test_every_line_has_a_class_of_width(counts: list[int]) -> None:
+    frame = pandas.DataFrame({"workers": sorted(counts, reverse=True)})
+    for name in ("from_lon_deg", "from_lat_deg", "to_lon_deg", "to_lat_deg"):
+        frame[name] = 1.0
+    traces = flow_lines.line_traces(frame.assign(label="x"), "Workers", palette.GROUNDS["light"])
+    assert len(traces) == len(commute_map.LINES) + 1
+    lines = [trace for trace in traces[:-1] if trace.lon is not None]
+    assert sum(len(trace.lon) for trace in lines) == 3 * len(counts)
+    widths = [trace.line.width for trace in lines]
+    assert widths == sorted(widths)
+
+
+def test_arrows_are_closed_shapes_and_have_labels(release: ServedRelease) -> None:
+    figure = draw.whole(release, ViewState(areas=("county:10001",), analysis="inflow-outflow"), "/")
+    answer: Any = asked.result(release, ViewState(areas=("county:10001",), analysis="inflow-outflow"))
+    for position in commute_map.LINES[:3]:
+        trace = figure.data[position]
+        assert trace.fill == "toself"
+        assert (trace.lon[0], trace.lat[0]) == (trace.lon[-1], trace.lat[-1])
+    shown = [label["text"] for label in figure.layout.meta["labels"]]
+    assert shown == [f"{number.value:,}" for number in (answer.inflow, answer.outflow, answer.stay)]
+
+
+def test_a_pair_is_drawn_at_both_ends(release: ServedRelease) -> None:
+    state = ViewState(areas=("county:10001",), others=("county:10003",), analysis="paired-area")
+    figure = draw.whole(release, state, "/")
+    answer: Any = asked.result(release, state)
+    for position in (commute_map.POINTS, commute_map.MORE_POINTS):
+        assert len(figure.data[position].lon) == answer.workers.value
+    assert figure.layout.map.layers[commute_map.OTHER_OUTLINE].source.endswith("county:10003")
+
+
+def test_the_rose_and_the_heat_map_have_every_worker(release: ServedRelease) -> None:
+    answer: Any = asked.result(release, ViewState(areas=("county:10001",), analysis="distance-direction"))
+    rose = charts.rose(answer.cells, palette.GROUNDS["dark"])
+    placed = answer.cells.loc[answer.cells["direction"] != "", "workers"].sum()
+    assert sum(sum(trace.r) for trace in rose.data) == placed
+    matrix: Any = asked.result(release, ViewState(analysis="flow-matrix"))
+    wide = matrix.wide()
+    figure = charts.heat_map(wide, {"home": {}, "work": {}}, palette.GROUNDS["light"])
+    assert numpy.shape(figure.data[0].z) == wide.shape
+    assert (numpy.asarray(figure.data[0].z) > 0).sum() == (wide.to_numpy() > 0).sum()
+
+
+def test_dark_and_light_differ_in_colour_alone(release: ServedRelease) -> None:
+    light, dark = (
+        plain(draw.whole(release, ViewState(areas=(TRACT,), theme=theme), "/")) for theme in ("light", "dark")
+    )
+    assert light["layout"]["map"]["center"] == dark["layout"]["map"]["center"]
+    assert light["layout"]["map"]["style"] == dark["layout"]["map"]["style"], "another one would be read anew"
+    assert light["layout"]["meta"]["paint"].keys() == {
+        each["id"] for each in light["layout"]["map"]["style"]["layers"]
+    }
+    assert light["layout"]["meta"]["paint"] != dark["layout"]["meta"]["paint"]
+    assert light["data"][commute_map.POINTS]["lon"] == dark["data"][commute_map.POINTS]["lon"]
+    places = [
+        tuple(step["location"])
+        for step in draw.changes(
+            draw.whole(release, ViewState(theme="dark"), "/"), move=False, restyle=True
+        ).to_plotly_json()["operations"]
+    ]
+    assert ("layout", "meta") in places
+    assert ("layout", "map", "style") not in places
+
+
+def test_points_without_a_place_are_not_drawn(release: ServedRelease) -> None:
+    places = asked.places(release, ViewState(), "home")
+    assert all(numpy.isfinite(values).all() for values in places.values())

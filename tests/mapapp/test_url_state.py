@@ -4,10 +4,24 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mapapp.url_state import MAX_AREAS, Rows, Show, Side, ViewState, drawn_end, from_query, to_query
+from mapapp.url_state import (
+    MAX_AREAS,
+    MAX_QUERY_LENGTH,
+    Analysis,
+    Show,
+    Side,
+    Theme,
+    ViewState,
+    drawn_end,
+    edges_of,
+    from_query,
+    shown_as,
+    to_query,
+)
 
 RELEASES = ("ri-2019", "ri-2020")
 AREAS = tuple(
@@ -15,6 +29,8 @@ AREAS = tuple(
     for level in ("tract", "county", "stplc")
     for code in ("44007", "44:07", "a b&c=d", "naïve")
 )
+STEPS = (*AREAS, "-tract:44007", "&circle:-71.41279,41.82399,5", "shape:abc.d~e_f-g")
+LAYERS = ("tract", "county", "stplc")
 
 
 def bands() -> Any:
@@ -22,16 +38,29 @@ def bands() -> Any:
 
 
 def read(query: str | None) -> tuple[ViewState, tuple[str, ...]]:
-    return from_query(query, releases=RELEASES, is_area=lambda release, area: area in AREAS)
+    return from_query(
+        query,
+        releases=RELEASES,
+        is_area=lambda release, area: area in STEPS,
+        is_layer=lambda release, layer: layer in LAYERS,
+    )
 
 
 STATES = st.builds(
     ViewState,
     release=st.sampled_from(("", *RELEASES)),
     side=st.sampled_from(get_args(Side)),
-    areas=st.lists(st.sampled_from(AREAS), unique=True).map(tuple),
+    against=st.sampled_from(("", *RELEASES)),
+    analysis=st.sampled_from(get_args(Analysis)),
+    areas=st.lists(st.sampled_from(STEPS), unique=True).map(tuple),
+    others=st.lists(st.sampled_from(STEPS), unique=True).map(tuple),
     show=st.sampled_from(get_args(Show)),
-    rows=st.sampled_from(get_args(Rows)),
+    layer=st.sampled_from(LAYERS),
+    home_layer=st.sampled_from(LAYERS),
+    work_layer=st.sampled_from(LAYERS),
+    edges=st.sets(st.sampled_from((0.25, 1.0, 10.0, 25.0, 500.0))).map(lambda edges: tuple(sorted(edges))),
+    every=st.booleans(),
+    theme=st.sampled_from(get_args(Theme)),
     age=bands(),
     earnings=bands(),
     industry=bands(),
@@ -61,14 +90,21 @@ def test_any_text_gives_a_view(text: str) -> None:
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from(["side", "area", "show", "rows", "age", "release", "x"]), st.text()))
+    st.lists(
+        st.tuples(
+            st.sampled_from(
+                ["side", "area", "other", "show", "rows", "layer", "edges", "every", "age", "release", "x"]
+            ),
+            st.text(),
+        )
+    )
 )
 def test_any_values_give_a_view_and_each_is_taken_or_noted(pairs: list[tuple[str, str]]) -> None:
     from urllib.parse import urlencode
 
     state, notes = read("?" + urlencode(pairs))
-    assert set(state.areas) <= set(AREAS)
-    if any(name == "area" and value not in AREAS for name, value in pairs):
+    assert set(state.areas) <= set(STEPS)
+    if any(name == "area" and value not in STEPS for name, value in pairs):
         assert notes
 
 
@@ -81,18 +117,47 @@ def test_every_refused_part_is_named() -> None:
 
 def test_a_long_address_is_cut() -> None:
     state, notes = from_query(
-        "?" + "&".join(f"area=tract:{i}" for i in range(MAX_AREAS + 50)), releases=(), is_area=lambda *_: True
+        "?" + "&".join(f"area=tract:{i}" for i in range(MAX_AREAS + 50)),
+        releases=(),
+        is_area=lambda *_: True,
+        is_layer=lambda *_: True,
     )
     assert len(state.areas) == MAX_AREAS
     assert notes
-    assert read("?" + "area=x&" * 10_000)[0] == ViewState()
+    assert read("?" + "area=x&" * (MAX_QUERY_LENGTH // 7 + 1))[0] == ViewState()
 
 
 def test_all_three_bands_are_no_filter() -> None:
     assert read("?age=3,1,2")[0] == ViewState()
 
 
+def test_addresses_from_before_the_analyses_still_work() -> None:
+    state, notes = read("?side=home&area=tract:44007&show=tracts&rows=county&age=2")
+    assert notes == ()
+    assert state == ViewState(side="home", areas=("tract:44007",), show="areas", layer="county", age=(2,))
+
+
+@pytest.mark.parametrize(
+    "text", ["a", "5,5", "10,5", "0,5", "-1", "nan", "inf", "1e9", ",".join(map(str, range(1, 20)))]
+)
+def test_bands_that_are_none_are_refused(text: str) -> None:
+    assert edges_of(text) is None
+    assert read(f"?edges={text}")[1]
+
+
+def test_bands_as_people_write_them() -> None:
+    assert edges_of(" 5, 10;25 ") == (5.0, 10.0, 25.0)
+    assert edges_of("") == ()
+
+
+def test_an_analysis_is_drawn_as_it_can_be() -> None:
+    assert shown_as(ViewState(analysis="area-comparison")) == "areas"
+    assert shown_as(ViewState(analysis="area-profile", show="lines")) == "points"
+    assert shown_as(ViewState(show="lines")) == "lines"
+
+
 def test_the_drawn_end_is_the_other_one_once_an_area_is_chosen() -> None:
     assert drawn_end(ViewState()) == "work"
     assert drawn_end(ViewState(areas=("a",))) == "home"
     assert drawn_end(ViewState(areas=("a",), side="home")) == "work"
+    assert drawn_end(ViewState(areas=("a",), analysis="area-profile")) == "work"

@@ -1,0 +1,197 @@
+"""From a state to the answer of its analysis, and to the frames that the map draws."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy
+import pandas
+
+from mapapp.figures.flow_lines import MAX_LINES
+from mapapp.queries.analyses import EDGES_MI, EVERYTHING
+from mapapp.queries.change import change
+from mapapp.queries.filters import Filters
+from mapapp.queries.flows import Pick
+from mapapp.queries.release import ServedRelease
+from mapapp.queries.results import Result, caution
+from mapapp.url_state import Side, ViewState, drawn_end
+
+OTHER: Final[dict[Side, Side]] = {"work": "home", "home": "work"}
+NEEDS_AREA: Final = ("destination", "area-profile", "area-comparison", "distance-direction", "inflow-outflow")
+
+
+def is_ready(state: ViewState) -> bool:
+    """Whether enough is chosen for the analysis to have an answer."""
+    if state.analysis == "paired-area":
+        return bool(state.areas and state.others)
+    return bool(state.areas) or state.analysis == "flow-matrix"
+
+
+def area(steps: tuple[str, ...]) -> str:
+    """Steps as one area; everything without any."""
+    return " ".join(steps) or EVERYTHING
+
+
+def filters(state: ViewState) -> Filters:
+    """The bands a state keeps."""
+    return Filters(state.age, state.earnings, state.industry)
+
+
+def ends(state: ViewState) -> dict[Side, str]:
+    """The area at either end of the commutes."""
+    return {state.side: area(state.areas), OTHER[state.side]: area(state.others)}
+
+
+def result(release: ServedRelease, state: ViewState) -> Result:
+    """The answer to a state; while its analysis lacks an area, what there is already."""
+    plain = dataclasses.replace(state, show="points", theme="light", every=False, against="", release="")
+    return release.once(("result", plain), lambda: _ask(release, plain))
+
+
+def changed(before: ServedRelease, release: ServedRelease, state: ViewState) -> Result:
+    """The answer of a release against that of an earlier one."""
+    return change(result(before, state), result(release, state))
+
+
+def _ask(release: ServedRelease, state: ViewState) -> Result:
+    ask, kept, where = release.analyses, filters(state), area(state.areas)
+    edges = state.edges or EDGES_MI
+    if not state.areas and state.analysis != "flow-matrix":
+        return ask.comparison(EVERYTHING, kept, side=state.side, layer=state.layer)
+    if not is_ready(state) or state.analysis == "area-profile":
+        return ask.profile(where, kept, side=state.side)
+    if state.analysis == "area-comparison":
+        return ask.comparison(where, kept, side=state.side, layer=state.layer)
+    if state.analysis == "distance-direction":
+        return ask.distance_direction(where, kept, side=state.side, edges_mi=edges)
+    if state.analysis == "inflow-outflow":
+        return ask.inflow_outflow(where, kept)
+    if state.analysis == "destination":
+        return ask.destinations(where, kept, side=state.side, layer=state.layer)
+    both = ends(state)
+    if state.analysis == "paired-area":
+        return ask.paired(both["home"], both["work"], kept, edges_mi=edges)
+    return ask.flow_matrix(
+        state.home_layer, state.work_layer, kept, home_area=both["home"], work_area=both["work"]
+    )
+
+
+def units(release: ServedRelease, state: ViewState) -> Any:
+    """Workers at the drawn end by unit of the state's layer, most first: the columns of an analysis's `units`."""
+    state = dataclasses.replace(state, show="points", theme="light", every=False, against="", release="")
+
+    def make() -> Any:
+        ask, kept, where = release.analyses, filters(state), area(state.areas)
+        if drawn_end(state) == state.side:
+            return ask.comparison(where, kept, side=state.side, layer=state.layer).units
+        return ask.destinations(where, kept, side=state.side, layer=state.layer).units
+
+    return release.once(("units", state), make)
+
+
+def places(release: ServedRelease, state: ViewState, end: Side) -> dict[str, Any]:
+    """Where an end of the commutes is, one place a worker: float32 arrays `lon_deg` and `lat_deg`."""
+    return release.analyses.flows.places(pick(release, state), end)
+
+
+def pick(release: ServedRelease, state: ViewState) -> Pick:
+    """Whose commutes a state is about."""
+    chosen = {end: release.areas.select(where).blocks for end, where in ends(state).items()}
+    return Pick(work=chosen["work"], home=chosen["home"], filters=filters(state))
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Flows as lines.
+
+    Attributes
+    ----------
+    frame : pandas.DataFrame
+        As `mapapp.figures.flow_lines.line_traces` takes it.
+    workers, within, total : int
+        On the lines that are drawn, with both ends in one place of the answer, and of the whole answer.
+    n_left_out : int
+        Lines that are too many.
+    """
+
+    frame: Any
+    workers: int
+    within: int
+    total: int
+    n_left_out: int
+
+
+def lines(release: ServedRelease, state: ViewState) -> Lines:
+    """The largest flows between different places."""
+    make = _matrix_lines if state.analysis == "flow-matrix" else _star
+    frame, within, total = make(release, state)
+    kept = frame.dropna(subset=["from_lon_deg", "to_lon_deg"])
+    shown = kept.head(MAX_LINES)
+    return Lines(shown, int(shown["workers"].sum()), within, total, len(kept) - len(shown))
+
+
+def _star(release: ServedRelease, state: ViewState) -> tuple[Any, int, int]:
+    """A line from the middle of the chosen area to each unit that is not wholly in it."""
+    rows = units(release, state)
+    chosen = release.areas.select(area(state.areas)).blocks
+    places = release.areas.places if chosen is None else release.areas.places.iloc[chosen]
+    layer = release.areas.units(state.layer)
+    mine = layer.code if chosen is None else layer.code[chosen]
+    whole = numpy.bincount(mine, minlength=len(layer.rows)) == layer.rows["n_blocks"]
+    inside = rows["unit_id"].isin(layer.rows.loc[whole, "unit_id"]) & (rows["kind"] == "unit")
+    outer = rows[~inside & (rows["kind"] == "unit")]
+    frame = pandas.DataFrame(
+        {
+            "from_lon_deg": float(places["lon_deg"].mean()),
+            "from_lat_deg": float(places["lat_deg"].mean()),
+            "to_lon_deg": outer["lon_deg"],
+            "to_lat_deg": outer["lat_deg"],
+            "workers": outer["workers"],
+            "label": [
+                f"{name}<br>{_counted(n)}" for name, n in zip(outer["name"], outer["workers"], strict=True)
+            ],
+        }
+    )
+    return frame, int(rows.loc[inside, "workers"].sum()), int(rows["workers"].sum())
+
+
+def _matrix_lines(release: ServedRelease, state: ViewState) -> tuple[Any, int, int]:
+    matrix: Any = result(release, state)
+    cells = matrix.cells[(matrix.cells["home_kind"] == "unit") & (matrix.cells["work_kind"] == "unit")]
+    same = (cells["home_id"] == cells["work_id"]) & (matrix.home_layer == matrix.work_layer)
+    within, cells = int(cells.loc[same, "workers"].sum()), cells[~same]
+    columns: dict[str, Any] = {}
+    for name, end, margin in (("from", "home", matrix.homes), ("to", "work", matrix.works)):
+        at = margin[margin["kind"] == "unit"].set_index("unit_id").reindex(cells[f"{end}_id"])
+        columns |= {f"{name}_{axis}": at[axis].to_numpy() for axis in ("lon_deg", "lat_deg")}
+    label = [
+        f"{home} → {work}<br>{_counted(n)}"
+        for home, work, n in zip(cells["home_name"], cells["work_name"], cells["workers"], strict=True)
+    ]
+    frame = pandas.DataFrame(columns | {"workers": cells["workers"].to_numpy(), "label": label})
+    return frame, within, matrix.workers.value
+
+
+def _counted(workers: int) -> str:
+    warning = caution(int(workers))
+    text = f"{workers:,} worker{'s' * (workers != 1)}"
+    return f"{text} ({warning})" if warning else text
+
+
+def n_places(release: ServedRelease, state: ViewState) -> int:
+    """How many workers a state is about."""
+    answer: Any = result(release, state)
+    number = getattr(answer, "workers", None)
+    return int(number.value if number is not None else answer.inflow.value + answer.stay.value)
+
+
+def weights(frame: Any) -> tuple[Any, Any, Any]:
+    """Longitude, latitude and workers of the units that have a place on the map."""
+    near = (
+        frame[(frame["kind"] == "unit") & frame["lon_deg"].notna()] if "lon_deg" in frame else frame.head(0)
+    )
+    if not len(near):
+        return numpy.empty(0), numpy.empty(0), numpy.empty(0)
+    return near["lon_deg"].to_numpy(), near["lat_deg"].to_numpy(), near["workers"].to_numpy()

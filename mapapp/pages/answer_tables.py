@@ -1,0 +1,182 @@
+"""The complete table of each analysis, as plain texts that the browser puts in place, and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from typing import Any, Final
+
+from mapapp.pages import words
+from mapapp.queries.areas import LEVEL_LABELS
+from mapapp.queries.results import (
+    AreaComparison,
+    AreaProfile,
+    Change,
+    Destinations,
+    DistanceDirection,
+    FlowMatrix,
+    InflowOutflow,
+    PairedAreas,
+    Result,
+    shortened,
+)
+
+SHORT_ROWS: Final = 12
+MOST_ROWS: Final = 10_000  # as many as a page can hold; the file has all
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+_WORKERS: Final = ["Workers", "Share", "±"]
+
+
+def table(result: Result, *, every: bool) -> dict[str, Any]:
+    """Title, heads and rows of the main table; without `every` row, the first and what the others come to."""
+    title, heads, frame, cells = _parts(result)
+    n_rows = len(frame)
+    limit = MOST_ROWS if every else SHORT_ROWS
+    long = isinstance(result, (Destinations, AreaComparison, FlowMatrix, Change)) and n_rows > limit + 1
+    shown = frame
+    if long:
+        shown = frame.head(limit) if isinstance(result, Change) else shortened(frame, limit)
+    if "±" in heads and frame["expected_error"].isna().all():
+        heads = heads[:-1]
+    return {
+        "title": title,
+        "heads": heads,
+        "rows": [_cut(cells(row), len(heads) - 1) for row in shown.itertuples()],
+        "size": f"{n_rows:,} row{'s' * (n_rows != 1)}",
+        "can_grow": n_rows > SHORT_ROWS + 1
+        and isinstance(result, (Destinations, AreaComparison, FlowMatrix, Change)),
+        "every": every,
+    }
+
+
+def _cut(row: dict[str, Any], n_cells: int) -> dict[str, Any]:
+    return row | {"cells": row["cells"][:n_cells]}
+
+
+def _parts(result: Result) -> tuple[str, list[str], Any, Any]:
+    if isinstance(result, Change):
+        return "Change", ["", "Before", "After", "Change", "%"], _largest_change(result.rows), _change_row
+    if isinstance(result, (Destinations, AreaComparison)):
+        return _title(result), [_unit(result.layer), *_WORKERS], result.units, _unit_row(result.layer)
+    if isinstance(result, AreaProfile):
+        return "Age, earnings and industry together", ["Segment", *_WORKERS], result.segments, _label_row
+    if isinstance(result, DistanceDirection):
+        heads = ["Direction", *(bare for bare in result.bands["label"]), "All"]
+        return "Direction and distance", heads, result.directions, _direction_row(result)
+    if isinstance(result, InflowOutflow):
+        wide = result.segments.pivot(index=["characteristic", "band"], columns="group", values="workers")
+        labels = result.segments.drop_duplicates(["characteristic", "band"])
+        order = labels[["characteristic", "band", "label"]].join(wide, on=["characteristic", "band"])
+        return "Who comes, goes and stays", ["Workers", "In", "Out", "Stay"], order, _group_row
+    if isinstance(result, PairedAreas):
+        return "Who they are", ["", *_WORKERS], result.bands, _label_row
+    if isinstance(result, FlowMatrix):
+        return "From home to work", ["Home → work", *_WORKERS], _pairs(result.cells), _pair_row(result)
+    raise TypeError(type(result).__name__)
+
+
+def _title(result: Destinations | AreaComparison) -> str:
+    if isinstance(result, AreaComparison):
+        if result.about.area_text == "all":
+            return "Where they work" if result.about.side == "work" else "Where they live"
+        return f"Compared: {words.plural(words.level_word(result.layer))}"
+    return "Where they live" if result.about.side == "work" else "Where they work"
+
+
+def _unit(layer: str) -> str:
+    return LEVEL_LABELS.get(layer, layer).split(" (")[0]
+
+
+def _row(name: str, cells: list[str], *, caution: str = "", unit: str = "", sub: str = "") -> dict[str, Any]:
+    return {"name": name, "sub": sub, "cells": cells, "caution": caution, "unit": unit}
+
+
+def _worker_cells(row: Any) -> list[str]:
+    return [f"{row.workers:,}", f"{100 * row.share:.1f} %", words.error_text(row.expected_error, sign="")]
+
+
+def _unit_row(layer: str) -> Any:
+    def cells(row: Any) -> dict[str, Any]:
+        name, _, sub = row.name.partition(", ")
+        partly = "partly in the area" if getattr(row, "partly", False) else ""
+        unit = f"{layer}:{row.unit_id}" if row.kind == "unit" else ""
+        more = " · ".join(part for part in (sub, partly) if part)
+        return _row(name, _worker_cells(row), caution=row.caution, unit=unit, sub=more)
+
+    return cells
+
+
+def _label_row(row: Any) -> dict[str, Any]:
+    return _row(row.label, _worker_cells(row), caution=row.caution)
+
+
+def _group_row(row: Any) -> dict[str, Any]:
+    counts = [f"{getattr(row, name):,}" for name in ("inflow", "outflow", "stay")]
+    return _row(row.label, counts, sub=words.BAND_TITLES[row.characteristic])
+
+
+def _direction_row(result: DistanceDirection) -> Any:
+    wide = result.cells.pivot(index="direction", columns="band", values="workers")
+
+    def cells(row: Any) -> dict[str, Any]:
+        counts = [f"{n:,}" for n in wide.loc[row.direction]]
+        return _row(row.label, [*counts, f"{row.workers:,}"], caution=row.caution)
+
+    return cells
+
+
+def _pairs(cells: Any) -> Any:
+    return cells.assign(name=cells["home_name"], kind=cells["home_kind"])
+
+
+def _pair_row(result: FlowMatrix) -> Any:
+    def cells(row: Any) -> dict[str, Any]:
+        if row.kind == "other":
+            return _row(row.name, _worker_cells(row), caution=row.caution)
+        both = row.home_kind == "unit" and row.work_kind == "unit"
+        pair = f"{result.home_layer}:{row.home_id} {result.work_layer}:{row.work_id}" if both else ""
+        return _row(f"{row.home_name} → {row.work_name}", _worker_cells(row), caution=row.caution, unit=pair)
+
+    return cells
+
+
+def _largest_change(rows: Any) -> Any:
+    return rows.loc[rows["change"].abs().sort_values(ascending=False, kind="stable").index]
+
+
+def _change_row(row: Any) -> dict[str, Any]:
+    fields = row._asdict()
+    names = [
+        str(fields[name])
+        for name in ("home_name", "work_name", "name", "band_label", "direction", "label")
+        if name in fields
+    ]
+    share = "–" if math.isnan(row.change_share) else f"{100 * row.change_share:+.0f} %"
+    cells = [f"{row.before:,}", f"{row.after:,}", f"{row.change:+,}", share]
+    return _row(" → ".join(name for name in names if name), cells, caution=row.caution)
+
+
+def csv_text(result: Result) -> str:
+    """Every row of the main table, with what it is about; no cell is taken for a formula."""
+    name, frame = next(iter(result.tables().items()))
+    about = result.about
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\r\n")
+    head = ["analysis", "release", "year", "area", "workers_kept", "table", "epsilon_final", "delta"]
+    said = [about.title, about.release, about.year, about.area, about.filters or "all", name]
+    said += [str(about.promise.get(key, "")) for key in ("epsilon_final", "delta")]
+    writer.writerow([*frame.columns, *head])
+    tail = [_safe(value) for value in said]
+    for row in frame.itertuples(index=False):
+        writer.writerow([*(_safe(value) for value in row), *tail])
+    return out.getvalue()
+
+
+def _safe(value: Any) -> Any:
+    """A cell of a spreadsheet that is never run: text that begins as a formula does gets an apostrophe."""
+    if isinstance(value, float):
+        return "" if math.isnan(value) else round(value, 6)
+    if isinstance(value, str) and value.startswith(_FORMULA):
+        return "'" + value
+    return value

@@ -1,0 +1,85 @@
+"""Bar charts that are tables: every bar has its number in the same row, for eyes and for screen readers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from dash import html
+
+from mapapp.pages.words import aria, error_text
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One bar: its name, its workers, their share and expected error, and a caution."""
+
+    name: str
+    workers: int
+    share: float
+    error: float | None = None
+    caution: str = ""
+
+
+def bars_of(frame: Any, name: str = "label") -> list[Bar]:
+    """Bars of a table of workers."""
+    return [
+        Bar(
+            str(getattr(row, name)),
+            int(row.workers),
+            float(row.share),
+            float(row.expected_error),
+            row.caution,
+        )
+        for row in frame.itertuples()
+    ]
+
+
+def bar_chart(title: str, bars: Sequence[Bar], first: str = "", className: str = "") -> Any:
+    """A card with a bar a row; `first` says what the rows are."""
+    return html.Section(
+        [html.H2(title), bar_table(bars, first or title)], className=f"card {className}".strip()
+    )
+
+
+def bar_table(bars: Sequence[Bar], first: str) -> Any:
+    """The rows alone."""
+    top = max([bar.workers for bar in bars], default=0) or 1
+    head = html.Tr([html.Th(text, scope="col") for text in (first, "Workers, as a bar", "Workers", "Share")])
+    return html.Table(
+        [html.Thead(head, className="unseen"), html.Tbody([_row(bar, top) for bar in bars])],
+        className="histogram",
+    )
+
+
+def _row(bar: Bar, top: int) -> Any:
+    error = error_text(bar.error)
+    return html.Tr(
+        [
+            html.Th(bar.name, scope="row"),
+            html.Td(html.Span(style={"width": f"{100 * bar.workers / top:.1f}%"}), className="bar"),
+            html.Td(
+                [
+                    mark(bar.caution if bar.workers else ""),
+                    f"{bar.workers:,}",
+                    html.Span(f" {error}", className="error") if error else None,
+                ],
+                className="number",
+            ),
+            html.Td(f"{100 * bar.share:.1f} %", className="number quiet"),
+        ]
+    )
+
+
+def mark(caution: str) -> Any:
+    """The sign of a small count, which says in words what it means."""
+    if not caution:
+        return None
+    return html.Span(
+        "●",
+        className=f"dot {caution.split(' ')[0]}",
+        title=caution,
+        role="img",
+        **aria(label=caution),
+    )
