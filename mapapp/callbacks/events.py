@@ -8,7 +8,6 @@ import re
 from dataclasses import replace
 from typing import Any, Final
 
-import numpy
 import shapely
 
 from geodata.area_files import MAX_BYTES, read_area_upload
@@ -198,18 +197,24 @@ def uploaded_step(release: ServedRelease, file: Any) -> str | None:
 def fewest_corners(release: ServedRelease, polygon: Any) -> str:
     """A polygon as a step of an area, simplified as far as it keeps its blocks and fits an address."""
     step = str(Shape.of(polygon))
-    blocks = release.areas.select(step).blocks
+    blocks = _held(release, step)
     for tolerance in _TOLERANCES_DEG:
         if len(step) <= _SHORT_STEP:
             return step
         simpler = str(Shape.of(shapely.simplify(polygon, tolerance)))
-        if numpy.array_equal(blocks, release.areas.select(simpler).blocks):
+        if _held(release, simpler) == blocks:
             step = simpler
     if len(step) > MAX_STEP_LENGTH:
         raise UsageError(
             f"the area has too many corners for an address ({len(step):,} letters); simplify it first"
         )
     return step
+
+
+def _held(release: ServedRelease, step: str) -> bytes:
+    """The blocks of a step, as something that compares."""
+    blocks = release.areas.select(step).blocks
+    return b"all" if blocks is None else blocks.tobytes()
 
 
 def circles(release: ServedRelease, centre: Any, radii: Any) -> list[str]:

@@ -8,7 +8,6 @@ import dash_mantine_components as dmc
 from dash import dcc, html
 
 from geodata.area_files import SUFFIXES
-
 from mapapp.pages import words
 from mapapp.pages.words import aria
 from mapapp.queries.areas import LEVEL_LABELS, Area

@@ -202,6 +202,7 @@ def segments(name: str, value: str, options: dict[str, str], size: str = "sm", *
         size=size,
         fullWidth=True,
         color="blue.8",
+        transitionDuration=0,  # the mark is in place when its text is
         **aria(**label),
     )
 

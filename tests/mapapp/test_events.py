@@ -243,7 +243,7 @@ def test_an_uploaded_area_keeps_its_blocks_with_few_corners(release: ServedRelea
     (step,) = after(ViewState(), release, "open-area", file, AT_REST).areas
     assert len(step) < 3_000
     exact = str(Shape.of(round_one))
-    assert len(exact) > 20_000
+    assert len(exact) > 10_000
     assert list(release.areas.select(step).blocks) == list(release.areas.select(exact).blocks)
 
 
