@@ -1,0 +1,38 @@
+"""Cold and warm starts of the small demo's synthesis: `python -m benchmarks.cold_start [--runs 3]`.
+
+Cold: no kernel is compiled yet. Each cold run has an empty kernel cache, and the warm run after it uses what the cold
+one left there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import statistics
+import tempfile
+from pathlib import Path
+
+from benchmarks.end_to_end import measure
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=3)
+    chosen = parser.parse_args()
+    seconds: dict[str, list[float]] = {"cold": [], "warm": []}
+    with tempfile.TemporaryDirectory() as folder:
+        demo, release = Path(folder) / "demo.dataset", Path(folder) / "release"
+        measure("demo", demo, "--size", "small")
+        for run in range(chosen.runs):
+            os.environ["NUMBA_CACHE_DIR"] = str(Path(folder) / f"cache{run}")
+            for start in seconds.values():
+                start.append(measure("synthesize", demo, release)[0])
+                shutil.rmtree(release)
+    print("| synthesize, small demo | median s | range s |\n|---|---|---|")
+    for name, walls in seconds.items():
+        print(f"| {name} | {statistics.median(walls):.1f} | {min(walls):.1f}–{max(walls):.1f} |")
+
+
+if __name__ == "__main__":
+    main()
