@@ -116,6 +116,10 @@ def measure(release: Release, areas: list[str]) -> None:
         everything += seconds
         show(name, seconds)
     show("**all of them**", everything)
+    seconds = [
+        timed(lambda area=area: release.with_errors(release.inflow_outflow(area), 0)) for area in areas
+    ]
+    show("inflow and outflow, with the expected errors of its numbers", seconds)
     seconds = [timed(lambda: release.flow_matrix("county", "county")) for _ in range(5)]
     show("flow matrix of everything, county × county", seconds)
     show(
