@@ -182,7 +182,7 @@ def test_a_tract_shows_its_support_points(visit: Visit) -> None:
         ("Levels", "by level"),
         ("Real", "real"),
         ("Posterior", "posterior"),
-        ("KL", "expected commutes"),
+        ("KL", "KL between"),
     ):
         visit.page.locator("#map-shows").get_by_text(shown, exact=True).click()
         caption.filter(has_text=says).wait_for()
