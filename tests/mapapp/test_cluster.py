@@ -30,14 +30,14 @@ from mapapp.pipeline.cluster import connected, require_safe_address
 from mapapp.pipeline.cluster_worker import Job
 from tests.commands.running import commutemap
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]  # longer than each wait within, which says more
 needs_dask = pytest.mark.skipif(
     importlib.util.find_spec("distributed") is None,
     reason="the extra 'cluster' is not installed: pip install 'commutemap[cluster]'",
 )
 
 SMALL_BATCHES = 100
-WAIT_S = 300.0  # for what takes seconds on a machine that does nothing else
+WAIT_S = 240.0  # for what takes seconds on a machine that does nothing else
 KNOWN_KEY = hashlib.sha256(b"a key that only this test uses").digest()
 
 # Runs the command; stops at a stage until told to go on, so that the test can do something there.
