@@ -19,7 +19,7 @@ from mapapp.queries.results import Result, caution
 from mapapp.url_state import Side, ViewState, drawn_end
 
 OTHER: Final[dict[Side, Side]] = {"work": "home", "home": "work"}
-NEEDS_AREA: Final = ("destination", "area-profile", "area-comparison", "distance-direction", "inflow-outflow")
+ROWS_WITH_ERRORS: Final = 12  # as many as the table shows at first
 
 
 def is_ready(state: ViewState) -> bool:
@@ -48,6 +48,14 @@ def result(release: ServedRelease, state: ViewState) -> Result:
     """The answer to a state; while its analysis lacks an area, what there is already."""
     plain = dataclasses.replace(state, show="points", theme="light", every=False, against="", release="")
     return release.once(("result", plain), lambda: _ask(release, plain))
+
+
+def with_errors(release: ServedRelease, state: ViewState) -> Result:
+    """The answer to a state with the expected errors of its numbers and of the rows a page shows first."""
+    plain = dataclasses.replace(state, show="points", theme="light", every=False, against="", release="")
+    return release.once(
+        ("errors", plain), lambda: release.analyses.with_errors(result(release, state), ROWS_WITH_ERRORS)
+    )
 
 
 def changed(before: ServedRelease, release: ServedRelease, state: ViewState) -> Result:

@@ -149,6 +149,7 @@ def _answering(app: Dash, views: Views) -> None:
         Output("certificate", "children"),
         Output("glance", "children"),
         Output("notes", "children"),
+        Output("answered", "data"),
         Input("url", "search"),
     )
     def show_answer(query: str | None) -> tuple[Any, ...]:
@@ -162,7 +163,23 @@ def _answering(app: Dash, views: Views) -> None:
             certificate.card(release),
             answer.glance(found),
             explore.notes((*notes, *more)),
+            query,
         )
+
+    @app.callback(
+        Output("answer", "children", allow_duplicate=True),
+        Output("area-data", "data", allow_duplicate=True),
+        Input("answered", "data"),
+        prevent_initial_call=True,
+    )
+    def show_errors(query: str | None) -> tuple[Any, ...]:
+        """The same answer with its expected errors, which take longer and so come behind it."""
+        state, _ = views.parse(query)
+        if not asked.is_ready(state) or state.against:
+            return no_update, no_update
+        release = views.release(state)
+        found = asked.with_errors(release, state)
+        return answer.answer(release, state, found, ""), answer_tables.table(found, every=state.every)
 
     @app.callback(
         Output("chart-card", "hidden"),

@@ -203,7 +203,10 @@ def remarks(result: Result) -> Any:
     """What must be read with the numbers."""
     notes = list(result.about.notes)
     if main_number(main_result(result)).expected_error is not None:
-        notes.append("± is the expected error: how far a count is from the confidential one, as a rule.")
+        notes.append(
+            "± is the expected error: how far a count is from the confidential one, as a rule. Counts by workplace "
+            "alone have none: they are published as they are."
+        )
     if not notes:
         return None
     return html.Section(

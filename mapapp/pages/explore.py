@@ -51,7 +51,7 @@ def page(releases: dict[str, ServedRelease], state: ViewState, figure: Any, laye
                 className="panel result",
                 **aria(label="The answer"),
             ),
-            *[dcc.Store(id=name) for name in ("look", "moved-by", "clicked", "drawn", "drill")],
+            *[dcc.Store(id=name) for name in ("look", "moved-by", "clicked", "drawn", "drill", "answered")],
             dcc.Store(
                 id="on-map",
                 data={"release": state.release or next(iter(releases)), "theme": state.theme, "view": ""},

@@ -171,7 +171,7 @@ def error_text(error: float | None, sign: str = "± ") -> str:
     """An expected error as it stands beside its number; empty where it is not known."""
     if error is None or math.isnan(error):
         return ""
-    return f"{sign}{error:,.0f}" if error >= 9.5 else f"{sign}{error:.1f}"
+    return f"{sign}{error:,.0f}" if error == 0 or error >= 9.5 else f"{sign}{error:.1f}"
 
 
 def miles(value: float | None) -> str:

@@ -1,0 +1,41 @@
+"""The pictures in docs/explore.md, taken anew: `python -m benchmarks.explore_pictures --release DIR [--output FOLDER]`.
+
+Of a release of the demo country (`commutemap demo metro.dataset --size metro`). Needs Playwright and a Chromium, as the
+browser tests do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from benchmarks.readme_picture import photographed, served, slimmed
+
+MAX_BYTES = 200 * 1024
+CITY = "county:81011"
+VIEWS = {
+    "explore-destination": f"area={CITY}&side=home&layer=tract&show=areas",
+    "explore-inflow-outflow": f"area={CITY}&analysis=inflow-outflow",
+    "explore-paired-area": f"area={CITY}&other=county:82001&analysis=paired-area",
+    "explore-flow-matrix": "analysis=flow-matrix&theme=dark",
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--release", type=Path, required=True, help="a release of the demo country")
+    parser.add_argument("--output", type=Path, default=Path(__file__).parents[1] / "docs" / "images")
+    chosen = parser.parse_args()
+    chosen.output.mkdir(parents=True, exist_ok=True)
+    with served(chosen.release) as address:
+        for name, query in VIEWS.items():
+            picture = slimmed(photographed(f"{address}?{query}"))
+            if len(picture) > MAX_BYTES:
+                sys.exit(f"{name} has {len(picture):,} bytes; {MAX_BYTES:,} are the most")
+            (chosen.output / f"{name}.png").write_bytes(picture)
+            print(f"{name}: {len(picture):,} bytes")
+
+
+if __name__ == "__main__":
+    main()
