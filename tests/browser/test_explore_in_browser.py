@@ -187,10 +187,15 @@ def test_an_area_without_a_mouse_and_every_analysis_of_it(visit: Visit, release:
     keyboard.press("Enter")
     visit.page.locator("#centre").focus()
     keyboard.type(f"{lat}, {lon}")
-    visit.page.locator("[role=option]:visible").get_by_text("Latitude, longitude").wait_for()
+    place_name = f"Latitude, longitude {lat}, {lon}"
+    # Half a place is one too: only the last answer has all of what was typed.
+    visit.page.locator("[role=option]:visible").get_by_text(place_name, exact=True).wait_for()
     keyboard.press("ArrowDown")
     visit.page.locator("[role=option][data-combobox-selected]:visible").wait_for()
     keyboard.press("Enter")
+    visit.page.wait_for_function(
+        "text => document.getElementById('centre').value === text", arg=place_name, timeout=PATIENCE_MS
+    )
     visit.page.locator("#radii").focus()
     keyboard.type("4")
     visit.page.locator("#add-circle").focus()
