@@ -70,7 +70,7 @@ def after(
         return with_step(
             state, release, uploaded_step(release, value), controls.get("sign"), field, only_add=True
         )
-    if trigger == "add-circle":
+    if trigger in ("add-circle", "radii"):
         for step in circles(release, controls.get("centre"), controls.get("radii")):
             state = with_step(state, release, step, controls.get("sign"), field, only_add=True)
     if trigger == "drill":

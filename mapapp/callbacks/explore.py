@@ -35,6 +35,7 @@ EVENTS = {
     "open-area": "data",
     "search": "value",
     "release": "value",
+    "radii": "n_submit",
 }
 CLICKS = ("add-circle", "every")
 READ = ("pick", "sign", "target", "centre", "radii")

@@ -50,6 +50,7 @@ def area_controls(layers: dict[str, str]) -> Any:
                         id="radii",
                         label="Radius in miles; up to three make rings",
                         placeholder="5  or  1, 3, 5",
+                        debounce=True,  # told together with Enter, or on leaving: never after the button
                         size="xs",
                     ),
                     html.Button("Use this circle", id="add-circle", className="button", n_clicks=0),
