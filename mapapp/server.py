@@ -15,8 +15,8 @@ from typing import Any, Final
 import flask
 from dash import Dash, set_props
 
-from mapapp import edge, layers
-from mapapp.callbacks import asked, draw, explore, routing, setup_file
+from mapapp import asked, edge, layers
+from mapapp.callbacks import draw, explore, routing, setup_file
 from mapapp.callbacks.views import Views
 from mapapp.errors import UsageError
 from mapapp.pages.answer_tables import csv_text

@@ -15,6 +15,7 @@ SERVING = (
     "layers.py",
     "density.py",
     "url_state.py",
+    "asked.py",
     "expected_error.py",
     "pages",
     "callbacks",

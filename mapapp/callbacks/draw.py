@@ -9,8 +9,7 @@ import pandas
 import plotly.graph_objects as go
 from dash import Patch
 
-from mapapp import layers
-from mapapp.callbacks import asked
+from mapapp import asked, layers
 from mapapp.density import MAX_POINTS, DensityImage, draw_density
 from mapapp.figures import camera, commute_map, flow_lines
 from mapapp.figures.palette import GROUNDS, Ground

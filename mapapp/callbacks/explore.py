@@ -11,7 +11,8 @@ from typing import Any
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx, no_update
 
 from geodata.errors import GeodataError
-from mapapp.callbacks import asked, draw, events
+from mapapp import asked
+from mapapp.callbacks import draw, events
 from mapapp.callbacks.views import Views
 from mapapp.errors import UsageError
 from mapapp.pages import (

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mapapp import layers
-from mapapp.callbacks import asked, draw
+from mapapp import asked, layers
+from mapapp.callbacks import draw
 from mapapp.figures import camera, charts, commute_map, flow_lines, palette
 from mapapp.queries.release import ServedRelease
 from mapapp.url_state import ViewState
