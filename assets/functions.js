@@ -94,14 +94,12 @@ document.addEventListener("click", (event) => {
   if (chooser) chooseFile(chooser.dataset);
 });
 
-// A view as a file: the same text as the address, for those too long to be sent around as one.
+// A view as a file: for addresses too long to be sent around, and with the name of its release.
 function saveSetup() {
-  const setup = { commutemap: "setup", version: 1, query: location.search };
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([JSON.stringify(setup, null, 1)], { type: "application/json" }));
+  link.href = `setup.json${location.search}`;
   link.download = "commutemap-setup.json";
   link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
 const MOST_BYTES = 20_000_000; // the server has limits of its own

@@ -15,10 +15,17 @@ from mapapp.queries.change import change
 from mapapp.queries.filters import Filters
 from mapapp.queries.flows import Pick
 from mapapp.queries.release import ServedRelease
+from mapapp.queries.request import Request
 from mapapp.queries.results import Result, caution
 from mapapp.url_state import Side, ViewState, drawn_end
 
 OTHER: Final[dict[Side, Side]] = {"work": "home", "home": "work"}
+_NAMES: Final[dict[str, str]] = {
+    "area-profile": "profile",
+    "area-comparison": "comparison",
+    "destination": "destinations",
+    "paired-area": "paired",
+}
 ROWS_WITH_ERRORS: Final = 12  # as many as the table shows at first
 
 
@@ -64,26 +71,24 @@ def changed(before: ServedRelease, release: ServedRelease, state: ViewState) -> 
 
 
 def _ask(release: ServedRelease, state: ViewState) -> Result:
-    ask, kept, where = release.analyses, filters(state), area(state.areas)
-    edges = state.edges or EDGES_MI
+    return next(request(state).answers(release.analyses))
+
+
+def request(state: ViewState) -> Request:
+    """The question of a state, as whoever has no page puts it; while its analysis lacks an area, what there is."""
+    same: dict[str, Any] = {"side": state.side, "filters": filters(state), "layer": state.layer}
     if not state.areas and state.analysis != "flow-matrix":
-        return ask.comparison(EVERYTHING, kept, side=state.side, layer=state.layer)
-    if not is_ready(state) or state.analysis == "area-profile":
-        return ask.profile(where, kept, side=state.side)
-    if state.analysis == "area-comparison":
-        return ask.comparison(where, kept, side=state.side, layer=state.layer)
-    if state.analysis == "distance-direction":
-        return ask.distance_direction(where, kept, side=state.side, edges_mi=edges)
-    if state.analysis == "inflow-outflow":
-        return ask.inflow_outflow(where, kept)
-    if state.analysis == "destination":
-        return ask.destinations(where, kept, side=state.side, layer=state.layer)
-    both = ends(state)
-    if state.analysis == "paired-area":
-        return ask.paired(both["home"], both["work"], kept, edges_mi=edges)
-    return ask.flow_matrix(
-        state.home_layer, state.work_layer, kept, home_area=both["home"], work_area=both["work"]
-    )
+        return Request(analysis="comparison", **same)
+    if not is_ready(state):
+        return Request(analysis="profile", areas=(area(state.areas),), **same)
+    same["edges_mi"] = state.edges or EDGES_MI
+    if state.analysis in ("paired-area", "flow-matrix"):
+        both = ends(state)
+        same |= {"home_area": both["home"], "work_area": both["work"]}
+        same |= {"home_layer": state.home_layer, "work_layer": state.work_layer}
+    else:
+        same["areas"] = (area(state.areas),)
+    return Request(analysis=_NAMES.get(state.analysis, state.analysis), **same)
 
 
 def units(release: ServedRelease, state: ViewState) -> Any:

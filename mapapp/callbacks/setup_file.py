@@ -1,18 +1,17 @@
-"""A view kept as a file: the same text as the address, read back with the same care."""
+"""Opening a view that was kept as a file; what such a file is, `mapapp.setup_file` knows."""
 
 from __future__ import annotations
 
 import base64
-import json
-from typing import Any, Final
+from dataclasses import replace
+from typing import Any
 
 from dash import Dash, Input, Output, no_update
 
+from mapapp import setup_file
 from mapapp.callbacks.views import Views
 from mapapp.errors import UsageError
-from mapapp.url_state import MAX_QUERY_LENGTH, to_query
-
-MAX_BYTES: Final = 4 * MAX_QUERY_LENGTH
+from mapapp.url_state import MAX_QUERY_LENGTH, ViewState, to_query
 
 
 def register(app: Dash, views: Views) -> None:
@@ -28,29 +27,57 @@ def register(app: Dash, views: Views) -> None:
         if file is None:  # the page has only come
             return no_update, ""
         try:
-            query = query_of(file)
+            state, notes = state_of(views, file)
         except UsageError as error:
             return no_update, str(error)
-        state, notes = views.parse(query)
         return to_query(state), " ".join(notes)
 
 
-def query_of(file: Any) -> str:
-    """The address query that a chosen file holds: a dict of `name`, `size` and, in base64, `content`.
+def state_of(views: Views, file: Any) -> tuple[ViewState, tuple[str, ...]]:
+    """The view that a chosen file holds, and notes on it: a dict of `name`, `size` and, in base64, `content`.
 
     Raises
     ------
     UsageError
-        When it is none of ours, or too large.
+        When it is none of ours, too large, or too long for an address.
     """
     content = file.get("content") if isinstance(file, dict) else None
-    if not isinstance(content, str) or len(content) > 2 * MAX_BYTES:
-        raise UsageError(f"this file is not a saved view: such a file has at most {MAX_BYTES:,} bytes")
+    if not isinstance(content, str) or len(content) > 2 * setup_file.MAX_BYTES:
+        raise UsageError(f"this file is no setup: such a file has at most {setup_file.MAX_BYTES:,} bytes")
     try:
-        setup = json.loads(base64.b64decode(content, validate=True))
-    except (ValueError, RecursionError):
-        raise UsageError("this file is not a saved view: it is no JSON") from None
-    query = setup.get("query") if isinstance(setup, dict) and setup.get("commutemap") == "setup" else None
-    if not isinstance(query, str):
-        raise UsageError("this file is not a saved view of CommuteMap")
-    return query
+        setup = setup_file.read(base64.b64decode(content, validate=True))
+    except ValueError:
+        raise UsageError("this file is no setup: it did not arrive whole") from None
+    return _among(views, setup)
+
+
+def _among(views: Views, setup: setup_file.Setup) -> tuple[ViewState, tuple[str, ...]]:
+    """The state for the release of its file where that is served, else for the first one."""
+    slug = _slug(views, setup.release)
+    against = _slug(views, setup.against) if setup.against else None
+    release = views.releases[slug] if slug else views.release(ViewState())
+    state, notes = setup_file.fitted(
+        replace(setup, against=None) if against else setup, release, leave_out=True
+    )
+    if setup.release.name and not slug and not setup.release.digest:
+        notes = (*notes, f"There is no release {setup.release} here; the first one is shown.")
+    first = next(iter(views.releases))
+    state = replace(state, release=slug if slug and slug != first else "", against=against or "")
+    if len(to_query(state)) > MAX_QUERY_LENGTH:
+        raise UsageError("this setup is too long for an address; run it with commutemap analyze --setup")
+    return state, notes
+
+
+def _slug(views: Views, source: setup_file.Source) -> str | None:
+    """Name of the served release that a source is, by its digest, or else by its name."""
+    for slug, release in views.releases.items():
+        if source.digest and release.version[:12] == source.digest[:12]:
+            return slug
+    return source.name if source.name in views.releases else None
+
+
+def saved(views: Views, state: ViewState) -> bytes:
+    """A view as a file."""
+    release = views.release(state)
+    against = views.releases.get(state.against) if state.against else None
+    return setup_file.save(release, state, name=release.slug, against=against)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from geodata.errors import GeometryError
 from mapapp import layers
-from mapapp.errors import UsageError
 from mapapp.queries.areas import LEVEL_LABELS
 from mapapp.queries.release import ServedRelease
+from mapapp.setup_file import has_layer, has_step
 from mapapp.url_state import ViewState, from_query
 
 
@@ -35,13 +34,7 @@ class Views:
 
     def has_area(self, release: str, area: str) -> bool:
         """Whether a text is one step of an area that a release has."""
-        if " " in area:  # a step, not several
-            return False
-        try:
-            self.release(ViewState(release=release)).areas.select(area)
-        except (UsageError, GeometryError):
-            return False
-        return True
+        return has_step(self.release(ViewState(release=release)), area)
 
     def _is_layer(self, release: str, layer: str) -> bool:
-        return layer in self.layers(ViewState(release=release))
+        return has_layer(self.release(ViewState(release=release)), layer)

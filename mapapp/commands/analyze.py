@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from mapapp.queries.analyses import Release
     from mapapp.queries.request import Request
     from mapapp.queries.results import Result
+    from mapapp.setup_file import Setup
 
 _ANALYSES: Final = (
     "profile",
@@ -32,12 +34,32 @@ _ANALYSES: Final = (
 _FORMATS: Final = ("text", "json", "csv", "xlsx", "geojson")
 _SUFFIXES: Final = {".json": "json", ".csv": "csv", ".xlsx": "xlsx", ".geojson": "geojson", ".txt": "text"}
 _TEXT_ROWS: Final = 10
+_QUESTION: Final = (
+    "analysis",
+    "areas",
+    "area_files",
+    "each",
+    "home_area",
+    "work_area",
+    "side",
+    "age",
+    "earnings",
+    "industry",
+    "layer",
+    "home_layer",
+    "work_layer",
+    "bands",
+)
+"""Options that a setup stands for."""
 
 
 @click.command()
 @click.argument("releases", type=STORE, nargs=-1, required=True)
 @click.option(
-    "--analysis", type=click.Choice(_ANALYSES), required=True, help="Which one; see docs/analyses.md."
+    "--analysis", type=click.Choice(_ANALYSES), default=None, help="Which one; see docs/analyses.md."
+)
+@click.option(
+    "--setup", type=STORE, default=None, help="A view kept as a file by the page, instead of a question here."
 )
 @click.option(
     "--area",
@@ -107,13 +129,15 @@ def analyze(releases: tuple[Path, ...], **options: Any) -> None:
       commutemap analyze ri-2018.release ri-2019.release --analysis inflow-outflow --each county \\
         --table numbers -o counties.csv
       commutemap analyze ri.release --analysis flow-matrix --home-layer tract --work-layer county -o flows.csv
+      commutemap analyze ri.release --setup commutemap-setup.json -o answer.xlsx
     """
     form, output = _form(options), options["output"]
-    request = _request(options)
+    question = _question(options)
     if options["change"] and len(releases) < 2:
         raise UsageError("--change needs two releases or more, the earlier first")
     with shown(quiet=options["quiet"]) as report:
         opened = _opened(releases, report)
+    request = question(opened)
     with _writing(output, binary=form == "xlsx") as stream:
         _write(form, stream, opened, request, options)
     if output is not None:
@@ -136,6 +160,38 @@ def _form(options: dict[str, Any]) -> str:
     if form == "geojson" and options["change"]:
         raise UsageError("--change has no GeoJSON; write csv, xlsx or json")
     return str(form)
+
+
+def _question(options: dict[str, Any]) -> Callable[[list[Release]], Request]:
+    """What is asked, by options or by a setup; UsageError where it is asked by both, or by neither."""
+    if options["setup"] is None:
+        if options["analysis"] is None:
+            raise UsageError("no question; give --analysis, or a view kept as a file with --setup")
+        request = _request(options)
+        return lambda releases: request
+    from mapapp.setup_file import read
+
+    context = click.get_current_context()
+    for each in context.command.params:
+        source = context.get_parameter_source(str(each.name))
+        if each.name in _QUESTION and source is not click.core.ParameterSource.DEFAULT:
+            raise UsageError(
+                f"--setup and {each.opts[0]}: the setup says what is asked; leave one of them out"
+            )
+    setup = read(options["setup"])
+    return lambda releases: _request_of(setup, releases, options["errors"])
+
+
+def _request_of(setup: Setup, releases: list[Release], error_rows: int) -> Request:
+    """What a setup asks of every release; its notes go to standard error."""
+    from mapapp.asked import request
+    from mapapp.setup_file import fitted
+
+    for release in releases:
+        state, notes = fitted(setup, release)
+        for note in notes:
+            click.echo(note, err=True)
+    return replace(request(state), error_rows=None if error_rows < 0 else error_rows)
 
 
 def _request(options: dict[str, Any]) -> Request:
