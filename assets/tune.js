@@ -1,5 +1,8 @@
 // The workbench, in the browser: a number's text and its slider move each other; the list of tracts.
 
+const ASK_AGAIN_MS = 250;
+const waiting = {};
+
 window.dash_clientside = Object.assign({}, window.dash_clientside, {
   workbench: {
     pair(text, position, stops) {
@@ -13,6 +16,17 @@ window.dash_clientside = Object.assign({}, window.dash_clientside, {
       const away = stops.map((stop) => Math.abs(Number(stop) - wanted));
       const nearest = away.indexOf(Math.min(...away));
       return [still, nearest === position ? still : nearest];
+    },
+
+    // Asks again after work in a while; whatever asked before is taken over.
+    again(more) {
+      const [{ prop_id: place }] = window.dash_clientside.callback_context.triggered;
+      const kind = place.replace("-more.data", "");
+      clearTimeout(waiting[kind]);
+      if (!more) return;
+      waiting[kind] = setTimeout(() => {
+        window.dash_clientside.set_props(`${kind}-pulse`, { data: more });
+      }, ASK_AGAIN_MS);
     },
 
     heeded(mechanism, ownProofs) {

@@ -25,6 +25,7 @@ from mapapp.tune import (
     publish_callbacks,
     sweep_callbacks,
     tune_callbacks,
+    work,
 )
 from mapapp.tune.bench import Bench, new_tab
 from mapapp.tune.frame import PAGES, frame, not_found
@@ -72,6 +73,7 @@ def create_app(dataset: Path, *, host: str = "127.0.0.1", exposed: bool = False)
     app.layout = lambda: frame(ground.title, new_tab())  # every load of the page is a tab of its own
     _route(app, bench, ground)
     lab_callbacks.register(app)
+    work.register(app)
     tune_callbacks.register(app, bench, ground)
     sweep_callbacks.register(app, bench)
     design_callbacks.register(app, bench)

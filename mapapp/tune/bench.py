@@ -16,6 +16,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 
+from engine.parameters import Mechanism
 from geodata.store import Store
 from mapapp.pipeline.validity import AnalystData, Validity, measure_setting
 from mapapp.progress import Report
@@ -92,7 +93,7 @@ class Bench:
         self.has_flows = not self.data.geography.flows.empty
         self._measured: OrderedDict[tuple[Setting, Extent], Validity] = OrderedDict()
         self._tabs: OrderedDict[str, Tab] = OrderedDict()
-        self._whole_s: float | None = None
+        self._whole_s: dict[Mechanism, float] = {}
         self._lock = RLock()
 
     @property
@@ -162,8 +163,10 @@ class Bench:
 
     def whole_follows(self, look: Look) -> bool:
         """Whether all tracts are about to be measured, so soon that a map of the sample would only flicker."""
-        soon = self._whole_s is not None and self._whole_s < _SOON_S
-        return look.extent == "sample" and soon and look.job is not None and look.job.state == "running"
+        if look.extent == "whole" or look.job is None or look.job.state != "running":
+            return False
+        usual = self._whole_s.get(look.setting.parameters.mechanism)
+        return usual is not None and usual < _SOON_S and look.job.age_s < _SOON_S
 
     def start(self, name: str, kind: str, work: Callable[[Report], Any]) -> Job:
         """Begin other work of a tab; what it had of the kind is cancelled."""
@@ -203,7 +206,7 @@ class Bench:
         )
         with self._lock:
             if extent == "whole":
-                self._whole_s = time.monotonic() - began
+                self._whole_s[setting.parameters.mechanism] = time.monotonic() - began
             self._measured[setting, extent] = found
             while len(self._measured) > 2 * _KEPT_SETTINGS:
                 self._measured.popitem(last=False)

@@ -13,14 +13,14 @@ from mapapp.tune.bench import Bench
 from mapapp.tune.jobs import EXPECTED_ERRORS, one_line
 from mapapp.tune.setting import CONTROLS, Setting, read_setting, values_of
 from mapapp.tune.tune_callbacks import PROPERTIES, control_inputs
-from mapapp.tune.work import ended, progress_row
+from mapapp.tune.work import ended, more, progress_row
 
 
 def register(app: Dash, bench: Bench) -> None:
     """Attach them to an app."""
 
     @app.callback(
-        Output("design-tick", "disabled"),
+        Output("design-more", "data"),
         Output("design-progress", "children"),
         Input("design", "n_clicks"),
         State("tab", "data"),
@@ -35,28 +35,28 @@ def register(app: Dash, bench: Bench) -> None:
             setting = read_setting(given)
             require_designable(setting)
         except EXPECTED_ERRORS as error:
-            return True, html.P(one_line(error), className="refusal", role="status")
+            return None, html.P(one_line(error), className="refusal", role="status")
         job = bench.start(tab, "design", lambda report: design(bench, setting, report))
-        return False, progress_row(job, "design-cancel")
+        return more(job), progress_row(job, "design-cancel")
 
     @app.callback(
-        Output("design-tick", "disabled", allow_duplicate=True),
+        Output("design-more", "data", allow_duplicate=True),
         Output("design-progress", "children", allow_duplicate=True),
         *[Output(name, PROPERTIES.get(name, "value"), allow_duplicate=True) for name in CONTROLS],
-        Input("design-tick", "n_intervals"),
+        Input("design-pulse", "data"),
         State("tab", "data"),
         prevent_initial_call=True,
     )
-    def follow(_ticks: int, tab: str) -> tuple[Any, ...]:
+    def follow(_pulse: Any, tab: str) -> tuple[Any, ...]:
         still = [no_update] * len(CONTROLS)
         state = bench.tab(tab)
         job = state.jobs.get("design")
         if job is None:
-            return True, None, *still
+            return None, None, *still
         if job.state == "running":
-            return False, progress_row(job, "design-cancel"), *still
+            return more(job), progress_row(job, "design-cancel"), *still
         if job.state != "done":
-            return True, ended(job, "The search"), *still
+            return None, ended(job, "The search"), *still
         setting, facts = job.result
         values = values_of(setting)
         line = html.P(
@@ -65,7 +65,7 @@ def register(app: Dash, bench: Bench) -> None:
             className="quiet small",
             role="status",
         )
-        return True, line, *[values[name] for name in CONTROLS]
+        return None, line, *[values[name] for name in CONTROLS]
 
     @app.callback(
         Output("design-cancel", "n_clicks"),

@@ -156,7 +156,7 @@ def alpha_chart(now: Any, before: Any = None) -> go.Figure:
         )
     figure.add_trace(_line(now["n_workers"], now["least_alpha_mean"], "this setting", NOW))
     figure.update_xaxes(type="log", dtick=1)
-    figure.update_yaxes(type="log", dtick=1)
+    figure.update_yaxes(type="log", dtick=1, exponentformat="power")
     return figure
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import logging
 import threading
+import time
 from collections.abc import Callable
 from typing import Any, Literal
 
@@ -46,6 +47,7 @@ class Job:
         self.result: Any = None
         self.error = ""
         self._work = work
+        self._began = time.monotonic()
         self._stop = threading.Event()
         self._ended = threading.Event()
         threading.Thread(target=self._run, daemon=True).start()
@@ -63,6 +65,11 @@ class Job:
     def wait(self, timeout_s: float | None = None) -> bool:
         """Wait for the end; whether it came."""
         return self._ended.wait(timeout_s)
+
+    @property
+    def age_s(self) -> float:
+        """Seconds since it began."""
+        return time.monotonic() - self._began
 
     @property
     def percent(self) -> float | None:

@@ -16,6 +16,7 @@ from mapapp.tune.controls import controls
 from mapapp.tune.panels import weights_frame
 from mapapp.tune.publishing_page import dialog
 from mapapp.tune.tract_panel import tract_list
+from mapapp.tune.work import stores
 
 MAP_SHOWS = {
     "kl": "KL",
@@ -54,10 +55,7 @@ def page(values: Mapping[str, Any], figure: Any, *, has_flows: bool) -> Any:
                 dcc.Store(id=name)
                 for name in ("job", "chosen-tract", "asked-tract", "tract-data", "sweep-shown")
             ],
-            *[
-                dcc.Interval(id=name, interval=250, disabled=True)
-                for name in ("tick", "sweep-tick", "design-tick", "publish-tick")
-            ],
+            *stores(),
         ],
         className="explore tune",
     )

@@ -12,7 +12,7 @@ from mapapp.tune.bench import Bench
 from mapapp.tune.jobs import EXPECTED_ERRORS, one_line
 from mapapp.tune.setting import CONTROLS, read_setting
 from mapapp.tune.tune_callbacks import control_inputs
-from mapapp.tune.work import ended, progress_row
+from mapapp.tune.work import ended, more, progress_row
 
 
 def register(app: Dash, bench: Bench) -> None:
@@ -62,7 +62,7 @@ def _opening(app: Dash, bench: Bench) -> None:
 
 def _making(app: Dash, bench: Bench) -> None:
     @app.callback(
-        Output("publish-tick", "disabled"),
+        Output("publish-more", "data"),
         Output("publish-outcome", "children", allow_duplicate=True),
         Output("publish-go", "disabled", allow_duplicate=True),
         Input("publish-go", "n_clicks"),
@@ -79,7 +79,7 @@ def _making(app: Dash, bench: Bench) -> None:
         try:
             release = publishing.release_path(typed, bench.path)
         except EXPECTED_ERRORS as error:
-            return True, html.P(one_line(error), className="refusal"), False
+            return None, html.P(one_line(error), className="refusal"), False
         state.pending = None  # one dialog, one release
         job = bench.start(
             tab,
@@ -88,22 +88,22 @@ def _making(app: Dash, bench: Bench) -> None:
                 bench.path, release, setting, test_key=bool(test_key), report=report
             ),
         )
-        return False, progress_row(job, None), True
+        return more(job), progress_row(job, None), True
 
     @app.callback(
-        Output("publish-tick", "disabled", allow_duplicate=True),
+        Output("publish-more", "data", allow_duplicate=True),
         Output("publish-outcome", "children", allow_duplicate=True),
-        Input("publish-tick", "n_intervals"),
+        Input("publish-pulse", "data"),
         State("tab", "data"),
         prevent_initial_call=True,
     )
-    def follow(_ticks: int, tab: str) -> tuple[Any, Any]:
+    def follow(_pulse: Any, tab: str) -> tuple[Any, Any]:
         job = bench.tab(tab).jobs.get("publish")
         if job is None:
-            return True, no_update
+            return None, no_update
         if job.state == "running":
-            return False, progress_row(job, None)
-        return True, _told(job.result) if job.state == "done" else ended(job, "Publishing")
+            return more(job), progress_row(job, None)
+        return None, _told(job.result) if job.state == "done" else ended(job, "Publishing")
 
 
 def _told(outcome: Outcome) -> Any:

@@ -12,14 +12,14 @@ from mapapp.tune.setting import CONTROLS, read_setting
 from mapapp.tune.sweep_panel import sweep_charts
 from mapapp.tune.sweeping import Swept, run_sweeps
 from mapapp.tune.tune_callbacks import control_inputs
-from mapapp.tune.work import ended, progress_row
+from mapapp.tune.work import ended, more, progress_row
 
 
 def register(app: Dash, bench: Bench) -> None:
     """Attach them to an app."""
 
     @app.callback(
-        Output("sweep-tick", "disabled"),
+        Output("sweep-more", "data"),
         Output("sweep-progress", "children"),
         Input("sweep", "n_clicks"),
         State("tab", "data"),
@@ -34,7 +34,7 @@ def register(app: Dash, bench: Bench) -> None:
         try:
             read_setting(given)
         except EXPECTED_ERRORS as error:
-            return True, html.P(one_line(error), className="refusal", role="status")
+            return None, html.P(one_line(error), className="refusal", role="status")
         state = bench.tab(tab)
         state.swept = None
 
@@ -42,23 +42,23 @@ def register(app: Dash, bench: Bench) -> None:
             state.swept = swept
 
         job = bench.start(tab, "sweep", lambda report: run_sweeps(bench, given, extent, keep, report))
-        return False, progress_row(job, "sweep-cancel")
+        return more(job), progress_row(job, "sweep-cancel")
 
     @app.callback(
-        Output("sweep-tick", "disabled", allow_duplicate=True),
+        Output("sweep-more", "data", allow_duplicate=True),
         Output("sweep-progress", "children", allow_duplicate=True),
         Output("sweep-charts", "children"),
         Output("sweep-shown", "data"),
-        Input("sweep-tick", "n_intervals"),
+        Input("sweep-pulse", "data"),
         State("tab", "data"),
         State("sweep-shown", "data"),
         prevent_initial_call=True,
     )
-    def follow(_ticks: int, tab: str, shown: Any) -> tuple[Any, ...]:
+    def follow(_pulse: Any, tab: str, shown: Any) -> tuple[Any, ...]:
         state = bench.tab(tab)
         job = state.jobs.get("sweep")
         if job is None:
-            return True, None, no_update, no_update
+            return None, None, no_update, no_update
         running = job.state == "running"
         there = [job.number, state.swept.n_complete if state.swept else 0, job.state]
         charts: Any = no_update
@@ -66,8 +66,8 @@ def register(app: Dash, bench: Bench) -> None:
         if there != shown:  # pictures are drawn anew only where there is more to see
             charts, mark = sweep_charts(state.swept) if state.swept else None, there
         if running:
-            return False, progress_row(job, "sweep-cancel"), charts, mark
-        return True, None if job.state == "done" else ended(job, "The sweep"), charts, mark
+            return more(job), progress_row(job, "sweep-cancel"), charts, mark
+        return None, None if job.state == "done" else ended(job, "The sweep"), charts, mark
 
     @app.callback(
         Output("sweep-cancel", "n_clicks"),

@@ -17,6 +17,7 @@ from mapapp.tune.bench import Bench, Look, Superseded
 from mapapp.tune.ground import Ground
 from mapapp.tune.jobs import EXPECTED_ERRORS, one_line
 from mapapp.tune.setting import CONTROLS, NUMBERS, read_setting
+from mapapp.tune.work import more
 
 PROPERTIES = {"replication": "checked"}
 _OF_WEIGHTS = ("min_retention", "retention_scale", "strength")
@@ -63,7 +64,7 @@ def _measuring(app: Dash, bench: Bench) -> None:
     @app.callback(
         Output("job", "data"),
         Output("notes", "children"),
-        Output("tick", "disabled", allow_duplicate=True),
+        Output("measure-more", "data", allow_duplicate=True),
         Input("tab", "data"),
         *control_inputs(Input),
         running=[(Output("busy", "className"), "busy on", "busy")],
@@ -78,27 +79,28 @@ def _measuring(app: Dash, bench: Bench) -> None:
         except EXPECTED_ERRORS as error:
             return no_update, notes((one_line(error),)), no_update
         bench.tab(tab).values = given
-        return _mark(look), None, look.job is None
+        return _mark(bench, look), None, more(look.job)
 
     @app.callback(
         Output("progress", "value"),
         Output("progress-row", "hidden"),
-        Output("tick", "disabled"),
+        Output("measure-more", "data"),
         Output("job", "data", allow_duplicate=True),
         Output("notes", "children", allow_duplicate=True),
-        Input("tick", "n_intervals"),
+        Input("measure-pulse", "data"),
         State("tab", "data"),
         State("job", "data"),
         prevent_initial_call=True,
     )
-    def follow(_ticks: int, tab: str, shown: Any) -> tuple[Any, ...]:
+    def follow(_pulse: Any, tab: str, shown: Any) -> tuple[Any, ...]:
         look = bench.now(tab)
         if look is None or look.job is None:
-            return no_update, True, True, no_update, no_update
+            return no_update, True, None, no_update, no_update
         running = look.job.state == "running"
         line = notes((look.job.error,)) if look.job.state == "failed" else no_update
-        news = _mark(look) if _mark(look) != shown else no_update
-        return f"{look.job.percent or 0:.0f}", not running, not running, news, line
+        mark = _mark(bench, look)
+        news = mark if mark != shown else no_update
+        return f"{look.job.percent or 0:.0f}", not running, more(look.job), news, line
 
     @app.callback(
         Output("cancel", "n_clicks"),
@@ -113,9 +115,10 @@ def _measuring(app: Dash, bench: Bench) -> None:
         return no_update
 
 
-def _mark(look: Look) -> list[Any]:
+def _mark(bench: Bench, look: Look) -> list[Any]:
     """What tells one picture from the next; no number that was counted."""
-    return [look.number, look.extent, "all" if look.job is None else look.job.state]
+    state = "all" if look.job is None else look.job.state
+    return [look.number, look.extent, state, bench.whole_follows(look)]
 
 
 def _showing(app: Dash, bench: Bench, ground: Ground) -> None:

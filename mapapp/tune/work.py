@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
-from typing import Any
+import time
+from typing import Any, Final
 
-from dash import html
+from dash import ClientsideFunction, Dash, Input, dcc, html
 
 from mapapp.pages.words import aria
 from mapapp.tune.jobs import Job
+
+WORK: Final = ("measure", "sweep", "design", "publish")
+"""Kinds of work that the page asks after."""
+
+
+def stores() -> list[Any]:
+    """What asking after work needs on the page."""
+    return [dcc.Store(id=f"{kind}-{part}") for kind in WORK for part in ("pulse", "more")]
+
+
+def register(app: Dash) -> None:
+    """Let the browser ask again after work that goes on, and only when it has the answer before.
+
+    A callback that shows work takes `{kind}-pulse` as its input and puts :func:`more` into `{kind}-more`. An interval
+    would go on asking while answers are late, and Dash drops every answer that a newer question has overtaken.
+    """
+    in_browser: Any = app.clientside_callback
+    for kind in WORK:
+        in_browser(ClientsideFunction("workbench", "again"), Input(f"{kind}-more", "data"))
+
+
+def more(job: Job | None) -> int | None:
+    """Whether to ask again: a new number each time, or None."""
+    return time.time_ns() // 1_000_000 if job is not None and job.state == "running" else None
 
 
 def progress_row(job: Job, cancel_id: str | None) -> Any:

@@ -176,3 +176,32 @@ def test_a_tract_s_posterior_is_the_measured_one(bench: Bench) -> None:
         np.bincount(at, people[inside], len(found.points)), 1e-300
     )
     assert (found.points["posterior"].to_numpy() * mean).sum() == pytest.approx(expected)
+
+
+def test_a_map_of_the_sample_is_spared_only_while_the_whole_is_soon_there(
+    sampled: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = threading.Event()
+
+    def slow(data: Any, privacy: Any, parameters: Any, *, tracts: Any, report: Any) -> Any:
+        if tracts is None:
+            assert held.wait(PATIENCE_S)
+        return measure_setting(data, privacy, parameters, tracts=tracts)
+
+    monkeypatch.setattr(bench_module, "measure_setting", slow)
+    first = sampled.look("tab", read_setting(START))
+    assert not sampled.whole_follows(first)  # nobody knows how long it takes
+    held.set()
+    assert first.job is not None
+    assert first.job.wait(PATIENCE_S)
+    held.clear()
+    second = sampled.look("tab", read_setting(START | {"epsilon": "3"}))
+    assert sampled.whole_follows(second)
+    assert not sampled.whole_follows(sampled.look("other", read_setting(START | {"mechanism": "laplace"})))
+    monkeypatch.setattr(bench_module, "_SOON_S", 0.0)
+    assert not sampled.whole_follows(second)
+    held.set()
+    assert second.job is not None
+    assert second.job.wait(PATIENCE_S)
+    monkeypatch.setattr(bench_module, "_SOON_S", 60.0)
+    assert not sampled.whole_follows(second)

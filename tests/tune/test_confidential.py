@@ -123,7 +123,7 @@ def drive(app: Any) -> str:
     assert look is not None
     if look.job is not None:
         assert look.job.wait(PATIENCE_S)
-    say("progress.value", tick__n_intervals=1)
+    say("progress.value", **{"measure-pulse__data": 1})
     say("setting-panel.children", job__data=[1])
     say("commutes-panel.children", tabs__value="commutes")
     for shows in ("kl", "level", "prior", "likelihood", "posterior"):
@@ -131,7 +131,7 @@ def drive(app: Any) -> str:
     say("chosen-tract.data", map__clickData={"points": [{"location": tract_id}]})
     say("sweep-progress.children", sweep__n_clicks=1, **{"sweep-extent__value": "sample"})
     assert bench.tab("a tab").jobs["sweep"].wait(PATIENCE_S)
-    say("sweep-charts.children", **{"sweep-tick__n_intervals": 1})
+    say("sweep-charts.children", **{"sweep-pulse__data": 1})
     say("publish-dialog.opened...", publish__n_clicks=1)
     return "\n".join(said)
 

@@ -55,7 +55,7 @@ def publish(app: Any, change: dict[str, Any], path: str, *, test_key: bool) -> A
         "publish-path.value": path,
         "publish-test-key.checked": test_key,
     }
-    answer(ask(client, app, "publish-tick.disabled...publish-outcome", values))
+    answer(ask(client, app, "publish-more.data...publish-outcome", values))
     job = app.server.extensions["workbench"][0].tab("tab").jobs.get("publish")
     if job is not None:
         assert job.wait(PATIENCE_S)
@@ -87,7 +87,7 @@ def test_a_release_is_made_of_exactly_the_parameters_shown(dataset: Path, tmp_pa
         "tab.data": "tab",
         "publish-path.value": str(tmp_path / "again.release"),
     }
-    ask(client, app, "publish-tick.disabled...publish-outcome", values)
+    ask(client, app, "publish-more.data...publish-outcome", values)
     assert app.server.extensions["workbench"][0].tab("tab").jobs["publish"] is job
     assert not (tmp_path / "again.release").exists()
 
@@ -121,7 +121,7 @@ def test_a_place_that_is_none_is_refused_and_nothing_is_spent(dataset: Path, typ
     client = app.server.test_client()
     answer(ask(client, app, "publish-dialog.opened...", {"publish.n_clicks": 1} | given({})))
     values = {"publish-go.n_clicks": 1, "tab.data": "tab", "publish-path.value": typed}
-    told = answer(ask(client, app, "publish-tick.disabled...publish-outcome", values))
+    told = answer(ask(client, app, "publish-more.data...publish-outcome", values))
     assert told["publish-outcome"]["children"]
     assert not told["publish-go"]["disabled"]
     assert Ledger(dataset).entries() == ()

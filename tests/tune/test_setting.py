@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import EngineError
@@ -72,6 +72,7 @@ def test_every_stop_of_every_slider_is_a_value(name: str) -> None:
     assert START[name] in STOPS[name]
 
 
+@settings(deadline=None)
 @given(
     epsilon=st.fractions(Fraction(1, 8), 40, max_denominator=997),
     delta=st.integers(3, 30),
