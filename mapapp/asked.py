@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy
 import pandas
 
-from mapapp.figures.flow_lines import MAX_LINES
+from mapapp.figures.flow_shapes import MAX_LINES
 from mapapp.queries.analyses import EDGES_MI, EVERYTHING
 from mapapp.queries.change import change
 from mapapp.queries.filters import Filters

@@ -15,8 +15,8 @@ from typing import Any, Final
 import flask
 from dash import Dash, set_props
 
-from mapapp import asked, edge, layers
-from mapapp.callbacks import draw, explore, routing, setup_file
+from mapapp import asked, drawn, edge, layers
+from mapapp.callbacks import explore, routing, setup_file
 from mapapp.callbacks.views import Views
 from mapapp.errors import UsageError
 from mapapp.pages.answer_tables import csv_text
@@ -127,7 +127,7 @@ def _add_files(server: flask.Flask, views: Views) -> None:
     def density(slug: str, version: str) -> flask.Response:
         release = _release(views, slug, version)
         state = _state(views, slug)
-        response = flask.Response(draw.density_image(release, state).png, mimetype="image/png")
+        response = flask.Response(drawn.density_image(release, state).png, mimetype="image/png")
         response.headers["Cache-Control"] = edge.FOR_EVER
         return response
 

@@ -16,12 +16,15 @@ SERVING = (
     "density.py",
     "url_state.py",
     "asked.py",
+    "drawn.py",
+    "setup_file.py",
     "expected_error.py",
     "pages",
     "callbacks",
     "queries",
     "queries.py",
     "figures",
+    "pictures",
 )
 
 

@@ -3,43 +3,30 @@
 from __future__ import annotations
 
 import html
-from typing import Any, Final
+from typing import Any
 
-import pandas
 import plotly.graph_objects as go
 from dash import Patch
 
-from mapapp import asked, layers
-from mapapp.density import MAX_POINTS, DensityImage, draw_density
+from mapapp import asked, drawn, layers
 from mapapp.figures import camera, commute_map, flow_lines
 from mapapp.figures.palette import GROUNDS, Ground
 from mapapp.pages import words
 from mapapp.queries.release import ServedRelease, caution
-from mapapp.url_state import Side, ViewState, drawn_end, shown_as, to_query
-
-_OWN: Final = {"inflow-outflow": "arrows", "paired-area": "points", "flow-matrix": "lines"}
-
-
-def drawn_as(release: ServedRelease, state: ViewState) -> str:
-    """`points`, `areas`, `density`, `lines` or `arrows`: what was asked, where that can be drawn."""
-    if not asked.is_ready(state):
-        return "density" if state.show == "density" else "areas"
-    kind = _OWN.get(state.analysis, shown_as(state))
-    too_many = kind == "points" and asked.n_places(release, state) > MAX_POINTS
-    return "density" if too_many and state.analysis != "paired-area" else kind
+from mapapp.url_state import Side, ViewState, drawn_end, to_query
 
 
 def whole(
     release: ServedRelease, state: ViewState, prefix: str, width: int = 700, height: int = 700
 ) -> go.Figure:
     """The map of a state, looking at its areas and most of its workers; the size is in pixels."""
-    kind, ground = drawn_as(release, state), GROUNDS[state.theme]
-    caption = words.caption(release, what_is_drawn(release, state))
+    kind, ground = drawn.drawn_as(release, state), GROUNDS[state.theme]
+    caption = words.caption(release, drawn.what_is_drawn(release, state))
     look = camera.fitted(
-        view_bounds(release, state), (width, height), commute_map.caption_height(caption, width)
+        drawn.view_bounds(release, state), (width, height), commute_map.caption_height(caption, width)
     )
     traces, labels = _traces(release, state, prefix, kind, look["center"])
-    density = density_image(release, state) if kind == "density" else None
+    density = drawn.density_image(release, state) if kind == "density" else None
     picture = (density_url(prefix, release, state), density.bounds) if density else (None,)
     colours: dict[Side, str] = {"home": ground.home, "work": ground.work}
     others = state.others if state.analysis in ("paired-area", "flow-matrix") else ()
@@ -123,7 +110,7 @@ def _traces(
     colours: dict[Side, str] = {"home": ground.home, "work": ground.work}
     traces = commute_map.no_traces()
     labels: list[dict[str, Any]] = []
-    frame = unit_frame(release, state)
+    frame = unit_labels(release, state)
     traces[commute_map.UNITS] = commute_map.unit_trace(
         frame,
         geojson_url=layers.unit_url(prefix, release, state.layer),
@@ -132,12 +119,12 @@ def _traces(
         ground=ground,
     )
     if kind == "density":
-        image = density_image(release, state)
+        image = drawn.density_image(release, state)
         traces[commute_map.POINTS] = commute_map.density_legend(image.lowest, image.highest, middle, ground)
     elif kind == "points" and state.analysis == "paired-area":
         pair: tuple[tuple[int, Side], ...] = ((commute_map.POINTS, "home"), (commute_map.MORE_POINTS, "work"))
         for position, each in pair:
-            found = _thinned(asked.places(release, state, each))
+            found = drawn.thinned(asked.places(release, state, each))
             name = {"home": "Homes", "work": "Workplaces"}[each]
             traces[position] = commute_map.point_trace(
                 found["lon_deg"], found["lat_deg"], colour=colours[each], name=name
@@ -148,9 +135,9 @@ def _traces(
             found["lon_deg"], found["lat_deg"], colour=colours[end]
         )
     elif kind == "lines":
-        drawn = asked.lines(release, state).frame
-        drawn = drawn.assign(label=[_escaped(text) for text in drawn["label"]])
-        found_lines = flow_lines.line_traces(drawn, "Workers a line", ground)
+        flows = asked.lines(release, state).frame
+        flows = flows.assign(label=[_escaped(text) for text in flows["label"]])
+        found_lines = flow_lines.line_traces(flows, "Workers a line", ground)
         for position, trace in zip((*commute_map.LINES, commute_map.MIDDLES), found_lines, strict=True):
             traces[position] = trace
     elif kind == "arrows":
@@ -184,102 +171,20 @@ def _arrows(
     ]
 
 
-def _thinned(found: dict[str, Any]) -> dict[str, Any]:
-    """Every n-th place where there are more than a browser draws well."""
-    step = max(-(-len(found["lon_deg"]) // MAX_POINTS), 1)
-    return {name: values[::step] for name, values in found.items()}
-
-
-def unit_frame(release: ServedRelease, state: ViewState) -> Any:
-    """Units of the state's layer that are on the map: `unit_id`, `workers` at the drawn end, and `label`."""
-    rows = release.areas.units(state.layer).rows
-    shapes = layers.unit_shapes(release, state.layer)
-    frame = rows[(rows["kind"] == "unit") & rows["unit_id"].isin(list(shapes))][["unit_id", "name"]]
-    found = asked.units(release, state)
-    workers = found[found["kind"] == "unit"].set_index("unit_id")["workers"]
-    frame = frame.assign(workers=workers.reindex(frame["unit_id"], fill_value=0).to_numpy())
-    verb = words.VERB[drawn_end(state)]
-    frame["label"] = [
-        f"<b>{html.escape(name, quote=False)}</b><br>{_count(count, verb)}"
-        for name, count in zip(frame["name"], frame["workers"], strict=True)
-    ]
-    chosen: pandas.DataFrame = frame[["unit_id", "workers", "label"]].reset_index(drop=True)
-    return chosen
-
-
-def view_bounds(release: ServedRelease, state: ViewState) -> camera.Bounds:
-    """What the camera should hold: the chosen areas, and the units of most workers at the drawn end.
-
-    Elsewhere homes are only as near as the middle of their state; the camera does not go there.
-    """
-    boxes = [layers.bounds(release, steps) for steps in (state.areas, state.others) if steps]
-    held = [box for box in boxes if box is not None]
-    box = camera.union(held) if held else None
-    if not asked.is_ready(state) or (state.analysis == "flow-matrix" and box is None):
-        return box or layers.home_bounds(release)
-    if box and state.analysis == "inflow-outflow":
-        return camera.grown(box, 0.8)
-    lon, lat, weights = (
-        asked.weights(asked.units(release, state))
-        if state.analysis in ("destination", "distance-direction")
-        else asked.weights(pandas.DataFrame())
-    )
-    if not len(weights):
-        return box or layers.home_bounds(release)
-    return camera.around(lon, lat, weights, box)
-
-
-def what_is_drawn(release: ServedRelease, state: ViewState) -> str:
-    """The picture in one line."""
-    end = "Homes" if drawn_end(state) == "home" else "Workplaces"
-    kind = drawn_as(release, state)
-    if not state.areas:
-        whose = "all workers"
-    else:
-        whose = f"those who {words.VERB[state.side]} in {words.place_name(release, state)}"
-    if kind == "arrows":
-        return f"Workers who come into, leave, or stay in {words.place_name(release, state)}"
-    if kind == "lines":
-        return _lines_text(release, state, whose)
-    if state.analysis == "paired-area" and asked.is_ready(state):
-        n, most = asked.n_places(release, state), MAX_POINTS
-        step = -(-n // most)
-        return (
-            f"Homes and workplaces of the pair · 1 point = {'1 worker' if step <= 1 else f'{step} workers'}"
-        )
-    if kind != "density":
-        how = {"points": "1 point = 1 worker", "areas": f"workers by {words.level_word(state.layer)}"}[kind]
-        return f"{end} of {whose} · {how}"
-    why = f"more than {MAX_POINTS:,} points, so their density" if state.show == "points" else "density"
-    return f"{end} of {whose} · {why}, smoothed over {density_image(release, state).spread_mi:.1g} mi"
-
-
-def _lines_text(release: ServedRelease, state: ViewState, whose: str) -> str:
-    drawn = asked.lines(release, state)
-    share, stay = (100 * n / max(drawn.total, 1) for n in (drawn.workers, drawn.within))
-    left_out = f" · {drawn.n_left_out:,} thinner lines left out" if drawn.n_left_out else ""
-    if state.analysis == "flow-matrix":
-        what = f"Flows from {words.level_word(state.home_layer)} to {words.level_word(state.work_layer)}"
-        within = f"{stay:.1f} % stay in one unit"
-    else:
-        what = f"Commutes of {whose} by {words.level_word(state.layer)}"
-        within = f"{stay:.1f} % stay in the area"
-    return f"{what} · shows {share:.1f} % of {drawn.total:,} jobs; {within}{left_out}"
-
-
-def density_image(release: ServedRelease, state: ViewState) -> DensityImage:
-    """The density picture of a state's points."""
-
-    def make() -> DensityImage:
-        points = asked.places(release, state, drawn_end(state))
-        return draw_density(points["lon_deg"], points["lat_deg"], GROUNDS[state.theme].ramp)
-
-    return release.once(("density", to_query(state)), make)
-
-
 def density_url(prefix: str, release: ServedRelease, state: ViewState) -> str:
     """Address of a state's density picture."""
     return f"{prefix}density/{release.slug}/{release.version}.png{to_query(state)}"
+
+
+def unit_labels(release: ServedRelease, state: ViewState) -> Any:
+    """Units that are on the map, as `drawn.unit_frame` has them, with `label`: what they say when pointed at."""
+    frame = drawn.unit_frame(release, state)
+    verb = words.VERB[drawn_end(state)]
+    label = [
+        f"<b>{html.escape(name, quote=False)}</b><br>{_count(count, verb)}"
+        for name, count in zip(frame["name"], frame["workers"], strict=True)
+    ]
+    return frame[["unit_id", "workers"]].assign(label=label)
 
 
 def _count(workers: int, verb: str) -> str:

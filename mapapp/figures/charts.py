@@ -9,7 +9,7 @@ import numpy
 import plotly.graph_objects as go
 
 from mapapp.figures import palette
-from mapapp.figures.commute_map import class_text
+from mapapp.figures.labels import DIRECTIONS, class_text, short_names
 from mapapp.figures.palette import Ground
 
 CONFIG: Final[dict[str, Any]] = {
@@ -19,8 +19,6 @@ CONFIG: Final[dict[str, Any]] = {
     "showSendToCloud": False,
     "plotlyServerURL": "",
 }
-DIRECTIONS: Final = ("N", "NE", "E", "SE", "S", "SW", "W", "NW")
-_NAME_LETTERS: Final = 16
 
 
 def rose(cells: Any, ground: Ground) -> go.Figure:
@@ -34,15 +32,15 @@ def rose(cells: Any, ground: Ground) -> go.Figure:
         Colours.
     """
     labels = dict(zip(cells["band"], cells["band_label"], strict=True))
-    steps = numpy.linspace(1, len(ground.ramp) - 1, max(len(labels), 2)).round().astype(int)
+    colours = palette.band_colours(len(labels), ground.ramp)
     figure = go.Figure()
-    for step, (band, label) in zip(steps, labels.items(), strict=False):
+    for colour, (band, label) in zip(colours, labels.items(), strict=True):
         mine = cells[cells["band"] == band].set_index("direction")["workers"]
         figure.add_barpolar(
             r=mine.reindex(DIRECTIONS, fill_value=0).to_numpy(),
             theta=DIRECTIONS,
             name=label,
-            marker={"color": ground.ramp[step], "line": {"color": ground.land, "width": 1}},
+            marker={"color": colour, "line": {"color": ground.land, "width": 1}},
             hovertemplate="%{r:,} workers to the %{theta}<extra>%{fullData.name}</extra>",
         )
     figure.update_layout(
@@ -85,9 +83,7 @@ def heat_map(wide: Any, names: dict[str, dict[str, str]], ground: Ground) -> go.
         [html.escape(names[end].get(unit, unit), quote=False) for unit in axis]
         for end, axis in (("home", wide.index), ("work", wide.columns))
     )
-    last = min(len(ground.ramp) - 1, len(classes) + 1)
-    ramp = [ground.ramp[round(at * last / max(len(classes) - 1, 1))] for at in range(len(classes))]
-    steps = [ground.land, *ramp]
+    steps = [ground.land, *palette.class_colours(len(classes), ground.ramp)]
     edges = numpy.linspace(0, 1, len(steps) + 1)
     figure = go.Figure(
         go.Heatmap(
@@ -119,7 +115,7 @@ def heat_map(wide: Any, names: dict[str, dict[str, str]], ground: Ground) -> go.
     figure.update_layout(
         xaxis={
             "tickvals": list(range(len(works))),
-            "ticktext": _short(works),
+            "ticktext": short_names(works),
             "side": "top",
             "tickangle": -60,
             "title": {"text": "Work in", "standoff": 4},
@@ -127,7 +123,7 @@ def heat_map(wide: Any, names: dict[str, dict[str, str]], ground: Ground) -> go.
         },
         yaxis={
             "tickvals": list(range(len(homes))),
-            "ticktext": _short(homes),
+            "ticktext": short_names(homes),
             "autorange": "reversed",
             "title": {"text": "Live in", "standoff": 4},
             "showgrid": False,
@@ -139,11 +135,6 @@ def heat_map(wide: Any, names: dict[str, dict[str, str]], ground: Ground) -> go.
     figure.update_xaxes(automargin=True, tickfont={"size": 10})
     figure.update_yaxes(automargin=True, tickfont={"size": 10})
     return figure
-
-
-def _short(names: list[str]) -> list[str]:
-    bare = [name.split(", ")[0] for name in names]
-    return [name if len(name) <= _NAME_LETTERS else f"{name[: _NAME_LETTERS - 1]}…" for name in bare]
 
 
 def _plain(ground: Ground) -> dict[str, Any]:

@@ -16,6 +16,7 @@ import numpy
 import plotly.graph_objects as go
 
 from mapapp.figures import palette
+from mapapp.figures.labels import class_text
 from mapapp.figures.palette import Ground
 
 UNITS, POINTS, MORE_POINTS = 0, 1, 2  # positions in `data`
@@ -243,9 +244,7 @@ def unit_trace(
 
 def point_trace(lon_deg: Any, lat_deg: Any, *, colour: str, name: str = "") -> go.Scattermap:
     """One point a worker; more of them are drawn smaller and fainter, so that places still stand out."""
-    n_points = len(lon_deg)
-    size = 7.0 if n_points < 500 else 5.0 if n_points < 5_000 else 3.6 if n_points < 30_000 else 2.8
-    opacity = 0.75 if n_points < 5_000 else 0.5
+    size, opacity = palette.point_look(len(lon_deg))
     return go.Scattermap(
         lon=numpy.asarray(lon_deg, dtype=numpy.float32),
         lat=numpy.asarray(lat_deg, dtype=numpy.float32),
@@ -307,16 +306,9 @@ def density_layer(
 
 def _steps(n_classes: int, colours: Sequence[str]) -> list[list[Any]]:
     """Colour scale of equal steps, the first of them not seen."""
-    last = min(len(colours) - 1, n_classes + 1)  # few classes need not go to the strongest colour
-    ramp = [colours[round(step * last / max(n_classes - 1, 1))] for step in range(n_classes)]
-    steps = ["rgba(0,0,0,0)", *ramp]
+    steps = ["rgba(0,0,0,0)", *palette.class_colours(n_classes, colours)]
     edges = numpy.linspace(0, 1, len(steps) + 1)
     return [[float(edge), colour] for i, colour in enumerate(steps) for edge in edges[i : i + 2]]
-
-
-def class_text(low: int, high: int | None) -> str:
-    """A class of counts as a legend says it."""
-    return f"{low:,} or more" if high is None else f"{low:,}" if low == high else f"{low:,}–{high:,}"
 
 
 def _class_legend(classes: list[tuple[int, int | None]], title: str, ground: Ground) -> dict[str, Any]:

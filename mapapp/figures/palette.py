@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -99,3 +100,21 @@ def count_classes(smallest: int, largest: int) -> list[tuple[int, int | None]]:
             break
     upper = [limit - 1 for limit in lower[1:]]
     return list(zip(lower, [*upper, None], strict=True))
+
+
+def class_colours(n_classes: int, ramp: Sequence[str]) -> list[str]:
+    """Colours of so many classes along a ramp; few classes need not go to its strongest colour."""
+    last = min(len(ramp) - 1, n_classes + 1)
+    return [ramp[round(step * last / max(n_classes - 1, 1))] for step in range(n_classes)]
+
+
+def point_look(n_points: int) -> tuple[float, float]:
+    """Diameter in pixels and opacity of one of so many points: of many, places must still stand out."""
+    size = 7.0 if n_points < 500 else 5.0 if n_points < 5_000 else 3.6 if n_points < 30_000 else 2.8
+    return size, 0.75 if n_points < 5_000 else 0.5
+
+
+def band_colours(n_bands: int, ramp: Sequence[str]) -> list[str]:
+    """Colours of so many bands, near to far."""
+    span = max(n_bands - 1, 1)
+    return [ramp[round(1 + step * (len(ramp) - 2) / span)] for step in range(n_bands)]

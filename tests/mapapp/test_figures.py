@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mapapp import asked, layers
+from mapapp import asked, drawn, layers
 from mapapp.callbacks import draw
-from mapapp.figures import camera, charts, commute_map, flow_lines, palette
+from mapapp.figures import camera, charts, commute_map, flow_lines, flow_shapes, palette
 from mapapp.queries.release import ServedRelease
 from mapapp.url_state import ViewState
 from tests.releases import ELSEWHERE, UNDRAWN_TRACT, write_release
@@ -75,7 +75,7 @@ def test_a_point_for_every_worker_whose_home_has_a_place(release: ServedRelease)
 
 def test_the_coloured_tracts_say_the_numbers_of_the_table(release: ServedRelease) -> None:
     state = ViewState(areas=("county:10001",), show="areas")
-    frame = draw.unit_frame(release, state)
+    frame = draw.unit_labels(release, state)
     table = release.table(state, "tract").set_index("unit_id")["workers"]
     shown = frame.set_index("unit_id")["workers"]
     assert shown[shown > 0].to_dict() == table.drop([ELSEWHERE, UNDRAWN_TRACT], errors="ignore").to_dict()
@@ -132,7 +132,7 @@ def test_classes_hold_every_count_and_fit_the_colours(counts: list[int]) -> None
 @given(st.integers(1, 10**8), st.integers(1, 10**8))
 def test_classes_of_width_hold_every_count_too(one: int, other: int) -> None:
     smallest, largest = sorted((one, other))
-    classes = flow_lines.line_classes(smallest, largest)
+    classes = flow_shapes.line_classes(smallest, largest)
     assert len(classes) <= len(commute_map.LINES)
     assert classes[0][0] <= smallest
     assert all(high == low - 1 for (_, high), (low, _) in itertools.pairwise(classes))
@@ -177,7 +177,7 @@ def test_a_narrow_picture_of_points_has_no_colour_bar(release: ServedRelease) ->
 
 def test_homes_beyond_the_map_do_not_move_the_camera(release: ServedRelease) -> None:
     state = ViewState(areas=(f"state:{ELSEWHERE}",), side="home")
-    west, south, east, north = draw.view_bounds(release, state)
+    west, south, east, north = drawn.view_bounds(release, state)
     home = layers.home_bounds(release)
     assert west >= home[0] - 0.1
     assert east <= home[2] + 0.1
@@ -198,18 +198,18 @@ def test_the_camera_leaves_out_the_far_few() -> None:
 
 def test_lines_show_what_the_caption_says(release: ServedRelease) -> None:
     state = ViewState(areas=("county:10001",), show="lines", layer="county")
-    drawn = asked.lines(release, state)
+    lines = asked.lines(release, state)
     units = asked.units(release, state).set_index("unit_id")["workers"]
     outer = units.drop(["10001", ELSEWHERE], errors="ignore")
-    assert sorted(drawn.frame["workers"]) == sorted(outer)
-    assert drawn.within == units["10001"]
-    assert drawn.total == units.sum()
-    text = draw.what_is_drawn(release, state)
+    assert sorted(lines.frame["workers"]) == sorted(outer)
+    assert lines.within == units["10001"]
+    assert lines.total == units.sum()
+    text = drawn.what_is_drawn(release, state)
     assert f"shows {100 * outer.sum() / units.sum():.1f} % of {units.sum():,} jobs" in text
     traces = draw.whole(release, state, "/").data
     ends = [trace.lon for trace in (traces[at] for at in commute_map.LINES) if trace.lon is not None]
-    assert sum(len(lon) for lon in ends) == 3 * len(drawn.frame)
-    assert len(traces[commute_map.MIDDLES].lon) == len(drawn.frame)
+    assert sum(len(lon) for lon in ends) == 3 * len(lines.frame)
+    assert len(traces[commute_map.MIDDLES].lon) == len(lines.frame)
     assert traces[commute_map.MIDDLES].marker.opacity == 0
 
 

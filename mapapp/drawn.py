@@ -1,0 +1,115 @@
+"""What the map of a state shows, whoever draws it: the live page or a picture."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pandas
+
+from mapapp import asked, layers
+from mapapp.density import MAX_POINTS, DensityImage, draw_density
+from mapapp.figures import camera
+from mapapp.figures.palette import GROUNDS
+from mapapp.pages import words
+from mapapp.queries.release import ServedRelease
+from mapapp.url_state import ViewState, drawn_end, shown_as, to_query
+
+_OWN: Final = {"inflow-outflow": "arrows", "paired-area": "points", "flow-matrix": "lines"}
+
+
+def drawn_as(release: ServedRelease, state: ViewState) -> str:
+    """`points`, `areas`, `density`, `lines` or `arrows`: what was asked, where that can be drawn."""
+    if not asked.is_ready(state):
+        return "density" if state.show == "density" else "areas"
+    kind = _OWN.get(state.analysis, shown_as(state))
+    too_many = kind == "points" and asked.n_places(release, state) > MAX_POINTS
+    return "density" if too_many and state.analysis != "paired-area" else kind
+
+
+def thinned(found: dict[str, Any]) -> dict[str, Any]:
+    """Every n-th place where there are more than are drawn well."""
+    step = max(-(-len(found["lon_deg"]) // MAX_POINTS), 1)
+    return {name: values[::step] for name, values in found.items()}
+
+
+def unit_frame(release: ServedRelease, state: ViewState) -> Any:
+    """Units of the state's layer that are on the map: `unit_id`, `name`, and `workers` at the drawn end."""
+    rows = release.areas.units(state.layer).rows
+    shapes = layers.unit_shapes(release, state.layer)
+    frame = rows[(rows["kind"] == "unit") & rows["unit_id"].isin(list(shapes))][["unit_id", "name"]]
+    found = asked.units(release, state)
+    workers = found[found["kind"] == "unit"].set_index("unit_id")["workers"]
+    counted: pandas.DataFrame = frame.assign(
+        workers=workers.reindex(frame["unit_id"], fill_value=0).to_numpy()
+    ).reset_index(drop=True)
+    return counted
+
+
+def view_bounds(release: ServedRelease, state: ViewState) -> camera.Bounds:
+    """What the camera should hold: the chosen areas, and the units of most workers at the drawn end.
+
+    Elsewhere homes are only as near as the middle of their state; the camera does not go there.
+    """
+    boxes = [layers.bounds(release, steps) for steps in (state.areas, state.others) if steps]
+    held = [box for box in boxes if box is not None]
+    box = camera.union(held) if held else None
+    if not asked.is_ready(state) or (state.analysis == "flow-matrix" and box is None):
+        return box or layers.home_bounds(release)
+    if box and state.analysis == "inflow-outflow":
+        return camera.grown(box, 0.8)
+    lon, lat, weights = (
+        asked.weights(asked.units(release, state))
+        if state.analysis in ("destination", "distance-direction")
+        else asked.weights(pandas.DataFrame())
+    )
+    if not len(weights):
+        return box or layers.home_bounds(release)
+    return camera.around(lon, lat, weights, box)
+
+
+def what_is_drawn(release: ServedRelease, state: ViewState) -> str:
+    """The picture in one line."""
+    end = "Homes" if drawn_end(state) == "home" else "Workplaces"
+    kind = drawn_as(release, state)
+    if not state.areas:
+        whose = "all workers"
+    else:
+        whose = f"those who {words.VERB[state.side]} in {words.place_name(release, state)}"
+    if kind == "arrows":
+        return f"Workers who come into, leave, or stay in {words.place_name(release, state)}"
+    if kind == "lines":
+        return _lines_text(release, state, whose)
+    if state.analysis == "paired-area" and asked.is_ready(state):
+        n, most = asked.n_places(release, state), MAX_POINTS
+        step = -(-n // most)
+        return (
+            f"Homes and workplaces of the pair · 1 point = {'1 worker' if step <= 1 else f'{step} workers'}"
+        )
+    if kind != "density":
+        how = {"points": "1 point = 1 worker", "areas": f"workers by {words.level_word(state.layer)}"}[kind]
+        return f"{end} of {whose} · {how}"
+    why = f"more than {MAX_POINTS:,} points, so their density" if state.show == "points" else "density"
+    return f"{end} of {whose} · {why}, smoothed over {density_image(release, state).spread_mi:.1g} mi"
+
+
+def _lines_text(release: ServedRelease, state: ViewState, whose: str) -> str:
+    drawn = asked.lines(release, state)
+    share, stay = (100 * n / max(drawn.total, 1) for n in (drawn.workers, drawn.within))
+    left_out = f" · {drawn.n_left_out:,} thinner lines left out" if drawn.n_left_out else ""
+    if state.analysis == "flow-matrix":
+        what = f"Flows from {words.level_word(state.home_layer)} to {words.level_word(state.work_layer)}"
+        within = f"{stay:.1f} % stay in one unit"
+    else:
+        what = f"Commutes of {whose} by {words.level_word(state.layer)}"
+        within = f"{stay:.1f} % stay in the area"
+    return f"{what} · shows {share:.1f} % of {drawn.total:,} jobs; {within}{left_out}"
+
+
+def density_image(release: ServedRelease, state: ViewState) -> DensityImage:
+    """The density picture of a state's points."""
+
+    def make() -> DensityImage:
+        points = asked.places(release, state, drawn_end(state))
+        return draw_density(points["lon_deg"], points["lat_deg"], GROUNDS[state.theme].ramp)
+
+    return release.once(("density", to_query(state)), make)
