@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
@@ -13,6 +10,8 @@ from typing import IO, TYPE_CHECKING, Any, Final
 import click
 
 from mapapp.commands.options import STORE, config_option, quiet_option
+from mapapp.commands.question import ANALYSES, question_options, refuse_beside_setup, request_of
+from mapapp.commands.whole_file import whole_file
 from mapapp.errors import UsageError
 from mapapp.progress import shown
 
@@ -22,82 +21,20 @@ if TYPE_CHECKING:
     from mapapp.queries.results import Result
     from mapapp.setup_file import Setup
 
-_ANALYSES: Final = (
-    "profile",
-    "comparison",
-    "destinations",
-    "distance-direction",
-    "inflow-outflow",
-    "paired",
-    "flow-matrix",
-)
 _FORMATS: Final = ("text", "json", "csv", "xlsx", "geojson")
 _SUFFIXES: Final = {".json": "json", ".csv": "csv", ".xlsx": "xlsx", ".geojson": "geojson", ".txt": "text"}
 _TEXT_ROWS: Final = 10
-_QUESTION: Final = (
-    "analysis",
-    "areas",
-    "area_files",
-    "each",
-    "home_area",
-    "work_area",
-    "side",
-    "age",
-    "earnings",
-    "industry",
-    "layer",
-    "home_layer",
-    "work_layer",
-    "bands",
-)
-"""Options that a setup stands for."""
 
 
 @click.command()
 @click.argument("releases", type=STORE, nargs=-1, required=True)
 @click.option(
-    "--analysis", type=click.Choice(_ANALYSES), default=None, help="Which one; see docs/analyses.md."
+    "--analysis", type=click.Choice(ANALYSES), default=None, help="Which one; see docs/analyses.md."
 )
 @click.option(
     "--setup", type=STORE, default=None, help="A view kept as a file by the page, instead of a question here."
 )
-@click.option(
-    "--area",
-    "areas",
-    multiple=True,
-    help="An area: a unit's name, level:identifier, steps such as 'county:44007 -stplc:4459000', a circle, ring, box "
-    "or shape, or all. Repeat it for several answers.  [default: (all)]",
-)
-@click.option(
-    "--area-file", "area_files", type=STORE, multiple=True, help="An area from a file with polygons."
-)
-@click.option(
-    "--each", default="", metavar="LAYER", help="One answer for each unit of a layer within the area."
-)
-@click.option(
-    "--home-area", default="all", show_default=True, help="Where they live: paired and flow-matrix."
-)
-@click.option(
-    "--work-area", default="all", show_default=True, help="Where they work: paired and flow-matrix."
-)
-@click.option(
-    "--side",
-    type=click.Choice(["work", "home"]),
-    default="work",
-    show_default=True,
-    help="Whether people work or live in the area.",
-)
-@click.option("--age", default="", help="Bands to keep, such as 1,2: 29 or younger, 30 to 54, 55 or older.")
-@click.option("--earnings", default="", help="Bands to keep: up to $1,250 a month, up to $3,333, more.")
-@click.option(
-    "--industry", default="", help="Groups to keep: goods producing, trade and transport, other services."
-)
-@click.option(
-    "--layer", default="county", show_default=True, help="What a row of comparison or destinations is."
-)
-@click.option("--home-layer", default="county", show_default=True, help="Rows of a flow matrix.")
-@click.option("--work-layer", default="county", show_default=True, help="Columns of a flow matrix.")
-@click.option("--bands", default="10,25,50", show_default=True, help="Miles at which distance bands end.")
+@question_options
 @click.option(
     "--errors",
     type=click.IntRange(-1),
@@ -138,7 +75,7 @@ def analyze(releases: tuple[Path, ...], **options: Any) -> None:
     with shown(quiet=options["quiet"]) as report:
         opened = _opened(releases, report)
     request = question(opened)
-    with _writing(output, binary=form == "xlsx") as stream:
+    with whole_file(output, binary=form == "xlsx") as stream:
         _write(form, stream, opened, request, options)
     if output is not None:
         click.echo(f"{output}: written", err=True)
@@ -167,17 +104,11 @@ def _question(options: dict[str, Any]) -> Callable[[list[Release]], Request]:
     if options["setup"] is None:
         if options["analysis"] is None:
             raise UsageError("no question; give --analysis, or a view kept as a file with --setup")
-        request = _request(options)
+        request = request_of(options, options["analysis"])
         return lambda releases: request
     from mapapp.setup_file import read
 
-    context = click.get_current_context()
-    for each in context.command.params:
-        source = context.get_parameter_source(str(each.name))
-        if each.name in _QUESTION and source is not click.core.ParameterSource.DEFAULT:
-            raise UsageError(
-                f"--setup and {each.opts[0]}: the setup says what is asked; leave one of them out"
-            )
+    refuse_beside_setup()
     setup = read(options["setup"])
     return lambda releases: _request_of(setup, releases, options["errors"])
 
@@ -194,57 +125,10 @@ def _request_of(setup: Setup, releases: list[Release], error_rows: int) -> Reque
     return replace(request(state), error_rows=None if error_rows < 0 else error_rows)
 
 
-def _request(options: dict[str, Any]) -> Request:
-    from mapapp.queries.filters import Filters
-    from mapapp.queries.request import Request
-
-    areas = [*options["areas"], *(_area_of_file(path) for path in options["area_files"])]
-    bands = {name: _numbers(f"--{name}", options[name], int) for name in ("age", "earnings", "industry")}
-    same = ("analysis", "each", "home_area", "work_area", "side", "layer", "home_layer", "work_layer")
-    return Request(
-        **{name: options[name] for name in same},
-        areas=areas or ("all",),
-        filters=Filters(**bands),
-        edges_mi=_numbers("--bands", options["bands"], float),
-        error_rows=None if options["errors"] < 0 else options["errors"],
-    )
-
-
-def _numbers(option: str, text: str, kind: Any) -> tuple[Any, ...]:
-    try:
-        return tuple(kind(part) for part in text.split(",") if part.strip())
-    except ValueError:
-        raise UsageError(f"{option} {text[:40]!r}: write numbers with commas between them") from None
-
-
-def _area_of_file(path: Path) -> str:
-    from geodata.area_files import read_area_file
-    from mapapp.queries.area_text import Shape
-
-    return str(Shape.of(read_area_file(path).area))
-
-
 def _opened(paths: tuple[Path, ...], report: Any) -> list[Release]:
     from mapapp.queries.analyses import open_release
 
     return [open_release(path, report=report) for path in paths]
-
-
-@contextmanager
-def _writing(output: Path | None, *, binary: bool) -> Iterator[IO[Any]]:
-    """Yield where to write; a file appears whole or not at all."""
-    if output is None:
-        yield sys.stdout
-        return
-    if output.exists():
-        raise UsageError(f"{output}: already exists; name another file, or remove it first")
-    partial = output.with_name(f".{output.name}.partial-{os.getpid()}")
-    try:
-        with partial.open("wb") if binary else partial.open("w", encoding="utf-8", newline="") as stream:
-            yield stream
-        os.replace(partial, output)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _write(
