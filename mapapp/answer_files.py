@@ -16,6 +16,7 @@ import shapely
 import xlsxwriter
 
 from mapapp.errors import UsageError
+from mapapp.exports.spreadsheet import harmless
 from mapapp.queries.analyses import Release
 from mapapp.queries.results import FlowMatrix, Number, Result
 
@@ -24,7 +25,6 @@ NUMBERS: Final = "numbers"
 
 FORMATS: Final = ("text", "json", "csv", "xlsx", "geojson")
 _MAX_SHEET_ROWS: Final = 1_048_575  # of Excel, below the header
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 _DECIMALS: Final = 5
 
 
@@ -198,11 +198,7 @@ def _csv_column(column: Any) -> list[Any]:
         return ["" if pandas.isna(value) else format(value, ".10g") for value in column.tolist()]
     if column.dtype.kind in "iub":
         return column.tolist()  # type: ignore[no-any-return]
-    return [_harmless("" if value is None or value != value else value) for value in column.tolist()]
-
-
-def _harmless(value: Any) -> Any:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+    return [harmless("" if value is None or value != value else value) for value in column.tolist()]
 
 
 def _width(column: Any) -> int:

@@ -15,6 +15,7 @@ from geodata.errors import GeodataError
 from mapapp.commands.analyze import analyze
 from mapapp.commands.certify import certify
 from mapapp.commands.demo import demo
+from mapapp.commands.export import export
 from mapapp.commands.fetch import fetch
 from mapapp.commands.import_ import import_
 from mapapp.commands.ledger import ledger
@@ -55,7 +56,20 @@ def commutemap(context: click.Context, port: int | None) -> None:
         raise UsageError(f"--port {port} before a command has no meaning; write it after `serve`")
 
 
-for _command in (demo, fetch, import_, synthesize, certify, ledger, validate, sweep, serve, tune, analyze):
+for _command in (
+    demo,
+    fetch,
+    import_,
+    synthesize,
+    certify,
+    ledger,
+    validate,
+    sweep,
+    serve,
+    tune,
+    analyze,
+    export,
+):
     commutemap.add_command(_command)
 
 

@@ -1,0 +1,92 @@
+"""`commutemap export`: a release in other people's formats."""
+
+from __future__ import annotations
+
+import datetime
+from pathlib import Path
+
+import click
+
+from mapapp.commands.options import STORE, config_option, json_option, print_result, quiet_option
+from mapapp.progress import shown
+
+_FORMS = ("lodes", "gpkg", "shp", "kml", "geojson", "csv", "xlsx", "points")
+
+
+@click.command()
+@click.argument("release", type=STORE)
+@click.argument("target", type=STORE, metavar="DIR_OR_FILE")
+@click.option(
+    "--to", "form", type=click.Choice(_FORMS), required=True, help="Which format; see docs/exports.md."
+)
+@click.option(
+    "--layer",
+    "layers",
+    multiple=True,
+    help="Units to write with their counts: county, tract, stplc, block …, or all (but blocks). Repeat it for several."
+    "  [default: (state, county, tract)]",
+)
+@click.option(
+    "--with",
+    "more",
+    type=click.Choice(["points", "flows"]),
+    multiple=True,
+    help="Also a point for each worker's home and workplace, or a line for each pair of blocks.",
+)
+@click.option(
+    "--date",
+    type=click.DateTime(["%Y-%m-%d"]),
+    default=None,
+    help="createdate of lodes.  [default: (the last day of the year of the jobs)]",
+)
+@config_option
+@json_option
+@quiet_option
+def export(
+    release: Path,
+    target: Path,
+    form: str,
+    layers: tuple[str, ...],
+    more: tuple[str, ...],
+    date: datetime.datetime | None,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Write RELEASE in another format: to a new folder, or for gpkg, shp, kml and xlsx also to one new file.
+
+    Every export says which release it is of. It appears whole or not at all, and is the same bytes each time.
+
+    \b
+    Examples:
+      commutemap export ri.release ri-lodes --to lodes
+      commutemap export ri.release ri.gpkg --to gpkg --layer county --layer tract --with points
+      commutemap export ri.release ri-shapes.zip --to shp
+      commutemap export ri.release ri-points --to points
+    """
+    from mapapp.errors import UsageError
+    from mapapp.exports.release_export import LAYERS, export_release
+
+    if form in ("lodes", "points") and (layers or more):
+        raise UsageError(
+            f"--layer and --with have no meaning for --to {form}, which writes the whole release"
+        )
+    if form != "lodes" and date is not None:
+        raise UsageError(f"--date is for --to lodes; {form} has no date in it")
+    with shown(quiet=quiet) as report:
+        done = export_release(
+            release,
+            form,  # type: ignore[arg-type]
+            target,
+            layers=layers or LAYERS,
+            more=more,  # type: ignore[arg-type]
+            date=None if date is None else date.date(),
+            report=report,
+        )
+    for note in done.notes:
+        click.echo(note, err=True)
+    lines = [f"{done.path}: {len(done.files)} file{'s' * (len(done.files) != 1)}"]
+    print_result(
+        done.to_dict(),
+        [*lines, *(f"  {name}: {size:,} bytes" for name, size in done.files.items())],
+        as_json=as_json,
+    )

@@ -1,0 +1,153 @@
+"""What a file of geometries is made of: named fields and shapes, a part at a time."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple
+
+import numpy as np
+import pandas
+import pyarrow
+
+from geodata.progress import Progress
+
+Kind = Literal["text", "whole", "number", "flag"]
+Geometry = Literal["MultiPolygon", "Point", "LineString"]
+ARROW: Final[dict[str, Any]] = {
+    "text": pyarrow.string(),
+    "whole": pyarrow.int64(),
+    "number": pyarrow.float64(),
+    "flag": pyarrow.bool_(),
+}
+
+
+class Part(NamedTuple):
+    """Some rows of a layer: their fields, and one shape each, None where a row has no place."""
+
+    frame: Any
+    shapes: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layer:
+    """One layer; coordinates are EPSG:4326.
+
+    Attributes
+    ----------
+    name : str
+        Of the file or table: lower-case letters, digits and underscores.
+    title : str
+        For people.
+    geometry : str
+    fields : dict of str to Kind
+        In order.
+    n_rows : int
+        0 where that is not known before they are made.
+    parts : callable
+        Yields the rows, each time it is called.
+    """
+
+    name: str
+    title: str
+    geometry: Geometry
+    fields: dict[str, Kind]
+    n_rows: int
+    parts: Callable[[], Iterator[Part]]
+
+    def reported(self, report: Progress) -> Iterator[Part]:
+        """Yield the parts, and tell how far it is before each and at the end."""
+        stage, done = f"writing {self.title}", 0
+        report(stage, 0, self.n_rows)
+        for part in self.parts():
+            yield part
+            done += len(part.frame)
+            report(stage, done, max(self.n_rows, done))
+
+    @property
+    def label_field(self) -> str:
+        """Field whose text names a row; the first one where there is no better."""
+        return next((name for name in ("name", "unit_id") if name in self.fields), next(iter(self.fields)))
+
+
+def fields_of(frame: Any) -> dict[str, Kind]:
+    """Kinds of a frame's columns; a column of nothing but missing values is one of numbers."""
+    return {str(name): _kind(frame[name]) for name in frame.columns}
+
+
+def _kind(column: Any) -> Kind:
+    if column.dtype.kind == "b":
+        return "flag"
+    if column.dtype.kind in "iu":
+        return "whole"
+    if column.dtype.kind == "f":
+        return "number"
+    there = [value for value in column.head(1000) if not _missing(value)]
+    return "number" if all(isinstance(value, (int, float)) for value in there) else "text"
+
+
+def _missing(value: Any) -> bool:
+    return value is None or value is pandas.NA or value != value
+
+
+def arrow_column(column: Any, kind: Kind) -> Any:
+    """A column as an arrow array of its kind; missing values are null."""
+    if kind == "text":
+        values = [None if _missing(value) else str(value) for value in column]
+        return pyarrow.array(values, pyarrow.string())
+    if kind in ("number", "whole") and column.dtype == object:
+        values = [None if _missing(value) else value for value in column]
+        return pyarrow.array(values, pyarrow.float64()).cast(ARROW[kind])
+    return pyarrow.array(column.to_numpy(), from_pandas=True).cast(ARROW[kind])
+
+
+def records(layer: Layer, part: Part) -> list[dict[str, Any]]:
+    """Rows of a part as plain values, missing ones None."""
+    columns = {name: arrow_column(part.frame[name], kind).to_pylist() for name, kind in layer.fields.items()}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def short_names(names: Sequence[str]) -> dict[str, str]:
+    """A name of at most ten characters for each field, as a Shapefile needs, none twice."""
+    found: dict[str, str] = {}
+    for name in names:
+        short = re.sub(r"[^A-Z0-9_]", "_", _ascii(name).upper())
+        for long, brief in _SHORTER:
+            short = short.replace(long, brief)
+        short, number = short[:10], 2
+        while short in found.values():
+            tail = f"_{number}"
+            short, number = short[: 10 - len(tail)] + tail, number + 1
+        found[name] = short
+    return found
+
+
+_SHORTER: Final = (
+    ("WORKERS_AGE", "W_AGE"),
+    ("WORKERS_EARNINGS", "W_EARN"),
+    ("WORKERS_INDUSTRY", "W_IND"),
+    ("RESIDENTS_AGE", "R_AGE"),
+    ("RESIDENTS_EARNINGS", "R_EARN"),
+    ("RESIDENTS_INDUSTRY", "R_IND"),
+    ("EXPECTED_ERROR", "EXP_ERROR"),
+    ("EARNINGS", "EARN"),
+    ("INDUSTRY", "IND"),
+)
+
+
+def safe_name(text: str, otherwise: str = "release") -> str:
+    """A text as a part of a file name on any system: lower-case ASCII letters, digits and dashes."""
+    return re.sub(r"[^a-z0-9]+", "-", _ascii(text).lower())[:60].strip("-") or otherwise
+
+
+def _ascii(text: str) -> str:
+    return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+
+
+def in_parts(frame: Any, shapes: Any, rows: int = 5_000) -> Iterator[Part]:
+    """Yield the rows of a frame and its shapes, some at a time; one empty part where there are none."""
+    held = np.asarray(shapes, dtype=object)
+    for start in range(0, max(len(frame), 1), rows):
+        yield Part(frame.iloc[start : start + rows], held[start : start + rows])
