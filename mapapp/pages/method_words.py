@@ -72,7 +72,9 @@ def _promise(certificate: dict[str, Any]) -> Chapter:
         parts=(
             "Take any one worker, and imagine that this worker lived somewhere else. Almost every release that could "
             "have come out would have come out nearly as likely: the chances differ by no more than a factor that is "
-            "set in advance, e to the power ε (epsilon)." + factor + " The smaller ε, the stronger the promise.",
+            "set in advance, e to the power ε (epsilon)."
+            + factor
+            + " The smaller ε, the stronger the promise.",
             _almost(certificate),
             "The promise is about where one worker lives. It does not hide public facts, such as how many jobs a "
             "block has, and it does not cover what could be concluded about a person from the habits of everybody. "
