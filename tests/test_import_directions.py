@@ -25,6 +25,7 @@ SERVING = (
     "queries.py",
     "figures",
     "pictures",
+    "reports",
 )
 
 

@@ -83,9 +83,13 @@ class Request:
         if self.analysis in _OF_TWO_AREAS:
             yield self._sure(release, self._pair(release))
             return
+        for text in self.area_texts(release):
+            yield self._sure(release, self._ask(release)(text))
+
+    def area_texts(self, release: Release) -> Iterator[str]:
+        """Yield each area that is asked about; errors as `answers`."""
         for area in self.areas:
-            for text in self._each_of(release, release.areas.find(area)):
-                yield self._sure(release, self._ask(release)(text))
+            yield from self._each_of(release, release.areas.find(area))
 
     def changes(self, releases: Sequence[Release]) -> Iterator[Result]:
         """Yield what changed from each release to the next, in the order given, one for each area."""

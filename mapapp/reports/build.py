@@ -1,0 +1,158 @@
+"""A report from releases and what is asked of them: every state is asked of every release."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from mapapp import asked
+from mapapp.errors import UsageError
+from mapapp.pages import words
+from mapapp.progress import Report as Progress
+from mapapp.progress import silent
+from mapapp.queries.release import ServedRelease
+from mapapp.queries.results import Result
+from mapapp.reports.comparing import comparison
+from mapapp.reports.content import Answer, Report
+from mapapp.reports.facts import source_of
+from mapapp.reports.numbers import key_numbers, n_workers, sentence, why_empty
+from mapapp.reports.remake import remake
+from mapapp.reports.showing import charts_of, locator_of, map_of
+from mapapp.reports.tables import tables
+from mapapp.url_state import ViewState
+
+ROWS_WITH_ERRORS: Final = 27
+"""Rows of each table that have an expected error unless more are asked for: all joint segments, and the largest areas.
+Each takes some ten milliseconds."""
+
+_COVERED: Final = "The release covers"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, and its answer with expected errors."""
+
+    release: ServedRelease
+    state: ViewState
+    result: Result
+
+
+def build(
+    releases: Sequence[ServedRelease],
+    states: Sequence[ViewState],
+    *,
+    date: datetime.date | None = None,
+    error_rows: int | None = ROWS_WITH_ERRORS,
+    progress: Progress = silent,
+) -> Report:
+    """Ask every release every question, and say all there is to say about the answers.
+
+    Parameters
+    ----------
+    releases : sequence of ServedRelease
+        One at least; of several, the earlier first.
+    states : sequence of ViewState
+        One at least; which release they name does not matter.
+    date : date, optional
+        To stand on the report; without one there is none, so that the same report has the same bytes on any day.
+    error_rows : int or None
+        Rows of each table to give an expected error; None for no errors at all, not even of the key numbers.
+    progress : callable
+        Called with (stage, done, total).
+
+    Raises
+    ------
+    UsageError, GeometryError
+        When a state asks for what a release does not have.
+    """
+    if not releases or not states:
+        raise UsageError("a report needs a release and a question")
+    pairs = [(release, state) for state in states for release in releases]
+    found, answers = [], []
+    for place, (release, state) in enumerate(pairs):
+        progress("asking and drawing", place, len(pairs))
+        found.append(_ask(release, state, error_rows))
+        answers.append(_answer(found[-1], f"answer-{place + 1}"))
+    progress("asking and drawing", len(pairs), len(pairs))
+    return Report(
+        title=_title(answers),
+        subtitle=" · ".join([words.listed(_once(answer.analysis for answer in answers)), _of(releases)]),
+        date=date,
+        answers=tuple(answers),
+        comparison=comparison([(each.release, each.result) for each in found]),
+        sources=tuple(source_of(release) for release in releases),
+        remake=remake(releases, states, date=date, error_rows=error_rows),
+    )
+
+
+def _ask(release: ServedRelease, state: ViewState, error_rows: int | None) -> Asked:
+    if not asked.is_ready(state):
+        raise UsageError(
+            "paired-area needs two areas"
+            if state.areas
+            else f"{state.analysis} needs an area; all is one, too"
+        )
+    result = asked.result(release, state)
+    if error_rows is not None:
+        result = release.analyses.with_errors(result, error_rows)
+    return Asked(release, state, result)
+
+
+def _answer(one: Asked, name: str) -> Answer:
+    about = one.result.about
+    has_workers = n_workers(one.result) > 0
+    return Answer(
+        name=name,
+        place=about.area,
+        analysis=about.title,
+        release=one.release.title,
+        filters=about.filters,
+        sentence=sentence(one.result),
+        empty=why_empty(one.release, one.state, one.result),
+        locator=locator_of(one.release, one.state, name),
+        map=map_of(one.release, one.state, one.result, name),
+        numbers=key_numbers(one.result),
+        charts=charts_of(one.release, one.state, one.result, name) if has_workers else (),
+        tables=tuple(table for table in tables(one.result) if table.rows),
+        notes=(*_coverage(one), *about.notes, *_errors(one.result)),
+    )
+
+
+def _coverage(one: Asked) -> tuple[str, ...]:
+    """What a reader of residents' numbers must know, unless the answer says so itself."""
+    if one.state.side != "home" or any(note.startswith(_COVERED) for note in one.result.about.notes):
+        return ()
+    if not one.release.covered_states:
+        return ()
+    return (
+        f"The release covers workplaces in {words.listed(words.covered_states(one.release))}; residents who work in "
+        "other states are not in it.",
+    )
+
+
+def _errors(result: Result) -> tuple[str, ...]:
+    known = any(number.error is not None for number in key_numbers(result))
+    if not known:
+        return ()
+    return (
+        "± is the expected error: how far a count is from the confidential one, as a rule. Counts by workplace alone "
+        "have none: they are published as they are.",
+        "“caution” stands at counts of 3 to 9, and “substantial variability” at 1 and 2.",
+    )
+
+
+def _title(answers: Sequence[Answer]) -> str:
+    places = _once(answer.place for answer in answers)
+    if len(places) <= 3:
+        return words.listed(places)
+    return f"{places[0]} and {len(places) - 1} more areas"
+
+
+def _of(releases: Sequence[ServedRelease]) -> str:
+    return words.listed(_once(release.title for release in releases))
+
+
+def _once(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(names))

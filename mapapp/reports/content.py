@@ -1,0 +1,260 @@
+"""What a report says, as plain values: made once, and written as HTML, PDF or XLSX."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Final, Literal
+
+from mapapp.pages import words
+from mapapp.pages.method_words import Chapter
+
+Kind = Literal[
+    "text", "code", "number", "count", "change", "share", "change share", "error", "miles", "degrees", "yes"
+]
+"""How a value is meant: as a person reads it, and as a cell of a spreadsheet holds it."""
+
+NUMERIC: Final[tuple[Kind, ...]] = (
+    "number",
+    "count",
+    "change",
+    "share",
+    "change share",
+    "error",
+    "miles",
+    "degrees",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """A column of a table.
+
+    Attributes
+    ----------
+    name : str
+        For machines.
+    head : str
+        For people.
+    kind : Kind
+    printed : bool
+        Whether it stands in HTML and PDF, too; XLSX has every column.
+    """
+
+    name: str
+    head: str
+    kind: Kind
+    printed: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table with all of its rows.
+
+    Attributes
+    ----------
+    name : str
+        For machines; the sheet of a workbook.
+    title, words : str
+        What it is, and what must be known to read it.
+    columns : tuple of Column
+    rows : tuple of tuple
+        Plain values; None where there is none.
+    """
+
+    name: str
+    title: str
+    words: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Any, ...], ...]
+
+    @property
+    def printed(self) -> tuple[int, ...]:
+        """Places of the columns for paper; of those that may be empty, only where something is in them."""
+        may_be_empty = ("error", "yes")
+        return tuple(
+            place
+            for place, column in enumerate(self.columns)
+            if column.printed
+            and not (column.kind in may_be_empty and all(row[place] in (None, False) for row in self.rows))
+            and not (column.name == "caution" and not any(row[place] for row in self.rows))
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Picture:
+    """A map or a chart.
+
+    Attributes
+    ----------
+    name : str
+        Unique in its report.
+    title, words : str
+        Its caption, and what it shows, for who does not see it.
+    content : bytes
+    form : {"svg", "png"}
+    """
+
+    name: str
+    title: str
+    words: str
+    content: bytes
+    form: Literal["svg", "png"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyNumber:
+    """A number that stands by itself, with what error to expect of it."""
+
+    label: str
+    kind: Kind
+    value: float | None
+    error: float | None = None
+    caution: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One analysis of one area of one release.
+
+    Attributes
+    ----------
+    name : str
+        Unique in its report.
+    place, analysis, release, filters : str
+        Area, what was asked, of which release, and of which workers; empty for all of these.
+    sentence : str
+        The answer in one.
+    empty : str
+        Why there is no worker, where there is none.
+    locator, map : Picture or None
+    numbers : tuple of KeyNumber
+    charts : tuple of Picture
+    tables : tuple of Table
+    notes : tuple of str
+        What must be read with the numbers.
+    """
+
+    name: str
+    place: str
+    analysis: str
+    release: str
+    filters: str
+    sentence: str
+    empty: str
+    locator: Picture | None
+    map: Picture | None
+    numbers: tuple[KeyNumber, ...]
+    charts: tuple[Picture, ...]
+    tables: tuple[Table, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def heading(self) -> str:
+        """What tells it from the others of its report."""
+        return f"{self.place}: {self.analysis}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A release that a report is made from.
+
+    Attributes
+    ----------
+    name, title : str
+    warning : str
+        Why it must not be used; empty where it may.
+    is_private : bool
+        Whether anything is promised.
+    certificate, provenance : tuple of (term, value)
+        What is promised, and where the numbers come from.
+    method : tuple of Chapter
+        What is synthetic, what is promised, and what is not, in plain words.
+    """
+
+    name: str
+    title: str
+    warning: str
+    is_private: bool
+    certificate: tuple[tuple[str, str], ...]
+    provenance: tuple[tuple[str, str], ...]
+    method: tuple[Chapter, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remake:
+    """How to make a report again.
+
+    Attributes
+    ----------
+    command : str
+        For a shell.
+    links : tuple of (text, query)
+        What to put behind the address of a served map.
+    setups : tuple of (name, JSON)
+        The same as files.
+    """
+
+    command: str
+    links: tuple[tuple[str, str], ...]
+    setups: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Everything a report says.
+
+    Attributes
+    ----------
+    title, subtitle : str
+    date : date or None
+        Of the report, where one was given.
+    answers : tuple of Answer
+    comparison : tuple of Table
+        What several areas or releases have beside each other.
+    sources : tuple of Source
+    remake : Remake
+    """
+
+    title: str
+    subtitle: str
+    date: date | None
+    answers: tuple[Answer, ...]
+    comparison: tuple[Table, ...]
+    sources: tuple[Source, ...]
+    remake: Remake
+
+    @property
+    def warning(self) -> str:
+        """Why the report must not be used; empty where it may."""
+        return " ".join(dict.fromkeys(source.warning for source in self.sources if source.warning))
+
+    @property
+    def promise(self) -> str:
+        """The certificates in one line."""
+        rows = [dict(source.certificate) for source in self.sources]
+        return " · ".join(dict.fromkeys(row["Promise"] for row in rows))
+
+
+def shown(kind: Kind, value: Any) -> str:
+    """A value as a person reads it; nothing for none."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "–" if kind in ("share", "change share", "miles") else ""
+    if kind == "count":
+        return f"{value:,}"
+    if kind == "change":
+        return f"{value:+,}" if value else "0"
+    if kind == "share":
+        return f"{100 * value:.1f} %"
+    if kind == "change share":
+        return f"{100 * value:+.1f} %"
+    if kind == "error":
+        return words.error_text(value)
+    if kind == "miles":
+        return words.miles(value)
+    if kind == "degrees":
+        return f"{value:.5f}"
+    if kind == "yes":
+        return "yes" if value else ""
+    return str(value)

@@ -1,0 +1,81 @@
+"""What a report says of a release: the certificate, where the numbers come from, and how they were made."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+from geodata.store import MANIFEST
+from mapapp.pages import words
+from mapapp.pages.method_words import chapters
+from mapapp.queries.release import ServedRelease
+from mapapp.reports.content import Source
+
+
+def source_of(release: ServedRelease) -> Source:
+    """Everything a report says of one release."""
+    certificate = release.certificate
+    return Source(
+        name=release.slug,
+        title=release.title,
+        warning=_warning(certificate),
+        is_private=words.is_private(certificate),
+        certificate=_certificate(certificate),
+        provenance=_provenance(release),
+        method=tuple(chapters(release)),
+    )
+
+
+def release_digest(release: ServedRelease) -> str:
+    """SHA-256 of a release: of its manifest, which holds the SHA-256 of each of its files."""
+    return hashlib.sha256((release.store.path / MANIFEST).read_bytes()).hexdigest()
+
+
+def certificate_digest(release: ServedRelease) -> str:
+    """SHA-256 of a release's certificate."""
+    return hashlib.sha256((release.store.path / "certificate.json").read_bytes()).hexdigest()
+
+
+def _warning(certificate: dict[str, Any]) -> str:
+    if words.may_be_released(certificate):
+        return ""
+    reasons = certificate.get("status_reasons")
+    texts = [str(reason) for reason in reasons] if isinstance(reasons, list) else []
+    return f"Not for release: {'; '.join(texts) or 'the certificate does not say why'}."
+
+
+def _certificate(certificate: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    protected = certificate.get("unit_of_protection")
+    rows = {
+        "Promise": words.promise(certificate),
+        "ε of the draw": words.number_text(certificate, "epsilon"),
+        "ε (epsilon), pruning included": words.number_text(certificate, "epsilon_final"),
+        "δ (delta)": words.number_text(certificate, "delta"),
+        "Accountant": words.accountant(certificate) if words.has_accountant(certificate) else "none needed",
+        "Mechanism": words.mechanism(certificate),
+        "What is protected": protected if isinstance(protected, str) else "",
+        "Status": str(certificate.get("status") or "not stated"),
+    }
+    if not words.is_private(certificate):
+        rows = {name: rows[name] for name in ("Promise", "Mechanism", "Status")}
+    return tuple((term, value) for term, value in rows.items() if value)
+
+
+def _provenance(release: ServedRelease) -> tuple[tuple[str, str], ...]:
+    facts = release.facts
+    sources = facts.get("sources")
+    named = [each.get("name") if isinstance(each, dict) else each for each in sources or ()]
+    vintage = facts.get("vintage")
+    rows = {
+        "Release": release.title,
+        "Year": release.analyses.year,
+        "Jobs": release.analyses.job_type,
+        "Made from": "; ".join(str(name) for name in named if name),
+        "Vintage of the geography": ", ".join(f"{name} {value}" for name, value in vintage.items())
+        if isinstance(vintage, dict)
+        else str(vintage or ""),
+        "Workplaces covered": words.listed(words.covered_states(release)),
+        "SHA-256 of the release": release_digest(release),
+        "SHA-256 of its certificate": certificate_digest(release),
+    }
+    return tuple((term, value) for term, value in rows.items() if value)

@@ -1,0 +1,136 @@
+"""The key numbers of an answer, and the answer in a sentence."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from mapapp import asked
+from mapapp.pages import words
+from mapapp.queries.release import ServedRelease
+from mapapp.queries.results import (
+    AreaComparison,
+    Destinations,
+    DistanceDirection,
+    FlowMatrix,
+    InflowOutflow,
+    Number,
+    PairedAreas,
+    Result,
+)
+from mapapp.reports.content import KeyNumber, Kind
+from mapapp.url_state import Side, ViewState
+
+_WORKERS: Final = {
+    "work": "Workers who work in the area",
+    "home": "Workers who live in the area",
+    None: "Workers",
+}
+_VERB: Final[dict[Side, str]] = {"work": "Work", "home": "Live"}
+_LARGEST: Final = 3
+_LABELS: Final[dict[str, tuple[str, Kind]]] = {
+    "inflow": ("Come in: work here, live elsewhere", "count"),
+    "outflow": ("Go out: live here, work elsewhere", "count"),
+    "stay": ("Live and work here", "count"),
+    "employed": ("All who work here", "count"),
+    "living": ("All who live here", "count"),
+    "net_inflow": ("Net flow: in less out", "change"),
+    "stay_of_living": ("Working residents who stay (self-containment)", "share"),
+    "stay_of_employed": ("Jobs here held by residents", "share"),
+    "median_mi": ("Median distance from home to work", "miles"),
+    "mean_mi": ("Mean distance from home to work", "miles"),
+    "share_of_living": ("Of all who live in the home area", "share"),
+    "share_of_employed": ("Of all who work in the work area", "share"),
+}
+_OF_A_PAIR: Final = {
+    "workers": "Live in the one, work in the other",
+    "living": "All who live in the home area",
+    "employed": "All who work in the work area",
+}
+
+
+def key_numbers(result: Result) -> tuple[KeyNumber, ...]:
+    """Every number of an answer."""
+    found = []
+    for name, value in result.numbers().items():
+        label, kind = _LABELS.get(name, (_WORKERS[result.about.side], "count"))
+        if isinstance(result, PairedAreas):
+            label = _OF_A_PAIR.get(name, label)
+        if isinstance(value, Number):
+            found.append(
+                KeyNumber(
+                    label=label,
+                    kind=kind,
+                    value=value.value,
+                    error=value.expected_error,
+                    caution=value.caution,
+                )
+            )
+        else:
+            found.append(KeyNumber(label=label, kind=kind, value=value))
+    if isinstance(result, (AreaComparison, Destinations)):
+        end = drawn_side(result)
+        found += [
+            KeyNumber(
+                label=f"{_VERB[end]} in {row.name}",
+                kind="count",
+                value=int(row.workers),
+                error=None if math.isnan(row.expected_error) else float(row.expected_error),
+                caution=row.caution,
+            )
+            for row in result.units.head(_LARGEST).itertuples()
+            if row.workers
+        ]
+    if isinstance(result, FlowMatrix):
+        for frame, label in (
+            (result.homes, f"{words.plural(words.level_word(result.home_layer))} and states where they live"),
+            (result.works, f"{words.plural(words.level_word(result.work_layer))} where they work"),
+            (result.cells, "pairs with workers"),
+        ):
+            found.append(KeyNumber(label=label[0].upper() + label[1:], kind="count", value=len(frame)))
+    return tuple(found)
+
+
+def drawn_side(result: AreaComparison | Destinations) -> Side:
+    """The end of the commutes that the rows are about."""
+    side = result.about.side or "work"
+    return side if isinstance(result, AreaComparison) else asked.OTHER[side]
+
+
+def n_workers(result: Result) -> int:
+    """How many workers an answer is about."""
+    if isinstance(result, InflowOutflow):
+        return result.inflow.value + result.outflow.value + result.stay.value
+    workers = getattr(result, "workers", None)
+    return workers.value if isinstance(workers, Number) else 0
+
+
+def sentence(result: Result) -> str:
+    """The answer in a sentence."""
+    n, about = n_workers(result), result.about
+    who = f"{n:,} synthetic worker{'s' * (n != 1)}"
+    s = "s" * (n == 1)
+    if isinstance(result, InflowOutflow):
+        return f"{who} live{s} or work{s} in {about.area}."
+    if isinstance(result, PairedAreas):
+        return f"{who} live{s} in {result.home_area} and work{s} in {result.work_area}."
+    if isinstance(result, FlowMatrix):
+        return f"{who}: {about.area}."
+    verb = words.VERB[about.side or "work"]
+    median = (
+        f"; half of them at most {words.miles(result.median_mi)} from home to work"
+        if isinstance(result, DistanceDirection) and result.median_mi is not None
+        else ""
+    )
+    return f"{who} {verb}{s} in {about.area}{median}."
+
+
+def why_empty(release: ServedRelease, state: ViewState, result: Result) -> str:
+    """Why an answer has no worker, as far as that is known; empty where it has some."""
+    if n_workers(result):
+        return ""
+    if state.side == "work" and not release.covers(state.areas):
+        return "Workplaces in this area are not in the release. That says nothing about how many people work there."
+    if result.about.filters:
+        return "There is nobody here of the chosen ages, earnings and industries. Keep more of them."
+    return "No synthetic worker fits. Choose another area, or the other side of the commutes."

@@ -1,0 +1,160 @@
+"""A report as PDF: tagged, with bookmarks, set by Typst without a browser and without fonts of the system.
+
+Everything a report says reaches the template as data, in a JSON file; nothing is spliced into markup, so that a name
+with `#` or `$` in it is a name. A character that no embedded font has is written as its code point.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import json
+from functools import cache
+from pathlib import Path
+from typing import IO, Any, Final, Literal
+
+import matplotlib
+import typst
+from matplotlib.ft2font import FT2Font
+
+from mapapp.reports.content import NUMERIC, Answer, Picture, Report, Source, Table, shown
+
+Paper = Literal["a4", "letter"]
+PAPERS: Final[dict[Paper, str]] = {"a4": "a4", "letter": "us-letter"}
+MOST_ROWS: Final = 10_000
+"""Rows of a table in a PDF: some 200 pages, and a gigabyte of memory to set them."""
+
+_FALLBACK: Final = "DejaVuSans.ttf"  # comes with matplotlib; the other fonts with Typst
+
+
+def write_pdf(report: Report, stream: IO[bytes], *, paper: Paper = "a4") -> None:
+    """Write a report as PDF/UA-1; the same bytes for the same report."""
+    files: dict[str, bytes] = {"main": Path(__file__).with_name("report.typ").read_bytes()}
+    data = _document(report, files)
+    files["data.json"] = json.dumps(_printable(data), ensure_ascii=False).encode()
+    source: Any = files  # the library's annotations do not know of several files yet
+    stream.write(
+        typst.compile(
+            source,
+            format="pdf",
+            font_paths=_fonts(),
+            ignore_system_fonts=True,
+            sys_inputs={"paper": PAPERS[paper]},
+            pdf_standards="ua-1",
+            timestamp=_moment(report.date),
+        )
+    )
+
+
+def _moment(day: datetime.date | None) -> datetime.datetime:
+    day = day or datetime.date(1980, 1, 1)  # not shown: the template writes a date only where there is one
+    return datetime.datetime(day.year, day.month, day.day, tzinfo=datetime.UTC)
+
+
+@cache
+def _fonts() -> typst.Fonts:
+    return typst.Fonts(
+        include_system_fonts=False, include_embedded_fonts=True, font_paths=[str(_fallback().parent)]
+    )
+
+
+def _fallback() -> Path:
+    return Path(matplotlib.get_data_path()) / "fonts" / "ttf" / _FALLBACK
+
+
+@cache
+def _letters() -> frozenset[int]:
+    """Code points that can be set."""
+    return frozenset(FT2Font(str(_fallback())).get_charmap())
+
+
+def _printable(value: Any) -> Any:
+    """The same data with characters that can be set; others by their code point."""
+    if isinstance(value, str):
+        known = _letters()
+        if all(ord(letter) in known for letter in value):
+            return value
+        return "".join(
+            letter if ord(letter) in known or letter == "\n" else f"[U+{ord(letter):04X}]" for letter in value
+        )
+    if isinstance(value, dict):
+        return {name: _printable(part) for name, part in value.items()}
+    return [_printable(part) for part in value] if isinstance(value, (list, tuple)) else value
+
+
+def _document(report: Report, files: dict[str, bytes]) -> dict[str, Any]:
+    """The report as the template reads it; pictures become files."""
+    return {
+        "title": report.title,
+        "subtitle": report.subtitle,
+        "date": f"{report.date:%-d %B %Y}" if report.date else None,
+        "year": [report.date.year, report.date.month, report.date.day] if report.date else None,
+        "warning": report.warning,
+        "promise": report.promise,
+        "private": all(source.is_private for source in report.sources),
+        "several": len(report.answers) > 1,
+        "answers": [_answer(answer, files) for answer in report.answers],
+        "comparison": [_table(table) for table in report.comparison],
+        "sources": [_source(source) for source in report.sources],
+        "command": report.remake.command,
+        "links": [[text, link or "?"] for text, link in report.remake.links],
+        "setups": [list(each) for each in report.remake.setups],
+    }
+
+
+def _answer(answer: Answer, files: dict[str, bytes]) -> dict[str, Any]:
+    return {
+        "heading": answer.heading,
+        "release": answer.release,
+        "filters": answer.filters,
+        "sentence": answer.sentence,
+        "empty": answer.empty,
+        "locator": _picture(answer.locator, files),
+        "map": _picture(answer.map, files),
+        "numbers": [
+            [each.label, shown(each.kind, each.value), shown("error", each.error), each.caution]
+            for each in answer.numbers
+        ],
+        "charts": [_picture(chart, files) for chart in answer.charts],
+        "notes": list(answer.notes),
+        "tables": [_table(table) for table in answer.tables],
+    }
+
+
+def _picture(picture: Picture | None, files: dict[str, bytes]) -> dict[str, str] | None:
+    if picture is None:
+        return None
+    name = f"{picture.name}.{picture.form}"
+    files[name] = picture.content
+    return {"file": name, "title": picture.title, "words": picture.words}
+
+
+def _table(table: Table) -> dict[str, Any]:
+    places = table.printed
+    columns = [table.columns[place] for place in places]
+    words = table.words
+    if len(table.rows) > MOST_ROWS:
+        words += (
+            f" The first {MOST_ROWS:,} of {len(table.rows):,} rows: a PDF with all would have "
+            f"{len(table.rows) // 45:,} pages. The HTML and XLSX reports have every row."
+        )
+    return {
+        "title": table.title,
+        "words": words.strip(),
+        "heads": [column.head for column in columns],
+        "kinds": ["number" if column.kind in NUMERIC else column.kind for column in columns],
+        "rows": [
+            [shown(column.kind, row[place]) for place, column in zip(places, columns, strict=True)]
+            for row in table.rows[:MOST_ROWS]
+        ],
+    }
+
+
+def _source(source: Source) -> dict[str, Any]:
+    return {
+        "title": source.title,
+        "warning": source.warning,
+        "certificate": [list(row) for row in source.certificate],
+        "provenance": [list(row) for row in source.provenance],
+        "method": [dataclasses.asdict(chapter) for chapter in source.method],
+    }

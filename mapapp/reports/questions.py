@@ -1,0 +1,58 @@
+"""From a question as the command line puts it to the states of a view, one for each area."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final, cast
+
+from mapapp.errors import UsageError
+from mapapp.queries.analyses import EDGES_MI
+from mapapp.queries.area_text import parse_area
+from mapapp.queries.release import ServedRelease
+from mapapp.queries.request import Request
+from mapapp.url_state import MAX_AREAS, Analysis, Show, ViewState
+
+_NAMES: Final[dict[str, Analysis]] = {
+    "profile": "area-profile",
+    "comparison": "area-comparison",
+    "destinations": "destination",
+    "paired": "paired-area",
+}
+
+
+def states_of(request: Request, release: ServedRelease, show: Show = "points") -> list[ViewState]:
+    """The states that ask what a request does: one for each of its areas, in its order.
+
+    Raises
+    ------
+    UsageError, GeometryError
+        When an area or a layer is none of this release's, or there is nothing in the request.
+    """
+    analysis = _NAMES.get(request.analysis) or cast(Analysis, request.analysis)
+    plain = ViewState(
+        analysis=analysis,
+        show=show,
+        side=request.side,
+        layer=request.layer,
+        home_layer=request.home_layer,
+        work_layer=request.work_layer,
+        edges=() if tuple(request.edges_mi) == EDGES_MI else tuple(request.edges_mi),
+        age=tuple(request.filters.age),
+        earnings=tuple(request.filters.earnings),
+        industry=tuple(request.filters.industry),
+    )
+    if request.analysis in ("paired", "flow-matrix"):
+        home, work = (_steps(release, area) for area in (request.home_area, request.work_area))
+        return [replace(plain, areas=home, others=work, side="home")]
+    found = [replace(plain, areas=_steps(release, area)) for area in request.area_texts(release.analyses)]
+    if not found:
+        raise UsageError(f"--each {request.each}: no unit of that layer lies in the area")
+    return found
+
+
+def _steps(release: ServedRelease, area: str) -> tuple[str, ...]:
+    """Steps of an area as a state has them; UsageError where they are too many."""
+    steps = parse_area(release.areas.find(area))
+    if len(steps) > MAX_AREAS:
+        raise UsageError(f"an area of {len(steps):,} steps; a report takes {MAX_AREAS}")
+    return tuple(str(step).removeprefix("+") for step in steps)
