@@ -1,4 +1,6 @@
-"""Answers as files: JSON, CSV, XLSX and GeoJSON; every row, whatever a page shows of them.
+"""Answers as tables in files: JSON, CSV and XLSX; every row, whatever a page shows of them.
+
+With their shapes they are written by `mapapp.exports.answers`.
 
 Names in a release come from public files, but also from whoever made them: a text cell that a spreadsheet would take
 for a formula gets an apostrophe in CSV, and in XLSX all text is written as text.
@@ -8,24 +10,19 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from typing import IO, Any, Final
 
 import pandas
-import shapely
 import xlsxwriter
 
 from mapapp.errors import UsageError
-from mapapp.exports.spreadsheet import harmless
-from mapapp.queries.analyses import Release
-from mapapp.queries.results import FlowMatrix, Number, Result
+from mapapp.exports.provenance import Provenance
+from mapapp.exports.spreadsheet import CREATED, MAX_SHEET_ROWS, WORKBOOK, harmless, write_cell
+from mapapp.queries.results import Number, Result
 
 NUMBERS: Final = "numbers"
 """A table that every answer has besides its own: one row with all its numbers."""
-
-FORMATS: Final = ("text", "json", "csv", "xlsx", "geojson")
-_MAX_SHEET_ROWS: Final = 1_048_575  # of Excel, below the header
-_DECIMALS: Final = 5
 
 
 def main_table(result: Result) -> str:
@@ -48,9 +45,10 @@ def table_of(result: Result, name: str) -> Any:
     return _with_about(result, table)
 
 
-def write_json(results: Iterable[Result], stream: IO[str]) -> None:
-    """Write ``{"answers": [...]}``, each as `Result.to_dict`, one after the other as they come."""
-    stream.write('{"answers": [')
+def write_json(results: Iterable[Result], stream: IO[str], sources: Sequence[Provenance] = ()) -> None:
+    """Write ``{"sources": [...], "answers": [...]}``, each answer as `Result.to_dict`, one after the other."""
+    releases = [source.to_dict() for source in sources]
+    stream.write(f'{{"sources": {json.dumps(releases, ensure_ascii=False, allow_nan=False)},\n"answers": [')
     for place, result in enumerate(results):
         stream.write(",\n" if place else "\n")
         json.dump(result.to_dict(), stream, ensure_ascii=False, allow_nan=False)
@@ -69,17 +67,20 @@ def write_csv(tables: Iterable[Any], stream: IO[str]) -> None:
         writer.writerows(zip(*columns, strict=True))
 
 
-def write_xlsx(results: Iterable[Result], stream: IO[bytes]) -> None:
-    """Write a workbook: what was asked, a sheet of numbers, and a sheet for each table.
+def write_xlsx(results: Iterable[Result], stream: IO[bytes], sources: Sequence[Provenance] = ()) -> None:
+    """Write a workbook: the releases asked, what was asked, a sheet of numbers, and a sheet for each table.
+
+    The same answers give the same bytes.
 
     Raises
     ------
     UsageError
         When a table has more rows than a sheet holds.
     """
-    options = {"strings_to_formulas": False, "strings_to_urls": False, "strings_to_numbers": False}
-    with xlsxwriter.Workbook(stream, {**options, "in_memory": True, "nan_inf_to_errors": False}) as book:
+    with xlsxwriter.Workbook(stream, {**WORKBOOK, "constant_memory": False, "in_memory": True}) as book:
+        book.set_properties({"created": CREATED})
         bold = book.add_format({"bold": True})
+        _write_sources(book, bold, sources)
         sheets: dict[str, _Sheet] = {}
         for result in results:
             for name, table in {
@@ -90,21 +91,6 @@ def write_xlsx(results: Iterable[Result], stream: IO[bytes]) -> None:
                 if name not in sheets:
                     sheets[name] = _Sheet(book.add_worksheet(name), bold)
                 sheets[name].add(_with_about(result, table))
-
-
-def write_geojson(release: Release, results: Iterable[Result], stream: IO[str]) -> None:
-    """Write the rows of answers as features: units with their outlines, flows as lines between centres, else the area.
-
-    Rows without a place, such as a rest, have no geometry. All coordinates are EPSG:4326.
-    """
-    stream.write('{"type": "FeatureCollection", "features": [')
-    first = True
-    for result in results:
-        for feature in _features(release, result):
-            stream.write("\n" if first else ",\n")
-            json.dump(feature, stream, ensure_ascii=False, allow_nan=False)
-            first = False
-    stream.write("\n]}\n")
 
 
 class _Sheet:
@@ -123,22 +109,32 @@ class _Sheet:
                 self._sheet.set_column(column, column, min(max(len(name), _width(table[name])) + 2, 50))
             self._sheet.freeze_panes(1, 0)
             self._row = 1
-        if self._row + len(table) > _MAX_SHEET_ROWS + 1:
+        if self._row + len(table) > MAX_SHEET_ROWS + 1:
             raise UsageError(
-                f"{len(table):,} rows are more than a sheet holds ({_MAX_SHEET_ROWS:,}); write CSV instead"
+                f"{len(table):,} rows are more than a sheet holds ({MAX_SHEET_ROWS:,}); write CSV instead"
             )
         for column, name in enumerate(table.columns):
             for place, value in enumerate(table[name].tolist()):
-                self._write(self._row + place, column, value)
+                write_cell(
+                    self._sheet,
+                    self._row + place,
+                    column,
+                    None if value is pandas.NA or value != value else value,
+                )
         self._row += len(table)
 
-    def _write(self, row: int, column: int, value: Any) -> None:
-        if isinstance(value, bool):
-            self._sheet.write_boolean(row, column, value)
-        elif isinstance(value, (int, float)) and not pandas.isna(value):
-            self._sheet.write_number(row, column, value)
-        elif isinstance(value, str) and value:
-            self._sheet.write_string(row, column, value[:32_000])
+
+def _write_sources(book: Any, bold: Any, sources: Sequence[Provenance]) -> None:
+    """A sheet that says where the answers come from: a column for each release."""
+    if not sources:
+        return
+    sheet = book.add_worksheet("provenance")
+    sheet.set_column(0, 0, 20)
+    sheet.set_column(1, len(sources), 70)
+    for column, source in enumerate(sources, 1):
+        for row, (name, value) in enumerate(source.to_dict().items()):
+            sheet.write_string(row, 0, name, bold)
+            write_cell(sheet, row, column, ", ".join(value) if isinstance(value, list) else value)
 
 
 def _with_about(result: Result, table: Any) -> Any:
@@ -203,55 +199,3 @@ def _csv_column(column: Any) -> list[Any]:
 
 def _width(column: Any) -> int:
     return max((len(str(value)) for value in column.head(50).tolist()), default=0)
-
-
-def _features(release: Release, result: Result) -> Iterator[dict[str, Any]]:
-    if isinstance(result, FlowMatrix):
-        yield from _lines(result)
-        return
-    table = table_of(result, main_table(result))
-    layer = getattr(result, "layer", None)
-    if layer is None:
-        chosen = release.areas.select(result.about.area_text) if "|" not in result.about.area_text else None
-        outline = release.outlines.of_blocks(chosen.blocks) if chosen is not None else None
-        for row in _rows(table_of(result, NUMBERS)):
-            yield _feature(outline, row)
-        return
-    outlines = release.outlines.of_layer(layer)
-    for row in _rows(table):
-        yield _feature(outlines.get(row["unit_id"]) if row["kind"] == "unit" else None, row)
-
-
-def _lines(result: FlowMatrix) -> Iterator[dict[str, Any]]:
-    places = {
-        end: {
-            (row.kind, row.unit_id): (row.lon_deg, row.lat_deg)
-            for row in margin.itertuples()
-            if not pandas.isna(row.lon_deg)
-        }
-        for end, margin in (("home", result.homes), ("work", result.works))
-    }
-    for row in _rows(_with_about(result, result.cells)):
-        ends = [places[end].get((row[f"{end}_kind"], row[f"{end}_id"])) for end in ("home", "work")]
-        yield _feature(shapely.LineString(ends) if None not in ends else None, row)
-
-
-def _rows(table: Any) -> Iterator[dict[str, Any]]:
-    for row in table.to_dict("records"):
-        yield {
-            name: None if isinstance(value, float) and pandas.isna(value) else value
-            for name, value in row.items()
-        }
-
-
-def _feature(shape: Any, properties: dict[str, Any]) -> dict[str, Any]:
-    geometry = (
-        None if shape is None else shapely.geometry.mapping(shapely.set_precision(shape, 10**-_DECIMALS))
-    )
-    if geometry is not None:
-        geometry = {"type": geometry["type"], "coordinates": _rounded(geometry["coordinates"])}
-    return {"type": "Feature", "properties": properties, "geometry": geometry}
-
-
-def _rounded(value: Any) -> Any:
-    return round(value, _DECIMALS) if isinstance(value, float) else [_rounded(part) for part in value]

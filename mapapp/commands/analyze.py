@@ -21,8 +21,19 @@ if TYPE_CHECKING:
     from mapapp.queries.results import Result
     from mapapp.setup_file import Setup
 
-_FORMATS: Final = ("text", "json", "csv", "xlsx", "geojson")
-_SUFFIXES: Final = {".json": "json", ".csv": "csv", ".xlsx": "xlsx", ".geojson": "geojson", ".txt": "text"}
+_FORMATS: Final = ("text", "json", "csv", "xlsx", "geojson", "gpkg", "shp", "kml")
+_SUFFIXES: Final = {
+    ".json": "json",
+    ".csv": "csv",
+    ".xlsx": "xlsx",
+    ".geojson": "geojson",
+    ".gpkg": "gpkg",
+    ".zip": "shp",
+    ".kml": "kml",
+    ".txt": "text",
+}
+_FILES: Final = ("xlsx", "gpkg", "shp", "kml")
+_SHAPED: Final = ("geojson", "gpkg", "shp", "kml")
 _TEXT_ROWS: Final = 10
 
 
@@ -75,8 +86,13 @@ def analyze(releases: tuple[Path, ...], **options: Any) -> None:
     with shown(quiet=options["quiet"]) as report:
         opened = _opened(releases, report)
     request = question(opened)
-    with whole_file(output, binary=form == "xlsx") as stream:
-        _write(form, stream, opened, request, options)
+    if form in _SHAPED and output is not None:
+        _write_shapes(form, output, opened, request, options["quiet"])
+    else:
+        with whole_file(output, binary=form == "xlsx") as stream:
+            _write(form, stream, opened, request, options)
+        if form == "csv" and output is not None:
+            _write_sources(_beside(output), opened)
     if output is not None:
         click.echo(f"{output}: written", err=True)
 
@@ -90,12 +106,14 @@ def _form(options: dict[str, Any]) -> str:
         form = "json"
     if form is None:
         form = _SUFFIXES.get(output.suffix.lower(), "text") if output is not None else "text"
-    if form == "xlsx" and output is None:
-        raise UsageError("--format xlsx needs a file; name one with --output")
+    if form in _FILES and output is None:
+        raise UsageError(f"--format {form} needs a file; name one with --output")
     if options["table"] is not None and form != "csv":
         raise UsageError(f"--table chooses a table of CSV; {form} has all of them")
-    if form == "geojson" and options["change"]:
-        raise UsageError("--change has no GeoJSON; write csv, xlsx or json")
+    if form in _SHAPED and options["change"]:
+        raise UsageError(f"--change has no shapes for {form}; write csv, xlsx or json")
+    if form == "csv" and output is not None:
+        _check_free(_beside(output))
     return str(form)
 
 
@@ -135,21 +153,60 @@ def _write(
     form: str, stream: IO[Any], releases: list[Release], request: Request, options: dict[str, Any]
 ) -> None:
     from mapapp import answer_files
+    from mapapp.exports.provenance import Provenance
 
+    sources = [Provenance.of(release.store) for release in releases]
     results = _results(releases, request, change=options["change"])
     if form == "json":
-        answer_files.write_json(results, stream)
+        answer_files.write_json(results, stream, sources)
     elif form == "xlsx":
-        answer_files.write_xlsx(results, stream)
+        answer_files.write_xlsx(results, stream, sources)
     elif form == "csv":
         answer_files.write_csv(_tables(releases, request, options), stream)
     elif form == "geojson":
-        if len(releases) > 1:
-            raise UsageError(f"{len(releases)} releases; GeoJSON is written of one")
-        answer_files.write_geojson(releases[0], results, stream)
+        from mapapp.exports.answers import answer_layer
+        from mapapp.exports.text_files import write_geojson
+
+        write_geojson(answer_layer(_only(form, releases), results), sources[0], stream)
     else:
         for result in results:
             stream.write("\n".join(_lines(result)) + "\n\n")
+
+
+def _beside(output: Path) -> Path:
+    """Where the file says where it comes from that stands beside CSV, which has no place for it."""
+    return output.with_name(f"{output.name}-metadata.json")
+
+
+def _check_free(path: Path) -> None:
+    if path.exists():
+        raise UsageError(f"{path}: already exists; name another file, or remove it first")
+
+
+def _write_sources(path: Path, releases: list[Release]) -> None:
+    import json
+
+    from mapapp.exports.provenance import Provenance
+
+    sources = [Provenance.of(release.store).to_dict() for release in releases]
+    with whole_file(path, binary=False) as stream:
+        json.dump({"sources": sources}, stream, ensure_ascii=False, indent=1)
+        stream.write("\n")
+
+
+def _write_shapes(form: str, output: Path, releases: list[Release], request: Request, quiet: bool) -> None:
+    from mapapp.exports.answers import write_answers
+    from mapapp.exports.placing import new_place
+
+    release = _only(form, releases)
+    with shown(quiet=quiet) as report, new_place(output, folder=False) as place:
+        write_answers(release, request.answers(release), form, place, report=report)
+
+
+def _only(form: str, releases: list[Release]) -> Release:
+    if len(releases) > 1:
+        raise UsageError(f"{len(releases)} releases; {form} is written of one")
+    return releases[0]
 
 
 def _results(releases: list[Release], request: Request, *, change: bool) -> Iterator[Result]:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
-
-from mapapp.errors import UsageError
 
 
 @contextmanager
@@ -18,12 +15,10 @@ def whole_file(output: Path | None, *, binary: bool) -> Iterator[IO[Any]]:
     if output is None:
         yield sys.stdout
         return
-    if output.exists():
-        raise UsageError(f"{output}: already exists; name another file, or remove it first")
-    partial = output.with_name(f".{output.name}.partial-{os.getpid()}")
-    try:
-        with partial.open("wb") if binary else partial.open("w", encoding="utf-8", newline="") as stream:
-            yield stream
-        os.replace(partial, output)
-    finally:
-        partial.unlink(missing_ok=True)
+    from mapapp.exports.placing import new_place
+
+    with (
+        new_place(output, folder=False) as place,
+        place.open("wb") if binary else place.open("w", encoding="utf-8", newline="") as stream,
+    ):
+        yield stream

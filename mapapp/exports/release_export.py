@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import gzip
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +17,7 @@ import pyarrow.csv
 from geodata.progress import Progress, silent
 from geodata.store import Store, open_store
 from mapapp.errors import UsageError
+from mapapp.exports.answers import readme, sidecar
 from mapapp.exports.layer import Layer, arrow_column, safe_name
 from mapapp.exports.lodes import write_lodes
 from mapapp.exports.placing import new_place
@@ -120,16 +120,9 @@ def export_release(
     return Exported(path=target, files=files, notes=tuple(said))
 
 
-def readme(provenance: Provenance, notes: Sequence[str]) -> str:
-    """The text beside files of a format that has no place for where they come from."""
-    lines = [*provenance.lines(), "", *(f"- {note}" for note in notes)]
-    return "\n".join(["Exported from a CommuteMap release.", "", *lines]) + "\n"
-
-
 def _write_texts(folder: Path, provenance: Provenance, notes: Sequence[str]) -> None:
     (folder / "README.txt").write_text(readme(provenance, notes), encoding="utf-8")
-    text = json.dumps(provenance.to_dict() | {"notes": list(notes)}, ensure_ascii=False, indent=1)
-    (folder / "provenance.json").write_text(text + "\n", encoding="utf-8")
+    (folder / "provenance.json").write_text(sidecar(provenance, notes), encoding="utf-8")
 
 
 def _layers(
