@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import numpy
 import pandas
 
 from mapapp import asked, layers
@@ -26,10 +27,16 @@ def drawn_as(release: ServedRelease, state: ViewState) -> str:
     return "density" if too_many and state.analysis != "paired-area" else kind
 
 
+def in_order(found: dict[str, Any]) -> dict[str, Any]:
+    """Places from west to east: a query gives them in any order, and a picture must not depend on that."""
+    order = numpy.lexsort((found["lat_deg"], found["lon_deg"]))
+    return {name: values[order] for name, values in found.items()}
+
+
 def thinned(found: dict[str, Any]) -> dict[str, Any]:
     """Every n-th place where there are more than are drawn well."""
     step = max(-(-len(found["lon_deg"]) // MAX_POINTS), 1)
-    return {name: values[::step] for name, values in found.items()}
+    return found if step == 1 else {name: values[::step] for name, values in in_order(found).items()}
 
 
 def unit_frame(release: ServedRelease, state: ViewState) -> Any:

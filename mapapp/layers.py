@@ -108,14 +108,30 @@ def base_layer(release: Grounds, name: str) -> bytes:
     """Gzipped GeoJSON of every unit of a base layer that has a shape, with `id`; those with names, largest first."""
 
     def make() -> bytes:
-        ids, shapes = _simplified(release, name)
+        ids, shapes = base_shapes(release, name)
         if name == "tracts":  # too many to be named on the map
             return _packed(ids, shapes)
-        order = numpy.argsort(-shapely.area(shapes), kind="stable")
-        ids, shapes = [ids[at] for at in order], [shapes[at] for at in order]
-        return _packed(ids, shapes, _labels(release, name, ids, shapes))
+        return _packed(ids, shapes, base_names(release, name))
 
     return release.once(("layer", name), make)
+
+
+def base_shapes(release: Grounds, name: str) -> tuple[list[str], list[Any]]:
+    """Identifiers and simplified polygons of a base layer, the largest first but for tracts."""
+
+    def make() -> tuple[list[str], list[Any]]:
+        ids, shapes = _simplified(release, name)
+        if name == "tracts":
+            return ids, shapes
+        order = numpy.argsort(-shapely.area(shapes), kind="stable")
+        return [ids[at] for at in order], [shapes[at] for at in order]
+
+    return release.once(("base shapes", name), make)
+
+
+def base_names(release: Grounds, name: str) -> list[dict[str, Any]]:
+    """What a name on the map needs, for each of `base_shapes`: `name`, `at` and `box`."""
+    return _labels(release, name, *base_shapes(release, name))
 
 
 def _labels(release: Grounds, name: str, ids: list[str], shapes: list[Any]) -> list[dict[str, Any]]:

@@ -7,49 +7,32 @@ from typing import Any
 from dash import html
 
 from mapapp.figures import charts as figures
+from mapapp.figures.bar_groups import MATRIX_UNITS, Group, bar_groups
 from mapapp.figures.palette import GROUNDS
-from mapapp.pages import words
-from mapapp.pages.bars import Bar, bar_chart, bar_table, bars_of
-from mapapp.queries.results import (
-    AreaComparison,
-    AreaProfile,
-    Destinations,
-    DistanceDirection,
-    FlowMatrix,
-    InflowOutflow,
-    PairedAreas,
-    Result,
-)
+from mapapp.pages.bars import bar_chart, bar_table
+from mapapp.queries.results import DistanceDirection, FlowMatrix, Result
 from mapapp.url_state import ViewState
 
-MATRIX_UNITS = 15
-BAR_ROWS = 8
+_FIRST = {"Distance from home to work": ("Distance",), "Who comes, goes and stays": ("Group", "groups")}
+"""What the rows of a chart are, where its title does not say it, and its class."""
 
 
 def charts(result: Result, state: ViewState) -> list[Any]:
     """Bar charts of an answer."""
-    if isinstance(result, AreaProfile):
-        return _characteristics(result.bands)
-    if isinstance(result, (Destinations, AreaComparison)):
-        n_rows, unit = len(result.units), words.level_word(result.layer)
-        title = f"The {BAR_ROWS} largest of {n_rows:,}" if n_rows > BAR_ROWS else "All of them"
-        return [bar_chart(f"{title}, by {unit}", bars_of(result.units.head(BAR_ROWS), "name"))]
-    if isinstance(result, DistanceDirection):
-        return [bar_chart("Distance from home to work", bars_of(result.bands), "Distance")]
-    if isinstance(result, InflowOutflow):
-        return [bar_chart("Who comes, goes and stays", bars_of(result.groups), "Group", "groups")]
-    if isinstance(result, PairedAreas):
-        distances = bar_chart("Distance from home to work", bars_of(result.distances), "Distance")
-        return [distances, *_characteristics(result.bands)]
-    return []
+    found: list[Any] = []
+    for title, groups in bar_groups(result):
+        if groups[0].heading:
+            found.append(_headed(title, groups))
+        else:
+            found.append(bar_chart(title, groups[0].bars, *_FIRST.get(title, ())))
+    return found
 
 
-def _characteristics(bands: Any) -> list[Any]:
+def _headed(title: str, groups: list[Group]) -> Any:
     parts: list[Any] = []
-    for name, title in words.BAND_TITLES.items():
-        mine: list[Bar] = bars_of(bands[bands["characteristic"] == name])
-        parts += [html.H3(title), bar_table(mine, title)]
-    return [html.Section([html.H2("Who they are"), *parts], className="card")]
+    for group in groups:
+        parts += [html.H3(group.heading), bar_table(group.bars, group.heading)]
+    return html.Section([html.H2(title), *parts], className="card")
 
 
 def drawn_chart(result: Result, state: ViewState) -> tuple[str, str, Any]:

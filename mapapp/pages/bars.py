@@ -3,37 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from dash import html
 
+from mapapp.figures.bar_groups import Bar
 from mapapp.pages.words import aria, error_text
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """One bar: its name, its workers, their share and expected error, and a caution."""
-
-    name: str
-    workers: int
-    share: float
-    error: float | None = None
-    caution: str = ""
-
-
-def bars_of(frame: Any, name: str = "label") -> list[Bar]:
-    """Bars of a table of workers."""
-    return [
-        Bar(
-            str(getattr(row, name)),
-            int(row.workers),
-            float(row.share),
-            float(row.expected_error),
-            row.caution,
-        )
-        for row in frame.itertuples()
-    ]
 
 
 def bar_chart(title: str, bars: Sequence[Bar], first: str = "", className: str = "") -> Any:
