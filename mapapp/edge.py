@@ -8,14 +8,20 @@ from __future__ import annotations
 import gzip
 import hashlib
 import logging
+import traceback
+from pathlib import Path
 from typing import Any, Final
 
 import flask
 import waitress
 from dash import Dash
+from werkzeug.exceptions import HTTPException
 
 FOR_EVER: Final = "public, max-age=31536000, immutable"
+MAX_REQUEST_BYTES: Final = 32 << 20  # an uploaded area in base64
 N_THREADS: Final = 8
+MAX_CONNECTIONS: Final = 1_000
+_IDLE_S: Final = 30  # a browser opens another connection when it needs one
 _SQUEEZED: Final = ("application/json", "application/javascript", "text/")
 _PAGE: Final = """<!DOCTYPE html>
 <html lang="en">
@@ -50,10 +56,53 @@ def listen(app: Dash, host: str, port: int) -> tuple[Any, str]:
         When the place is taken or not allowed.
     """
     logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a line for each waiting request is no news
-    server = waitress.create_server(app.server, host=host, port=port, threads=N_THREADS, ident=None)
+    server = waitress.create_server(
+        app.server,
+        host=host,
+        port=port,
+        threads=N_THREADS,
+        ident=None,
+        max_request_body_size=MAX_REQUEST_BYTES,  # or else it is written to disk first, and refused then
+        connection_limit=MAX_CONNECTIONS,  # a few slow visitors keep nobody out
+        asyncore_use_poll=True,  # select() sees 1,024 files
+        channel_timeout=_IDLE_S,
+        cleanup_interval=_IDLE_S // 3,
+    )
     taken = getattr(server, "effective_port", None) or server.effective_listen[0][1]  # several for a name
     shown = f"[{host}]" if ":" in host else host
     return server, f"http://{shown}:{taken}{app.config.url_base_pathname}"
+
+
+def add_refusals(server: flask.Flask) -> None:
+    """Answer what is no request of ours in one line, and log what went wrong in another."""
+
+    @server.errorhandler(Exception)
+    def refuse(error: Exception) -> Any:
+        if isinstance(error, HTTPException):
+            return _line(error.code or 500, error.name, error.get_response())
+        logging.getLogger("commutemap").error("a request could not be answered: %s", told(error))
+        path = flask.request.path
+        if "/_dash-component-suites/" in path:
+            return _line(404, "Not Found")
+        if path.endswith("/_dash-update-component"):  # what a question itself comes upon is told on the page
+            return _line(400, "This is no request that the page makes")
+        return _line(500, "This could not be answered")
+
+
+def _line(code: int, text: str, response: flask.Response | None = None) -> Any:
+    found: Any = flask.Response() if response is None else response
+    if 300 <= code < 400:
+        return found
+    found.status_code, found.mimetype = code, "text/plain"
+    found.set_data(f"{code} {text}\n")
+    return found
+
+
+def told(error: BaseException) -> str:
+    """An error and where it comes from, in one line without paths of the machine."""
+    frames = traceback.extract_tb(error.__traceback__)[-6:]
+    places = " < ".join(f"{Path(frame.filename).stem}:{frame.lineno}" for frame in reversed(frames))
+    return f"{type(error).__name__} {str(error)[:100]!r} at {places}"
 
 
 def add_headers(server: flask.Flask, script_hashes: Any) -> None:

@@ -21,12 +21,11 @@ from mapapp.callbacks.views import Views
 from mapapp.errors import UsageError
 from mapapp.pages.answer_tables import csv_text
 from mapapp.pages.explore import notes
-from mapapp.pages.frame import frame
+from mapapp.pages.frame import PAGES, frame
 from mapapp.paths import assets_dir
 from mapapp.queries.release import ServedRelease, open_releases
 from mapapp.url_state import MAX_AREAS, ViewState
 
-MAX_REQUEST_BYTES: Final = 32 << 20  # an uploaded area in base64
 _VIEWS: Final = "commutemap"
 
 
@@ -54,13 +53,15 @@ def create_app(releases: list[Path], prefix: str = "/") -> Dash:
         suppress_callback_exceptions=True,  # pages come and go
         on_error=_excuse,
     )
-    app.server.config["MAX_CONTENT_LENGTH"] = MAX_REQUEST_BYTES
+    app.server.config["MAX_CONTENT_LENGTH"] = edge.MAX_REQUEST_BYTES
     app.layout = frame()
     routing.register(app, views)
     explore.register(app, views)
     setup_file.register(app, views)
     app.server.extensions[_VIEWS] = views
     _add_files(app.server, views)
+    _add_not_found(app.server, prefix)
+    edge.add_refusals(app.server)
     edge.add_headers(app.server, app.csp_hashes())
     return app
 
@@ -93,10 +94,22 @@ def _make_ready(views: Views) -> None:
 
 
 def _excuse(error: Exception) -> None:
-    """Tell the visitor in one line, and whoever runs the server in full; the page stays as it was."""
-    logging.getLogger("commutemap").error("a page could not be answered", exc_info=error)
+    """Tell the visitor in one line, and whoever runs the server in another; the page stays as it was."""
+    logging.getLogger("commutemap").error("a page could not be answered: %s", edge.told(error))
     text = "This could not be answered. The rest of the page still works; go back, or ask in another way."
     set_props("notes", {"children": notes((text,))})
+
+
+def _add_not_found(server: flask.Flask, prefix: str) -> None:
+    """Addresses without a page get one that says so, with the status that says so to machines."""
+
+    @server.after_request
+    def mark(response: flask.Response) -> flask.Response:
+        rule, path = flask.request.url_rule, flask.request.path
+        is_page = rule is not None and rule.rule == f"{prefix}<path:path>"
+        if is_page and "/" + path.removeprefix(prefix).strip("/") not in PAGES:
+            response.status_code = 404
+        return response
 
 
 def _add_files(server: flask.Flask, views: Views) -> None:

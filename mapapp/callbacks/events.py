@@ -23,6 +23,7 @@ BANDS: Final = ("age", "earnings", "industry")
 _SIGNS: Final = ("+", "-", "&")
 _MAX_CORNERS: Final = 5_000
 _SHORT_STEP: Final = 2_000
+_TURN_S: Final = 20
 _TOLERANCES_DEG: Final = (1e-5, 3e-5, 1e-4, 2e-4, 4e-4, 8e-4, 1.6e-3)
 _PLACE: Final = re.compile(r"\s*(-?\d{1,3}(?:\.\d+)?)[\s,;]+(-?\d{1,3}(?:\.\d+)?)\s*")
 
@@ -100,7 +101,8 @@ def _as_controls_stand(state: ViewState, controls: dict[str, Any]) -> ViewState:
             )
         kept["edges"] = edges
     for name in BANDS:
-        bands = tuple(sorted(int(band) for band in controls.get(name) or ()))
+        given = controls.get(name)
+        bands = tuple(band for band in (1, 2, 3) if isinstance(given, list) and str(band) in given)
         kept[name] = bands if len(bands) < 3 else ()
     return replace(state, **kept)
 
@@ -185,12 +187,16 @@ def uploaded_step(release: ServedRelease, file: Any) -> str | None:
     content = file.get("content")
     if not isinstance(content, str) or len(content) > 4 * (MAX_BYTES // 3 + 1):
         raise UsageError(f"the file is too large: at most {MAX_BYTES >> 20} MiB are taken")
+    if not release.reading.acquire(timeout=_TURN_S):
+        raise UsageError("another file is being read here; try again in a moment")
     try:
         read = read_area_upload(file["name"], base64.b64decode(content, validate=True))
     except ValueError as error:
         raise (
             error if isinstance(error, GeodataError) else UsageError("the file came in pieces; try again")
         ) from None
+    finally:
+        release.reading.release()
     return fewest_corners(release, read.area)
 
 

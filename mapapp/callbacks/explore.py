@@ -39,6 +39,7 @@ EVENTS = {
     "radii": "n_submit",
 }
 CLICKS = ("add-circle", "every")
+MAX_TYPED = 200
 READ = ("pick", "sign", "target", "centre", "radii")
 
 
@@ -77,7 +78,7 @@ def _asking(app: Dash, views: Views) -> None:
     @app.callback(Output("search", "data"), Input("search", "searchValue"), State("url", "search"))
     def look_up(text: str | None, query: str | None) -> list[dict[str, Any]]:
         state, _ = views.parse(query)
-        return area_controls.search_options(views.release(state).areas.search((text or "")[:200]))
+        return area_controls.search_options(views.release(state).areas.search(_typed(text)))
 
     @app.callback(
         Output("centre", "data"),
@@ -88,15 +89,18 @@ def _asking(app: Dash, views: Views) -> None:
     def look_up_centre(text: str | None, chosen: str | None, query: str | None) -> list[dict[str, Any]]:
         state, _ = views.parse(query)
         areas = views.release(state).areas
-        typed = (text or "").removeprefix(
-            area_controls.TYPED
-        )  # what is chosen is typed by the control itself
+        typed = _typed(text).removeprefix(area_controls.TYPED)  # what is chosen the control types itself
         if events.place_of(typed):
             return [{"value": typed, "label": area_controls.TYPED + typed}]
-        found = areas.search((text or "")[:200])
+        found = areas.search(_typed(text))
         if chosen and chosen in areas and chosen not in [area.key for area in found]:
             found.insert(0, areas[chosen])  # what is chosen must stay among what can be
         return area_controls.search_options(found)
+
+
+def _typed(text: Any) -> str:
+    """What was typed; a forged request holds anything."""
+    return text[:MAX_TYPED] if isinstance(text, str) else ""
 
 
 def _step(views: Views, query: Any, values: dict[str, Any]) -> dict[str, Any]:
@@ -127,15 +131,23 @@ def _map(app: Dash, views: Views) -> None:
         running=[(Output("busy", "className"), "busy on", "busy")],
         prevent_initial_call=True,
     )
-    def show_map(look: dict[str, Any], moved_by: str | None, on_map: dict[str, str]) -> tuple[Any, Any]:
-        state, _ = views.parse(look["search"])
+    def show_map(look: Any, moved_by: str | None, on_map: Any) -> tuple[Any, Any]:
+        look, on_map = (given if isinstance(given, dict) else {} for given in (look, on_map))
+        state, _ = views.parse(look.get("search"))
         release = views.release(state)
-        figure = draw.whole(release, state, views.prefix, look["width"], look["height"])
+        figure = draw.whole(
+            release, state, views.prefix, _pixels(look.get("width")), _pixels(look.get("height"))
+        )
         now = {"release": release.slug, "theme": state.theme, "view": figure.layout.map.uirevision}
-        if on_map["release"] != release.slug:
+        if on_map.get("release") != release.slug:
             return figure, now
-        move = moved_by != "map" and on_map["view"] != now["view"]
-        return draw.changes(figure, move=move, restyle=on_map["theme"] != state.theme), now
+        move = moved_by != "map" and on_map.get("view") != now["view"]
+        return draw.changes(figure, move=move, restyle=on_map.get("theme") != state.theme), now
+
+
+def _pixels(given: Any) -> int:
+    """A width or height as it can be; a forged request holds anything."""
+    return min(max(given, 100), 10_000) if isinstance(given, int) else 700
 
 
 def _answering(app: Dash, views: Views) -> None:
@@ -283,4 +295,6 @@ def _control_values(state: ViewState) -> dict[str, Any]:
 
 def _same(new: str | list[str], old: str | list[str] | None) -> bool:
     """Whether a control stands as it should; the order in which bands were chosen says nothing."""
-    return sorted(new) == sorted(old or ()) if isinstance(new, list) else new == (old or "")
+    if isinstance(new, list):
+        return sorted(new) == sorted(map(str, old)) if isinstance(old, list) else not new
+    return new == (old or "")

@@ -23,7 +23,7 @@ def register(app: Dash, views: Views) -> None:
     )
     def route(pathname: str | None, query: str | None) -> tuple[Any, list[str]]:
         state, _ = views.parse(query)
-        path = "/" + (pathname or "/").removeprefix(views.prefix).strip("/")
+        path = "/" + (pathname if isinstance(pathname, str) else "/").removeprefix(views.prefix).strip("/")
         marks = ["here" if page == path else "" for page in frame.PAGES]
         if path == "/":
             ground = draw.ground(views.release(state), state, views.prefix)

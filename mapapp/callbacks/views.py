@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from geodata.errors import GeometryError
 from mapapp import layers
+from mapapp.errors import UsageError
+from mapapp.queries.area_text import DRAWN, parse_area
 from mapapp.queries.areas import LEVEL_LABELS
 from mapapp.queries.release import ServedRelease
 from mapapp.setup_file import has_layer, has_step
@@ -33,8 +36,15 @@ class Views:
         }
 
     def has_area(self, release: str, area: str) -> bool:
-        """Whether a text is one step of an area that a release has."""
-        return has_step(self.release(ViewState(release=release)), area)
+        """Whether a text is one step of an area that a release has; its blocks are not looked for yet."""
+        opened = self.release(ViewState(release=release))
+        bare = area[1:] if area[:1] in ("+", "-", "&") else area
+        if bare.partition(":")[0] not in DRAWN:
+            return bare in opened.areas or has_step(opened, area)
+        try:
+            return " " not in area and bool(parse_area(area))
+        except (UsageError, GeometryError):
+            return False
 
     def _is_layer(self, release: str, layer: str) -> bool:
         return has_layer(self.release(ViewState(release=release)), layer)

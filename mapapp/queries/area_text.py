@@ -31,6 +31,7 @@ Sign = Literal["+", "-", "&"]
 MAX_STEPS: Final = 500
 MAX_TEXT: Final = 600_000
 MAX_RINGS: Final = 3
+DRAWN: Final = ("circle", "ring", "box", "shape")
 _DECIMALS: Final = 5  # of a degree: about a metre
 
 _UNIT = re.compile(r"[0-9A-Za-z]{1,24}")

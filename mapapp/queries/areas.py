@@ -81,6 +81,7 @@ class Areas:
         self._store = store
         self._units_of: dict[str, LayerUnits] = {}
         self._selected: OrderedDict[str, Selected] = OrderedDict()
+        self._finding: dict[str, RLock] = {}
         self._lock = RLock()
         self.columns = _columns(store)
         self._cells = cells
@@ -143,7 +144,7 @@ class Areas:
         return sorted(entries, key=lambda entry: (entry[1], entry[0]))
 
     def __contains__(self, key: object) -> bool:
-        return key in self._named
+        return isinstance(key, str) and key in self._named
 
     def __getitem__(self, key: str) -> Area:
         return self._named[key]
@@ -200,14 +201,22 @@ class Areas:
         steps = parse_area(area) if isinstance(area, str) else tuple(area)
         text = area_text(steps)
         with self._lock:
-            if text in self._selected:
-                self._selected.move_to_end(text)
-                return self._selected[text]
-        found = Selection(self).of(steps)
-        with self._lock:
-            self._selected[text] = found
-            while len(self._selected) > _KEPT_AREAS:
-                self._selected.popitem(last=False)
+            turn = self._finding.setdefault(text, RLock())
+        with turn:  # a page asks for its area several times at once
+            with self._lock:
+                if text in self._selected:
+                    self._selected.move_to_end(text)
+                    self._finding.pop(text, None)
+                    return self._selected[text]
+            try:
+                found = Selection(self).of(steps)
+                with self._lock:
+                    self._selected[text] = found
+                    while len(self._selected) > _KEPT_AREAS:
+                        self._selected.popitem(last=False)
+            finally:
+                with self._lock:
+                    self._finding.pop(text, None)
         return found
 
     def forget(self) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from pathlib import Path
-from threading import RLock
+from threading import BoundedSemaphore, RLock
 from typing import Any, Final, TypeVar, cast
 
+import numpy
 import pandas
 
 from mapapp.queries.analyses import open_release
@@ -20,6 +22,11 @@ from mapapp.url_state import Rows, ViewState
 __all__ = ["ServedRelease", "caution", "certificate_json", "open_releases", "state_names"]
 
 CACHED_ANSWERS: Final = 64
+CACHED_BYTES: Final = 256 << 20
+UPLOADS_AT_ONCE: Final = 1
+_GROUND: Final = ("layer", "unit layer", "unit shapes", "unit tree", "home")
+"""What begins the keys of values that no visitor can make more of: they are always kept."""
+
 Value = TypeVar("Value")
 
 
@@ -45,7 +52,10 @@ class ServedRelease:
         self.commutes = Commutes(
             self.analyses.flows, self.store.table("blocks", ["tract_index", "elsewhere"])
         )
-        self._kept: OrderedDict[Hashable, Any] = OrderedDict()
+        self.reading = BoundedSemaphore(UPLOADS_AT_ONCE)  # a file takes a processor and much memory
+        self._ground: dict[Hashable, Any] = {}
+        self._kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._n_bytes = 0
         self._making: dict[Hashable, RLock] = {}
         self._lock = RLock()
 
@@ -104,28 +114,53 @@ class ServedRelease:
     def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
         """What `make` returns, kept for the next callers with the same key, of whom only one computes."""
         with self._lock:
-            if key in self._kept:
-                return cast(Value, self._keep(key, self._kept[key]))
+            if (found := self._found(key)) is not None:
+                return cast(Value, found[0])
             turn = self._making.setdefault(key, RLock())
         with turn:  # callers with other keys go on meanwhile
             with self._lock:
-                if key in self._kept:
-                    return cast(Value, self._keep(key, self._kept[key]))
+                if (found := self._found(key)) is not None:
+                    return cast(Value, found[0])
             try:
                 made = make()
+                with self._lock:
+                    self._keep(key, made)
             finally:
                 with self._lock:
                     self._making.pop(key, None)
-            with self._lock:
-                self._keep(key, made)
             return made
 
-    def _keep(self, key: Hashable, value: Any) -> Any:
-        self._kept[key] = value
+    def _found(self, key: Hashable) -> tuple[Any] | None:
+        if key in self._ground:
+            return (self._ground[key],)
+        if key not in self._kept:
+            return None
         self._kept.move_to_end(key)
-        while len(self._kept) > CACHED_ANSWERS:
-            self._kept.popitem(last=False)
-        return value
+        return (self._kept[key][0],)
+
+    def _keep(self, key: Hashable, value: Any) -> None:
+        """Keep a value; of answers the latest, neither too many nor too large together."""
+        if isinstance(key, tuple) and key[0] in _GROUND:
+            self._ground[key] = value
+            return
+        self._kept[key] = (value, _weight(value))
+        self._n_bytes += self._kept[key][1]
+        while len(self._kept) > CACHED_ANSWERS or (self._n_bytes > CACHED_BYTES and len(self._kept) > 1):
+            _, (_, n_bytes) = self._kept.popitem(last=False)
+            self._n_bytes -= n_bytes
+
+
+def _weight(value: Any) -> int:
+    """About how many bytes an answer holds: its tables, arrays and pictures."""
+    if isinstance(value, bytes):
+        return len(value)
+    if isinstance(value, numpy.ndarray):
+        return int(value.nbytes)
+    if isinstance(value, pandas.DataFrame):
+        return int(value.memory_usage().sum())
+    if dataclasses.is_dataclass(value):
+        return sum(_weight(getattr(value, field.name)) for field in dataclasses.fields(value))
+    return sum(map(_weight, value.values())) if isinstance(value, dict) else 0
 
 
 def open_releases(paths: list[Path]) -> dict[str, ServedRelease]:
