@@ -70,10 +70,11 @@ def _density(axes: Axes, release: ServedRelease, state: ViewState, frame: Frame,
     west, south, east, north = image.bounds
     bottom, top = (float(mercator_y(lat)) for lat in (south, north))
     with Image.open(io.BytesIO(image.png)) as opened:
-        pixels = numpy.asarray(opened.convert("RGBA"))
+        seen, extent = _cut(opened, (math.radians(west), bottom, math.radians(east), top), frame)
+        pixels = numpy.asarray(seen.convert("RGBA"))
     axes.imshow(
         pixels,
-        extent=(math.radians(west), math.radians(east), bottom, top),
+        extent=extent,
         aspect="auto",
         interpolation="bilinear",
         alpha=0.9,
@@ -89,6 +90,25 @@ def _density(axes: Axes, release: ServedRelease, state: ViewState, frame: Frame,
     opacity = numpy.linspace(_LEAST_OPACITY, _MOST_OPACITY, len(ground.ramp)) * 0.9
     stops = [Item("", colour, opacity=float(a)) for colour, a in zip(ground.ramp, opacity, strict=True)]
     return Legend("ramp", "Workers per square mile", tuple(stops), ticks)
+
+
+def _cut(
+    image: Image.Image, edges: tuple[float, float, float, float], frame: Frame
+) -> tuple[Image.Image, tuple[float, float, float, float]]:
+    """The part of a picture near the frame, and its west, east, south and north."""
+    (west, south, east, north), (columns, rows) = edges, image.size
+    per_column, per_row = (east - west) / columns, (north - south) / rows
+    box = frame.box
+    left, right = (min(max(round((x - west) / per_column), 0), columns) for x in (box[0], box[2]))
+    upper, lower = (min(max(round((north - y) / per_row), 0), rows) for y in (box[3], box[1]))
+    right, lower = max(right, left + 1), max(lower, upper + 1)  # where nothing is in view, a pixel beyond it
+    extent = (
+        west + left * per_column,
+        west + right * per_column,
+        north - lower * per_row,
+        north - upper * per_row,
+    )
+    return image.crop((left, upper, right, lower)), extent
 
 
 def _points(axes: Axes, release: ServedRelease, state: ViewState, frame: Frame, ground: Ground) -> Legend:

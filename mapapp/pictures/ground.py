@@ -179,14 +179,16 @@ def draw_land(axes: Axes, release: ServedRelease, frame: Frame, ground: Ground) 
 def fill(axes: Axes, path: Path | None, colour: str, **options: Any) -> None:
     """Fill a path, if there is one."""
     if path is not None:
-        axes.add_patch(PathPatch(path, facecolor=colour, **({"edgecolor": "none", "linewidth": 0} | options)))
+        axes.add_artist(
+            PathPatch(path, facecolor=colour, **({"edgecolor": "none", "linewidth": 0} | options))
+        )
 
 
 def stroke(axes: Axes, path: Path | None, colour: str, pixels: float, **options: Any) -> None:
     """Draw along a path, if there is one."""
     if path is not None:
         look = {"facecolor": "none", "edgecolor": colour, "linewidth": pixels * POINTS_PER_PIXEL}
-        axes.add_patch(PathPatch(path, joinstyle="round", capstyle="round", **(look | options)))
+        axes.add_artist(PathPatch(path, joinstyle="round", capstyle="round", **(look | options)))
 
 
 def draw_borders(
@@ -221,9 +223,8 @@ def draw_names(axes: Axes, release: ServedRelease, frame: Frame, ground: Ground,
     for level, name in enumerate(("counties", "states")):
         if level and n_names >= _MANY:
             return
-        for text, place, box in _names(release, name):
-            text = text.upper() if level else text
-            width, height = width_in(text, _NAME_POINTS, bold=bool(level)), _NAME_POINTS / 72
+        for text, width, place, box in _names(release, name):
+            height = _NAME_POINTS / 72
             x, y = (place[0] - frame.west) / frame.per_inch, (place[1] - frame.south) / frame.per_inch
             mine = (
                 x - width / 2 - _GAP_IN,
@@ -256,15 +257,18 @@ def label(axes: Axes, place: tuple[float, float], text: str, ground: Ground, *, 
     )
 
 
-def _names(release: ServedRelease, name: str) -> list[tuple[str, Any, Any]]:
-    """Text, place and box of each unit's name, the largest unit first."""
+def _names(release: ServedRelease, name: str) -> list[tuple[str, float, Any, Any]]:
+    """Text, its width in inches, place and box of each unit's name, the largest unit first."""
 
-    def make() -> list[tuple[str, Any, Any]]:
+    def make() -> list[tuple[str, float, Any, Any]]:
         found = []
         for about in layers.base_names(release, name):
             places = numpy.array([about["at"], about["box"][:2], about["box"][2:]], dtype=float)
             x, y = numpy.radians(places[:, 0]), mercator_y(places[:, 1])
-            found.append((about["name"], (x[0], y[0]), (x[1], y[1], x[2], y[2])))
+            strong = name == "states"
+            text = about["name"].upper() if strong else about["name"]
+            width = width_in(text, _NAME_POINTS, bold=strong)
+            found.append((text, width, (x[0], y[0]), (x[1], y[1], x[2], y[2])))
         return found
 
     return release.once(("picture names", name), make)
