@@ -194,26 +194,29 @@ def _arrows(axes: Axes, release: ServedRelease, state: ViewState, frame: Frame, 
     if box is None:
         return Legend("none")
     shapes, places = flow_shapes.arrow_shapes(box, [count for count, _, _ in told])
+    middle_lat = (box[1] + box[3]) / 2
+    # The numbers of those who come and go stand below their arrows, so as not to hide the one above.
+    places = [(lon, 2 * middle_lat - lat) for lon, lat in places[:2]] + places[2:]
     for shape, place, (count, colour, more) in zip(shapes, places, told, strict=True):
         corners = numpy.array(shape)
         x, y = numpy.radians(corners[:, 0]), mercator_y(corners[:, 1])
         axes.fill(x, y, facecolor=colour, edgecolor=ground.halo, linewidth=0.8, alpha=0.92, zorder=8)
         at = math.radians(place[0]), float(mercator_y(place[1]))
-        _arrow_label(axes, at, f"{count:,}", more, colour, ground)
+        _arrow_label(axes, at, f"{count:,}", more, colour, ground, below=place[1] < middle_lat)
     return Legend("marks", items=tuple(Item(more, colour, 9.0) for _, colour, more in told))
 
 
 def _arrow_label(
-    axes: Axes, at: tuple[float, float], count: str, more: str, colour: str, ground: Ground
+    axes: Axes, at: tuple[float, float], count: str, more: str, colour: str, ground: Ground, *, below: bool
 ) -> None:
-    """A number in a box above its arrow, and what it counts."""
+    """A number in a box above or below its arrow, and what it counts."""
     axes.annotate(
         f"{printable(count)}\n{printable(more)}",
         at,
-        xytext=(0, 3),
+        xytext=(0, -6 if below else 6),
         textcoords="offset points",
         ha="center",
-        va="bottom",
+        va="top" if below else "bottom",
         fontproperties=font(8.5, bold=True),
         color=ground.ink,
         linespacing=1.25,

@@ -221,10 +221,17 @@ def _rose(
         x, y = middle + (disc / 2 + 0.22) * math.sin(angle), centre - (disc / 2 + 0.19) * math.cos(angle)
         sheet.write(x, y + 0.0, direction, size=_TEXT_POINTS, bold=True, align="center")
         sheet.write(x, y + 0.13, f"{total:,}", size=_SMALL_POINTS, colour=sheet.colours.quiet, align="center")
+    quiet = int(
+        numpy.argmin(numpy.maximum(totals, numpy.roll(totals, -1)))
+    )  # where fewest bars are in the way
+    away = angles[quiet] + math.radians(22.5)
     for ring in (2, 4):
-        at = disc / 2 * ring / 4 - 0.06
-        x, y = middle + at * math.sin(math.radians(22.5)), centre - at * math.cos(math.radians(22.5))
-        sheet.write(x, y, f"{most * ring // 4:,}", size=6.5, colour=sheet.colours.quiet, align="center")
+        at = disc / 2 * ring / 4
+        x, y = middle + at * math.sin(away), centre - at * math.cos(away)
+        text = f"{most * ring // 4:,}"
+        half = width_in(text, 6.5) / 2 + 0.03
+        sheet.box(x - half, y - 0.065, 2 * half, 0.13, sheet.colours.paper)
+        sheet.write(x, y + 0.035, text, size=6.5, colour=sheet.colours.quiet, align="center")
     items = tuple(Item(label, colour) for label, colour in zip(labels.values(), colours, strict=True))
     legend = Legend("classes", "Distance from home to work", items)
     draw_legend(sheet, legend, _MARGIN_IN, disc + 1.08, width - 2 * _MARGIN_IN)

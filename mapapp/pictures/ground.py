@@ -33,6 +33,8 @@ _WIDTHS: Final = {  # of borders, pixels: at a zoom, and at another; as on the p
 _TRACTS_FROM: Final = 7.0  # of zoom: before, their borders would be all there is
 _NAME_POINTS: Final = 8.0
 _MANY: Final = 3
+_SMALL_IN: Final = 0.16  # an area smaller than this gets a ring around it
+_UNSEEN_PIXELS: Final = 0.15  # what no one sees of a border, even four times as large
 _GAP_IN: Final = 0.06
 
 
@@ -151,6 +153,8 @@ def outline(shapes: Any, frame: Frame | None = None) -> Path | None:
     """Polygons as one path to be drawn; None without any. What lies far beyond the frame is cut off."""
     if frame is not None and len(shapes):
         shapes = shapely.clip_by_rect(shapes, *frame.box)
+        fine = _UNSEEN_PIXELS * frame.per_inch / PIXELS_PER_INCH
+        shapes = shapely.simplify(shapes, fine, preserve_topology=False)
     parts = shapely.get_parts(shapely.get_parts(shapes))
     parts = parts[(shapely.get_type_id(parts) == 3) & ~shapely.is_empty(parts)]
     if not len(parts):
@@ -214,6 +218,23 @@ def draw_frame(sheet: Sheet, left: float, top: float, width: float, height: floa
     x, y = [left, left + width], [top, top + height]
     corners = [x[0], x[1], x[1], x[0], x[0]], [y[0], y[0], y[1], y[1], y[0]]
     sheet.line(*corners, sheet.ground.county_line, 0.6)
+
+
+def draw_ring(axes: Axes, shapes: Any, frame: Frame, colour: str) -> None:
+    """A ring around an area that is too small to be seen."""
+    west, south, east, north = shapely.total_bounds(shapes)
+    if max(east - west, north - south) / frame.per_inch > _SMALL_IN:
+        return
+    axes.plot(
+        [(west + east) / 2],
+        [(south + north) / 2],
+        marker="o",
+        markersize=13,
+        markerfacecolor="none",
+        markeredgecolor=colour,
+        markeredgewidth=1.6,
+        zorder=8,
+    )
 
 
 def draw_names(axes: Axes, release: ServedRelease, frame: Frame, ground: Ground, taken: Any = ()) -> None:

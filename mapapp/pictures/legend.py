@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal
 
+import numpy
+from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from matplotlib.patches import Polygon
 
 from mapapp.pictures.ground import Frame
-from mapapp.pictures.paper import POINTS_PER_PIXEL, Sheet, width_in
+from mapapp.pictures.paper import POINTS_PER_PIXEL, Sheet, fitted, width_in
 
 KM_PER_MI: Final = 1.609344
 TITLE_POINTS: Final = 8.5
 TEXT_POINTS: Final = 7.5
 HEIGHT_IN: Final = 0.62  # title, swatches and texts
 ROW_IN: Final = 0.2
-SCALE_IN: Final = 1.55
+SCALE_IN: Final = 1.8
+_SCALE_HEIGHT_IN: Final = 0.5
 _MILES: Final = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
 _LEAST_BOX_IN: Final = 0.34
 _WIDE_SPAN_DEG: Final = 4.0  # of latitude: beyond, one scale does not hold everywhere
+
+
+_Draw = Callable[[Sheet, "Item", float, float], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +52,11 @@ class Legend:
     ticks: tuple[tuple[float, str], ...] = ()
     outlines: tuple[Item, ...] = ()
 
-    @property
-    def height_in(self) -> float:
-        """What it takes of the sheet."""
-        first = {"none": 0.0, "marks": ROW_IN}.get(self.kind, HEIGHT_IN)
-        return max(first + ROW_IN * bool(self.outlines), HEIGHT_IN)
+
+def legend_height_in(kind: str, *, n_outlines: int) -> float:
+    """Inches that the legend takes of a map drawn as `mapapp.drawn.drawn_as` says, the scale bar beside it included."""
+    first = ROW_IN if kind in ("points", "arrows") else HEIGHT_IN
+    return max(first + ROW_IN * bool(n_outlines), _SCALE_HEIGHT_IN)
 
 
 def draw_legend(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> None:
@@ -69,17 +77,20 @@ def draw_legend(sheet: Sheet, legend: Legend, x: float, y: float, width: float) 
 def draw_scale(sheet: Sheet, frame: Frame, right: float, y: float) -> None:
     """Scale bar and north arrow, in the `SCALE_IN` inches left of `right`."""
     ink, mi_per_inch = sheet.colours.ink, frame.mi_per_inch
-    longest = SCALE_IN - 0.5
+    longest = SCALE_IN - 0.8
     left = right - SCALE_IN
     _north(sheet, right - 0.12, y)
     at = y + 0.27
-    for step, sign, unit in ((1.0, -1, "mi"), (KM_PER_MI, 1, "km")):
-        length = max((one for one in _MILES if one / step / mi_per_inch <= longest), default=_MILES[0])
-        inches = length / step / mi_per_inch
-        sheet.line(
-            [left, left, left + inches, left + inches], [at + sign * 0.06, at, at, at + sign * 0.06], ink, 1.1
-        )
-        sheet.write(left + inches + 0.05, at + sign * 0.06 + 0.035, f"{length:g} {unit}", size=TEXT_POINTS)
+    bars = []
+    for step, unit in ((1.0, "mi"), (KM_PER_MI, "km")):
+        fitting = [one for one in _MILES if one / step / mi_per_inch <= longest]
+        length = max(fitting, default=_MILES[0])
+        bars.append((length / step / mi_per_inch, f"{length:g} {unit}"))
+    beside = left + max(inches for inches, _ in bars) + 0.06
+    for (inches, text), sign in zip(bars, (-1, 1), strict=True):
+        tick = at + sign * 0.06
+        sheet.line([left, left, left + inches, left + inches], [tick, at, at, tick], ink, 1.1)
+        sheet.write(beside, at + 0.035 + sign * 0.068, text, size=TEXT_POINTS)
     if _span_deg(frame) > _WIDE_SPAN_DEG:
         lat = frame.middle_lat_deg
         text = f"at {abs(lat):.0f}° {'N' if lat >= 0 else 'S'}"
@@ -87,8 +98,6 @@ def draw_scale(sheet: Sheet, frame: Frame, right: float, y: float) -> None:
 
 
 def _span_deg(frame: Frame) -> float:
-    import math
-
     low, high = (math.degrees(math.atan(math.sinh(edge))) for edge in (frame.south, frame.north))
     return high - low
 
@@ -123,9 +132,6 @@ def _classes(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> 
 
 def _ramp(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> None:
     """Colours that run into each other, few to many."""
-    import numpy
-    from matplotlib.colors import LinearSegmentedColormap
-
     long = min(width, 3.2)
     axes = sheet.axes(x, y, long, 0.15)
     stops = [item.colour for item in legend.items]
@@ -133,19 +139,12 @@ def _ramp(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> Non
     steps = numpy.linspace(0, 1, 256)
     rgba = LinearSegmentedColormap.from_list("ramp", stops)(steps)[None]
     rgba[..., 3] = numpy.interp(steps, numpy.linspace(0, 1, len(stops)), opacity[0])
-    axes.set_facecolor(sheet.ground.land)
-    axes.imshow(numpy.ones((1, 1, 3)) * _rgb(sheet.ground.land), extent=(0, 1, 0, 1), aspect="auto")
+    axes.imshow(numpy.ones((1, 1, 3)) * to_rgb(sheet.ground.land), extent=(0, 1, 0, 1), aspect="auto")
     axes.imshow(rgba, extent=(0, 1, 0, 1), aspect="auto")
     for place, text in legend.ticks:
         align = "left" if place < 0.05 else "right" if place > 0.95 else "center"
         sheet.line([x + place * long] * 2, [y + 0.13, y + 0.18], sheet.colours.ink, 0.8)
         sheet.write(x + place * long, y + 0.29, text, size=TEXT_POINTS, align=align)
-
-
-def _rgb(colour: str) -> tuple[float, float, float]:
-    from matplotlib.colors import to_rgb
-
-    return to_rgb(colour)
 
 
 def _lines(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> None:
@@ -169,13 +168,17 @@ def _lines(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> No
         x += mine
 
 
-def _entries(sheet: Sheet, items: tuple[Item, ...], x: float, y: float, width: float, draw: object) -> None:
+def _entries(
+    sheet: Sheet,
+    items: tuple[Item, ...],
+    x: float,
+    y: float,
+    width: float,
+    draw: Callable[[Sheet, Item, float, float], None],
+) -> None:
     """Marks with their texts to the right of them, in one row; long texts are cut."""
-    from mapapp.pictures.paper import fitted
-
     room = width / len(items)
     for item in items:
-        assert callable(draw)
         draw(sheet, item, x + 0.02, y + 0.1)
         text = fitted(item.text, room - 0.42, TEXT_POINTS)
         sheet.write(x + 0.28, y + 0.135, text, size=TEXT_POINTS)
@@ -189,9 +192,9 @@ def _dot(sheet: Sheet, item: Item, x: float, y: float) -> None:
         item.colour,
         0,
         marker="o",
-        markersize=max(item.size, 5.0) * POINTS_PER_PIXEL,
+        markersize=max(item.size, 7.0) * POINTS_PER_PIXEL,
         markeredgewidth=0,
-        alpha=max(item.opacity, 0.75),
+        alpha=max(item.opacity, 0.9),
     )
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy
-import shapely
-from matplotlib.axes import Axes
 
 from mapapp import asked, layers
 from mapapp.figures import camera
@@ -19,7 +17,6 @@ from mapapp.queries.release import ServedRelease
 from mapapp.url_state import Side, ViewState
 
 SIZE_IN: Final = (2.4, 2.4)
-_SMALL_IN: Final = 0.16  # an area smaller than this gets a ring around it
 
 
 def locator_picture(
@@ -59,25 +56,8 @@ def locator_picture(
                 continue
             shapes = base.mercator(numpy.array([*found, None], dtype=object)[:-1])
             base.fill(axes, base.outline(shapes, frame), colour, alpha=0.85, zorder=3)
-            _ring(axes, shapes, frame, colour)
+            base.draw_ring(axes, shapes, frame, colour)
         base.draw_borders(axes, release, frame, ground, tracts=False)
         base.draw_frame(sheet, 0.02, 0.02, sheet.width - 0.04, sheet.height - 0.04)
         place = words.place_name(release, state) if state.areas else release.title
         return encoded(sheet, form, scale, f"Where {place} lies", f"A small map of where {place} lies.")
-
-
-def _ring(axes: Axes, shapes: Any, frame: base.Frame, colour: str) -> None:
-    """A ring around an area that is too small to be seen."""
-    west, south, east, north = shapely.total_bounds(shapes)
-    if max(east - west, north - south) / frame.per_inch > _SMALL_IN:
-        return
-    axes.plot(
-        [(west + east) / 2],
-        [(south + north) / 2],
-        marker="o",
-        markersize=13,
-        markerfacecolor="none",
-        markeredgecolor=colour,
-        markeredgewidth=1.6,
-        zorder=8,
-    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy
 from matplotlib.axes import Axes
 
 from mapapp import asked, drawn, layers
@@ -12,7 +13,7 @@ from mapapp.figures.palette import GROUNDS, Ground
 from mapapp.pages import words
 from mapapp.pictures import ground as base
 from mapapp.pictures.answer_layers import draw_answer
-from mapapp.pictures.legend import SCALE_IN, Item, Legend, draw_legend, draw_scale
+from mapapp.pictures.legend import SCALE_IN, Item, Legend, draw_legend, draw_scale, legend_height_in
 from mapapp.pictures.paper import Form, Sheet, check, drawing, encoded
 from mapapp.pictures.source import draw_foot, source_words
 from mapapp.queries.release import ServedRelease
@@ -94,13 +95,13 @@ def draw_outlines(
     axes: Axes, release: ServedRelease, areas: tuple[str, ...], colour: str, frame: base.Frame, ground: Ground
 ) -> None:
     """Border of areas on a light ground, which sets it off from any colour below."""
-    import numpy
-
     found = list(layers.shapes(release, areas).values()) if areas else []
     if found:
-        path = base.outline(base.mercator(numpy.array([*found, None], dtype=object)[:-1]), frame)
-        base.stroke(axes, path, ground.halo, 6, alpha=0.85, zorder=5)
-        base.stroke(axes, path, colour, 3, zorder=5.1)
+        shapes = base.mercator(numpy.array([*found, None], dtype=object)[:-1])
+        path = base.outline(shapes, frame)
+        base.stroke(axes, path, ground.halo, 6, alpha=0.85, zorder=7)
+        base.stroke(axes, path, colour, 3, zorder=7.1)
+        base.draw_ring(axes, shapes, frame, colour)
 
 
 def _draw(sheet: Sheet, release: ServedRelease, state: ViewState, bounds: Bounds | None, title: str) -> None:
@@ -113,7 +114,7 @@ def _draw(sheet: Sheet, release: ServedRelease, state: ViewState, bounds: Bounds
     top = y + 0.07
     foot_in = draw_foot(sheet, release, MARGIN_IN)
     outlines = _outline_items(release, state, sheet.ground)
-    legend_in = 0.62 + 0.2 * bool(outlines) + 0.1
+    legend_in = legend_height_in(drawn.drawn_as(release, state), n_outlines=len(outlines)) + 0.12
     height = max(sheet.height - top - foot_in - legend_in, _LEAST_MAP_IN)
     axes = sheet.axes(MARGIN_IN, top, inner, height)
     held = bounds or drawn.view_bounds(release, state)

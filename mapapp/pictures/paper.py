@@ -24,6 +24,7 @@ import matplotlib.style
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties, get_font
+from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.textpath import text_to_path
 
@@ -38,6 +39,7 @@ MAX_INCHES: Final = 40.0
 LEADING: Final = 1.32
 _LOCK: Final = RLock()  # matplotlib's settings are the whole process's
 _FONTS: Final = {"regular": "DejaVuSans.ttf", "bold": "DejaVuSans-Bold.ttf"}
+_SELECTORS: Final = frozenset(map(chr, range(0xFE00, 0xFE10)))  # which look of a letter is meant
 _MISSING: Final = "\N{WHITE SQUARE}"
 _STYLE: Final[dict[str, Any]] = {
     "svg.fonttype": "path",
@@ -86,10 +88,15 @@ class Sheet:
     """
 
     def __init__(self, size_in: tuple[float, float], ground: Ground) -> None:
-        self.width, self.height = size_in
+        # Whole pixels, and a little lest half of one be lost: so four times the scale is four times the pixels.
+        self.width, self.height = (
+            (round(each * PIXELS_PER_INCH) + 1e-6) / PIXELS_PER_INCH for each in size_in
+        )
         self.ground = ground
         self.colours = colours(ground)
-        self.figure = Figure(figsize=size_in, dpi=PIXELS_PER_INCH, facecolor=self.colours.paper)
+        self.figure = Figure(
+            figsize=(self.width, self.height), dpi=PIXELS_PER_INCH, facecolor=self.colours.paper
+        )
 
     def axes(self, left: float, top: float, width: float, height: float, **options: Any) -> Axes:
         """A place to draw in, in units of its own; without ticks, frame or ground."""
@@ -169,8 +176,6 @@ class Sheet:
 
     def line(self, x: list[float], y: list[float], colour: str, width: float, **options: Any) -> None:
         """A line through places, its width in points."""
-        from matplotlib.lines import Line2D
-
         places = [each / self.width for each in x], [1 - each / self.height for each in y]
         self.figure.add_artist(
             Line2D(*places, color=colour, linewidth=width, transform=self.figure.transFigure, **options)
@@ -232,10 +237,9 @@ def printable(text: str, *, bold: bool = False) -> str:
     flat = " ".join(unicodedata.normalize("NFC", text).split())
     found = []
     for letter in flat:
-        if known.get_char_index(ord(letter)):
-            found.append(letter)
-        elif unicodedata.category(letter) not in ("Cf", "Mn", "Cc"):  # joiners and the like have no shape
-            found.append(_MISSING)
+        if unicodedata.category(letter) in ("Cf", "Cc") or letter in _SELECTORS:
+            continue  # joiners and the like have no shape
+        found.append(letter if known.get_char_index(ord(letter)) else _MISSING)
     return "".join(found)
 
 
@@ -288,6 +292,8 @@ def _plain_svg(text: str, title: str, words: str) -> str:
     text = text[text.index("<svg ") :]
     mark = hashlib.sha256(text.encode()).hexdigest()[:8]
     text = re.sub(r'(\sid="|href="#|url\(#)', rf"\g<1>c{mark}-", text)
+    # A hundredth of a point is enough, and half the size.
+    text = re.sub(r'\sd="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), text)
     head, _, rest = text.partition(">")
     about = f"<title>{escape(printable(title))}</title>\n <desc>{escape(printable(words))}</desc>"
     return f'<?xml version="1.0" encoding="utf-8"?>\n{head} role="img">\n {about}{rest}'
