@@ -23,6 +23,7 @@ N_THREADS: Final = 8
 MAX_CONNECTIONS: Final = 1_000
 _IDLE_S: Final = 30  # a browser opens another connection when it needs one
 _SQUEEZED: Final = ("application/json", "application/javascript", "text/")
+_MOST_SQUEEZED: Final = 32 << 20  # beyond it, an answer is sent as it is read
 _PAGE: Final = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -67,6 +68,7 @@ def listen(app: Dash, host: str, port: int) -> tuple[Any, str]:
         asyncore_use_poll=True,  # select() sees 1,024 files
         channel_timeout=_IDLE_S,
         cleanup_interval=_IDLE_S // 3,
+        channel_request_lookahead=1,  # so that work for a visitor who has left can be ended
     )
     taken = getattr(server, "effective_port", None) or server.effective_listen[0][1]  # several for a name
     shown = f"[{host}]" if ":" in host else host
@@ -135,7 +137,13 @@ def add_headers(server: flask.Flask, script_hashes: Any) -> None:
 def _squeeze(response: flask.Response, kept: dict[str, bytes]) -> flask.Response:
     """Gzip long texts; a script of the libraries is squeezed once and kept."""
     fit = (response.mimetype or "").startswith(_SQUEEZED) and response.status_code == 200
-    if not fit or "gzip" not in flask.request.headers.get("Accept-Encoding", "") or response.content_encoding:
+    large = (response.content_length or 0) > _MOST_SQUEEZED
+    if (
+        not fit
+        or large
+        or "gzip" not in flask.request.headers.get("Accept-Encoding", "")
+        or response.content_encoding
+    ):
         return response
     response.direct_passthrough = False
     body = response.get_data()

@@ -16,10 +16,10 @@ import flask
 from dash import Dash, set_props
 
 from mapapp import asked, drawn, edge, layers
-from mapapp.callbacks import explore, routing, setup_file
+from mapapp.callbacks import explore, routing, setup_file, take_home
 from mapapp.callbacks.views import Views
+from mapapp.downloads import routes as downloads
 from mapapp.errors import UsageError
-from mapapp.pages.answer_tables import csv_text
 from mapapp.pages.explore import notes
 from mapapp.pages.frame import PAGES, frame
 from mapapp.paths import assets_dir
@@ -58,10 +58,12 @@ def create_app(releases: list[Path], prefix: str = "/") -> Dash:
     routing.register(app, views)
     explore.register(app, views)
     setup_file.register(app, views)
+    take_home.register(app, views)
     app.server.extensions[_VIEWS] = views
     _add_files(app.server, views)
     _add_not_found(app.server, prefix)
     edge.add_refusals(app.server)
+    downloads.register(app.server, views)
     edge.add_headers(app.server, app.csp_hashes())
     return app
 
@@ -142,16 +144,6 @@ def _add_files(server: flask.Flask, views: Views) -> None:
         state = _state(views, slug)
         response = flask.Response(drawn.density_image(release, state).png, mimetype="image/png")
         response.headers["Cache-Control"] = edge.FOR_EVER
-        return response
-
-    @server.get(f"{views.prefix}table/<slug>/<version>.csv")
-    def table(slug: str, version: str) -> flask.Response:
-        _release(views, slug, version)
-        state = _state(views, slug)
-        found, _, _ = explore.answer_of(views, state)
-        response = flask.Response(csv_text(found), mimetype="text/csv")
-        name = f"commutemap-{state.analysis}-{slug}.csv"
-        response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
         return response
 
 

@@ -159,7 +159,6 @@ def _answering(app: Dash, views: Views) -> None:
     @app.callback(
         Output("answer", "children"),
         Output("area-data", "data"),
-        Output("csv", "href"),
         Output("certificate", "children"),
         Output("glance", "children"),
         Output("notes", "children"),
@@ -173,7 +172,6 @@ def _answering(app: Dash, views: Views) -> None:
         return (
             answer.answer(release, state, found, missing),
             answer_tables.table(found, every=state.every),
-            f"{views.prefix}table/{release.slug}/{release.version}.csv{to_query(state)}",
             certificate.card(release),
             answer.glance(found),
             explore.notes((*notes, *more)),

@@ -1,9 +1,7 @@
-"""The complete table of each analysis, as plain texts that the browser puts in place, and as CSV."""
+"""The complete table of each analysis, as plain texts that the browser puts in place."""
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from typing import Any, Final
 
@@ -24,7 +22,6 @@ from mapapp.queries.results import (
 
 SHORT_ROWS: Final = 12
 MOST_ROWS: Final = 10_000  # as many as a page can hold; the file has all
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 _WORKERS: Final = ["Workers", "Share", "±"]
 
 
@@ -155,28 +152,3 @@ def _change_row(row: Any) -> dict[str, Any]:
     share = "–" if math.isnan(row.change_share) else f"{100 * row.change_share:+.0f} %"
     cells = [f"{row.before:,}", f"{row.after:,}", f"{row.change:+,}", share]
     return _row(" → ".join(name for name in names if name), cells, caution=row.caution)
-
-
-def csv_text(result: Result) -> str:
-    """Every row of the main table, with what it is about; no cell is taken for a formula."""
-    name, frame = next(iter(result.tables().items()))
-    about = result.about
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\r\n")
-    head = ["analysis", "release", "year", "area", "workers_kept", "table", "epsilon_final", "delta"]
-    said = [about.title, about.release, about.year, about.area, about.filters or "all", name]
-    said += [str(about.promise.get(key, "")) for key in ("epsilon_final", "delta")]
-    writer.writerow([*frame.columns, *head])
-    tail = [_safe(value) for value in said]
-    for row in frame.itertuples(index=False):
-        writer.writerow([*(_safe(value) for value in row), *tail])
-    return out.getvalue()
-
-
-def _safe(value: Any) -> Any:
-    """A cell of a spreadsheet that is never run: text that begins as a formula does gets an apostrophe."""
-    if isinstance(value, float):
-        return "" if math.isnan(value) else round(value, 6)
-    if isinstance(value, str) and value.startswith(_FORMULA):
-        return "'" + value
-    return value

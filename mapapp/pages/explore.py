@@ -8,6 +8,7 @@ from dash import dcc, html
 
 from mapapp.figures.charts import CONFIG as CHART_CONFIG
 from mapapp.figures.commute_map import DRAWING
+from mapapp.pages import take_home
 from mapapp.pages.controls import controls
 from mapapp.pages.words import aria
 from mapapp.queries.release import ServedRelease
@@ -46,7 +47,10 @@ def page(releases: dict[str, ServedRelease], state: ViewState, figure: Any, laye
                 [
                     html.Div(id="notes"),
                     html.Div(id="answer", className="answer", tabIndex=-1),
-                    html.Div([_chart_card(), table_card(), html.Div(id="certificate")], className="answer"),
+                    html.Div(
+                        [take_home.card(), _chart_card(), table_card(), html.Div(id="certificate")],
+                        className="answer",
+                    ),
                 ],
                 className="panel result",
                 **aria(label="The answer"),
@@ -83,7 +87,10 @@ def table_card() -> Any:
     return html.Section(
         [
             html.Div(
-                [html.H2(id="table-title"), html.A("CSV", id="csv", href="", download="")],
+                [
+                    html.H2(id="table-title"),
+                    html.A("CSV", id="csv", href="", className="take", **aria(label="Download table as CSV")),
+                ],
                 className="row-between",
             ),
             html.Div(

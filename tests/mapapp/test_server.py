@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import hashlib
-import io
 import json
-import math
 import re
 from pathlib import Path
 from typing import Any
 
-import pandas
 import pytest
 import shapely
 
 from geodata.errors import StoreError
 from mapapp.errors import UsageError
-from mapapp.pages.answer_tables import csv_text
 from mapapp.paths import assets_dir
-from mapapp.queries.results import About, Destinations, Number
 from mapapp.server import create_app, listen
 from tests.releases import UNDRAWN_TRACT, write_release
 
@@ -175,33 +169,9 @@ def test_the_outline_of_several_steps_is_that_of_their_blocks(client: Any, base:
     assert shape.area == pytest.approx(3 * 0.05**2, rel=0.01)
 
 
-def test_a_table_comes_whole_as_csv(client: Any, base: str) -> None:
-    rows = list(
-        csv.reader(io.StringIO(get(client, f"/table/{base}.csv?area=county:10001").get_data(as_text=True)))
-    )
-    assert rows[0][:5] == ["unit_id", "name", "kind", "lon_deg", "lat_deg"]
-    assert len(rows) > 20
-    assert all(len(row) == len(rows[0]) for row in rows)
-    answer = get(client, f"/table/{base}.csv?analysis=flow-matrix&home_layer=tract&work_layer=tract")
-    assert answer.headers["Content-Disposition"].startswith("attachment; filename=")
-    cells = list(csv.DictReader(io.StringIO(answer.get_data(as_text=True))))
-    assert len(cells) > 300
-
-
-@pytest.mark.parametrize("name", ["=cmd()", "+1", "-1", "@x", "\tx"])
-def test_no_cell_of_a_table_is_a_formula(name: str) -> None:
-    frame = pandas.DataFrame({"unit_id": ["1"], "name": [name], "workers": [-3], "share": [math.nan]})
-    about = About(analysis="destinations", title="T", release="=R", version="v")
-    text = csv_text(Destinations(about=about, layer="tract", workers=Number(1), units=frame))
-    row = next(csv.DictReader(io.StringIO(text)))
-    assert row["name"] == "'" + name
-    assert row["release"] == "'=R"
-    assert (row["workers"], row["share"]) == ("-3", "")
-
-
 def test_a_megabyte_of_address_is_answered(client: Any, base: str) -> None:
     long = "area=" + "x" * 1_000_000
-    assert get(client, f"/table/{base}.csv?{long}").status_code == 200
+    assert get(client, f"/take/{base}/table.csv?{long}").status_code == 400
     assert get(client, f"/geo/{base}/areas.geojson?{long}").get_json()["features"] == []
     output = '..page.children...{"page":["ALL"],"type":"nav"}.className..'
     assert ask(client, output, "/", "?" + long).status_code == 200

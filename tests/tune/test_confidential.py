@@ -31,14 +31,15 @@ PUBLIC_RULES = {
     "/static/<path:filename>",
     "/geo/<slug>/<version>/<name>.geojson",
     "/density/<slug>/<version>.png",
-    "/table/<slug>/<version>.csv",
+    "/setup.json",
+    "/take/<slug>/<version>/<name>",
 }
 PUBLIC_OUTPUTS = {
     "answer", "area-data", "banner", "busy", "certificate", "chips", "glance", "look", "map", "moved-by", "nav",
     "notes", "on-map", "page", "release", "release-title", "search", "show-label", "table-card", "url",
     "side", "show", "age", "earnings", "industry", "analysis", "layer", "home_layer", "work_layer", "theme", "edges",
     "against", "pick", "target", "centre", "area-said", "area-size", "other-chips", "setup-said", "csv", "app",
-    "answered",
+    "answered", "take-files",
     "chart", "chart-card", "chart-text", "chart-title", "theme-provider", "field-side", "field-show", "field-layer",
     "field-matrix", "field-edges", "field-target",
 }  # fmt: skip

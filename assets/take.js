@@ -1,0 +1,69 @@
+// Files to take home: fetched, so that one that cannot be made leaves the page where it is, and can be given up.
+
+(() => {
+  const SHOWN_MS = 6_000;
+  let making = null;
+  let hiding = 0;
+
+  document.addEventListener("click", (event) => {
+    if (event.target.closest?.("#take-stop")) making?.abort();
+    const link = event.target.closest?.("a.take");
+    if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    if (making) return say("One file at a time: wait for the one being made, or stop it.", true);
+    take(link);
+  });
+
+  async function take(link) {
+    making = new AbortController();
+    const what = link.getAttribute("aria-label").replace("Download ", "");
+    say(`Making the ${what} …`, true);
+    try {
+      const answer = await fetch(addressOf(link), { signal: making.signal });
+      if (!answer.ok) return say((await answer.text()).trim() || "This file could not be made.");
+      const content = await answer.blob();
+      keep(content, nameOf(answer));
+      say(`The ${what} is in your downloads, ${size(content.size)}.`);
+    } catch (error) {
+      say(error.name === "AbortError" ? `Stopped: no ${what} was made.` : "The server does not answer; try again.");
+    } finally {
+      making = null;
+      document.getElementById("take-stop").hidden = true;
+    }
+  }
+
+  // Pictures and setups keep what the map shows now.
+  function addressOf(link) {
+    const map = document.querySelector("#map .js-plotly-plot")?._fullLayout?.map?._subplot?.map;
+    if (!map || !link.classList.contains("view")) return link.href;
+    const { _sw, _ne } = map.getBounds();
+    const [west, east] = [Math.max(_sw.lng, -180), Math.min(_ne.lng, 180)];
+    if (!(west < east)) return link.href;
+    const address = new URL(link.href);
+    address.searchParams.set("bounds", [west, _sw.lat, east, _ne.lat].map((edge) => edge.toFixed(5)).join(","));
+    return address;
+  }
+
+  const nameOf = (answer) =>
+    /filename="?([A-Za-z0-9._-]+)"?/.exec(answer.headers.get("Content-Disposition") ?? "")?.[1] ?? "commutemap";
+
+  const size = (bytes) =>
+    bytes < 1e6 ? `${Math.max(1, Math.round(bytes / 1e3)).toLocaleString("en-US")} kB` : `${(bytes / 1e6).toFixed(1)} MB`;
+
+  function keep(content, name) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(content);
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+  }
+
+  function say(text, busy = false) {
+    const status = document.getElementById("take-status");
+    status.hidden = false;
+    document.getElementById("take-said").textContent = text;
+    document.getElementById("take-stop").hidden = !busy;
+    clearTimeout(hiding);
+    if (!busy) hiding = setTimeout(() => (status.hidden = true), SHOWN_MS);
+  }
+})();

@@ -1,0 +1,29 @@
+"""The menu of files follows the address of the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import Dash, Input, Output
+
+from mapapp import asked
+from mapapp.callbacks.views import Views
+from mapapp.downloads.routes import address
+from mapapp.pages import take_home
+from mapapp.url_state import to_query
+
+
+def register(app: Dash, views: Views) -> None:
+    """Attach the callback of the menu to an app."""
+
+    @app.callback(Output("take-files", "children"), Output("csv", "href"), Input("url", "search"))
+    def show_menu(query: str | None) -> tuple[list[Any], str]:
+        state, _ = views.parse(query)
+        release, text = views.release(state), to_query(state)
+
+        def place(name: str, **more: str) -> str:
+            return address(views, release, name, text, **more)
+
+        ready = asked.is_ready(state)
+        changes = ready and bool(state.against) and views.releases[state.against] is not release
+        return take_home.menu(place, ready=ready, changes=changes), place("table.csv")
