@@ -180,7 +180,7 @@ def _lines(axes: Axes, release: ServedRelease, state: ViewState, frame: Frame, g
         )
         if len(flows):
             items.append(Item(class_text(*limits), ground.line, width, opacity))
-    return Legend("lines", "Workers a line", tuple(items))
+    return Legend("lines", "Workers a line" if items else "No flows between different places", tuple(items))
 
 
 def _arrows(axes: Axes, release: ServedRelease, state: ViewState, frame: Frame, ground: Ground) -> Legend:

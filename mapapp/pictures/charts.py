@@ -15,9 +15,10 @@ from mapapp.figures.palette import GROUNDS
 from mapapp.pages import words
 from mapapp.pictures.legend import Item, Legend, draw_legend
 from mapapp.pictures.paper import Form, Sheet, check, drawing, encoded, fitted, width_in
-from mapapp.pictures.source import draw_foot
+from mapapp.pictures.source import draw_foot, foot_height_in
 from mapapp.queries.release import ServedRelease
 from mapapp.queries.results import (
+    About,
     Change,
     DistanceDirection,
     FlowMatrix,
@@ -31,7 +32,7 @@ _TITLE_POINTS: Final = 11.0
 _TEXT_POINTS: Final = 8.0
 _SMALL_POINTS: Final = 7.0
 _ROW_IN: Final = 0.235
-_FOOT_IN: Final = 0.62
+_HEAD_IN: Final = 0.56
 
 Picture = tuple[str, str, bytes]
 """Title, the same in words, and the file."""
@@ -74,7 +75,7 @@ def chart_pictures(
     told = result.after if isinstance(result, Change) else result
     with drawing():
         return [
-            (title, text, encoded(sheet, form, scale, title, text))
+            (title, text, encoded(sheet, form, scale, f"{title}. {_about_words(told.about)}", text))
             for title, text, sheet in _sheets(release, state, told, width_in)
         ]
 
@@ -85,7 +86,9 @@ def _sheets(
     drawn: list[tuple[str, str, Sheet]] = []
     for title, groups in bar_groups(result):
         if any(bar.workers for group in groups for bar in group.bars):
-            drawn.append((title, _bar_words(title, groups), _bars(release, state, title, groups, width)))
+            drawn.append(
+                (title, _bar_words(title, groups), _bars(release, state, result.about, title, groups, width))
+            )
     if isinstance(result, DistanceDirection) and result.workers.value:
         drawn.append(_rose(release, state, result, width))
     if isinstance(result, FlowMatrix) and len(result.cells):
@@ -106,16 +109,16 @@ def _bar_words(title: str, groups: Sequence[Group]) -> str:
 
 
 def _bars(
-    release: ServedRelease, state: ViewState, title: str, groups: Sequence[Group], width: float
+    release: ServedRelease, state: ViewState, about: About, title: str, groups: Sequence[Group], width: float
 ) -> Sheet:
     """Bars with their names, numbers, errors and shares beside them."""
     bars = [bar for group in groups for bar in group.bars]
     careful = sorted({bar.caution for bar in bars if bar.caution and bar.workers})
     n_rows = len(bars) + sum(1.15 for group in groups if group.heading) + bool(careful)
-    height = 0.45 + n_rows * _ROW_IN + 0.1 + _FOOT_IN
-    sheet = Sheet((width, height), GROUNDS[state.theme])
     inner = width - 2 * _MARGIN_IN
-    y = sheet.block(_MARGIN_IN, 0.1, title, width=inner, size=_TITLE_POINTS, lines=1, bold=True) + 0.08
+    height = _HEAD_IN + n_rows * _ROW_IN + 0.12 + foot_height_in(release, inner)
+    sheet = Sheet((width, height), GROUNDS[state.theme])
+    y = _head(sheet, title, about)
     name_in = min(max(width_in(bar.name, _TEXT_POINTS) for bar in bars) + 0.1, 0.4 * inner)
     numbers = [f"{bar.workers:,}" for bar in bars]
     errors = [words.error_text(bar.error) for bar in bars]
@@ -160,6 +163,28 @@ def _bars(
     return sheet
 
 
+def _head(sheet: Sheet, title: str, about: About) -> float:
+    """Title, and below it what the chart is about; returns where the chart begins."""
+    inner = sheet.width - 2 * _MARGIN_IN
+    y = sheet.block(_MARGIN_IN, 0.1, title, width=inner, size=_TITLE_POINTS, lines=1, bold=True)
+    sheet.block(
+        _MARGIN_IN,
+        y,
+        _about_words(about),
+        width=inner,
+        size=_TEXT_POINTS,
+        lines=1,
+        colour=sheet.colours.quiet,
+    )
+    return _HEAD_IN
+
+
+def _about_words(about: About) -> str:
+    """Analysis, area and bands in one line."""
+    side = {"work": "workers of ", "home": "residents of ", None: ""}[about.side]
+    return " · ".join(part for part in (about.title, f"{side}{about.area}", about.filters) if part)
+
+
 def _mark(sheet: Sheet, x: float, y: float, caution: str) -> None:
     """The sign of a small count: filled for the smallest, hollow for the others."""
     worst = caution.startswith("substantial")
@@ -192,9 +217,11 @@ def _rose(
         ]
     )
     disc = min(width - 1.2, 3.6)
-    sheet = Sheet((width, disc + 2.25), ground)
-    sheet.block(_MARGIN_IN, 0.1, title, width=width - 0.28, size=_TITLE_POINTS, lines=1, bold=True)
-    axes: Any = sheet.axes((width - disc) / 2, 0.68, disc, disc, projection="polar")
+    top = _HEAD_IN + 0.34
+    below = top + disc + 0.42
+    sheet = Sheet((width, below + 0.62 + foot_height_in(release, width - 2 * _MARGIN_IN)), ground)
+    _head(sheet, title, result.about)
+    axes: Any = sheet.axes((width - disc) / 2, top, disc, disc, projection="polar")
     axes.set_theta_zero_location("N")
     axes.set_theta_direction(-1)
     totals = counts.sum(axis=0)
@@ -216,7 +243,7 @@ def _rose(
             linewidth=0.7,
         )
         bottom += row
-    middle, centre = width / 2, 0.68 + disc / 2
+    middle, centre = width / 2, top + disc / 2
     for angle, direction, total in zip(angles, DIRECTIONS, totals, strict=True):
         x, y = middle + (disc / 2 + 0.22) * math.sin(angle), centre - (disc / 2 + 0.19) * math.cos(angle)
         sheet.write(x, y + 0.0, direction, size=_TEXT_POINTS, bold=True, align="center")
@@ -234,7 +261,7 @@ def _rose(
         sheet.write(x, y + 0.035, text, size=6.5, colour=sheet.colours.quiet, align="center")
     items = tuple(Item(label, colour) for label, colour in zip(labels.values(), colours, strict=True))
     legend = Legend("classes", "Distance from home to work", items)
-    draw_legend(sheet, legend, _MARGIN_IN, disc + 1.08, width - 2 * _MARGIN_IN)
+    draw_legend(sheet, legend, _MARGIN_IN, below, width - 2 * _MARGIN_IN)
     draw_foot(sheet, release, _MARGIN_IN)
     told = "; ".join(f"{direction} {total:,}" for direction, total in zip(DIRECTIONS, totals, strict=True))
     return title, f"{title}. Workers by direction: {told}.", sheet
@@ -268,11 +295,16 @@ def _heat_map(
         for frame, axis in ((result.homes, wide.index), (result.works, wide.columns))
     )
     left = _MARGIN_IN + max(width_in(name, _TEXT_POINTS) for name in homes) + 0.35
-    above = 0.62 + max(width_in(name, _TEXT_POINTS) for name in works) * math.sin(math.radians(60)) + 0.1
+    above = (
+        _HEAD_IN
+        + 0.24
+        + max(width_in(name, _TEXT_POINTS) for name in works) * math.sin(math.radians(60))
+        + 0.1
+    )
     cell = min((width - left - 0.5) / len(works), 0.34)
-    height = above + cell * len(homes) + 0.2 + 0.62 + _FOOT_IN
+    height = above + cell * len(homes) + 0.74 + foot_height_in(release, width - 2 * _MARGIN_IN)
     sheet = Sheet((width, height), ground)
-    sheet.block(_MARGIN_IN, 0.1, title, width=width - 0.28, size=_TITLE_POINTS, lines=1, bold=True)
+    _head(sheet, title, result.about)
     for across, name in enumerate(works):
         x = left + (across + 0.5) * cell
         sheet.write(x + 0.03, above - 0.05, name, size=min(_TEXT_POINTS, cell * 60), rotation=60)
@@ -299,7 +331,7 @@ def _heat_map(
         align="center",
         rotation=90,
     )
-    sheet.write(left, 0.45, "Work in", size=_TEXT_POINTS, bold=True)
+    sheet.write(left, _HEAD_IN + 0.14, "Work in", size=_TEXT_POINTS, bold=True)
     items = [Item("none", ground.land)]
     items += [Item(class_text(*each), colour) for each, colour in zip(classes, colours[1:], strict=True)]
     legend = Legend("classes", "Workers", tuple(items))

@@ -15,7 +15,7 @@ from mapapp.pictures import ground as base
 from mapapp.pictures.answer_layers import draw_answer
 from mapapp.pictures.legend import SCALE_IN, Item, Legend, draw_legend, draw_scale, legend_height_in
 from mapapp.pictures.paper import Form, Sheet, check, drawing, encoded
-from mapapp.pictures.source import draw_foot, source_words
+from mapapp.pictures.source import draw_foot, foot_height_in, source_words
 from mapapp.queries.release import ServedRelease
 from mapapp.url_state import Side, ViewState
 
@@ -112,7 +112,8 @@ def _draw(sheet: Sheet, release: ServedRelease, state: ViewState, bounds: Bounds
             MARGIN_IN, y + 0.02, text, width=inner, size=_WHAT_POINTS, lines=2, colour=sheet.colours.quiet
         )
     top = y + 0.07
-    foot_in = draw_foot(sheet, release, MARGIN_IN)
+    draw_foot(sheet, release, MARGIN_IN)
+    foot_in = foot_height_in(release, inner)
     outlines = _outline_items(release, state, sheet.ground)
     legend_in = legend_height_in(drawn.drawn_as(release, state), n_outlines=len(outlines)) + 0.12
     height = max(sheet.height - top - foot_in - legend_in, _LEAST_MAP_IN)
@@ -152,14 +153,15 @@ def _outline_items(release: ServedRelease, state: ViewState, ground: Ground) -> 
         (state.areas, state.side),
         (others_of(state), asked.OTHER[state.side]),
     )
+    both_ends = state.analysis == "inflow-outflow"
     return tuple(
-        Item(f"{words.steps_name(release, steps)} ({_END[side]})", colours[side])
+        Item(f"{words.steps_name(release, steps)}{'' if both_ends else _END[side]}", colours[side])
         for steps, side in both
         if steps and layers.bounds(release, steps) is not None
     )
 
 
-_END: Final = {"work": "where they work", "home": "where they live"}
+_END: Final = {"work": " (where they work)", "home": " (where they live)"}
 
 
 def _what(release: ServedRelease, state: ViewState) -> list[str]:

@@ -9,6 +9,8 @@ from mapapp.pictures.paper import LEADING, Sheet, wrapped
 from mapapp.queries.release import ServedRelease
 
 _POINTS: Final = 7.0
+_STEP_IN: Final = _POINTS * LEADING / 72
+_WARNING: Final = "NOT FOR RELEASE"
 
 
 def source_words(release: ServedRelease) -> str:
@@ -18,19 +20,23 @@ def source_words(release: ServedRelease) -> str:
     return f"Synthetic workers · {words.source_words(release)} · {words.promise(certificate)}{grounds}"
 
 
-def draw_foot(sheet: Sheet, release: ServedRelease, margin: float) -> float:
-    """Write at the lower edge a warning where one is due, the source, and the release; returns the inches it takes."""
-    warned = not words.may_be_released(release.certificate)
-    texts = (source_words(release), f"Release {release.title} ({release.version}) · CommuteMap")
+def foot_height_in(release: ServedRelease, width: float) -> float:
+    """Inches that `draw_foot` takes of a sheet, `width` inches between its margins."""
+    return len(_lines(release, width)) * _STEP_IN + 0.1
+
+
+def draw_foot(sheet: Sheet, release: ServedRelease, margin: float) -> None:
+    """Write at the lower edge a warning where one is due, the source, and the release."""
     inner = sheet.width - 2 * margin
-    lines = [line for text in texts for line in wrapped(text, inner, _POINTS, lines=3)]
-    lines = ["NOT FOR RELEASE", *lines] if warned else lines
-    step = _POINTS * LEADING / 72
-    height = len(lines) * step + 0.1
-    y = sheet.height - height
-    for place, line in enumerate(lines):
-        y += step
-        strong = warned and not place
+    y = sheet.height - foot_height_in(release, inner)
+    for line in _lines(release, inner):
+        y += _STEP_IN
+        strong = line == _WARNING
         colour = sheet.ground.work if strong else sheet.colours.quiet
         sheet.write(margin, y, line, size=_POINTS, colour=colour, bold=strong)
-    return height
+
+
+def _lines(release: ServedRelease, width: float) -> list[str]:
+    warning = [] if words.may_be_released(release.certificate) else [_WARNING]
+    texts = (source_words(release), f"Release {release.title} ({release.version}) · CommuteMap")
+    return [*warning, *(line for text in texts for line in wrapped(text, width, _POINTS, lines=3))]
