@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -122,7 +123,7 @@ class Lines:
     Attributes
     ----------
     frame : pandas.DataFrame
-        As `mapapp.figures.flow_lines.line_traces` takes it.
+        As `mapapp.figures.flow_lines.line_traces` takes it, most workers first.
     workers, within, total : int
         On the lines that are drawn, with both ends in one place of the answer, and of the whole answer.
     n_left_out : int
@@ -138,14 +139,31 @@ class Lines:
 
 def lines(release: ServedRelease, state: ViewState) -> Lines:
     """The largest flows between different places."""
-    make = _matrix_lines if state.analysis == "flow-matrix" else _star
-    frame, within, total = make(release, state)
-    kept = frame.dropna(subset=["from_lon_deg", "to_lon_deg"])
-    shown = kept.head(MAX_LINES)
-    return Lines(shown, int(shown["workers"].sum()), within, total, len(kept) - len(shown))
+    state = dataclasses.replace(state, show="points", theme="light", every=False, against="", release="")
+
+    def make() -> Lines:
+        flows = (_matrix_lines if state.analysis == "flow-matrix" else _star)(release, state)
+        kept = flows.frame.dropna(subset=["from_lon_deg", "to_lon_deg"])
+        shown = kept.head(MAX_LINES)
+        names = flows.names(shown.index)
+        label = [f"{name}<br>{_counted(n)}" for name, n in zip(names, shown["workers"], strict=True)]
+        workers = int(shown["workers"].sum())
+        return Lines(shown.assign(label=label), workers, flows.within, flows.total, len(kept) - len(shown))
+
+    return release.once(("lines", state), make)
 
 
-def _star(release: ServedRelease, state: ViewState) -> tuple[Any, int, int]:
+@dataclass(frozen=True, slots=True)
+class _Flows:
+    """All flows: a frame without labels, how its rows are called by index, and as :class:`Lines` has them."""
+
+    frame: Any
+    names: Callable[[Any], Any]
+    within: int
+    total: int
+
+
+def _star(release: ServedRelease, state: ViewState) -> _Flows:
     """A line from the middle of the chosen area to each unit that is not wholly in it."""
     rows = units(release, state)
     chosen = release.areas.select(area(state.areas)).blocks
@@ -162,15 +180,13 @@ def _star(release: ServedRelease, state: ViewState) -> tuple[Any, int, int]:
             "to_lon_deg": outer["lon_deg"],
             "to_lat_deg": outer["lat_deg"],
             "workers": outer["workers"],
-            "label": [
-                f"{name}<br>{_counted(n)}" for name, n in zip(outer["name"], outer["workers"], strict=True)
-            ],
         }
     )
-    return frame, int(rows.loc[inside, "workers"].sum()), int(rows["workers"].sum())
+    within, total = int(rows.loc[inside, "workers"].sum()), int(rows["workers"].sum())
+    return _Flows(frame, lambda index: outer.loc[index, "name"], within, total)
 
 
-def _matrix_lines(release: ServedRelease, state: ViewState) -> tuple[Any, int, int]:
+def _matrix_lines(release: ServedRelease, state: ViewState) -> _Flows:
     matrix: Any = result(release, state)
     cells = matrix.cells[(matrix.cells["home_kind"] == "unit") & (matrix.cells["work_kind"] == "unit")]
     same = (cells["home_id"] == cells["work_id"]) & (matrix.home_layer == matrix.work_layer)
@@ -179,12 +195,12 @@ def _matrix_lines(release: ServedRelease, state: ViewState) -> tuple[Any, int, i
     for name, end, margin in (("from", "home", matrix.homes), ("to", "work", matrix.works)):
         at = margin[margin["kind"] == "unit"].set_index("unit_id").reindex(cells[f"{end}_id"])
         columns |= {f"{name}_{axis}": at[axis].to_numpy() for axis in ("lon_deg", "lat_deg")}
-    label = [
-        f"{home} → {work}<br>{_counted(n)}"
-        for home, work, n in zip(cells["home_name"], cells["work_name"], cells["workers"], strict=True)
-    ]
-    frame = pandas.DataFrame(columns | {"workers": cells["workers"].to_numpy(), "label": label})
-    return frame, within, matrix.workers.value
+    frame = pandas.DataFrame(columns | {"workers": cells["workers"].to_numpy()}, index=cells.index)
+
+    def names(index: Any) -> Any:
+        return cells.loc[index, "home_name"] + " → " + cells.loc[index, "work_name"]
+
+    return _Flows(frame, names, within, matrix.workers.value)
 
 
 def _counted(workers: int) -> str:
