@@ -16,10 +16,17 @@ window.dash_clientside = Object.assign(window.dash_clientside || {}, {
   },
 });
 
+// Each step of the visitor knows that there is one before it: undoing must not lead away from the page.
+const push = history.pushState.bind(history);
+history.pushState = (state, ...more) => push({ ...state, steps: (history.state?.steps ?? 0) + 1 }, ...more);
+const canUndo = () => (history.state?.steps ?? 0) > 0;
+
 let looked = { search: "", width: 0, height: 0 };
 
 function look(search) {
   const map = document.getElementById("map");
+  const undo = document.getElementById("undo");
+  if (undo) undo.disabled = !canUndo();
   const box = map ? map.getBoundingClientRect() : { width: 700, height: 700 };
   looked = { search: search || "", width: Math.round(box.width), height: Math.round(box.height) };
   return looked;
@@ -51,7 +58,7 @@ function fill(table) {
   return table.rows.length === 0;
 }
 
-function row({ name, sub, cells, caution, unit }) {
+function row({ name, sub, cells, marks, unit }) {
   const line = document.createElement("tr");
   const head = cell("th", "");
   head.scope = "row";
@@ -65,13 +72,14 @@ function row({ name, sub, cells, caution, unit }) {
   }
   if (sub) head.append(cell("span", sub, "quiet sub"));
   const counts = cells.map((text) => cell("td", text, "number"));
-  if (caution && cells[0] !== "0") {
+  marks.forEach((caution, place) => {
+    if (!caution) return;
     const mark = cell("span", "●", "dot " + caution.split(" ")[0]);
     mark.title = caution;
     mark.setAttribute("role", "img");
     mark.setAttribute("aria-label", caution);
-    counts[0].prepend(mark, " ");
-  }
+    counts[place].prepend(mark, " ");
+  });
   line.append(head, ...counts);
   return line;
 }
@@ -83,12 +91,13 @@ function cell(tag, text, className) {
   return element;
 }
 
+const say = (id, children) => window.dash_clientside.set_props(id, { children });
 const tell = (id, data) => window.dash_clientside.set_props(id, { data });
 
 document.addEventListener("click", (event) => {
   const drill = event.target.closest?.("#area-rows .drill");
   if (drill) tell("drill", { unit: drill.closest("tr").dataset.unit, at: Date.now() });
-  if (event.target.closest?.("#undo")) history.back();
+  if (event.target.closest?.("#undo") && canUndo()) history.back();
   if (event.target.closest?.("#save-setup")) saveSetup();
   const chooser = event.target.closest?.(".choose-file");
   if (chooser) chooseFile(chooser.dataset);
@@ -110,6 +119,7 @@ function chooseFile({ file, accept }) {
     const [chosen] = input.files;
     if (!chosen) return;
     if (chosen.size > MOST_BYTES) return tell(file, { name: chosen.name, size: chosen.size, at: Date.now() });
+    if (file === "open-area") say("area-said", `Reading ${chosen.name} …`);
     const bytes = new Uint8Array(await chosen.arrayBuffer());
     let text = "";
     for (let at = 0; at < bytes.length; at += 32768) {

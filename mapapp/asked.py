@@ -12,12 +12,12 @@ import pandas
 
 from mapapp.figures.flow_shapes import MAX_LINES
 from mapapp.queries.analyses import EDGES_MI, EVERYTHING
-from mapapp.queries.change import change
+from mapapp.queries.change import change, main_table
 from mapapp.queries.filters import Filters
 from mapapp.queries.flows import Pick
 from mapapp.queries.release import ServedRelease
 from mapapp.queries.request import Request
-from mapapp.queries.results import Result, caution
+from mapapp.queries.results import Change, Result, caution
 from mapapp.url_state import Side, ViewState, drawn_end
 
 OTHER: Final[dict[Side, Side]] = {"work": "home", "home": "work"}
@@ -66,9 +66,44 @@ def with_errors(release: ServedRelease, state: ViewState) -> Result:
     )
 
 
-def changed(before: ServedRelease, release: ServedRelease, state: ViewState) -> Result:
+def changed(before: ServedRelease, release: ServedRelease, state: ViewState) -> Change:
     """The answer of a release against that of an earlier one."""
     return change(result(before, state), result(release, state))
+
+
+def changed_with_errors(before: ServedRelease, release: ServedRelease, state: ViewState) -> Change:
+    """The same with the expected errors of both together, in the numbers and the rows of largest change."""
+    plain = dataclasses.replace(state, show="points", theme="light", every=False, against="", release="")
+
+    def make() -> Change:
+        found = changed(before, release, plain)
+        table, keys = main_table(found.after)
+        first = largest_change(found.rows).head(ROWS_WITH_ERRORS).set_index(keys).index
+        parts = [_sure_rows(opened, plain, table, keys, first) for opened in (before, release)]
+        errors = change(*parts).rows.set_index(keys)["expected_error"]
+        error = errors.reindex(found.rows.set_index(keys).index).to_numpy()
+        return dataclasses.replace(
+            found,
+            before=with_errors(before, plain),
+            after=with_errors(release, plain),
+            rows=found.rows.assign(expected_error=error),
+        )
+
+    return release.once(("change errors", before.slug, plain), make)
+
+
+def largest_change(rows: Any) -> Any:
+    """Rows of a change, the largest first, up or down."""
+    return rows.loc[rows["change"].abs().sort_values(ascending=False, kind="stable").index]
+
+
+def _sure_rows(release: ServedRelease, state: ViewState, table: str, keys: list[str], first: Any) -> Result:
+    """An answer with some rows of its table alone, and their expected errors."""
+    answer: Any = result(release, state)
+    frame = getattr(answer, table)
+    kept = frame[frame.set_index(keys).index.isin(first)]
+    fewer: Result = dataclasses.replace(answer, **{table: kept})
+    return release.analyses.with_errors(fewer, len(kept))
 
 
 def _ask(release: ServedRelease, state: ViewState) -> Result:

@@ -91,8 +91,8 @@ def add_refusals(server: flask.Flask) -> None:
         return _line(500, "This could not be answered")
 
 
-def _line(code: int, text: str, response: flask.Response | None = None) -> Any:
-    found: Any = flask.Response() if response is None else response
+def _line(code: int, text: str, response: Any = None) -> Any:
+    found = flask.Response() if response is None else response
     if 300 <= code < 400:
         return found
     found.status_code, found.mimetype = code, "text/plain"

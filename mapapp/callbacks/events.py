@@ -79,7 +79,7 @@ def after(
     if trigger == "every":
         return replace(state, every=not state.every)
     if trigger == "release" and value and value != release.slug:
-        return replace(state, release=value, areas=(), others=())
+        return replace(state, release=value)
     return state
 
 

@@ -6,6 +6,7 @@ address. So there is one way through, whether a view comes from a click, a link 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx, no_update
@@ -25,6 +26,7 @@ from mapapp.pages import (
     explore,
     words,
 )
+from mapapp.queries.release import ServedRelease
 from mapapp.queries.results import Result
 from mapapp.url_state import ViewState, shown_as, to_query
 
@@ -114,8 +116,20 @@ def _step(views: Views, query: Any, values: dict[str, Any]) -> dict[str, Any]:
         return nothing | {"said": str(error)}
     if asked_for == state:
         return nothing | {"said": ""}
+    asked_for, said = fitted(views, asked_for)
     by = "map" if trigger in ("clicked", "drawn") else "other"
-    return {"search": to_query(asked_for), "moved_by": by, "found": None, "said": ""}
+    return {"search": to_query(asked_for), "moved_by": by, "found": None, "said": said}
+
+
+def fitted(views: Views, state: ViewState) -> tuple[ViewState, str]:
+    """A state with the parts of its areas that its release has, and a line on those left out."""
+    slug = views.release(state).slug if state.release in ("", *views.releases) else ""
+    kept = [
+        tuple(step for step in steps if views.has_area(slug, step)) for steps in (state.areas, state.others)
+    ]
+    n_lost = len(state.areas) + len(state.others) - len(kept[0]) - len(kept[1])
+    lost = f"{n_lost} part{'s' * (n_lost != 1)} of the area left out: this release has no such unit."
+    return replace(state, areas=kept[0], others=kept[1]), lost if n_lost else ""
 
 
 def _map(app: Dash, views: Views) -> None:
@@ -187,10 +201,10 @@ def _answering(app: Dash, views: Views) -> None:
     def show_errors(query: str | None) -> tuple[Any, ...]:
         """The same answer with its expected errors, which take longer and so come behind it."""
         state, _ = views.parse(query)
-        if not asked.is_ready(state) or state.against:
+        if not asked.is_ready(state):
             return no_update, no_update
         release = views.release(state)
-        found = asked.with_errors(release, state)
+        found = _sure(views, release, state)
         return answer.answer(release, state, found, ""), answer_tables.table(found, every=state.every)
 
     @app.callback(
@@ -210,9 +224,25 @@ def _answering(app: Dash, views: Views) -> None:
         return not title, title, text, figure, {"height": f"{height}px"}
 
 
+def _sure(views: Views, release: ServedRelease, state: ViewState) -> Result:
+    before = views.releases[state.against] if state.against else release
+    if before is not release:
+        try:
+            return asked.changed_with_errors(before, release, state)
+        except (UsageError, GeodataError):  # as the answer itself has told
+            pass
+    return asked.with_errors(release, state)
+
+
 def answer_of(views: Views, state: ViewState) -> tuple[Result, str, tuple[str, ...]]:
     """The answer, what must still be chosen for it, and notes."""
     release, missing = views.release(state), area_controls.missing(state)
+    if state.against and views.releases[state.against] is release:
+        return (
+            asked.result(release, state),
+            missing,
+            ("Change since: choose another release than the one shown.",),
+        )
     if state.against and not missing and views.releases[state.against] is not release:
         try:
             return asked.changed(views.releases[state.against], release, state), "", ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -65,7 +66,7 @@ def headline(release: ServedRelease, state: ViewState, result: Result, missing: 
     covered = any(note.startswith("The release covers") for note in about.notes)
     return html.Section(
         [
-            html.P(about.title if not missing else "All workers", className="analysis-name"),
+            html.P(_title(state, result, missing), className="analysis-name"),
             html.P(
                 [
                     mark(number.caution if number.value else ""),
@@ -82,6 +83,10 @@ def headline(release: ServedRelease, state: ViewState, result: Result, missing: 
         className="headline",
         **aria(live="polite", label="Number of workers"),
     )
+
+
+def _title(state: ViewState, result: Result, missing: str) -> str:
+    return result.about.title if state.areas or not missing else "All workers"
 
 
 def _who(release: ServedRelease, state: ViewState, told: Result, n: int) -> list[Any]:
@@ -182,10 +187,12 @@ def _change_tiles(result: Change) -> list[Tile]:
     number = main_number(result.after)
     before = main_number(result.before)
     step = number.value - before.value
+    errors = [each.expected_error for each in (before, number) if each.expected_error is not None]
+    error = words.error_text(math.hypot(*errors)) if len(errors) == 2 else ""
     share = step / before.value if before.value else None
     return [
         (f"{before.value:,}", f"before: {result.before.about.release}"),
-        (f"{step:+,}", "change"),
+        ([f"{step:+,}", html.Span(f" {error}", className="error")], "change"),
         ("–" if share is None else f"{100 * share:+.1f} %", "of before"),
     ]
 
@@ -202,7 +209,9 @@ def _number(number: Number, *, signed: bool = False) -> list[Any]:
 def remarks(result: Result) -> Any:
     """What must be read with the numbers."""
     notes = list(result.about.notes)
-    if main_number(main_result(result)).expected_error is not None:
+    told = main_result(result)
+    number = told.stay if isinstance(told, InflowOutflow) else main_number(told)
+    if number.expected_error is not None:
         notes.append(
             "± is the expected error: how far a count is from the confidential one, as a rule. Counts by workplace "
             "alone have none: they are published as they are."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
+from mapapp.asked import largest_change
 from mapapp.pages import words
 from mapapp.queries.areas import LEVEL_LABELS
 from mapapp.queries.results import (
@@ -17,6 +18,7 @@ from mapapp.queries.results import (
     InflowOutflow,
     PairedAreas,
     Result,
+    caution,
     shortened,
 )
 
@@ -53,7 +55,7 @@ def _cut(row: dict[str, Any], n_cells: int) -> dict[str, Any]:
 
 def _parts(result: Result) -> tuple[str, list[str], Any, Any]:
     if isinstance(result, Change):
-        return "Change", ["", "Before", "After", "Change", "%"], _largest_change(result.rows), _change_row
+        return "Change", ["", "Before", "After", "Change", "%", "±"], largest_change(result.rows), _change_row
     if isinstance(result, (Destinations, AreaComparison)):
         return _title(result), [_unit(result.layer), *_WORKERS], result.units, _unit_row(result.layer)
     if isinstance(result, AreaProfile):
@@ -85,8 +87,15 @@ def _unit(layer: str) -> str:
     return LEVEL_LABELS.get(layer, layer).split(" (")[0]
 
 
-def _row(name: str, cells: list[str], *, caution: str = "", unit: str = "", sub: str = "") -> dict[str, Any]:
-    return {"name": name, "sub": sub, "cells": cells, "caution": caution, "unit": unit}
+def _row(
+    name: str, cells: list[str], *, marks: tuple[str, ...] = (), unit: str = "", sub: str = ""
+) -> dict[str, Any]:
+    return {"name": name, "sub": sub, "cells": cells, "marks": marks, "unit": unit}
+
+
+def _marks(*counts: int) -> tuple[str, ...]:
+    """The caution of each count; none is needed where there is nobody."""
+    return tuple(caution(int(count)) if count else "" for count in counts)
 
 
 def _worker_cells(row: Any) -> list[str]:
@@ -99,26 +108,27 @@ def _unit_row(layer: str) -> Any:
         partly = "partly in the area" if getattr(row, "partly", False) else ""
         unit = f"{layer}:{row.unit_id}" if row.kind == "unit" else ""
         more = " · ".join(part for part in (sub, partly) if part)
-        return _row(name, _worker_cells(row), caution=row.caution, unit=unit, sub=more)
+        return _row(name, _worker_cells(row), marks=_marks(row.workers), unit=unit, sub=more)
 
     return cells
 
 
 def _label_row(row: Any) -> dict[str, Any]:
-    return _row(row.label, _worker_cells(row), caution=row.caution)
+    return _row(row.label, _worker_cells(row), marks=_marks(row.workers))
 
 
 def _group_row(row: Any) -> dict[str, Any]:
-    counts = [f"{getattr(row, name):,}" for name in ("inflow", "outflow", "stay")]
-    return _row(row.label, counts, sub=words.BAND_TITLES[row.characteristic])
+    counts = [int(getattr(row, name)) for name in ("inflow", "outflow", "stay")]
+    texts = [f"{n:,}" for n in counts]
+    return _row(row.label, texts, marks=_marks(*counts), sub=words.BAND_TITLES[row.characteristic])
 
 
 def _direction_row(result: DistanceDirection) -> Any:
     wide = result.cells.pivot(index="direction", columns="band", values="workers")
 
     def cells(row: Any) -> dict[str, Any]:
-        counts = [f"{n:,}" for n in wide.loc[row.direction]]
-        return _row(row.label, [*counts, f"{row.workers:,}"], caution=row.caution)
+        counts = [*wide.loc[row.direction], row.workers]
+        return _row(row.label, [f"{n:,}" for n in counts], marks=_marks(*counts))
 
     return cells
 
@@ -130,16 +140,14 @@ def _pairs(cells: Any) -> Any:
 def _pair_row(result: FlowMatrix) -> Any:
     def cells(row: Any) -> dict[str, Any]:
         if row.kind == "other":
-            return _row(row.name, _worker_cells(row), caution=row.caution)
+            return _row(row.name, _worker_cells(row), marks=_marks(row.workers))
         both = row.home_kind == "unit" and row.work_kind == "unit"
         pair = f"{result.home_layer}:{row.home_id} {result.work_layer}:{row.work_id}" if both else ""
-        return _row(f"{row.home_name} → {row.work_name}", _worker_cells(row), caution=row.caution, unit=pair)
+        return _row(
+            f"{row.home_name} → {row.work_name}", _worker_cells(row), marks=_marks(row.workers), unit=pair
+        )
 
     return cells
-
-
-def _largest_change(rows: Any) -> Any:
-    return rows.loc[rows["change"].abs().sort_values(ascending=False, kind="stable").index]
 
 
 def _change_row(row: Any) -> dict[str, Any]:
@@ -151,4 +159,5 @@ def _change_row(row: Any) -> dict[str, Any]:
     ]
     share = "–" if math.isnan(row.change_share) else f"{100 * row.change_share:+.0f} %"
     cells = [f"{row.before:,}", f"{row.after:,}", f"{row.change:+,}", share]
-    return _row(" → ".join(name for name in names if name), cells, caution=row.caution)
+    cells.append(words.error_text(row.expected_error, sign=""))
+    return _row(" → ".join(name for name in names if name), cells, marks=_marks(row.before, row.after))

@@ -33,15 +33,18 @@ _HAS: Final[dict[str, tuple[str, ...]]] = {
     "area-profile": ("side", "show", "layer"),
     "area-comparison": ("side", "show", "layer"),
     "distance-direction": ("side", "show", "layer", "edges"),
-    "inflow-outflow": ("layer",),
-    "paired-area": ("side", "edges", "layer"),
+    "inflow-outflow": (),
+    "paired-area": ("side", "edges"),
     "flow-matrix": ("side", "matrix"),
 }
 
 
 def hidden_fields(state: ViewState) -> list[bool]:
     """Which of `FIELDS` mean nothing to the state's analysis."""
-    return [name not in _HAS[state.analysis] for name in FIELDS]
+    has = _HAS[state.analysis]
+    if not state.areas:  # everything is drawn in one way: by the units of a layer
+        has = ("side", "matrix") if state.analysis == "flow-matrix" else ("side", "layer")
+    return [name not in has for name in FIELDS]
 
 
 def show_options(state: ViewState) -> list[dict[str, str]]:
@@ -152,7 +155,7 @@ def _release_choice(releases: dict[str, ServedRelease], state: ViewState) -> lis
                 select("against", "Change since", state.against, against),
             ],
             hidden=len(options) < 2,
-            className="two",
+            className="releases",
         )
     ]
 

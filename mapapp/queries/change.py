@@ -85,6 +85,12 @@ def change(before: Result, after: Result) -> Change:
     return Change(about=about, before=before, after=after, rows=rows)
 
 
+def main_table(result: Result) -> tuple[str, list[str]]:
+    """Name of the table of an answer whose rows are compared, and the columns that say which row is which."""
+    name, keys, _ = _ROWS[type(result)]
+    return name, keys
+
+
 def _asked(result: Result) -> tuple[Any, ...]:
     about = result.about
     extra = [getattr(result, name, None) for name in ("layer", "edges_mi", "home_layer", "work_layer")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ import shapely
 
 from geodata.errors import GeodataError, GeometryError
 from mapapp.callbacks.events import after
+from mapapp.callbacks.explore import fitted
+from mapapp.callbacks.views import Views
 from mapapp.errors import UsageError
 from mapapp.queries.area_text import Shape
 from mapapp.queries.release import ServedRelease
@@ -221,9 +224,16 @@ def test_no_change_of_a_control_is_lost_when_two_come_at_once(release: ServedRel
     assert after(ViewState(), release, "age", ["3", "1"], stand) == ViewState(side="home", age=(1, 3))
 
 
-def test_another_release_begins_without_areas(release: ServedRelease) -> None:
-    state = ViewState(areas=(TRACT,))
-    assert after(state, release, "release", "other", AT_REST) == ViewState(release="other")
+def test_another_release_keeps_the_areas_that_it_has(release: ServedRelease) -> None:
+    state = ViewState(areas=(TRACT, "circle:0.1,0.1,5"))
+    turned = after(state, release, "release", "other", AT_REST)
+    assert turned == replace(state, release="other")
+    views = Views({"squareland": release, "other": release})
+    assert fitted(views, turned) == (turned, "")
+    gone = replace(turned, areas=(*turned.areas, "tract:99999999999"))
+    kept, said = fitted(views, gone)
+    assert kept == turned
+    assert said.startswith("1 part of the area left out")
     assert after(state, release, "release", "squareland", AT_REST) == state
 
 

@@ -165,8 +165,6 @@ def test_drawn_steps_of_an_address_are_not_looked_for_before_they_are_asked_abou
     views = Views({"squareland": ServedRelease(path, "squareland")})
     monkeypatch.setattr(selection.Selection, "of", None)
     query = "?" + "&".join(f"area=circle:0.{number},0.1,5" for number in range(100, 150))
-    state, notes = views.parse(
-        f"{query}&area=-box:0,0,1,1&area=box:1,0,0,1&area=circle:0,0,nan&area=%2Btract:x"
-    )
+    state, notes = views.parse(f"{query}&area=-box:0,0,1,1&area=box:1,0,0,x&area=circle:0,0,nan")
     assert len(state.areas) == 51
     assert len(notes) == 2
