@@ -1,7 +1,7 @@
 // Files to take home: fetched, so that one that cannot be made leaves the page where it is, and can be given up.
 
 (() => {
-  const SHOWN_MS = 6_000;
+  const SHOWN_MS = 12_000;
   let making = null;
   let hiding = 0;
 
@@ -28,7 +28,6 @@
       say(error.name === "AbortError" ? `Stopped: no ${what} was made.` : "The server does not answer; try again.");
     } finally {
       making = null;
-      document.getElementById("take-stop").hidden = true;
     }
   }
 
@@ -59,11 +58,11 @@
   }
 
   function say(text, busy = false) {
-    const status = document.getElementById("take-status");
-    status.hidden = false;
-    document.getElementById("take-said").textContent = text;
+    const said = document.getElementById("take-said");
+    if (!said) return; // the visitor is on another page by now
+    said.textContent = text;
     document.getElementById("take-stop").hidden = !busy;
     clearTimeout(hiding);
-    if (!busy) hiding = setTimeout(() => (status.hidden = true), SHOWN_MS);
+    if (!busy) hiding = setTimeout(() => (said.textContent = ""), SHOWN_MS);
   }
 })();

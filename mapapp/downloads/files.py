@@ -90,7 +90,7 @@ def file_name(wanted: Wanted, name: str, *, several: bool = False) -> str:
     known = [areas[step].name for step in state.areas[:1] if step in areas]
     about = "-".join([state.analysis, *known]) if stem != "setup" else "setup"
     extra = "" if stem in ("table", "shapes", "setup") else f"-{stem}"
-    return f"{safe_name(f'{wanted.release.title} {about}')}{extra}.{suffix}"
+    return f"{safe_name(f'{wanted.release.title} {about}', most=120)}{extra}.{suffix}"
 
 
 def _table_csv(wanted: Wanted, file: Path, watch: Watch) -> None:

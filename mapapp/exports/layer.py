@@ -137,9 +137,9 @@ _SHORTER: Final = (
 )
 
 
-def safe_name(text: str, otherwise: str = "release") -> str:
-    """A text as a part of a file name on any system: lower-case ASCII letters, digits and dashes."""
-    return re.sub(r"[^a-z0-9]+", "-", _ascii(text).lower())[:60].strip("-") or otherwise
+def safe_name(text: str, otherwise: str = "release", most: int = 60) -> str:
+    """A text as a part of a file name on any system: at most so many lower-case ASCII letters, digits and dashes."""
+    return re.sub(r"[^a-z0-9]+", "-", _ascii(text).lower())[:most].strip("-") or otherwise
 
 
 def _ascii(text: str) -> str:

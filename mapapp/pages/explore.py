@@ -47,10 +47,8 @@ def page(releases: dict[str, ServedRelease], state: ViewState, figure: Any, laye
                 [
                     html.Div(id="notes"),
                     html.Div(id="answer", className="answer", tabIndex=-1),
-                    html.Div(
-                        [take_home.card(), _chart_card(), table_card(), html.Div(id="certificate")],
-                        className="answer",
-                    ),
+                    html.Div([_chart_card(), table_card(), html.Div(id="certificate")], className="answer"),
+                    take_home.dock(),
                 ],
                 className="panel result",
                 **aria(label="The answer"),

@@ -20,13 +20,12 @@ _SHAPES: Final = {
 }
 
 
-def card() -> Any:
-    """The menu, closed, and the line that says what is being made."""
+def dock() -> Any:
+    """The menu, closed, at the foot of the answer, and the line that says what is being made."""
     return html.Div(
         [
             html.Details(
                 [html.Summary("Take it with you"), html.Div(id="take-files", className="take-files")],
-                className="card take-home",
                 id="take-home",
             ),
             html.Div(
@@ -35,10 +34,9 @@ def card() -> Any:
                     html.Button("Stop", id="take-stop", className="button", n_clicks=0, hidden=True),
                 ],
                 className="take-status",
-                id="take-status",
-                hidden=True,
             ),
-        ]
+        ],
+        className="take-dock",
     )
 
 
@@ -54,11 +52,11 @@ def menu(address: Address, *, ready: bool, changes: bool) -> list[Any]:
         Whether the view is a change between two releases, which has no shapes.
     """
     sizes = [
-        (f"PNG {scale}×", address("map.png", scale=str(scale)), f"map as PNG, {scale} times as large")
+        (f"{scale}×", address("map.png", scale=str(scale)), f"map as PNG, {scale} times as large")
         for scale in (1, 2, 3, 4)
     ]
     charts = [
-        (f"PNG {scale}×", address("chart.png", scale=str(scale)), f"charts as PNG, {scale} times as large")
+        (f"{scale}×", address("chart.png", scale=str(scale)), f"charts as PNG, {scale} times as large")
         for scale in (1, 2, 4)
     ]
     rows = [
@@ -84,11 +82,14 @@ def menu(address: Address, *, ready: bool, changes: bool) -> list[Any]:
             [(text, address(name), f"shapes as {text}") for name, text in _SHAPES.items()] * (not changes),
         ),
         _row(
-            "Map as it is now",
+            "Map as it is now: PNG in four sizes, or SVG",
             [*sizes, ("SVG", address("map.svg"), "map as SVG")],
             view=True,
         ),
-        _row("Charts", [*charts, ("SVG", address("chart.svg"), "charts as SVG")] * ready),
+        _row(
+            "Charts: PNG in three sizes, or SVG",
+            [*charts, ("SVG", address("chart.svg"), "charts as SVG")] * ready,
+        ),
         _row("This view", [("Setup file", address("setup.json"), "setup file")], view=True),
     ]
     said = [
@@ -104,7 +105,7 @@ def menu(address: Address, *, ready: bool, changes: bool) -> list[Any]:
 def _row(title: str, files: list[tuple[str, str, str]], *, view: bool = False) -> Any:
     if not files:
         return None
-    name = f"take-{title.split(',')[0].split()[0].lower()}"
+    name = f"take-{title.split()[0].strip(',:').lower()}"
     return html.Div(
         [
             html.Div(title, className="take-title", id=name),

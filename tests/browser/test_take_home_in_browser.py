@@ -1,0 +1,95 @@
+"""Files that a visitor takes home, in Debian's Chromium."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.browser.conftest import PATIENCE_MS, Visit
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+PHONE = (390, 844)
+FIRST = "() => document.querySelector('#take-files a.take').href.includes('/take/')"
+
+
+def opened(visit: Visit, query: str) -> None:
+    visit.go(f"/?{query}")
+    visit.settle()
+    visit.page.locator("#take-home summary").focus()
+    visit.page.keyboard.press("Enter")
+    visit.page.wait_for_function(FIRST, timeout=PATIENCE_MS)
+
+
+def taken(visit: Visit, label: str, folder: Path) -> Path:
+    """The file behind a link, taken with the keyboard."""
+    with visit.page.expect_download(timeout=PATIENCE_MS) as waiting:
+        visit.page.locator("#take-files").get_by_label(f"Download {label}", exact=True).press("Enter")
+    file = folder / waiting.value.suggested_filename
+    waiting.value.save_as(file)
+    said = visit.page.locator("#take-said")
+    said.get_by_text("is in your downloads").wait_for(timeout=PATIENCE_MS)
+    return file
+
+
+@pytest.fixture
+def county(demo_release: Path) -> str:
+    from mapapp.queries.release import ServedRelease
+    from mapapp.url_state import ViewState
+
+    return str(ServedRelease(demo_release, "demo").table(ViewState(), "county")["unit_id"].iloc[0])
+
+
+def test_files_are_of_what_is_seen(visit: Visit, county: str, tmp_path: Path) -> None:
+    opened(visit, f"area=county:{county}")
+    text = taken(visit, "table as CSV", tmp_path).read_text(encoding="utf-8")
+    rows = list(csv.DictReader(text.splitlines()))
+    assert sum(int(row["workers"]) for row in rows) == visit.count()
+    asked: list[str] = []
+    visit.page.on("request", lambda request: asked.append(request.url))
+    assert taken(visit, "map as PNG, 2 times as large", tmp_path).read_bytes().startswith(b"\x89PNG")
+    assert any("bounds=" in url for url in asked)
+    setup = json.loads(taken(visit, "setup file", tmp_path).read_text(encoding="utf-8"))
+    assert setup["question"]["areas"] == [f"county:{county}"]
+    assert len(setup["look"]["bounds_deg"]) == 4
+    assert taken(visit, "report as PDF on A4", tmp_path).read_bytes().startswith(b"%PDF")
+
+
+def test_a_file_that_cannot_be_made_leaves_the_page(visit: Visit, county: str) -> None:
+    opened(visit, f"area=county:{county}")
+
+    def busy(route: Any) -> None:
+        route.fulfill(
+            status=503, body="Other files are being made at the moment.\n", content_type="text/plain"
+        )
+
+    visit.page.route("**/take/**", busy)
+    visit.page.get_by_label("Download shapes as KML", exact=True).click()
+    visit.page.get_by_text("Other files are being made").wait_for(timeout=PATIENCE_MS)
+    assert visit.page.locator("#take-stop").is_hidden()
+    visit.page.unroute("**/take/**")
+    visit.page.route("**/take/**", lambda route: None)  # an answer that never comes
+    visit.page.get_by_label("Download shapes as KML", exact=True).click()
+    visit.page.locator("#take-stop").click()
+    visit.page.get_by_text("Stopped: no shapes as KML was made.").wait_for(timeout=PATIENCE_MS)
+    assert f"county:{county}" in visit.page.url
+    visit.trouble = [line for line in visit.trouble if "503" not in line]
+
+
+@pytest.mark.parametrize("visit", [(1440, 900), PHONE], indirect=True, ids=["desktop", "phone"])
+def test_the_menu_is_seen_and_has_no_axe_findings(visit: Visit, county: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    opened(visit, f"area=county:{county}")
+    width, height = visit.page.viewport_size["width"], visit.page.viewport_size["height"]
+    box = visit.page.locator(".take-dock").bounding_box()
+    assert box["y"] + box["height"] <= height + 1
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= width + 1
+    for link in visit.page.locator("#take-files a.take").all():
+        assert link.get_attribute("aria-label")
+    found = axe.Axe().run(visit.page).response["violations"]
+    assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
