@@ -98,18 +98,10 @@ document.addEventListener("click", (event) => {
   const drill = event.target.closest?.("#area-rows .drill");
   if (drill) tell("drill", { unit: drill.closest("tr").dataset.unit, at: Date.now() });
   if (event.target.closest?.("#undo") && canUndo()) history.back();
-  if (event.target.closest?.("#save-setup")) saveSetup();
+  if (event.target.closest?.("#save-setup")) document.querySelector('a.take[href*="setup.json"]')?.click();
   const chooser = event.target.closest?.(".choose-file");
   if (chooser) chooseFile(chooser.dataset);
 });
-
-// A view as a file: for addresses too long to be sent around, and with the name of its release.
-function saveSetup() {
-  const link = document.createElement("a");
-  link.href = `setup.json${location.search}`;
-  link.download = "commutemap-setup.json";
-  link.click();
-}
 
 const MOST_BYTES = 20_000_000; // the server has limits of its own
 

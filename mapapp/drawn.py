@@ -27,6 +27,11 @@ def drawn_as(release: ServedRelease, state: ViewState) -> str:
     return "density" if too_many and state.analysis != "paired-area" else kind
 
 
+def others_of(state: ViewState) -> tuple[str, ...]:
+    """Steps of the area at the other end, where the analysis has one."""
+    return state.others if state.analysis in ("paired-area", "flow-matrix") else ()
+
+
 def in_order(found: dict[str, Any]) -> dict[str, Any]:
     """Places from west to east: a query gives them in any order, and a picture must not depend on that."""
     order = numpy.lexsort((found["lat_deg"], found["lon_deg"]))

@@ -131,13 +131,6 @@ def _add_files(server: flask.Flask, views: Views) -> None:
             flask.abort(404)
         return edge.geojson(layers.base_layer(release, name))
 
-    @server.get(f"{views.prefix}setup.json")
-    def setup() -> flask.Response:
-        state, _ = views.parse(flask.request.query_string.decode("ascii", "replace"))
-        response = flask.Response(setup_file.saved(views, state), mimetype="application/json")
-        response.headers["Content-Disposition"] = 'attachment; filename="commutemap-setup.json"'
-        return response
-
     @server.get(f"{views.prefix}density/<slug>/<version>.png")
     def density(slug: str, version: str) -> flask.Response:
         release = _release(views, slug, version)

@@ -258,6 +258,25 @@ def has_layer(release: Opened, layer: str) -> bool:
     return layer in release.areas.columns and layer != BLOCK
 
 
+def bounds_of(value: Any) -> Bounds | None:
+    """West, south, east and north of a list of four, degrees; None of None.
+
+    Raises
+    ------
+    UsageError
+        When it is none.
+    """
+    if value is None:
+        return None
+    edges = (
+        [_number(edge) for edge in value] if isinstance(value, list) and len(value) == 4 else [math.nan] * 4
+    )
+    west, south, east, north = edges
+    if not (-180 <= west < east <= 180 and -90 <= south < north <= 90):
+        raise _wrong("bounds_deg", "west, south, east and north in degrees")
+    return west, south, east, north
+
+
 def _replaced(state: ViewState, field: str, value: Any) -> ViewState:
     changed: dict[str, Any] = {field: value}
     return dataclasses.replace(state, **changed)
@@ -293,7 +312,7 @@ def _setup(document: dict[str, Any], notes: tuple[str, ...]) -> Setup:
     _only(document, ("commutemap", "version", "release", "against", "question", "look"), "the setup")
     question = _section(document, "question", _QUESTION)
     look = _section(document, "look", (*_LOOK, "bounds_deg"))
-    bounds = _bounds(look.pop("bounds_deg", None))
+    bounds = bounds_of(look.pop("bounds_deg", None))
     values = {name: _value(name, value) for name, value in (question | look).items()}
     against = document.get("against")
     return Setup(
@@ -370,18 +389,6 @@ def _bands(name: str, value: list[Any]) -> tuple[int, ...]:
         raise _wrong(name, "bands 1, 2 and 3")
     found = tuple(sorted(set(value)))
     return found if len(found) < 3 else ()
-
-
-def _bounds(value: Any) -> Bounds | None:
-    if value is None:
-        return None
-    edges = (
-        [_number(edge) for edge in value] if isinstance(value, list) and len(value) == 4 else [math.nan] * 4
-    )
-    west, south, east, north = edges
-    if not (-180 <= west < east <= 180 and -90 <= south < north <= 90):
-        raise _wrong("bounds_deg", "west, south, east and north in degrees")
-    return west, south, east, north
 
 
 def _number(value: Any) -> float:

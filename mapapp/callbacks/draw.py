@@ -17,19 +17,28 @@ from mapapp.url_state import Side, ViewState, drawn_end, to_query
 
 
 def whole(
-    release: ServedRelease, state: ViewState, prefix: str, width: int = 700, height: int = 700
+    release: ServedRelease,
+    state: ViewState,
+    prefix: str,
+    width: int = 700,
+    height: int = 700,
+    *,
+    bounds: camera.Bounds | None = None,
 ) -> go.Figure:
-    """The map of a state, looking at its areas and most of its workers; the size is in pixels."""
+    """The map of a state, looking at `bounds`, or its areas and most of its workers; the size is in pixels."""
     kind, ground = drawn.drawn_as(release, state), GROUNDS[state.theme]
     caption = words.caption(release, drawn.what_is_drawn(release, state))
-    look = camera.fitted(
-        drawn.view_bounds(release, state), (width, height), commute_map.caption_height(caption, width)
+    below = commute_map.caption_height(caption, width)
+    look = (
+        camera.fitted(bounds, (width, height), margin=0)
+        if bounds
+        else camera.fitted(drawn.view_bounds(release, state), (width, height), below)
     )
     traces, labels = _traces(release, state, prefix, kind, look["center"])
     density = drawn.density_image(release, state) if kind == "density" else None
     picture = (density_url(prefix, release, state), density.bounds) if density else (None,)
     colours: dict[Side, str] = {"home": ground.home, "work": ground.work}
-    others = state.others if state.analysis in ("paired-area", "flow-matrix") else ()
+    others = drawn.others_of(state)
     return commute_map.commute_map(
         style=_style(release, prefix),
         camera=look,
@@ -40,12 +49,18 @@ def whole(
             *_outline(prefix, release, others, colours[asked.OTHER[state.side]], ground),
         ],
         caption=caption,
-        revision=release.slug
-        + to_query(ViewState(areas=state.areas, side=state.side, others=others, analysis=state.analysis)),
+        revision=revision(release, state) + (str(bounds) if bounds else ""),
         ground=ground,
         size=(width, height),
         labels=labels,
     )
+
+
+def revision(release: ServedRelease, state: ViewState) -> str:
+    """What changes when the camera should move: the release, the areas and the analysis."""
+    others = drawn.others_of(state)
+    view = ViewState(areas=state.areas, side=state.side, others=others, analysis=state.analysis)
+    return release.slug + to_query(view)
 
 
 def ground(release: ServedRelease, state: ViewState, prefix: str) -> go.Figure:

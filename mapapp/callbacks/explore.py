@@ -14,6 +14,7 @@ from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx, no_up
 from geodata.errors import GeodataError
 from mapapp import asked
 from mapapp.callbacks import draw, events
+from mapapp.callbacks.setup_file import bounds_for
 from mapapp.callbacks.views import Views
 from mapapp.errors import UsageError
 from mapapp.pages import (
@@ -142,20 +143,20 @@ def _map(app: Dash, views: Views) -> None:
         Input("look", "data"),
         State("moved-by", "data"),
         State("on-map", "data"),
+        State("opened-view", "data"),
         running=[(Output("busy", "className"), "busy on", "busy")],
         prevent_initial_call=True,
     )
-    def show_map(look: Any, moved_by: str | None, on_map: Any) -> tuple[Any, Any]:
+    def show_map(look: Any, moved_by: str | None, on_map: Any, opened: Any) -> tuple[Any, Any]:
         look, on_map = (given if isinstance(given, dict) else {} for given in (look, on_map))
         state, _ = views.parse(look.get("search"))
-        release = views.release(state)
-        figure = draw.whole(
-            release, state, views.prefix, _pixels(look.get("width")), _pixels(look.get("height"))
-        )
-        now = {"release": release.slug, "theme": state.theme, "view": figure.layout.map.uirevision}
+        release, bounds = views.release(state), bounds_for(look.get("search"), opened)
+        size = _pixels(look.get("width")), _pixels(look.get("height"))
+        figure = draw.whole(release, state, views.prefix, *size, bounds=bounds)
+        now = {"release": release.slug, "theme": state.theme, "view": draw.revision(release, state)}
         if on_map.get("release") != release.slug:
             return figure, now
-        move = moved_by != "map" and on_map.get("view") != now["view"]
+        move = bounds is not None or (moved_by != "map" and on_map.get("view") != now["view"])
         return draw.changes(figure, move=move, restyle=on_map.get("theme") != state.theme), now
 
 

@@ -11,6 +11,7 @@ from dash import Dash, Input, Output, no_update
 from mapapp import setup_file
 from mapapp.callbacks.views import Views
 from mapapp.errors import UsageError
+from mapapp.figures.camera import Bounds
 from mapapp.url_state import MAX_QUERY_LENGTH, ViewState, to_query
 
 
@@ -20,21 +21,35 @@ def register(app: Dash, views: Views) -> None:
     @app.callback(
         Output("url", "search", allow_duplicate=True),
         Output("setup-said", "children"),
+        Output("opened-view", "data"),
         Input("open-setup", "data"),
         prevent_initial_call=True,
     )
-    def open_setup(file: Any) -> tuple[Any, str]:
+    def open_setup(file: Any) -> tuple[Any, str, Any]:
         if file is None:  # the page has only come
-            return no_update, ""
+            return no_update, "", no_update
         try:
-            state, notes = state_of(views, file)
+            state, notes, bounds = opened(views, file)
         except UsageError as error:
-            return no_update, str(error)
-        return to_query(state), " ".join(notes)
+            return no_update, str(error), no_update
+        query = to_query(state)
+        return query, " ".join(notes), {"search": query, "bounds": bounds}
 
 
-def state_of(views: Views, file: Any) -> tuple[ViewState, tuple[str, ...]]:
-    """The view that a chosen file holds, and notes on it: a dict of `name`, `size` and, in base64, `content`.
+def bounds_for(query: Any, view: Any) -> Bounds | None:
+    """Where the map must look at an address: where the file of that view says; None for any other address."""
+    if not isinstance(view, dict) or view.get("search") != query:
+        return None
+    try:
+        return setup_file.bounds_of(view.get("bounds"))
+    except UsageError:  # a forged request holds anything
+        return None
+
+
+def opened(views: Views, file: Any) -> tuple[ViewState, tuple[str, ...], Bounds | None]:
+    """The view that a chosen file holds, notes on it, and where its map looked.
+
+    `file` is a dict of `name`, `size` and, in base64, `content`.
 
     Raises
     ------
@@ -48,7 +63,7 @@ def state_of(views: Views, file: Any) -> tuple[ViewState, tuple[str, ...]]:
         setup = setup_file.read(base64.b64decode(content, validate=True))
     except ValueError:
         raise UsageError("this file is no setup: it did not arrive whole") from None
-    return _among(views, setup)
+    return *_among(views, setup), setup.bounds_deg
 
 
 def _among(views: Views, setup: setup_file.Setup) -> tuple[ViewState, tuple[str, ...]]:
@@ -74,10 +89,3 @@ def _slug(views: Views, source: setup_file.Source) -> str | None:
         if source.digest and release.version[:12] == source.digest[:12]:
             return slug
     return source.name if source.name in views.releases else None
-
-
-def saved(views: Views, state: ViewState) -> bytes:
-    """A view as a file."""
-    release = views.release(state)
-    against = views.releases.get(state.against) if state.against else None
-    return setup_file.save(release, state, name=release.slug, against=against)

@@ -14,8 +14,10 @@ MARGIN_PIXELS: Final = 36  # the buttons of the map stand there
 Bounds = tuple[float, float, float, float]
 
 
-def fitted(bounds: Bounds, size: tuple[int, int] = (700, 700), below: int = 0) -> dict[str, Any]:
-    """Centre and zoom so that some bounds fit a picture, with a margin.
+def fitted(
+    bounds: Bounds, size: tuple[int, int] = (700, 700), below: int = 0, *, margin: int = MARGIN_PIXELS
+) -> dict[str, Any]:
+    """Centre and zoom so that some bounds fit a picture.
 
     Parameters
     ----------
@@ -25,10 +27,12 @@ def fitted(bounds: Bounds, size: tuple[int, int] = (700, 700), below: int = 0) -
         Width and height of the picture, pixels.
     below : int
         Pixels at its lower edge that something else covers.
+    margin : int
+        Pixels left free all around.
     """
     west, south, east, north = bounds
-    width = max(size[0] - 2 * MARGIN_PIXELS, _LEAST_PIXELS)
-    height = max(size[1] - below - 2 * MARGIN_PIXELS, _LEAST_PIXELS)
+    width = max(size[0] - 2 * margin, _LEAST_PIXELS)
+    height = max(size[1] - below - 2 * margin, _LEAST_PIXELS)
     top, bottom = (math.asinh(math.tan(math.radians(lat))) for lat in (north, south))
     per_pixel = max(math.radians(east - west) / width, (top - bottom) / height, 1e-9)
     zoom = min(max(math.log2(2 * math.pi / _TILE_PIXELS / per_pixel), 1.5), 13.0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import dash_mantine_components as dmc
-from dash import html
+from dash import dcc, html
 
 from mapapp.pages import words
 from mapapp.pages.area_controls import area_controls, file_choice
@@ -177,6 +177,7 @@ def _keeping(state: ViewState) -> Any:
                 className="buttons",
             ),
             html.Div(id="setup-said", className="said-small", role="status"),
+            dcc.Store(id="opened-view"),
         ],
         className="more-controls",
         id="keeping",

@@ -6,12 +6,11 @@ from typing import Final
 
 import numpy
 
-from mapapp import asked, layers
+from mapapp import asked, drawn, layers
 from mapapp.figures import camera
 from mapapp.figures.palette import GROUNDS
 from mapapp.pages import words
 from mapapp.pictures import ground as base
-from mapapp.pictures.map_picture import others_of
 from mapapp.pictures.paper import Form, Sheet, check, drawing, encoded
 from mapapp.queries.release import ServedRelease
 from mapapp.url_state import Side, ViewState
@@ -45,7 +44,7 @@ def locator_picture(
         sheet = Sheet(size_in, ground)
         axes = sheet.axes(0.02, 0.02, sheet.width - 0.04, sheet.height - 0.04)
         sides: dict[Side, str] = {"home": ground.home, "work": ground.work}
-        areas = [(state.areas, sides[state.side]), (others_of(state), sides[asked.OTHER[state.side]])]
+        areas = [(state.areas, sides[state.side]), (drawn.others_of(state), sides[asked.OTHER[state.side]])]
         boxes = [layers.bounds(release, steps) for steps, _ in areas if steps]
         held = camera.union([layers.home_bounds(release), *(box for box in boxes if box is not None)])
         frame = base.frame_of(held, sheet.width - 0.04, sheet.height - 0.04, 0.06)

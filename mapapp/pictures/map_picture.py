@@ -135,15 +135,10 @@ def _map(axes: Axes, release: ServedRelease, state: ViewState, frame: base.Frame
     legend = draw_answer(axes, release, state, frame, ground)
     base.draw_borders(axes, release, frame, ground)
     draw_outlines(axes, release, state.areas, colours[state.side], frame, ground)
-    draw_outlines(axes, release, others_of(state), colours[asked.OTHER[state.side]], frame, ground)
+    draw_outlines(axes, release, drawn.others_of(state), colours[asked.OTHER[state.side]], frame, ground)
     if drawn.drawn_as(release, state) != "arrows":  # their labels stand where names would
         base.draw_names(axes, release, frame, ground)
     return legend
-
-
-def others_of(state: ViewState) -> tuple[str, ...]:
-    """Steps of the area at the other end, where the analysis has one."""
-    return state.others if state.analysis in ("paired-area", "flow-matrix") else ()
 
 
 def _outline_items(release: ServedRelease, state: ViewState, ground: Ground) -> tuple[Item, ...]:
@@ -151,7 +146,7 @@ def _outline_items(release: ServedRelease, state: ViewState, ground: Ground) -> 
     colours: dict[Side, str] = {"home": ground.home, "work": ground.work}
     both: tuple[tuple[tuple[str, ...], Side], ...] = (
         (state.areas, state.side),
-        (others_of(state), asked.OTHER[state.side]),
+        (drawn.others_of(state), asked.OTHER[state.side]),
     )
     both_ends = state.analysis == "inflow-outflow"
     return tuple(

@@ -15,13 +15,13 @@ import shapely
 from hypothesis import given, settings
 
 from mapapp import asked, setup_file
-from mapapp.callbacks.setup_file import saved, state_of
+from mapapp.callbacks import draw
+from mapapp.callbacks.setup_file import bounds_for, opened
 from mapapp.callbacks.views import Views
 from mapapp.cli import run
 from mapapp.errors import UsageError
 from mapapp.queries.area_text import Shape
 from mapapp.queries.release import ServedRelease, open_releases
-from mapapp.server import create_app
 from mapapp.url_state import MAX_AREAS, MAX_QUERY_LENGTH, ViewState, to_query
 from tests.commands.running import refused
 from tests.releases import write_release
@@ -227,25 +227,36 @@ def test_a_missing_file_is_refused(tmp_path: Path) -> None:
 
 def test_the_page_opens_what_it_saves(views: Views) -> None:
     state = replace(STATE, release="square-2", against="square-1")
-    assert state_of(views, file(saved(views, state))) == (state, ())
+    content = setup_file.save(
+        views.releases["square-2"], state, name="square-2", against=views.releases["square-1"]
+    )
+    assert opened(views, file(content)) == (state, (), None)
 
 
-def test_the_page_sends_a_view_as_a_file(paths: list[Path], views: Views) -> None:
-    client = create_app(paths).server.test_client()
-    state = replace(STATE, release="square-2")
-    sent = client.get(f"/setup.json{to_query(state)}")
-    assert sent.data == saved(views, state)
-    assert "attachment" in sent.headers["Content-Disposition"]
+def test_the_map_looks_where_the_file_says(views: Views, release: ServedRelease) -> None:
+    bounds = (-70.98, 42.01, -70.93, 42.05)
+    content = setup_file.save(release, ViewState(), bounds_deg=bounds)
+    state, _, found = opened(views, file(content))
+    assert found == bounds
+    view = {"search": to_query(state), "bounds": list(bounds)}
+    assert bounds_for(to_query(state), view) == bounds
+    assert bounds_for("?side=home", view) is None
+    for forged in (None, 5, {"search": to_query(state), "bounds": "x"}, {"search": to_query(state)}):
+        assert bounds_for(to_query(state), forged) is None
+    plain, there = draw.whole(release, state, "/"), draw.whole(release, state, "/", bounds=bounds)
+    assert there.layout.map.center.lon == pytest.approx((bounds[0] + bounds[2]) / 2)
+    assert there.layout.map.zoom > plain.layout.map.zoom
+    assert there.layout.map.uirevision != plain.layout.map.uirevision
 
 
 def test_the_page_finds_a_release_by_its_digest_first(views: Views) -> None:
     content = setup_file.save(views.releases["square-2"], STATE, name="square-1")
-    assert state_of(views, file(content))[0].release == "square-2"
+    assert opened(views, file(content))[0].release == "square-2"
 
 
 def test_the_page_says_that_it_shows_another_release(views: Views, release: ServedRelease) -> None:
     content = changed(release, release={"digest": "0" * 12, "name": "gone", "title": "Gone"})
-    state, notes = state_of(views, file(content))
+    state, notes, _ = opened(views, file(content))
     assert state.release == ""
     assert any("Gone" in note for note in notes)
 
@@ -263,7 +274,7 @@ def test_the_page_says_that_it_shows_another_release(views: Views, release: Serv
 )
 def test_the_page_refuses_other_files(views: Views, chosen: Any) -> None:
     with pytest.raises(UsageError) as said:
-        state_of(views, chosen)
+        opened(views, chosen)
     assert "\n" not in str(said.value)
 
 
@@ -281,7 +292,7 @@ def test_a_setup_too_long_for_an_address_is_refused_by_the_page_alone(
     content = setup_file.save(release, state)
     assert setup_file.load(content, release) == (state, ())
     with pytest.raises(UsageError, match="too long"):
-        state_of(views, file(content))
+        opened(views, file(content))
 
 
 STATES = {
