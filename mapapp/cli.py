@@ -19,6 +19,7 @@ from mapapp.commands.export import export
 from mapapp.commands.fetch import fetch
 from mapapp.commands.import_ import import_
 from mapapp.commands.ledger import ledger
+from mapapp.commands.report import report
 from mapapp.commands.serve import serve, serve_demo
 from mapapp.commands.sweep import sweep
 from mapapp.commands.synthesize import synthesize
@@ -69,6 +70,7 @@ for _command in (
     tune,
     analyze,
     export,
+    report,
 ):
     commutemap.add_command(_command)
 

@@ -18,6 +18,7 @@ from mapapp.reports.comparing import comparison
 from mapapp.reports.content import Answer, Report
 from mapapp.reports.facts import source_of
 from mapapp.reports.numbers import key_numbers, n_workers, sentence, why_empty
+from mapapp.reports.questions import normal
 from mapapp.reports.remake import remake
 from mapapp.reports.showing import charts_of, locator_of, map_of
 from mapapp.reports.tables import tables
@@ -69,6 +70,7 @@ def build(
     """
     if not releases or not states:
         raise UsageError("a report needs a release and a question")
+    states = [normal(state) for state in states]
     pairs = [(release, state) for state in states for release in releases]
     found, answers = [], []
     for place, (release, state) in enumerate(pairs):
@@ -112,7 +114,7 @@ def _answer(one: Asked, name: str) -> Answer:
         sentence=sentence(one.result),
         empty=why_empty(one.release, one.state, one.result),
         locator=locator_of(one.release, one.state, name),
-        map=map_of(one.release, one.state, one.result, name),
+        map=map_of(one.release, one.state, name),
         numbers=key_numbers(one.result),
         charts=charts_of(one.release, one.state, one.result, name) if has_workers else (),
         tables=tuple(table for table in tables(one.result) if table.rows),
@@ -122,7 +124,7 @@ def _answer(one: Asked, name: str) -> Answer:
 
 def _coverage(one: Asked) -> tuple[str, ...]:
     """What a reader of residents' numbers must know, unless the answer says so itself."""
-    if one.state.side != "home" or any(note.startswith(_COVERED) for note in one.result.about.notes):
+    if one.result.about.side == "work" or any(note.startswith(_COVERED) for note in one.result.about.notes):
         return ()
     if not one.release.covered_states:
         return ()

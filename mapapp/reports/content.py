@@ -91,7 +91,7 @@ class Picture:
     name : str
         Unique in its report.
     title, words : str
-        Its caption, and what it shows, for who does not see it.
+        Its caption, empty where the picture has its own, and what it shows, for who does not see it.
     content : bytes
     form : {"svg", "png"}
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from html import escape
 from pathlib import Path
@@ -29,11 +29,12 @@ _ROWS_AT_ONCE: Final = 1_000
 
 def write_html(report: Report, stream: IO[bytes]) -> None:
     """Write a report; the same bytes for the same report."""
-    for part in _parts(report):
+    for part in document(f"{report.title} – {report.subtitle}", _parts(report)):
         stream.write(part.encode())
 
 
-def _parts(report: Report) -> Iterator[str]:
+def document(title: str, parts: Iterable[str]) -> Iterator[str]:
+    """A whole page around parts of its body, with nothing from elsewhere."""
     css = _css()
     digest = base64.b64encode(hashlib.sha256(css.encode()).digest()).decode()
     policy = (
@@ -44,8 +45,13 @@ def _parts(report: Report) -> Iterator[str]:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="referrer" content="no-referrer">\n<meta name="generator" content="CommuteMap">\n'
-        f"<title>{escape(report.title)} – {escape(report.subtitle)}</title>\n<style>{css}</style>\n</head>\n<body>\n"
+        f"<title>{escape(title)}</title>\n<style>{css}</style>\n</head>\n<body>\n"
     )
+    yield from parts
+    yield "</body>\n</html>\n"
+
+
+def _parts(report: Report) -> Iterator[str]:
     yield _head(report)
     yield _contents(report)
     yield "<main>\n"
@@ -61,7 +67,7 @@ def _parts(report: Report) -> Iterator[str]:
         yield from _source(source, several=len(report.sources) > 1)
     yield "</section>\n"
     yield from _remake(report)
-    yield f"</main>\n<footer><p>{escape(_foot(report))}</p></footer>\n</body>\n</html>\n"
+    yield f"</main>\n<footer><p>{escape(_foot(report))}</p></footer>\n"
 
 
 @cache
@@ -119,7 +125,7 @@ def _answer(answer: Answer) -> Iterator[str]:
     if answer.map:
         yield _picture(answer.map, "map")
     if not answer.empty:
-        yield _numbers(answer.numbers, name)
+        yield _numbers(answer.numbers, escape(answer.heading))
     if answer.charts:
         charts = "".join(_picture(chart, "chart") for chart in answer.charts)
         yield f'<h3>Charts</h3>\n<div class="charts">\n{charts}</div>\n'
@@ -136,24 +142,25 @@ def _answer(answer: Answer) -> Iterator[str]:
 def _picture(picture: Picture, kind: str) -> str:
     data = base64.b64encode(picture.content).decode()
     source = f"data:{_MIME[picture.form]};base64,{data}"
-    return (
-        f'<figure class="{kind}"><img src="{source}" alt="{escape(picture.words)}">'
-        f"<figcaption>{escape(picture.title)}</figcaption></figure>\n"
-    )
+    caption = f"<figcaption>{escape(picture.title)}</figcaption>" if picture.title else ""
+    return f'<figure class="{kind}"><img src="{source}" alt="{escape(picture.words)}">{caption}</figure>\n'
 
 
-def _numbers(numbers: Iterable[KeyNumber], name: str) -> str:
+def _numbers(numbers: Sequence[KeyNumber], name: str) -> str:
+    careful = any(each.caution for each in numbers)
     rows = "".join(
         f'<tr><th scope="row">{escape(each.label)}</th><td class="number">{escape(shown(each.kind, each.value))}</td>'
         f'<td class="error">{escape(shown("error", each.error))}</td>'
-        f'<td class="caution">{escape(each.caution)}</td></tr>\n'
+        + (f'<td class="caution">{escape(each.caution)}</td></tr>\n' if careful else "</tr>\n")
         for each in numbers
     )
+    caution = '<th scope="col">Caution</th>' if careful else ""
     return (
-        f'<h3>Key numbers</h3>\n<table class="key"><caption class="unseen">Key numbers of {name}</caption><thead><tr>'
+        f'<h3>Key numbers</h3>\n<div class="wide" tabindex="0" role="region" aria-label="Key numbers of {name}">'
+        f'<table class="key"><caption class="unseen">Key numbers of {name}</caption><thead><tr>'
         '<th scope="col">Number</th><th scope="col" class="number">Value</th>'
-        '<th scope="col">Expected error</th><th scope="col">Caution</th>'
-        f"</tr></thead><tbody>\n{rows}</tbody></table>\n"
+        f'<th scope="col" class="error">Expected error</th>{caution}'
+        f"</tr></thead><tbody>\n{rows}</tbody></table></div>\n"
     )
 
 
@@ -231,7 +238,6 @@ def _remake(report: Report) -> Iterator[str]:
         yield f"<p>On a map that serves the release, put this behind its address:</p>\n<ul>{items}</ul>\n"
     for name, text in remake.setups:
         yield (
-            f"<details><summary>Setup, to be saved as {escape(name)}</summary>"
-            f"<pre>{escape(text)}</pre></details>\n"
+            f"<p>A setup for <code>--setup</code>, to be saved as {escape(name)}:</p>\n<pre>{escape(text)}</pre>\n"
         )
     yield "</section>\n"

@@ -6,9 +6,11 @@ with `#` or `$` in it is a name. A character that no embedded font has is writte
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import datetime
 import json
+import struct
 from functools import cache
 from pathlib import Path
 from typing import IO, Any, Final, Literal
@@ -105,6 +107,7 @@ def _document(report: Report, files: dict[str, bytes]) -> dict[str, Any]:
 def _answer(answer: Answer, files: dict[str, bytes]) -> dict[str, Any]:
     return {
         "heading": answer.heading,
+        "analysis": answer.analysis,
         "release": answer.release,
         "filters": answer.filters,
         "sentence": answer.sentence,
@@ -124,9 +127,19 @@ def _answer(answer: Answer, files: dict[str, bytes]) -> dict[str, Any]:
 def _picture(picture: Picture | None, files: dict[str, bytes]) -> dict[str, str] | None:
     if picture is None:
         return None
-    name = f"{picture.name}.{picture.form}"
-    files[name] = picture.content
+    name = f"{picture.name}.svg"
+    files[name] = picture.content if picture.form == "svg" else _wrapped(picture.content)
     return {"file": name, "title": picture.title, "words": picture.words}
+
+
+def _wrapped(png: bytes) -> bytes:
+    """A PNG within an SVG: of files in memory, Typst takes only text."""
+    width, height = struct.unpack(">II", png[16:24])
+    data = base64.b64encode(png).decode()
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}">'
+        f'<image width="{width}" height="{height}" href="data:image/png;base64,{data}"/></svg>'
+    ).encode()
 
 
 def _table(table: Table) -> dict[str, Any]:

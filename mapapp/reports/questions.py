@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Final, cast
 
 from mapapp.errors import UsageError
-from mapapp.queries.analyses import EDGES_MI
+from mapapp.queries.analyses import EDGES_MI, EVERYTHING
 from mapapp.queries.area_text import parse_area
 from mapapp.queries.release import ServedRelease
 from mapapp.queries.request import Request
@@ -43,11 +43,28 @@ def states_of(request: Request, release: ServedRelease, show: Show = "points") -
     )
     if request.analysis in ("paired", "flow-matrix"):
         home, work = (_steps(release, area) for area in (request.home_area, request.work_area))
-        return [replace(plain, areas=home, others=work, side="home")]
+        return [normal(replace(plain, areas=home, others=work, side="home"))]
     found = [replace(plain, areas=_steps(release, area)) for area in request.area_texts(release.analyses)]
     if not found:
         raise UsageError(f"--each {request.each}: no unit of that layer lies in the area")
     return found
+
+
+def normal(state: ViewState) -> ViewState:
+    """The one of the states that ask the same of a release, and look the same in a report."""
+    state = replace(state, release="", against="", theme="light", every=False)
+    if state.analysis not in ("paired-area", "flow-matrix"):
+        return replace(state, others=())
+    if state.side == "work":
+        state = replace(state, side="home", areas=state.others, others=state.areas)
+    if state.analysis == "paired-area":
+        return state
+    everything = (EVERYTHING,)
+    return replace(
+        state,
+        areas=() if state.areas == everything else state.areas,
+        others=() if state.others == everything else state.others,
+    )
 
 
 def _steps(release: ServedRelease, area: str) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from mapapp import asked, setup_file
 from mapapp.queries.release import ServedRelease
 from mapapp.queries.request import Request
 from mapapp.reports.content import Remake
+from mapapp.reports.questions import normal
 from mapapp.url_state import ViewState, to_query
 
 LONGEST_COMMAND: Final = 1_000
@@ -27,9 +28,7 @@ def remake(
     error_rows: int | None,
 ) -> Remake:
     """What makes the same report of the same releases."""
-    plain = [
-        dataclasses.replace(state, release="", against="", theme="light", every=False) for state in states
-    ]
+    plain = [normal(state) for state in states]
     links = [to_query(state) for state in plain]
     names = [f"setup-{place + 1}.json" for place in range(len(plain))]
     return Remake(

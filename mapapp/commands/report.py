@@ -1,0 +1,175 @@
+"""`commutemap report`: reports that people keep, of one question or of a whole file of them."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import click
+
+from mapapp.commands.options import STORE, config_option, quiet_option
+from mapapp.commands.question import ANALYSES, question_options, refuse_beside_setup, request_of
+from mapapp.commands.whole_file import whole_file
+from mapapp.errors import UsageError
+from mapapp.progress import shown
+
+if TYPE_CHECKING:
+    from mapapp.queries.release import ServedRelease
+    from mapapp.reports import Form
+    from mapapp.url_state import ViewState
+
+_FORMS: Final = {".html": "html", ".htm": "html", ".pdf": "pdf", ".xlsx": "xlsx"}
+
+
+@click.command()
+@click.argument("releases", type=STORE, nargs=-1, required=True)
+@click.option(
+    "--analysis",
+    "analyses",
+    type=click.Choice(ANALYSES),
+    multiple=True,
+    help="What to ask; see docs/analyses.md. Repeat it for several parts.  [default: (destinations)]",
+)
+@click.option(
+    "--setup",
+    "setups",
+    type=STORE,
+    multiple=True,
+    help="A view kept as a file by the page, instead of a question here. Repeat it for several parts.",
+)
+@question_options
+@click.option(
+    "--show",
+    type=click.Choice(["points", "areas", "density", "lines"]),
+    default="points",
+    show_default=True,
+    help="How the map shows the answer, where its analysis can be shown so.",
+)
+@click.option(
+    "--errors",
+    type=click.IntRange(-1),
+    default=27,
+    show_default=True,
+    help="Expected errors of the numbers and of so many rows of each table; -1 for none, which is quicker.",
+)
+@click.option(
+    "--paper", type=click.Choice(["a4", "letter"]), default="a4", show_default=True, help="Pages of a PDF."
+)
+@click.option(
+    "--date",
+    type=click.DateTime(["%Y-%m-%d"]),
+    default=None,
+    help="Date to stand on the report; without one there is none, and the same report has the same bytes on any day.",
+)
+@click.option("--batch", type=STORE, default=None, help="A TOML file of reports; see docs/reports.md.")
+@click.option(
+    "--workers",
+    type=click.IntRange(1),
+    default=None,
+    help="Processes of a batch; each holds the releases.  [default: (as many as processors)]",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=STORE,
+    required=True,
+    help="File to write, .html, .pdf or .xlsx; a folder for a batch.",
+)
+@quiet_option
+@config_option
+def report(releases: tuple[Path, ...], **options: Any) -> None:
+    """Write a report on RELEASES: maps, numbers, complete tables, certificate, and how to make it again.
+
+    Several areas, analyses and releases are parts of one report, which compares them; of releases, the earlier first.
+    A batch goes on from where it was stopped: what is there, whole and of the same question, is not made again.
+
+    \b
+    Examples:
+      commutemap report ri.release --area "Providence County, RI" --layer ctycsub -o providence.html
+      commutemap report ri-2018.release ri-2019.release --analysis inflow-outflow --area county:44007 -o change.pdf
+      commutemap report ri.release --setup commutemap-setup.json --paper letter --date 2026-01-31 -o view.pdf
+      commutemap report ri.release --batch towns.toml -o towns
+    """
+    date = None if options["date"] is None else options["date"].date()
+    if options["batch"] is not None:
+        _batch(releases, date, options)
+    else:
+        _one(releases, date, options)
+
+
+def _one(paths: tuple[Path, ...], date: datetime.date | None, options: dict[str, Any]) -> None:
+    from mapapp.queries.release import open_releases
+    from mapapp.reports import write_report
+
+    output = options["output"]
+    form = _FORMS.get(output.suffix.lower())
+    if form is None:
+        raise UsageError(f"{output}: name a file that ends in .html, .pdf or .xlsx")
+    if options["workers"] is not None:
+        raise UsageError("--workers is for a batch; give --batch, too, or leave it out")
+    if options["setups"]:
+        refuse_beside_setup()
+    with shown(quiet=options["quiet"]) as progress, whole_file(output, binary=True) as stream:
+        progress("opening the release", 0, 0)
+        releases = list(open_releases(list(paths)).values())
+        write_report(
+            releases,
+            _states(releases, options),
+            cast("Form", form),
+            stream,
+            paper=options["paper"],
+            date=date,
+            error_rows=None if options["errors"] < 0 else options["errors"],
+            progress=progress,
+        )
+    click.echo(f"{output}: written", err=True)
+
+
+def _states(releases: list[ServedRelease], options: dict[str, Any]) -> list[ViewState]:
+    """What is asked, by options or by setups, whose notes go to standard error."""
+    from mapapp import setup_file
+    from mapapp.reports.questions import states_of
+
+    if not options["setups"]:
+        return [
+            state
+            for analysis in options["analyses"] or ("destinations",)
+            for state in states_of(request_of(options, analysis), releases[0], options["show"])
+        ]
+    states = []
+    for path in options["setups"]:
+        setup = setup_file.read(path)
+        fitted = [setup_file.fitted(setup, release) for release in releases]
+        for note in dict.fromkeys(note for _, notes in fitted for note in notes):
+            click.echo(note, err=True)
+        states.append(fitted[0][0])
+    return states
+
+
+def _batch(paths: tuple[Path, ...], date: datetime.date | None, options: dict[str, Any]) -> None:
+    from mapapp.queries.release import open_releases
+    from mapapp.reports.batch import make_batch
+    from mapapp.reports.batch_file import read_batch
+
+    _refuse_beside_batch()
+    folder = options["output"]
+    with shown(quiet=options["quiet"]) as progress:
+        progress("opening the release", 0, 0)
+        releases = list(open_releases(list(paths)).values())
+        jobs = read_batch(options["batch"], releases[0])
+        workers = options["workers"] or os.cpu_count() or 1
+        outcome = make_batch(paths, releases, jobs, folder, date=date, workers=workers, progress=progress)
+    kept = f", {outcome.n_kept:,} were there already" if outcome.n_kept else ""
+    click.echo(f"{folder}: {outcome.n_made:,} reports written{kept}; open {folder / 'index.html'}", err=True)
+
+
+def _refuse_beside_batch() -> None:
+    """Raise UsageError where a question is given besides a batch, whose file has all of them."""
+    context = click.get_current_context()
+    allowed = {"releases", "batch", "workers", "output", "date", "quiet"}
+    for each in context.command.params:
+        source = context.get_parameter_source(str(each.name))
+        if each.name not in allowed and source is click.core.ParameterSource.COMMANDLINE:
+            raise UsageError(f"--batch and {each.opts[0]}: the file says what is asked; write it there")
