@@ -62,6 +62,7 @@ def python(installed: Path, code: str, cwd: Path, **environment: str) -> str:
 def test_the_wheel_holds_the_packages_and_the_assets_and_no_tests(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert any(name.startswith("mapapp/assets/") and name.endswith(".css") for name in names)
+    assert {"mapapp/reports/report.typ", "mapapp/reports/report.css"} <= set(names)
     assert not any(name.startswith(("tests/", "benchmarks/", "docs/")) for name in names)
 
 

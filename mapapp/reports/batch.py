@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Final
 
 from mapapp.errors import UsageError
+from mapapp.exports.provenance import Provenance
 from mapapp.progress import Report as Progress
 from mapapp.progress import silent
 from mapapp.queries.release import ServedRelease, open_releases
@@ -28,7 +29,6 @@ from mapapp.reports import Form, build, write
 from mapapp.reports.batch_file import Job
 from mapapp.reports.batch_index import index_page
 from mapapp.reports.crew import each_done
-from mapapp.reports.facts import release_digest
 
 MANIFEST: Final = "reports.json"
 INDEX: Final = "index.html"
@@ -100,7 +100,7 @@ def make_batch(
         When the folder cannot be written, or holds files of somebody else.
     """
     made = _start(folder)
-    digests = [release_digest(release) for release in releases]
+    digests = [Provenance.of(release.store).release_sha256 for release in releases]
     tasks, n_kept = [], 0
     for job in jobs:
         files = {form: (f"{job.stem}.{form}", _inputs(job, form, digests, date)) for form in job.forms}

@@ -17,7 +17,7 @@ from mapapp.queries.results import Result
 from mapapp.reports.comparing import comparison
 from mapapp.reports.content import Answer, Report
 from mapapp.reports.facts import source_of
-from mapapp.reports.numbers import key_numbers, n_workers, sentence, why_empty
+from mapapp.reports.numbers import key_numbers, n_workers, place_of, sentence, why_empty
 from mapapp.reports.questions import normal
 from mapapp.reports.remake import remake
 from mapapp.reports.showing import charts_of, locator_of, map_of
@@ -74,10 +74,15 @@ def build(
     pairs = [(release, state) for state in states for release in releases]
     found, answers = [], []
     for place, (release, state) in enumerate(pairs):
-        progress("asking and drawing", place, len(pairs))
+
+        def step(of_three: int, place: int = place) -> None:
+            progress("asking and drawing", 3 * place + of_three, 3 * len(pairs))
+
+        step(0)
         found.append(_ask(release, state, error_rows))
+        step(1)
         answers.append(_answer(found[-1], f"answer-{place + 1}"))
-    progress("asking and drawing", len(pairs), len(pairs))
+        step(3)
     return Report(
         title=_title(answers),
         subtitle=" · ".join([words.listed(_once(answer.analysis for answer in answers)), _of(releases)]),
@@ -107,11 +112,11 @@ def _answer(one: Asked, name: str) -> Answer:
     has_workers = n_workers(one.result) > 0
     return Answer(
         name=name,
-        place=about.area,
+        place=place_of(one.release, one.state),
         analysis=about.title,
         release=one.release.title,
         filters=about.filters,
-        sentence=sentence(one.result),
+        sentence=sentence(one.release, one.state, one.result),
         empty=why_empty(one.release, one.state, one.result),
         locator=locator_of(one.release, one.state, name),
         map=map_of(one.release, one.state, name),

@@ -72,13 +72,16 @@ class Table:
     @property
     def printed(self) -> tuple[int, ...]:
         """Places of the columns for paper; of those that may be empty, only where something is in them."""
-        may_be_empty = ("error", "yes")
         return tuple(
             place
             for place, column in enumerate(self.columns)
-            if column.printed
-            and not (column.kind in may_be_empty and all(row[place] in (None, False) for row in self.rows))
-            and not (column.name == "caution" and not any(row[place] for row in self.rows))
+            if column.printed and (column.kind not in ("error", "yes", "text") or self._has(place))
+        )
+
+    def _has(self, place: int) -> bool:
+        """Whether anything is in a column."""
+        return any(
+            row[place] is not None and row[place] is not False and row[place] != "" for row in self.rows
         )
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any
 
-from geodata.store import MANIFEST
+from mapapp.exports.provenance import Provenance
 from mapapp.pages import words
 from mapapp.pages.method_words import chapters
 from mapapp.queries.release import ServedRelease
@@ -24,16 +23,6 @@ def source_of(release: ServedRelease) -> Source:
         provenance=_provenance(release),
         method=tuple(chapters(release)),
     )
-
-
-def release_digest(release: ServedRelease) -> str:
-    """SHA-256 of a release: of its manifest, which holds the SHA-256 of each of its files."""
-    return hashlib.sha256((release.store.path / MANIFEST).read_bytes()).hexdigest()
-
-
-def certificate_digest(release: ServedRelease) -> str:
-    """SHA-256 of a release's certificate."""
-    return hashlib.sha256((release.store.path / "certificate.json").read_bytes()).hexdigest()
 
 
 def _warning(certificate: dict[str, Any]) -> str:
@@ -62,7 +51,7 @@ def _certificate(certificate: dict[str, Any]) -> tuple[tuple[str, str], ...]:
 
 
 def _provenance(release: ServedRelease) -> tuple[tuple[str, str], ...]:
-    facts = release.facts
+    facts, digests = release.facts, Provenance.of(release.store)
     sources = facts.get("sources")
     named = [each.get("name") if isinstance(each, dict) else each for each in sources or ()]
     vintage = facts.get("vintage")
@@ -75,7 +64,8 @@ def _provenance(release: ServedRelease) -> tuple[tuple[str, str], ...]:
         if isinstance(vintage, dict)
         else str(vintage or ""),
         "Workplaces covered": words.listed(words.covered_states(release)),
-        "SHA-256 of the release": release_digest(release),
-        "SHA-256 of its certificate": certificate_digest(release),
+        "SHA-256 of the release": digests.release_sha256,
+        "SHA-256 of its certificate": digests.certificate_sha256,
+        "Written by": digests.program,
     }
     return tuple((term, value) for term, value in rows.items() if value)

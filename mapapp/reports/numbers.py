@@ -105,24 +105,40 @@ def n_workers(result: Result) -> int:
     return workers.value if isinstance(workers, Number) else 0
 
 
-def sentence(result: Result) -> str:
+def place_of(release: ServedRelease, state: ViewState) -> str:
+    """What an answer is about, as a title."""
+    if state.analysis not in ("paired-area", "flow-matrix"):
+        return _area(release, state.areas, release.title)
+    home, work = (_area(release, steps, "") for steps in (state.areas, state.others))
+    if not home or not work:
+        inside = home or work
+        return f"{'From' if home else 'To'} {inside}" if inside else release.title
+    return f"From {home} to {work}"
+
+
+def _area(release: ServedRelease, steps: tuple[str, ...], everything: str) -> str:
+    found = release.areas.select(asked.area(steps))
+    return everything if found.blocks is None else found.name
+
+
+def sentence(release: ServedRelease, state: ViewState, result: Result) -> str:
     """The answer in a sentence."""
-    n, about = n_workers(result), result.about
+    n = n_workers(result)
     who = f"{n:,} synthetic worker{'s' * (n != 1)}"
     s = "s" * (n == 1)
+    whole = "all areas of the release"
+    here, other = (_area(release, steps, whole) for steps in (state.areas, state.others))
     if isinstance(result, InflowOutflow):
-        return f"{who} live{s} or work{s} in {about.area}."
-    if isinstance(result, PairedAreas):
-        return f"{who} live{s} in {result.home_area} and work{s} in {result.work_area}."
-    if isinstance(result, FlowMatrix):
-        return f"{who}: {about.area}."
-    verb = words.VERB[about.side or "work"]
+        return f"{who} live{s} or work{s} in {here}."
+    if isinstance(result, (PairedAreas, FlowMatrix)):
+        return f"{who} live{s} in {here} and work{s} in {other}."
+    verb = words.VERB[result.about.side or "work"]
     median = (
         f"; half of them at most {words.miles(result.median_mi)} from home to work"
         if isinstance(result, DistanceDirection) and result.median_mi is not None
         else ""
     )
-    return f"{who} {verb}{s} in {about.area}{median}."
+    return f"{who} {verb}{s} in {here}{median}."
 
 
 def why_empty(release: ServedRelease, state: ViewState, result: Result) -> str:

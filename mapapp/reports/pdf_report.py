@@ -10,7 +10,9 @@ import base64
 import dataclasses
 import datetime
 import json
+import math
 import struct
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import IO, Any, Final, Literal
@@ -19,13 +21,14 @@ import matplotlib
 import typst
 from matplotlib.ft2font import FT2Font
 
-from mapapp.reports.content import NUMERIC, Answer, Picture, Report, Source, Table, shown
+from mapapp.reports.content import NUMERIC, Answer, Column, Picture, Report, Source, Table, shown
 
 Paper = Literal["a4", "letter"]
 PAPERS: Final[dict[Paper, str]] = {"a4": "a4", "letter": "us-letter"}
 MOST_ROWS: Final = 10_000
 """Rows of a table in a PDF: some 200 pages, and a gigabyte of memory to set them."""
 
+_MANY_COLUMNS: Final = 7
 _FALLBACK: Final = "DejaVuSans.ttf"  # comes with matplotlib; the other fonts with Typst
 
 
@@ -151,16 +154,31 @@ def _table(table: Table) -> dict[str, Any]:
             f" The first {MOST_ROWS:,} of {len(table.rows):,} rows: a PDF with all would have "
             f"{len(table.rows) // 45:,} pages. The HTML and XLSX reports have every row."
         )
+    rows = [
+        [shown(column.kind, row[place]) for place, column in zip(places, columns, strict=True)]
+        for row in table.rows[:MOST_ROWS]
+    ]
     return {
         "title": table.title,
         "words": words.strip(),
+        "weights": _weights(columns, rows),
         "heads": [column.head for column in columns],
         "kinds": ["number" if column.kind in NUMERIC else column.kind for column in columns],
-        "rows": [
-            [shown(column.kind, row[place]) for place, column in zip(places, columns, strict=True)]
-            for row in table.rows[:MOST_ROWS]
-        ],
+        "rows": rows,
     }
+
+
+def _weights(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[int]:
+    """How the columns share the width: texts by their length, numbers as much as they need, which is 0 here."""
+    crowded = len(columns) > _MANY_COLUMNS
+    found = []
+    for place, column in enumerate(columns):
+        longest = max((len(row[place]) for row in rows), default=0)
+        if column.kind == "text" and column.name != "caution":
+            found.append(round(10 * math.sqrt(min(max(longest, 6), 24 if crowded else 60))))
+        else:
+            found.append(20 if crowded else 0)
+    return found
 
 
 def _source(source: Source) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 import pandas
@@ -84,7 +85,8 @@ def tables(result: Result) -> tuple[Table, ...]:
             bands = [f"{each}_{band}" for each in _BANDS for band in (1, 2, 3)]
             found.append(table_of(name, title, about, frame.drop(columns=bands)))
             named = frame[["name", "unit_id", "kind", *bands]]
-            found.append(table_of("bands", f"{title}: age, earnings and industry", _BANDS_WORDS, named))
+            wide = table_of("bands", f"{title}: age, earnings and industry", _BANDS_WORDS, named)
+            found.append(_without_identifiers(wide))
         else:
             found.append(table_of(name, title, about, frame))
     return tuple(found)
@@ -110,6 +112,12 @@ def table_of(name: str, title: str, about: str, frame: Any) -> Table:
     values = [_plain(frame[each]) for each in order]
     rows = tuple(zip(*values, strict=True))
     return Table(name=name, title=title, words=about, columns=tuple(columns), rows=rows)
+
+
+def _without_identifiers(table: Table) -> Table:
+    """The same, too wide for them on paper."""
+    columns = (replace(each, printed=each.printed and each.kind != "code") for each in table.columns)
+    return replace(table, columns=tuple(columns))
 
 
 def _labelled(frame: Any) -> Any:

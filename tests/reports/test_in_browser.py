@@ -1,0 +1,79 @@
+"""A report as HTML, opened from the file system by a browser without a network: nothing is missing, nothing blank."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from mapapp.queries.release import open_releases
+from mapapp.url_state import ViewState
+from tests.browser.conftest import browser
+from tests.reports.making import written
+
+__all__ = ["browser"]
+pytestmark = pytest.mark.browser
+
+
+def colours(picture: bytes) -> int:
+    return len(set(Image.open(io.BytesIO(picture)).convert("RGB").resize((200, 200)).getdata()))
+
+
+def test_a_file_opens_without_a_network(browser: Any, demo_release: Path, tmp_path: Path) -> None:
+    release = next(iter(open_releases([demo_release]).values()))
+    county = release.areas.units("county").rows["unit_id"].iloc[0]
+    states = [
+        ViewState(areas=(f"county:{county}",), analysis=analysis, layer="county")
+        for analysis in ("destination", "inflow-outflow")
+    ]
+    file = tmp_path / 'a "report" é.html'
+    file.write_bytes(written([release], states, "html", error_rows=None))
+    context = browser.new_context(offline=True, viewport={"width": 1000, "height": 800})
+    try:
+        page = context.new_page()
+        said: list[str] = []
+        asked: list[str] = []
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(file.as_uri())
+        assert page.title()
+        assert [url for url in asked if not url.startswith("data:")] == [file.as_uri()]
+        pictures = page.locator("img")
+        assert pictures.count() == 2 * 3
+        for number in range(pictures.count()):
+            width = pictures.nth(number).evaluate("picture => picture.complete && picture.naturalWidth")
+            assert width > 300
+        for shown in page.locator("figure.map img").all():
+            assert colours(shown.screenshot()) > 30
+        page.emulate_media(media="print")
+        assert page.locator("nav").is_hidden()
+        assert colours(page.locator("figure.map img").first.screenshot()) > 30
+        page.set_viewport_size({"width": 360, "height": 700})
+        page.emulate_media(media="screen")
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        assert said == []
+    finally:
+        context.close()
+
+
+def test_axe_finds_nothing_serious(browser: Any, demo_release: Path, tmp_path: Path) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    release = next(iter(open_releases([demo_release]).values()))
+    file = tmp_path / "report.html"
+    states = [
+        ViewState(areas=("all",), analysis=analysis) for analysis in ("area-profile", "distance-direction")
+    ]
+    file.write_bytes(written([release], states, "html", error_rows=None))
+    # A browser lets nobody put a script into a page with such a policy; the checker is one.
+    context = browser.new_context(bypass_csp=True)
+    try:
+        page = context.new_page()
+        page.goto(file.as_uri())
+        found = axe.Axe().run(page).response["violations"]
+        assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
+    finally:
+        context.close()
