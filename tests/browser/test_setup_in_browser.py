@@ -1,0 +1,64 @@
+"""A view kept as a file: saved where the map looks, and opened there again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from mapapp import setup_file
+from mapapp.queries.release import ServedRelease
+from tests.browser.conftest import PATIENCE_MS, Visit
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+BOUNDS = """() => {
+  const map = document.querySelector("#map .js-plotly-plot")._fullLayout.map._subplot.map;
+  const { _sw, _ne } = map.getBounds();
+  return [_sw.lng, _sw.lat, _ne.lng, _ne.lat];
+}"""
+LOOK = """([lon, lat, zoom]) => {
+  const plot = document.querySelector("#map .js-plotly-plot");
+  return window.Plotly.relayout(plot, { "map.center": { lon, lat }, "map.zoom": zoom });
+}"""
+
+
+def near(one: list[float], other: list[float]) -> bool:
+    size = max(one[2] - one[0], one[3] - one[1])
+    return all(abs(a - b) < 0.03 * size for a, b in zip(one, other, strict=True))
+
+
+def test_a_view_is_saved_and_opened_where_it_looked(visit: Visit, demo_release: Path, tmp_path: Path) -> None:
+    release = ServedRelease(demo_release, "demo")
+    county = next(area.key for area in release.areas.search("county") if area.level == "county")
+    page = visit.page
+    visit.go(f"/?area={county}&show=areas&theme=dark")
+    visit.settle()
+    west, south, east, north = page.evaluate(BOUNDS)
+    page.evaluate(LOOK, [west + 0.7 * (east - west), south + 0.6 * (north - south), 9.0])
+    visit.settle()
+    looked = page.evaluate(BOUNDS)
+    page.click("#keeping summary")
+    with page.expect_download(timeout=PATIENCE_MS) as saving:
+        page.click("#save-setup")
+    path = tmp_path / "setup.json"
+    saving.value.save_as(path)
+    state, notes = setup_file.load(path, release)
+    assert (state.areas, state.show, state.theme, notes) == ((county,), "areas", "dark", ())
+    assert json.loads(path.read_bytes())["release"]["digest"] == release.version
+
+    visit.go("/?side=home")
+    visit.settle()
+    assert not near(page.evaluate(BOUNDS), looked)
+    page.click("#keeping summary")
+    with page.expect_file_chooser() as choosing:
+        page.click("text=Open a file")
+    choosing.value.set_files(path)
+    page.wait_for_function(
+        "text => decodeURIComponent(location.search).includes(text)", arg=county, timeout=PATIENCE_MS
+    )
+    visit.settle()
+    page.wait_for_timeout(500)
+    visit.settle()
+    assert near(page.evaluate(BOUNDS), looked)
