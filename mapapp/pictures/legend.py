@@ -22,6 +22,7 @@ ROW_IN: Final = 0.2
 SCALE_IN: Final = 1.8
 _SCALE_HEIGHT_IN: Final = 0.5
 _MILES: Final = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
+_BESIDE_IN: Final = 0.28  # where the text beside a mark begins
 _LEAST_BOX_IN: Final = 0.34
 _WIDE_SPAN_DEG: Final = 4.0  # of latitude: beyond, one scale does not hold everywhere
 
@@ -177,12 +178,13 @@ def _entries(
     draw: Callable[[Sheet, Item, float, float], None],
 ) -> None:
     """Marks with their texts to the right of them, in one row; long texts are cut."""
-    room = width / len(items)
-    for item in items:
+    natural = [_BESIDE_IN + width_in(item.text, TEXT_POINTS) + 0.25 for item in items]
+    rooms = natural if sum(natural) <= width else [width / len(items)] * len(items)
+    for item, room in zip(items, rooms, strict=True):
         draw(sheet, item, x + 0.02, y + 0.1)
-        text = fitted(item.text, room - 0.42, TEXT_POINTS)
-        sheet.write(x + 0.28, y + 0.135, text, size=TEXT_POINTS)
-        x += min(room, 0.28 + width_in(text, TEXT_POINTS) + 0.25)
+        text = fitted(item.text, room - _BESIDE_IN - 0.1, TEXT_POINTS)
+        sheet.write(x + _BESIDE_IN, y + 0.135, text, size=TEXT_POINTS)
+        x += room
 
 
 def _dot(sheet: Sheet, item: Item, x: float, y: float) -> None:
