@@ -21,6 +21,37 @@ const push = history.pushState.bind(history);
 history.pushState = (state, ...more) => push({ ...state, steps: (history.state?.steps ?? 0) + 1 }, ...more);
 const canUndo = () => (history.state?.steps ?? 0) > 0;
 
+// Controls move at once, answers need the server: when it is gone, say so, or both would contradict each other.
+const ask = window.fetch.bind(window);
+let leaving = false;
+window.addEventListener("pagehide", () => (leaving = true));
+window.addEventListener("pageshow", () => (leaving = false));
+window.fetch = async (...request) => {
+  const asks = String(request[0]?.url ?? request[0]).includes("_dash-update-component");
+  try {
+    const answer = await ask(...request);
+    if (asks) away(answer.ok ? "" : "This could not be answered. Load the page again.");
+    return answer;
+  } catch (error) {
+    if (asks && !leaving && error.name !== "AbortError") {
+      away("The server does not answer. The numbers and the map are from before; try again, or load the page again.");
+    }
+    throw error;
+  }
+};
+
+function away(text) {
+  let said = document.getElementById("away");
+  if (!said && !text) return;
+  if (!said) {
+    said = Object.assign(document.createElement("div"), { id: "away", className: "away" });
+    said.setAttribute("role", "alert");
+    document.body.append(said);
+  }
+  if (said.textContent !== text) said.textContent = text;
+  said.hidden = !text;
+}
+
 let looked = { search: "", width: 0, height: 0 };
 
 function look(search) {

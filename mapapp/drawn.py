@@ -101,7 +101,7 @@ def what_is_drawn(release: ServedRelease, state: ViewState) -> str:
         how = {"points": "1 point = 1 worker", "areas": f"workers by {words.level_word(state.layer)}"}[kind]
         return f"{end} of {whose} · {how}"
     why = f"more than {MAX_POINTS:,} points, so their density" if state.show == "points" else "density"
-    return f"{end} of {whose} · {why}, smoothed over {density_image(release, state).spread_mi:.1g} mi"
+    return f"{end} of {whose} · {why}, smoothed over {density_image(release, state).spread_mi:.1g}\N{NO-BREAK SPACE}mi"
 
 
 def _lines_text(release: ServedRelease, state: ViewState, whose: str) -> str:

@@ -93,6 +93,12 @@ def _make_ready(views: Views) -> None:
             release.analyses.warm(list(release.areas.columns))
         except Exception:  # whoever asks for it will be told
             logging.getLogger("commutemap").warning("%s could not be made ready", release.slug)
+    for release in views.releases.values():  # once on a machine: they are kept on its disk
+        try:
+            for level in layers.unit_levels(release):
+                layers.unit_shapes(release, level)
+        except Exception:
+            logging.getLogger("commutemap").warning("%s has no outlines yet", release.slug)
 
 
 def _excuse(error: Exception) -> None:

@@ -27,6 +27,7 @@ from mapapp.pages import (
     explore,
     words,
 )
+from mapapp.queries.areas import LEVEL_LABELS
 from mapapp.queries.release import ServedRelease
 from mapapp.queries.results import Result
 from mapapp.url_state import ViewState, shown_as, to_query
@@ -81,7 +82,7 @@ def _asking(app: Dash, views: Views) -> None:
     @app.callback(Output("search", "data"), Input("search", "searchValue"), State("url", "search"))
     def look_up(text: str | None, query: str | None) -> list[dict[str, Any]]:
         state, _ = views.parse(query)
-        return area_controls.search_options(views.release(state).areas.search(_typed(text)))
+        return area_controls.search_options(views.release(state).areas.search(_typed(text), near=True))
 
     @app.callback(
         Output("centre", "data"),
@@ -95,7 +96,7 @@ def _asking(app: Dash, views: Views) -> None:
         typed = _typed(text).removeprefix(area_controls.TYPED)  # what is chosen the control types itself
         if events.place_of(typed):
             return [{"value": typed, "label": area_controls.TYPED + typed}]
-        found = areas.search(_typed(text))
+        found = areas.search(_typed(text), near=True)
         if chosen and chosen in areas and chosen not in [area.key for area in found]:
             found.insert(0, areas[chosen])  # what is chosen must stay among what can be
         return area_controls.search_options(found)
@@ -116,7 +117,8 @@ def _step(views: Views, query: Any, values: dict[str, Any]) -> dict[str, Any]:
     except (UsageError, GeodataError) as error:
         return nothing | {"said": str(error)}
     if asked_for == state:
-        return nothing | {"said": ""}
+        nobody = trigger == "clicked" and values["pick"] in LEVEL_LABELS
+        return nothing | {"said": f"There is no {words.level_word(values['pick'])} here." if nobody else ""}
     asked_for, said = fitted(views, asked_for)
     by = "map" if trigger in ("clicked", "drawn") else "other"
     return {"search": to_query(asked_for), "moved_by": by, "found": None, "said": said}

@@ -116,7 +116,8 @@ def search_box(name: str, label: str, placeholder: str) -> Any:
         value=None,
         nothingFoundMessage="No area has this name",
         filter={"function": "keepAll"},
-        comboboxProps={"zIndex": 400, "withinPortal": False},
+        # Always below, where the panel scrolls: above, the best ones might lie beyond the edge of the screen.
+        comboboxProps={"zIndex": 400, "withinPortal": False, "middlewares": {"flip": False, "shift": False}},
         withScrollArea=False,  # few enough to need none, and axe finds Mantine's hard to reach by keyboard
         rightSection=" ",
         size="sm",

@@ -33,7 +33,10 @@ def _row(bar: Bar, top: int) -> Any:
     return html.Tr(
         [
             html.Th(bar.name, scope="row"),
-            html.Td(html.Span(style={"width": f"{100 * bar.workers / top:.1f}%"}), className="bar"),
+            html.Td(
+                html.Span(style={"width": f"{100 * bar.workers / top:.1f}%"}) if bar.workers else None,
+                className="bar",
+            ),
             html.Td(
                 [
                     mark(bar.caution if bar.workers else ""),

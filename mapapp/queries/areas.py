@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -41,6 +43,8 @@ LEVEL_LABELS: Final = {
     "bgrp": LAYER_LABELS["bgrp"],
     BLOCK: "Census block",
 }
+MAX_WORDS: Final = 6
+MAX_WORD: Final = 30
 _KEPT_AREAS: Final = 200
 _ORDER: Final = {level: position for position, level in enumerate(LEVEL_LABELS)}
 
@@ -149,17 +153,35 @@ class Areas:
     def __getitem__(self, key: str) -> Area:
         return self._named[key]
 
-    def search(self, text: str, limit: int = 12) -> list[Area]:
-        """Areas whose name or identifier has every word of `text`; a name that begins with it comes first."""
+    def search(self, text: str, limit: int = 12, *, near: bool = False) -> list[Area]:
+        """Areas whose name or identifier has every word of `text`; a name that begins with it comes first.
+
+        Where there is none, `near` takes words for the nearest ones that there are: people mistype.
+        """
         words = text.lower().replace(",", " ").split()
-        found = [
-            (entry, order, area)
-            for entry, order, area in self._haystack
-            if all(word in entry for word in words)
-        ]
+        found = self._with(words)
+        if near and not found:
+            words = [self._nearest(word) for word in words[:MAX_WORDS]]
+            found = self._with(words)
         begin = " ".join(words)
         found.sort(key=lambda hit: (not hit[0].startswith(begin), hit[1]))
         return [area for _, _, area in found[:limit]]
+
+    def _with(self, words: list[str]) -> list[tuple[str, int, Area]]:
+        return [hit for hit in self._haystack if all(word in hit[0] for word in words)]
+
+    def _nearest(self, word: str) -> str:
+        """The word itself where it is part of a name, else the one most like it, if any is."""
+        if any(word in known for known in self._vocabulary):
+            return word
+        near = difflib.get_close_matches(word[:MAX_WORD], self._vocabulary, n=1, cutoff=0.75)
+        return near[0] if near else word
+
+    @cached_property
+    def _vocabulary(self) -> list[str]:
+        """Words of names, without identifiers: a number that is not there is not taken for another."""
+        words = (re.findall(r"[^\W\d_]{3,}", area.name.lower()) for area in self._named.values())
+        return sorted({word for each in words for word in each})
 
     def blocks(self, keys: Iterable[str]) -> Any:
         """Positions of the blocks in an area of one or more steps: int32, ascending; None without any, or for all.

@@ -287,3 +287,28 @@ def test_axe_finds_nothing_serious(visit: Visit, release: ServedRelease) -> None
         ]
         assert bad == [], path
         assert visit.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+
+
+def test_the_page_says_when_its_server_is_gone_and_undo_never_leaves_it(
+    visit: Visit, release: ServedRelease
+) -> None:
+    tract_id, _ = a_large_tract(release)
+    visit.go(f"/?area=tract:{tract_id}")
+    visit.settle()
+    assert not visit.page.locator("#undo").is_visible()  # nothing was done yet
+    visit.page.get_by_text("Homes", exact=True).click()
+    visit.wait_for_count(workers(release, areas=(f"tract:{tract_id}",), side="home"))
+    visit.page.locator("#undo").click()
+    visit.wait_for_count(workers(release, areas=(f"tract:{tract_id}",)))
+    visit.settle()
+    visit.page.route("**/_dash-update-component*", lambda route: route.abort())
+    visit.page.get_by_text("Homes", exact=True).click()
+    visit.page.get_by_role("alert").filter(has_text="The server does not answer").wait_for()
+    visit.page.unroute_all()
+    visit.page.get_by_text("Workplaces", exact=True).click()
+    visit.page.locator("#away").wait_for(state="hidden")
+    visit.trouble.clear()  # what the browser itself says of a lost connection
+    search = visit.page.locator("#search")
+    search.fill("tract")
+    visit.page.locator("[role=option]:visible").first.wait_for()
+    assert visit.page.locator("[role=listbox]:visible").bounding_box()["y"] > 0

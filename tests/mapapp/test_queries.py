@@ -147,6 +147,9 @@ def test_search_finds_every_kind_of_area_by_name(release: ServedRelease) -> None
     }
     assert release.areas.search("far")[0].name == "Far Away (outside the area)"
     assert release.areas.search("no such place") == []
+    assert release.areas.search("old habrour") == []
+    assert release.areas.search("old habrour", near=True)[0].key == "stplc:4459"
+    assert release.areas.search("old 99999", near=True) == []
     assert len(release.areas.search("")) == 12
 
 
