@@ -101,8 +101,12 @@ def pixel_area_sq_mi(shape: tuple[int, int], bounds: tuple[float, float, float, 
 
 
 def _png(per_mile: Any, lowest: float, highest: float, ramp: Sequence[str]) -> bytes:
-    with numpy.errstate(divide="ignore"):
-        place = numpy.log10(per_mile / lowest) / numpy.log10(highest / lowest)
+    with numpy.errstate(
+        divide="ignore"
+    ):  # a shade is far coarser than single precision, which is twice as fast
+        place = numpy.log10((per_mile / lowest).astype(numpy.float32)) / numpy.float32(
+            numpy.log10(highest / lowest)
+        )
     level = numpy.clip(place * (_LEVELS - 1) + 1, 0, _LEVELS).astype(numpy.uint8)
     n_rows, n_columns = level.shape
     image = Image.frombytes("P", (n_columns, n_rows), level.tobytes())

@@ -46,15 +46,25 @@ def thinned(found: dict[str, Any]) -> dict[str, Any]:
 
 def unit_frame(release: ServedRelease, state: ViewState) -> Any:
     """Units of the state's layer that are on the map: `unit_id`, `name`, and `workers` at the drawn end."""
-    rows = release.areas.units(state.layer).rows
-    shapes = layers.unit_shapes(release, state.layer)
-    frame = rows[(rows["kind"] == "unit") & rows["unit_id"].isin(list(shapes))][["unit_id", "name"]]
+    names = _drawn_units(release, state.layer)
     found = asked.units(release, state)
-    workers = found[found["kind"] == "unit"].set_index("unit_id")["workers"]
-    counted: pandas.DataFrame = frame.assign(
-        workers=workers.reindex(frame["unit_id"], fill_value=0).to_numpy()
-    ).reset_index(drop=True)
-    return counted
+    found = found[found["kind"] == "unit"]
+    workers = dict(zip(found["unit_id"], found["workers"].tolist(), strict=True))
+    counts = [workers.get(unit_id, 0) for unit_id in names]
+    return pandas.DataFrame({"unit_id": list(names), "name": list(names.values()), "workers": counts})
+
+
+def _drawn_units(release: ServedRelease, layer: str) -> dict[str, str]:
+    """Identifiers and names of the units of a layer that have a shape."""
+
+    def make() -> dict[str, str]:
+        rows = release.areas.units(layer).rows
+        shapes = layers.unit_shapes(release, layer)
+        units = rows[rows["kind"] == "unit"]
+        listed = zip(units["unit_id"], units["name"], strict=True)
+        return {unit_id: name for unit_id, name in listed if unit_id in shapes}
+
+    return release.once(("drawn units", layer), make)
 
 
 def view_bounds(release: ServedRelease, state: ViewState) -> camera.Bounds:

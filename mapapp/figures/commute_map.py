@@ -125,18 +125,17 @@ def commute_map(
     """
     width, height = size
     lines = caption_lines(caption, width)
-    figure = go.Figure(list(traces))
     beside = max(map(len, lines), default=0) * _LETTER_PIXELS + _LEGEND_PIXELS <= width
     above = 0 if beside else caption_height(caption, width) / max(height, 1)
-    figure.update_layout(
-        map={"style": style, "layers": list(layers), "uirevision": revision, **camera},
-        meta={"labels": list(labels), "paint": paint(ground)},
-        uirevision="kept",
-        margin={"l": 0, "r": 0, "t": 0, "b": 0},
-        paper_bgcolor=ground.outside,
-        font={"family": "system-ui, sans-serif", "size": 12, "color": ground.ink},
-        showlegend=any(trace.showlegend for trace in traces),
-        legend={
+    layout: dict[str, Any] = {
+        "map": {"style": style, "layers": list(layers), "uirevision": revision, **camera},
+        "meta": {"labels": list(labels), "paint": paint(ground)},
+        "uirevision": "kept",
+        "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
+        "paper_bgcolor": ground.outside,
+        "font": {"family": "system-ui, sans-serif", "size": 12, "color": ground.ink},
+        "showlegend": any(trace.showlegend for trace in traces),
+        "legend": {
             "x": 0,
             "y": above,
             "xanchor": "left",
@@ -147,15 +146,16 @@ def commute_map(
             "font": {"size": 11},
             "title": {"font": {"size": 12}},
         },
-        annotations=[caption_box(lines, ground)],
-        hoverlabel={
+        "annotations": [caption_box(lines, ground)],
+        "hoverlabel": {
             "bgcolor": ground.land,
             "bordercolor": ground.county_line,
             "font": {"size": 13, "color": ground.ink},
         },
-        modebar={"orientation": "v", "bgcolor": ground.paper, "color": ground.state_line},
-        newselection={"line": {"color": ground.ink}},
-    )
+        "modebar": {"orientation": "v", "bgcolor": ground.paper, "color": ground.state_line},
+        "newselection": {"line": {"color": ground.ink}},
+    }
+    figure = go.Figure(list(traces), layout)  # at once: an update takes twice as long
     if above:
         figure.data[UNITS].colorbar.y = above
         if traces[POINTS].marker.showscale:  # plain points would get a bar by its being named

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import re
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
@@ -164,11 +165,15 @@ class Areas:
             words = [self._nearest(word) for word in words[:MAX_WORDS]]
             found = self._with(words)
         begin = " ".join(words)
-        found.sort(key=lambda hit: (not hit[0].startswith(begin), hit[1]))
-        return [area for _, _, area in found[:limit]]
+        first = (area for entry, _, area in found if entry.startswith(begin))
+        then = (area for entry, _, area in found if not entry.startswith(begin))
+        return list(itertools.islice(itertools.chain(first, then), limit))
 
     def _with(self, words: list[str]) -> list[tuple[str, int, Area]]:
-        return [hit for hit in self._haystack if all(word in hit[0] for word in words)]
+        found = self._haystack  # in the order of layers, then of names
+        for word in words:
+            found = [hit for hit in found if word in hit[0]]
+        return found
 
     def _nearest(self, word: str) -> str:
         """The word itself where it is part of a name, else the one most like it, if any is."""

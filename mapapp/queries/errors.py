@@ -8,9 +8,10 @@ Counts by workplace alone, whoever the workers' homes are, are published as they
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from threading import Lock
@@ -63,16 +64,28 @@ class Errors:
 
     def of_count(self, pick: Pick) -> float | None:
         """Root mean squared error to be expected of the count of a pick, workers; None where it is not known."""
+        return self.of_counts([pick])[0]
+
+    def of_counts(self, picks: Sequence[Pick]) -> list[float | None]:
+        """The same of several picks; those with one end in common are asked together, which is much quicker."""
         if not self.is_known:
-            return None
-        if pick.home is None or not pick.home.size:
-            return 0.0
-        workplaces = self._workplaces_of(pick)
-        if workplaces.empty:
-            return 0.0
-        counts = np.bincount(*self._by_tract(pick), minlength=self._n_tracts)
-        found = {int(tract): int(counts[tract]) for tract in np.flatnonzero(counts)}
-        return self._formula.of_count(self._home_share(pick.home), workplaces, found).error
+            return [None] * len(picks)
+        found: list[float | None] = [0.0] * len(picks)
+        groups: dict[Any, list[int]] = {}
+        for place, pick in enumerate(picks):
+            # Where everybody works is published as it is: without a home area there is no error.
+            if pick.home is not None and pick.home.size and (pick.work is None or pick.work.size):
+                groups.setdefault((_key(pick.work), pick.filters), []).append(place)
+        counts = self._by_tract([picks[place] for group in groups.values() for place in group])
+        for group in groups.values():
+            workplaces = self._workplaces_of(picks[group[0]])
+            counted = [next(counts) for _ in group]
+            if workplaces.empty:
+                continue
+            shares = [self._home_share(cast(Blocks, picks[place].home)) for place in group]
+            for place, error in zip(group, self._formula.of_counts(shares, workplaces, counted), strict=True):
+                found[place] = error.error
+        return found
 
     def of_answer(self, answer: Result, rows: int = ROWS) -> Result:
         """The same answer with the errors of its numbers, and of the first rows of its tables, filled in.
@@ -82,18 +95,22 @@ class Errors:
         if not self.is_known:
             return answer
         numbers, tables = self._picks(answer)
+        of_rows = {
+            name: [pick_of(row) for row in getattr(answer, name).head(max(rows, 0)).itertuples()]
+            for name, pick_of in tables.items()
+        }
+        picks = {id(pick): pick for pick in itertools.chain(numbers.values(), *of_rows.values()) if pick}
+        errors = dict(zip(picks, self.of_counts(list(picks.values())), strict=True))
         changed: dict[str, Any] = {
-            name: replace(getattr(answer, name), expected_error=self.of_count(pick))
+            name: replace(getattr(answer, name), expected_error=errors[id(pick)])
             for name, pick in numbers.items()
         }
-        for name, pick_of in tables.items():
+        for name, listed in of_rows.items():
             table = getattr(answer, name)
-            errors = table["expected_error"].to_numpy(np.float64).copy()
-            for place, row in enumerate(table.head(max(rows, 0)).itertuples()):
-                pick = pick_of(row)
-                error = None if pick is None else self.of_count(pick)
-                errors[place] = math.nan if error is None else error
-            changed[name] = table.assign(expected_error=errors)
+            column = table["expected_error"].to_numpy(np.float64).copy()
+            known = [None if pick is None else errors[id(pick)] for pick in listed]
+            column[: len(known)] = [math.nan if error is None else error for error in known]
+            changed[name] = table.assign(expected_error=column)
         return replace(answer, **changed)
 
     def _picks(self, answer: Result) -> tuple[dict[str, Pick], dict[str, PickOf]]:
@@ -178,13 +195,29 @@ class Errors:
         tract, people, total = self._blocks
         return np.bincount(tract[home], people[home], total.size) / np.maximum(total, 1.0)
 
-    def _by_tract(self, pick: Pick) -> tuple[Any, Any]:
-        block, workers = self._flows.by_block(pick, "work")
-        return self._blocks[0][block], workers
+    def _by_tract(self, picks: Sequence[Pick]) -> Iterator[dict[int, int]]:
+        """Workers of each pick by workplace tract. Picks whose other end alone differs are one question."""
+        tract = self._blocks[0].astype(np.int32)
+        found: list[dict[int, int]] = [{} for _ in picks]
+        for group in _apart(picks):
+            first = picks[group[0]]
+            if len(group) == 1:
+                block, workers = self._flows.by_block(first, "work")
+                counts = np.bincount(tract[block], workers, self._n_tracts)
+                found[group[0]] = {int(one): int(counts[one]) for one in np.flatnonzero(counts)}
+                continue
+            member = np.full(tract.size, -1, dtype=np.int32)
+            for number, place in enumerate(group):
+                member[cast(Any, picks[place].home)] = number
+            every = replace(first, home=np.flatnonzero(member >= 0).astype(np.int32))
+            for numbers, tracts, workers in self._flows.matrix(every, member, tract):
+                for number, one, n in zip(numbers.tolist(), tracts.tolist(), workers.tolist(), strict=True):
+                    found[group[number]][one] = n
+        return iter(found)
 
     def _workplaces_of(self, pick: Pick) -> Any:
         """How many (workplace block, segment) with that many workers a work area has in each tract."""
-        key = (None if pick.work is None else pick.work.tobytes(), pick.filters)
+        key = (_key(pick.work), pick.filters)
         with self._lock:
             if key in self._workplaces:
                 self._workplaces.move_to_end(key)
@@ -197,6 +230,23 @@ class Errors:
             while len(self._workplaces) > _KEPT:
                 self._workplaces.popitem(last=False)
         return frame
+
+
+def _key(blocks: Blocks | None) -> bytes | None:
+    return None if blocks is None else blocks.tobytes()
+
+
+def _apart(picks: Sequence[Pick]) -> Iterator[list[int]]:
+    """Places of picks that differ in their homes only, no block of which is in two of them; and of single ones."""
+    groups: dict[Any, list[int]] = {}
+    for place, pick in enumerate(picks):
+        groups.setdefault((_key(pick.work), pick.filters), []).append(place)
+    for group in groups.values():
+        homes = [cast(Any, picks[place].home) for place in group]
+        if np.unique(np.concatenate(homes)).size == sum(home.size for home in homes):
+            yield group
+        else:
+            yield from ([place] for place in group)
 
 
 def _by_band(pick: Pick) -> PickOf:

@@ -1,0 +1,318 @@
+"""Fifty visitors at once: `python -m benchmarks.visitors [RELEASE] [--visitors 50] [--minutes 2] [--pause 10]`.
+
+Serves the release (Rhode Island, made first, without one) as a process of its own, on loopback. What a page asks for
+when another area or analysis is chosen is recorded from a real one, in a Chromium, once for each analysis; then visitors
+ask the same for areas drawn with a fixed seed, as browsers do: up to six connections each, kept, requests side by side,
+and a pause of random length (exponential, `--pause` seconds on average) between two questions. The table has what each kind of
+request took, from the first byte sent to the last received, with the visitors on the same cores as the server; what
+was not answered or answered with another status than 200; and the memory of the server as it went on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import numpy as np
+
+from benchmarks.analyses import draw_areas, make_rhode_island
+from mapapp.api import open_release
+from tests.browser.conftest import FLAGS, MAP_AT_REST
+
+ANALYSES = (
+    "destination",
+    "area-profile",
+    "area-comparison",
+    "distance-direction",
+    "inflow-outflow",
+    "paired-area",
+    "flow-matrix",
+)
+N_CONNECTIONS = 6  # of a browser to one server
+PATIENCE_S = 60.0
+AREA = "{area}"
+GO = "query => { history.pushState({}, '', query); dispatchEvent(new PopStateEvent('popstate')); }"
+KINDS = {
+    "answered.data": "answer",
+    "answer.children@": "expected errors",
+    "map.figure": "map",
+    "chart.figure": "chart",
+    "area-size.children": "area",
+}
+"""Callbacks by a part of their outputs."""
+N_AREAS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One request of a page; one that is `late` waits for the others' answers."""
+
+    kind: str
+    path: str
+    body: str
+    late: bool
+
+
+@dataclass(slots=True)
+class Record:
+    """What came of the requests."""
+
+    took_s: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    pages_s: list[float] = field(default_factory=list)
+    wrong: Counter[str] = field(default_factory=Counter)
+    memory_mib: list[float] = field(default_factory=list)
+    processor_s: float = 0.0
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("release", type=Path, nargs="?")
+    parser.add_argument("--visitors", type=int, default=50)
+    parser.add_argument("--minutes", type=float, default=2.0)
+    parser.add_argument("--pause", type=float, default=10.0, help="seconds between questions of a visitor")
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = chosen.release or make_rhode_island(Path(folder), chosen.data)
+        release = open_release(path)
+        areas = draw_areas(release, N_AREAS)
+        title = release.title
+        del release
+        server, address = served(path)
+        try:
+            with browsing() as browser:
+                pages = [recorded(browser, address, name, areas[1]) for name in ANALYSES]
+            found = asyncio.run(visited(server.pid, address, pages, areas, chosen))
+        finally:
+            server.terminate()
+            server.wait(timeout=20)
+    told(found, title, chosen)
+
+
+def served(release: Path) -> tuple[subprocess.Popen[str], str]:
+    command = [sys.executable, "-m", "mapapp.cli", "serve", str(release), "--port", "0"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "http://" in line:
+            threading.Thread(target=process.stdout.read, daemon=True).start()
+            return process, "http://" + line.split("http://")[1].split()[0]
+    sys.exit("the server did not start")
+
+
+@contextmanager
+def browsing() -> Iterator[Any]:
+    """A Chromium."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+def recorded(browser: Any, address: str, analysis: str, area: str) -> list[Ask]:
+    """What a page asks of the server when its address changes, as templates with `{area}` for the area."""
+    written = quote(area, safe=":,")
+    other = f"&other={written}" if analysis == "paired-area" else ""
+    asks: list[Ask] = []
+
+    def keep(request: Any) -> None:
+        parts = urlsplit(request.url)
+        body = request.post_data or ""
+        if written not in body and written not in parts.query:
+            return
+        if body:
+            asked = json.loads(body)
+            kind = next(
+                (name for part, name in KINDS.items() if part in asked["output"]), "controls and the rest"
+            )
+            late = "url.search" not in asked["changedPropIds"]
+            asks.append(Ask(kind, parts.path, body.replace(written, AREA), late))
+        else:
+            kind = "shapes" if "/geo/" in parts.path else "pictures"
+            asks.append(Ask(kind, f"{parts.path}?{parts.query}".replace(written, AREA), "", True))
+
+    page = browser.new_page(viewport={"width": 1440, "height": 900})
+    page.goto(address)
+    page.wait_for_function(MAP_AT_REST, timeout=PATIENCE_S * 1000)
+    page.wait_for_timeout(2_000)
+    page.on("request", keep)
+    page.evaluate(GO, f"?area={written}&analysis={analysis}{other}")
+    page.wait_for_timeout(1_000)
+    page.wait_for_function(MAP_AT_REST, timeout=PATIENCE_S * 1000)
+    page.wait_for_timeout(2_000)
+    page.close()
+    return asks
+
+
+async def visited(
+    pid: int, address: str, pages: list[list[Ask]], areas: list[str], chosen: argparse.Namespace
+) -> Record:
+    """All visitors until the time is over; requests begun by then are waited for."""
+    record = Record()
+    end = time.monotonic() + 60 * chosen.minutes
+    visits = [
+        visitor(place, address, pages, areas, record, end, chosen.pause) for place in range(chosen.visitors)
+    ]
+    await asyncio.gather(watched(pid, record, end), *visits)
+    return record
+
+
+async def watched(pid: int, record: Record, end: float) -> None:
+    fields = Path(f"/proc/{pid}/stat")
+    began = processor_s(fields)
+    while time.monotonic() < end:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+        record.memory_mib.append(pages * os.sysconf("SC_PAGE_SIZE") / 2**20)
+        await asyncio.sleep(1)
+    record.processor_s = processor_s(fields) - began
+
+
+def processor_s(stat: Path) -> float:
+    """Seconds of processor time of a process, from its `stat`."""
+    parts = stat.read_text().rpartition(")")[2].split()
+    return (int(parts[11]) + int(parts[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def visitor(
+    number: int,
+    address: str,
+    pages: list[list[Ask]],
+    areas: list[str],
+    record: Record,
+    end: float,
+    pause_s: float,
+) -> None:
+    """One visitor: opens a page, reads, opens the next."""
+    chance = random.Random(number)
+    tab = Tab(address, record)
+    await asyncio.sleep(chance.uniform(0, pause_s))  # nobody comes at the same moment
+    while time.monotonic() < end:
+        area = quote(chance.choice(areas), safe=":,")
+        page = chance.choice(pages)
+        began = time.monotonic()
+        for late in (False, True):
+            await asyncio.gather(*[tab.ask(one, area) for one in page if one.late == late])
+        record.pages_s.append(time.monotonic() - began)
+        await asyncio.sleep(min(chance.expovariate(1 / pause_s), max(0.0, end - time.monotonic())))
+    tab.close()
+
+
+class Tab:
+    """A browser's connections to the server; each carries one request at a time and is kept."""
+
+    def __init__(self, address: str, record: Record) -> None:
+        self.host, self.port = str(urlsplit(address).hostname), int(urlsplit(address).port or 80)
+        self.record = record
+        self.free: asyncio.LifoQueue[Any] = asyncio.LifoQueue()
+        for _ in range(N_CONNECTIONS):
+            self.free.put_nowait(None)
+
+    async def ask(self, one: Ask, area: str) -> None:
+        """Send a request and read its answer to the end."""
+        line = self._line(one, area)
+        pair = await self.free.get()
+        began = time.monotonic()
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                if pair is None:
+                    pair = await asyncio.open_connection(self.host, self.port)
+                status = await self._exchange(*pair, line)
+        except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
+            if pair is not None:
+                pair[1].close()
+            pair, status = None, type(error).__name__
+        self.free.put_nowait(pair)
+        self.record.took_s[one.kind].append(time.monotonic() - began)
+        if status not in ("200", "204"):
+            self.record.wrong[f"{one.kind}: {status}"] += 1
+
+    def _line(self, one: Ask, area: str) -> bytes:
+        body = one.body.replace(AREA, area).encode()
+        head = [
+            f"{'POST' if body else 'GET'} {one.path.replace(AREA, area)} HTTP/1.1",
+            f"Host: {self.host}:{self.port}",
+            "Accept-Encoding: gzip",
+        ]
+        if body:
+            head += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
+        return "\r\n".join([*head, "", ""]).encode() + body
+
+    @staticmethod
+    async def _exchange(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, line: bytes) -> str:
+        writer.write(line)
+        await writer.drain()
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        status = head.split(" ", 2)[1]
+        fields = {
+            name.lower(): value.strip()
+            for name, _, value in (one.partition(":") for one in head.split("\r\n"))
+        }
+        if fields.get("transfer-encoding", "") == "chunked":
+            while size := int(await reader.readline(), 16):
+                await reader.readexactly(size + 2)
+            await reader.readline()
+        else:
+            await reader.readexactly(int(fields.get("content-length", 0)))
+        return status
+
+    def close(self) -> None:
+        """Give the connections back."""
+        while not self.free.empty():
+            pair = self.free.get_nowait()
+            if pair is not None:
+                pair[1].close()
+
+
+def told(record: Record, title: str, chosen: argparse.Namespace) -> None:
+    took = [one for times in record.took_s.values() for one in times]
+    print(
+        f"\n{title}: {chosen.visitors} visitors for {chosen.minutes:g} minutes, a question each {chosen.pause:g} s; "
+        f"{len(took):,} requests of {len(record.pages_s):,} questions; {os.cpu_count()} cores, "
+        f"load {os.getloadavg()[0]:.0f}\n"
+    )
+    print("| request | number | median ms | p95 ms | slowest ms |\n|---|---|---|---|---|")
+    for kind in sorted(record.took_s, key=lambda name: -len(record.took_s[name])):
+        print(row(kind, record.took_s[kind]))
+    print(row("**all of them**", took))
+    print(row("a question, to its last answer", record.pages_s))
+    wrong = ", ".join(f"{what} × {n}" for what, n in record.wrong.items()) or "none"
+    each = 1000 * record.processor_s / max(1, len(record.pages_s))
+    print(f"\nErrors: {wrong}. Processor time of the server: {each:.0f} ms a question.")
+    fifth = max(1, len(record.memory_mib) // 5)
+    fifths = [np.mean(record.memory_mib[at : at + fifth]) for at in range(0, len(record.memory_mib), fifth)][
+        :5
+    ]
+    print(
+        "Memory of the server, MiB, in each fifth of the time: "
+        + ", ".join(f"{one:.0f}" for one in fifths)
+        + "."
+    )
+
+
+def row(name: str, took_s: list[float]) -> str:
+    if not took_s:
+        return f"| {name} | 0 | | | |"
+    middle, late = 1000 * np.percentile(took_s, [50, 95])
+    return f"| {name} | {len(took_s):,} | {middle:.0f} | {late:.0f} | {1000 * max(took_s):.0f} |"
+
+
+if __name__ == "__main__":
+    main()
