@@ -28,6 +28,7 @@ _NAMES: Final[dict[str, str]] = {
     "paired-area": "paired",
 }
 ROWS_WITH_ERRORS: Final = 12  # as many as the table shows at first
+SHOWN_TABLES: Final = ("units", "bands", "segments", "groups", "cells")
 
 
 def is_ready(state: ViewState) -> bool:
@@ -62,7 +63,8 @@ def with_errors(release: ServedRelease, state: ViewState) -> Result:
     """The answer to a state with the expected errors of its numbers and of the rows a page shows first."""
     plain = dataclasses.replace(state, show="points", theme="light", every=False, against="", release="")
     return release.once(
-        ("errors", plain), lambda: release.analyses.with_errors(result(release, state), ROWS_WITH_ERRORS)
+        ("errors", plain),
+        lambda: release.analyses.with_errors(result(release, state), ROWS_WITH_ERRORS, SHOWN_TABLES),
     )
 
 

@@ -28,7 +28,7 @@ Source: METHOD sections 4, 6, 7 and 9; DESIGN section 9 ("expected error per num
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -88,7 +88,7 @@ class _TractPrior:
 
     order: Ints  # origin tracts, those of a point together
     first: Ints  # where in it each point begins
-    people: Floats  # of every origin tract, as a share of its point
+    people: Floats  # of every origin tract, in that order, as a share of its point
     gravity: Floats  # the same by gravity mass
     share: Floats
     retention: Floats
@@ -163,59 +163,73 @@ class ExpectedErrors:
         -----
         Of more than 512 workplace tracts, evenly spaced ones stand for all.
         """
-        return self.of_counts([home_share], workplaces, [counts])[0]
+        n, times = (workplaces[name].to_numpy(np.float64) for name in ("n_workers", "n_synthesizers"))
+        tract = workplaces["tract_index"].to_numpy(np.int64)
+        by_tract = np.zeros((1, self._lon.size))
+        by_tract[0, list(counts)] = list(counts.values())
+        home = np.asarray(home_share, dtype=np.float64)[None]
+        return self.of_counts(home, by_tract, tract, n, times[None])[0]
 
     def of_counts(
         self,
-        home_shares: Sequence[npt.ArrayLike],
-        workplaces: pandas.DataFrame,
-        counts: Sequence[Mapping[int, int]],
+        home_shares: Floats,
+        counts: npt.NDArray[Any],
+        tract: Ints,
+        n_workers: npt.NDArray[Any],
+        n_synthesizers: npt.NDArray[Any],
     ) -> list[CountError]:
-        """Expected errors of the counts of several home areas at one work area; as :meth:`of_count`, but quicker."""
-        home = np.array(home_shares, dtype=np.float64)
-        of_row = workplaces["tract_index"].to_numpy(np.int64)
-        order = np.argsort(of_row, kind="stable")
-        tracts = np.unique(of_row)
-        first = np.append(np.searchsorted(of_row[order], tracts), of_row.size)
-        n, times = (workplaces[name].to_numpy(np.float64) for name in ("n_workers", "n_synthesizers"))
+        """Expected errors of R counts at one work area, much quicker than one by one; see :meth:`of_count`.
+
+        Parameters
+        ----------
+        home_shares, counts : float64[R, n_tracts]
+            As there, and the counts by workplace tract.
+        tract, n_workers : [P]
+            Tracts of the work area, and workers of a synthesizer in each.
+        n_synthesizers : [R, P]
+            How many such synthesizers each count is of.
+        """
+        order = np.argsort(tract, kind="stable")
+        tracts = np.unique(tract)
+        first = np.append(np.searchsorted(tract[order], tracts), tract.size)
+        n = n_workers[order].astype(np.float64)
+        times = n_synthesizers[:, order].astype(np.float64)
         step = -(-tracts.size // _MOST_TRACTS)
-        sums = np.zeros((3, len(home)))  # bias, variance, placement
+        sums = np.zeros((3, len(counts)))  # bias, variance, placement
         for number in range(0, tracts.size, step):
-            rows = order[first[number] : first[number + 1]]
-            tract = int(tracts[number])
-            here = np.array([one.get(tract, 0) for one in counts], dtype=np.float64)
-            sums += self._of_tract(tract, home, n[rows], times[rows], here)
+            rows = slice(first[number], first[number + 1])
+            one = int(tracts[number])
+            sums += self._of_tract(one, home_shares, n[rows], times[:, rows], counts[:, one])
         sums *= tracts.size / len(range(0, tracts.size, step)) if tracts.size else 1.0
         return [
-            CountError(int(sum(one.values())), float(bias), math.sqrt(variance), abs(float(placement)))
-            for one, (bias, variance, placement) in zip(counts, sums.T, strict=True)
+            CountError(int(total), float(bias), math.sqrt(variance), abs(float(placement)))
+            for total, (bias, variance, placement) in zip(counts.sum(axis=1), sums.T, strict=True)
         ]
 
     def _of_tract(self, tract: int, home: Floats, n: Floats, times: Floats, count: Floats) -> Floats:
         """Bias, variance and placement that one workplace tract adds to each of R counts: float64[3, R]."""
         prior = self._prior(tract)
-        workers = float((n * times).sum())
+        workers = times @ n
         p = (count + 0.5) / (workers + 1.0)
         in_order = home[:, prior.order]
         s, g = (
-            np.add.reduceat(in_order * part[prior.order], prior.first, axis=1)
-            for part in (prior.people, prior.gravity)
+            np.add.reduceat(in_order * part, prior.first, axis=1) for part in (prior.people, prior.gravity)
         )
         alpha, f = self._kept_weights(prior, n)
         kept = alpha * f * prior.stays
-        a, mass = kept @ s.T, kept.sum(axis=1)
+        a, mass = s @ kept.T, kept.sum(axis=1)
         least = prior.pooled * self._least(n)
         # What falls in the remainder, which always stays, is drawn again from the prior.
-        a, mass = a + least[:, None] * (s @ prior.share), mass + least
+        a, mass = a + (s @ prior.share)[:, None] * least, mass + least
         t = n + mass
         spread, moved = _within_points(prior.share, s, g)
-        factor = ((n + t) / (1.0 + t))[:, None]
-        factor = factor + (2.0 - factor) * spread
-        pruning = (n / t)[:, None] ** 2 * ((alpha**2 * f * (1.0 - f)) @ ((s - p[:, None]) ** 2).T)
+        factor = (n + t) / (1.0 + t)
+        factor = factor + (2.0 - factor) * spread[:, None]
+        pruning = (n / t) ** 2 * ((s - p[:, None]) ** 2 @ (alpha**2 * f * (1.0 - f)).T)
         # Estimated without the added half: it is there for the spread of a count of 0, not to move anything.
-        bias = times @ (a - mass[:, None] * (count / max(workers, 1.0)))
-        variance = times @ (n[:, None] * (p * (1.0 - p)) * factor + pruning)
-        return np.stack([bias, variance, moved * count])
+        bias = times * (a - (count / np.maximum(workers, 1.0))[:, None] * mass)
+        variance = times * (n * (p * (1.0 - p))[:, None] * factor + pruning)
+        return np.stack([bias.sum(axis=1), variance.sum(axis=1), moved * count])
 
     def _least(self, n: Floats) -> Floats:
         """Certified least weight of synthesizers of n workers; between listed counts that of the next one."""
@@ -259,11 +273,12 @@ class ExpectedErrors:
                 gone[(away > beyond) & (mass == 0)] = probability
         pools = self._synthesis["editing"] == "pool"
         scale = float(self._synthesis["retention_scale"])
+        order = np.argsort(point, kind="stable")
         return _TractPrior(
-            order=np.argsort(point, kind="stable"),
+            order=order,
             first=np.append(0, np.cumsum(np.bincount(point))[:-1]),
-            people=people / of_point[point],
-            gravity=pull / np.bincount(point, pull)[point],
+            people=(people / of_point[point])[order],
+            gravity=(pull / np.bincount(point, pull)[point])[order],
             share=share,
             retention=np.clip(scale * share, self._least_retention, 1.0),
             stays=1.0 - gone,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -339,13 +339,13 @@ class Release:
         for part in self.flows.matrix(pick, homes.code, works.code):
             yield self._cells(homes, works, part, total)
 
-    def with_errors(self, answer: Answer, rows: int = ROWS) -> Answer:
-        """The same answer, with what error to expect of its numbers and of the first rows of its tables.
+    def with_errors(self, answer: Answer, rows: int = ROWS, tables: Collection[str] | None = None) -> Answer:
+        """The same answer, with what error to expect of its numbers and of the first rows of its tables, or of some.
 
-        Some ten milliseconds a number. Distances and directions have none, nor has a release whose mechanism has no
+        Some milliseconds a number. Distances and directions have none, nor has a release whose mechanism has no
         formula; see `mapapp.queries.errors`.
         """
-        return cast(Answer, self._errors.of_answer(answer, rows))
+        return cast(Answer, self._errors.of_answer(answer, rows, tables))
 
     def _cells(self, homes: LayerUnits, works: LayerUnits, part: Any, total: int) -> Any:
         columns: dict[str, Any] = {}

@@ -11,15 +11,15 @@ from __future__ import annotations
 import itertools
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from threading import Lock
 from typing import Any, Final, cast
 
 import numpy as np
-import pandas
 
+from geodata.schema import N_SEGMENTS
 from geodata.store import Store
 from mapapp.expected_error import ExpectedErrors
 from mapapp.queries.areas import Areas
@@ -54,7 +54,7 @@ class Errors:
         self._areas = areas
         self._flows = flows
         self._certificate = certificate
-        self._workplaces: OrderedDict[Any, Any] = OrderedDict()
+        self._workplaces: OrderedDict[bytes | None, tuple[Any, Any, Any]] = OrderedDict()
         self._lock = Lock()
 
     @cached_property
@@ -71,33 +71,39 @@ class Errors:
         if not self.is_known:
             return [None] * len(picks)
         found: list[float | None] = [0.0] * len(picks)
-        groups: dict[Any, list[int]] = {}
+        groups: dict[bytes | None, list[int]] = {}
         for place, pick in enumerate(picks):
             # Where everybody works is published as it is: without a home area there is no error.
             if pick.home is not None and pick.home.size and (pick.work is None or pick.work.size):
-                groups.setdefault((_key(pick.work), pick.filters), []).append(place)
-        counts = self._by_tract([picks[place] for group in groups.values() for place in group])
+                groups.setdefault(_key(pick.work), []).append(place)
         for group in groups.values():
-            workplaces = self._workplaces_of(picks[group[0]])
-            counted = [next(counts) for _ in group]
-            if workplaces.empty:
+            asked = [picks[place] for place in group]
+            tract, n_workers, by_segment = self._workplaces_of(asked[0].work)
+            if not tract.size:
                 continue
-            shares = [self._home_share(cast(Blocks, picks[place].home)) for place in group]
-            for place, error in zip(group, self._formula.of_counts(shares, workplaces, counted), strict=True):
+            errors = self._formula.of_counts(
+                np.stack([self._home_share(cast(Blocks, pick.home)) for pick in asked]),
+                self._by_tract(asked),
+                tract,
+                n_workers,
+                np.stack([by_segment[:, pick.filters.segments].sum(axis=1) for pick in asked]),
+            )
+            for place, error in zip(group, errors, strict=True):
                 found[place] = error.error
         return found
 
-    def of_answer(self, answer: Result, rows: int = ROWS) -> Result:
-        """The same answer with the errors of its numbers, and of the first rows of its tables, filled in.
+    def of_answer(self, answer: Result, rows: int = ROWS, tables: Collection[str] | None = None) -> Result:
+        """The same answer with the errors of its numbers, and of the first rows of its tables, or of some, filled in.
 
         Errors of distances, directions and cut-off rests stay open: the formula is about areas.
         """
         if not self.is_known:
             return answer
-        numbers, tables = self._picks(answer)
+        numbers, row_picks = self._picks(answer)
         of_rows = {
             name: [pick_of(row) for row in getattr(answer, name).head(max(rows, 0)).itertuples()]
-            for name, pick_of in tables.items()
+            for name, pick_of in row_picks.items()
+            if tables is None or name in tables
         }
         picks = {id(pick): pick for pick in itertools.chain(numbers.values(), *of_rows.values()) if pick}
         errors = dict(zip(picks, self.of_counts(list(picks.values())), strict=True))
@@ -195,58 +201,75 @@ class Errors:
         tract, people, total = self._blocks
         return np.bincount(tract[home], people[home], total.size) / np.maximum(total, 1.0)
 
-    def _by_tract(self, picks: Sequence[Pick]) -> Iterator[dict[int, int]]:
-        """Workers of each pick by workplace tract. Picks whose other end alone differs are one question."""
-        tract = self._blocks[0].astype(np.int32)
-        found: list[dict[int, int]] = [{} for _ in picks]
-        for group in _apart(picks):
-            first = picks[group[0]]
-            if len(group) == 1:
-                block, workers = self._flows.by_block(first, "work")
-                counts = np.bincount(tract[block], workers, self._n_tracts)
-                found[group[0]] = {int(one): int(counts[one]) for one in np.flatnonzero(counts)}
-                continue
-            member = np.full(tract.size, -1, dtype=np.int32)
-            for number, place in enumerate(group):
-                member[cast(Any, picks[place].home)] = number
-            every = replace(first, home=np.flatnonzero(member >= 0).astype(np.int32))
-            for numbers, tracts, workers in self._flows.matrix(every, member, tract):
-                for number, one, n in zip(numbers.tolist(), tracts.tolist(), workers.tolist(), strict=True):
-                    found[group[number]][one] = n
-        return iter(found)
+    def _by_tract(self, picks: Sequence[Pick]) -> Any:
+        """Workers of each pick by workplace tract: float64[picks, tracts]. All of them work in the same area.
 
-    def _workplaces_of(self, pick: Pick) -> Any:
-        """How many (workplace block, segment) with that many workers a work area has in each tract."""
-        key = (_key(pick.work), pick.filters)
+        Picks of one home area and several filters are one question, and so are those of several homes apart.
+        """
+        tract = self._blocks[0].astype(np.int32)
+        counts = np.zeros((len(picks), self._n_tracts))
+        same_home = _together(range(len(picks)), lambda place: _key(picks[place].home))
+        for homes in same_home:
+            if len(homes) > 1:
+                block, segment, workers = self._flows.by_block_and_segment(
+                    replace(picks[homes[0]], filters=Filters()), "work"
+                )
+                cell = tract[block].astype(np.int64) * N_SEGMENTS + segment
+                found = np.bincount(cell, workers, self._n_tracts * N_SEGMENTS).reshape(-1, N_SEGMENTS)
+                for place in homes:
+                    counts[place] = found[:, picks[place].filters.segments].sum(axis=1)
+        alone = [homes[0] for homes in same_home if len(homes) == 1]
+        for places in _together(alone, lambda place: picks[place].filters):
+            counts[places] = self._of_homes([picks[place] for place in places], tract)
+        return counts
+
+    def _of_homes(self, picks: Sequence[Pick], tract: Any) -> Any:
+        """Workers by workplace tract, float64[picks, tracts], of picks that differ in their homes only."""
+        counts = np.zeros((len(picks), self._n_tracts))
+        homes = [cast(Any, pick.home) for pick in picks]
+        apart = np.unique(np.concatenate(homes)).size == sum(home.size for home in homes)
+        if len(picks) == 1 or not apart:
+            for place, pick in enumerate(picks):
+                block, workers = self._flows.by_block(pick, "work")
+                counts[place] = np.bincount(tract[block], workers, self._n_tracts)
+            return counts
+        member = np.full(tract.size, -1, dtype=np.int32)
+        for number, home in enumerate(homes):
+            member[home] = number
+        every = replace(picks[0], home=np.flatnonzero(member >= 0).astype(np.int32))
+        for row, at, workers in self._flows.matrix(every, member, tract):
+            counts[row, at] = workers
+        return counts
+
+    def _workplaces_of(self, work: Blocks | None) -> tuple[Any, Any, Any]:
+        """The (workplace block, segment) of a work area, by tract and workers: both, and how many by segment."""
+        key = _key(work)
         with self._lock:
             if key in self._workplaces:
                 self._workplaces.move_to_end(key)
                 return self._workplaces[key]
-        block, _, workers = self._flows.by_block_and_segment(replace(pick, home=None), "work")
-        made, times = np.unique(np.stack([self._blocks[0][block], workers]), axis=1, return_counts=True)
-        frame = pandas.DataFrame({"tract_index": made[0], "n_workers": made[1], "n_synthesizers": times})
+        block, segment, workers = self._flows.by_block_and_segment(Pick(work=work), "work")
+        most = int(workers.max(initial=0)) + 1
+        made, row = np.unique(self._blocks[0][block].astype(np.int64) * most + workers, return_inverse=True)
+        times = np.bincount(row * N_SEGMENTS + segment, minlength=made.size * N_SEGMENTS)
+        found = made // most, made % most, times.reshape(-1, N_SEGMENTS)
         with self._lock:
-            self._workplaces[key] = frame
+            self._workplaces[key] = found
             while len(self._workplaces) > _KEPT:
                 self._workplaces.popitem(last=False)
-        return frame
+        return found
 
 
 def _key(blocks: Blocks | None) -> bytes | None:
     return None if blocks is None else blocks.tobytes()
 
 
-def _apart(picks: Sequence[Pick]) -> Iterator[list[int]]:
-    """Places of picks that differ in their homes only, no block of which is in two of them; and of single ones."""
-    groups: dict[Any, list[int]] = {}
-    for place, pick in enumerate(picks):
-        groups.setdefault((_key(pick.work), pick.filters), []).append(place)
-    for group in groups.values():
-        homes = [cast(Any, picks[place].home) for place in group]
-        if np.unique(np.concatenate(homes)).size == sum(home.size for home in homes):
-            yield group
-        else:
-            yield from ([place] for place in group)
+def _together(places: Iterable[int], key: Callable[[int], Hashable]) -> list[list[int]]:
+    """Places with the same key, in lists."""
+    groups: dict[Hashable, list[int]] = {}
+    for place in places:
+        groups.setdefault(key(place), []).append(place)
+    return list(groups.values())
 
 
 def _by_band(pick: Pick) -> PickOf:
