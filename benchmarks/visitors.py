@@ -1,11 +1,11 @@
-"""Fifty visitors at once: `python -m benchmarks.visitors [RELEASE] [--visitors 50] [--minutes 2] [--pause 10]`.
+"""Fifty visitors at once: `python -m benchmarks.visitors [RELEASE] [--visitors 50] [--minutes 2] [--pause 20]`.
 
 Serves the release (Rhode Island, made first, without one) as a process of its own, on loopback. What a page asks for
-when another area or analysis is chosen is recorded from a real one, in a Chromium, once for each analysis; then visitors
-ask the same for areas drawn with a fixed seed, as browsers do: up to six connections each, kept, requests side by side,
-and a pause of random length (exponential, `--pause` seconds on average) between two questions. The table has what each kind of
-request took, from the first byte sent to the last received, with the visitors on the same cores as the server; what
-was not answered or answered with another status than 200; and the memory of the server as it went on.
+when another area or analysis is chosen is recorded from a real one, in a Chromium, once for each analysis; then
+visitors ask the same for areas drawn with a fixed seed, as browsers do: up to six connections each, kept, requests side
+by side, and a pause of random length (exponential, `--pause` seconds on average) between two questions. The table has
+what each kind of request took, from the first byte sent to the last received, with the visitors on the same cores as
+the server; what was not answered, or with another status than 200; and the memory of the server as it went on.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def main() -> None:
     parser.add_argument("release", type=Path, nargs="?")
     parser.add_argument("--visitors", type=int, default=50)
     parser.add_argument("--minutes", type=float, default=2.0)
-    parser.add_argument("--pause", type=float, default=10.0, help="seconds between questions of a visitor")
+    parser.add_argument("--pause", type=float, default=20.0, help="seconds between questions of a visitor")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:

@@ -47,13 +47,19 @@ class Outlines:
 
     def _of_blocks(self, blocks: Blocks | None, held: Any) -> Any:
         left = np.arange(len(self._areas.places), dtype=np.int32) if blocks is None else blocks
+        counties, tracts = self._wholes
         parts: list[Any] = []
-        for code, total, shape in self._wholes:
-            unit, n_chosen = np.unique(code[left], return_counts=True)
-            whole = unit[(n_chosen == total[unit]) & (shape[unit] != b"")]
-            parts.extend(shapely.from_wkb(shape[whole]))
+        for code, total, shape in (counties, tracts):
+            unit, first, n_chosen = np.unique(code[left], return_index=True, return_counts=True)
+            is_whole = (n_chosen == total[unit]) & (shape[unit] != b"")
+            whole = unit[is_whole]
+            inside = counties[0][left[first[is_whole]]]
+            # Shapes of one source and county have the same borders to the last bit; across counties they may not.
+            parts.extend(_joined(shapely.from_wkb(shape[whole]), inside))
             left = left[~np.isin(code[left], whole)]
-        parts.extend(self._areas.cells.of_blocks(left, held))
+        cells = self._areas.cells.of_blocks(left, held)
+        # Cells too, but within a tract: along its border each tract has corners of its own.
+        parts.extend(_joined(cells, tracts[0][left]) if len(cells) == left.size else cells)
         return dissolved(np.array(parts, dtype=object)) if parts else None
 
     def of_layer(self, level: str) -> dict[str, Any]:
@@ -118,16 +124,28 @@ class Outlines:
 
 def dissolved(shapes: Shapes) -> Any:
     """Union of polygons that share borders, without the crumbs that rounding leaves between them."""
-    try:
-        joined = shapely.coverage_union_all(
-            shapes
-        )  # much quicker, but wants borders to be the same to the last bit
-        if not shapely.is_valid(joined):
-            joined = shapely.union_all(shapes)
-    except shapely.GEOSException:
-        joined = shapely.union_all(shapes)
+    joined = _union(shapes)
     parts = [_without_crumbs(part) for part in shapely.get_parts(joined) if shapely.area(part) > _CRUMB_DEG2]
     return shapely.multipolygons(parts) if len(parts) != 1 else parts[0]
+
+
+def _union(shapes: Shapes) -> Any:
+    with suppress(shapely.GEOSException):
+        joined = shapely.coverage_union_all(
+            shapes
+        )  # ten times as fast, but wants the same borders to the last bit
+        if shapely.is_valid(joined):
+            return joined
+    return shapely.union_all(shapes)
+
+
+def _joined(shapes: Any, group: Any) -> list[Any]:
+    """The unions of shapes of the same group."""
+    order = np.argsort(group, kind="stable")
+    ends = np.flatnonzero(np.diff(group[order])) + 1
+    listed = np.empty(len(order), dtype=object)
+    listed[:] = list(shapes)
+    return [_union(part) for part in np.split(listed[order], ends) if len(part)]
 
 
 def _without_crumbs(polygon: Any) -> Any:
