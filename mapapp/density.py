@@ -20,6 +20,8 @@ from mapapp.figures.palette import RAMP
 MAX_POINTS: Final = 100_000
 MAX_PIXELS: Final = 2000  # the longer side
 SPREAD_PIXELS: Final = 1.6  # of the Gaussian that makes single points readable
+LEAST_SPREAD_MI: Final = 0.1  # a point is drawn at random in its block: nothing finer is known
+_FINEST_MI: Final = LEAST_SPREAD_MI / 8  # of a pixel, in a picture of a small place
 _LEVELS: Final = 255
 
 
@@ -52,14 +54,23 @@ def draw_density(lon_deg: Any, lat_deg: Any, ramp: Sequence[str] = RAMP) -> Dens
     `ramp` has the colours from few to many.
     """
     bounds = extent(lon_deg, lat_deg)
-    counts = count_grid(lon_deg, lat_deg, bounds)
-    smooth = gaussian_filter(counts, SPREAD_PIXELS, mode="reflect")  # reflecting edges keep the total
+    counts = count_grid(lon_deg, lat_deg, bounds, _n_pixels(bounds))
     areas = pixel_area_sq_mi(counts.shape, bounds)
+    pixel_mi = float(numpy.sqrt(areas[len(areas) // 2]))
+    spread_pixels = max(SPREAD_PIXELS, LEAST_SPREAD_MI / pixel_mi)
+    smooth = gaussian_filter(counts, spread_pixels, mode="reflect")  # reflecting edges keep the total
     per_mile = smooth / areas[:, None]
     highest = 10 ** numpy.ceil(numpy.log10(max(float(per_mile.max()), 100.0)))
     lowest = float(highest) / 10_000
-    spread = SPREAD_PIXELS * float(numpy.sqrt(areas[len(areas) // 2]))
-    return DensityImage(_png(per_mile, lowest, float(highest), ramp), bounds, lowest, float(highest), spread)
+    picture = _png(per_mile, lowest, float(highest), ramp)
+    return DensityImage(picture, bounds, lowest, float(highest), spread_pixels * pixel_mi)
+
+
+def _n_pixels(bounds: tuple[float, float, float, float]) -> int:
+    """Pixels of the longer side: no more than there is something to see in."""
+    west, south, east, north = numpy.radians(bounds)
+    side_mi = EARTH_RADIUS_MI * max(north - south, (east - west) * numpy.cos((north + south) / 2))
+    return int(numpy.clip(side_mi / _FINEST_MI, 16, MAX_PIXELS))
 
 
 def extent(lon_deg: Any, lat_deg: Any) -> tuple[float, float, float, float]:
@@ -72,12 +83,14 @@ def extent(lon_deg: Any, lat_deg: Any) -> tuple[float, float, float, float]:
     return (west - margin, max(south - margin, -85.0), east + margin, min(north + margin, 85.0))
 
 
-def count_grid(lon_deg: Any, lat_deg: Any, bounds: tuple[float, float, float, float]) -> Any:
+def count_grid(
+    lon_deg: Any, lat_deg: Any, bounds: tuple[float, float, float, float], n_pixels: int = MAX_PIXELS
+) -> Any:
     """Points per pixel: float64 of shape (rows from north, columns from west); points outside are not counted."""
     west, south, east, north = bounds
     top, bottom = float(mercator_y(north)), float(mercator_y(south))
     width_units, height_units = numpy.radians(east - west), top - bottom
-    scale = MAX_PIXELS / max(width_units, height_units)
+    scale = n_pixels / max(width_units, height_units)
     n_columns, n_rows = max(int(width_units * scale), 1), max(int(height_units * scale), 1)
     column = numpy.floor((numpy.asarray(lon_deg, dtype=float) - west) / (east - west) * n_columns).astype(int)
     row = numpy.floor((top - mercator_y(lat_deg)) / height_units * n_rows).astype(int)

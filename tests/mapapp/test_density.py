@@ -74,3 +74,11 @@ def test_no_points_and_one_point_have_a_picture_too() -> None:
     for n_points in (0, 1):
         drawn = density.draw_density(numpy.full(n_points, -71.0), numpy.full(n_points, 42.0))
         assert drawn.png.startswith(b"\x89PNG")
+
+
+def test_a_small_place_is_not_drawn_finer_than_is_known() -> None:
+    random = numpy.random.default_rng(5)
+    lon, lat = -71.4 + random.random(2_000) / 50, 41.8 + random.random(2_000) / 50
+    drawn = density.draw_density(lon, lat)
+    assert drawn.spread_mi == pytest.approx(density.LEAST_SPREAD_MI, rel=0.01)
+    assert drawn.highest <= 10_000  # and no building looks like a city
