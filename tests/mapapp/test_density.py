@@ -67,7 +67,8 @@ def test_the_picture_is_a_small_palette_png_that_is_clear_where_nobody_is() -> N
     assert south < lat.min() < lat.max() < north
     assert drawn.highest / drawn.lowest == pytest.approx(10_000)
     height_mi = numpy.radians(north - south) * EARTH_RADIUS_MI
-    assert drawn.spread_mi == pytest.approx(density.SPREAD_PIXELS * height_mi / image.height, rel=0.01)
+    by_pixels = density.SPREAD_PIXELS * height_mi / image.height
+    assert drawn.spread_mi == pytest.approx(max(by_pixels, density.LEAST_SPREAD_MI), rel=0.01)
 
 
 def test_no_points_and_one_point_have_a_picture_too() -> None:
