@@ -191,8 +191,13 @@ def fill(axes: Axes, path: Path | None, colour: str, **options: Any) -> None:
 def stroke(axes: Axes, path: Path | None, colour: str, pixels: float, **options: Any) -> None:
     """Draw along a path, if there is one."""
     if path is not None:
-        look = {"facecolor": "none", "edgecolor": colour, "linewidth": pixels * POINTS_PER_PIXEL}
-        axes.add_artist(PathPatch(path, joinstyle="round", capstyle="round", **(look | options)))
+        look: dict[str, Any] = {
+            "facecolor": "none",
+            "edgecolor": colour,
+            "linewidth": pixels * POINTS_PER_PIXEL,
+        }
+        look |= {"joinstyle": "round", "capstyle": "round"}
+        axes.add_artist(PathPatch(path, **(look | options)))
 
 
 def draw_borders(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import numpy
 from matplotlib.axes import Axes
@@ -92,15 +92,22 @@ def map_words(release: ServedRelease, state: ViewState) -> str:
 
 
 def draw_outlines(
-    axes: Axes, release: ServedRelease, areas: tuple[str, ...], colour: str, frame: base.Frame, ground: Ground
+    axes: Axes,
+    release: ServedRelease,
+    areas: tuple[str, ...],
+    colour: str,
+    frame: base.Frame,
+    ground: Ground,
+    **look: Any,
 ) -> None:
-    """Border of areas on a light ground, which sets it off from any colour below."""
+    """Border of areas on a light ground, which sets it off from any colour below; with a `look` of its own, without."""
     found = list(layers.shapes(release, areas).values()) if areas else []
     if found:
         shapes = base.mercator(numpy.array([*found, None], dtype=object)[:-1])
         path = base.outline(shapes, frame)
-        base.stroke(axes, path, ground.halo, 6, alpha=0.85, zorder=7)
-        base.stroke(axes, path, colour, 3, zorder=7.1)
+        if not look:
+            base.stroke(axes, path, ground.halo, 6, alpha=0.85, zorder=7)
+        base.stroke(axes, path, colour, 3, **({"zorder": 7.1} | look))
         base.draw_ring(axes, shapes, frame, colour)
 
 
@@ -135,7 +142,10 @@ def _map(axes: Axes, release: ServedRelease, state: ViewState, frame: base.Frame
     legend = draw_answer(axes, release, state, frame, ground)
     base.draw_borders(axes, release, frame, ground)
     draw_outlines(axes, release, state.areas, colours[state.side], frame, ground)
-    draw_outlines(axes, release, drawn.others_of(state), colours[asked.OTHER[state.side]], frame, ground)
+    others = drawn.others_of(state)
+    # Twice the same border: the second in dashes, so that both are seen.
+    dashes: dict[str, Any] = {"linestyle": (0, (3, 3)), "capstyle": "butt"} if others == state.areas else {}
+    draw_outlines(axes, release, others, colours[asked.OTHER[state.side]], frame, ground, **dashes)
     if drawn.drawn_as(release, state) != "arrows":  # their labels stand where names would
         base.draw_names(axes, release, frame, ground)
     return legend
