@@ -66,10 +66,11 @@ def map_picture(
     """
     check(form, scale, size_in)
     ground, told = GROUNDS[state.theme], title or map_title(release, state)
+    said = map_words(release, state)  # asks what there is to ask, before others must wait for us
     with drawing():
         sheet = Sheet(size_in, ground)
         _draw(sheet, release, state, bounds, told)
-        return encoded(sheet, form, scale, told, map_words(release, state))
+        return encoded(sheet, form, scale, told, said)
 
 
 def map_title(release: ServedRelease, state: ViewState) -> str:
