@@ -95,6 +95,10 @@ def _missing(value: Any) -> bool:
 def arrow_column(column: Any, kind: Kind) -> Any:
     """A column as an arrow array of its kind; missing values are null."""
     if kind == "text":
+        try:
+            return pyarrow.array(column.to_numpy(), pyarrow.string(), from_pandas=True)
+        except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):
+            pass  # not all of it is text
         values = [None if _missing(value) else str(value) for value in column]
         return pyarrow.array(values, pyarrow.string())
     if kind in ("number", "whole") and column.dtype == object:

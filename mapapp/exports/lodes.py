@@ -57,8 +57,8 @@ class LodesFiles:
         n = sum(self.elsewhere.values())
         if n:
             found.append(
-                f"{n:,} jobs have homes in {len(self.elsewhere)} states that the release knows as a whole: their "
-                f"h_geocode is the state's code and 13 zeros, such as {next(iter(self.elsewhere))}{'0' * 13}, "
+                f"{n:,} jobs have homes in {_several(len(self.elsewhere), 'state')} that the release knows as a whole: "
+                f"their h_geocode is the state's code and 13 zeros, such as {next(iter(self.elsewhere))}{'0' * 13}, "
                 "which is no census block"
             )
         missing = {name.replace("_main_", "_aux_") for name in self.jobs if "_main_" in name} - set(self.jobs)
@@ -114,6 +114,10 @@ def write_lodes(
     _write_checksums(folder, sorted(jobs))
     known = {f"{number[row] // _STATE:02d}": int(away[row]) for row in np.flatnonzero(elsewhere & (away > 0))}
     return LodesFiles(jobs=dict(sorted(jobs.items())), elsewhere=dict(sorted(known.items())))
+
+
+def _several(n: int, noun: str) -> str:
+    return f"{n} {noun}{'s' * (n != 1)}"
 
 
 def _block_numbers(store: Store) -> tuple[Ints, Any]:
