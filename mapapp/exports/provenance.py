@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Final
 
 from geodata.store import MANIFEST, Store, sha256_of
 
-CERTIFICATE = "certificate.json"
+CERTIFICATE: Final = "certificate.json"
+_SYNTHETIC: Final = "synthetic workers: no record is a real person"
+_NOT_PRIVATE: Final = "not private: shows where real workers live, nothing is promised; not for release"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +31,8 @@ class Provenance:
         Of `certificate.json`.
     status, accountant : str
         As the certificate says.
+    is_private : bool
+        Whether anything is promised at all.
     epsilon_final, delta : float or None
     program : str
         Name and version of what wrote the export.
@@ -44,6 +48,7 @@ class Provenance:
     certificate_sha256: str
     status: str
     accountant: str
+    is_private: bool
     epsilon_final: float | None
     delta: float | None
     program: str
@@ -65,6 +70,7 @@ class Provenance:
             certificate_sha256=sha256_of(store.path / CERTIFICATE),
             status=str(certificate.get("status") or ""),
             accountant=str(certificate.get("accountant") or ""),
+            is_private=_is_private(certificate),
             epsilon_final=_number(certificate.get("epsilon_final")),
             delta=_number(certificate.get("delta")),
             program=f"CommuteMap {version('commutemap')}",
@@ -73,7 +79,7 @@ class Provenance:
     def to_dict(self) -> dict[str, Any]:
         """Plain values, in reading order."""
         return {
-            "what": "synthetic workers: no record is a real person",
+            "what": _SYNTHETIC if self.is_private else _NOT_PRIVATE,
             "release": self.title,
             "year": self.year,
             "job_type": self.job_type,
@@ -105,3 +111,8 @@ class Provenance:
 def _number(given: Any) -> float | None:
     value = given.get("value") if isinstance(given, dict) else given
     return float(value) if isinstance(value, (int, float)) else None
+
+
+def _is_private(certificate: dict[str, Any]) -> bool:
+    mechanism = certificate.get("mechanism")
+    return not (isinstance(mechanism, dict) and mechanism.get("is_private") is False)

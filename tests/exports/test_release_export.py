@@ -10,13 +10,15 @@ import pandas
 import pytest
 import shapely
 
-from geodata.store import MANIFEST, sha256_of
+from geodata.store import MANIFEST, open_store, sha256_of
 from mapapp.errors import UsageError
+from mapapp.exports.provenance import Provenance
 from mapapp.exports.release_export import FORMS, ONE_FILE, Form, export_release
 from mapapp.exports.release_layers import BAND_FIELDS, UNIT_FIELDS
 from mapapp.queries.analyses import open_release
 from tests.commands.running import refused
 from tests.exports import reading
+from tests.releases import write_release
 
 LAYERED: tuple[Form, ...] = ("gpkg", "shp", "kml", "geojson", "csv", "xlsx")
 
@@ -114,9 +116,7 @@ def test_one_file_carries_where_it_comes_from_in_itself(
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_same_release_gives_the_same_bytes(
-    form: Form, demo_release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_same_release_gives_the_same_bytes(form: Form, demo_release: Path, tmp_path: Path) -> None:
     more = ("points", "flows") if form in ("gpkg", "shp", "kml", "geojson", "csv") else ()
     for name in ("a", "b"):
         export_release(demo_release, form, tmp_path / name, layers=["county"], more=more)
@@ -221,3 +221,14 @@ def test_a_cancelled_export_leaves_nothing(form: Form, demo_release: Path, tmp_p
 def test_a_form_that_is_none(demo_release: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--to dxf: choose lodes, gpkg"):
         export_release(demo_release, "dxf", tmp_path / "x")  # type: ignore[arg-type]
+
+
+def test_a_release_that_is_not_private_never_says_that_nobody_is_real(tmp_path: Path) -> None:
+    path = write_release(tmp_path / "r", n_pairs=20)
+    promised = json.loads((path / "certificate.json").read_text(encoding="utf-8"))
+    assert Provenance.of(open_store(path, "release")).texts()["what"].startswith("synthetic workers")
+    promised |= {"mechanism": {"name": "plug-in", "is_private": False}, "epsilon_final": None}
+    (path / "certificate.json").write_text(json.dumps(promised), encoding="utf-8")
+    about = Provenance.of(open_store(path, "release", verify=False)).texts()
+    assert about["what"].startswith("not private: shows where real workers live")
+    assert "epsilon final" not in about
