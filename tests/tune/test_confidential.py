@@ -39,7 +39,7 @@ PUBLIC_OUTPUTS = {
     "notes", "on-map", "page", "release", "release-title", "search", "show-label", "table-card", "url",
     "side", "show", "age", "earnings", "industry", "analysis", "layer", "home_layer", "work_layer", "theme", "edges",
     "against", "pick", "target", "centre", "area-said", "area-size", "other-chips", "setup-said", "csv", "app",
-    "answered", "take-files",
+    "answered", "take-files", "opened-view",
     "chart", "chart-card", "chart-text", "chart-title", "theme-provider", "field-side", "field-show", "field-layer",
     "field-matrix", "field-edges", "field-target",
 }  # fmt: skip
