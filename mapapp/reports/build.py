@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from mapapp import asked
@@ -14,10 +13,10 @@ from mapapp.progress import Report as Progress
 from mapapp.progress import silent
 from mapapp.queries.release import ServedRelease
 from mapapp.queries.results import Result
-from mapapp.reports.comparing import comparison
+from mapapp.reports.comparing import Asked, comparison
 from mapapp.reports.content import Answer, Report
 from mapapp.reports.facts import source_of
-from mapapp.reports.numbers import key_numbers, n_workers, place_of, sentence, why_empty
+from mapapp.reports.numbers import key_numbers, largest, n_workers, place_of, sentence, why_empty
 from mapapp.reports.questions import normal
 from mapapp.reports.remake import remake
 from mapapp.reports.showing import charts_of, locator_of, map_of
@@ -29,15 +28,6 @@ ROWS_WITH_ERRORS: Final = 27
 Each takes some ten milliseconds."""
 
 _COVERED: Final = "The release covers"
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question, and its answer with expected errors."""
-
-    release: ServedRelease
-    state: ViewState
-    result: Result
 
 
 def build(
@@ -88,7 +78,7 @@ def build(
         subtitle=" · ".join([words.listed(_once(answer.analysis for answer in answers)), _of(releases)]),
         date=date,
         answers=tuple(answers),
-        comparison=comparison([(each.release, each.result) for each in found]),
+        comparison=comparison(found),
         sources=tuple(source_of(release) for release in releases),
         remake=remake(releases, states, date=date, error_rows=error_rows),
     )
@@ -120,7 +110,7 @@ def _answer(one: Asked, name: str) -> Answer:
         empty=why_empty(one.release, one.state, one.result),
         locator=locator_of(one.release, one.state, name),
         map=map_of(one.release, one.state, name),
-        numbers=key_numbers(one.result),
+        numbers=(*key_numbers(one.result), *largest(one.result)),
         charts=charts_of(one.release, one.state, one.result, name) if has_workers else (),
         tables=tuple(table for table in tables(one.result) if table.rows),
         notes=(*_coverage(one), *about.notes, *_errors(one.result)),

@@ -50,7 +50,7 @@ _OF_A_PAIR: Final = {
 
 
 def key_numbers(result: Result) -> tuple[KeyNumber, ...]:
-    """Every number of an answer."""
+    """Every number of an answer, in an order that is the same for all answers to an analysis."""
     found = []
     for name, value in result.numbers().items():
         label, kind = _LABELS.get(name, (_WORKERS[result.about.side], "count"))
@@ -68,19 +68,6 @@ def key_numbers(result: Result) -> tuple[KeyNumber, ...]:
             )
         else:
             found.append(KeyNumber(label=label, kind=kind, value=value))
-    if isinstance(result, (AreaComparison, Destinations)):
-        end = drawn_side(result)
-        found += [
-            KeyNumber(
-                label=f"{_VERB[end]} in {row.name}",
-                kind="count",
-                value=int(row.workers),
-                error=None if math.isnan(row.expected_error) else float(row.expected_error),
-                caution=row.caution,
-            )
-            for row in result.units.head(_LARGEST).itertuples()
-            if row.workers
-        ]
     if isinstance(result, FlowMatrix):
         for frame, label in (
             (result.homes, f"{words.plural(words.level_word(result.home_layer))} and states where they live"),
@@ -89,6 +76,24 @@ def key_numbers(result: Result) -> tuple[KeyNumber, ...]:
         ):
             found.append(KeyNumber(label=label[0].upper() + label[1:], kind="count", value=len(frame)))
     return tuple(found)
+
+
+def largest(result: Result) -> tuple[KeyNumber, ...]:
+    """The largest rows of an answer by area; they are others in another answer."""
+    if not isinstance(result, (AreaComparison, Destinations)):
+        return ()
+    verb = _VERB[drawn_side(result)]
+    return tuple(
+        KeyNumber(
+            label=f"{verb} in {row.name}",
+            kind="count",
+            value=int(row.workers),
+            error=None if math.isnan(row.expected_error) else float(row.expected_error),
+            caution=row.caution,
+        )
+        for row in result.units.head(_LARGEST).itertuples()
+        if row.workers
+    )
 
 
 def drawn_side(result: AreaComparison | Destinations) -> Side:

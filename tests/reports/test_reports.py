@@ -198,6 +198,31 @@ def test_areas_are_compared(releases: list[ServedRelease]) -> None:
     assert [sum(row[at] for row in rows.rows) for at in (-2, -1)] == workers
 
 
+def test_only_what_is_asked_alike_is_compared(releases: list[ServedRelease]) -> None:
+    areas = ("county:10001", "county:10003")
+    states = [
+        replace(PLACE, areas=(area,), side=side)  # type: ignore[arg-type]
+        for side in ("work", "home")
+        for area in areas
+    ]
+    report = build(releases, [*states, QUESTIONS["flow-matrix"], QUESTIONS["paired-area"]])
+    names = [table.title for table in report.comparison]
+    assert len(names) == len(set(names)) == 2 * (1 + 2) + 2 * (1 + 1)
+    for place, side in enumerate(("work", "home")):
+        table = report.comparison[3 * place]
+        assert [row[:2] for row in table.rows] == [
+            (f"County {area[-5:]}", release.title) for area in areas for release in releases
+        ]
+        wanted = [
+            asked.result(release, state).numbers()["workers"].value
+            for state in states
+            if state.side == side
+            for release in releases
+        ]
+        assert [row[2] for row in table.rows] == wanted
+        assert {column.name for column in table.columns} <= {"area", "release", "number_1", "error_1"}
+
+
 def test_releases_are_compared(releases: list[ServedRelease]) -> None:
     state = QUESTIONS["area-profile"]
     report = build(releases, [state])
