@@ -16,10 +16,12 @@ from mapapp.reports.pdf_report import Paper, write_pdf
 from mapapp.reports.xlsx_report import write_xlsx
 from mapapp.url_state import ViewState
 
-__all__ = ["FORMS", "ROWS_WITH_ERRORS", "Form", "Paper", "Report", "build", "write", "write_report"]
+__all__ = ["DRAWN", "FORMS", "ROWS_WITH_ERRORS", "Form", "Paper", "Report", "build", "write", "write_report"]
 
 Form = Literal["html", "pdf", "xlsx"]
 FORMS: Final[tuple[Form, ...]] = ("html", "pdf", "xlsx")
+DRAWN: Final[tuple[Form, ...]] = ("html", "pdf")
+"""Those that have pictures."""
 
 
 def write_report(
@@ -57,7 +59,8 @@ def write_report(
     UsageError, GeometryError
         In one line, when a state asks for what a release does not have.
     """
-    report = build(releases, states, date=date, error_rows=error_rows, progress=progress)
+    drawn = form in DRAWN
+    report = build(releases, states, date=date, error_rows=error_rows, pictures=drawn, progress=progress)
     write(report, form, stream, paper=paper)
 
 

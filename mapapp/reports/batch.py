@@ -25,7 +25,7 @@ from mapapp.exports.provenance import Provenance
 from mapapp.progress import Report as Progress
 from mapapp.progress import silent
 from mapapp.queries.release import ServedRelease, open_releases
-from mapapp.reports import Form, build, write
+from mapapp.reports import DRAWN, Form, build, write
 from mapapp.reports.batch_file import Job
 from mapapp.reports.batch_index import index_page
 from mapapp.reports.crew import each_done
@@ -140,7 +140,13 @@ class _Maker:
         if self._releases is None:
             self._releases = list(open_releases(list(self._paths)).values())
         job = task.job
-        report = build(self._releases, job.states, date=self._date, error_rows=job.error_rows)
+        report = build(
+            self._releases,
+            job.states,
+            date=self._date,
+            error_rows=job.error_rows,
+            pictures=any(form in DRAWN for form in task.files),
+        )
         found = {}
         for form, (name, inputs) in task.files.items():
             stream = BytesIO()

@@ -36,6 +36,7 @@ def build(
     *,
     date: datetime.date | None = None,
     error_rows: int | None = ROWS_WITH_ERRORS,
+    pictures: bool = True,
     progress: Progress = silent,
 ) -> Report:
     """Ask every release every question, and say all there is to say about the answers.
@@ -50,6 +51,8 @@ def build(
         To stand on the report; without one there is none, so that the same report has the same bytes on any day.
     error_rows : int or None
         Rows of each table to give an expected error; None for no errors at all, not even of the key numbers.
+    pictures : bool
+        Whether to draw maps and charts, which a workbook has not.
     progress : callable
         Called with (stage, done, total).
 
@@ -71,7 +74,7 @@ def build(
         step(0)
         found.append(_ask(release, state, error_rows))
         step(1)
-        answers.append(_answer(found[-1], f"answer-{place + 1}"))
+        answers.append(_answer(found[-1], f"answer-{place + 1}", pictures=pictures))
         step(3)
     return Report(
         title=_title(answers),
@@ -97,7 +100,7 @@ def _ask(release: ServedRelease, state: ViewState, error_rows: int | None) -> As
     return Asked(release, state, result)
 
 
-def _answer(one: Asked, name: str) -> Answer:
+def _answer(one: Asked, name: str, *, pictures: bool) -> Answer:
     about = one.result.about
     has_workers = n_workers(one.result) > 0
     return Answer(
@@ -108,10 +111,10 @@ def _answer(one: Asked, name: str) -> Answer:
         filters=about.filters,
         sentence=sentence(one.release, one.state, one.result),
         empty=why_empty(one.release, one.state, one.result),
-        locator=locator_of(one.release, one.state, name),
-        map=map_of(one.release, one.state, name),
+        locator=locator_of(one.release, one.state, name) if pictures else None,
+        map=map_of(one.release, one.state, name) if pictures else None,
         numbers=(*key_numbers(one.result), *largest(one.result)),
-        charts=charts_of(one.release, one.state, one.result, name) if has_workers else (),
+        charts=charts_of(one.release, one.state, one.result, name) if has_workers and pictures else (),
         tables=tuple(table for table in tables(one.result) if table.rows),
         notes=(*_coverage(one), *about.notes, *_errors(one.result)),
     )

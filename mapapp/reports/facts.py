@@ -36,7 +36,7 @@ def _warning(certificate: dict[str, Any]) -> str:
 def _certificate(certificate: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     protected = certificate.get("unit_of_protection")
     rows = {
-        "Promise": words.promise(certificate),
+        "Promise": f"{words.promise(certificate)} · {words.grounds(certificate)}",
         "ε of the draw": words.number_text(certificate, "epsilon"),
         "ε (epsilon), pruning included": words.number_text(certificate, "epsilon_final"),
         "δ (delta)": words.number_text(certificate, "delta"),

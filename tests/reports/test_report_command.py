@@ -6,6 +6,7 @@ import json
 import shlex
 from pathlib import Path
 
+import openpyxl
 import pytest
 
 from mapapp import setup_file
@@ -46,22 +47,24 @@ def test_a_report_says_how_to_make_it_again(
 ) -> None:
     state = QUESTIONS[name]
     told = remake(releases[:1], [state], date=None, error_rows=27)
-    first = written(releases[:1], [state], "html")
+    first = written(releases[:1], [state], "xlsx")
     _, _, path, *options = shlex.split(told.command)
     assert path == report_paths[0].name
-    assert make(tmp_path / "a.html", report_paths[0], *options[:-2]) == first
+    assert make(tmp_path / "a.xlsx", report_paths[0], *options[:-2]) == first
     (tmp_path / "setup.json").write_text(told.setups[0][1])
-    assert make(tmp_path / "b.html", report_paths[0], "--setup", tmp_path / "setup.json") == first
+    assert make(tmp_path / "b.xlsx", report_paths[0], "--setup", tmp_path / "setup.json") == first
 
 
 def test_several_areas_analyses_and_releases(report_paths: list[Path], tmp_path: Path) -> None:
-    found = make(
-        tmp_path / "many.html",
+    output = tmp_path / "many.xlsx"
+    make(
+        output,
         *report_paths,
         *("--analysis", "inflow-outflow", "--analysis", "profile", "--each", "county", "--errors", -1),
-    ).decode()
-    assert found.count('class="answer"') == 2 * 2 * 3
-    assert 'id="comparison"' in found
+    )
+    names = openpyxl.load_workbook(output, read_only=True).sheetnames
+    assert sum(name.endswith(" numbers") for name in names) == 2 * 2 * 3
+    assert {"compare1", "compare2", "compare1_change1", "compare2_change3"} <= set(names)
 
 
 def test_a_setup_for_each_part(
@@ -74,8 +77,8 @@ def test_a_setup_for_each_part(
         (tmp_path / name).write_text(text)
         assert json.loads(text)["commutemap"] == "setup"
     names = [part for name, _ in told.setups for part in ("--setup", tmp_path / name)]
-    found = make(tmp_path / "two.html", report_paths[0], *names, "--errors", 5)
-    assert found == written(releases[:1], states, "html", error_rows=5)
+    found = make(tmp_path / "two.xlsx", report_paths[0], *names, "--errors", 5)
+    assert found == written(releases[:1], states, "xlsx", error_rows=5)
 
 
 def test_mistakes_are_told_in_one_line(report_paths: list[Path], tmp_path: Path) -> None:

@@ -1,0 +1,55 @@
+"""The picture in docs/reports.md, taken anew: `python -m benchmarks.report_picture --release DIR [--output FILE]`.
+
+Of a release of the demo country (`commutemap demo metro.dataset --size metro`): the first three pages of a PDF report.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+from pathlib import Path
+
+import pypdfium2
+from PIL import Image
+
+from benchmarks.readme_picture import slimmed
+from mapapp.queries.release import open_releases
+from mapapp.reports import write_report
+from mapapp.url_state import ViewState
+
+MAX_BYTES = 200 * 1024
+GAP = 14
+VIEW = ViewState(areas=("county:81011",), side="home", layer="tract", show="areas")
+
+
+def pages(release: Path) -> bytes:
+    """Three pages beside each other, as PNG."""
+    stream = io.BytesIO()
+    write_report(list(open_releases([release]).values()), [VIEW], "pdf", stream)
+    document = pypdfium2.PdfDocument(stream.getvalue())
+    shown = [document[place].render(scale=1.0).to_pil().convert("RGB") for place in range(3)]
+    width, height = shown[0].size
+    sheet = Image.new("RGB", (3 * width + 4 * GAP, height + 2 * GAP), "#d5dae0")
+    for place, page in enumerate(shown):
+        sheet.paste(page, (GAP + place * (width + GAP), GAP))
+    out = io.BytesIO()
+    sheet.save(out, "png")
+    return slimmed(out.getvalue())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--release", type=Path, required=True, help="a release of the demo country")
+    images = Path(__file__).parents[1] / "docs" / "images"
+    parser.add_argument("--output", type=Path, default=images / "report.png")
+    chosen = parser.parse_args()
+    picture = pages(chosen.release)
+    if len(picture) > MAX_BYTES:
+        sys.exit(f"{len(picture):,} bytes; {MAX_BYTES:,} are the most")
+    chosen.output.write_bytes(picture)
+    print(f"{chosen.output}: {len(picture):,} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""How long a report takes, and how large it is: `python -m benchmarks.reports RELEASE [--area …] [--layer …]`.
+
+For each analysis: asking and drawing once, and writing each format, by the clock and of processor time, in one process
+that has the release open. Then a batch with one report for every unit of the layer in each format, as a command of its
+own, `commutemap report RELEASE --batch …`, everything included. The numbers of docs/reports.md are of Rhode Island:
+`python -m benchmarks.reports ri.release --area county:44007 --all state:44 --layer ctycsub`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import tempfile
+import time
+from io import BytesIO
+from pathlib import Path
+
+from benchmarks.end_to_end import measure as run
+from mapapp.queries.release import ServedRelease, open_releases
+from mapapp.reports import FORMS, build, write
+from mapapp.url_state import Analysis, ViewState
+
+ANALYSES: tuple[Analysis, ...] = (
+    "destination",
+    "area-profile",
+    "area-comparison",
+    "distance-direction",
+    "inflow-outflow",
+    "flow-matrix",
+)
+
+
+def one_by_one(release: ServedRelease, area: str, layer: str) -> None:
+    print(f"one report, {area}: seconds by the clock (of processor time), kB")
+    for analysis in ANALYSES:
+        others = (area,) if analysis == "flow-matrix" else ()
+        state = ViewState(analysis=analysis, areas=(area,), others=others, layer=layer)
+        start, spent = time.perf_counter(), time.process_time()
+        report = build([release], [state])
+        cells = [f"asked, drawn {time.perf_counter() - start:.1f} ({time.process_time() - spent:.1f})"]
+        for form in FORMS:
+            stream = BytesIO()
+            start, spent = time.perf_counter(), time.process_time()
+            write(report, form, stream)
+            took = f"{time.perf_counter() - start:.2f} ({time.process_time() - spent:.2f})"
+            cells.append(f"{form} {took}, {len(stream.getvalue()) // 1000:,}")
+        print(f"  {analysis:<20}{'   '.join(cells)}")
+
+
+def batches(path: Path, area: str, layer: str, folder: Path) -> None:
+    print(f"every {layer} of {area}, {os.cpu_count()} processors, start of the program included:")
+    for form in FORMS:
+        file, out = folder / f"{form}.toml", folder / form
+        file.write_text(
+            f'formats = "{form}"\nlayer = "{layer}"\n\n[[report]]\neach = "{layer}"\narea = "{area}"\n'
+        )
+        before = spent_by_children()
+        start = time.perf_counter()
+        run("report", path, "--batch", file, "-o", out)
+        files = list(out.glob(f"*.{form}"))
+        n_files = len(files) - (form == "html")  # the index is no report
+        size = sum(each.stat().st_size for each in files) / 1e6
+        print(
+            f"  {form}: {n_files} reports, {time.perf_counter() - start:.1f} s by the clock, "
+            f"{spent_by_children() - before:.1f} s of processor time, {size:.1f} MB"
+        )
+
+
+def spent_by_children() -> float:
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return spent.ru_utime + spent.ru_stime
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("release", type=Path)
+    parser.add_argument("--area", default="county:44007", help="of the single reports")
+    parser.add_argument("--all", default="state:44", help="of the batch")
+    parser.add_argument("--layer", default="ctycsub")
+    chosen = parser.parse_args()
+    (release,) = open_releases([chosen.release]).values()
+    build([release], [ViewState(areas=(chosen.area,), layer=chosen.layer)])  # what is made only once
+    one_by_one(release, chosen.area, chosen.layer)
+    with tempfile.TemporaryDirectory() as folder:
+        batches(chosen.release, chosen.all, chosen.layer, Path(folder))
+
+
+if __name__ == "__main__":
+    main()
