@@ -65,6 +65,7 @@ def build(
         raise UsageError("a report needs a release and a question")
     states = [normal(state) for state in states]
     pairs = [(release, state) for state in states for release in releases]
+    titles = _titles(releases)
     found, answers = [], []
     for place, (release, state) in enumerate(pairs):
 
@@ -72,22 +73,26 @@ def build(
             progress("asking and drawing", 3 * place + of_three, 3 * len(pairs))
 
         step(0)
-        found.append(_ask(release, state, error_rows))
+        found.append(_ask(release, state, titles[release.slug], error_rows))
         step(1)
-        answers.append(_answer(found[-1], f"answer-{place + 1}", pictures=pictures))
+        answers.append(
+            _answer(found[-1], f"answer-{place + 1}", several=len(releases) > 1, pictures=pictures)
+        )
         step(3)
     return Report(
         title=_title(answers),
-        subtitle=" · ".join([words.listed(_once(answer.analysis for answer in answers)), _of(releases)]),
+        subtitle=" · ".join(
+            [words.listed(_once(answer.analysis for answer in answers)), words.listed(list(titles.values()))]
+        ),
         date=date,
         answers=tuple(answers),
         comparison=comparison(found),
-        sources=tuple(source_of(release) for release in releases),
+        sources=tuple(source_of(release, titles[release.slug]) for release in releases),
         remake=remake(releases, states, date=date, error_rows=error_rows),
     )
 
 
-def _ask(release: ServedRelease, state: ViewState, error_rows: int | None) -> Asked:
+def _ask(release: ServedRelease, state: ViewState, name: str, error_rows: int | None) -> Asked:
     if not asked.is_ready(state):
         raise UsageError(
             "paired-area needs two areas"
@@ -97,17 +102,18 @@ def _ask(release: ServedRelease, state: ViewState, error_rows: int | None) -> As
     result = asked.result(release, state)
     if error_rows is not None:
         result = release.analyses.with_errors(result, error_rows)
-    return Asked(release, state, result)
+    return Asked(release, state, result, name)
 
 
-def _answer(one: Asked, name: str, *, pictures: bool) -> Answer:
-    about = one.result.about
+def _answer(one: Asked, name: str, *, several: bool, pictures: bool) -> Answer:
+    about, place = one.result.about, place_of(one.release, one.state)
     has_workers = n_workers(one.result) > 0
     return Answer(
         name=name,
-        place=place_of(one.release, one.state),
+        heading=f"{place}: {about.title}{f' ({one.name})' if several else ''}",
+        place=place,
         analysis=about.title,
-        release=one.release.title,
+        release=one.name,
         filters=about.filters,
         sentence=sentence(one.release, one.state, one.result),
         empty=why_empty(one.release, one.state, one.result),
@@ -150,8 +156,13 @@ def _title(answers: Sequence[Answer]) -> str:
     return f"{places[0]} and {len(places) - 1} more areas"
 
 
-def _of(releases: Sequence[ServedRelease]) -> str:
-    return words.listed(_once(release.title for release in releases))
+def _titles(releases: Sequence[ServedRelease]) -> dict[str, str]:
+    """What each release is called; those of the same title by the first digits of their checksums, too."""
+    titles = [release.title for release in releases]
+    return {
+        release.slug: f"{title} ({release.version})" if titles.count(title) > 1 else title
+        for release, title in zip(releases, titles, strict=True)
+    }
 
 
 def _once(names: Iterable[str]) -> list[str]:

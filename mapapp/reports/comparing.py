@@ -25,11 +25,12 @@ _KEYS: Final = ("unit_id", "kind", "characteristic", "group", "band", "direction
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question, and its answer with expected errors."""
+    """A question, its answer with expected errors, and what the release is called in the report."""
 
     release: ServedRelease
     state: ViewState
     result: Result
+    name: str
 
 
 def comparison(found: Sequence[Asked]) -> tuple[Table, ...]:
@@ -70,7 +71,7 @@ def _key_numbers(name: str, title: str, group: Sequence[Asked]) -> Table:
             columns.append(Column(name=f"error_{place + 1}", head="Expected error", kind="error"))
     rows = []
     for one in group:
-        row: list[Any] = [place_of(one.release, one.state), one.release.title]
+        row: list[Any] = [place_of(one.release, one.state), one.name]
         for number, like in zip(key_numbers(one.result), first, strict=True):
             row.append(number.value)
             if like.error is not None:

@@ -125,6 +125,8 @@ class Answer:
     ----------
     name : str
         Unique in its report.
+    heading : str
+        What tells it from the others of its report.
     place, analysis, release, filters : str
         Area, what was asked, of which release, and of which workers; empty for all of these.
     sentence : str
@@ -140,6 +142,7 @@ class Answer:
     """
 
     name: str
+    heading: str
     place: str
     analysis: str
     release: str
@@ -152,11 +155,6 @@ class Answer:
     charts: tuple[Picture, ...]
     tables: tuple[Table, ...]
     notes: tuple[str, ...]
-
-    @property
-    def heading(self) -> str:
-        """What tells it from the others of its report."""
-        return f"{self.place}: {self.analysis}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

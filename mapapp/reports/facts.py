@@ -11,12 +11,12 @@ from mapapp.queries.release import ServedRelease
 from mapapp.reports.content import Source
 
 
-def source_of(release: ServedRelease) -> Source:
-    """Everything a report says of one release."""
+def source_of(release: ServedRelease, title: str) -> Source:
+    """Everything a report says of one release, which it calls by a title."""
     certificate = release.certificate
     return Source(
         name=release.slug,
-        title=release.title,
+        title=title,
         warning=_warning(certificate),
         is_private=words.is_private(certificate),
         certificate=_certificate(certificate),

@@ -100,16 +100,11 @@ def _day(report: Report) -> str:
 
 
 def _contents(report: Report) -> str:
-    links = [(answer.name, _heading(report, answer)) for answer in report.answers]
+    links = [(answer.name, answer.heading) for answer in report.answers]
     links += [("comparison", "Comparison")] if report.comparison else []
     links += [("method", "Method and certificate"), ("remake", "How to make this report again")]
     items = "".join(f'<li><a href="#{escape(name)}">{escape(text)}</a></li>' for name, text in links)
     return f'<nav aria-label="Contents"><ul>{items}</ul></nav>\n'
-
-
-def _heading(report: Report, answer: Answer) -> str:
-    """Heading of an answer, with its release where there are several."""
-    return f"{answer.heading} ({answer.release})" if len(report.sources) > 1 else answer.heading
 
 
 def _answer(answer: Answer) -> Iterator[str]:

@@ -107,13 +107,13 @@ class _Book:
         rows += [("Warning", report.warning)] if report.warning else []
         rows += [("Promise", report.promise), ("", "")]
         for answer in report.answers:
-            rows.append((f"{answer.heading} ({answer.release})", answer.sentence))
+            rows.append((answer.heading, answer.sentence))
             rows += [("Only", answer.filters)] if answer.filters else []
             rows += [("", answer.empty)] if answer.empty else []
             rows += [("Note", note) for note in answer.notes]
         rows += [("", ""), ("Sheet", "What is on it")]
         rows += [
-            (name, f"{answer.heading} ({answer.release}): {table.title}. {table.words}".strip())
+            (name, f"{answer.heading}: {table.title}. {table.words}".strip())
             for name, table, answer in listed
         ]
         rows += [(table.name, f"{table.title}. {table.words}".strip()) for table in report.comparison]
