@@ -9,6 +9,7 @@ import gzip
 import hashlib
 import logging
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -75,14 +76,14 @@ def listen(app: Dash, host: str, port: int) -> tuple[Any, str]:
     return server, f"http://{shown}:{taken}{app.config.url_base_pathname}"
 
 
-def add_refusals(server: flask.Flask) -> None:
-    """Answer what is no request of ours in one line, and log what went wrong in another."""
+def add_refusals(server: flask.Flask, log: Callable[[Exception], None]) -> None:
+    """Answer what is no request of ours in one line, and have `log` note what went wrong in another."""
 
     @server.errorhandler(Exception)
     def refuse(error: Exception) -> Any:
         if isinstance(error, HTTPException):
             return _line(error.code or 500, error.name, error.get_response())
-        logging.getLogger("commutemap").error("a request could not be answered: %s", told(error))
+        log(error)
         path = flask.request.path
         if "/_dash-component-suites/" in path:
             return _line(404, "Not Found")

@@ -62,7 +62,7 @@ def create_app(releases: list[Path], prefix: str = "/") -> Dash:
     app.server.extensions[_VIEWS] = views
     _add_files(app.server, views)
     _add_not_found(app.server, prefix)
-    edge.add_refusals(app.server)
+    edge.add_refusals(app.server, _log)
     downloads.register(app.server, views)
     edge.add_headers(app.server, app.csp_hashes())
     return app
@@ -103,9 +103,13 @@ def _make_ready(views: Views) -> None:
 
 def _excuse(error: Exception) -> None:
     """Tell the visitor in one line, and whoever runs the server in another; the page stays as it was."""
-    logging.getLogger("commutemap").error("a page could not be answered: %s", edge.told(error))
+    _log(error)
     text = "This could not be answered. The rest of the page still works; go back, or ask in another way."
     set_props("notes", {"children": notes((text,))})
+
+
+def _log(error: Exception) -> None:
+    logging.getLogger("commutemap").error("a request could not be answered: %s", edge.told(error))
 
 
 def _add_not_found(server: flask.Flask, prefix: str) -> None:

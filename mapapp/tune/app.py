@@ -8,9 +8,7 @@ import threading
 from pathlib import Path
 from typing import Any, Final
 
-import flask
 from dash import ALL, Dash, Input, Output, State, set_props
-from werkzeug.exceptions import HTTPException
 
 from geodata.store import open_store
 from mapapp import edge, layers
@@ -80,7 +78,7 @@ def create_app(dataset: Path, *, host: str = "127.0.0.1", exposed: bool = False)
     publish_callbacks.register(app, bench)
     add_layers(app.server, ground)
     app.server.extensions[_BENCH] = (bench, ground)
-    app.server.register_error_handler(Exception, _fail)
+    edge.add_refusals(app.server, _log)
     edge.add_headers(app.server, app.csp_hashes())
     add_guard(app.server, host=host, exposed=exposed)
     return app
@@ -131,14 +129,6 @@ def _excuse(error: Exception) -> None:
     _log(error)
     text = "This could not be answered. The page still works; try another setting."
     set_props("notes", {"children": notes((text,))})
-
-
-def _fail(error: Exception) -> Any:
-    """An answer for whatever a route did not foresee."""
-    if isinstance(error, HTTPException):
-        return error
-    _log(error)
-    return flask.Response("Internal error.\n", status=500, mimetype="text/plain")
 
 
 def _log(error: Exception) -> None:

@@ -11,11 +11,17 @@ from pathlib import Path
 from typing import Final
 
 _TABLES: Final = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+_UID, _INODE = 7, 9  # a closed end is listed for a while, without inode and as if it were the superuser's
 _WORD: Final = 4
+_LOOKS: Final = 2  # the list is read in pieces, and changes meanwhile
+NOBODY: Final = -1
 
 
-def is_stranger(address: str | None, port: str | int | None) -> bool:
-    """Whether a connection on loopback is known to belong to another user, the superuser excepted.
+def is_stranger(address: str | None, port: str | int | None, tables: tuple[Path, ...] = _TABLES) -> bool:
+    """Whether a connection on loopback is not known to be held by this user or the superuser, where that can be known.
+
+    Whoever closes a connection at once reads no answer, and is in no list any more by the time somebody looks; what
+    was asked would be done all the same. So a connection that nobody holds is a stranger's.
 
     Parameters
     ----------
@@ -23,13 +29,21 @@ def is_stranger(address: str | None, port: str | int | None) -> bool:
         Where it comes from.
     port : str, int or None
         From which port.
+    tables : tuple of Path, optional
+        The system's lists.
     """
-    owner = owner_of(address, int(port) if port is not None and str(port).isdigit() else None)
-    return owner is not None and owner not in (0, os.getuid())
+    number = int(port) if port is not None and str(port).isdigit() else None
+    for _ in range(_LOOKS):
+        owner = owner_of(address, number, tables)
+        if owner is None or owner in (0, os.getuid()):
+            return False
+        if owner != NOBODY:
+            return True
+    return True
 
 
 def owner_of(address: str | None, port: int | None, tables: tuple[Path, ...] = _TABLES) -> int | None:
-    """User who holds a connection's other end on this machine; None where that is not known."""
+    """User who holds a connection's other end on this machine; `NOBODY` once it is closed, None where not known."""
     if not address or not port:
         return None
     try:
@@ -38,6 +52,7 @@ def owner_of(address: str | None, port: int | None, tables: tuple[Path, ...] = _
         return None
     if not wanted.is_loopback:
         return None
+    listed = False
     for table in tables:
         try:
             lines = table.read_text(encoding="ascii").splitlines()[1:]
@@ -45,9 +60,12 @@ def owner_of(address: str | None, port: int | None, tables: tuple[Path, ...] = _
             continue
         for line in lines:
             fields = line.split()
-            if len(fields) > 7 and _place(fields[1]) == (wanted, port):
-                return int(fields[7])
-    return None
+            if len(fields) <= _INODE:
+                continue
+            listed = True
+            if fields[_INODE] != "0" and _place(fields[1]) == (wanted, port):
+                return int(fields[_UID])
+    return NOBODY if listed else None
 
 
 def _place(text: str) -> tuple[ipaddress.IPv4Address | ipaddress.IPv6Address, int] | None:

@@ -15,7 +15,7 @@ from geodata.errors import StoreError
 from mapapp.errors import UsageError
 from mapapp.tune.app import create_app, listen
 from mapapp.tune.guard import is_loopback
-from mapapp.tune.peer import is_stranger, owner_of
+from mapapp.tune.peer import NOBODY, is_stranger, owner_of
 from tests.tune.asking import HOST, OWN_PAGE, ask, get
 
 
@@ -121,10 +121,14 @@ def test_the_owner_of_a_connection_is_read_off_the_system(tmp_path: Path) -> Non
     mapped = "   1: 0000000000000000FFFF00000100007F:9C43 0:0 01 0:0 0:0 0  4713        0 1 1"
     six.write_text("\n".join([HEADER, local, mapped]), encoding="ascii")
     tables = (table, six)
-    assert [owner_of("127.0.0.1", port, tables) for port in (40000, 40001, 40003)] == [0, 4711, 4713]
+    assert [owner_of("127.0.0.1", port, tables) for port in (40000, 40001, 40003, 1)] == [
+        0,
+        4711,
+        4713,
+        NOBODY,
+    ]
     assert owner_of("::1", 40002, tables) == 4712
     for address, port in (
-        ("127.0.0.1", 1),
         ("10.0.0.1", 40001),
         (None, 40001),
         ("127.0.0.1", None),
@@ -145,7 +149,42 @@ def test_our_own_connection_is_no_stranger_s() -> None:
 
 
 def test_another_user_of_the_machine_is_refused(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mapapp.tune.peer.owner_of", lambda address, port: os.getuid() + 1)
+    monkeypatch.setattr("mapapp.tune.peer.owner_of", lambda *_: os.getuid() + 1)
     answer = get(client, "/")
     assert answer.status_code == 403
     assert "another user" in answer.get_data(as_text=True)
+
+
+def test_whoever_closed_the_connection_at_once_is_a_stranger(tmp_path: Path) -> None:
+    """Nobody reads the answer then, but a release would be published all the same."""
+    row = "   0: 0100007F:{:04X} 0100007F:1F73 {} 00000000:00000000 00:00000000 00000000  {}        0 {} 1"
+    listening = row.format(8051, "0A", os.getuid(), 77)
+    table = tmp_path / "tcp"
+
+    def is_refused(*rows: str) -> bool:
+        table.write_text("\n".join([HEADER, *rows]), encoding="ascii")
+        return is_stranger("127.0.0.1", 40000, (table,))
+
+    assert not is_refused(listening, row.format(40000, "01", os.getuid(), 78))
+    assert is_refused(listening, row.format(40000, "01", os.getuid() + 1, 78))
+    assert is_refused(
+        listening, row.format(40000, "06", 0, 0)
+    )  # closed: the system says that it is the superuser's
+    assert is_refused(listening)  # reset: not listed at all
+    assert not is_refused()  # a system that lists nothing
+
+
+def test_a_request_that_no_page_makes_is_refused_in_one_line(
+    client: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    for body in (b"null", b"{}", b"[" * 100_000, b'{"output": "page.children"}'):
+        answer = client.post(
+            "/_dash-update-component", data=body, content_type="application/json", headers=OWN_PAGE
+        )
+        assert answer.status_code == 400
+        assert answer.get_data(as_text=True).count("\n") == 1
+        assert answer.headers["Cache-Control"] == "no-store"
+    for address in ("/_dash-component-suites/os/x.js", "/assets/..%2f..%2fpyproject.toml"):
+        assert get(client, address).status_code == 404
+        assert "<" not in get(client, address).get_data(as_text=True)
+    assert all(record.exc_info is None for record in caplog.records)
