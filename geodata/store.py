@@ -12,6 +12,7 @@ import json
 import os
 import re
 import shutil
+import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -31,6 +32,8 @@ from geodata.table_stream import TableStream, checked_frame, read_batches, read_
 MANIFEST = "manifest.json"
 UNVOUCHED = {"dataset": ("ledger.jsonl",), "release": ()}  # files that may change after the store is whole
 _HASHING_THREADS = 4
+_CLAIMING = threading.Lock()
+_BEING_WRITTEN: set[Path] = set()  # by this process: two of its threads would share a partial's name
 _PARTIAL = re.compile(r"^\.(?P<name>.+)\.partial-(?P<pid>\d+)$")
 
 
@@ -203,7 +206,12 @@ def writing_store(path: Path, kind: StoreKind) -> Iterator[StoreWriter]:
     refuse_existing(path)
     remove_stale_partials(path)
     partial = path.parent / f".{path.name}.partial-{os.getpid()}"
+    with _CLAIMING:
+        if partial in _BEING_WRITTEN:
+            raise StoreError(f"{path}: is being written already; wait, or name another place")
+        _BEING_WRITTEN.add(partial)
     try:
+        shutil.rmtree(partial, ignore_errors=True)  # a killed run's that had this process's number
         # A dataset is for its owner's eyes: what it holds is confidential whatever the umask says.
         partial.parent.mkdir(parents=True, exist_ok=True)
         partial.mkdir(mode=0o700 if kind == "dataset" else 0o777)
@@ -220,6 +228,7 @@ def writing_store(path: Path, kind: StoreKind) -> Iterator[StoreWriter]:
         ) from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
+        _BEING_WRITTEN.discard(partial)
 
 
 def refuse_existing(path: Path) -> None:

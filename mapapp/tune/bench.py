@@ -18,6 +18,7 @@ import numpy as np
 
 from engine.parameters import Mechanism
 from geodata.store import Store
+from mapapp.errors import UsageError
 from mapapp.pipeline.validity import AnalystData, Validity, measure_setting
 from mapapp.progress import Report
 from mapapp.tune.jobs import Job
@@ -70,6 +71,12 @@ class Tab:
     swept: Any = None
     pending: Setting | None = None
 
+    @property
+    def is_publishing(self) -> bool:
+        """Whether a release of it is being made."""
+        job = self.jobs.get("publish")
+        return job is not None and job.state == "running"
+
 
 class Superseded(Exception):
     """A newer setting was asked for before this one was measured."""
@@ -107,8 +114,8 @@ class Bench:
             if name not in self._tabs:
                 self._tabs[name] = Tab(start_values(has_flows=self.has_flows))
                 while len(self._tabs) > _KEPT_TABS:
-                    _, old = self._tabs.popitem(last=False)
-                    _end(old)
+                    idle = (one for one, tab in self._tabs.items() if not tab.is_publishing)
+                    _end(self._tabs.pop(next(idle)))
             self._tabs.move_to_end(name)
             return self._tabs[name]
 
@@ -177,6 +184,37 @@ class Bench:
             tab.jobs[kind] = Job(work)
             return tab.jobs[kind]
 
+    def publish(self, name: str, work: Callable[[Setting, Report], Any]) -> Job | None:
+        """Begin to make the release that a tab's dialog shows; None where a click before this one did.
+
+        Raises
+        ------
+        UsageError
+            Another tab is making one: what this dialog says is spent no longer holds.
+        """
+        tab = self.tab(name)
+        with self._lock:
+            setting, tab.pending = tab.pending, None  # one dialog, one release
+            if setting is None or tab.is_publishing:
+                return None
+            self.require_nobody_publishes()
+            tab.jobs["publish"] = Job(lambda report: work(setting, report))
+            return tab.jobs["publish"]
+
+    def require_nobody_publishes(self) -> None:
+        """Refuse to go on while a release is being made.
+
+        Raises
+        ------
+        UsageError
+            One is.
+        """
+        with self._lock:
+            if any(tab.is_publishing for tab in self._tabs.values()):
+                raise UsageError(
+                    "another tab is making a release; once it is made, publish again to see what is left"
+                )
+
     def _with_previous(self, tab: Tab, look: Look) -> Look:
         previous = None
         if tab.before is not None:
@@ -219,9 +257,8 @@ def new_tab() -> str:
 
 
 def _end(tab: Tab) -> None:
-    """Cancel a tab's work; a release that is being made is finished."""
-    for kind, job in tab.jobs.items():
-        if kind != "publish":
-            job.cancel()
+    """Cancel a tab's work."""
+    for job in tab.jobs.values():
+        job.cancel()
     if tab.look is not None and tab.look.job is not None:
         tab.look.job.cancel()

@@ -7,10 +7,11 @@ from typing import Any
 from dash import Dash, Input, Output, State, html, no_update
 
 from mapapp.pipeline.run import Outcome
+from mapapp.progress import Report
 from mapapp.tune import publishing, publishing_page
 from mapapp.tune.bench import Bench
 from mapapp.tune.jobs import EXPECTED_ERRORS, one_line
-from mapapp.tune.setting import CONTROLS, read_setting
+from mapapp.tune.setting import CONTROLS, Setting, read_setting
 from mapapp.tune.tune_callbacks import control_inputs
 from mapapp.tune.work import ended, more, progress_row
 
@@ -36,11 +37,11 @@ def _opening(app: Dash, bench: Bench) -> None:
         if not clicks:
             return (no_update,) * 4
         state = bench.tab(tab)
-        job = state.jobs.get("publish")
-        if job is not None and job.state == "running":
+        if state.is_publishing:
             return True, no_update, no_update, True
         state.pending = None
         try:
+            bench.require_nobody_publishes()
             setting = read_setting(dict(zip(CONTROLS, values, strict=True)))
             look = bench.now(tab)
             if look is None or look.setting != setting:
@@ -72,22 +73,22 @@ def _making(app: Dash, bench: Bench) -> None:
         prevent_initial_call=True,
     )
     def go(clicks: int, tab: str, typed: str | None, test_key: bool) -> tuple[Any, Any, Any]:
-        state = bench.tab(tab)
-        setting = state.pending
-        if not clicks or setting is None:
+        if not clicks or bench.tab(tab).pending is None:
             return no_update, no_update, no_update
         try:
             release = publishing.release_path(typed, bench.path)
         except EXPECTED_ERRORS as error:
             return None, html.P(one_line(error), className="refusal"), False
-        state.pending = None  # one dialog, one release
-        job = bench.start(
-            tab,
-            "publish",
-            lambda report: publishing.publish(
-                bench.path, release, setting, test_key=bool(test_key), report=report
-            ),
-        )
+
+        def make(setting: Setting, report: Report) -> Outcome:
+            return publishing.publish(bench.path, release, setting, test_key=bool(test_key), report=report)
+
+        try:
+            job = bench.publish(tab, make)
+        except EXPECTED_ERRORS as error:
+            return None, html.P(one_line(error), className="refusal"), True
+        if job is None:
+            return no_update, no_update, no_update
         return more(job), progress_row(job, None), True
 
     @app.callback(

@@ -133,6 +133,18 @@ def test_an_error_half_way_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_store_that_is_being_written_is_not_written_over(tmp_path: Path) -> None:
+    place = tmp_path / "twice.release"
+    (tmp_path / f".{place.name}.partial-{os.getpid()}").mkdir()  # of a killed run that had our number
+    with writing_store(place, "release") as writer:
+        with pytest.raises(StoreError, match="being written already"), writing_store(place, "release"):
+            pass
+        for table in TABLES["release"]:
+            writer.table(table.name, empty(table))
+    open_store(place, "release")
+    assert [entry.name for entry in tmp_path.iterdir()] == [place.name]
+
+
 def test_partials_of_dead_processes_are_removed_and_of_live_ones_kept(tmp_path: Path) -> None:
     dead = tmp_path / ".d.partial-999999999"
     live = tmp_path / f".d.partial-{os.getppid()}"

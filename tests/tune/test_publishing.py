@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from mapapp.ledger import Ledger
 from mapapp.tune.app import create_app
 from mapapp.tune.bench import Bench
 from mapapp.tune.publishing import release_path, spending
-from mapapp.tune.setting import read_setting, start_values
+from mapapp.tune.setting import Setting, read_setting, start_values
 from tests.tune.asking import ask
 
 START = start_values(has_flows=True)
@@ -90,6 +92,30 @@ def test_a_release_is_made_of_exactly_the_parameters_shown(dataset: Path, tmp_pa
     ask(client, app, "publish-more.data...publish-outcome", values)
     assert app.server.extensions["workbench"][0].tab("tab").jobs["publish"] is job
     assert not (tmp_path / "again.release").exists()
+
+
+def test_two_tabs_do_not_make_a_release_at_the_same_time(bench: Bench) -> None:
+    go, made = threading.Event(), []
+
+    def make(setting: Setting, _report: Any) -> None:
+        made.append(setting)
+        assert go.wait(PATIENCE_S)
+
+    setting = read_setting(START)
+    for name in ("one", "two"):
+        bench.tab(name).pending = setting
+    with ThreadPoolExecutor(8) as clicks:
+        jobs = list(clicks.map(lambda _: bench.publish("one", make), range(8)))
+    (job,) = [job for job in jobs if job is not None]
+    with pytest.raises(UsageError, match="another tab"):
+        bench.publish("two", make)
+    for number in range(20):
+        bench.tab(f"opened later {number}")
+    assert bench.tab("one").jobs["publish"] is job
+    go.set()
+    assert job.wait(PATIENCE_S)
+    assert made == [setting]
+    assert bench.publish("two", make) is None  # its dialog has to be opened again
 
 
 def test_the_test_key_spends_nothing(dataset: Path, tmp_path: Path) -> None:
