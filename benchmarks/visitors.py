@@ -230,15 +230,22 @@ class Tab:
         line = self._line(one, area)
         pair = await self.free.get()
         began = time.monotonic()
-        try:
-            async with asyncio.timeout(PATIENCE_S):
-                if pair is None:
-                    pair = await asyncio.open_connection(self.host, self.port)
-                status = await self._exchange(*pair, line)
-        except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
-            if pair is not None:
-                pair[1].close()
-            pair, status = None, type(error).__name__
+        status = "closed"
+        for kept in (
+            pair is not None,
+            False,
+        ):  # what the server has closed meanwhile is opened anew, as browsers do
+            try:
+                async with asyncio.timeout(PATIENCE_S):
+                    pair = pair or await asyncio.open_connection(self.host, self.port)
+                    status = await self._exchange(*pair, line)
+                break
+            except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
+                if pair is not None:
+                    pair[1].close()
+                pair, status = None, type(error).__name__
+                if not kept:
+                    break
         self.free.put_nowait(pair)
         self.record.took_s[one.kind].append(time.monotonic() - began)
         if status not in ("200", "204"):
