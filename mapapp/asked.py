@@ -28,6 +28,7 @@ _NAMES: Final[dict[str, str]] = {
     "paired-area": "paired",
 }
 ROWS_WITH_ERRORS: Final = 12  # as many as the table shows at first
+ROWS_OF_SEGMENTS: Final = 27  # which are shown all
 SHOWN_TABLES: Final = ("units", "bands", "segments", "groups", "cells")
 
 
@@ -62,9 +63,11 @@ def result(release: ServedRelease, state: ViewState) -> Result:
 def with_errors(release: ServedRelease, state: ViewState) -> Result:
     """The answer to a state with the expected errors of its numbers and of the rows a page shows first."""
     plain = dataclasses.replace(state, show="points", theme="light", every=False, against="", release="")
+    by_segment = state.analysis in ("area-profile", "inflow-outflow")
+    rows = ROWS_OF_SEGMENTS if by_segment else ROWS_WITH_ERRORS
     return release.once(
         ("errors", plain),
-        lambda: release.analyses.with_errors(result(release, state), ROWS_WITH_ERRORS, SHOWN_TABLES),
+        lambda: release.analyses.with_errors(result(release, state), rows, SHOWN_TABLES),
     )
 
 

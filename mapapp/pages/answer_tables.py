@@ -64,7 +64,8 @@ def _parts(result: Result) -> tuple[str, list[str], Any, Any]:
         heads = ["Direction", *(bare for bare in result.bands["label"]), "All"]
         return "Direction and distance", heads, result.directions, _direction_row(result)
     if isinstance(result, InflowOutflow):
-        wide = result.segments.pivot(index=["characteristic", "band"], columns="group", values="workers")
+        segments = result.segments.assign(told=[*zip(*_counted(result.segments), strict=True)])
+        wide = segments.pivot(index=["characteristic", "band"], columns="group", values="told")
         labels = result.segments.drop_duplicates(["characteristic", "band"])
         order = labels[["characteristic", "band", "label"]].join(wide, on=["characteristic", "band"])
         return "Who comes, goes and stays", ["Workers", "In", "Out", "Stay"], order, _group_row
@@ -117,9 +118,13 @@ def _label_row(row: Any) -> dict[str, Any]:
     return _row(row.label, _worker_cells(row), marks=_marks(row.workers))
 
 
+def _counted(frame: Any) -> tuple[list[int], list[float]]:
+    return frame["workers"].tolist(), frame["expected_error"].tolist()
+
+
 def _group_row(row: Any) -> dict[str, Any]:
-    counts = [int(getattr(row, name)) for name in ("inflow", "outflow", "stay")]
-    texts = [f"{n:,}" for n in counts]
+    counts, errors = zip(*(getattr(row, name) for name in ("inflow", "outflow", "stay")), strict=True)
+    texts = [f"{n:,} {words.error_text(error)}".rstrip() for n, error in zip(counts, errors, strict=True)]
     return _row(row.label, texts, marks=_marks(*counts), sub=words.BAND_TITLES[row.characteristic])
 
 
