@@ -28,7 +28,7 @@ Source: METHOD sections 4, 6, 7 and 9; DESIGN section 9 ("expected error per num
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -172,7 +172,7 @@ class ExpectedErrors:
 
     def of_counts(
         self,
-        home_shares: Floats,
+        home_shares: Floats | Callable[[int], Floats],
         counts: npt.NDArray[Any],
         tract: Ints,
         n_workers: npt.NDArray[Any],
@@ -182,8 +182,10 @@ class ExpectedErrors:
 
         Parameters
         ----------
-        home_shares, counts : float64[R, n_tracts]
-            As there, and the counts by workplace tract.
+        home_shares : float64[R, n_tracts], or callable
+            As there; a function of the workplace tract where the home areas depend on it.
+        counts : float64[R, n_tracts]
+            The counts by workplace tract.
         tract, n_workers : [P]
             Tracts of the work area, and workers of a synthesizer in each.
         n_synthesizers : [R, P]
@@ -194,13 +196,14 @@ class ExpectedErrors:
         first = np.append(np.searchsorted(tract[order], tracts), tract.size)
         n = n_workers[order].astype(np.float64)
         times = n_synthesizers[:, order].astype(np.float64)
-        step = -(-tracts.size // _MOST_TRACTS)
+        step = max(-(-tracts.size // _MOST_TRACTS), 1)
         sums = np.zeros((3, len(counts)))  # bias, variance, placement
         for number in range(0, tracts.size, step):
             rows = slice(first[number], first[number + 1])
             one = int(tracts[number])
-            sums += self._of_tract(one, home_shares, n[rows], times[:, rows], counts[:, one])
-        sums *= tracts.size / len(range(0, tracts.size, step)) if tracts.size else 1.0
+            home = home_shares(one) if callable(home_shares) else home_shares
+            sums += self._of_tract(one, home, n[rows], times[:, rows], counts[:, one])
+        sums *= tracts.size / max(len(range(0, tracts.size, step)), 1)
         return [
             CountError(int(total), float(bias), math.sqrt(variance), abs(float(placement)))
             for total, (bias, variance, placement) in zip(counts.sum(axis=1), sums.T, strict=True)

@@ -129,11 +129,13 @@ def _group_row(row: Any) -> dict[str, Any]:
 
 
 def _direction_row(result: DistanceDirection) -> Any:
-    wide = result.cells.pivot(index="direction", columns="band", values="workers")
+    cells_told = result.cells.assign(told=[*zip(*_counted(result.cells), strict=True)])
+    wide = cells_told.pivot(index="direction", columns="band", values="told")
 
     def cells(row: Any) -> dict[str, Any]:
-        counts = [*wide.loc[row.direction], row.workers]
-        return _row(row.label, [f"{n:,}" for n in counts], marks=_marks(*counts))
+        told = [*wide.loc[row.direction], (row.workers, row.expected_error)]
+        texts = [f"{n:,} {words.error_text(error)}".rstrip() for n, error in told]
+        return _row(row.label, texts, marks=_marks(*[n for n, _ in told]))
 
     return cells
 

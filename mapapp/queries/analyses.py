@@ -25,7 +25,7 @@ from mapapp.queries.filters import BANDS, CHARACTERISTICS, Filters
 from mapapp.queries.flows import Flows, Pick
 from mapapp.queries.layer_units import LayerUnits
 from mapapp.queries.outlines import Outlines
-from mapapp.queries.prepared import prepare
+from mapapp.queries.prepared import DIRECTIONS, prepare
 from mapapp.queries.results import (
     About,
     AreaComparison,
@@ -48,7 +48,6 @@ Answer = TypeVar("Answer", bound=Result)
 EVERYTHING: Final = "all"
 ALL_WORKERS: Final = Filters()
 EDGES_MI: Final = (10.0, 25.0, 50.0)
-DIRECTIONS: Final = ("N", "NE", "E", "SE", "S", "SW", "W", "NW", "")
 DIRECTION_LABELS: Final = (
     "North",
     "North-east",

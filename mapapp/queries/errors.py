@@ -23,9 +23,11 @@ from geodata.schema import N_SEGMENTS
 from geodata.store import Store
 from mapapp.expected_error import ExpectedErrors
 from mapapp.queries.areas import Areas
+from mapapp.queries.distance_errors import N_DIRECTIONS, errors_of_cells
 from mapapp.queries.filters import BANDS, CHARACTERISTICS, Filters
 from mapapp.queries.flows import Blocks, Flows, Pick
 from mapapp.queries.layer_units import LayerUnits
+from mapapp.queries.prepared import DIRECTIONS
 from mapapp.queries.results import (
     AreaComparison,
     AreaProfile,
@@ -95,10 +97,12 @@ class Errors:
     def of_answer(self, answer: Result, rows: int = ROWS, tables: Collection[str] | None = None) -> Result:
         """The same answer with the errors of its numbers, and of the first rows of its tables, or of some, filled in.
 
-        Errors of distances, directions and cut-off rests stay open: the formula is about areas.
+        Errors of a pair's distances and of cut-off rests stay open.
         """
         if not self.is_known:
             return answer
+        if isinstance(answer, DistanceDirection):
+            answer = self._of_distances(answer)
         numbers, row_picks = self._picks(answer)
         of_rows = {
             name: [pick_of(row) for row in getattr(answer, name).head(max(rows, 0)).itertuples()]
@@ -118,6 +122,37 @@ class Errors:
             column[: len(known)] = [math.nan if error is None else error for error in known]
             changed[name] = table.assign(expected_error=column)
         return replace(answer, **changed)
+
+    def _of_distances(self, answer: DistanceDirection) -> DistanceDirection:
+        side = cast(Side, answer.about.side)
+        blocks = self._areas.select(answer.about.area_text).blocks
+        pick = Pick.at(side, blocks, Filters(*answer.about.kept_bands))
+        tract, n_workers, by_segment = self._workplaces_of(pick.work)
+        work, *cell, workers = self._flows.distances_by_workplace(pick, side, answer.edges_mi)
+        shape = (self._n_tracts, len(answer.edges_mi) + 1, N_DIRECTIONS)
+        counts = np.zeros(shape)
+        np.add.at(counts, (self._blocks[0][work], *cell), workers)
+        tracts = self._store.table("tracts", ["lon_deg", "lat_deg"])
+        share = np.ones(shape[0]) if pick.home is None else self._home_share(pick.home)
+        found = errors_of_cells(
+            self._formula,
+            (tracts["lon_deg"].to_numpy(), tracts["lat_deg"].to_numpy()),
+            share,
+            counts,
+            (tract, n_workers, by_segment[:, pick.filters.segments].sum(axis=1)),
+            answer.edges_mi,
+            side,
+        )
+        of_cells, of_bands, of_directions = found
+        band, way = (answer.cells[name].to_numpy() for name in ("band", "direction"))
+        place = np.array([DIRECTIONS.index(one) for one in way], dtype=np.int64)
+        only = np.array([DIRECTIONS.index(one) for one in answer.directions["direction"]], dtype=np.int64)
+        return replace(  # by their keys: whoever asks may have left rows out
+            answer,
+            cells=answer.cells.assign(expected_error=of_cells[band.astype(np.int64) * N_DIRECTIONS + place]),
+            bands=answer.bands.assign(expected_error=of_bands[answer.bands["band"].to_numpy(np.int64)]),
+            directions=answer.directions.assign(expected_error=of_directions[only]),
+        )
 
     def _picks(self, answer: Result) -> tuple[dict[str, Pick], dict[str, PickOf]]:
         """What the numbers and the rows of an answer count."""

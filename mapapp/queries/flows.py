@@ -130,10 +130,7 @@ class Flows:
         own_block : bool
             Whether a distance of exactly 0 is a band of its own, the first.
         """
-        cases = " ".join(f"WHEN distance_mi < ${place + 1} THEN {place}" for place in range(len(edges_mi)))
-        band = f"CASE {cases} ELSE {len(edges_mi)} END" if edges_mi else "0"
-        if own_block:
-            band = f"CASE WHEN distance_mi = 0 THEN 0 ELSE 1 + ({band}) END"
+        band = _band(len(edges_mi), own_block=own_block)
         with self._cursor(pick) as cursor:
             found = cursor.execute(
                 f"SELECT {band} AS band, octant_{side} AS octant, sum(workers)::BIGINT AS n, "
@@ -145,6 +142,19 @@ class Flows:
         cell = found["band"].astype(np.int64) * (N_OCTANTS + 1) + found["octant"] % (N_OCTANTS + 1)
         workers = _spread(cell, found["n"], n_bands * (N_OCTANTS + 1)).reshape(n_bands, N_OCTANTS + 1)
         return Distances(workers, float(found["miles"].sum()))
+
+    def distances_by_workplace(
+        self, pick: Pick, side: Side, edges_mi: Sequence[float]
+    ) -> tuple[Blocks, Ints, Ints, Ints]:
+        """Workers by workplace block, distance band and direction (8: none): four arrays of one length."""
+        with self._cursor(pick) as cursor:
+            found = cursor.execute(
+                f"SELECT work, {_band(len(edges_mi), own_block=False)} AS band, octant_{side} AS octant, "
+                f"sum(workers)::BIGINT AS n FROM by_{pick.sorted_side} WHERE {self._where(pick)} GROUP BY ALL",
+                [float(edge) for edge in edges_mi],
+            ).fetchnumpy()
+        octant = found["octant"].astype(np.int64) % (N_OCTANTS + 1)
+        return found["work"], found["band"].astype(np.int64), octant, found["n"]
 
     def median_mi(self, pick: Pick) -> float | None:
         """Median distance of the picked workers, miles; None without any.
@@ -266,6 +276,13 @@ class Flows:
         if len(kept) < N_SEGMENTS:
             conditions.append(f"segment IN ({', '.join(map(str, kept))})")
         return " AND ".join(conditions)
+
+
+def _band(n_edges: int, *, own_block: bool) -> str:
+    """SQL of the distance band of a row; the edges are its first parameters."""
+    cases = " ".join(f"WHEN distance_mi < ${place + 1} THEN {place}" for place in range(n_edges))
+    band = f"CASE {cases} ELSE {n_edges} END" if n_edges else "0"
+    return f"CASE WHEN distance_mi = 0 THEN 0 ELSE 1 + ({band}) END" if own_block else band
 
 
 def _spread(place: Any, values: Any, size: int) -> Ints:

@@ -38,6 +38,8 @@ LAYOUT: Final = 2
 N_OCTANTS: Final = 8
 NO_OCTANT: Final = -1
 """Direction of a commute between two blocks at one place."""
+DIRECTIONS: Final = ("N", "NE", "E", "SE", "S", "SW", "W", "NW", "")
+"""What answers call the octants, and behind them none."""
 
 _GROUP_ROWS: Final = 122_880  # what DuckDB gives to one thread; a zone map for each
 _VOUCHER: Final = "prepared.json"

@@ -1,0 +1,88 @@
+"""Expected errors of counts by distance and direction, by the formula of `mapapp.expected_error`.
+
+A band of miles in one direction is another home area for every workplace tract. It is told by the internal points of
+tracts; homes in the tract of the workplace are taken for the first band, evenly in all directions. Commutes within one
+block, which have no direction, have no error: whether a home is in the very block of the workplace is finer than that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from geodata.distance import bearing_deg, distance_mi
+from mapapp.expected_error import ExpectedErrors, Floats
+from mapapp.queries.prepared import N_OCTANTS, octant
+from mapapp.url_state import Side
+
+N_DIRECTIONS = N_OCTANTS + 1
+"""The last is of commutes within one place, which have none."""
+
+
+def errors_of_cells(
+    formula: ExpectedErrors,
+    places: tuple[Any, Any],
+    area_share: Floats,
+    counts: Floats,
+    workplaces: tuple[Any, Any, Any],
+    edges_mi: Sequence[float],
+    side: Side,
+) -> tuple[Floats, Floats, Floats]:
+    """Expected errors of every (band, direction), of the bands, and of the directions.
+
+    Parameters
+    ----------
+    formula : ExpectedErrors
+    places : tuple of float64[n_tracts]
+        Longitude and latitude of the tracts, degrees.
+    area_share : float64[n_tracts]
+        Share of each tract's people who live in the home area.
+    counts : float64[n_tracts, bands, 9]
+        The counts by workplace tract.
+    workplaces : tuple
+        Tract, workers of a synthesizer, and how many such: three arrays of one length.
+    edges_mi : sequence of float
+    side : {"work", "home"}
+        Which end directions are seen from.
+
+    Returns
+    -------
+    float64[bands * 9], float64[bands], float64[9]
+    """
+    tract, n_workers, times = workplaces
+    n_tracts, n_bands, _ = counts.shape
+    flat = _with_margins(counts).reshape(n_tracts, -1).T
+    shares = _shares(places, area_share, np.asarray(edges_mi, dtype=np.float64), side)
+    found = formula.of_counts(shares, flat, tract, n_workers, np.broadcast_to(times, (len(flat), len(times))))
+    errors = np.array([one.error for one in found]).reshape(n_bands + 1, N_DIRECTIONS + 1)
+    errors[:, N_OCTANTS] = np.nan
+    return errors[:-1, :-1].ravel(), errors[:-1, -1], errors[-1, :-1]
+
+
+def _shares(
+    places: tuple[Any, Any], area_share: Floats, edges_mi: Floats, side: Side
+) -> Callable[[int], Floats]:
+    lon, lat = places
+
+    def of(tract: int) -> Floats:
+        """Share of each tract's people who live in each cell as seen from a workplace tract, margins behind."""
+        band = np.searchsorted(edges_mi, distance_mi(lon[tract], lat[tract], lon, lat), side="right")
+        ends = [(lon[tract], lat[tract]), (lon, lat)]
+        here, there = ends if side == "work" else ends[::-1]
+        way = octant(bearing_deg(*here, *there)) % N_DIRECTIONS
+        cells = np.zeros((edges_mi.size + 1, N_DIRECTIONS, lon.size))
+        at = np.flatnonzero(area_share)
+        at = at[at != tract]
+        cells[band[at], way[at], at] = area_share[at]
+        cells[0, :N_OCTANTS, tract] = area_share[tract] / N_OCTANTS
+        return np.asarray(_with_margins(cells[None])[0].reshape(-1, lon.size))
+
+    return of
+
+
+def _with_margins(cells: Floats) -> Floats:
+    """Sums over bands and over directions behind axes 1 and 2."""
+    cells = np.concatenate([cells, cells.sum(axis=1, keepdims=True)], axis=1)
+    return np.concatenate([cells, cells.sum(axis=2, keepdims=True)], axis=2)
