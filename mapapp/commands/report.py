@@ -162,7 +162,7 @@ def _batch(paths: tuple[Path, ...], date: datetime.date | None, options: dict[st
         workers = options["workers"] or os.cpu_count() or 1
         outcome = make_batch(paths, releases, jobs, folder, date=date, workers=workers, progress=progress)
     kept = f", {outcome.n_kept:,} were there already" if outcome.n_kept else ""
-    click.echo(f"{folder}: {outcome.n_made:,} reports written{kept}; open {folder / 'index.html'}", err=True)
+    click.echo(f"{folder}: {outcome.n_made:,} files written{kept}; open {folder / 'index.html'}", err=True)
 
 
 def _refuse_beside_batch() -> None:

@@ -117,7 +117,9 @@ def make_batch(
     made |= {name: made.get(name, _PLANNED) for task in tasks for name, _ in task.files.values()}
     _replace(folder / MANIFEST, _manifest(made))
     progress("making reports", 0, len(tasks))
-    done = each_done(_Maker(tuple(paths), folder, date), tasks, workers=workers)
+    alone = min(workers, len(tasks)) <= 1
+    maker = _Maker(tuple(paths), folder, date, list(releases) if alone else None)
+    done = each_done(maker, tasks, workers=workers)
     for number, found in enumerate(done, 1):
         made |= found
         _replace(folder / MANIFEST, _manifest(made))
@@ -127,13 +129,19 @@ def make_batch(
 
 
 class _Maker:
-    """Makes reports in a process that opens the releases by itself."""
+    """Makes reports, in a process that opens the releases by itself unless it has them."""
 
-    def __init__(self, paths: tuple[Path, ...], folder: Path, date: datetime.date | None) -> None:
+    def __init__(
+        self,
+        paths: tuple[Path, ...],
+        folder: Path,
+        date: datetime.date | None,
+        releases: list[ServedRelease] | None,
+    ) -> None:
         self._paths = paths
         self._folder = folder
         self._date = date
-        self._releases: list[ServedRelease] | None = None
+        self._releases = releases
 
     def __call__(self, task: _Task) -> dict[str, Made]:
         """Write the files of one report and tell what they are."""

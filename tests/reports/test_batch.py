@@ -76,11 +76,11 @@ def test_what_is_there_is_not_made_again(
     (folder / ".County-10003.xlsx.partial-999999999").write_bytes(b"half")
     capsys.readouterr()
     batch(report_paths[0], folder, TOWNS, "--workers", 1)
-    assert "2 reports written, 3 were there already" in capsys.readouterr().err
+    assert "2 files written, 3 were there already" in capsys.readouterr().err
     assert contents(folder) == whole
     assert stamps(folder)["County-10003.html"] == before["County-10003.html"]
     batch(report_paths[1], folder, TOWNS, "--workers", 1)  # another release makes all of them anew
-    assert "5 reports written;" in capsys.readouterr().err
+    assert "5 files written;" in capsys.readouterr().err
 
 
 @pytest.mark.slow
