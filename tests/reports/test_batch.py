@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -83,6 +84,18 @@ def test_what_is_there_is_not_made_again(
     assert "5 files written;" in capsys.readouterr().err
 
 
+def stopped(command: list[Any], folder: Path, number: int) -> int:
+    """How a batch ends that gets a signal when it has made one more file."""
+    n_before = len(list(folder.glob("*.html"))) if folder.exists() else 0
+    with subprocess.Popen([*command, "--workers", "2"], stderr=subprocess.PIPE, text=True) as process:
+        while process.poll() is None and len(list(folder.glob("*.html"))) < n_before + 1:
+            time.sleep(0.02)
+        process.send_signal(number)
+        message = process.communicate()[1]
+    assert "Traceback" not in message
+    return process.returncode
+
+
 @pytest.mark.slow
 def test_a_stopped_batch_leaves_whole_files_and_goes_on(report_paths: list[Path], tmp_path: Path) -> None:
     folder, file = tmp_path / "stopped", tmp_path / "stopped.toml"
@@ -90,15 +103,12 @@ def test_a_stopped_batch_leaves_whole_files_and_goes_on(report_paths: list[Path]
     file.write_text("\n".join([*lines, 'area = "county:10001"']))
     command = [sys.executable, "-m", "mapapp.cli", "report", report_paths[0], "--batch", file, "-o", folder]
     for number, code in ((signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)):
-        n_before = len(list(folder.glob("*.html"))) if folder.exists() else 0
-        with subprocess.Popen([*command, "--workers", "2"], stderr=subprocess.PIPE, text=True) as process:
-            while process.poll() is None and len(list(folder.glob("*.html"))) < n_before + 1:
-                time.sleep(0.02)
-            assert process.poll() is None, process.communicate()[1]
-            os.kill(process.pid, number)
-            message = process.communicate()[1]
-        assert process.returncode == code
-        assert "Traceback" not in message
+        for _ in range(6):
+            if stopped(command, folder, number) == code:
+                break
+            shutil.rmtree(folder)  # it was done before it could be stopped
+        else:
+            pytest.fail("the batch was always done before it could be stopped")
         if number == signal.SIGINT:
             assert not list(folder.glob(".*"))
     manifest = json.loads((folder / "reports.json").read_text())

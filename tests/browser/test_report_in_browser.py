@@ -11,10 +11,8 @@ from PIL import Image
 
 from mapapp.queries.release import open_releases
 from mapapp.url_state import ViewState
-from tests.browser.conftest import browser
 from tests.reports.making import written
 
-__all__ = ["browser"]
 pytestmark = pytest.mark.browser
 
 
