@@ -232,9 +232,27 @@ def writing_store(path: Path, kind: StoreKind) -> Iterator[StoreWriter]:
 
 
 def refuse_existing(path: Path) -> None:
-    """Raise StoreError when there is something at `path` already: no command overwrites."""
+    """Raise StoreError where nothing new may be written.
+
+    No command overwrites; and a dataset or release holds what its manifest lists and nothing else: it would be refused
+    with anything more in it, and what is confidential would leave with a release.
+    """
     if path.exists() or path.is_symlink():
         raise StoreError(f"{path}: already exists; name another place, or remove it first")
+    refuse_within_store(path)
+
+
+def refuse_within_store(path: Path) -> None:
+    """Raise StoreError when `path` lies within a dataset or release."""
+    for folder in Path(os.path.realpath(path)).parents:
+        try:
+            kind = str(json.loads((folder / MANIFEST).read_bytes())["kind"])
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            continue
+        if kind in TABLES:
+            raise StoreError(
+                f"{path}: lies within a {kind}, which holds nothing else; name a place beside it"
+            )
 
 
 def remove_stale_partials(path: Path) -> None:

@@ -105,7 +105,7 @@ def sweep(
     from mapapp.pipeline.sweep_file import SweepFile
 
     axes = [_axis(one) for one in over]
-    _check(axes, picture)
+    _check(axes, csv_path, picture)
     kept = None if csv_path is None else SweepFile(csv_path)
     rows: list[SweptRow] = []
     with shown(quiet=quiet) as report:
@@ -154,8 +154,8 @@ def _axis(text: str) -> Axis:
     )
 
 
-def _check(axes: Sequence[Axis], picture: Path | None) -> None:
-    from mapapp.pipeline.validity_report import require_places
+def _check(axes: Sequence[Axis], csv_path: Path | None, picture: Path | None) -> None:
+    from mapapp.pipeline.validity_report import require_places, require_two_places
 
     names = [axis.name for axis in axes]
     if not names:
@@ -163,6 +163,7 @@ def _check(axes: Sequence[Axis], picture: Path | None) -> None:
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise UsageError(f"--over {twice[0]} is given twice: list all its values in one")
+    require_two_places(csv_path, picture)
     require_places(None, picture)
 
 

@@ -6,12 +6,14 @@ Confidential: readable by its owner alone, and every row says that it is not for
 from __future__ import annotations
 
 import csv
+import fcntl
 import io
 import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from geodata.store import refuse_within_store
 from mapapp.errors import UsageError
 from mapapp.pipeline.sweep import COLUMNS, Cell, SweptRow
 
@@ -37,6 +39,8 @@ class SweepFile:
     ------
     UsageError
         There is something else at `path`, or no folder for it.
+    StoreError
+        It lies within a dataset or release.
     """
 
     def __init__(self, path: Path) -> None:
@@ -44,6 +48,7 @@ class SweepFile:
         self.kept: dict[str, dict[str, Cell]] = {}
         if not path.parent.is_dir():
             raise UsageError(f"{path.parent}: no such directory; make it first")
+        refuse_within_store(path)
         if path.exists() or path.is_symlink():
             self._read()
 
@@ -73,6 +78,7 @@ class SweepFile:
             return
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
         with os.fdopen(os.open(self.path, flags, 0o600), "r+b") as stream:
+            fcntl.flock(stream, fcntl.LOCK_EX)  # another sweep may write to it, too
             whole = stream.read()
             end = whole.rfind(b"\n") + 1
             stream.seek(end)

@@ -28,8 +28,10 @@ def require_places(csv_path: Path | None, picture_path: Path | None) -> None:
     Raises
     ------
     UsageError, StoreError
-        Something is there already, there is no such directory, or the picture is of another kind.
+        Something is there already, it lies within a dataset or release, there is no such directory, both are one
+        place, or the picture is of another kind.
     """
+    require_two_places(csv_path, picture_path)
     for path in (csv_path, picture_path):
         if path is not None:
             refuse_existing(path)
@@ -37,6 +39,19 @@ def require_places(csv_path: Path | None, picture_path: Path | None) -> None:
                 raise UsageError(f"{path.parent}: no such directory; make it first")
     if picture_path is not None and picture_path.suffix not in PICTURE_KINDS:
         raise UsageError(f"--picture {picture_path}: give a file that ends in {' or '.join(PICTURE_KINDS)}")
+
+
+def require_two_places(csv_path: Path | None, picture_path: Path | None) -> None:
+    """Refuse one name for both.
+
+    Raises
+    ------
+    UsageError
+        They are the same.
+    """
+    places = [os.path.abspath(path) for path in (csv_path, picture_path) if path is not None]
+    if len(set(places)) < len(places):
+        raise UsageError(f"--csv and --picture are both {picture_path}; give two names")
 
 
 def validity_lines(found: Validity) -> list[str]:

@@ -120,6 +120,7 @@ def test_last_years_release_may_be_the_prior(
         (["--over", "epsilon=2", "--picture", "p.gif"], [".png or .svg"]),
         (["--over", "epsilon=2", "--picture", "none/p.png"], ["no such directory"]),
         (["--over", "epsilon=2", "--csv", "none/p.csv"], ["no such directory"]),
+        (["--over", "epsilon=2", "--csv", "p.png", "--picture", "./p.png"], ["both"]),
     ],
 )
 def test_mistakes_get_one_line(
@@ -140,3 +141,13 @@ def test_what_is_there_is_not_overwritten(demo_dataset: Path, demo_release: Path
         )
         assert (tmp_path / name).read_text() == "mine"
     assert "dataset" in refused("sweep", demo_release, "--over", "epsilon=2")
+
+
+def test_nothing_is_written_into_a_dataset_or_release(
+    demo_dataset: Path, demo_release: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "link").symlink_to(demo_release)
+    for folder in (demo_dataset, demo_release, tmp_path / "link"):
+        for option, name in (("--csv", "s.csv"), ("--picture", "s.png")):
+            there = refused("sweep", demo_dataset, "--over", "epsilon=2", option, folder / name)
+            assert "lies within a" in there

@@ -125,9 +125,18 @@ def test_other_homes_of_the_same_workplaces_are_measured_with_a_note(
     assert "another table of jobs" in text
 
 
+def test_confidential_tables_do_not_leave_within_a_release(demo_dataset: Path, demo_release: Path) -> None:
+    for folder in (demo_dataset, demo_release):
+        for option, name in (("--csv", "tables"), ("--picture", "a.png")):
+            there = refused("validate", demo_dataset, demo_release, "-q", option, folder / name)
+            assert "lies within a" in there
+            assert not (folder / name).exists()
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
+        (["--csv", "a.png", "--picture", "a.png"], "both"),
         (["--picture", "a.pdf"], ".png or .svg"),
         (["--picture", "nowhere/a.png"], "no such directory"),
         (["--csv", "nowhere/tables"], "no such directory"),
