@@ -11,8 +11,9 @@ window.dash_clientside = Object.assign({}, window.dash_clientside, {
       if (moved.some((one) => one.includes("-slider."))) {
         return [stops[position] === text ? still : stops[position], still];
       }
-      const wanted = Number(text);
-      if (!text || Number.isNaN(wanted)) return [still, still];
+      const [over, under = "1", ...more] = (text || "").split("/");
+      const wanted = over.trim() && !more.length ? Number(over) / Number(under) : NaN;
+      if (!Number.isFinite(wanted)) return [still, still];
       const away = stops.map((stop) => Math.abs(Number(stop) - wanted));
       const nearest = away.indexOf(Math.min(...away));
       return [still, nearest === position ? still : nearest];

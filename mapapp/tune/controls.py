@@ -11,6 +11,7 @@ from dash import dcc, html
 from mapapp.pages.words import aria
 from mapapp.tune.fields import choice
 from mapapp.tune.setting import MEANS, NUMBERS
+from mapapp.tune.work import cancel_row
 
 STOPS: Final[dict[str, tuple[str, ...]]] = {
     "epsilon": (
@@ -99,6 +100,7 @@ def controls(values: Mapping[str, Any], *, has_flows: bool) -> Any:
                 "Design finds radii, retention, strength and prior for the promise from public data alone.",
                 className="hint",
             ),
+            cancel_row("design"),
             html.Div(id="design-progress"),
             _group(
                 "Promise",

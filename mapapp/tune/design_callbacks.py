@@ -13,7 +13,7 @@ from mapapp.tune.bench import Bench
 from mapapp.tune.jobs import EXPECTED_ERRORS, one_line
 from mapapp.tune.setting import CONTROLS, Setting, read_setting, values_of
 from mapapp.tune.tune_callbacks import PROPERTIES, control_inputs
-from mapapp.tune.work import ended, more, progress_row
+from mapapp.tune.work import add_cancel, ended, more, row_outputs, row_state
 
 
 def register(app: Dash, bench: Bench) -> None:
@@ -22,27 +22,29 @@ def register(app: Dash, bench: Bench) -> None:
     @app.callback(
         Output("design-more", "data"),
         Output("design-progress", "children"),
+        *row_outputs("design"),
         Input("design", "n_clicks"),
         State("tab", "data"),
         *control_inputs(State),
         prevent_initial_call=True,
     )
-    def start(clicks: int, tab: str, *values: Any) -> tuple[Any, Any]:
+    def start(clicks: int, tab: str, *values: Any) -> tuple[Any, ...]:
         if not clicks:
-            return no_update, no_update
+            return (no_update,) * 5
         given = dict(zip(CONTROLS, values, strict=True))
         try:
             setting = read_setting(given)
             require_designable(setting)
         except EXPECTED_ERRORS as error:
-            return None, html.P(one_line(error), className="refusal", role="status")
+            return None, html.P(one_line(error), className="refusal", role="status"), *row_state(None)
         job = bench.start(tab, "design", lambda report: design(bench, setting, report))
-        return more(job), progress_row(job, "design-cancel")
+        return more(job), None, *row_state(job)
 
     @app.callback(
         Output("design-more", "data", allow_duplicate=True),
         Output("design-progress", "children", allow_duplicate=True),
         *[Output(name, PROPERTIES.get(name, "value"), allow_duplicate=True) for name in CONTROLS],
+        *row_outputs("design"),
         Input("design-pulse", "data"),
         State("tab", "data"),
         prevent_initial_call=True,
@@ -52,11 +54,10 @@ def register(app: Dash, bench: Bench) -> None:
         state = bench.tab(tab)
         job = state.jobs.get("design")
         if job is None:
-            return None, None, *still
-        if job.state == "running":
-            return more(job), progress_row(job, "design-cancel"), *still
+            return None, None, *still, *row_state(None)
         if job.state != "done":
-            return None, ended(job, "The search"), *still
+            line = None if job.state == "running" else ended(job, "The search")
+            return more(job), line, *still, *row_state(job)
         setting, facts = job.result
         values = values_of(setting)
         line = html.P(
@@ -65,19 +66,9 @@ def register(app: Dash, bench: Bench) -> None:
             className="quiet small",
             role="status",
         )
-        return None, line, *[values[name] for name in CONTROLS]
+        return None, line, *[values[name] for name in CONTROLS], *row_state(job)
 
-    @app.callback(
-        Output("design-cancel", "n_clicks"),
-        Input("design-cancel", "n_clicks"),
-        State("tab", "data"),
-        prevent_initial_call=True,
-    )
-    def cancel(clicks: int, tab: str) -> Any:
-        job = bench.tab(tab).jobs.get("design")
-        if clicks and job is not None:
-            job.cancel()
-        return no_update
+    add_cancel(app, bench, "design")
 
 
 def require_designable(setting: Setting) -> None:

@@ -16,7 +16,7 @@ from mapapp.tune.controls import controls
 from mapapp.tune.panels import weights_frame
 from mapapp.tune.publishing_page import dialog
 from mapapp.tune.tract_panel import tract_list
-from mapapp.tune.work import stores
+from mapapp.tune.work import cancel_row, stores
 
 MAP_SHOWS = {
     "kl": "KL",
@@ -144,6 +144,7 @@ def sweep_panel() -> Any:
                 ],
                 className="row-between",
             ),
+            cancel_row("sweep"),
             html.Div(id="sweep-progress"),
             html.Div(id="sweep-charts"),
         ],

@@ -89,7 +89,7 @@ def _making(app: Dash, bench: Bench) -> None:
             return None, html.P(one_line(error), className="refusal"), True
         if job is None:
             return no_update, no_update, no_update
-        return more(job), progress_row(job, None), True
+        return more(job), progress_row(job), True
 
     @app.callback(
         Output("publish-more", "data", allow_duplicate=True),
@@ -103,7 +103,7 @@ def _making(app: Dash, bench: Bench) -> None:
         if job is None:
             return None, no_update
         if job.state == "running":
-            return more(job), progress_row(job, None)
+            return more(job), progress_row(job)
         return None, _told(job.result) if job.state == "done" else ended(job, "Publishing")
 
 

@@ -153,9 +153,22 @@ def described(setting: Setting) -> list[tuple[str, str]]:
     rows += [
         ("Prior", parameters.prior),
         ("Coarsening", f"tracts within {tract_mi:g} mi, PUMAs within {puma_mi:g} mi, SuperPUMAs beyond"),
-        ("Domain editing", parameters.editing),
+        ("Domain editing", f"{parameters.editing}; {_eliminated(parameters)}"),
+        ("Commutes are like", _percentiles(parameters)),
     ]
+    if parameters.replication:
+        rows.append(("Replication", "what the 2010 release did without proof is allowed"))
     return rows
+
+
+def _eliminated(parameters: SynthesisParameters) -> str:
+    steps = [f"{chance:.4g} beyond {miles:g} mi" for miles, chance in reversed(parameters.elimination)]
+    return f"eliminated with probability {', '.join(steps)}"
+
+
+def _percentiles(parameters: SynthesisParameters) -> str:
+    found = {"median": parameters.q50_mi, "75 %": parameters.q75_mi, "90 %": parameters.q90_mi}
+    return ", ".join(f"{name} {miles:g} mi" for name, miles in found.items() if miles is not None)
 
 
 def _privacy(values: Mapping[str, Any], mechanism: Mechanism) -> PrivacyParameters:

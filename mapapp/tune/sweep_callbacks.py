@@ -12,7 +12,7 @@ from mapapp.tune.setting import CONTROLS, read_setting
 from mapapp.tune.sweep_panel import sweep_charts
 from mapapp.tune.sweeping import Swept, run_sweeps
 from mapapp.tune.tune_callbacks import control_inputs
-from mapapp.tune.work import ended, more, progress_row
+from mapapp.tune.work import add_cancel, ended, more, row_outputs, row_state
 
 
 def register(app: Dash, bench: Bench) -> None:
@@ -21,20 +21,21 @@ def register(app: Dash, bench: Bench) -> None:
     @app.callback(
         Output("sweep-more", "data"),
         Output("sweep-progress", "children"),
+        *row_outputs("sweep"),
         Input("sweep", "n_clicks"),
         State("tab", "data"),
         State("sweep-extent", "value"),
         *control_inputs(State),
         prevent_initial_call=True,
     )
-    def start(clicks: int, tab: str, extent: Any, *values: Any) -> tuple[Any, Any]:
+    def start(clicks: int, tab: str, extent: Any, *values: Any) -> tuple[Any, ...]:
         if not clicks:
-            return no_update, no_update
+            return (no_update,) * 5
         given = dict(zip(CONTROLS, values, strict=True))
         try:
             read_setting(given)
         except EXPECTED_ERRORS as error:
-            return None, html.P(one_line(error), className="refusal", role="status")
+            return None, html.P(one_line(error), className="refusal", role="status"), *row_state(None)
         state = bench.tab(tab)
         state.swept = None
 
@@ -42,13 +43,14 @@ def register(app: Dash, bench: Bench) -> None:
             state.swept = swept
 
         job = bench.start(tab, "sweep", lambda report: run_sweeps(bench, given, extent, keep, report))
-        return more(job), progress_row(job, "sweep-cancel")
+        return more(job), None, *row_state(job)
 
     @app.callback(
         Output("sweep-more", "data", allow_duplicate=True),
         Output("sweep-progress", "children", allow_duplicate=True),
         Output("sweep-charts", "children"),
         Output("sweep-shown", "data"),
+        *row_outputs("sweep"),
         Input("sweep-pulse", "data"),
         State("tab", "data"),
         State("sweep-shown", "data"),
@@ -58,25 +60,14 @@ def register(app: Dash, bench: Bench) -> None:
         state = bench.tab(tab)
         job = state.jobs.get("sweep")
         if job is None:
-            return None, None, no_update, no_update
+            return None, None, no_update, no_update, *row_state(None)
         running = job.state == "running"
         there = [job.number, state.swept.n_complete if state.swept else 0, job.state]
         charts: Any = no_update
         mark: Any = no_update
         if there != shown:  # pictures are drawn anew only where there is more to see
             charts, mark = sweep_charts(state.swept) if state.swept else None, there
-        if running:
-            return more(job), progress_row(job, "sweep-cancel"), charts, mark
-        return None, None if job.state == "done" else ended(job, "The sweep"), charts, mark
+        line = None if running or job.state == "done" else ended(job, "The sweep")
+        return more(job), line, charts, mark, *row_state(job)
 
-    @app.callback(
-        Output("sweep-cancel", "n_clicks"),
-        Input("sweep-cancel", "n_clicks"),
-        State("tab", "data"),
-        prevent_initial_call=True,
-    )
-    def cancel(clicks: int, tab: str) -> Any:
-        job = bench.tab(tab).jobs.get("sweep")
-        if clicks and job is not None:
-            job.cancel()
-        return no_update
+    add_cancel(app, bench, "sweep")

@@ -119,11 +119,15 @@ def run_sweeps(
     base = values if values["means"] == "before" else _before_pruning(values)
     swept = Swept(extent, {}, {sweep.name: [] for sweep in SWEEPS}, [])
     steps = [(sweep, value) for sweep in SWEEPS for value in sweep.values]
-    for done, (sweep, value) in enumerate(steps):
 
-        def within(_stage: str, part: int, parts: int, done: int = done) -> None:
+    def part_of(done: int) -> Report:
+        def within(_stage: str, part: int, parts: int) -> None:
             report("sweeping", 100 * done + 100 * part // max(parts, 1), 100 * (len(steps) + 1))
 
+        return within
+
+    for done, (sweep, value) in enumerate(steps):
+        within = part_of(done)
         try:
             measured = bench.measure(read_setting(base | {sweep.name: value}), extent, within)
         except EngineError as error:
@@ -133,8 +137,11 @@ def run_sweeps(
             final = measured.facts["certificate"]["epsilon_final"]
             row = (float(value), measured.kl_all, measured.kl_small, float("nan") if final is None else final)
             swept.rows[sweep.name].append(row)
+        within("", 1, 1)  # what was measured before reports nothing, and this one may be cancelled
         found(swept)
-    swept.papers = _papers(bench, base, extent, report)
+    within = part_of(len(steps))
+    swept.papers = _papers(bench, base, extent, within)
+    within("", 1, 1)
     found(swept)
     return swept
 

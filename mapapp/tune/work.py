@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from typing import Any, Final
 
-from dash import ClientsideFunction, Dash, Input, dcc, html
+from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_update
 
 from mapapp.pages.words import aria
+from mapapp.tune.bench import Bench
 from mapapp.tune.jobs import Job
 
 WORK: Final = ("measure", "sweep", "design", "publish")
@@ -35,22 +36,67 @@ def more(job: Job | None) -> int | None:
     return time.time_ns() // 1_000_000 if job is not None and job.state == "running" else None
 
 
-def progress_row(job: Job, cancel_id: str | None) -> Any:
-    """How far a job is, and a way to end it."""
-    percent = job.percent
-    bar: dict[str, Any] = {} if percent is None else {"value": f"{percent:.0f}"}
+def cancel_row(kind: str) -> Any:
+    """Where a kind of work shows how far it is, with a button to end it.
+
+    It stays on the page: a button that is drawn anew with every answer loses the focus, and clicks.
+    """
+    return html.Div(
+        [
+            html.Progress(id=f"{kind}-bar", max="100", **aria(label="Progress")),
+            html.Span(id=f"{kind}-stage", className="quiet small"),
+            html.Button("Cancel", id=f"{kind}-cancel", n_clicks=0, className="link-button"),
+        ],
+        id=f"{kind}-row",
+        className="row-between",
+        hidden=True,
+    )
+
+
+def row_outputs(kind: str) -> list[Output]:
+    """What of :func:`cancel_row` changes, as :func:`row_state` has it."""
+    places = ((f"{kind}-row", "hidden"), (f"{kind}-bar", "value"), (f"{kind}-stage", "children"))
+    return [Output(*place, allow_duplicate=True) for place in places]
+
+
+def row_state(job: Job | None) -> tuple[bool, str | None, str]:
+    """How the row of a job stands; hidden unless it runs."""
+    if job is None or job.state != "running":
+        return True, None, ""
+    return False, _value(job), job.stage
+
+
+def add_cancel(app: Dash, bench: Bench, kind: str) -> None:
+    """Let the button of :func:`cancel_row` end a tab's work."""
+
+    @app.callback(
+        Output(f"{kind}-cancel", "n_clicks"),
+        Input(f"{kind}-cancel", "n_clicks"),
+        State("tab", "data"),
+        prevent_initial_call=True,
+    )
+    def cancel(clicks: int, tab: str) -> Any:
+        job = bench.tab(tab).jobs.get(kind)
+        if clicks and job is not None:
+            job.cancel()
+        return no_update
+
+
+def progress_row(job: Job) -> Any:
+    """How far a job is that cannot be ended."""
+    value = _value(job)
+    bar: dict[str, Any] = {} if value is None else {"value": value}
     return html.Div(
         [
             html.Progress(max="100", **bar, **aria(label="Progress")),
             html.Span(job.stage, className="quiet small"),
-            *(
-                [html.Button("Cancel", id=cancel_id, n_clicks=0, className="link-button")]
-                if cancel_id
-                else []
-            ),
         ],
         className="row-between",
     )
+
+
+def _value(job: Job) -> str | None:
+    return None if job.percent is None else f"{job.percent:.0f}"
 
 
 def ended(job: Job, what: str) -> Any:

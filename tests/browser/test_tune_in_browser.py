@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -184,6 +186,42 @@ def test_a_tract_shows_its_support_points(visit: Visit) -> None:
         visit.page.wait_for_function(MAP_AT_REST, timeout=PATIENCE_MS)
     assert caption.filter(has_text="NOT FOR PUBLICATION").count() == 1
     assert visit.page.evaluate(CAMERA) == camera
+
+
+def test_work_is_cancelled_from_the_keyboard_while_its_progress_is_drawn(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def endless(_bench: Any, _setting: Any, report: Any) -> None:
+        for done in itertools.count():
+            time.sleep(0.01)
+            report("searching", done % 100, 100)
+
+    monkeypatch.setattr("mapapp.tune.design_callbacks.design", endless)
+    open_page(visit)
+    visit.page.click("#design")
+    visit.page.locator("#design-stage", has_text="searching").wait_for()
+    visit.page.focus("#design-cancel")
+    for _ in range(3):
+        shown = visit.page.get_attribute("#design-bar", "value")
+        visit.page.wait_for_function(
+            "shown => document.getElementById('design-bar').getAttribute('value') !== shown", arg=shown
+        )
+    visit.page.keyboard.press("Enter")
+    visit.page.locator("#design-progress", has_text="The search was cancelled.").wait_for()
+    assert not visit.page.is_visible("#design-row")
+
+
+def test_the_slider_follows_a_number_however_it_is_written(visit: Visit) -> None:
+    open_page(visit)
+    for typed, number in (("25", "25"), ("14/2", "7")):
+        visit.page.fill("#epsilon", typed)
+        visit.page.press("#epsilon", "Enter")
+        place = STOPS["epsilon"].index(number)
+        visit.page.wait_for_selector(f"#epsilon-slider [role=slider][aria-valuenow='{place}']")
+    visit.page.fill("#epsilon", "1e999")
+    visit.page.press("#epsilon", "Enter")
+    visit.page.locator(".notes li", has_text="1e999").wait_for()
+    assert visit.page.is_visible(f"#epsilon-slider [role=slider][aria-valuenow='{place}']")
 
 
 def test_sweep_design_and_publish(visit: Visit, dataset: Path, tmp_path: Path) -> None:

@@ -138,6 +138,28 @@ def test_sweeps_measure_each_value_once_and_the_papers_setting(bench: Bench) -> 
     assert not swept.failed
 
 
+def test_the_progress_of_sweeps_rises_to_its_end(bench: Bench) -> None:
+    shares: list[float] = []
+    for _ in range(2):  # anew, and out of what is measured already
+        run_sweeps(bench, START, "sample", lambda _: None, lambda _, done, total: shares.append(done / total))
+        assert shares == sorted(shares)
+        assert shares[-1] == 1
+        shares.clear()
+
+
+def test_a_cancelled_sweep_tells_nothing_more(bench: Bench) -> None:
+    told: list[int] = []
+
+    def cancelled(_stage: str, done: int, _total: int) -> None:
+        if done >= 300:
+            raise Cancelled
+
+    for _ in range(2):
+        with pytest.raises(Cancelled):
+            run_sweeps(bench, START, "sample", lambda so_far: told.append(so_far.n_complete), cancelled)
+    assert len(told) == 4
+
+
 def test_a_value_that_nothing_holds_for_is_said_and_the_others_are_drawn(bench: Bench) -> None:
     swept = run_sweeps(bench, START | {"strength": "1e15"}, "sample", lambda _: None, lambda *_: None)
     assert len(swept.failed) == sum(len(sweep.values) for sweep in SWEEPS)

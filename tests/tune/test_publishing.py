@@ -20,6 +20,7 @@ from mapapp.tune.app import create_app
 from mapapp.tune.bench import Bench
 from mapapp.tune.publishing import release_path, spending
 from mapapp.tune.setting import Setting, read_setting, start_values
+from tests.releases import write_release
 from tests.tune.asking import ask
 
 START = start_values(has_flows=True)
@@ -157,6 +158,9 @@ def test_no_release_lies_within_the_dataset_or_over_something(dataset: Path, tmp
     for typed in (str(dataset / "x.release"), str(dataset), str(dataset / ".." / dataset.name / "y")):
         with pytest.raises((UsageError, StoreError)):
             release_path(typed, dataset)
+    write_release(tmp_path / "last.release")
+    with pytest.raises(StoreError, match="lies within a release"):
+        release_path(str(tmp_path / "last.release" / "x"), dataset)
     (tmp_path / "taken").mkdir()
     with pytest.raises(StoreError, match="already exists"):
         release_path(str(tmp_path / "taken"), dataset)
@@ -173,6 +177,8 @@ def test_the_dialog_says_what_it_spends_and_why_not(dataset: Path) -> None:
     text, disabled = shown({})
     assert "8.98203" in text
     assert not disabled
+    for words in ("beyond 500 mi", "0.5 beyond 100 mi", "median 6.23 mi", "tracts within 6.23 mi"):
+        assert words in text
     text, disabled = shown({"mechanism": "plug-in"})
     assert "not for release" in text
     text, disabled = shown({"epsilon": "-1"})
