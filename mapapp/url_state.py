@@ -154,8 +154,13 @@ def to_query(state: ViewState) -> str:
 
 def _written(value: object) -> str:
     if isinstance(value, tuple):
-        return ",".join(f"{part:g}" for part in value)
+        return numbers_text(value)
     return "all" if value is True else str(value)
+
+
+def numbers_text(numbers: Iterable[float]) -> str:
+    """Numbers with commas between them, all their digits, and none that say nothing."""
+    return ",".join(repr(number).removesuffix(".0") for number in numbers)
 
 
 def from_query(
@@ -255,7 +260,7 @@ def edges_of(text: str) -> tuple[float, ...] | None:
     """Distance bands as people write them, such as `5, 10, 25`: rising and above 0; None when they are not."""
     parts = [part for part in text.replace(";", ",").replace(" ", ",").split(",") if part]
     try:
-        found = [float(f"{float(part):g}") for part in parts]
+        found = [float(part) for part in parts]
     except ValueError:
         return None
     rising = all(low < high for low, high in pairwise([0.0, *found]))

@@ -111,7 +111,7 @@ def _table_csv(wanted: Wanted, file: Path, watch: Watch) -> None:
 
 def _source_columns(wanted: Wanted) -> dict[str, Any]:
     """Where a table comes from, in columns of its own: CSV has no other place."""
-    source = Provenance.of(wanted.release.store)
+    source, before = Provenance.of(wanted.release.store), wanted.before
     return {
         "workers_kept": asked.filters(wanted.state).words or "all",
         "vintage_blocks": source.vintage_blocks,
@@ -119,7 +119,7 @@ def _source_columns(wanted: Wanted) -> dict[str, Any]:
         "delta": source.delta,
         "certificate_sha256": source.certificate_sha256,
         "release_sha256": source.release_sha256,
-    }
+    } | ({} if before is None else {"earlier_release_sha256": Provenance.of(before.store).release_sha256})
 
 
 def _table_xlsx(wanted: Wanted, file: Path, watch: Watch) -> None:

@@ -214,7 +214,7 @@ def remarks(result: Result) -> Any:
     if number.expected_error is not None:
         notes.append(
             "± is the expected error: how far a count is from the confidential one, as a rule. Counts by workplace "
-            "alone have none: they are published as they are."
+            "alone have ± 0: they are published as they are."
         )
     if not notes:
         return None

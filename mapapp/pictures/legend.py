@@ -21,7 +21,28 @@ HEIGHT_IN: Final = 0.62  # title, swatches and texts
 ROW_IN: Final = 0.2
 SCALE_IN: Final = 1.8
 _SCALE_HEIGHT_IN: Final = 0.5
-_MILES: Final = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000)
+_MILES: Final = (
+    0.001,
+    0.002,
+    0.005,
+    0.01,
+    0.02,
+    0.05,
+    0.1,
+    0.2,
+    0.5,
+    1,
+    2,
+    5,
+    10,
+    20,
+    50,
+    100,
+    200,
+    500,
+    1000,
+    2000,
+)
 _BESIDE_IN: Final = 0.28  # where the text beside a mark begins
 _LEAST_BOX_IN: Final = 0.34
 _WIDE_SPAN_DEG: Final = 4.0  # of latitude: beyond, one scale does not hold everywhere

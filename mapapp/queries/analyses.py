@@ -242,9 +242,9 @@ class Release:
             [counted.bands(each).assign(group=name) for name, each in counts.items()], ignore_index=True
         )
         number = counted.number
-        net = replace(
-            number(n["inflow"] - n["outflow"]), caution=number(min(n["inflow"], n["outflow"])).caution
-        )
+        # A difference is as sure as its smaller part; against somebody, nobody is as unsure as one.
+        fewest = max(min(n["inflow"], n["outflow"]), min(n["inflow"] + n["outflow"], 1))
+        net = replace(number(n["inflow"] - n["outflow"]), caution=number(fewest).caution)
         return InflowOutflow(
             about=self._about("inflow-outflow", chosen, filters, None, self._cover_notes()),
             **{name: number(each) for name, each in n.items()},

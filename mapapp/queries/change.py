@@ -72,7 +72,8 @@ def change(before: Result, after: Result) -> Change:
         change=count[1] - count[0],
         change_share=share,
         expected_error=np.hypot(*error),
-        caution=cautions(np.minimum(*count)),
+        # As the smaller count says; against somebody, nobody is as unsure as one.
+        caution=cautions(np.maximum(np.minimum(*count), np.minimum(np.maximum(*count), 1))),
     )
     about = dataclasses.replace(
         after.about,

@@ -58,8 +58,8 @@ def segments(by_segment: Ints) -> Any:
 
 def cautions(workers: Ints) -> Any:
     """`caution` of many counts."""
-    words = np.array([caution(0), caution(3), caution(10)], dtype=object)
-    return words[np.searchsorted([3, 10], workers, side="right")]
+    words = np.array([caution(0), caution(1), caution(3), caution(10)], dtype=object)
+    return words[np.searchsorted([1, 3, 10], workers, side="right")]
 
 
 def band_sums(by_segment: Ints) -> Ints:

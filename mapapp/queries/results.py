@@ -47,8 +47,8 @@ WORKER_COLUMNS: Final = ("workers", "share", "expected_error", "caution")
 
 
 def caution(workers: int) -> str:
-    """What the size of a count says about it: empty from 10 on."""
-    if workers >= 10:
+    """What the size of a count says about it: empty from 10 on, and where there is nobody."""
+    if workers >= 10 or workers == 0:
         return ""
     return "caution" if workers >= 3 else "substantial variability"
 

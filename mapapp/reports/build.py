@@ -144,7 +144,7 @@ def _errors(result: Result) -> tuple[str, ...]:
         return ()
     return (
         "± is the expected error: how far a count is from the confidential one, as a rule. Counts by workplace alone "
-        "have none: they are published as they are.",
+        "have ± 0: they are published as they are.",
         "“caution” stands at counts of 3 to 9, and “substantial variability” at 1 and 2.",
     )
 

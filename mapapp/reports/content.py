@@ -190,7 +190,7 @@ class Remake:
     Attributes
     ----------
     command : str
-        For a shell.
+        For a shell, up to the file that it writes.
     links : tuple of (text, query)
         What to put behind the address of a served map.
     setups : tuple of (name, JSON)
@@ -200,6 +200,11 @@ class Remake:
     command: str
     links: tuple[tuple[str, str], ...]
     setups: tuple[tuple[str, str], ...]
+
+    def command_for(self, form: str, paper: str = "a4") -> str:
+        """The command that writes a report in a format, on a paper."""
+        on = f" --paper {paper}" if paper != "a4" else ""
+        return f"{self.command}{on} -o report.{form}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

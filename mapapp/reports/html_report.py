@@ -221,10 +221,11 @@ def _chapter(chapter: Chapter, level: int) -> str:
 
 def _remake(report: Report) -> Iterator[str]:
     remake = report.remake
+    command = remake.command_for("html")
     yield (
         '<section id="remake" class="chapter">\n<h2>How to make this report again</h2>\n'
         "<p>The same release, question and program make the same file, byte for byte. With the command line:</p>\n"
-        f"<pre>{escape(remake.command)}</pre>\n"
+        f"<pre>{escape(command)}</pre>\n"
     )
     if remake.links:
         items = "".join(

@@ -29,13 +29,15 @@ MOST_ROWS: Final = 10_000
 """Rows of a table in a PDF: some 200 pages, and a gigabyte of memory to set them."""
 
 _MANY_COLUMNS: Final = 7
+_MOST_COLUMNS: Final = 11
+_COLUMNS_OF_A_PART: Final = 8
 _FALLBACK: Final = "DejaVuSans.ttf"  # comes with matplotlib; the other fonts with Typst
 
 
 def write_pdf(report: Report, stream: IO[bytes], *, paper: Paper = "a4") -> None:
     """Write a report as PDF/UA-1; the same bytes for the same report."""
     files: dict[str, bytes] = {"main": Path(__file__).with_name("report.typ").read_bytes()}
-    data = _document(report, files)
+    data = _document(report, files, paper)
     files["data.json"] = json.dumps(_printable(data), ensure_ascii=False).encode()
     source: Any = files  # the library's annotations do not know of several files yet
     stream.write(
@@ -87,7 +89,7 @@ def _printable(value: Any) -> Any:
     return [_printable(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
-def _document(report: Report, files: dict[str, bytes]) -> dict[str, Any]:
+def _document(report: Report, files: dict[str, bytes], paper: Paper) -> dict[str, Any]:
     """The report as the template reads it; pictures become files."""
     return {
         "title": report.title,
@@ -101,7 +103,7 @@ def _document(report: Report, files: dict[str, bytes]) -> dict[str, Any]:
         "answers": [_answer(answer, files) for answer in report.answers],
         "comparison": [_table(table) for table in report.comparison],
         "sources": [_source(source) for source in report.sources],
-        "command": report.remake.command,
+        "command": report.remake.command_for("pdf", paper),
         "links": [[text, link or "?"] for text, link in report.remake.links],
         "setups": [list(each) for each in report.remake.setups],
     }
@@ -146,21 +148,44 @@ def _wrapped(png: bytes) -> bytes:
 
 
 def _table(table: Table) -> dict[str, Any]:
-    places = table.printed
-    columns = [table.columns[place] for place in places]
     words = table.words
     if len(table.rows) > MOST_ROWS:
         words += (
             f" The first {MOST_ROWS:,} of {len(table.rows):,} rows: a PDF with all would have "
             f"{len(table.rows) // 45:,} pages. The HTML and XLSX reports have every row."
         )
+    return {
+        "title": table.title,
+        "words": words.strip(),
+        "parts": [_part(table, places) for places in _beside(table)],
+    }
+
+
+def _beside(table: Table) -> list[tuple[int, ...]]:
+    """Places of the columns of each part of a table: several where one would be too wide for the page."""
+    places = table.printed
+    if len(places) <= _MOST_COLUMNS:
+        return [places]
+    kinds = [table.columns[place].kind for place in places]
+    first = next(at for at, kind in enumerate(kinds) if kind in NUMERIC)
+    # A number and its expected error stay together.
+    starts = [at for at in range(first, len(places)) if kinds[at] != "error"]
+    groups = [places[start:end] for start, end in zip(starts, [*starts[1:], len(places)], strict=True)]
+    parts: list[tuple[int, ...]] = [places[:first]]
+    for group in groups:
+        if len(parts[-1]) + len(group) > _COLUMNS_OF_A_PART:
+            parts.append(places[:first])
+        parts[-1] += group
+    return parts
+
+
+def _part(table: Table, places: Sequence[int]) -> dict[str, Any]:
+    columns = [table.columns[place] for place in places]
     rows = [
         [shown(column.kind, row[place]) for place, column in zip(places, columns, strict=True)]
         for row in table.rows[:MOST_ROWS]
     ]
     return {
-        "title": table.title,
-        "words": words.strip(),
         "weights": _weights(columns, rows),
         "heads": [column.head for column in columns],
         "kinds": ["number" if column.kind in NUMERIC else column.kind for column in columns],

@@ -14,7 +14,7 @@ from mapapp.queries.release import ServedRelease
 from mapapp.queries.request import Request
 from mapapp.reports.content import Remake
 from mapapp.reports.questions import normal
-from mapapp.url_state import ViewState, to_query
+from mapapp.url_state import ViewState, numbers_text, to_query
 
 LONGEST_COMMAND: Final = 1_000
 LONGEST_LINK: Final = 2_000  # what browsers and mail programs let through
@@ -62,10 +62,9 @@ def _command(
     error_rows: int | None,
 ) -> str:
     start = ["commutemap", "report", *(release.store.path.name for release in releases)]
-    end = ["-o", "report.html"]
+    end = ["--errors", str(-1 if error_rows is None else error_rows)]
     if date is not None:
-        end = ["--date", date.isoformat(), *end]
-    end = ["--errors", str(-1 if error_rows is None else error_rows), *end]
+        end += ["--date", date.isoformat()]
     question = _question(states)
     if question is not None:
         command = shlex.join([*start, *question, *end])
@@ -95,7 +94,7 @@ def _question(states: Sequence[ViewState]) -> list[str] | None:
         if kept:
             options += [f"--{name}", ",".join(map(str, kept))]
     if tuple(first.edges_mi) != tuple(Request(analysis="profile").edges_mi):
-        options += ["--bands", ",".join(f"{edge:g}" for edge in first.edges_mi)]
+        options += ["--bands", numbers_text(first.edges_mi)]
     return options + (["--show", states[0].show] if states[0].show != ViewState().show else [])
 
 

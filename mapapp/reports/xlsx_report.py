@@ -172,7 +172,7 @@ class _Book:
     def _remake(self, sheet: Any, report: Report) -> None:
         sheet.set_column(0, 0, 34)
         sheet.set_column(1, 1, 110)
-        rows = [("Command", report.remake.command)]
+        rows = [("Command", report.remake.command_for("xlsx"))]
         rows += [("Link", link or "?") for _, link in report.remake.links]
         place = self._texts(sheet, rows)
         for name, text in report.remake.setups:

@@ -120,6 +120,7 @@ def test_a_change_is_of_two_releases(client: Any, release: ServedRelease, tmp_pa
     query = f"{AREA}&against=later"
     table = list(csv.DictReader(io.StringIO(taken(client, release, "table.csv", query).decode())))
     assert {"before", "after", "change"} <= set(table[0])
+    assert table[0]["release_sha256"] != table[0]["earlier_release_sha256"] != ""
     (tmp_path / "t.xlsx").write_bytes(taken(client, release, "table.xlsx", query))
     source = openpyxl.load_workbook(tmp_path / "t.xlsx")["provenance"]
     assert source.max_column == 3, "a column for each release"

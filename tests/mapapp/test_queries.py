@@ -178,6 +178,7 @@ def test_a_dataset_is_refused(demo_dataset: Path) -> None:
 @pytest.mark.parametrize(
     ("workers", "said"),
     [
+        (0, ""),
         (1, "substantial variability"),
         (2, "substantial variability"),
         (3, "caution"),

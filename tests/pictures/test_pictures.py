@@ -21,7 +21,8 @@ from mapapp.errors import UsageError
 from mapapp.figures.palette import GROUNDS
 from mapapp.pictures import chart_pictures, locator_picture, map_picture, map_title, map_words
 from mapapp.pictures.ground import frame_of
-from mapapp.pictures.paper import PIXELS_PER_INCH, fitted, printable, width_in, wrapped
+from mapapp.pictures.legend import draw_scale
+from mapapp.pictures.paper import PIXELS_PER_INCH, Sheet, fitted, printable, width_in, wrapped
 from mapapp.queries.release import ServedRelease
 from mapapp.url_state import ViewState
 from tests.releases import write_release
@@ -279,3 +280,20 @@ def test_texts_fit_where_they_are_put() -> None:
     assert fitted("x" * 300, 1.0, 8.0).endswith("…")
     assert fitted("", 1.0, 8.0) == ""
     assert printable("a\n\tb 🏙️ é e\u0301") == "a b □ é é"
+
+
+@pytest.mark.parametrize("miles", [0.004, 0.05, 0.3, 7.0])
+def test_the_scale_bar_does_not_reach_north(miles: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    half = miles / 2 / 69.0
+    frame = frame_of((-half, -half, half, half), 7.0, 7.0)
+    sheet = Sheet((7.0, 1.0), GROUNDS["light"])
+    ends: list[float] = []
+
+    def write(x: float, _y: float, text: str, *, size: float, **_: Any) -> None:
+        if text != "N":
+            ends.append(x + width_in(text, size))
+
+    monkeypatch.setattr(sheet, "write", write)
+    draw_scale(sheet, frame, 5.0, 0.0)
+    assert len(ends) == 2
+    assert max(ends) < 5.0 - 0.12 - 0.09, "of the arrow, its left end"

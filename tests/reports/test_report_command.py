@@ -48,7 +48,7 @@ def test_a_report_says_how_to_make_it_again(
     state = QUESTIONS[name]
     told = remake(releases[:1], [state], date=None, error_rows=27)
     first = written(releases[:1], [state], "xlsx")
-    _, _, path, *options = shlex.split(told.command)
+    _, _, path, *options = shlex.split(told.command_for("xlsx"))
     assert path == report_paths[0].name
     assert make(tmp_path / "a.xlsx", report_paths[0], *options[:-2]) == first
     (tmp_path / "setup.json").write_text(told.setups[0][1])

@@ -18,9 +18,9 @@ import pytest
 from mapapp import asked
 from mapapp.errors import UsageError
 from mapapp.queries.release import ServedRelease
-from mapapp.reports import FORMS, Form, build
-from mapapp.reports.content import shown
-from mapapp.url_state import ViewState
+from mapapp.reports import FORMS, Form, Report, build, write
+from mapapp.reports.content import Column, shown
+from mapapp.url_state import ViewState, from_query
 from tests.reports.making import HOSTILE, PLACE, QUESTIONS, of, written
 
 
@@ -272,3 +272,56 @@ def test_values_as_people_read_them() -> None:
 def test_a_report_needs_an_area(releases: list[ServedRelease]) -> None:
     with pytest.raises(UsageError, match="needs an area"):
         build(releases, [ViewState()])
+
+
+def test_a_pdf_tells_how_to_make_itself(releases: list[ServedRelease]) -> None:
+    state = replace(QUESTIONS["distance-direction"], edges=(1.23456789, 2.0, 1234.5678))
+    report = build(releases[:1], [state], pictures=False)
+    text = pdf_text(report, "letter").replace("\r\n", "").replace(" ", "")
+    assert "--bands1.23456789,2,1234.5678--errors27--paperletter-oreport.pdf" in text
+    (told,) = (link for _, link in report.remake.links)
+    assert (
+        from_query(told, releases=[], is_area=lambda *_: True, is_layer=lambda *_: True)[0].edges
+        == state.edges
+    )
+    # A digest that is searched for, or copied, is all there.
+    assert dict(report.sources[0].provenance)["SHA-256 of the release"] in text
+
+
+def test_many_key_numbers_of_areas_are_legible_in_a_pdf(releases: list[ServedRelease]) -> None:
+    areas = ("county:10001", "county:10003")
+    states = [replace(QUESTIONS["inflow-outflow"], areas=(area,)) for area in areas]
+    report = build(releases[:1], states, pictures=False)
+    plain = report.comparison[0]
+    head, *numbers = (plain.columns[place] for place in plain.printed)
+    error = Column(name="error", head="Expected error", kind="error")
+    wide = replace(
+        plain,
+        columns=(head, *(each for number in numbers for each in (number, error))),
+        rows=tuple((row[0], *(each for value in row[2:] for each in (value, 1.0))) for row in plain.rows),
+    )
+    text = pdf_text(replace(report, comparison=(wide,)), "a4")
+    page = text[text.index("Inflow and outflow: key numbers") :]
+    # Side by side on one page, their heads would be broken at every word and lie on each other.
+    words = page[: page.index("Method and certificate")].split()
+    assert words.count("10003") == 3 + 1, "a row of each part, and the head of the page"
+    values = [shown(number.kind, value) for number, value in zip(numbers, plain.rows[1][2:], strict=True)]
+    assert [value.split()[0] in words for value in values] == [True] * len(values)
+
+
+def test_nobody_needs_no_caution(releases: list[ServedRelease]) -> None:
+    state = replace(QUESTIONS["inflow-outflow"], industry=(1,), age=(1,), earnings=(1,))
+    for release in releases:
+        for table in build([release], [state], pictures=False).answers[0].tables:
+            names = [column.name for column in table.columns]
+            for row in table.rows:
+                workers, said = (row[names.index(name)] for name in ("workers", "caution"))
+                assert (said == "substantial variability") == (workers in (1, 2))
+
+
+def pdf_text(report: Report, paper: Any) -> str:
+    stream = BytesIO()
+    write(report, "pdf", stream, paper=paper)
+    return "\r\n".join(
+        page.get_textpage().get_text_range() for page in pypdfium2.PdfDocument(stream.getvalue())
+    )
