@@ -35,6 +35,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import pandas
+import scipy.sparse
 
 from geodata.distance import distance_mi
 
@@ -94,6 +95,14 @@ class _TractPrior:
     retention: Floats
     stays: Floats  # probability that editing leaves the point
     pooled: float  # probability that there is a remainder
+
+    def of_points(self, home: Any, part: Floats) -> Floats:
+        """Share of each point in R home areas, float64[R, K], by people or by gravity mass."""
+        if not scipy.sparse.issparse(home):
+            return np.asarray(np.add.reduceat(home[:, self.order] * part, self.first, axis=1))
+        ends = np.append(self.first, part.size)
+        points = scipy.sparse.csc_array((part, self.order, ends), shape=(part.size, self.first.size))
+        return np.asarray((home @ points).toarray())
 
 
 class ExpectedErrors:
@@ -172,7 +181,7 @@ class ExpectedErrors:
 
     def of_counts(
         self,
-        home_shares: Floats | Callable[[int], Floats],
+        home_shares: Floats | Callable[[int], Any],
         counts: npt.NDArray[Any],
         tract: Ints,
         n_workers: npt.NDArray[Any],
@@ -183,7 +192,7 @@ class ExpectedErrors:
         Parameters
         ----------
         home_shares : float64[R, n_tracts], or callable
-            As there; a function of the workplace tract where the home areas depend on it.
+            As there; where home areas depend on the workplace tract, a function of it, which may return a sparse array.
         counts : float64[R, n_tracts]
             The counts by workplace tract.
         tract, n_workers : [P]
@@ -209,15 +218,12 @@ class ExpectedErrors:
             for total, (bias, variance, placement) in zip(counts.sum(axis=1), sums.T, strict=True)
         ]
 
-    def _of_tract(self, tract: int, home: Floats, n: Floats, times: Floats, count: Floats) -> Floats:
+    def _of_tract(self, tract: int, home: Any, n: Floats, times: Floats, count: Floats) -> Floats:
         """Bias, variance and placement that one workplace tract adds to each of R counts: float64[3, R]."""
         prior = self._prior(tract)
         workers = times @ n
         p = (count + 0.5) / (workers + 1.0)
-        in_order = home[:, prior.order]
-        s, g = (
-            np.add.reduceat(in_order * part, prior.first, axis=1) for part in (prior.people, prior.gravity)
-        )
+        s, g = prior.of_points(home, prior.people), prior.of_points(home, prior.gravity)
         alpha, f = self._kept_weights(prior, n)
         kept = alpha * f * prior.stays
         a, mass = s @ kept.T, kept.sum(axis=1)

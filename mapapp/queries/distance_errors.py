@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from geodata.distance import bearing_deg, distance_mi
 from mapapp.expected_error import ExpectedErrors, Floats
@@ -63,21 +64,35 @@ def errors_of_cells(
 
 def _shares(
     places: tuple[Any, Any], area_share: Floats, edges_mi: Floats, side: Side
-) -> Callable[[int], Floats]:
+) -> Callable[[int], Any]:
     lon, lat = places
+    n_bands, width = edges_mi.size + 1, N_DIRECTIONS + 1
+    inside = np.flatnonzero(area_share)
 
-    def of(tract: int) -> Floats:
-        """Share of each tract's people who live in each cell as seen from a workplace tract, margins behind."""
-        band = np.searchsorted(edges_mi, distance_mi(lon[tract], lat[tract], lon, lat), side="right")
-        ends = [(lon[tract], lat[tract]), (lon, lat)]
+    def of(tract: int) -> Any:
+        """Share of each tract's people who live in each cell as seen from a workplace tract, margins behind: sparse."""
+        at = inside[inside != tract]
+        band = np.searchsorted(edges_mi, distance_mi(lon[tract], lat[tract], lon[at], lat[at]), side="right")
+        ends = [(lon[tract], lat[tract]), (lon[at], lat[at])]
         here, there = ends if side == "work" else ends[::-1]
         way = octant(bearing_deg(*here, *there)) % N_DIRECTIONS
-        cells = np.zeros((edges_mi.size + 1, N_DIRECTIONS, lon.size))
-        at = np.flatnonzero(area_share)
-        at = at[at != tract]
-        cells[band[at], way[at], at] = area_share[at]
-        cells[0, :N_OCTANTS, tract] = area_share[tract] / N_OCTANTS
-        return np.asarray(_with_margins(cells[None])[0].reshape(-1, lon.size))
+        own = area_share[tract]
+        everywhere = np.arange(N_OCTANTS)
+        # Each tract is in one cell and in three margins; that of the workplace in an eighth of each direction.
+        rows = [band * width + way, band * width + N_DIRECTIONS, n_bands * width + way]
+        rows = [
+            *rows,
+            np.full(at.size, n_bands * width + N_DIRECTIONS),
+            everywhere,
+            n_bands * width + everywhere,
+        ]
+        rows = [*rows, np.array([N_DIRECTIONS, n_bands * width + N_DIRECTIONS])]
+        columns = [*[at] * 4, np.full(2 * N_OCTANTS + 2, tract)]
+        shares = [*[area_share[at]] * 4, np.full(2 * N_OCTANTS, own / N_OCTANTS), np.array([own, own])]
+        return scipy.sparse.csr_array(
+            (np.concatenate(shares), (np.concatenate(rows), np.concatenate(columns))),
+            shape=((n_bands + 1) * width, lon.size),
+        )
 
     return of
 
