@@ -6,6 +6,7 @@ from typing import Final
 
 DIRECTIONS: Final = ("N", "NE", "E", "SE", "S", "SW", "W", "NW")
 _NAME_LETTERS: Final = 16
+_FULL_NAME_LETTERS: Final = 32
 
 
 def class_text(low: int, high: int | None) -> str:
@@ -14,6 +15,13 @@ def class_text(low: int, high: int | None) -> str:
 
 
 def short_names(names: list[str]) -> list[str]:
-    """Names as they fit beside a heat map."""
-    bare = [name.split(", ")[0] for name in names]
-    return [name if len(name) <= _NAME_LETTERS else f"{name[: _NAME_LETTERS - 1]}…" for name in bare]
+    """Names as they fit beside a heat map; of those that begin alike, what tells them from each other, too."""
+    bare = [_cut(name.split(", ")[0], _NAME_LETTERS) for name in names]
+    return [
+        one if bare.count(one) == 1 else _cut(name, _FULL_NAME_LETTERS)
+        for one, name in zip(bare, names, strict=True)
+    ]
+
+
+def _cut(name: str, letters: int) -> str:
+    return name if len(name) <= letters else f"{name[: letters - 1]}…"

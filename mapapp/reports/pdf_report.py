@@ -26,7 +26,10 @@ from mapapp.reports.content import NUMERIC, Answer, Column, Picture, Report, Sou
 Paper = Literal["a4", "letter"]
 PAPERS: Final[dict[Paper, str]] = {"a4": "a4", "letter": "us-letter"}
 MOST_ROWS: Final = 10_000
-"""Rows of a table in a PDF: some 200 pages, and a gigabyte of memory to set them."""
+"""Rows of a table in a PDF: some 200 pages, and a gigabyte and more of memory to set them."""
+
+MOST_ROWS_OF_ALL: Final = 20_000
+"""Rows of all tables of a PDF together; of longer ones all get as many."""
 
 _MANY_COLUMNS: Final = 7
 _MOST_COLUMNS: Final = 11
@@ -91,6 +94,8 @@ def _printable(value: Any) -> Any:
 
 def _document(report: Report, files: dict[str, bytes], paper: Paper) -> dict[str, Any]:
     """The report as the template reads it; pictures become files."""
+    tables = [*(table for answer in report.answers for table in answer.tables), *report.comparison]
+    most = _most_rows([len(table.rows) for table in tables])
     return {
         "title": report.title,
         "subtitle": report.subtitle,
@@ -100,8 +105,8 @@ def _document(report: Report, files: dict[str, bytes], paper: Paper) -> dict[str
         "promise": report.promise,
         "private": all(source.is_private for source in report.sources),
         "several": len(report.answers) > 1,
-        "answers": [_answer(answer, files) for answer in report.answers],
-        "comparison": [_table(table) for table in report.comparison],
+        "answers": [_answer(answer, files, most) for answer in report.answers],
+        "comparison": [_table(table, most) for table in report.comparison],
         "sources": [_source(source) for source in report.sources],
         "command": report.remake.command_for("pdf", paper),
         "links": [[text, link or "?"] for text, link in report.remake.links],
@@ -109,7 +114,7 @@ def _document(report: Report, files: dict[str, bytes], paper: Paper) -> dict[str
     }
 
 
-def _answer(answer: Answer, files: dict[str, bytes]) -> dict[str, Any]:
+def _answer(answer: Answer, files: dict[str, bytes], most: int) -> dict[str, Any]:
     return {
         "heading": answer.heading,
         "analysis": answer.analysis,
@@ -125,7 +130,7 @@ def _answer(answer: Answer, files: dict[str, bytes]) -> dict[str, Any]:
         ],
         "charts": [_picture(chart, files) for chart in answer.charts],
         "notes": list(answer.notes),
-        "tables": [_table(table) for table in answer.tables],
+        "tables": [_table(table, most) for table in answer.tables],
     }
 
 
@@ -147,17 +152,27 @@ def _wrapped(png: bytes) -> bytes:
     ).encode()
 
 
-def _table(table: Table) -> dict[str, Any]:
+def _most_rows(lengths: Sequence[int]) -> int:
+    """Rows that a table may have, so that the tables of a report together are not too many."""
+    left, most = MOST_ROWS_OF_ALL, MOST_ROWS
+    for n_longer, length in zip(range(len(lengths), 0, -1), sorted(lengths), strict=True):
+        if length > left // n_longer:
+            return min(most, left // n_longer)
+        left -= length
+    return most
+
+
+def _table(table: Table, most: int) -> dict[str, Any]:
     words = table.words
-    if len(table.rows) > MOST_ROWS:
+    if len(table.rows) > most:
         words += (
-            f" The first {MOST_ROWS:,} of {len(table.rows):,} rows: a PDF with all would have "
+            f" The first {most:,} of {len(table.rows):,} rows: a PDF with all would have "
             f"{len(table.rows) // 45:,} pages. The HTML and XLSX reports have every row."
         )
     return {
         "title": table.title,
         "words": words.strip(),
-        "parts": [_part(table, places) for places in _beside(table)],
+        "parts": [_part(table, places, most) for places in _beside(table)],
     }
 
 
@@ -179,11 +194,11 @@ def _beside(table: Table) -> list[tuple[int, ...]]:
     return parts
 
 
-def _part(table: Table, places: Sequence[int]) -> dict[str, Any]:
+def _part(table: Table, places: Sequence[int], most: int) -> dict[str, Any]:
     columns = [table.columns[place] for place in places]
     rows = [
         [shown(column.kind, row[place]) for place, column in zip(places, columns, strict=True)]
-        for row in table.rows[:MOST_ROWS]
+        for row in table.rows[:most]
     ]
     return {
         "weights": _weights(columns, rows),

@@ -18,6 +18,7 @@ from PIL import Image
 import tests.releases
 from mapapp import asked, drawn, layers
 from mapapp.errors import UsageError
+from mapapp.figures.labels import short_names
 from mapapp.figures.palette import GROUNDS
 from mapapp.pictures import chart_pictures, locator_picture, map_picture, map_title, map_words
 from mapapp.pictures.ground import frame_of
@@ -297,3 +298,8 @@ def test_the_scale_bar_does_not_reach_north(miles: float, monkeypatch: pytest.Mo
     draw_scale(sheet, frame, 5.0, 0.0)
     assert len(ends) == 2
     assert max(ends) < 5.0 - 0.12 - 0.09, "of the arrow, its left end"
+
+
+def test_units_of_a_heat_map_can_be_told_apart() -> None:
+    names = ["Tract 2, Fenbury County", "Tract 7, Fenbury County", "Tract 2, Mossfield County", "x" * 99]
+    assert short_names(names) == [names[0], "Tract 7", names[2], "x" * 15 + "…"]

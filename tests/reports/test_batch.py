@@ -129,6 +129,8 @@ BAD = [
     ('[[report]]\narea = "all"\n[[report]]\narea = 7\n', "line 4: area = '7'; it must be an area"),
     ('[[report]]\nformats = ["doc"]\n', "line 2: formats = \"['doc']\"; it must be one or several of html"),
     ("[[report]]\nage = [4]\n", "line 2: age = '[4]'; it must be bands"),
+    ("[[report]]\nbands = [5, 1]\n", "line 1: distance bands 5,1: give up to 20 rising miles"),
+    ("[[report]]\nbands = [inf]\n", "line 1: distance bands inf: give"),
     ('[[report]]\narea = "Atlantis"\n', "line 1: area 'Atlantis': nothing of that name"),
     ('[[report]]\narea = "county:1"\n', "line 1: "),
     ('[[report]]\nlayer = "moon"\n', "line 1: layer 'moon': this release has"),

@@ -325,3 +325,18 @@ def pdf_text(report: Report, paper: Any) -> str:
     return "\r\n".join(
         page.get_textpage().get_text_range() for page in pypdfium2.PdfDocument(stream.getvalue())
     )
+
+
+def test_a_pdf_of_many_long_tables_is_bounded(
+    releases: list[ServedRelease], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = build(releases[:1], [QUESTIONS["flow-matrix"]], pictures=False)
+    lengths = [len(table.rows) for table in report.answers[0].tables]
+    most = max(lengths) // 2
+    monkeypatch.setattr(
+        "mapapp.reports.pdf_report.MOST_ROWS_OF_ALL", sum(min(each, most) for each in lengths)
+    )
+    text = pdf_text(report, "a4")
+    assert f"The first {most:,} of {max(lengths):,} rows" in text.replace("\r\n", " ")
+    monkeypatch.setattr("mapapp.reports.pdf_report.MOST_ROWS_OF_ALL", sum(lengths))
+    assert "The first" not in pdf_text(report, "a4")
