@@ -9,6 +9,8 @@ import click
 from mapapp.commands.options import STORE, config_option, json_option, print_result, quiet_option
 from mapapp.progress import shown
 
+STOPPED = 130
+
 
 @click.command()
 @click.argument("dataset", type=STORE)
@@ -64,16 +66,23 @@ def validate(
     from mapapp.pipeline.validity_report import require_places, validity_lines, write_csv, write_picture
 
     require_places(csv_path, picture_path)
-    with shown(quiet=quiet) as report:
-        report("reading the dataset", 0, 0)
-        data = AnalystData.open(dataset)
-        found = measure_release(
-            data, release, tracts=None if n_tracts is None else data.sample(n_tracts), report=report
-        )
-        if csv_path is not None:
-            report("writing tables", 0, 0)
-            write_csv(found, csv_path)
-        if picture_path is not None:
-            report("drawing the picture", 0, 0)
-            write_picture(found, picture_path)
-    print_result(found.to_dict(), validity_lines(found), as_json=as_json)
+    try:
+        with shown(quiet=quiet) as report:
+            report("reading the dataset", 0, 0)
+            data = AnalystData.open(dataset)
+            found = measure_release(
+                data, release, tracts=None if n_tracts is None else data.sample(n_tracts), report=report
+            )
+            if csv_path is not None:
+                report("writing tables", 0, 0)
+                write_csv(found, csv_path)
+            if picture_path is not None:
+                report("drawing the picture", 0, 0)
+                write_picture(found, picture_path)
+        print_result(found.to_dict(), validity_lines(found), as_json=as_json)
+    except KeyboardInterrupt:
+        kept = [str(path) for path in (csv_path, picture_path) if path is not None and path.exists()]
+        if not kept:
+            raise
+        click.echo(f"commutemap: stopped; {' and '.join(kept)} had been written whole", err=True)
+        raise click.exceptions.Exit(STOPPED) from None

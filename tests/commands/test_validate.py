@@ -175,6 +175,24 @@ def test_a_certificate_that_says_nothing_is_refused(
     assert "certificate.json" in refused("validate", demo_dataset, broken, "-q")
 
 
+def test_ctrl_c_says_what_had_been_written(
+    demo_dataset: Path,
+    demo_release: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(validity_report, "write_picture", interrupted)
+    tables, picture = tmp_path / "tables", tmp_path / "a.png"
+    places = ["--csv", str(tables), "--picture", str(picture)]
+    assert run(["validate", str(demo_dataset), str(demo_release), "-q", *places]) == 130
+    assert capsys.readouterr().err == f"commutemap: stopped; {tables} had been written whole\n"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["tables"]
+
+
 def test_ctrl_c_leaves_nothing(
     demo_dataset: Path,
     demo_release: Path,
