@@ -19,6 +19,7 @@ SMALL: Final = "#b3430e"
 BEFORE: Final = "#7b8794"
 GRAPH_CONFIG: Final[Any] = {**CONFIG, "displayModeBar": False, "scrollZoom": False}
 
+_NEAR: Final = 3.0  # ratio of values whose labels would touch on a narrow logarithmic axis
 _KL_EDGES: Final = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 _KL_TEXTS: Final = ("< 0.02", "0.02–0.05", "0.05–0.1", "0.1–0.2", "0.2–0.5", "0.5–1", "≥ 1")
 _SHARE_EDGES: Final = (1e-9, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
@@ -207,9 +208,14 @@ def sweep_chart(
                 "rangemode": "tozero",
             }
         )
+    below = 0
     if log_x:
         values = [float(value) for value in frame["value"]]
-        figure.update_xaxes(type="log", tickvals=values, ticktext=[f"{value:g}" for value in values])
+        texts = [f"{value:g}" for value in values]
+        if len(values) > 1 and values[-1] / values[-2] < _NEAR:  # every other one a line lower, never aslant
+            texts = [text if at % 2 else f"<br>{text}" for at, text in enumerate(texts)]
+            below = 16
+        figure.update_xaxes(type="log", tickvals=values, ticktext=texts, tickangle=0)
     at, name = marked
     if papers is not None:
         own = _line([at, at], papers, f"{name} (paper)", palette.INK, markers=True, symbol="diamond-open")
@@ -228,7 +234,9 @@ def sweep_chart(
     )
     figure.update_yaxes(rangemode="tozero")
     figure.update_layout(
-        legend={"y": -0.28, "yanchor": "top", "x": 0, "xanchor": "left"}, margin={"b": 84, "t": 40}
+        legend={"y": -0.28 - below / 116, "yanchor": "top", "x": 0, "xanchor": "left"},
+        margin={"b": 84 + below, "t": 40},
+        height=240 + below,
     )
     return figure
 

@@ -6,12 +6,14 @@ import threading
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 
 import mapapp.tune.bench as bench_module
 from mapapp.pipeline.validity import measure_setting
 from mapapp.pipeline.validity_tract import measure_tract
 from mapapp.tune.bench import Bench, Superseded
+from mapapp.tune.figures import sweep_chart
 from mapapp.tune.jobs import Cancelled, Job
 from mapapp.tune.setting import read_setting, start_values
 from mapapp.tune.sweeping import SWEEPS, run_sweeps
@@ -136,6 +138,23 @@ def test_sweeps_measure_each_value_once_and_the_papers_setting(bench: Bench) -> 
     assert swept.frame("min_retention")["epsilon_final"].is_monotonic_decreasing
     assert swept.papers is not None
     assert not swept.failed
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ((0.001, 0.025, 0.05, 0.1), ("<br>0.001", "0.025", "<br>0.05", "0.1")),
+        ((1e-6, 1e-5), ("1e-06", "1e-05")),
+    ],
+)
+def test_labels_of_near_values_stand_upright_on_two_lines(
+    values: tuple[float, ...], texts: tuple[str, ...]
+) -> None:
+    frame = pandas.DataFrame({"value": values}).assign(kl_all=0.1, kl_small=0.2, epsilon_final=9.0)
+    chart = sweep_chart(
+        frame, x="x", title="KL", marked=(values[0], "V3"), papers=None, shows_epsilon_final=True, log_x=True
+    )
+    assert (chart.layout.xaxis.ticktext, chart.layout.xaxis.tickangle) == (texts, 0)
 
 
 def test_the_progress_of_sweeps_rises_to_its_end(bench: Bench) -> None:
