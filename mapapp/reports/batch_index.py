@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from urllib.parse import quote
 
-from mapapp.reports.html_report import document
+from mapapp.reports.html_report import document, escape
 
 Row = tuple[str, str, Sequence[tuple[str, str]]]
 

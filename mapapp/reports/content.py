@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final, Literal
@@ -25,6 +26,8 @@ NUMERIC: Final[tuple[Kind, ...]] = (
     "miles",
     "degrees",
 )
+
+_TURNING: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,6 +244,16 @@ class Report:
         """The certificates in one line."""
         rows = [dict(source.certificate) for source in self.sources]
         return " · ".join(dict.fromkeys(row["Promise"] for row in rows))
+
+
+def as_code_point(letter: str) -> str:
+    """A character that cannot stand in a report, in letters that can."""
+    return f"[U+{ord(letter):04X}]"
+
+
+def upright(text: str) -> str:
+    """Text without marks that turn what is written after it, the numbers too; such a mark by its code point."""
+    return _TURNING.sub(lambda found: as_code_point(found.group()), text)
 
 
 def shown(kind: Kind, value: Any) -> str:

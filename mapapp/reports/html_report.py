@@ -6,7 +6,7 @@ import base64
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
-from html import escape
+from html import escape as escape_markup
 from pathlib import Path
 from typing import IO, Final
 
@@ -21,6 +21,7 @@ from mapapp.reports.content import (
     Source,
     Table,
     shown,
+    upright,
 )
 
 _MIME: Final = {"svg": "image/svg+xml", "png": "image/png"}
@@ -31,6 +32,11 @@ def write_html(report: Report, stream: IO[bytes]) -> None:
     """Write a report; the same bytes for the same report."""
     for part in document(f"{report.title} – {report.subtitle}", _parts(report)):
         stream.write(part.encode())
+
+
+def escape(text: str) -> str:
+    """Text as it stands in a page: no markup, and nothing that turns what follows."""
+    return escape_markup(upright(text))
 
 
 def document(title: str, parts: Iterable[str]) -> Iterator[str]:

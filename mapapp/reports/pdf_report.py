@@ -21,7 +21,18 @@ import matplotlib
 import typst
 from matplotlib.ft2font import FT2Font
 
-from mapapp.reports.content import NUMERIC, Answer, Column, Picture, Report, Source, Table, shown
+from mapapp.reports.content import (
+    NUMERIC,
+    Answer,
+    Column,
+    Picture,
+    Report,
+    Source,
+    Table,
+    as_code_point,
+    shown,
+    upright,
+)
 
 Paper = Literal["a4", "letter"]
 PAPERS: Final[dict[Paper, str]] = {"a4": "a4", "letter": "us-letter"}
@@ -81,11 +92,11 @@ def _letters() -> frozenset[int]:
 def _printable(value: Any) -> Any:
     """The same data with characters that can be set; others by their code point."""
     if isinstance(value, str):
-        known = _letters()
+        known, value = _letters(), upright(value)
         if all(ord(letter) in known for letter in value):
             return value
         return "".join(
-            letter if ord(letter) in known or letter == "\n" else f"[U+{ord(letter):04X}]" for letter in value
+            letter if ord(letter) in known or letter == "\n" else as_code_point(letter) for letter in value
         )
     if isinstance(value, dict):
         return {name: _printable(part) for name, part in value.items()}

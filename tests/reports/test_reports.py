@@ -259,6 +259,16 @@ def test_every_character_can_be_printed(releases: list[ServedRelease]) -> None:
     }
 
 
+def test_no_name_turns_the_numbers_after_it(releases: list[ServedRelease]) -> None:
+    report = build(releases[:1], [PLACE], pictures=False)
+    hostile = replace(report, title="a \u202eb \u2067c", subtitle="2023")
+    page, stream = pdf_text(hostile, "a4"), BytesIO()
+    write(hostile, "html", stream)
+    for text in (page, stream.getvalue().decode()):
+        assert "a [U+202E]b [U+2067]c" in text
+        assert "2023" in text
+
+
 def test_values_as_people_read_them() -> None:
     assert [shown("count", 1234), shown("change", 0), shown("change", -5), shown("share", 0.5)] == [
         "1,234",
