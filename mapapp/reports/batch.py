@@ -32,7 +32,7 @@ from mapapp.reports.crew import each_done
 
 MANIFEST: Final = "reports.json"
 INDEX: Final = "index.html"
-LAYOUT: Final = 1
+LAYOUT: Final = 2
 """Of reports: changes whenever the same question makes other bytes."""
 
 _PARTIAL: Final = re.compile(r"\..+\.partial-(?P<pid>\d+)")

@@ -27,6 +27,8 @@ NUMERIC: Final[tuple[Kind, ...]] = (
     "degrees",
 )
 
+_MOST_COLUMNS: Final = 11  # of a table that is not parted
+_COLUMNS_OF_A_PART: Final = 8
 _TURNING: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -80,6 +82,23 @@ class Table:
             for place, column in enumerate(self.columns)
             if column.printed and (column.kind not in ("error", "yes", "text") or self._has(place))
         )
+
+    @property
+    def parts(self) -> tuple[tuple[int, ...], ...]:
+        """Places of the columns of each part on paper: several where one would be wider than a page."""
+        places = self.printed
+        if len(places) <= _MOST_COLUMNS:
+            return (places,)
+        kinds = [self.columns[place].kind for place in places]
+        first = next((at for at, kind in enumerate(kinds) if kind in NUMERIC), 1)
+        # A number and its expected error stay together.
+        starts = [first, *(at for at in range(first + 1, len(places)) if kinds[at] != "error")]
+        parts: list[tuple[int, ...]] = [places[:first]]
+        for start, end in zip(starts, [*starts[1:], len(places)], strict=True):
+            if len(parts[-1]) + end - start > _COLUMNS_OF_A_PART:
+                parts.append(places[:first])
+            parts[-1] += places[start:end]
+        return tuple(parts)
 
     def _has(self, place: int) -> bool:
         """Whether anything is in a column."""

@@ -166,20 +166,29 @@ def _numbers(numbers: Sequence[KeyNumber], name: str) -> str:
 
 
 def _table(table: Table, name: str, level: int = 3) -> Iterator[str]:
-    places = table.printed
-    columns = [table.columns[place] for place in places]
-    heads = "".join(f'<th scope="col"{_class(column, None)}>{escape(column.head)}</th>' for column in columns)
     words = f'<p class="quiet">{escape(table.words)}</p>\n' if table.words else ""
     yield (
         f'<section class="table" id="{escape(name)}">\n<h{level}>{escape(table.title)}</h{level}>\n{words}'
-        f'<div class="wide" tabindex="0" role="region" aria-label="{escape(table.title)}">'
-        f'<table><caption class="unseen">{escape(table.title)}, {len(table.rows):,} rows</caption>'
+    )
+    parts = table.parts
+    for number, places in enumerate(parts, 1):
+        about = f"{table.title}, part {number} of {len(parts)}" if len(parts) > 1 else table.title
+        yield from _part(table, [(place, table.columns[place]) for place in places], about)
+    yield "</section>\n"
+
+
+def _part(table: Table, cells: list[tuple[int, Column]], about: str) -> Iterator[str]:
+    heads = "".join(
+        f'<th scope="col"{_class(column, None)}>{escape(column.head)}</th>' for _, column in cells
+    )
+    yield (
+        f'<div class="wide" tabindex="0" role="region" aria-label="{escape(about)}">'
+        f'<table><caption class="unseen">{escape(about)}, {len(table.rows):,} rows</caption>'
         f"<thead><tr>{heads}</tr></thead><tbody>\n"
     )
-    cells = [(place, column) for place, column in zip(places, columns, strict=True)]
     for start in range(0, len(table.rows), _ROWS_AT_ONCE):
         yield "".join(_row(row, cells) for row in table.rows[start : start + _ROWS_AT_ONCE])
-    yield "</tbody></table></div>\n</section>\n"
+    yield "</tbody></table></div>\n"
 
 
 def _row(row: tuple[object, ...], cells: list[tuple[int, Column]]) -> str:

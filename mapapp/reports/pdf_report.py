@@ -43,8 +43,6 @@ MOST_ROWS_OF_ALL: Final = 20_000
 """Rows of all tables of a PDF together; of longer ones all get as many."""
 
 _MANY_COLUMNS: Final = 7
-_MOST_COLUMNS: Final = 11
-_COLUMNS_OF_A_PART: Final = 8
 _FALLBACK: Final = "DejaVuSans.ttf"  # comes with matplotlib; the other fonts with Typst
 
 
@@ -183,26 +181,8 @@ def _table(table: Table, most: int) -> dict[str, Any]:
     return {
         "title": table.title,
         "words": words.strip(),
-        "parts": [_part(table, places, most) for places in _beside(table)],
+        "parts": [_part(table, places, most) for places in table.parts],
     }
-
-
-def _beside(table: Table) -> list[tuple[int, ...]]:
-    """Places of the columns of each part of a table: several where one would be too wide for the page."""
-    places = table.printed
-    if len(places) <= _MOST_COLUMNS:
-        return [places]
-    kinds = [table.columns[place].kind for place in places]
-    first = next(at for at, kind in enumerate(kinds) if kind in NUMERIC)
-    # A number and its expected error stay together.
-    starts = [at for at in range(first, len(places)) if kinds[at] != "error"]
-    groups = [places[start:end] for start, end in zip(starts, [*starts[1:], len(places)], strict=True)]
-    parts: list[tuple[int, ...]] = [places[:first]]
-    for group in groups:
-        if len(parts[-1]) + len(group) > _COLUMNS_OF_A_PART:
-            parts.append(places[:first])
-        parts[-1] += group
-    return parts
 
 
 def _part(table: Table, places: Sequence[int], most: int) -> dict[str, Any]:

@@ -310,7 +310,14 @@ def test_many_key_numbers_of_areas_are_legible_in_a_pdf(releases: list[ServedRel
         columns=(head, *(each for number in numbers for each in (number, error))),
         rows=tuple((row[0], *(each for value in row[2:] for each in (value, 1.0))) for row in plain.rows),
     )
-    text = pdf_text(replace(report, comparison=(wide,)), "a4")
+    report = replace(report, comparison=(wide,))
+    stream = BytesIO()
+    write(report, "html", stream)
+    parts = [table for table in Page(stream.getvalue()).tables if table[0][0] == "Area"]
+    assert [len(table) for table in parts] == [3, 3, 3]
+    assert max(len(table[0]) for table in parts) <= 8, "wider, it would be cut where a page is printed"
+    assert sum(len(table[0]) - 1 for table in parts) == 2 * len(numbers)
+    text = pdf_text(report, "a4")
     page = text[text.index("Inflow and outflow: key numbers") :]
     # Side by side on one page, their heads would be broken at every word and lie on each other.
     words = page[: page.index("Method and certificate")].split()
