@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy
@@ -13,7 +14,7 @@ from mapapp.figures import camera
 from mapapp.figures.palette import GROUNDS
 from mapapp.pages import words
 from mapapp.queries.release import ServedRelease
-from mapapp.url_state import ViewState, drawn_end, shown_as, to_query
+from mapapp.url_state import ViewState, drawn_end, shown_as
 
 _OWN: Final = {"inflow-outflow": "arrows", "paired-area": "points", "flow-matrix": "lines"}
 
@@ -134,4 +135,6 @@ def density_image(release: ServedRelease, state: ViewState) -> DensityImage:
         points = asked.places(release, state, drawn_end(state))
         return draw_density(points["lon_deg"], points["lat_deg"], GROUNDS[state.theme].ramp)
 
-    return release.once(("density", to_query(state)), make)
+    # The address of the picture names the release, that of the page need not.
+    plain = replace(state, show="density", every=False, against="", release="", layer="tract", edges=())
+    return release.once(("density", plain), make)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -292,3 +293,10 @@ def test_dark_and_light_differ_in_colour_alone(release: ServedRelease) -> None:
 def test_points_without_a_place_are_not_drawn(release: ServedRelease) -> None:
     places = asked.places(release, ViewState(), "home")
     assert all(numpy.isfinite(values).all() for values in places.values())
+
+
+def test_a_density_is_drawn_once_whoever_names_the_release(release: ServedRelease) -> None:
+    """The address of the page need not name the release, that of the picture does."""
+    state = ViewState(areas=(f"tract:{release.areas.units('tract').rows['unit_id'].iloc[0]}",), show="density")
+    named = replace(state, release=release.slug)
+    assert drawn.density_image(release, state) is drawn.density_image(release, named)
