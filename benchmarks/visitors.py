@@ -1,4 +1,4 @@
-"""Fifty visitors at once: `python -m benchmarks.visitors [RELEASE] [--visitors 50] [--minutes 2] [--pause 20]`.
+"""Fifty visitors at once: `python -m benchmarks.visitors [RELEASE] [--visitors 50] [--minutes 2] [--pause 30]`.
 
 Serves the release (Rhode Island, made first, without one) as a process of its own, on loopback. What a page asks for
 when another area or analysis is chosen is recorded from a real one, in a Chromium, once for each analysis; then
@@ -85,7 +85,7 @@ def main() -> None:
     parser.add_argument("release", type=Path, nargs="?")
     parser.add_argument("--visitors", type=int, default=50)
     parser.add_argument("--minutes", type=float, default=2.0)
-    parser.add_argument("--pause", type=float, default=20.0, help="seconds between questions of a visitor")
+    parser.add_argument("--pause", type=float, default=30.0, help="seconds between questions of a visitor")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
