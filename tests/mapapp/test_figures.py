@@ -297,6 +297,8 @@ def test_points_without_a_place_are_not_drawn(release: ServedRelease) -> None:
 
 def test_a_density_is_drawn_once_whoever_names_the_release(release: ServedRelease) -> None:
     """The address of the page need not name the release, that of the picture does."""
-    state = ViewState(areas=(f"tract:{release.areas.units('tract').rows['unit_id'].iloc[0]}",), show="density")
+    state = ViewState(
+        areas=(f"tract:{release.areas.units('tract').rows['unit_id'].iloc[0]}",), show="density"
+    )
     named = replace(state, release=release.slug)
     assert drawn.density_image(release, state) is drawn.density_image(release, named)
