@@ -84,6 +84,15 @@ def test_what_is_there_is_not_made_again(
     assert "5 files written;" in capsys.readouterr().err
 
 
+# Where a shell started the tests in the background, Ctrl-C is ignored by them and by what they start.
+HEEDING = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from mapapp.cli import main
+main()
+"""
+
+
 def stopped(command: list[Any], folder: Path, number: int) -> int:
     """How a batch ends that gets a signal when it has made one more file."""
     n_before = len(list(folder.glob("*.html"))) if folder.exists() else 0
@@ -101,7 +110,7 @@ def test_a_stopped_batch_leaves_whole_files_and_goes_on(report_paths: list[Path]
     folder, file = tmp_path / "stopped", tmp_path / "stopped.toml"
     lines = ('formats = "html"', "errors = -1", 'layer = "tract"', "[[report]]", 'each = "tract"')
     file.write_text("\n".join([*lines, 'area = "county:10001"']))
-    command = [sys.executable, "-m", "mapapp.cli", "report", report_paths[0], "--batch", file, "-o", folder]
+    command = [sys.executable, "-c", HEEDING, "report", report_paths[0], "--batch", file, "-o", folder]
     for number, code in ((signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)):
         for _ in range(6):
             if stopped(command, folder, number) == code:
