@@ -341,7 +341,7 @@ class Release:
     def with_errors(self, answer: Answer, rows: int = ROWS, tables: Collection[str] | None = None) -> Answer:
         """The same answer, with what error to expect of its numbers and of the first rows of its tables, or of some.
 
-        Some milliseconds a number. Distances and directions have none, nor has a release whose mechanism has no
+        Some milliseconds a number. The distances of a pair have none, nor has a release whose mechanism has no
         formula; see `mapapp.queries.errors`.
         """
         return cast(Answer, self._errors.of_answer(answer, rows, tables))
