@@ -26,24 +26,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import quote, urlsplit
 
 import numpy as np
 
 from benchmarks.analyses import draw_areas, make_rhode_island
 from mapapp.api import open_release
+from mapapp.url_state import Analysis
 from tests.browser.conftest import FLAGS, MAP_AT_REST
 
-ANALYSES = (
-    "destination",
-    "area-profile",
-    "area-comparison",
-    "distance-direction",
-    "inflow-outflow",
-    "paired-area",
-    "flow-matrix",
-)
 N_CONNECTIONS = 6  # of a browser to one server
 PATIENCE_S = 60.0
 AREA = "{area}"
@@ -97,7 +89,7 @@ def main() -> None:
         server, address = served(path)
         try:
             with browsing() as browser:
-                pages = [recorded(browser, address, name, areas[1]) for name in ANALYSES]
+                pages = [recorded(browser, address, name, areas[1]) for name in get_args(Analysis)]
             found = asyncio.run(visited(server.pid, address, pages, areas, chosen))
         finally:
             server.terminate()

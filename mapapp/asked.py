@@ -54,15 +54,20 @@ def ends(state: ViewState) -> dict[Side, str]:
     return {state.side: area(state.areas), OTHER[state.side]: area(state.others)}
 
 
+def _question(state: ViewState) -> ViewState:
+    """The state without what its answer does not depend on: how it is shown, and against what."""
+    return dataclasses.replace(state, show="points", theme="light", every=False, against="", release="")
+
+
 def result(release: ServedRelease, state: ViewState) -> Result:
     """The answer to a state; while its analysis lacks an area, what there is already."""
-    plain = dataclasses.replace(state, show="points", theme="light", every=False, against="", release="")
+    plain = _question(state)
     return release.once(("result", plain), lambda: _ask(release, plain))
 
 
 def with_errors(release: ServedRelease, state: ViewState) -> Result:
     """The answer to a state with the expected errors of its numbers and of the rows a page shows first."""
-    plain = dataclasses.replace(state, show="points", theme="light", every=False, against="", release="")
+    plain = _question(state)
     by_segment = state.analysis in ("area-profile", "inflow-outflow")
     rows = ROWS_OF_SEGMENTS if by_segment else ROWS_WITH_ERRORS
     return release.once(
@@ -78,7 +83,7 @@ def changed(before: ServedRelease, release: ServedRelease, state: ViewState) -> 
 
 def changed_with_errors(before: ServedRelease, release: ServedRelease, state: ViewState) -> Change:
     """The same with the expected errors of both together, in the numbers and the rows of largest change."""
-    plain = dataclasses.replace(state, show="points", theme="light", every=False, against="", release="")
+    plain = _question(state)
 
     def make() -> Change:
         found = changed(before, release, plain)
@@ -134,7 +139,7 @@ def request(state: ViewState) -> Request:
 
 def units(release: ServedRelease, state: ViewState) -> Any:
     """Workers at the drawn end by unit of the state's layer, most first: the columns of an analysis's `units`."""
-    state = dataclasses.replace(state, show="points", theme="light", every=False, against="", release="")
+    state = _question(state)
 
     def make() -> Any:
         ask, kept, where = release.analyses, filters(state), area(state.areas)
@@ -179,7 +184,7 @@ class Lines:
 
 def lines(release: ServedRelease, state: ViewState) -> Lines:
     """The largest flows between different places."""
-    state = dataclasses.replace(state, show="points", theme="light", every=False, against="", release="")
+    state = _question(state)
 
     def make() -> Lines:
         flows = (_matrix_lines if state.analysis == "flow-matrix" else _star)(release, state)
