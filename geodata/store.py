@@ -205,7 +205,7 @@ def writing_store(path: Path, kind: StoreKind) -> Iterator[StoreWriter]:
     path = Path(os.path.abspath(path))
     refuse_existing(path)
     remove_stale_partials(path)
-    partial = path.parent / f".{path.name}.partial-{os.getpid()}"
+    partial = partial_beside(path)
     with _CLAIMING:
         if partial in _BEING_WRITTEN:
             raise StoreError(f"{path}: is being written already; wait, or name another place")
@@ -255,13 +255,23 @@ def refuse_within_store(path: Path) -> None:
             )
 
 
+def partial_beside(path: Path) -> Path:
+    """Where this process writes what is to become `path`."""
+    return path.parent / f".{path.name}.partial-{os.getpid()}"
+
+
+def stale_partials(folder: Path) -> list[tuple[Path, str]]:
+    """What killed runs left half-written in a folder, and the name it was to get; a live process's is left out."""
+    if not folder.is_dir():
+        return []
+    found = [(entry, _PARTIAL.match(entry.name)) for entry in folder.iterdir()]
+    return [(entry, one["name"]) for entry, one in found if one and not _alive(int(one["pid"]))]
+
+
 def remove_stale_partials(path: Path) -> None:
     """Remove what a killed run left beside `path`; a partial of a live process is left alone."""
-    if not path.parent.is_dir():
-        return
-    for entry in path.parent.iterdir():
-        found = _PARTIAL.match(entry.name)
-        if found and found["name"] == path.name and not _alive(int(found["pid"])):
+    for entry, name in stale_partials(path.parent):
+        if name == path.name:
             shutil.rmtree(entry, ignore_errors=True)
 
 

@@ -10,7 +10,13 @@ from typing import IO, TYPE_CHECKING, Any, Final
 import click
 
 from mapapp.commands.options import STORE, config_option, quiet_option
-from mapapp.commands.question import ANALYSES, question_options, refuse_beside_setup, request_of
+from mapapp.commands.question import (
+    ANALYSES,
+    errors_option,
+    question_options,
+    refuse_beside_setup,
+    request_of,
+)
 from mapapp.commands.whole_file import whole_file
 from mapapp.errors import UsageError
 from mapapp.progress import shown
@@ -46,13 +52,7 @@ _TEXT_ROWS: Final = 10
     "--setup", type=STORE, default=None, help="A view kept as a file by the page, instead of a question here."
 )
 @question_options
-@click.option(
-    "--errors",
-    type=click.IntRange(-1),
-    default=10,
-    show_default=True,
-    help="Expected errors of the numbers and of so many rows of each table; -1 for none, which is quicker.",
-)
+@errors_option(10)
 @click.option("--change", is_flag=True, help="What changed from each release to the next.")
 @click.option(
     "--table", default=None, help="Table of CSV: one of the answer's, or numbers (a row for each answer)."

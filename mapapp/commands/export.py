@@ -75,10 +75,10 @@ def export(
     with shown(quiet=quiet) as report:
         done = export_release(
             release,
-            form,  # type: ignore[arg-type]
+            form,  # type: ignore[arg-type]  # click has checked it
             target,
             layers=layers or LAYERS,
-            more=more,  # type: ignore[arg-type]
+            more=more,  # type: ignore[arg-type]  # and these
             date=None if date is None else date.date(),
             report=report,
         )

@@ -68,6 +68,17 @@ _OPTIONS: Final = (
 )
 
 
+def errors_option(rows: int) -> Callable[[Function], Function]:
+    """``--errors``, with so many rows by default."""
+    return click.option(
+        "--errors",
+        type=click.IntRange(-1),
+        default=rows,
+        show_default=True,
+        help="Expected errors of the numbers and of so many rows of each table; -1 for none, which is quicker.",
+    )
+
+
 def question_options(function: Function) -> Function:
     """Add the options of a question, but for the analysis and the setup."""
     for option in reversed(_OPTIONS):

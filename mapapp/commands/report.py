@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, Final, cast
 import click
 
 from mapapp.commands.options import STORE, config_option, quiet_option
-from mapapp.commands.question import ANALYSES, question_options, refuse_beside_setup, request_of
+from mapapp.commands.question import (
+    ANALYSES,
+    errors_option,
+    question_options,
+    refuse_beside_setup,
+    request_of,
+)
 from mapapp.commands.whole_file import whole_file
 from mapapp.errors import UsageError
 from mapapp.progress import shown
@@ -47,13 +53,7 @@ _FORMS: Final = {".html": "html", ".htm": "html", ".pdf": "pdf", ".xlsx": "xlsx"
     show_default=True,
     help="How the map shows the answer, where its analysis can be shown so.",
 )
-@click.option(
-    "--errors",
-    type=click.IntRange(-1),
-    default=27,
-    show_default=True,
-    help="Expected errors of the numbers and of so many rows of each table; -1 for none, which is quicker.",
-)
+@errors_option(27)
 @click.option(
     "--paper", type=click.Choice(["a4", "letter"]), default="a4", show_default=True, help="Pages of a PDF."
 )

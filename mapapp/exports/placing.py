@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from geodata.store import refuse_existing, remove_stale_partials
+from geodata.store import partial_beside, refuse_existing, remove_stale_partials
 from geodata.table_stream import sync
 from mapapp.errors import UsageError
 
@@ -38,7 +38,7 @@ def new_place(target: Path, *, folder: bool) -> Iterator[Path]:
         raise UsageError(f"{target.parent}: no such folder; make it first, or name another place")
     refuse_existing(target)
     remove_stale_partials(target)
-    partial = target.parent / f".{target.name}.partial-{os.getpid()}"
+    partial = partial_beside(target)
     made = partial if folder else partial / target.name
     try:
         partial.mkdir()

@@ -12,7 +12,7 @@ from typing import Final
 
 import pandas
 
-from geodata.store import refuse_existing, remove_stale_partials
+from geodata.store import partial_beside, refuse_existing, remove_stale_partials
 from mapapp.errors import UsageError
 from mapapp.pipeline.validity_result import CONFIDENTIAL, Validity
 
@@ -173,7 +173,7 @@ def _whole(path: Path) -> Iterator[Path]:
     """Yield a directory of our own beside `path`; it, or the `_PICTURE` in it, gets the name once all is written."""
     refuse_existing(path)
     remove_stale_partials(path)
-    partial = path.parent / f".{path.name}.partial-{os.getpid()}"
+    partial = partial_beside(path)
     try:
         partial.mkdir(mode=0o700)
         yield partial

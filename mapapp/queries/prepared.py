@@ -29,7 +29,7 @@ import shapely
 from geodata.distance import bearing_deg, distance_mi
 from geodata.progress import Progress, silent
 from geodata.schema import segment_code
-from geodata.store import MANIFEST, Store, remove_stale_partials, sha256_of
+from geodata.store import MANIFEST, Store, partial_beside, remove_stale_partials, sha256_of
 from mapapp.paths import data_home
 
 LAYOUT: Final = 2
@@ -128,7 +128,7 @@ def _holds(place: Path, version: str) -> bool:
 def _make(store: Store, place: Path, version: str) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     remove_stale_partials(place)
-    partial = place.parent / f".{place.name}.partial-{os.getpid()}"
+    partial = partial_beside(place)
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir()
     try:

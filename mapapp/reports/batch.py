@@ -12,7 +12,6 @@ import hashlib
 import importlib.metadata
 import json
 import os
-import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Final
 
+from geodata.store import partial_beside, stale_partials
 from mapapp.errors import UsageError
 from mapapp.exports.provenance import Provenance
 from mapapp.progress import Report as Progress
@@ -34,8 +34,6 @@ MANIFEST: Final = "reports.json"
 INDEX: Final = "index.html"
 LAYOUT: Final = 2
 """Of reports: changes whenever the same question makes other bytes."""
-
-_PARTIAL: Final = re.compile(r"\..+\.partial-(?P<pid>\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,10 +188,8 @@ def _start(folder: Path) -> dict[str, Made]:
 
 def _remove_stale(folder: Path) -> None:
     """Remove what a killed process left half-written."""
-    for entry in folder.iterdir():
-        found = _PARTIAL.fullmatch(entry.name)
-        if found and not Path(f"/proc/{found['pid']}").exists():
-            entry.unlink(missing_ok=True)
+    for entry, _ in stale_partials(folder):
+        entry.unlink(missing_ok=True)
 
 
 def _inputs(job: Job, form: Form, digests: Sequence[str], date: datetime.date | None) -> str:
@@ -237,7 +233,7 @@ def _index(releases: Sequence[ServedRelease], jobs: Sequence[Job], made: dict[st
 
 def _replace(path: Path, content: bytes) -> None:
     """Write a file: there whole, or as it was before."""
-    partial = path.with_name(f".{path.name}.partial-{os.getpid()}")
+    partial = partial_beside(path)
     try:
         partial.write_bytes(content)
         os.replace(partial, path)

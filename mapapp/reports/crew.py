@@ -44,7 +44,7 @@ def each_done(work: Callable[[Task], Done], tasks: Sequence[Task], *, workers: i
         busy = {member.pipe: member for member in crew}
         while busy:
             for pipe in wait(list(busy)):
-                member = busy[pipe]  # type: ignore[index]
+                member = busy[pipe]  # type: ignore[index]  # wait() may return sockets, too
                 done = member.take()
                 if waiting:
                     member.give(waiting.pop())

@@ -82,7 +82,8 @@ def test_a_file_that_cannot_be_made_leaves_the_page(visit: Visit, county: str) -
 
 @pytest.mark.parametrize("visit", [(1440, 900), PHONE], indirect=True, ids=["desktop", "phone"])
 def test_the_menu_is_seen_and_has_no_axe_findings(visit: Visit, county: str) -> None:
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    from axe_playwright_python.sync_playwright import Axe
+
     opened(visit, f"area=county:{county}")
     width, height = visit.page.viewport_size["width"], visit.page.viewport_size["height"]
     box = visit.page.locator(".take-dock").bounding_box()
@@ -91,5 +92,5 @@ def test_the_menu_is_seen_and_has_no_axe_findings(visit: Visit, county: str) -> 
     assert box["x"] + box["width"] <= width + 1
     for link in visit.page.locator("#take-files a.take").all():
         assert link.get_attribute("aria-label")
-    found = axe.Axe().run(visit.page).response["violations"]
+    found = Axe().run(visit.page).response["violations"]
     assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []

@@ -220,7 +220,7 @@ def test_a_cancelled_export_leaves_nothing(form: Form, demo_release: Path, tmp_p
 
 def test_a_form_that_is_none(demo_release: Path, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="--to dxf: choose lodes, gpkg"):
-        export_release(demo_release, "dxf", tmp_path / "x")  # type: ignore[arg-type]
+        export_release(demo_release, "dxf", tmp_path / "x")  # type: ignore[arg-type]  # wrong on purpose
 
 
 def test_a_release_that_is_not_private_never_says_that_nobody_is_real(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_answers_are_kept_by_their_size_and_the_ground_always(
     made: list[Any] = []
 
     def ask(key: Any, value: Any) -> None:
-        release.once(key, lambda: made.append(key) or value)  # type: ignore[func-returns-value]
+        release.once(key, lambda: made.append(key) or value)  # type: ignore[func-returns-value]  # append, in a lambda
 
     ask(("layer", "tracts"), b"x" * 100_000)
     for number in range(10):
