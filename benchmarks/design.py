@@ -14,6 +14,7 @@ import argparse
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -219,11 +220,15 @@ def tuned_table(workers: Workers) -> None:
             print(row + f"| {found.kl_small:.4f} |", flush=True)
 
 
-def main() -> None:
+def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
     parser.add_argument("--dataset", type=Path, help="a dataset of Rhode Island, instead of importing --data")
-    options = parser.parse_args()
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    options = argument_parser().parse_args(arguments)
     if options.dataset is None and not options.data.is_dir():
         sys.exit(f"no {options.data}: name the folder of Census files with --data")
     with tempfile.TemporaryDirectory() as folder:

@@ -8,6 +8,7 @@ errors of the real one, and the root mean square of real and stated errors.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -24,11 +25,15 @@ EDGES_MI = (10.0, 25.0, 50.0)
 SIZES = (0, 3, 30, 300, 3_000, np.inf)
 
 
-def main() -> None:
+def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("dataset", type=Path)
     parser.add_argument("release", type=Path)
-    chosen = parser.parse_args()
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    chosen = argument_parser().parse_args(arguments)
     release = open_release(chosen.release)
     jobs = open_store(chosen.dataset, "dataset").table("jobs")
     lon, lat = (release.areas.places[name].to_numpy() for name in ("lon_deg", "lat_deg"))

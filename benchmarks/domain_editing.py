@@ -13,6 +13,7 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +43,14 @@ def levels(release: Path, prior: Prior) -> str:
     return ", ".join(f"{name} {value:.1f}" for name, value in zip(LEVELS, mean, strict=True))
 
 
-def main() -> None:
+def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
-    data = parser.parse_args().data
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    data = argument_parser().parse_args(arguments).data
     if not data.is_dir():
         sys.exit(f"no {data}: name the folder of Census files with --data")
     with tempfile.TemporaryDirectory() as folder:

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -44,11 +45,15 @@ def repeat(label: str, runs: int, output: Path, *arguments: object) -> None:
     )
 
 
-def main() -> None:
+def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
     parser.add_argument("--runs", type=int, default=3)
-    chosen = parser.parse_args()
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    chosen = argument_parser().parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         demo, ri = place / "demo.dataset", place / "ri.dataset"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -99,10 +99,14 @@ def measure(dataset: Path, release: Path) -> None:
             print(row_of(name, size, rows), flush=True)
 
 
-def main() -> None:
+def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
-    data = parser.parse_args().data
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    data = argument_parser().parse_args(arguments).data
     if not data.is_dir():
         sys.exit(f"no {data}: name the folder of Census files with --data")
     with tempfile.TemporaryDirectory() as folder:

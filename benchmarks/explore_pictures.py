@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.readme_picture import photographed, served, slimmed
@@ -22,11 +23,15 @@ VIEWS = {
 }
 
 
-def main() -> None:
+def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--release", type=Path, required=True, help="a release of the demo country")
     parser.add_argument("--output", type=Path, default=Path(__file__).parents[1] / "docs" / "images")
-    chosen = parser.parse_args()
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    chosen = argument_parser().parse_args(arguments)
     chosen.output.mkdir(parents=True, exist_ok=True)
     with served(chosen.release) as address:
         for name, query in VIEWS.items():

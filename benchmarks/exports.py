@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import resource
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -32,13 +33,17 @@ EXPORTS: Final = (
 )
 
 
-def main() -> None:
+def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("releases", type=Path, nargs="*")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    arguments = parser.parse_args()
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    chosen = argument_parser().parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
-        releases = arguments.releases or [make_rhode_island(Path(folder), arguments.data)]
+        releases = chosen.releases or [make_rhode_island(Path(folder), chosen.data)]
         for release in releases:
             print(
                 f"\n{release.name}\n\n| export | seconds | of processor | GiB | MB |\n|---|---|---|---|---|"

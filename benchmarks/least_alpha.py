@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 
@@ -94,7 +95,7 @@ def mean(units: np.ndarray, times: np.ndarray) -> float:
     return float(np.average(units, weights=times) / WEIGHT_UNITS)
 
 
-def main() -> None:
+def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -103,7 +104,12 @@ def main() -> None:
     parser.add_argument("--epsilon-final", default="8.98")
     parser.add_argument("--delta", default="1e-6")
     parser.add_argument("--dataset", type=Path)
-    options = parser.parse_args()
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argument_parser()
+    options = parser.parse_args(arguments)
     if not 1 / RETENTION_UNITS <= float(options.retention) <= 1:
         parser.error("--retention must lie above 0 and at most at 1")
     equal_weights(options.n_support, options.retention, Fraction(options.epsilon_final), options.delta)

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -104,14 +105,18 @@ def synthesize(dataset: Path, release: Path, threads: int | None) -> None:
     )
 
 
-def main() -> None:
+def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--dataset", type=Path, default=None)
     parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--release", type=Path, default=None, help=argparse.SUPPRESS)
-    chosen = parser.parse_args()
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    chosen = argument_parser().parse_args(arguments)
     if chosen.release is not None:
         synthesize(chosen.dataset, chosen.release, chosen.threads)
         return

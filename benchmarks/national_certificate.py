@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -50,7 +51,7 @@ def distinct_counts(rng: np.random.Generator, n_tracts: int, segments: bool) -> 
     return SynthesizerClasses(tract=tract, likelihood_count=n, published_count=n)
 
 
-def main() -> None:
+def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -59,7 +60,11 @@ def main() -> None:
     parser.add_argument("--epsilon-final", default="8.982026635")
     parser.add_argument("--scale-mi", type=float, default=2.5, help="distance decay of the prior")
     parser.add_argument("--shape", type=float, default=0.62)
-    options = parser.parse_args()
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    options = argument_parser().parse_args(arguments)
     rng = np.random.Generator(np.random.PCG64(3))
     share = shares(rng, options.tracts, options.scale_mi, options.shape).ravel()
     prior = PriorTable(

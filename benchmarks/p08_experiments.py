@@ -14,8 +14,9 @@ Source: P08 section VI; METHOD sections 9 and 11.
 
 from __future__ import annotations
 
+import argparse
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -31,7 +32,7 @@ from benchmarks.replications import (
     line,
     one_synthesizer,
     opened,
-    options_of,
+    replication_parser,
     save,
     table,
     without_elsewhere,
@@ -291,8 +292,12 @@ def picture(short: str, found: Mapping[float, pandas.DataFrame], output: Path) -
     save(figure, output / f"p08-{short}.png")
 
 
-def main() -> None:
-    options = options_of(__doc__)
+def argument_parser() -> argparse.ArgumentParser:
+    return replication_parser(__doc__)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    options = argument_parser().parse_args(arguments)
     with datasets(options) as (paths, _):
         for short, path in paths.items():
             store = one_synthesizer(opened(path))

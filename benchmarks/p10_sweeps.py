@@ -10,7 +10,8 @@ survey of flows among its files. The demo has one, generated with its jobs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import argparse
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from benchmarks.replications import (
     line,
     one_synthesizer,
     opened,
-    options_of,
+    replication_parser,
     save,
     table,
     without_elsewhere,
@@ -273,8 +274,12 @@ def with_prior(short: str, path: Path, place: Path) -> Store:
     return with_last_release(store, release, for_release=False)
 
 
-def main() -> None:
-    options = options_of(__doc__)
+def argument_parser() -> argparse.ArgumentParser:
+    return replication_parser(__doc__)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    options = argument_parser().parse_args(arguments)
     with datasets(options) as (found, place):
         for short, path in found.items():
             v3_table(short, opened(path))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -76,14 +76,18 @@ def each(release: ServedRelease, layer: str, within: str) -> None:
     print(f"{count} pictures of {len(units)} units of {layer}, questions included: {spent}")
 
 
-def main() -> None:
+def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("release", type=Path)
     parser.add_argument("--area", required=True)
     parser.add_argument("--each", default="")
     parser.add_argument("--within", default="")
     parser.add_argument("--out", type=Path)
-    options = parser.parse_args()
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    options = argument_parser().parse_args(arguments)
     release = ServedRelease(options.release, "release")
     print("| map | first, s | PNG 2×, s | kB | SVG, s | kB |\n|---|---|---|---|---|---|")
     for name, state in views(options.area).items():

@@ -11,7 +11,7 @@ import io
 import shutil
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -79,12 +79,16 @@ def slimmed(png: bytes) -> bytes:
     return out.getvalue()
 
 
-def main() -> None:
+def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--release", type=Path, help="a release of the demo; made if not given")
     images = Path(__file__).parents[1] / "docs" / "images"
     parser.add_argument("--output", type=Path, default=images / "explore.png")
-    chosen = parser.parse_args()
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    chosen = argument_parser().parse_args(arguments)
     if chosen.release is None:
         from mapapp.demo_release import demo_release
         from mapapp.progress import shown

@@ -31,8 +31,8 @@ MAX_BYTES = 150_000
 _JOBS = ["destination_index", "origin_index", "age", "earnings", "industry"]
 
 
-def options_of(description: str | None) -> argparse.Namespace:
-    """Command-line options of a replication."""
+def replication_parser(description: str | None) -> argparse.ArgumentParser:
+    """The parser of a replication's options."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -40,7 +40,7 @@ def options_of(description: str | None) -> argparse.Namespace:
     parser.add_argument("--dataset", type=Path, help="a dataset of Rhode Island, instead of importing --data")
     images = Path(__file__).parents[1] / "docs" / "images"
     parser.add_argument("--output", type=Path, default=images, help="folder of the pictures")
-    return parser.parse_args()
+    return parser
 
 
 @contextmanager

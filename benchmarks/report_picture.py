@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import io
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pypdfium2
@@ -38,12 +39,16 @@ def pages(release: Path) -> bytes:
     return slimmed(out.getvalue())
 
 
-def main() -> None:
+def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--release", type=Path, required=True, help="a release of the demo country")
     images = Path(__file__).parents[1] / "docs" / "images"
     parser.add_argument("--output", type=Path, default=images / "report.png")
-    chosen = parser.parse_args()
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    chosen = argument_parser().parse_args(arguments)
     picture = pages(chosen.release)
     if len(picture) > MAX_BYTES:
         sys.exit(f"{len(picture):,} bytes; {MAX_BYTES:,} are the most")

@@ -13,6 +13,7 @@ import os
 import resource
 import tempfile
 import time
+from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 
@@ -72,13 +73,17 @@ def spent_by_children() -> float:
     return spent.ru_utime + spent.ru_stime
 
 
-def main() -> None:
+def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("release", type=Path)
     parser.add_argument("--area", default="county:44007", help="of the single reports")
     parser.add_argument("--all", default="state:44", help="of the batch")
     parser.add_argument("--layer", default="ctycsub")
-    chosen = parser.parse_args()
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    chosen = argument_parser().parse_args(arguments)
     (release,) = open_releases([chosen.release]).values()
     build([release], [ViewState(areas=(chosen.area,), layer=chosen.layer)])  # what is made only once
     one_by_one(release, chosen.area, chosen.layer)

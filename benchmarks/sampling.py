@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -242,7 +242,7 @@ def compare(ways: dict[str, Callable[[], object]], runs: int) -> dict[str, list[
     return seconds
 
 
-def main() -> None:
+def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -250,7 +250,11 @@ def main() -> None:
     parser.add_argument("--n-support", type=int, default=1000)
     parser.add_argument("--retention", type=float, default=0.025)
     parser.add_argument("--runs", type=int, default=7)
-    chosen = parser.parse_args()
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    chosen = argument_parser().parse_args(arguments)
     k, retention, count = chosen.n_support, chosen.retention, chosen.synthesizers
     limits = []
     for name, mean, per_tract, alpha in (("destinations", 100, 19, 0.1), ("segments", 7, 270, 0.05)):

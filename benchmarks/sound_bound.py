@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -28,13 +29,17 @@ def mechanism(rng: np.random.Generator) -> tuple[int, int, list[float], list[flo
     return n, m, list(np.ceil(weight * 2**20) / 2**20), list(np.ceil(retention * 2**32) / 2**32)
 
 
-def main() -> None:
+def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--cases", type=int, default=120_000)
     parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    options = argument_parser().parse_args(arguments)
     rng = np.random.default_rng(options.seed)
     exceeded, ratios = 0, []
     n_mechanisms = -(-options.cases // _EPSILONS)

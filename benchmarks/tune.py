@@ -11,6 +11,7 @@ import io
 import shutil
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -43,11 +44,15 @@ ALL = """before => document.getElementById('scope').innerText.startsWith('All')
   && document.getElementById('setting-panel').innerText !== before"""
 
 
-def main() -> None:
+def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("dataset", type=Path)
     parser.add_argument("--picture", type=Path)
-    asked = parser.parse_args()
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    asked = argument_parser().parse_args(arguments)
     app = create_app(asked.dataset)
     server, address = listen(app, port=0)
     threading.Thread(target=server.run, daemon=True).start()

@@ -22,7 +22,7 @@ import tempfile
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -72,14 +72,18 @@ class Record:
     processor_s: float = 0.0
 
 
-def main() -> None:
+def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("release", type=Path, nargs="?")
     parser.add_argument("--visitors", type=int, default=50)
     parser.add_argument("--minutes", type=float, default=2.0)
     parser.add_argument("--pause", type=float, default=30.0, help="seconds between questions of a visitor")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    chosen = parser.parse_args()
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    chosen = argument_parser().parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         path = chosen.release or make_rhode_island(Path(folder), chosen.data)
         release = open_release(path)

@@ -72,13 +72,16 @@ def address(demo_release: Path) -> Iterator[str]:
     assert not thread.is_alive()
 
 
+def find_chromium() -> str | None:
+    """The path of the Chromium or Chrome of this machine."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    return next((path for name in names if (path := shutil.which(name))), None)
+
+
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     sync_api = pytest.importorskip("playwright.sync_api")
-    found = next(
-        (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))),
-        None,
-    )
+    found = find_chromium()
     if found is None:
         pytest.skip("no Chromium on this machine")
     with sync_api.sync_playwright() as playwright:

@@ -1,0 +1,56 @@
+"""Run commands as users do, each in a process of its own; measure their time and memory."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finished:
+    """The standard output of a command, and what the command cost."""
+
+    output: str
+    wall_s: float
+    processor_s: float
+    peak_gib: float
+
+
+def run(module: str, *arguments: object, environment: Mapping[str, str] | None = None) -> Finished:
+    """Run a module with more environment variables if given; exits if the command fails."""
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, "-m", module, *map(str, arguments)],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | (environment or {}),
+    )
+    assert process.stdout is not None
+    with process.stdout:
+        output = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        sys.exit(f"`{module} {' '.join(map(str, arguments))}` ended with exit code {process.returncode}")
+    return Finished(
+        output=output,
+        wall_s=time.perf_counter() - start,
+        processor_s=usage.ru_utime + usage.ru_stime,
+        peak_gib=usage.ru_maxrss / 2**20,
+    )
+
+
+def commutemap(*arguments: object, environment: Mapping[str, str] | None = None) -> Finished:
+    """Run `commutemap` quietly."""
+    return run("mapapp.cli", *arguments, "-q", environment=environment)
+
+
+def commutemap_json(*arguments: object) -> dict[str, Any]:
+    """Run `commutemap … --json`; returns its answer."""
+    return dict(json.loads(commutemap(*arguments, "--json").output))
