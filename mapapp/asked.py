@@ -13,6 +13,7 @@ import pandas
 from mapapp.figures.flow_shapes import MAX_LINES
 from mapapp.queries.analyses import EDGES_MI, EVERYTHING
 from mapapp.queries.change import change, main_table
+from mapapp.queries.counted import most_first
 from mapapp.queries.filters import Filters
 from mapapp.queries.flows import Pick
 from mapapp.queries.release import ServedRelease
@@ -169,15 +170,18 @@ class Lines:
     ----------
     frame : pandas.DataFrame
         As `mapapp.figures.flow_lines.line_traces` takes it, most workers first.
-    workers, within, total : int
-        On the lines that are drawn, with both ends in one place of the answer, and of the whole answer.
+    workers, total : int
+        On the lines that are drawn, and in the whole answer.
+    within : int or None
+        With both ends in the chosen area, by their blocks; of a flow matrix, with both ends in one unit, and None if
+        its homes and workplaces are counted by different layers.
     n_left_out : int
         Lines that are too many.
     """
 
     frame: Any
     workers: int
-    within: int
+    within: int | None
     total: int
     n_left_out: int
 
@@ -204,38 +208,51 @@ class _Flows:
 
     frame: Any
     names: Callable[[Any], Any]
-    within: int
+    within: int | None
     total: int
 
 
 def _star(release: ServedRelease, state: ViewState) -> _Flows:
-    """A line from the middle of the chosen area to each unit that is not wholly in it."""
-    rows = units(release, state)
+    """A line from the middle of the chosen area to each unit, for the commutes that leave the area.
+
+    Which commutes stay is a matter of blocks: a unit that the area cuts has a line for the part outside the area.
+    """
+    picked, end = pick(release, state), drawn_end(state)
     chosen = release.areas.select(area(state.areas)).blocks
-    places = release.areas.places if chosen is None else release.areas.places.iloc[chosen]
-    layer = release.areas.units(state.layer)
-    mine = layer.code if chosen is None else layer.code[chosen]
-    whole = numpy.bincount(mine, minlength=len(layer.rows)) == layer.rows["n_blocks"]
-    inside = rows["unit_id"].isin(layer.rows.loc[whole, "unit_id"]) & (rows["kind"] == "unit")
-    outer = rows[~inside & (rows["kind"] == "unit")]
+    block, workers = release.analyses.flows.by_block(picked, end)
+    layer, everywhere = release.areas.units(state.layer), release.areas.places
+    inside = numpy.ones(len(everywhere), dtype=bool)
+    if chosen is not None:
+        inside[:] = False
+        inside[chosen] = True
+    leaves = ~inside[block]
+    rows = layer.rows.assign(workers=layer.of(block[leaves], workers[leaves]))
+    outer = most_first(rows[(rows["workers"] > 0) & (rows["kind"] == "unit")], "unit_id")
+    cut = set(layer.rows["unit_id"].to_numpy()[layer.code[inside]])
+    middle = everywhere[inside]
     frame = pandas.DataFrame(
         {
-            "from_lon_deg": float(places["lon_deg"].mean()),
-            "from_lat_deg": float(places["lat_deg"].mean()),
+            "from_lon_deg": float(middle["lon_deg"].mean()),
+            "from_lat_deg": float(middle["lat_deg"].mean()),
             "to_lon_deg": outer["lon_deg"],
             "to_lat_deg": outer["lat_deg"],
             "workers": outer["workers"],
         }
     )
-    within, total = int(rows.loc[inside, "workers"].sum()), int(rows["workers"].sum())
-    return _Flows(frame, lambda index: outer.loc[index, "name"], within, total)
+
+    def names(index: Any) -> Any:
+        listed = outer.loc[index]
+        return listed["name"].where(~listed["unit_id"].isin(cut), "the rest of " + listed["name"])
+
+    return _Flows(frame, names, int(workers[~leaves].sum()), int(workers.sum()))
 
 
 def _matrix_lines(release: ServedRelease, state: ViewState) -> _Flows:
     matrix: Any = result(release, state)
     cells = matrix.cells[(matrix.cells["home_kind"] == "unit") & (matrix.cells["work_kind"] == "unit")]
-    same = (cells["home_id"] == cells["work_id"]) & (matrix.home_layer == matrix.work_layer)
-    within, cells = int(cells.loc[same, "workers"].sum()), cells[~same]
+    one_layer = matrix.home_layer == matrix.work_layer
+    same = (cells["home_id"] == cells["work_id"]) & one_layer
+    within, cells = int(cells.loc[same, "workers"].sum()) if one_layer else None, cells[~same]
     columns: dict[str, Any] = {}
     for name, end, margin in (("from", "home", matrix.homes), ("to", "work", matrix.works)):
         at = margin[margin["kind"] == "unit"].set_index("unit_id").reindex(cells[f"{end}_id"])

@@ -117,15 +117,17 @@ def what_is_drawn(release: ServedRelease, state: ViewState) -> str:
 
 def _lines_text(release: ServedRelease, state: ViewState, whose: str) -> str:
     drawn = asked.lines(release, state)
-    share, stay = (100 * n / max(drawn.total, 1) for n in (drawn.workers, drawn.within))
     left_out = f" · {drawn.n_left_out:,} thinner lines left out" if drawn.n_left_out else ""
     if state.analysis == "flow-matrix":
         what = f"Flows from {words.level_word(state.home_layer)} to {words.level_word(state.work_layer)}"
-        within = f"{stay:.1f} % stay in one unit"
+        where = "one unit"
     else:
         what = f"Commutes of {whose} by {words.level_word(state.layer)}"
-        within = f"{stay:.1f} % stay in the area"
-    return f"{what} · shows {share:.1f} % of {drawn.total:,} jobs; {within}{left_out}"
+        where = "the area"
+    total = max(drawn.total, 1)
+    stay = "" if drawn.within is None else f"; {100 * drawn.within / total:.1f} % stay in {where}"
+    shown = f"shows {100 * drawn.workers / total:.1f} % of {drawn.total:,} jobs"
+    return f"{what} · {shown}{stay}{left_out}"
 
 
 def density_image(release: ServedRelease, state: ViewState) -> DensityImage:
