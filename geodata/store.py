@@ -283,6 +283,7 @@ class StoreWriter:
         self.kind = kind
         self._disk = disk
         self._rows: dict[str, int] = {}
+        self._listed: dict[str, dict[str, Any]] = {}
         self._facts: dict[str, Any] = {}
 
     def table(self, name: str, frame: Any) -> None:
@@ -326,17 +327,30 @@ class StoreWriter:
         """Add to the manifest: title, year, vintage, sources, layers, coverage and the like."""
         self._facts.update(facts)
 
+    def listed(self) -> dict[str, dict[str, Any]]:
+        """Sync the files written so far, and return what the manifest will say of each.
+
+        A file must not change after it has been listed: its digest is computed once.
+
+        Returns
+        -------
+        dict of str to dict
+            By file name: `sha256`, `bytes` and, of a table, `rows`.
+        """
+        known = {*self._listed, *UNVOUCHED[self.kind]}
+        found = sorted(file for file in self.directory.iterdir() if file.name not in known)
+        for file, digest in zip(found, self._disk.map(_synced_sha256, found), strict=True):
+            self._listed[file.name] = {"sha256": digest, "bytes": file.stat().st_size}
+            if file.stem in self._rows:
+                self._listed[file.name]["rows"] = self._rows[file.stem]
+        return dict(sorted(self._listed.items()))
+
     def finish(self) -> None:
         """Write the manifest last, and sync everything to the disk."""
         missing = [table.name for table in TABLES[self.kind] if table.name not in self._rows]
         if missing:
             raise AssertionError(f"tables never written: {missing}")
-        found = sorted(file for file in self.directory.iterdir() if file.name not in UNVOUCHED[self.kind])
-        files: dict[str, dict[str, Any]] = {}
-        for file, digest in zip(found, self._disk.map(_synced_sha256, found), strict=True):
-            files[file.name] = {"sha256": digest, "bytes": file.stat().st_size}
-            if file.stem in self._rows:
-                files[file.name]["rows"] = self._rows[file.stem]
+        files = self.listed()
         head = {"schema_version": SCHEMA_VERSION, "kind": self.kind}
         self.document(MANIFEST, head | self._facts | {"files": files})
         sync(self.directory / MANIFEST)
@@ -347,6 +361,11 @@ def sha256_of(file: Path) -> str:
     """Hexadecimal sha256 of a file's bytes."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def store_digest(path: Path) -> str:
+    """Digest that identifies a store: the sha256 of its manifest, which lists the sha256 of every other file."""
+    return sha256_of(path / MANIFEST)
 
 
 def _table(kind: StoreKind, name: str) -> Table:

@@ -45,7 +45,6 @@ from mapapp.certificate_terms import (
     NEIGHBOURS,
     NOT_FOR_RELEASE,
     RULE_4_4,
-    SCHEMA_VERSION,
     SINGLE_HOMES_CAVEAT,
     UNIT,
     delta_of_all,
@@ -54,6 +53,7 @@ from mapapp.certificate_terms import (
     theorem_preconditions,
 )
 from mapapp.mechanisms import OWN_PROOFS
+from mapapp.publication import CLAIMS_SCHEMA
 
 __all__ = [
     "CertificateCheck",
@@ -123,7 +123,7 @@ def build_certificate(
     reasons: Sequence[str] = (),
     versions: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    """Write the certificate of a release.
+    """Write the claims of a release's certificate; `mapapp.publication.bind_publication` completes them.
 
     Parameters
     ----------
@@ -176,7 +176,7 @@ def build_certificate(
     why = [*reasons, *synthesis.not_for_release_reasons(), *(f"does not hold: {name}" for name in failed)]
     whole = {
         **claims,
-        "schema_version": SCHEMA_VERSION,
+        "schema_version": CLAIMS_SCHEMA,
         "status": NOT_FOR_RELEASE if why else FOR_RELEASE,
         "status_reasons": why,
         "parameters": {

@@ -28,7 +28,6 @@ from mapapp.certificate_terms import (
     NOT_FOR_RELEASE,
     RULE_4_1,
     RULE_4_4,
-    SCHEMA_VERSION,
     CertificateCheck,
     delta_of_all,
     pure_weights_hold,
@@ -36,6 +35,7 @@ from mapapp.certificate_terms import (
     theorem_preconditions,
 )
 from mapapp.mechanisms import OWN_PROOFS
+from mapapp.publication import BOUND_FIELD, BOUND_SCHEMA, CLAIMS_SCHEMA, is_bound
 
 __all__ = ["CertificateCheck", "check_certificate"]
 
@@ -88,13 +88,17 @@ def _checks(certificate: Mapping[str, Any], counts_by_n: Mapping[int, int] | Non
 
 
 def _check_schema(certificate: Mapping[str, Any], wanted: Sequence[str]) -> CertificateCheck:
-    """The fields that there are to be, and no others."""
-    fields = tuple(certificate)
-    known = sorted(fields) == sorted(wanted) and certificate["schema_version"] == SCHEMA_VERSION
-    strange = sorted(set(fields) ^ set(wanted))
-    return CertificateCheck(
-        "schema", known, f"unexpected or missing: {strange}" if strange else "as expected"
+    """The fields that its schema has, and no others."""
+    schema = BOUND_SCHEMA if is_bound(certificate) else CLAIMS_SCHEMA
+    strange = sorted(set(certificate) ^ {*wanted, *([BOUND_FIELD] if schema == BOUND_SCHEMA else [])})
+    stated = certificate["schema_version"]
+    known = not strange and type(stated) is int and stated == schema
+    detail = (
+        f"unexpected or missing: {strange}"
+        if strange
+        else f"states {stated}, its fields are those of {schema}"
     )
+    return CertificateCheck("schema", known, detail)
 
 
 def _check_accounted(

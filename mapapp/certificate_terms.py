@@ -19,7 +19,6 @@ __all__ = [
     "NOT_FOR_RELEASE",
     "RULE_4_1",
     "RULE_4_4",
-    "SCHEMA_VERSION",
     "SINGLE_HOMES_CAVEAT",
     "UNIT",
     "CertificateCheck",
@@ -29,8 +28,6 @@ __all__ = [
     "require_hashes",
     "theorem_preconditions",
 ]
-
-SCHEMA_VERSION = 1
 
 FOR_RELEASE = "for release"
 NOT_FOR_RELEASE = "not for release"

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Final
 
-from geodata.store import MANIFEST, Store, sha256_of
+from geodata.store import Store, sha256_of, store_digest
+from mapapp.publication import CERTIFICATE
 
-CERTIFICATE: Final = "certificate.json"
 _SYNTHETIC: Final = "synthetic workers: no record is a real person"
 _NOT_PRIVATE: Final = "not private: shows where real workers live, nothing is promised; not for release"
 
@@ -26,7 +26,7 @@ class Provenance:
     workplaces_in : tuple of str
         Two-digit codes of the states whose workplaces it covers.
     release_sha256 : str
-        Of the release's manifest, which holds the sha256 of every other file of it.
+        The release digest (`geodata.store.store_digest`): of its manifest, which lists every other file.
     certificate_sha256 : str
         Of `certificate.json`.
     status, accountant : str
@@ -66,7 +66,7 @@ class Provenance:
             vintage_blocks=str(vintage.get("blocks", "")),
             vintage_pumas=str(vintage.get("pumas", "")),
             workplaces_in=tuple(str(state) for state in facts.get("destination_states") or ()),
-            release_sha256=sha256_of(store.path / MANIFEST),
+            release_sha256=store_digest(store.path),
             certificate_sha256=sha256_of(store.path / CERTIFICATE),
             status=str(certificate.get("status") or ""),
             accountant=str(certificate.get("accountant") or ""),

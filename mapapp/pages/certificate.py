@@ -9,6 +9,7 @@ from dash import dcc, html
 
 from mapapp.pages import words
 from mapapp.pages.words import aria
+from mapapp.publication import is_bound
 from mapapp.queries.release import ServedRelease, certificate_json
 
 
@@ -34,6 +35,9 @@ def card(release: ServedRelease) -> Any:
     good = words.may_be_released(certificate)
     rows = _promised(certificate) if words.is_private(certificate) else [("Promise", "none: not private")]
     rows.append(("Mechanism", words.mechanism(certificate)))
+    rows.append(("Release digest", f"{release.version}…"))
+    if not is_bound(certificate):
+        rows.append(("Title, year, states, row counts", "not bound by this certificate (schema 1)"))
     return html.Section(
         [
             html.Div(

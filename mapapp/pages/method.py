@@ -30,6 +30,7 @@ def page(release: ServedRelease) -> Any:
                 html.P(dcc.Link("Back to the map", href=f"./?release={release.slug}")),
                 html.H2("Certificate"),
                 certificate.card(release),
+                html.P(["Release digest: ", html.Code(release.analyses.digest, className="digest")]),
                 html.P("The whole certificate, as it lies in the release:"),
                 certificate.in_full(release),
             ],

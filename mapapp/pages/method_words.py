@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mapapp.pages import words
+from mapapp.publication import UNBOUND_NOTE, is_bound
 from mapapp.queries.release import ServedRelease
 
 _HOW_DRAWN_USUALLY: Final = (
@@ -40,7 +41,13 @@ def chapters(release: ServedRelease) -> list[Chapter]:
     """Everything that is said of one release."""
     certificate = release.certificate
     promised = _promise(certificate) if words.is_private(certificate) else _NO_PROMISE
-    return [_synthetic(certificate), promised, _reading(release), *_stated(certificate)]
+    return [
+        _synthetic(certificate),
+        promised,
+        _reading(release),
+        _authentic(certificate),
+        *_stated(certificate),
+    ]
 
 
 def _synthetic(certificate: dict[str, Any]) -> Chapter:
@@ -106,6 +113,21 @@ _NO_PROMISE: Final = Chapter(
         "what the other mechanisms pay for privacy, and must not leave the house.",
     ),
 )
+
+
+def _authentic(certificate: dict[str, Any]) -> Chapter:
+    """How a reader finds out whether a release is the publisher's."""
+    return Chapter(
+        title="Is this the release that was published?",
+        parts=(
+            "Every release has a digest: the SHA-256 of its manifest, which lists the SHA-256 of every file, the "
+            "certificate included. Compare it with the digest that the publisher gives somewhere else, such as on its "
+            "own website. Somebody who changes a release can also write a new certificate for it, but cannot give it "
+            "the same digest. The command “commutemap certify RELEASE --digest SHA256” makes this comparison and "
+            "checks everything else.",
+            *([] if is_bound(certificate) else [UNBOUND_NOTE]),
+        ),
+    )
 
 
 def _stated(certificate: dict[str, Any]) -> list[Chapter]:

@@ -29,7 +29,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from engine.streams import SecretKey
-from geodata.store import MANIFEST, sha256_of
+from geodata.store import store_digest
 from mapapp.errors import UsageError
 from mapapp.pipeline import cluster_worker
 from mapapp.pipeline.batch import Source
@@ -443,7 +443,7 @@ def _open_job(source: Source, parts: Path) -> Job:
     return Job(
         run=f"commutemap-{secrets.token_hex(8)}",
         dataset=dataset,
-        manifest_sha256=sha256_of(dataset / MANIFEST),
+        manifest_sha256=store_digest(dataset),
         source_sha256=hashlib.sha256(content).hexdigest(),
         parts=parts,
         versions=program_versions(),

@@ -32,7 +32,7 @@ from engine.errors import EngineError
 from engine.points import CellTriangles
 from engine.streams import SecretKey
 from geodata.errors import GeodataError
-from geodata.store import MANIFEST, sha256_of
+from geodata.store import store_digest
 from mapapp.certificate import software_versions
 from mapapp.errors import UsageError
 from mapapp.pipeline.batch import (
@@ -360,7 +360,7 @@ def _check(job: Job) -> None:
                 f"it has {name} {found[name]}, the run has {wanted}; install the same versions on every machine, and "
                 "start workers again after that"
             )
-    if sha256_of(job.dataset / MANIFEST) != job.manifest_sha256:
+    if store_digest(job.dataset) != job.manifest_sha256:
         raise UsageError(
             f"another dataset is at {job.dataset} there; it must be on a path that all workers share"
         )

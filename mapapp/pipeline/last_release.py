@@ -21,7 +21,7 @@ import pandas
 from engine.errors import ParameterError
 from engine.parameters import exact_fraction
 from geodata.errors import StoreError
-from geodata.store import MANIFEST, Store, open_store, read_manifest, sha256_of
+from geodata.store import Store, open_store, read_manifest, store_digest
 from mapapp.certificate_terms import FOR_RELEASE, CertificateCheck, exact_number
 from mapapp.errors import UsageError
 from mapapp.pipeline.geography import Ints
@@ -217,7 +217,7 @@ def _facts(last: Store) -> dict[str, Any]:
     return {
         "title": last.manifest.get("title"),
         "year": last.manifest.get("year"),
-        "manifest_sha256": sha256_of(last.path / MANIFEST),
+        "manifest_sha256": store_digest(last.path),
         "status": status,
         **promise,
     }

@@ -23,7 +23,7 @@ from engine.parameters import SynthesisParameters
 from engine.points import place_points
 from engine.streams import PublicSeed, SecretKey
 from geodata.errors import StoreError
-from geodata.schema import N_SEGMENTS, TABLES
+from geodata.schema import N_SEGMENTS
 from geodata.store import Store, open_store
 from mapapp.certificate import CertificateCheck, check_certificate, software_versions
 from mapapp.certificate_mechanism import read_privacy
@@ -32,7 +32,9 @@ from mapapp.pipeline.crew import prepare_all
 from mapapp.pipeline.design import check_design
 from mapapp.pipeline.inputs import segment_of
 from mapapp.pipeline.promise import make_certificate
-from mapapp.pipeline.run import PUBLIC_FACTS, TEST_KEY_REASON
+from mapapp.pipeline.publication_check import check_facts, check_files, check_publication, check_sizes
+from mapapp.pipeline.run import TEST_KEY_REASON
+from mapapp.publication import is_bound
 
 _FITTED = (
     "accounting",
@@ -64,9 +66,12 @@ def check_release(path: Path) -> list[CertificateCheck]:
     release = open_store(path, "release")
     certificate = _read_certificate(release)
     jobs, points = release.table("jobs"), release.table("points")
-    checks = [_check_files(release), _check_jobs(release, jobs)]
+    checks = [check_files(release), check_sizes(release)]
+    if all(check.ok for check in checks):
+        checks.append(_check_jobs(release, jobs))
     if not all(check.ok for check in checks):
         return checks
+    checks += [*check_publication(release, certificate), check_facts(release, jobs)]
     checks += [_check_points(jobs, points), _check_places(release, points)]
     try:
         checks += check_certificate(certificate, counts_by_n(jobs))
@@ -99,28 +104,6 @@ def _read_certificate(release: Store) -> dict[str, Any]:
     if not isinstance(certificate, dict):
         raise StoreError(f"{release.path}/certificate.json: not a certificate; do not use this release")
     return certificate
-
-
-def _check_files(release: Store) -> CertificateCheck:
-    """The release holds its tables, their columns, the certificate and public facts: nothing else."""
-    allowed = {f"{table.name}.parquet" for table in TABLES["release"]} | {"certificate.json"}
-    strange = sorted(set(release.manifest["files"]) ^ allowed)
-    strange += sorted(set(release.manifest) - {"schema_version", "kind", "files", *PUBLIC_FACTS})
-    for table in TABLES["release"]:
-        found = (
-            set(release.columns(table.name))
-            - set(table.columns)
-            - ({"geometry"} if table.geometry else set())
-        )
-        strange += sorted(c for c in found if not (table.open_ended and c.startswith("layer_")))
-    detail = (
-        f"unexpected or missing: {', '.join(strange)}"
-        if strange
-        else "as listed in the manifest, sha256 and all"
-    )
-    return CertificateCheck(
-        "files and columns", not strange, f"{len(release.manifest['files'])} files, {detail}"
-    )
 
 
 def _check_jobs(release: Store, jobs: pandas.DataFrame) -> CertificateCheck:
@@ -190,6 +173,8 @@ def _check_again(source: Source, certificate: Mapping[str, Any]) -> CertificateC
         design=certificate["construction"].get("design"),
         versions=certificate["versions"],
     )
+    if is_bound(certificate):
+        del again["schema_version"]  # checked with the other fields; the publication has a check of its own
     differs = [
         field
         for field, value in again.items()

@@ -14,7 +14,14 @@ from engine.precompile import ensure_compiled
 from engine.sound import require_fixed_count
 from engine.streams import PublicSeed, SecretKey
 from geodata.schema import PUBLIC_TABLES
-from geodata.store import Store, StoreWriter, open_store, refuse_existing, writing_store
+from geodata.store import (
+    Store,
+    StoreWriter,
+    open_store,
+    refuse_existing,
+    store_digest,
+    writing_store,
+)
 from mapapp.certificate import keyed_file_hash
 from mapapp.certificate_mechanism import NO_ACCOUNTANT
 from mapapp.errors import UsageError
@@ -25,11 +32,9 @@ from mapapp.pipeline.design import design_lines, design_parameters, read_public_
 from mapapp.pipeline.last_release import last_release_lines, with_last_release
 from mapapp.pipeline.promise import CertifiedBatch, make_certificate
 from mapapp.progress import Report, silent
+from mapapp.publication import CERTIFICATE, bind_publication, public_facts
 
 TEST_KEY_REASON = "test key: whoever knows it can undo the release"
-
-PUBLIC_FACTS = ("title", "year", "job_type", "vintage", "destination_states", "layers", "last_release")
-"""What a release's manifest repeats of its dataset's: nothing that was counted from homes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,6 +45,8 @@ class Outcome:
     ----------
     release : Path
         Where the release is.
+    digest : str
+        The release digest; see `geodata.store.store_digest`.
     certificate : dict
         As in the release.
     n_workers, n_synthesizers, n_destination_tracts : int
@@ -51,6 +58,7 @@ class Outcome:
     """
 
     release: Path
+    digest: str
     certificate: dict[str, Any]
     n_workers: int
     n_synthesizers: int
@@ -63,6 +71,7 @@ class Outcome:
         least, mean, greatest = self.n_support
         return {
             "release": str(self.release),
+            "release_digest": self.digest,
             "status": self.certificate["status"],
             **{name: _value(self.certificate[name]) for name in ("epsilon", "delta", "epsilon_final")},
             "n_workers": self.n_workers,
@@ -84,6 +93,7 @@ class Outcome:
             *last_release_lines(self.certificate["construction"]),
             f"  edited out       {self.share_edited_out:.2%} of workers lived in eliminated points (confidential)",
             f"  status           {values['status']}",
+            f"  release digest   {self.digest}",
         ]
 
 
@@ -124,7 +134,8 @@ def run_synthesis(
 ) -> Outcome:
     """Make a release from a dataset.
 
-    The order matters: the promise is certified, then entered in the ledger, and only then is anything drawn.
+    The order matters: the promise is certified, then entered in the ledger, and only then is anything drawn. When the
+    tables are written, the certificate is completed by what it binds: the public facts and the files.
 
     Parameters
     ----------
@@ -186,8 +197,9 @@ def run_synthesis(
                 _stream(writer, "points", crew.points(key))
             report("writing the release", 0, 0)
             copy_public_tables(dataset, writer)
-            writer.document("certificate.json", certificate)
-            writer.facts(**public_facts(dataset))
+            certificate = bind_publication(certificate, public_facts(dataset.manifest), writer.listed())
+            writer.document(CERTIFICATE, certificate)
+            writer.facts(**public_facts(dataset.manifest))
     return _outcome(release_path, certificate, source, certified, crew.n_edited_out)
 
 
@@ -249,11 +261,6 @@ def copy_public_tables(dataset: Store, writer: StoreWriter) -> None:
         writer.copy_table(dataset, table.name)
 
 
-def public_facts(dataset: Store) -> dict[str, Any]:
-    """Facts of the dataset's manifest that a release may repeat."""
-    return {name: dataset.manifest[name] for name in PUBLIC_FACTS if name in dataset.manifest}
-
-
 def _spend(dataset: Path, release: Path, certificate: dict[str, Any]) -> None:
     """Enter the promise in the dataset's ledger; LedgerError where it would pass the budget."""
     promised = certificate["epsilon_final"] is not None
@@ -282,6 +289,7 @@ def _outcome(
     n_workers, n_tracts = int(source.workplaces.n_workers.sum()), source.workplaces.tract.size
     return Outcome(
         release=release,
+        digest=store_digest(release),
         certificate=certificate,
         n_workers=n_workers,
         n_synthesizers=sum(batch.min_prior_weight.size for batch in certified),

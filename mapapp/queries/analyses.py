@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -13,7 +12,7 @@ import numpy as np
 import pandas
 
 from geodata.progress import Progress, silent
-from geodata.store import MANIFEST, Store, open_store
+from geodata.store import Store, open_store, store_digest
 from mapapp.errors import UsageError
 from mapapp.queries import counted
 from mapapp.queries.area_text import Step
@@ -92,7 +91,8 @@ class Release:
         self.store = store
         self.facts: dict[str, Any] = store.manifest
         self.certificate: dict[str, Any] = store.document("certificate.json")
-        self.version = hashlib.sha256((store.path / MANIFEST).read_bytes()).hexdigest()[:12]
+        self.digest = store_digest(store.path)
+        self.version = self.digest[:12]
         prepared = prepare(store, report=report)
         self.areas = Areas(store, Cells(prepared.cells))
         self.flows = Flows(prepared, store)

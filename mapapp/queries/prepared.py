@@ -10,7 +10,6 @@ can be removed at any time: they are then made again.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -29,7 +28,13 @@ import shapely
 from geodata.distance import bearing_deg, distance_mi
 from geodata.progress import Progress, silent
 from geodata.schema import segment_code
-from geodata.store import MANIFEST, Store, partial_beside, remove_stale_partials, sha256_of
+from geodata.store import (
+    Store,
+    partial_beside,
+    remove_stale_partials,
+    sha256_of,
+    store_digest,
+)
 from mapapp.paths import data_home
 
 LAYOUT: Final = 2
@@ -101,7 +106,7 @@ def prepare(store: Store, *, home: Path | None = None, report: Progress = silent
     report : callable
         Called with (stage, done, total).
     """
-    version = hashlib.sha256((store.path / MANIFEST).read_bytes()).hexdigest()
+    version = store_digest(store.path)
     place = (home or data_home()) / "prepared" / f"{version[:32]}-{LAYOUT}"
     if not _holds(place, version):
         report("preparing the release for questions", 0, 0)

@@ -64,7 +64,7 @@ def _provenance(release: ServedRelease) -> tuple[tuple[str, str], ...]:
         if isinstance(vintage, dict)
         else str(vintage or ""),
         "Workplaces covered": words.listed(words.covered_states(release)),
-        "SHA-256 of the release": digests.release_sha256,
+        "Release digest (SHA-256)": digests.release_sha256,
         "SHA-256 of its certificate": digests.certificate_sha256,
         "Written by": digests.program,
     }

@@ -9,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pandas
+import pyarrow.parquet
 import pytest
 
+from geodata.schema import TABLES
 from geodata.store import sha256_of
 from mapapp.pipeline.recheck import check_release
-from tests.commands.running import refused
+from mapapp.publication import PUBLIC_FACTS
+from tests.commands.running import commutemap, refused
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +50,24 @@ def forge(release: Path, change: Callable[[dict[str, Any]], None]) -> None:
     change(certificate)
     file.write_text(json.dumps(certificate))
     reseal(release)
+
+
+def forge_manifest(release: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    """Change the manifest alone; nothing lists its own sha256."""
+    file = release / "manifest.json"
+    manifest = json.loads(file.read_text())
+    change(manifest)
+    file.write_text(json.dumps(manifest))
+
+
+def unbind(release: Path) -> None:
+    """Turn a release into one of schema 1, as the first version wrote them."""
+
+    def downgrade(certificate: dict[str, Any]) -> None:
+        certificate["schema_version"] = 1
+        del certificate["publication"]
+
+    forge(release, downgrade)
 
 
 def failed(release: Path) -> list[str]:
@@ -230,3 +251,135 @@ def test_a_certificate_that_is_none_is_one_line(release: Path, text: str) -> Non
     (release / "certificate.json").write_text(text)
     reseal(release)
     assert "certificate.json" in refused("certify", release)
+
+
+SHOWN: dict[str, Any] = {
+    "title": "Somewhere else",
+    "year": 1850,
+    "job_type": "JT02",
+    "vintage": {"blocks": "2020", "pumas": "2020"},
+    "destination_states": ["81"],
+    "layers": [],
+}
+"""Every fact that the demo release shows, with another value."""
+
+
+def test_every_fact_of_a_release_is_tried(release: Path) -> None:
+    shown = set(json.loads((release / "manifest.json").read_text())) - {"schema_version", "kind", "files"}
+    assert shown == set(SHOWN) == set(PUBLIC_FACTS) - {"last_release"}
+
+
+@pytest.mark.parametrize("fact", SHOWN)
+def test_a_changed_fact_is_noticed(release: Path, fact: str) -> None:
+    forge_manifest(release, lambda manifest: manifest.update({fact: SHOWN[fact]}))
+    assert "facts shown to readers" in failed(release)
+    assert "do not publish" in refused("certify", release)
+
+
+@pytest.mark.parametrize("fact", SHOWN)
+def test_a_missing_fact_is_noticed(release: Path, fact: str) -> None:
+    forge_manifest(release, lambda manifest: manifest.pop(fact))
+    assert "facts shown to readers" in failed(release)
+
+
+def test_an_added_fact_is_noticed(release: Path) -> None:
+    forge_manifest(release, lambda manifest: manifest.update(last_release={"title": "Another"}))
+    assert "facts shown to readers" in failed(release)
+
+
+def test_a_fact_written_in_another_type_is_noticed(release: Path) -> None:
+    forge_manifest(release, lambda manifest: manifest.update(year=float(manifest["year"])))
+    assert failed(release) == ["facts shown to readers"]
+
+
+TABLE_FILES = [f"{table.name}.parquet" for table in TABLES["release"]]
+
+
+@pytest.mark.parametrize("file", [*TABLE_FILES, "certificate.json"])
+def test_a_changed_size_is_noticed(release: Path, file: str) -> None:
+    forge_manifest(release, lambda manifest: manifest["files"][file].update(bytes=1))
+    assert refused("certify", release)
+
+
+@pytest.mark.parametrize("file", TABLE_FILES)
+def test_a_changed_number_of_rows_is_noticed(release: Path, file: str) -> None:
+    forge_manifest(release, lambda manifest: manifest["files"][file].update(rows=1))
+    assert refused("certify", release)
+
+
+@pytest.mark.parametrize("file", TABLE_FILES)
+def test_a_missing_number_of_rows_is_noticed(release: Path, file: str) -> None:
+    forge_manifest(release, lambda manifest: manifest["files"][file].pop("rows"))
+    assert refused("certify", release)
+
+
+@pytest.mark.parametrize("file", TABLE_FILES)
+def test_a_table_written_again_is_noticed(release: Path, file: str) -> None:
+    """The same rows in other bytes: every claim about them still holds, but they are not what was published."""
+    table = pyarrow.parquet.read_table(release / file)
+    pyarrow.parquet.write_table(table, release / file, compression="gzip")
+    reseal(release)
+    assert "tables" in failed(release)
+
+
+def test_a_certificate_bound_to_other_facts_is_noticed(release: Path) -> None:
+    forge(release, lambda certificate: certificate["publication"]["facts"].update(year=1850))
+    assert failed(release) == ["facts shown to readers"]
+
+
+@pytest.mark.parametrize("publication", [None, [], {}, {"facts": [], "files": 3}])
+def test_a_publication_of_another_shape_is_noticed(release: Path, publication: Any) -> None:
+    forge(release, lambda certificate: certificate.update(publication=publication))
+    assert failed(release)
+
+
+def test_states_and_layers_are_those_of_the_tables_whatever_was_bound(release: Path) -> None:
+    facts: dict[str, Any] = {"destination_states": ["82"], "layers": []}
+    forge_manifest(release, lambda manifest: manifest.update(facts))
+    forge(release, lambda certificate: certificate["publication"]["facts"].update(facts))
+    assert failed(release) == ["states and layers"]
+
+
+def test_a_release_of_schema_1_holds_and_says_what_is_not_bound(release: Path) -> None:
+    unbind(release)
+    assert failed(release) == []
+    done = commutemap("certify", release)
+    assert done.code == 0
+    assert sum("does not bind the title" in line for line in done.out.splitlines()) == 1
+    assert json.loads(commutemap("certify", release, "--json").out)["binds_facts"] is False
+
+
+def test_the_facts_of_schema_1_can_be_changed(release: Path) -> None:
+    """What the note about schema 1 warns of."""
+    unbind(release)
+    forge_manifest(release, lambda manifest: manifest.update(year=1850))
+    assert failed(release) == []
+
+
+def test_the_digest_is_printed_and_compared(release: Path) -> None:
+    digest = sha256_of(release / "manifest.json")
+    done = commutemap("certify", release, "--digest", digest.upper())
+    assert done.code == 0
+    assert digest in done.out
+    assert "does not bind" not in done.out
+    assert json.loads(commutemap("certify", release, "--json").out)["release_digest"] == digest
+    assert "release digest" in refused("certify", release, "--digest", "0" * 64)
+
+
+@pytest.mark.parametrize("wrong", ["", "12", "g" * 64, "0" * 63, "0" * 65, "0" * 64 + "\n"])
+def test_what_is_no_digest_is_refused(release: Path, wrong: str) -> None:
+    assert "64 hexadecimal digits" in refused("certify", release, "--digest", wrong)
+
+
+def test_synthesize_prints_the_digest(demo_dataset: Path, tmp_path: Path) -> None:
+    shutil.copytree(demo_dataset, tmp_path / "d")
+    done = commutemap("synthesize", tmp_path / "d", tmp_path / "r", "-q")
+    assert sha256_of(tmp_path / "r" / "manifest.json") in done.out
+
+
+def test_the_certificate_binds_nothing_that_the_manifest_does_not_show(release: Path) -> None:
+    """No confidential count reaches the certificate by way of the publication."""
+    publication = json.loads((release / "certificate.json").read_text())["publication"]
+    manifest = json.loads((release / "manifest.json").read_text())
+    assert publication["facts"] == {name: manifest[name] for name in SHOWN}
+    assert publication["files"] == {name: manifest["files"][name] for name in sorted(TABLE_FILES)}

@@ -295,7 +295,7 @@ def test_a_pdf_tells_how_to_make_itself(releases: list[ServedRelease]) -> None:
         == state.edges
     )
     # A digest that is searched for, or copied, is all there.
-    assert dict(report.sources[0].provenance)["SHA-256 of the release"] in text
+    assert dict(report.sources[0].provenance)["Release digest (SHA-256)"] in text
 
 
 def test_many_key_numbers_of_areas_are_legible_in_a_pdf(releases: list[ServedRelease]) -> None:
