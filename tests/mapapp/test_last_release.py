@@ -31,6 +31,7 @@ from mapapp.pipeline.last_release import (
 from mapapp.pipeline.recheck import check_release
 from mapapp.pipeline.run import run_synthesis
 from mapapp.pipeline.settings import privacy_of
+from mapapp.publication import CERTIFICATE, bind_publication, public_facts
 from tests.commands.running import refused
 
 PRIVACY = privacy_of(accountant="sound", delta="1e-6", min_retention="0.025")
@@ -64,6 +65,15 @@ def reseal(store: Path, **facts: Any) -> None:
         file = store / name
         listed.update(sha256=sha256_of(file), bytes=file.stat().st_size)
     (store / "manifest.json").write_text(json.dumps(manifest))
+
+
+def rebind(release: Path, **facts: Any) -> None:
+    """Make the certificate bind whatever was changed, and the manifest fit both, as a careful forger would."""
+    reseal(release, **facts)
+    manifest = json.loads((release / "manifest.json").read_text())
+    bound = bind_publication(certificate_of(release), public_facts(manifest), manifest["files"])
+    (release / CERTIFICATE).write_text(json.dumps(bound))
+    reseal(release)
 
 
 def change_tracts(store: Path, change: Callable[[Any], Any]) -> None:
@@ -132,7 +142,7 @@ def test_an_altered_prior_is_noticed(made: Path, demo_release: Path, tmp_path: P
     prior = pandas.read_parquet(release / "prior.parquet")
     prior.loc[0, "weight"] += 1
     prior.to_parquet(release / "prior.parquet", index=False)
-    reseal(release)
+    rebind(release)
     assert failed(release) == ["made again from public tables"]
     assert not check_last_release(release, demo_release).ok
     # The hash made to fit as well: the sum of the flows is no longer what is stated.
@@ -165,8 +175,8 @@ def test_another_origin_is_noticed(made: Path, demo_release: Path, tmp_path: Pat
     (release / "certificate.json").write_text(json.dumps(certificate))
     reseal(release)
     assert failed(release) == ["made again from public tables"]
-    # With the manifest made to fit, only whoever has the last release can tell.
-    reseal(
+    # With the manifest made to fit, only somebody who has the last release can tell.
+    rebind(
         release,
         last_release=json.loads((release / "manifest.json").read_text())["last_release"]
         | {name: other[name]},
