@@ -10,7 +10,8 @@ What can be asked, and how an area is written, is in docs/api.md; the answers ar
 `mapapp.queries.results`.
 """
 
-from mapapp.queries.analyses import EDGES_MI, Release, open_release
+from mapapp.distance_bands import EDGES_MI
+from mapapp.queries.analyses import Release, open_release
 from mapapp.queries.area_text import ring_areas
 from mapapp.queries.change import change
 from mapapp.queries.filters import Filters

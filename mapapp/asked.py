@@ -10,8 +10,9 @@ from typing import Any, Final
 import numpy
 import pandas
 
+from mapapp.distance_bands import EDGES_MI
 from mapapp.figures.flow_shapes import MAX_LINES
-from mapapp.queries.analyses import EDGES_MI, EVERYTHING
+from mapapp.queries.analyses import EVERYTHING
 from mapapp.queries.change import change, main_table
 from mapapp.queries.counted import most_first
 from mapapp.queries.filters import Filters

@@ -17,14 +17,13 @@ from typing import Any, Final, Protocol, cast, get_args
 from urllib.parse import parse_qsl
 
 from geodata.errors import GeometryError
+from mapapp.distance_bands import ALLOWED, check_edges
 from mapapp.errors import UsageError
 from mapapp.figures.camera import Bounds
+from mapapp.queries.area_text import MAX_TEXT
 from mapapp.queries.layer_units import BLOCK
 from mapapp.url_state import (
     MAX_AREAS,
-    MAX_EDGE_MI,
-    MAX_EDGES,
-    MAX_STEP_LENGTH,
     Analysis,
     Show,
     Side,
@@ -34,7 +33,7 @@ from mapapp.url_state import (
 )
 
 VERSION: Final = 2
-MAX_BYTES: Final = 1_000_000
+MAX_BYTES: Final = 2_000_000  # two areas of the longest text, with room for the rest
 _MAX_NAME: Final = 300
 _QUESTION: Final = (
     "analysis",
@@ -371,17 +370,17 @@ def _value(name: str, value: Any) -> Any:
 def _steps(name: str, value: list[Any]) -> tuple[str, ...]:
     if len(value) > MAX_AREAS:
         raise _wrong(name, f"at most {MAX_AREAS} steps")
-    if any(not isinstance(step, str) or not 0 < len(step) <= MAX_STEP_LENGTH for step in value):
-        raise _wrong(name, f"texts of at most {MAX_STEP_LENGTH:,} characters")
+    # As long as a command and a batch file allow: a report on such an area holds it as a setup.
+    if any(not isinstance(step, str) or not 0 < len(step) <= MAX_TEXT for step in value):
+        raise _wrong(name, f"texts of at most {MAX_TEXT:,} characters")
     return tuple(dict.fromkeys(cast(list[str], value)))
 
 
 def _edges(value: list[Any]) -> tuple[float, ...]:
-    numbers = [_number(edge) for edge in value]
-    rising = all(low < high for low, high in zip([0.0, *numbers], numbers, strict=False))
-    if not rising or len(numbers) > MAX_EDGES or max(numbers, default=0.0) > MAX_EDGE_MI:
-        raise _wrong("edges", f"up to {MAX_EDGES} rising miles, at most {MAX_EDGE_MI:,.0f}")
-    return tuple(numbers)
+    try:
+        return check_edges(map(_number, value))
+    except UsageError:
+        raise _wrong("edges", ALLOWED) from None
 
 
 def _bands(name: str, value: list[Any]) -> tuple[int, ...]:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Final, Literal, cast, get_args
 from urllib.parse import parse_qsl, quote, urlencode
+
+from mapapp.distance_bands import ALLOWED, check_edges
+from mapapp.errors import UsageError
 
 Side = Literal["work", "home"]
 Show = Literal["points", "areas", "density", "lines"]
@@ -40,8 +42,6 @@ SHOWN: Final[dict[Analysis, tuple[Show, ...]]] = {
 MAX_AREAS: Final = 200
 MAX_STEP_LENGTH: Final = 20_000
 MAX_QUERY_LENGTH: Final = 60_000
-MAX_EDGES: Final = 12
-MAX_EDGE_MI: Final = 10_000.0
 _SEGMENTS: Final = ("age", "earnings", "industry")
 _LAYERS: Final = ("layer", "home_layer", "work_layer")
 _STEPS: Final = {"area": "areas", "other": "others"}
@@ -257,22 +257,18 @@ def _areas(given: list[str], is_area: Callable[[str], bool], notes: list[str]) -
 
 
 def edges_of(text: str) -> tuple[float, ...] | None:
-    """Distance bands as people write them, such as `5, 10, 25`: rising and above 0; None when they are not."""
+    """Distance bands as people write them, such as `5, 10, 25`; None if they are not allowed."""
     parts = [part for part in text.replace(";", ",").replace(" ", ",").split(",") if part]
     try:
-        found = [float(part) for part in parts]
-    except ValueError:
+        return check_edges(map(float, parts))
+    except (ValueError, UsageError):
         return None
-    rising = all(low < high for low, high in pairwise([0.0, *found]))
-    return (
-        tuple(found) if rising and len(found) <= MAX_EDGES and max(found, default=0) <= MAX_EDGE_MI else None
-    )
 
 
 def _edges(given: list[str], notes: list[str]) -> tuple[float, ...]:
     found = edges_of(given[-1]) if given else ()
     if found is None:
-        notes.append(f"Distance bands are up to {MAX_EDGES} rising miles, not {_short(given[-1])}.")
+        notes.append(f"Distance bands are {ALLOWED}, not {_short(given[-1])}.")
     return found or ()
 
 

@@ -13,6 +13,7 @@ import shapely
 from geodata.area_files import MAX_BYTES, read_area_upload
 from geodata.errors import GeodataError, GeometryError
 from mapapp import layers
+from mapapp.distance_bands import ALLOWED
 from mapapp.errors import UsageError
 from mapapp.queries.area_text import Box, Shape, area_text, ring_areas
 from mapapp.queries.release import ServedRelease
@@ -96,9 +97,7 @@ def _as_controls_stand(state: ViewState, controls: dict[str, Any]) -> ViewState:
     if isinstance(controls.get("edges"), str):
         edges = edges_of(controls["edges"])
         if edges is None:
-            raise UsageError(
-                "distance bands: up to 12 rising miles with commas between them, such as 5, 10, 25"
-            )
+            raise UsageError(f"distance bands: write {ALLOWED}, such as 5, 10, 25")
         kept["edges"] = edges
     for name in BANDS:
         given = controls.get(name)

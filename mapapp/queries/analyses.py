@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
@@ -13,7 +12,7 @@ import pandas
 
 from geodata.progress import Progress, silent
 from geodata.store import Store, open_store, store_digest
-from mapapp.errors import UsageError
+from mapapp.distance_bands import EDGES_MI, band_labels, check_edges
 from mapapp.queries import counted
 from mapapp.queries.area_text import Step
 from mapapp.queries.areas import Areas
@@ -46,7 +45,6 @@ Answer = TypeVar("Answer", bound=Result)
 
 EVERYTHING: Final = "all"
 ALL_WORKERS: Final = Filters()
-EDGES_MI: Final = (10.0, 25.0, 50.0)
 DIRECTION_LABELS: Final = (
     "North",
     "North-east",
@@ -73,7 +71,6 @@ TITLES: Final = {
     "flow-matrix": "Flow matrix",
 }
 _OTHER: Final[dict[Side, Side]] = {"work": "home", "home": "work"}
-_MAX_EDGES: Final = 20
 
 
 class Release:
@@ -444,27 +441,6 @@ def open_release(path: str | Path, *, report: Progress = silent) -> Release:
         When it is not a whole, unaltered release.
     """
     return Release(open_store(Path(path), "release"), report=report)
-
-
-def check_edges(edges_mi: Sequence[float]) -> tuple[float, ...]:
-    """Edges of distance bands as they must be: rising, above 0, 20 at most, or UsageError."""
-    edges = tuple(float(edge) for edge in edges_mi)
-    rising = all(low < high for low, high in pairwise((0.0, *edges)))
-    if len(edges) > _MAX_EDGES or not rising or not all(np.isfinite(edges)):
-        raise UsageError(
-            f"distance bands {','.join(f'{edge:g}' for edge in edges[:8])}: give up to {_MAX_EDGES} rising miles, "
-            "the first above 0"
-        )
-    return edges
-
-
-def band_labels(edges_mi: Sequence[float]) -> list[str]:
-    """Names of the distance bands between edges."""
-    if not edges_mi:
-        return ["Any distance"]
-    text = [f"{edge:g}" for edge in edges_mi]
-    between = [f"{low} to {high} miles" for low, high in pairwise(text)]
-    return [f"Under {text[0]} miles", *between, f"{text[-1]} miles or more"]
 
 
 def _blocks(chosen: Selected, n_blocks: int) -> Any:

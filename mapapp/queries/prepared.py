@@ -114,10 +114,13 @@ def prepare(store: Store, *, home: Path | None = None, report: Progress = silent
     return Prepared(*(place / name for name in _NAMES))
 
 
-def octant(bearing: npt.NDArray[np.float64]) -> npt.NDArray[np.int8]:
-    """Eighth of the compass of bearings in degrees: 0 is north ± 22.5, then clockwise; `NO_OCTANT` for NaN."""
+def octant(bearing: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Eighth of the compass of bearings in degrees: 0 is north ± 22.5, then clockwise; `NO_OCTANT` for NaN.
+
+    The result is int64 so that callers can combine it with other keys; only files hold it as int8.
+    """
     turned = np.floor(np.nan_to_num((bearing + 22.5) % 360.0) / 45.0)
-    return np.where(np.isnan(bearing), NO_OCTANT, turned % N_OCTANTS).astype(np.int8)
+    return np.where(np.isnan(bearing), NO_OCTANT, turned % N_OCTANTS).astype(np.int64)
 
 
 def _holds(place: Path, version: str) -> bool:

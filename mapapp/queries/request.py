@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Final
 
+from mapapp.distance_bands import EDGES_MI, check_edges
 from mapapp.errors import UsageError
-from mapapp.queries.analyses import EDGES_MI, EVERYTHING, TITLES, Release
+from mapapp.queries.analyses import EVERYTHING, TITLES, Release
 from mapapp.queries.area_text import Unit
 from mapapp.queries.change import change
 from mapapp.queries.filters import Filters
@@ -71,6 +72,7 @@ class Request:
             EVERYTHING,
         ):
             raise UsageError(f"--home-area and --work-area have no meaning for {self.analysis}; give --area")
+        object.__setattr__(self, "edges_mi", check_edges(self.edges_mi))
 
     def answers(self, release: Release) -> Iterator[Result]:
         """Yield the answers of one release, one for each area.

@@ -27,7 +27,6 @@ from typing import Any, Final, cast, get_args
 
 from geodata.errors import GeodataError
 from mapapp.errors import UsageError
-from mapapp.queries.analyses import check_edges
 from mapapp.queries.filters import Filters
 from mapapp.queries.release import ServedRelease
 from mapapp.queries.request import ANALYSES, Request
@@ -212,14 +211,13 @@ def _reports(entry: dict[str, Any], release: ServedRelease) -> Iterator[tuple[st
 
 
 def _held(release: ServedRelease, states: list[ViewState]) -> list[ViewState]:
-    """The same states, when the release has their areas and layers, and their distance bands are some."""
+    """The same states, if the release has their areas and layers."""
     for state in states:
         for steps in (state.areas, state.others):
             if steps:
                 release.areas.select(" ".join(steps))
         for layer in (state.layer, state.home_layer, state.work_layer):
             release.areas.units(layer)
-        check_edges(state.edges)
     return states
 
 

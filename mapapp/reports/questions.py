@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final, cast
 
+from mapapp.distance_bands import EDGES_MI
 from mapapp.errors import UsageError
-from mapapp.queries.analyses import EDGES_MI, EVERYTHING
+from mapapp.queries.analyses import EVERYTHING
 from mapapp.queries.area_text import parse_area
 from mapapp.queries.release import ServedRelease
 from mapapp.queries.request import Request

@@ -20,7 +20,7 @@ from mapapp.callbacks.setup_file import bounds_for, opened
 from mapapp.callbacks.views import Views
 from mapapp.cli import run
 from mapapp.errors import UsageError
-from mapapp.queries.area_text import Shape
+from mapapp.queries.area_text import MAX_TEXT, Shape
 from mapapp.queries.release import ServedRelease, open_releases
 from mapapp.url_state import MAX_AREAS, MAX_QUERY_LENGTH, ViewState, to_query
 from tests.commands.running import refused
@@ -159,7 +159,7 @@ def test_other_files_are_refused_in_one_line(content: bytes) -> None:
         {"question": {"areas": [5]}},
         {"question": {"areas": [""]}},
         {"question": {"areas": [f"county:{n}" for n in range(MAX_AREAS + 1)]}},
-        {"question": {"others": ["shape:" + "x" * 30_000]}},
+        {"question": {"others": ["shape:" + "x" * MAX_TEXT]}},
         {"question": {"edges": [5, 2]}},
         {"question": {"edges": [0]}},
         {"question": {"edges": [True]}},

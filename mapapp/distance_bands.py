@@ -1,0 +1,50 @@
+"""Distance bands: which miles may divide them, and what each band is called.
+
+Addresses, setup files, batch files, options of commands, and Python all use this one check.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Final
+
+from mapapp.errors import UsageError
+
+EDGES_MI: Final = (10.0, 25.0, 50.0)
+"""Where distance bands end if a question does not say."""
+MAX_EDGES: Final = 20
+MAX_EDGE_MI: Final = 25_000.0
+"""No great-circle distance on Earth is longer than half of this."""
+ALLOWED: Final = f"up to {MAX_EDGES} rising miles, the first above 0 and the last at most {MAX_EDGE_MI:,.0f}"
+
+
+def check_edges(edges_mi: Iterable[float]) -> tuple[float, ...]:
+    """Return the edges of distance bands, miles, as a tuple of float.
+
+    Raises
+    ------
+    UsageError
+        If they are not what `ALLOWED` says.
+    """
+    edges = tuple(map(float, edges_mi))
+    rising = all(low < high for low, high in pairwise((0.0, *edges)))
+    if (
+        len(edges) > MAX_EDGES
+        or not rising
+        or not all(map(math.isfinite, edges))
+        or max(edges, default=0) > MAX_EDGE_MI
+    ):
+        shown = ",".join(f"{edge:g}" for edge in edges[:8]) + ("…" if len(edges) > 8 else "")
+        raise UsageError(f"distance bands {shown}: give {ALLOWED}")
+    return edges
+
+
+def band_labels(edges_mi: Sequence[float]) -> list[str]:
+    """Name the distance bands between edges, near to far; there is one band more than there are edges."""
+    if not edges_mi:
+        return ["Any distance"]
+    text = [f"{edge:g}" for edge in edges_mi]
+    between = [f"{low} to {high} miles" for low, high in pairwise(text)]
+    return [f"Under {text[0]} miles", *between, f"{text[-1]} miles or more"]
