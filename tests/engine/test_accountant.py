@@ -1,7 +1,5 @@
-import json
 import math
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,9 +27,9 @@ from engine.enumerator import exact_failure_probability
 from engine.errors import CertificateError, OverflowRefusedError, ParameterError
 from engine.parameters import PrivacyParameters
 from engine.theorems import cautious_c
+from tests.golden import golden
 from tests.oracles import accountant as oracle
 
-GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "pdp.json"
 V3 = PrivacyParameters(epsilon="4.6", delta="1e-6", min_retention="0.025")
 
 
@@ -60,10 +58,9 @@ def _weights(table, accounting, j, tract=0):
     return (np.maximum(table.base_weight[low:high], accounting.min_weight[j]) / WEIGHT_UNITS).tolist()
 
 
-@pytest.mark.skipif(not GOLDEN.exists(), reason="no ../shared/golden/pdp.json beside the checkout")
 def test_least_weights_match_golden():
-    golden = json.loads(GOLDEN.read_text())
-    for case in golden["least_alpha"]:
+    figures = golden("pdp")
+    for case in figures["least_alpha"]:
         n, k, epsilon, delta = case["n"], case["n_support"], case["epsilon"], case["delta"]
         always, probable = theorem_4_1_weight(n, epsilon), theorem_4_4_weight(n, k, epsilon, delta)
         assert always == pytest.approx(case["theorem_4_1"], rel=1e-10)
@@ -73,7 +70,7 @@ def test_least_weights_match_golden():
         least = least_prior_weight(n, case["m"], k, epsilon, delta)
         assert least.weight == min(always, probable or math.inf)
         assert least.rule == ("theorem 4.1" if least.weight == always else "theorem 4.4")
-    v3 = golden["p10_v3"]
+    v3 = figures["p10_v3"]
     final = epsilon_final(v3["epsilon"], [v3["min_retention"]], [v3["ceil_alpha"]])
     assert v3["epsilon_final"] <= final <= v3["epsilon_final"] + 1e-8
 

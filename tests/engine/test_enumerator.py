@@ -1,7 +1,5 @@
-import json
 import math
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,16 +16,12 @@ from engine.enumerator import (
 )
 from engine.errors import ParameterError
 from engine.theorems import pruned_epsilon, theorem_4_1_weight
+from tests.golden import golden
 from tests.oracles.enumerator import failure_from_definitions, output_probability
 
-GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "pdp.json"
 
-golden = pytest.mark.skipif(not GOLDEN.exists(), reason="no ../shared/golden/pdp.json beside the checkout")
-
-
-@golden
 def test_exact_failure_probability_matches_golden():
-    for case in json.loads(GOLDEN.read_text())["exact_failure_probability"]:
+    for case in golden("pdp")["exact_failure_probability"]:
         found = exact_failure_probability(
             case["n"], case["m"], case["prior_weight"], case["retention"], case["epsilon"]
         )
@@ -37,9 +31,8 @@ def test_exact_failure_probability_matches_golden():
             assert found.worst_table == (case["worst_table"] and tuple(case["worst_table"]))
 
 
-@golden
 def test_p10_two_category_tables_match_golden():
-    expected = json.loads(GOLDEN.read_text())
+    expected = golden("pdp")
     drawn = transition_matrix(5, 5, [0.5, 0.5])
     plugin = plugin_transition(5, 5, [0.5, 0.5])
     np.testing.assert_allclose(drawn, expected["p10_dirichlet_multinomial_transition"], rtol=1e-9)

@@ -4,11 +4,9 @@ Chi-square tests have a false-alarm rate of 1e-6 each; the key is fixed, so a te
 promises are checked in fractions: with e^(-epsilon/2) = q a fraction, so are all chances and e^epsilon = 1/q².
 """
 
-import json
 import math
 from fractions import Fraction
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,6 +19,7 @@ from engine.mechanisms.plug_in import plug_in_multinomial
 from engine.mechanisms.sparse import least_threshold, sparse_histogram
 from tests.engine.test_synthesis_law import FALSE_ALARM, assert_follows, observed_counts
 from tests.engine.worlds import KEY, one_table, same_synthesizers
+from tests.golden import golden
 from tests.oracles.mechanisms import (
     clamped_law,
     excess,
@@ -34,7 +33,6 @@ from tests.oracles.mechanisms import (
 )
 
 N_COPIES = 40_000
-GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "pdp.json"
 QS = [Fraction(1, 3), Fraction(7, 10), Fraction(1, 20)]
 
 
@@ -181,10 +179,9 @@ def clamped_transition(noise, n):
     return matrix
 
 
-@pytest.mark.skipif(not GOLDEN.exists(), reason="no ../shared/golden/pdp.json beside the checkout")
 def test_p10_s_table_is_rounded_laplace_noise_on_one_count():
     """Scale 1/epsilon, not the 2/epsilon printed: with n public and two categories one count says it all."""
-    golden = np.array(json.loads(GOLDEN.read_text())["p10_laplace_transition_eps2"])
+    printed = np.array(golden("pdp")["p10_laplace_transition_eps2"])
 
     def power(rate):
         return exponential_bounds(Fraction(rate), 200)[0] / 2**200
@@ -194,7 +191,7 @@ def test_p10_s_table_is_rounded_laplace_noise_on_one_count():
         return 1 - power(1) if z == 0 else (power(2 * abs(z) - 1) - power(2 * abs(z) + 1)) / 2
 
     table = clamped_transition(rounded, 5)
-    assert np.abs(table - golden).max() < 1e-15
+    assert np.abs(table - printed).max() < 1e-15
     assert largest_log_ratio(compositions(5, 2), table) == pytest.approx(2, abs=1e-12)
     # The noise drawn here keeps the same promise and leaves more counts as they are.
     q = exponential(Fraction(2))

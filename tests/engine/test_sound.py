@@ -1,8 +1,6 @@
 """The sound accountant against brute force, its plain twin, published-style settings and tampered weights."""
 
-import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,11 +27,9 @@ from engine.sound import (
     sound_bound_of_groups,
     sound_delta,
 )
+from tests.golden import golden
 from tests.oracles import sound as oracle
 
-GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "pdp.json"
-
-golden = pytest.mark.skipif(not GOLDEN.exists(), reason="no ../shared/golden/pdp.json beside the checkout")
 V3 = PrivacyParameters(epsilon="8.982026635", delta="1e-6", min_retention="0.025", accountant="sound")
 
 
@@ -125,10 +121,9 @@ def test_terms_agree_with_the_plain_twin(mechanism):
     assert found.occupied_term <= occupied * (1 + 1e-7) + 1e-12
 
 
-@golden
 def test_uniform_golden_values():
     """The twin, with a binomial kept mass, is the golden value; Chernoff costs the engine little."""
-    for case in json.loads(GOLDEN.read_text())["sound_delta_uniform"]:
+    for case in golden("pdp")["sound_delta_uniform"]:
         n, m, k = case["n"], case["m"], case["n_support"]
         alpha, kept, epsilon = case["prior_weight"], case["retention"], case["epsilon_final"]
         wanted = case["sound_delta"]
@@ -139,10 +134,9 @@ def test_uniform_golden_values():
         assert wanted <= sound_delta(n, m, [alpha] * k, [kept] * k, epsilon).delta <= wanted * 1.15
 
 
-@golden
 def test_small_golden_values():
     """The twin, listing kept sets, is the golden value; the engine bounds the enumerated one."""
-    for case in json.loads(GOLDEN.read_text())["exact_failure_probability"]:
+    for case in golden("pdp")["exact_failure_probability"]:
         n, m, alpha, kept, epsilon = (case[x] for x in ("n", "m", "prior_weight", "retention", "epsilon"))
         groups = [(a, f, 1) for a, f in zip(alpha, kept, strict=True)]
         twin = oracle.sound_delta(n, m, groups, oracle.kept_masses(alpha, kept), epsilon)

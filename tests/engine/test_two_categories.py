@@ -1,7 +1,5 @@
-import json
 import math
 from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +8,7 @@ from hypothesis import strategies as st
 
 from engine.errors import ParameterError
 from engine.two_categories import laplace_drawn, laplace_printed, two_categories
+from tests.golden import golden
 from tests.oracles.enumerator import failure_from_definitions
 from tests.oracles.mechanisms import clamped_law, joint_law, output_law
 from tests.oracles.two_categories import (
@@ -20,14 +19,10 @@ from tests.oracles.two_categories import (
     prior_as_printed,
 )
 
-GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "pdp.json"
 MECHANISMS = ("plug-in", "dirichlet-multinomial", "laplace")
 P10 = {"n": 5, "m": 5, "alpha": 0.5, "epsilon": 2.0}
 
-golden = pytest.mark.skipif(not GOLDEN.exists(), reason="no ../shared/golden/pdp.json beside the checkout")
 
-
-@golden
 @pytest.mark.parametrize(
     ("mechanism", "name", "rtol"),
     [
@@ -37,14 +32,13 @@ golden = pytest.mark.skipif(not GOLDEN.exists(), reason="no ../shared/golden/pdp
     ],
 )
 def test_the_slides_tables_come_out_as_golden(mechanism, name, rtol):
-    expected = json.loads(GOLDEN.read_text())
+    expected = golden("pdp")
     found = two_categories(mechanism, "printed", **P10)
     np.testing.assert_allclose(found.transition, expected[name], rtol=rtol)
 
 
-@golden
 def test_the_slides_numbers_come_out_as_golden():
-    expected = json.loads(GOLDEN.read_text())
+    expected = golden("pdp")
     plugin = two_categories("plug-in", "printed", **P10)
     assert plugin.epsilon_needed == pytest.approx(expected["p10_plugin_epsilon"], rel=1e-12)
     assert plugin.delta == pytest.approx(expected["p10_plugin_delta_slide_eps2"], rel=1e-12)

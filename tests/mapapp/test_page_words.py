@@ -9,13 +9,16 @@ from typing import Any, get_args
 
 import pytest
 
+from geodata.store import sha256_of
 from mapapp import asked
 from mapapp.callbacks.explore import answer_of
 from mapapp.callbacks.views import Views
-from mapapp.pages import answer, answer_tables, controls
+from mapapp.pages import answer, answer_tables, controls, method
+from mapapp.publication import UNBOUND_NOTE
 from mapapp.queries.release import ServedRelease
 from mapapp.queries.results import caution
 from mapapp.url_state import Analysis, ViewState
+from tests.releases import write_release
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +63,15 @@ def test_every_small_count_of_a_table_has_its_caution(views: Views, analysis: An
 def test_a_release_against_itself_says_that_it_is_none(views: Views) -> None:
     _, _, notes = answer_of(views, ViewState(release="before", against="before"))
     assert "another release" in notes[0]
+
+
+def test_the_method_page_says_what_an_older_certificate_does_not_bind(views: Views, tmp_path: Path) -> None:
+    older = ServedRelease(write_release(tmp_path / "older", n_pairs=50), "older")
+    for release, is_noted in ((older, True), (views.releases["now"], False)):
+        page = json.dumps(method.page(release), default=lambda part: part.to_plotly_json())
+        assert (UNBOUND_NOTE in page) == is_noted
+        assert ("not bound by this certificate (schema 1)" in page) == is_noted
+        assert sha256_of(release.store.path / "manifest.json") in page
 
 
 def test_settings_that_change_nothing_are_hidden() -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +11,7 @@ import pytest
 from engine.two_categories import two_categories
 from mapapp.tune import lab, lab_words
 from mapapp.tune.lab_words import START
-
-GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "pdp.json"
+from tests.golden import golden
 
 
 def texts(component: Any) -> list[str]:
@@ -38,7 +35,6 @@ def cells(table: Any) -> list[list[str]]:
     return [["".join(texts(cell)) for cell in parts(row, "Td")] for row in parts(table, "Tr")[1:]]
 
 
-@pytest.mark.skipif(not GOLDEN.exists(), reason="no ../shared/golden/pdp.json beside the checkout")
 @pytest.mark.parametrize(
     ("preset", "table"),
     [
@@ -48,9 +44,9 @@ def cells(table: Any) -> list[list[str]]:
     ],
 )
 def test_the_first_table_shows_the_golden_numbers(preset: str, table: str) -> None:
-    golden = json.loads(GOLDEN.read_text())[table]
+    figures = golden("pdp")[table]
     shown = cells(parts(lab.answer(START | lab.PRESETS[preset][1]), "Table")[0])
-    assert shown == [[lab.lab_tables.digits(value) for value in row] for row in golden]
+    assert shown == [[lab.lab_tables.digits(value) for value in row] for row in figures]
 
 
 def test_it_starts_with_the_slides_and_every_preset_answers() -> None:
