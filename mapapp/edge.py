@@ -7,22 +7,32 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import logging
+import re
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
 
 import flask
-import waitress
 from dash import Dash
 from werkzeug.exceptions import HTTPException
+
+from mapapp.listener.gate import Gate
+from mapapp.listener.limits import DEFAULT_LIMITS, Limits
+from mapapp.listener.proxies import TrustedProxies
+from mapapp.listener.server import create_server
 
 FOR_EVER: Final = "public, max-age=31536000, immutable"
 MAX_REQUEST_BYTES: Final = 32 << 20  # an uploaded area in base64
 N_THREADS: Final = 8
-MAX_CONNECTIONS: Final = 1_000
-_IDLE_S: Final = 30  # a browser opens another connection when it needs one
+_ONLY_FOR_DEBUGGING: Final = (
+    "python_version",
+    "dash_version",
+    "dash_version_url",
+    "ddk_version",
+    "plotly_version",
+    "plotly_cloud_installed",
+)
 _SQUEEZED: Final = ("application/json", "application/javascript", "text/")
 _MOST_SQUEEZED: Final = 32 << 20  # beyond it, an answer is sent as it is read
 _PAGE: Final = """<!DOCTYPE html>
@@ -44,33 +54,70 @@ _PAGE: Final = """<!DOCTYPE html>
 """
 
 
+class App(Dash):
+    """A Dash app whose page does not say what the server runs on, and which serves only the assets of its page."""
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.server.before_request(self._refuse_ignored_asset)
+
+    def _config(self) -> dict[str, Any]:
+        """What the page's scripts read; versions and an address in it are for Dash's own debugging tools."""
+        whole: dict[str, Any] = super()._config()  # type: ignore[no-untyped-call]  # Dash leaves it without types
+        return {name: value for name, value in whole.items() if name not in _ONLY_FOR_DEBUGGING}
+
+    def _refuse_ignored_asset(self) -> None:
+        """Dash leaves files that match `assets_ignore` out of the page, but would still serve them."""
+        folder = f"{self.config.routes_pathname_prefix}{self.config.assets_url_path}/"
+        name = flask.request.path.removeprefix(folder)
+        ignored = self.config.assets_ignore
+        if name != flask.request.path and ignored and re.search(ignored, name):
+            flask.abort(404)
+
+
 def index_page(prefix: str) -> str:
     """The HTML that Dash fills in; `prefix` is where the app is mounted, with its slash at the end."""
     return _PAGE.replace("{prefix}", prefix)
 
 
-def listen(app: Dash, host: str, port: int) -> tuple[Any, str]:
+def listen(
+    app: Dash,
+    host: str,
+    port: int,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    host_names: Iterable[str] = (),
+    trusted_proxies: Iterable[str] = (),
+) -> tuple[Any, str]:
     """Take a place to listen at, port 0 for a free one; returns the server, to `run`, and its address.
+
+    Parameters
+    ----------
+    app : dash.Dash
+    host : str
+    port : int
+    limits : Limits, optional
+    host_names : iterable of str
+        Names that requests may ask for; any if empty.
+    trusted_proxies : iterable of str
+        Addresses and networks of proxies whose forwarded headers are believed.
 
     Raises
     ------
     OSError
         When the place is taken or not allowed.
+    UsageError
+        When a trusted proxy is neither an address nor a network.
     """
-    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a line for each waiting request is no news
-    server = waitress.create_server(
-        app.server,
-        host=host,
-        port=port,
-        threads=N_THREADS,
-        ident=None,
-        max_request_body_size=MAX_REQUEST_BYTES,  # or else it is written to disk first, and refused then
-        connection_limit=MAX_CONNECTIONS,  # a few slow visitors keep nobody out
-        asyncore_use_poll=True,  # select() sees 1,024 files
-        channel_timeout=_IDLE_S,
-        cleanup_interval=_IDLE_S // 3,
-        channel_request_lookahead=1,  # so that work for a visitor who has left can be ended
+    prefix = app.config.routes_pathname_prefix
+    gate = Gate(
+        limits,
+        bodies={f"{prefix}_dash-update-component": MAX_REQUEST_BYTES},
+        prefix=prefix,
+        host_names=host_names,
+        proxies=TrustedProxies(trusted_proxies),
     )
+    server = create_server(app.server, gate, host=host, port=port, threads=N_THREADS)
     taken = getattr(server, "effective_port", None) or server.effective_listen[0][1]  # several for a name
     shown = f"[{host}]" if ":" in host else host
     return server, f"http://{shown}:{taken}{app.config.url_base_pathname}"
@@ -132,7 +179,18 @@ def add_headers(server: flask.Flask, script_hashes: Any) -> None:
         response.headers["X-Content-Type-Options"] = "nosniff"
         response.headers["Referrer-Policy"] = "no-referrer"
         response.headers["Permissions-Policy"] = "geolocation=(), camera=(), microphone=()"
+        _say_how_long_to_keep(response)
         return _squeeze(response, small)
+
+
+def _say_how_long_to_keep(response: flask.Response) -> None:
+    """Keep files whose address changes with their content; look again for pages; store no answer."""
+    is_asset = (flask.request.endpoint or "").endswith("dash_assets.static")
+    if is_asset and "m" in flask.request.args and response.status_code in (200, 304):
+        response.headers["Cache-Control"] = FOR_EVER
+    elif "Cache-Control" not in response.headers:
+        can_be_asked_again = response.mimetype == "text/html" or "ETag" in response.headers
+        response.headers["Cache-Control"] = "no-cache" if can_be_asked_again else "no-store"
 
 
 def _squeeze(response: flask.Response, kept: dict[str, bytes]) -> flask.Response:

@@ -42,10 +42,10 @@ def create_app(releases: list[Path], prefix: str = "/") -> Dash:
     if not releases:
         raise UsageError("no release to serve; name at least one")
     views = Views(open_releases([Path(path) for path in releases]), prefix)
-    app = Dash(
+    app = edge.App(
         __name__,
         assets_folder=str(assets_dir()),
-        assets_ignore="tune.*",  # the workbench is another app
+        assets_ignore=r"^tune\.",  # the workbench is another app
         url_base_pathname=prefix,
         title="CommuteMap",
         update_title="",
@@ -68,8 +68,8 @@ def create_app(releases: list[Path], prefix: str = "/") -> Dash:
     return app
 
 
-def listen(app: Dash, host: str = "127.0.0.1", port: int = 8050) -> tuple[Any, str]:
-    """Take a place to listen at, as :func:`mapapp.edge.listen`.
+def listen(app: Dash, host: str = "127.0.0.1", port: int = 8050, **options: Any) -> tuple[Any, str]:
+    """Take a place to listen at, as :func:`mapapp.edge.listen`, with its options.
 
     The base layers are made ready meanwhile, so that not even the first visitor waits for them.
 
@@ -77,8 +77,10 @@ def listen(app: Dash, host: str = "127.0.0.1", port: int = 8050) -> tuple[Any, s
     ------
     OSError
         When the place is taken or not allowed.
+    UsageError
+        When a trusted proxy is neither an address nor a network.
     """
-    server, address = edge.listen(app, host, port)
+    server, address = edge.listen(app, host, port, **options)
     threading.Thread(target=_make_ready, args=(app.server.extensions[_VIEWS],), daemon=True).start()
     return server, address
 

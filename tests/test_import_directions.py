@@ -12,6 +12,7 @@ ENGINE_LIBRARIES = {"numpy", "scipy", "numba"}
 SERVING = (
     "server.py",
     "edge.py",
+    "listener",
     "layers.py",
     "density.py",
     "url_state.py",

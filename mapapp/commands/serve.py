@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from pathlib import Path
+from typing import Any, Final
 
 import click
 
 from mapapp.commands.options import STORE, config_option
 from mapapp.errors import UsageError
+from mapapp.listener.limits import DEFAULT_LIMITS, Limits
+from mapapp.listener.proxies import TrustedProxies
 
 DEFAULT_PORT = 8050
+_HOST_NAME: Final = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
+_PREFIX: Final = re.compile(r"/(?:[A-Za-z0-9_-][A-Za-z0-9._-]*/)*")
 
 
 @click.command()
@@ -23,15 +29,49 @@ DEFAULT_PORT = 8050
     show_default=True,
     help="0 takes a free one.",
 )
+@click.option(
+    "--prefix",
+    default="/",
+    show_default=True,
+    callback=lambda _context, _option, text: _prefix(text),
+    help="Path at which the map is mounted, such as /map/.",
+)
+@click.option(
+    "--host-name",
+    "host_names",
+    multiple=True,
+    metavar="NAME",
+    callback=lambda _context, _option, names: tuple(_host_name(name) for name in names),
+    help="Refuse requests for any other host name; may be repeated.  [default: any name]",
+)
+@click.option(
+    "--trusted-proxy",
+    "trusted_proxies",
+    multiple=True,
+    metavar="ADDRESS",
+    callback=lambda _context, _option, texts: TrustedProxies(texts) and texts,
+    help="IP address or network of a reverse proxy whose X-Forwarded headers are believed; may be repeated.",
+)
+@click.option(
+    "--connections-per-address",
+    type=click.IntRange(min=1),
+    default=DEFAULT_LIMITS.connections_per_address,
+    show_default=True,
+    help="Open connections of one client address; behind a trusted proxy, its simultaneous requests.",
+)
 @config_option
-def serve(releases: tuple[Path, ...], host: str, port: int) -> None:
+def serve(
+    releases: tuple[Path, ...], host: str, port: int, prefix: str, connections_per_address: int, **names: Any
+) -> None:
     """Serve the public map of RELEASES. Datasets are refused: they hold confidential counts.
 
     \b
-    Example:
+    Examples:
       commutemap serve ri.release --port 8080
+      commutemap serve ri.release --prefix /map/ --trusted-proxy 127.0.0.1
     """
-    _serve(list(releases), host, port)
+    limits = Limits(connections_per_address=connections_per_address)
+    _serve(list(releases), host, port, prefix, limits=limits, **names)
 
 
 def serve_demo(*, port: int | None) -> None:
@@ -44,18 +84,36 @@ def serve_demo(*, port: int | None) -> None:
     _serve([release], "127.0.0.1", _free_port() if port is None else port)
 
 
-def _serve(releases: list[Path], host: str, port: int) -> None:
+def _serve(releases: list[Path], host: str, port: int, prefix: str = "/", **options: Any) -> None:
     from mapapp.server import create_app, listen
 
-    app = create_app(releases)
+    app = create_app(releases, prefix)
     try:
-        server, address = listen(app, host, port)
+        server, address = listen(app, host, port, **options)
     except OSError as error:
         raise UsageError(
             f"cannot listen on {host}:{port} ({error.strerror}); choose another with --port, 0 takes a free one"
         ) from error
     click.echo(f"CommuteMap is at {address} (stop with ctrl-C)")
     server.run()
+
+
+def _prefix(text: str) -> str:
+    """A prefix with a slash at both ends."""
+    whole = f"/{text.strip('/')}/".replace("//", "/")
+    if not _PREFIX.fullmatch(whole):
+        raise UsageError(
+            f"--prefix {text!r} is not a path; write letters, digits, '-', '_', '.' and '/', such as /map/"
+        )
+    return whole
+
+
+def _host_name(text: str) -> str:
+    if not _HOST_NAME.fullmatch(text):
+        raise UsageError(
+            f"--host-name {text!r} is not a host name; leave out scheme, port and path: maps.example.org"
+        )
+    return text
 
 
 def _free_port() -> int:

@@ -57,9 +57,10 @@ def create_app(dataset: Path, *, host: str = "127.0.0.1", exposed: bool = False)
     """
     require_loopback(host, exposed=exposed)
     store = open_store(Path(dataset), "dataset")
-    app = Dash(
+    app = edge.App(
         __name__,
         assets_folder=str(assets_dir()),
+        assets_ignore=r"^take\.",  # downloads are for the public map
         url_base_pathname="/",
         title="CommuteMap workbench",
         update_title="",

@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import platform
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import pytest
 import shapely
 
 from geodata.errors import StoreError
+from mapapp import edge
 from mapapp.errors import UsageError
 from mapapp.paths import assets_dir
 from mapapp.server import create_app, listen
@@ -87,7 +90,8 @@ def test_an_altered_release_is_refused(tmp_path: Path) -> None:
 def test_the_page_names_no_other_machine_and_everything_it_names_loads(client: Any) -> None:
     page = get(client, "/").get_data(as_text=True)
     assert '<html lang="en">' in page
-    assert not OUTSIDE.findall(page.replace("https://plotly.com/", ""))  # a licence link within a comment
+    plain = page.replace("\\u002f", "/").replace("https://plotly.com/", "")  # a license link within a comment
+    assert not OUTSIDE.findall(plain)
     named = re.findall(r'(?:src|href)="([^"]+)"', page)
     assert len(named) > 8
     for address in named:
@@ -108,6 +112,42 @@ def test_headers_forbid_what_the_page_does_not_need(client: Any) -> None:
     assert "unsafe-eval" not in policy
     assert "'unsafe-inline'" not in policy.split("script-src")[1].split(";")[0]
     assert headers["X-Content-Type-Options"] == "nosniff"
+
+
+def test_the_page_does_not_say_what_the_server_runs_on(client: Any) -> None:
+    answer = get(client, "/")
+    config = json.loads(
+        re.findall(r'id="_dash-config" type="application/json">(.*?)</script>', answer.text)[0]
+    )
+    assert config["requests_pathname_prefix"] == "/"
+    told = json.dumps(config)
+    for secret in (platform.python_version(), platform.python_compiler(), sys.version, "plotly.com", "GCC"):
+        assert secret not in told
+    assert [name for name in config if "version" in name] == ["disable_version_check"]
+    assert "Server" not in answer.headers
+
+
+@pytest.mark.parametrize("name", ["tune.js", "tune.css"])
+def test_files_of_the_workbench_are_not_served(client: Any, name: str) -> None:
+    assert (assets_dir() / name).is_file()
+    assert get(client, f"/assets/{name}").status_code == 404
+    assert get(client, f"/assets/{name}?m=1").status_code == 404
+
+
+def test_how_long_an_answer_is_kept(client: Any, base: str) -> None:
+    page = get(client, "/")
+    assert page.headers["Cache-Control"] == "no-cache"
+    assert get(client, "/no/such/page").headers["Cache-Control"] == "no-cache"
+    for address in re.findall(r'(?:src|href)="(/assets/[^"]+\?m=[^"]+)"', page.text):
+        assert get(client, address).headers["Cache-Control"] == edge.FOR_EVER
+        assert get(client, address.partition("?")[0]).headers["Cache-Control"] == "no-cache"
+    (script, *_) = re.findall(r'src="(/_dash-component-suites/[^"]+)"', page.text)
+    assert "max-age=31536000" in get(client, script).headers["Cache-Control"]
+    assert get(client, "/_dash-layout").headers["Cache-Control"] == "no-store"
+    output = '..page.children...{"page":["ALL"],"type":"nav"}.className..'
+    assert ask(client, output, "/method", "").headers["Cache-Control"] == "no-store"
+    assert client.post("/_dash-update-component", json={}).headers["Cache-Control"] == "no-store"
+    assert get(client, f"/take/{base}/nothing.csv").headers["Cache-Control"] == "no-store"
 
 
 def test_shapes_are_sent_once(client: Any, base: str) -> None:

@@ -1,0 +1,153 @@
+"""A waitress server that limits its clients; see :mod:`mapapp.listener.limits` for what is limited."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import sys
+from collections import OrderedDict, deque
+from typing import Any, Final
+
+from waitress.adjustments import Adjustments
+from waitress.server import MultiSocketServer, TcpWSGIServer
+from waitress.task import ThreadedTaskDispatcher
+
+from mapapp.listener.channel import Channel
+from mapapp.listener.gate import Gate
+from mapapp.listener.limits import affordable_connections
+
+MAX_HEAD_BYTES: Final = 96 << 10  # an address of the longest view, written in percent signs where it must be
+_ACCEPTED_AT_ONCE: Final = 64
+_BUSY: Final = (  # without a length: it ends with the connection
+    b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 5\r\nCache-Control: no-store\r\n"
+    b"Content-Type: text/plain; charset=utf-8\r\n\r\n503 Service Unavailable: too many connections; try again\n"
+)
+
+
+class FairQueue:
+    """Requests that wait for a thread: every client in turn, and those of a client in their order."""
+
+    def __init__(self) -> None:
+        self._lines: OrderedDict[str, deque[Any]] = OrderedDict()
+        self._n = 0
+
+    def append(self, channel: Any) -> None:
+        """Add a connection whose next request is complete."""
+        key = channel.requests[0].key if channel.requests else channel.key
+        self._lines.setdefault(key, deque()).append(channel)
+        self._n += 1
+
+    def popleft(self) -> Any:
+        """Take the next connection."""
+        key, line = self._lines.popitem(last=False)
+        if len(line) > 1:
+            self._lines[key] = line
+        self._n -= 1
+        return line.popleft()
+
+    def __len__(self) -> int:
+        return self._n
+
+
+class Server(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
+    """One listening socket."""
+
+    channel_class = Channel
+
+    def __init__(self, *given: Any, gate: Gate, **options: Any) -> None:
+        self.gate = gate
+        super().__init__(*given, **options)
+
+    def readable(self) -> bool:
+        """Whether to accept connections; what must be closed is closed first, while no event is pending."""
+        accepting = bool(super().readable())  # this is also where waitress calls `maintenance`
+        while self.gate.to_close:
+            with contextlib.suppress(OSError):
+                self.gate.to_close.pop().handle_close()
+        return accepting
+
+    def handle_accept(self) -> None:
+        """Accept the connections that have come, those above a limit only to turn them away."""
+        for _ in range(_ACCEPTED_AT_ONCE):
+            try:
+                accepted = self.accept()
+                if accepted is None:
+                    return
+                sock, address = accepted
+                self.set_socket_options(sock)
+            except OSError as error:  # out of files, or the client has gone already
+                self.logger.debug("a connection could not be accepted: %s", error)
+                return
+            if self.gate.has_room(address[0]):
+                self.channel_class(self, sock, self.fix_addr(address), self.adj, map=self._map)
+            else:
+                _turn_away(sock)
+
+    def add_task(self, task: Any) -> None:
+        """Have a thread serve a connection's next request, unless it is a refusal that is being sent."""
+        if not task.takes_refusal():
+            super().add_task(task)
+
+    def maintenance(self, now: float) -> None:
+        """End what clients have not finished in time, and drop responses that are not taken if there are too many."""
+        limits = self.gate.limits
+        channels = list(self.active_channels.values())
+        for channel in channels:
+            channel.end_if_late(now, limits)
+        unsent = sum(channel.total_outbufs_len for channel in channels)
+        for channel in sorted(channels, key=lambda one: -one.total_outbufs_len):
+            if unsent <= limits.unsent_bytes:
+                break
+            unsent -= channel.total_outbufs_len
+            self.gate.close(channel)
+
+
+def _turn_away(sock: Any) -> None:
+    with contextlib.suppress(OSError):
+        sock.setblocking(False)
+        sock.send(_BUSY)
+    with contextlib.suppress(OSError):
+        sock.close()
+
+
+def create_server(application: Any, gate: Gate, *, host: str, port: int, threads: int) -> Any:
+    """Take a place to listen at, port 0 for a free one; returns a server with waitress's `run` and `close`.
+
+    Raises
+    ------
+    OSError
+        If the place is taken or not allowed.
+    """
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a line for each waiting request is not news
+    limits = gate.limits
+    gate.most_connections = affordable_connections(limits.connections)
+    adjustments = Adjustments(
+        host=host,
+        port=port,
+        threads=threads,
+        ident=None,
+        max_request_header_size=MAX_HEAD_BYTES,
+        max_request_body_size=sys.maxsize,  # the gate knows the limit of each path
+        inbuf_overflow=limits.small_body_bytes + 1,
+        connection_limit=sys.maxsize,  # the gate turns away or makes room, and the listening socket stays open
+        asyncore_use_poll=True,  # select() sees 1,024 files
+        cleanup_interval=1,
+        channel_request_lookahead=1,  # so that work for a visitor who has left can be ended
+        log_socket_errors=False,
+    )
+    dispatcher = ThreadedTaskDispatcher()
+    dispatcher.queue = FairQueue()
+    dispatcher.set_thread_count(threads)
+    sockets: dict[int, Any] = {}
+    try:
+        servers = [
+            Server(application, sockets, gate=gate, dispatcher=dispatcher, adj=adjustments, sockinfo=place)
+            for place in adjustments.listen
+        ]
+    except OSError:
+        dispatcher.shutdown()
+        raise
+    if len(servers) == 1:
+        return servers[0]
+    places = [(server.effective_host, server.effective_port) for server in servers]
+    return MultiSocketServer(sockets, adjustments, places, dispatcher, servers[-1].log_info)
