@@ -20,6 +20,7 @@ from mapapp.figures.camera import Bounds
 from mapapp.queries.areas import LEVEL_LABELS
 from mapapp.queries.layer_units import BLOCK
 from mapapp.queries.release import ServedRelease
+from mapapp.unit_names import name_parts
 
 Value = TypeVar("Value")
 
@@ -142,7 +143,7 @@ def _labels(release: Grounds, name: str, ids: list[str], shapes: list[Any]) -> l
     largest = [max(shapely.get_parts(shape), key=shapely.area) for shape in shapes]
     return [
         {
-            "name": str(names[unit_id]).split(", ")[0],
+            "name": name_parts(str(names[unit_id]))[0],
             "at": [round(at, 4) for at in shapely.get_coordinates(_middle(part))[0].tolist()],
             "box": [round(edge, 4) for edge in part.bounds],
         }

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +56,16 @@ def write_release(path: Path, *, n_pairs: int = 3_000, seed: int = 7, status: st
             title="Squareland", year=2019, destination_states=["10"], sources=[{"name": "Made by hand"}]
         )
     return path
+
+
+def rewrite_table(path: Path, table: str, change: Callable[[Any], Any]) -> None:
+    """Change a table of a store by hand, and what the manifest says of its file."""
+    file = path / f"{table}.parquet"
+    change(pandas.read_parquet(file)).to_parquet(file, index=False)
+    manifest = json.loads((path / "manifest.json").read_text())
+    content = file.read_bytes()
+    manifest["files"][file.name] |= {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+    (path / "manifest.json").write_text(json.dumps(manifest))
 
 
 def _places() -> tuple[Any, Any, Any]:

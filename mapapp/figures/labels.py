@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from mapapp.unit_names import name_parts
+
 DIRECTIONS: Final = ("N", "NE", "E", "SE", "S", "SW", "W", "NW")
 _NAME_LETTERS: Final = 16
 _FULL_NAME_LETTERS: Final = 32
@@ -16,7 +18,7 @@ def class_text(low: int, high: int | None) -> str:
 
 def short_names(names: list[str]) -> list[str]:
     """Names as they fit beside a heat map; of those that begin alike, what tells them from each other, too."""
-    bare = [_cut(name.split(", ")[0], _NAME_LETTERS) for name in names]
+    bare = [_cut(name_parts(name)[0], _NAME_LETTERS) for name in names]
     return [
         one if bare.count(one) == 1 else _cut(name, _FULL_NAME_LETTERS)
         for one, name in zip(bare, names, strict=True)

@@ -21,6 +21,7 @@ from mapapp.queries.results import (
     caution,
     shortened,
 )
+from mapapp.unit_names import name_parts
 
 SHORT_ROWS: Final = 12
 MOST_ROWS: Final = 10_000  # as many as a page can hold; the file has all
@@ -105,7 +106,7 @@ def _worker_cells(row: Any) -> list[str]:
 
 def _unit_row(layer: str) -> Any:
     def cells(row: Any) -> dict[str, Any]:
-        name, _, sub = row.name.partition(", ")
+        name, sub = name_parts(row.name)
         partly = "partly in the area" if getattr(row, "partly", False) else ""
         unit = f"{layer}:{row.unit_id}" if row.kind == "unit" else ""
         more = " · ".join(part for part in (sub, partly) if part)

@@ -22,6 +22,7 @@ from mapapp.queries.area_text import Step, Unit, area_text, parse_area
 from mapapp.queries.cells import Cells
 from mapapp.queries.layer_units import BLOCK, LayerUnits, layer_units
 from mapapp.queries.selection import Selected, Selection
+from mapapp.unit_names import name_parts
 
 TABLES: Final = {
     "state": "states",
@@ -263,8 +264,9 @@ class Areas:
             return text
         wanted = " ".join(text.lower().split())
         found = self.search(text, limit=len(self._named))
-        same = [area for area in found if wanted in (area.name.lower(), area.name.lower().split(",")[0])]
-        exact = [area for area in same if text.strip() in (area.name, area.name.split(",")[0])]
+        named = [(area, (area.name, name_parts(area.name)[0])) for area in found]
+        same = [area for area, names in named if wanted in map(str.lower, names)]
+        exact = [area for area, names in named if text.strip() in names]
         same = exact or same  # Providence city is not the Providence City of another layer
         if len(same) == 1 or (len(found) == 1 and wanted):
             return (same or found)[0].key

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
@@ -30,7 +28,7 @@ from mapapp.reports.questions import states_of
 from mapapp.reports.remake import remake
 from mapapp.url_state import MAX_AREAS, Analysis, ViewState, from_query, to_query
 from tests.commands.running import refused
-from tests.releases import write_release
+from tests.releases import rewrite_table, write_release
 
 EDGES = (*(float(mile) for mile in range(1, MAX_EDGES)), MAX_EDGE_MI)
 TOO_MANY = (*range(1, MAX_EDGES + 1), MAX_EDGE_MI)
@@ -171,7 +169,7 @@ def test_the_most_rings_filters_and_layers_are_answered(release: ServedRelease, 
 
 def test_counts_beyond_an_int32_add_up(tmp_path: Path) -> None:
     path = write_release(tmp_path / "large")
-    rewrite(path, "jobs", lambda jobs: jobs.assign(count=numpy.int32(2**31 - 1)))
+    rewrite_table(path, "jobs", lambda jobs: jobs.assign(count=numpy.int32(2**31 - 1)))
     jobs = pandas.read_parquet(path / "jobs.parquet")
     release = open_release(path)
     whole = int(jobs["count"].astype("int64").sum())
@@ -179,16 +177,3 @@ def test_counts_beyond_an_int32_add_up(tmp_path: Path) -> None:
     assert release.comparison(layer="block").units["workers"].sum() == whole
     assert release.distance_direction().bands["workers"].sum() == whole
     assert release.flow_matrix().cells["workers"].sum() == whole
-
-
-def rewrite(path: Path, table: str, change: Any) -> None:
-    """Change a table of a store, and what the manifest says of its file."""
-    file = path / f"{table}.parquet"
-    change(pandas.read_parquet(file)).to_parquet(file, index=False)
-    manifest = json.loads((path / "manifest.json").read_text())
-    content = file.read_bytes()
-    manifest["files"][file.name] |= {
-        "sha256": hashlib.sha256(content).hexdigest(),
-        "bytes": len(content),
-    }
-    (path / "manifest.json").write_text(json.dumps(manifest))

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from functools import cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
-import pandas
-
 from mapapp.queries.release import ServedRelease
 from mapapp.reports import Form, Report, build, write, write_report
 from mapapp.url_state import ViewState
-from tests.releases import write_release
+from tests.releases import rewrite_table, write_release
 
 HOSTILE = '=1+1 #let $x$ "Q" \\ */ é 😀 名 </script>'
 PLACE = ViewState(areas=("stplc:4460",), layer="county")
@@ -34,17 +30,11 @@ QUESTIONS = {
 def hostile_release(path: Path, **options: Any) -> Path:
     """The release made by hand, whose place 4460 has a name that is a formula, markup and more."""
     write_release(path, **options)
-    layers = path / "layers.parquet"
-    frame = pandas.read_parquet(layers)
-    frame.loc[frame["unit_id"] == "4460", "name"] = HOSTILE
-    frame.to_parquet(layers, index=False)
-    manifest = json.loads((path / "manifest.json").read_text())
-    content = layers.read_bytes()
-    manifest["files"]["layers.parquet"] |= {
-        "sha256": hashlib.sha256(content).hexdigest(),
-        "bytes": len(content),
-    }
-    (path / "manifest.json").write_text(json.dumps(manifest))
+
+    def renamed(units: Any) -> Any:
+        return units.assign(name=units["name"].mask(units["unit_id"] == "4460", HOSTILE))
+
+    rewrite_table(path, "layers", renamed)
     return path
 
 
