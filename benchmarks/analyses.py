@@ -21,12 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.end_to_end import measure as run
+from benchmarks import rhode_island
 from geodata.demo.nation import NATION, write_nation
 from mapapp.api import Filters, Release, open_release
 
 REGION_SHARE = 5 / 140
 """Of the generated nation: 5 million workers."""
+SMALLEST = ("{release}", "--areas", "2")
 
 
 def make_region(folder: Path) -> Path:
@@ -40,18 +41,7 @@ def make_region(folder: Path) -> Path:
         n_jobs=int(NATION.n_jobs * REGION_SHARE),
     )
     write_nation(folder / "region.dataset", seed=1, scale=scale)
-    return synthesize(folder / "region.dataset")
-
-
-def make_rhode_island(folder: Path, data: Path) -> Path:
-    run("import", folder / "ri.dataset", "--from", data)
-    return synthesize(folder / "ri.dataset")
-
-
-def synthesize(dataset: Path) -> Path:
-    release = dataset.with_suffix(".release")
-    run("synthesize", dataset, release, "--test-key")
-    return release
+    return rhode_island.synthesize(folder / "region.dataset")
 
 
 def draw_areas(release: Release, count: int) -> list[str]:
@@ -151,7 +141,7 @@ def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("releases", type=Path, nargs="*")
     parser.add_argument("--areas", type=int, default=60)
-    parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
+    rhode_island.add_data_option(parser)
     return parser
 
 
@@ -161,7 +151,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         os.environ.setdefault("COMMUTEMAP_HOME", folder)
         paths = chosen.releases
         if not paths:
-            made = [make_rhode_island(Path(folder), chosen.data)] if chosen.data.is_dir() else []
+            made = [rhode_island.make_release(Path(folder), chosen.data)] if chosen.data.is_dir() else []
             paths = [*made, make_region(Path(folder))]
         for path in paths:
             start = time.perf_counter()

@@ -6,9 +6,12 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 
@@ -54,3 +57,25 @@ def commutemap(*arguments: object, environment: Mapping[str, str] | None = None)
 def commutemap_json(*arguments: object) -> dict[str, Any]:
     """Run `commutemap … --json`; returns its answer."""
     return dict(json.loads(commutemap(*arguments, "--json").output))
+
+
+@contextmanager
+def serving(release: Path, *options: object) -> Iterator[tuple[int, str]]:
+    """Serve a release on a free port of this machine until the block ends; yields process id and address."""
+    command = [sys.executable, "-m", "mapapp.cli", "serve", str(release), "--port", "0", *map(str, options)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    try:
+        yield process.pid, _address_of(process)
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+def _address_of(process: subprocess.Popen[str]) -> str:
+    """The address that a server prints; what it prints later is read and forgotten."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        if "http://" in line:
+            threading.Thread(target=process.stdout.read, daemon=True).start()
+            return "http://" + line.split("http://")[1].split()[0]
+    sys.exit("the server did not start")

@@ -11,19 +11,19 @@ strength and retention can do at fixed radii.
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 
-from benchmarks.domain_editing import commutemap
+from benchmarks import rhode_island
+from benchmarks.imported_states import geography_without, jobs_without, tracts_elsewhere
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
-from engine.tracts import OriginTracts
 from geodata.schema import N_SEGMENTS
 from geodata.store import Store, open_store
 from mapapp.pipeline.design import WHOLE_EARTH_MI, PublicPart, design_parameters
@@ -41,6 +41,7 @@ REFERENCE = (
     ("sound", "8.98", WHOLE_EARTH_MI, WHOLE_EARTH_MI, "0.244"),
     ("sound", "7.0", 10.0, 30.0, "0.18"),
 )
+SMALLEST = ("--dataset", "{dataset}", "--rows", "1")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,26 +58,11 @@ def read_workers(store: Store, *, elsewhere: bool) -> Workers:
     """All workers; without `elsewhere` only the imported states, units and workers of others left out."""
     geography = read_geography(store)
     workplaces = read_workplaces(store, geography)
-    is_out = np.zeros(geography.tracts.n_tracts, dtype=bool)
-    if not elsewhere:
-        is_out = store.table("tracts", ["elsewhere"])["elsewhere"].to_numpy(bool)
-    jobs = store.table("jobs")
-    jobs = jobs[~is_out[geography.tract_of_block[jobs["origin_index"]]]]
+    is_out = tracts_elsewhere(store) & (not elsewhere)
+    jobs = jobs_without(store, geography, is_out)
     order = np.lexsort((segment_of(jobs), jobs["destination_index"]))
     jobs = jobs.iloc[np.repeat(order, jobs["count"].to_numpy()[order])]
-    row = np.cumsum(~is_out) - 1
-    kept = Geography(
-        tracts=OriginTracts(
-            lon_deg=geography.tracts.lon_deg[~is_out],
-            lat_deg=geography.tracts.lat_deg[~is_out],
-            puma=geography.tracts.puma[~is_out],
-            superpuma=geography.tracts.superpuma[~is_out],
-            population=geography.tracts.population[~is_out],
-        ),
-        tract_of_block=np.where(is_out, 0, row)[geography.tract_of_block].astype(np.int32),
-        blocks=geography.blocks,
-        flows=geography.flows,
-    )
+    kept = geography_without(geography, is_out)
     synthesizer = jobs["destination_index"].to_numpy(np.int64) * N_SEGMENTS + segment_of(jobs)
     distinct, count = np.unique(synthesizer, return_counts=True)
     tract_of = kept.tract_of_block[distinct // N_SEGMENTS].astype(np.int64)
@@ -138,10 +124,10 @@ def measured(workers: Workers, privacy: PrivacyParameters, parameters: Synthesis
     return expected_validity(seed, tracts, prior, workers.counts, workers.homes, privacy, parameters)
 
 
-def reference_table(workers: Workers) -> None:
+def reference_table(workers: Workers, most: int | None) -> None:
     print("| accountant | epsilon | radii, mi | support points | KL all | KL small | KL small, elsewhere |")
     print("|---|---|---|---|---|---|---|")
-    for accountant, epsilon, near, far, theirs in REFERENCE:
+    for accountant, epsilon, near, far, theirs in REFERENCE[:most]:
         found = measured(workers, *uniform_setting(accountant, epsilon, near, far))
         row = f"| {accountant} | {epsilon} | {radii_of(near, far)} | {found.n_support:.0f} | {found.kl_all:.4f} "
         print(row + f"| {found.kl_small:.4f} | {theirs} |", flush=True)
@@ -182,7 +168,7 @@ def design_header() -> None:
     print("| small | real KL all | small | s |\n" + "|---" * 11 + "|")
 
 
-def design_tables(three_states: Workers, everybody: Workers) -> None:
+def design_tables(three_states: Workers, everybody: Workers, most: int | None) -> None:
     variants = (
         ("RI, MA, CT, one synthesizer", one_segment(three_states)),
         ("RI, MA, CT, 27 segments", three_states),
@@ -190,25 +176,23 @@ def design_tables(three_states: Workers, everybody: Workers) -> None:
         ("all states, 27 segments", everybody),
     )
     design_header()
-    for name, workers in variants:
-        for epsilon_final in ("8.98", "7", "6.5", "6"):
-            designed_row(name, workers, epsilon_final)
+    for (name, workers), epsilon_final in list(product(variants, ("8.98", "7", "6.5", "6")))[:most]:
+        designed_row(name, workers, epsilon_final)
     default_row("all states, 27 segments", everybody, "8.98")
     design_header()
-    for concentration in (5.0, 25.0, np.inf):
-        for epsilon_final in ("8.98", "6.5"):
-            name = f"all states, 27 segments, concentration {concentration:g}"
-            designed_row(name, everybody, epsilon_final, concentration)
+    for concentration, epsilon_final in list(product((5.0, 25.0, np.inf), ("8.98", "6.5")))[:most]:
+        name = f"all states, 27 segments, concentration {concentration:g}"
+        designed_row(name, everybody, epsilon_final, concentration)
 
 
-def tuned_table(workers: Workers) -> None:
+def tuned_table(workers: Workers, most: int | None) -> None:
     """Strength and retention at fixed radii: what they can and cannot do."""
     print(
         "\n| epsilon_final | radii, mi | min_retention | strength | KL all | KL small |\n" + "|---" * 6 + "|"
     )
     for epsilon_final, near, far in (("8.98", 25.0, 40.0), ("6.5", 12.0, 25.0)):
         settings = [("1", strength) for strength in (0.0, 0.02, 0.1, 0.3, 1.0)]
-        for least, strength in (*settings, ("0.3", 0.0), ("0.1", 0.0), ("0.025", 0.0)):
+        for least, strength in [*settings, ("0.3", 0.0), ("0.1", 0.0), ("0.025", 0.0)][:most]:
             privacy = PrivacyParameters(
                 epsilon=epsilon_final, delta="1e-6", min_retention=least, accountant="sound"
             )
@@ -222,24 +206,19 @@ def tuned_table(workers: Workers) -> None:
 
 def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
-    parser.add_argument("--dataset", type=Path, help="a dataset of Rhode Island, instead of importing --data")
+    rhode_island.add_dataset_options(parser)
+    parser.add_argument("--rows", type=int, help="at most so many rows in each table")
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     options = argument_parser().parse_args(arguments)
-    if options.dataset is None and not options.data.is_dir():
-        sys.exit(f"no {options.data}: name the folder of Census files with --data")
     with tempfile.TemporaryDirectory() as folder:
-        dataset = options.dataset or Path(folder) / "ri.dataset"
-        if options.dataset is None:
-            commutemap("import", dataset, "--from", options.data)
-        store = open_store(dataset, "dataset")
+        store = open_store(rhode_island.given_or_imported(options, Path(folder)), "dataset")
         three_states, everybody = (read_workers(store, elsewhere=elsewhere) for elsewhere in (False, True))
-    reference_table(one_segment(three_states))
-    design_tables(three_states, everybody)
-    tuned_table(one_segment(three_states))
+    reference_table(one_segment(three_states), options.rows)
+    design_tables(three_states, everybody, options.rows)
+    tuned_table(one_segment(three_states), options.rows)
 
 
 if __name__ == "__main__":

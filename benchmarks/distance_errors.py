@@ -23,12 +23,14 @@ from mapapp.queries.prepared import DIRECTIONS, octant
 
 EDGES_MI = (10.0, 25.0, 50.0)
 SIZES = (0, 3, 30, 300, 3_000, np.inf)
+SMALLEST = ("{dataset}", "{release}", "--areas", "2")
 
 
 def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("dataset", type=Path)
     parser.add_argument("release", type=Path)
+    parser.add_argument("--areas", type=int, default=60)
     return parser
 
 
@@ -47,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "home": octant(bearing_deg(*at["home"], *at["work"])) % len(DIRECTIONS),
     }
     found: dict[tuple[str, str], list[Any]] = {}
-    for area in draw_areas(release, 60):
+    for area in draw_areas(release, chosen.areas):
         blocks = release.areas.select(area).blocks
         inside = np.zeros(lon.size, dtype=bool)
         inside[slice(None) if blocks is None else blocks] = True

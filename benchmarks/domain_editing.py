@@ -9,27 +9,21 @@ point was eliminated, which only the analyst may see.
 from __future__ import annotations
 
 import argparse
-import json
-import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
+from benchmarks import rhode_island
+from benchmarks.commands import commutemap_json
 from engine.parameters import Prior, PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
 from geodata.store import open_store
 from mapapp.pipeline.batch import open_source
 
 LEVELS = ("tract", "PUMA", "SuperPUMA", "remainder")
-
-
-def commutemap(*arguments: object) -> dict[str, Any]:
-    command = [sys.executable, "-m", "mapapp.cli", *map(str, arguments), "-q", "--json"]
-    return dict(json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout))
+SMALLEST = ("--dataset", "{dataset}")
 
 
 def levels(release: Path, prior: Prior) -> str:
@@ -45,17 +39,15 @@ def levels(release: Path, prior: Prior) -> str:
 
 def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
+    rhode_island.add_dataset_options(parser)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    data = argument_parser().parse_args(arguments).data
-    if not data.is_dir():
-        sys.exit(f"no {data}: name the folder of Census files with --data")
+    chosen = argument_parser().parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        commutemap("import", place / "dataset", "--from", data)
+        dataset = rhode_island.given_or_imported(chosen, place)
         print("| prior | support points: least, mean, greatest | by level (mean) | edited out |")
         print("|---|---|---|---|")
         options: dict[Prior, tuple[object, ...]] = {
@@ -64,7 +56,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         }
         for prior, of_prior in options.items():
             release = place / prior
-            result = commutemap("synthesize", place / "dataset", release, "--test-key", *of_prior)
+            result = commutemap_json("synthesize", dataset, release, "--test-key", *of_prior)
             n = result["n_support"]
             row = f"| {prior} | {n['least']}, {n['mean']}, {n['greatest']} | {levels(release, prior)} "
             print(row + f"| {result['confidential']['share_edited_out']:.2%} |")

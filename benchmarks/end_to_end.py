@@ -7,28 +7,16 @@ the median and the range. The first run of `synthesize` may compile the kernels;
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import statistics
-import subprocess
-import sys
 import tempfile
-import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks import rhode_island
+from benchmarks.commands import commutemap
 
-def measure(*arguments: object) -> tuple[float, float]:
-    """Run `commutemap` once: wall seconds, and peak resident memory in GiB."""
-    start = time.perf_counter()
-    process = subprocess.Popen(
-        [sys.executable, "-m", "mapapp.cli", *map(str, arguments), "-q"], stdout=subprocess.DEVNULL
-    )
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        sys.exit(f"`commutemap {' '.join(map(str, arguments))}` ended with {process.returncode}")
-    return time.perf_counter() - start, usage.ru_maxrss / 2**20
+SMALLEST = ("--size", "small", "--runs", "1", "--data", "{data}")
 
 
 def repeat(label: str, runs: int, output: Path, *arguments: object) -> None:
@@ -36,9 +24,9 @@ def repeat(label: str, runs: int, output: Path, *arguments: object) -> None:
     results = []
     for _ in range(runs):
         shutil.rmtree(output, ignore_errors=True)
-        results.append(measure(*arguments))
-    seconds = [wall for wall, _ in results]
-    memory = max(peak for _, peak in results)
+        results.append(commutemap(*arguments))
+    seconds = [one.wall_s for one in results]
+    memory = max(one.peak_gib for one in results)
     print(
         f"| {label} | {statistics.median(seconds):.1f} | {min(seconds):.1f}–{max(seconds):.1f} | {memory:.2f} |",
         flush=True,
@@ -47,8 +35,9 @@ def repeat(label: str, runs: int, output: Path, *arguments: object) -> None:
 
 def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
+    rhode_island.add_data_option(parser)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--size", default="metro", help="of the demo country")
     return parser
 
 
@@ -59,9 +48,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         demo, ri = place / "demo.dataset", place / "ri.dataset"
         release = place / "release"
         print("| command | median s | range s | peak GiB |\n|---|---|---|---|")
-        repeat("demo --size metro", chosen.runs, demo, "demo", demo, "--size", "metro")
-        repeat("synthesize metro, first run", 1, release, "synthesize", demo, release)
-        repeat("synthesize metro", chosen.runs, release, "synthesize", demo, release)
+        size = chosen.size
+        repeat(f"demo --size {size}", chosen.runs, demo, "demo", demo, "--size", size)
+        repeat(f"synthesize {size}, first run", 1, release, "synthesize", demo, release)
+        repeat(f"synthesize {size}", chosen.runs, release, "synthesize", demo, release)
         if not chosen.data.is_dir():
             print(f"(Rhode Island left out: no {chosen.data})")
             return

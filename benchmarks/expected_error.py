@@ -8,7 +8,6 @@ read.
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,7 +16,8 @@ from typing import Any
 import numpy as np
 import pandas
 
-from benchmarks.domain_editing import commutemap
+from benchmarks import rhode_island
+from benchmarks.commands import commutemap
 from geodata.store import Store, open_store
 from mapapp.expected_error import ExpectedErrors
 
@@ -29,6 +29,7 @@ KINDS = (
     ("county to county", "work_county", "home_county", (1, 100, 1000)),
     ("home tract, all workplaces", "everywhere", "home", (1, 50, 500)),
 )
+SMALLEST = ("--dataset", "{dataset}")
 
 
 def read_jobs(store: Store, county: Any) -> pandas.DataFrame:
@@ -90,7 +91,9 @@ def measure(dataset: Path, release: Path) -> None:
         for at, limit in enumerate(limits):
             last = f"-{limits[at + 1] - 1}" if at + 1 < len(limits) else " or more"
             size = str(limit) if last == f"-{limit}" else f"{limit}{last}"
-            chosen = found[limit][:: -(-len(found[limit]) // MOST) or 1]
+            if not found[limit]:
+                continue
+            chosen = found[limit][:: -(-len(found[limit]) // MOST)]
             rows = []
             for area, home_area, read, true, by_tract in chosen:
                 workplaces = grouped[area].rename(columns={"work": "tract_index"})
@@ -101,17 +104,14 @@ def measure(dataset: Path, release: Path) -> None:
 
 def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
+    rhode_island.add_dataset_options(parser)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    data = argument_parser().parse_args(arguments).data
-    if not data.is_dir():
-        sys.exit(f"no {data}: name the folder of Census files with --data")
+    chosen = argument_parser().parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
-        dataset, release = Path(folder) / "ri.dataset", Path(folder) / "ri.release"
-        commutemap("import", dataset, "--from", data)
+        dataset, release = rhode_island.given_or_imported(chosen, Path(folder)), Path(folder) / "release"
         commutemap("synthesize", dataset, release, "--test-key")
         measure(dataset, release)
 

@@ -8,14 +8,13 @@ machine hardly touches, and GiB is the most memory of that process.
 from __future__ import annotations
 
 import argparse
-import resource
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from benchmarks.analyses import make_rhode_island
-from benchmarks.end_to_end import measure
+from benchmarks import rhode_island
+from benchmarks.commands import commutemap
 
 EXPORTS: Final = (
     ("lodes", ()),
@@ -31,43 +30,42 @@ EXPORTS: Final = (
     ("geojson", ("--layer", "state", "--with", "points")),
     ("shp", ("--layer", "state", "--with", "points")),
 )
+SMALLEST = ("{release}", "--only", "csv")
 
 
 def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("releases", type=Path, nargs="*")
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    rhode_island.add_data_option(parser)
+    parser.add_argument("--only", nargs="+", metavar="FORMAT", help="measure these formats alone")
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     chosen = argument_parser().parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
-        releases = chosen.releases or [make_rhode_island(Path(folder), chosen.data)]
+        releases = chosen.releases or [rhode_island.make_release(Path(folder), chosen.data)]
         for release in releases:
             print(
                 f"\n{release.name}\n\n| export | seconds | of processor | GiB | MB |\n|---|---|---|---|---|"
             )
-            report(release, Path(folder) / release.name)
+            report(release, Path(folder) / release.name, chosen.only)
 
 
-def report(release: Path, folder: Path) -> None:
+def report(release: Path, folder: Path, only: list[str] | None) -> None:
     folder.mkdir(exist_ok=True)
-    measure("analyze", release, "--analysis", "profile", "-o", folder / "first.json")
+    commutemap("analyze", release, "--analysis", "profile", "-o", folder / "first.json")
     for number, (form, more) in enumerate(EXPORTS):
+        if only and form not in only:
+            continue
         target = folder / f"{number}"
-        before = processor_seconds()
-        seconds, gib = measure("export", release, target, "--to", form, *more)
-        spent = processor_seconds() - before
+        done = commutemap("export", release, target, "--to", form, *more)
         size = sum(file.stat().st_size for file in target.iterdir()) / 1e6
         name = f"{form} {' '.join(more)}".strip()
-        print(f"| {name} | {seconds:.1f} | {spent:.1f} | {gib:.2f} | {size:.1f} |", flush=True)
-
-
-def processor_seconds() -> float:
-    """Of all commands that have ended."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+        print(
+            f"| {name} | {done.wall_s:.1f} | {done.processor_s:.1f} | {done.peak_gib:.2f} | {size:.1f} |",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

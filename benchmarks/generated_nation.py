@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow
 
-from benchmarks.end_to_end import measure
+from benchmarks.commands import commutemap
 from engine.parameters import SynthesisParameters
 from geodata.distance import distance_matrix_mi, distance_mi
 from geodata.schema import segment_code
@@ -26,6 +26,7 @@ from geodata.store import Store, StoreWriter, open_store
 
 SAMPLED_TRACTS = 500
 EVERY_GROUP = 25  # commutes are measured in one row group of so many
+SMALLEST = ("--size", "small")
 
 
 def what_is_in_it(store: Store) -> None:
@@ -60,7 +61,8 @@ def what_is_in_it(store: Store) -> None:
 def support_points(store: Store) -> None:
     tracts = store.table("tracts", ["lon_deg", "lat_deg", "puma_index", "superpuma_index"])
     lon, lat, puma, superpuma = (tracts[name].to_numpy() for name in tracts)
-    chosen = np.random.default_rng(0).choice(len(tracts) - 1, SAMPLED_TRACTS, replace=False)
+    n_tracts = len(tracts) - 1
+    chosen = np.random.default_rng(0).choice(n_tracts, min(SAMPLED_TRACTS, n_tracts), replace=False)
     published = SynthesisParameters()
     rows = []
     for away in distance_matrix_mi(lon[chosen], lat[chosen], lon, lat):
@@ -113,6 +115,7 @@ def write_rates(store: Store) -> None:
 def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--dataset", type=Path)
+    parser.add_argument("--size", default="nation", help="of the country to generate")
     return parser
 
 
@@ -122,8 +125,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         place = chosen.dataset or Path(folder) / "nation.dataset"
         print("| | |\n|---|---|")
         if chosen.dataset is None:
-            wall, peak = measure("demo", place, "--size", "nation")
-            print(f"| time, peak memory | {wall:.1f} s, {peak:.2f} GiB |", flush=True)
+            done = commutemap("demo", place, "--size", chosen.size)
+            print(f"| time, peak memory | {done.wall_s:.1f} s, {done.peak_gib:.2f} GiB |", flush=True)
         store = open_store(place, "dataset")
         print(f"| disk | {sum(file.stat().st_size for file in place.iterdir()) / 1e9:.2f} GB |")
         what_is_in_it(store)

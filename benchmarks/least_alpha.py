@@ -26,6 +26,7 @@ from mapapp.pipeline.batch import open_source
 from mapapp.pipeline.settings import privacy_of
 
 COUNTS = (1, 2, 5, 9, 15, 30, 100, 300)
+SMALLEST = ("--n-support", "20", "--dataset", "{dataset}")
 
 
 def equal_weights(n_support: int, retention: str, final: Fraction, delta: str) -> None:

@@ -11,8 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import resource
-import subprocess
-import sys
+import shutil
 import tempfile
 import time
 from collections.abc import Sequence
@@ -20,7 +19,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.end_to_end import measure
+from benchmarks import commands
 from engine.parameters import SynthesisParameters
 from geodata.schema import TABLES
 from geodata.store import Store, open_store, writing_store
@@ -35,6 +34,7 @@ STAGES = {
     "drawing points": "drawing points; writing `points`",
     "writing the release": "copying public tables, hashes",
 }
+SMALLEST = ("--size", "small")
 
 
 def in_one_segment(store: Store, path: Path) -> None:
@@ -110,6 +110,7 @@ def argument_parser() -> argparse.ArgumentParser:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--dataset", type=Path, default=None)
+    parser.add_argument("--size", default="nation", help="of the country to generate")
     parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--release", type=Path, default=None, help=argparse.SUPPRESS)
     return parser
@@ -124,29 +125,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         place = Path(name)
         dataset = chosen.dataset or place / "nation.dataset"
         if chosen.dataset is None:
-            spent = measure(["demo", str(dataset), "--size", "nation", "-q"])
-            print(f"generating the nation: {spent}\n", flush=True)
+            made = commands.commutemap("demo", dataset, "--size", chosen.size)
+            print(f"generating the country: {made.wall_s:.1f} s, {made.peak_gib:.1f} GiB\n", flush=True)
         in_one_segment(open_store(dataset, "dataset", verify=False), place / "merged.dataset")
         for title, path in (("27 segments", dataset), ("one segment", place / "merged.dataset")):
-            ran = subprocess.run(
-                [
-                    sys.executable,
-                    "-m",
-                    "benchmarks.nation",
-                    "--dataset",
-                    str(path),
-                    "--release",
-                    str(place / "r"),
-                    *(["--threads", str(chosen.threads)] if chosen.threads else []),
-                ],
-                check=True,
-                capture_output=True,
-                text=True,
+            threads = ("--threads", chosen.threads) if chosen.threads else ()
+            done = commands.run(
+                "benchmarks.nation", "--dataset", path, "--release", place / "release", *threads
             )
-            print_table(title, json.loads(ran.stdout))
-            for file in (place / "r").iterdir():
-                file.unlink()
-            (place / "r").rmdir()
+            print_table(title, json.loads(done.output))
+            shutil.rmtree(place / "release")
 
 
 def print_table(title: str, found: dict[str, float | dict[str, float] | list[float]]) -> None:

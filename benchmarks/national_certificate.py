@@ -20,6 +20,7 @@ from engine.parameters import PrivacyParameters
 from engine.sound import SOUND_RULES, certify_sound
 
 N_POINTS = 900
+SMALLEST = ("--tracts", "2")
 
 
 def shares(rng: np.random.Generator, n_tracts: int, scale_mi: float, shape: float) -> npt.NDArray[np.float64]:

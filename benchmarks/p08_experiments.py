@@ -55,13 +55,14 @@ EXPERIMENTS = {200.0: 0.01245, 100.0: 0.039764}
 """Radius of the domain in miles, and the least alpha that P08 prints for it."""
 
 SHORT_MI = 6.23
-N_DESTINATIONS, N_DRAWS, CHOICE = 120, 20, 2008
+N_DRAWS, CHOICE = 20, 2008
 SURVIVAL = ((0.0, 1.0), (6.23, 0.5), (13.1, 0.25), (21.54, 0.1), (200.0, 0.01))
 """Share of commutes longer than so many miles: P08's percentiles of the Minnesota CTPP, the last "beyond the 99th"."""
 
 SIZES = ((1, 9), (10, 49), (50, None))
 LENGTHS = ((0.0, SHORT_MI, "short"), (SHORT_MI, 21.54, "moderate"), (21.54, math.inf, "long"))
 WAYS = ("printed", "theorems", "sound")
+SMALLEST = ("--only", "metro", "--size", "small", "--destinations", "4", "--output", "{folder}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +82,7 @@ def histogram_retention(distance: Floats) -> Floats:
     return np.asarray(np.clip((longer[0] - longer[1]) / 0.5, LEAST_F, 1.0))
 
 
-def workplaces(store: Store, radius_mi: float) -> Iterator[Workplace]:
+def workplaces(store: Store, radius_mi: float, n_destinations: int) -> Iterator[Workplace]:
     """The chosen destinations with the blocks and the workers within a radius; none without such workers."""
     blocks = store.table("blocks", ["lon_deg", "lat_deg", "elsewhere"])
     lon, lat = blocks["lon_deg"].to_numpy(), blocks["lat_deg"].to_numpy()
@@ -90,7 +91,8 @@ def workplaces(store: Store, radius_mi: float) -> Iterator[Workplace]:
         "destination_index"
     )
     all_blocks = np.unique(jobs["destination_index"])
-    for block in np.sort(np.random.default_rng(CHOICE).choice(all_blocks, N_DESTINATIONS, replace=False)):
+    chosen = np.random.default_rng(CHOICE).choice(all_blocks, n_destinations, replace=False)
+    for block in np.sort(chosen):
         distance = distance_mi(lon[block], lat[block], lon, lat)
         domain = np.flatnonzero(inside & (distance < radius_mi))
         mine = jobs[jobs["destination_index"] == block]
@@ -173,9 +175,10 @@ def mean(values: npt.NDArray[Any], weight: npt.NDArray[Any]) -> float:
     return float(values @ weight / total) if total > 0 else math.nan
 
 
-def experiment(store: Store, radius_mi: float) -> pandas.DataFrame:
+def experiment(store: Store, radius_mi: float, n_destinations: int) -> pandas.DataFrame:
     """All workplaces with all ways to set alpha."""
-    rows = [measured(one, way, radius_mi) for one in workplaces(store, radius_mi) for way in WAYS]
+    some = workplaces(store, radius_mi, n_destinations)
+    rows = [measured(one, way, radius_mi) for one in some for way in WAYS]
     return pandas.DataFrame(rows)
 
 
@@ -255,7 +258,7 @@ def bias_table(found: Mapping[float, pandas.DataFrame]) -> None:
         line(way, *cells)
 
 
-def picture(short: str, found: Mapping[float, pandas.DataFrame], output: Path) -> None:
+def picture(short: str, found: Mapping[float, pandas.DataFrame], n_destinations: int, output: Path) -> None:
     """P08's Figures 1 to 4."""
     from matplotlib.figure import Figure
 
@@ -288,12 +291,14 @@ def picture(short: str, found: Mapping[float, pandas.DataFrame], output: Path) -
         pair[0].legend(fontsize=8)
     for ax in axes[1]:
         ax.set_xlabel("workers of the workplace block", fontsize=9)
-    figure.suptitle(f"{TITLES[short]}: {N_DESTINATIONS} workplace blocks at random (P08)", fontsize=11)
+    figure.suptitle(f"{TITLES[short]}: {n_destinations} workplace blocks at random (P08)", fontsize=11)
     save(figure, output / f"p08-{short}.png")
 
 
 def argument_parser() -> argparse.ArgumentParser:
-    return replication_parser(__doc__)
+    parser = replication_parser(__doc__)
+    parser.add_argument("--destinations", type=int, default=120, help="number of workplace blocks")
+    return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -301,7 +306,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with datasets(options) as (paths, _):
         for short, path in paths.items():
             store = one_synthesizer(opened(path))
-            found = {radius_mi: experiment(store, radius_mi) for radius_mi in EXPERIMENTS}
+            count = options.destinations
+            found = {radius_mi: experiment(store, radius_mi, count) for radius_mi in EXPERIMENTS}
             print(f"\n{TITLES[short]}: epsilon {float(EPSILON):g}, delta {DELTA}")
             for radius_mi, rows in found.items():
                 first = rows[rows["way"] == "printed"]
@@ -311,7 +317,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 )
             summary_tables(found, with_design(store, found[200.0]))
             bias_table(found)
-            picture(short, found, options.output)
+            picture(short, found, count, options.output)
 
 
 if __name__ == "__main__":

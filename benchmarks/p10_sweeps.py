@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.domain_editing import commutemap
+from benchmarks.commands import commutemap
 from benchmarks.replications import (
     datasets,
     line,
@@ -78,6 +78,18 @@ P10_RANGES = {  # large state A: posterior, likelihood, prior; all, then small
     "[100-500)": (0.03, 0.03, 0.07, 0.04, 0.03, 0.11),
     "[500-high]": (0.02, 0.02, 0.05, 0.01, 0.00, 0.08),
 }
+SMALLEST = (
+    "--only",
+    "metro",
+    "--size",
+    "small",
+    "--sweeps",
+    "delta",
+    "--values",
+    "1",
+    "--output",
+    "{folder}",
+)
 
 
 def promise(accountant: str, changed: Mapping[str, str] | None = None) -> PrivacyParameters:
@@ -91,7 +103,7 @@ def promise(accountant: str, changed: Mapping[str, str] | None = None) -> Privac
     )
 
 
-def sweep_settings(name: str) -> list[SweptSetting]:
+def sweep_settings(name: str, values: Iterable[str]) -> list[SweptSetting]:
     """One sweep: both accountants, with the informative prior and with equal weights."""
     return [
         SweptSetting(
@@ -100,21 +112,21 @@ def sweep_settings(name: str) -> list[SweptSetting]:
             privacy=promise(accountant, {name: value}),
             parameters=parameters,
         )
-        for value in SWEEPS[name]
+        for value in values
         for prior, parameters in (("informative", INFORMATIVE), ("equal weights", LEAST))
         for accountant in ACCOUNTANTS
     ]
 
 
-def sweep_tables(short: str, data: AnalystData, output: Path) -> None:
-    for name in SWEEPS:
-        settings = sweep_settings(name)
+def sweep_tables(short: str, data: AnalystData, sweeps: Mapping[str, Sequence[str]], output: Path) -> None:
+    for name, values in sweeps.items():
+        settings = sweep_settings(name, values)
         rows = list(run_sweep(data, settings))
         noise = [kl_of_noise(data, one.privacy, one.parameters) for one in settings]
         print(f"\n{TITLES[short]}: KL against {name}, all / small, and that of noise alone")
         kinds = list(dict.fromkeys(row.asked["setting"] for row in rows))
         table(name, "epsilon_final", *kinds, *(f"noise: {kind}" for kind in kinds))
-        for value in SWEEPS[name]:
+        for value in values:
             at = [number for number, row in enumerate(rows) if row.asked[name] == value]
             found = [
                 f"{pair(rows[number].values[f'kl_{who}'] for who in ('all', 'small'))}{doubt(rows[number])}"
@@ -275,17 +287,21 @@ def with_prior(short: str, path: Path, place: Path) -> Store:
 
 
 def argument_parser() -> argparse.ArgumentParser:
-    return replication_parser(__doc__)
+    parser = replication_parser(__doc__)
+    parser.add_argument("--sweeps", nargs="+", choices=SWEEPS, default=tuple(SWEEPS))
+    parser.add_argument("--values", type=int, help="at most so many values of a sweep")
+    return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     options = argument_parser().parse_args(arguments)
+    sweeps = {name: SWEEPS[name][: options.values] for name in options.sweeps}
     with datasets(options) as (found, place):
         for short, path in found.items():
             v3_table(short, opened(path))
             data = AnalystData(with_prior(short, path, place))
             tables(short, measure_setting(data, promise("paper"), INFORMATIVE))
-            sweep_tables(short, data, options.output)
+            sweep_tables(short, data, sweeps, options.output)
 
 
 if __name__ == "__main__":

@@ -8,14 +8,20 @@ from __future__ import annotations
 
 import argparse
 import io
-import shutil
 import sys
-import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
+
+from benchmarks import chromium
+from mapapp.demo_release import demo_release
+from mapapp.progress import shown
+from mapapp.queries.release import ServedRelease
+from mapapp.server import create_app, listen
+from mapapp.url_state import ViewState
+from tests.running_server import running
 
 SIZE = (1440, 900)
 N_COLOURS = 256
@@ -26,48 +32,24 @@ AT_REST = """() => {
   const named = [...document.querySelectorAll(".furniture .name")].some((one) => one.style.visibility === "visible");
   return named && map.loaded() && !map.isMoving() && !document.querySelector(".busy.on");
 }"""
-FLAGS = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader")
-
-
-@contextmanager
-def served(release: Path) -> Iterator[str]:
-    """Serve a release on a free port of this machine; yields the address."""
-    from mapapp.server import create_app, listen
-
-    server, address = listen(create_app([release]), port=0)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    try:
-        yield address
-    finally:
-        server.close()
-        server.task_dispatcher.shutdown()
-        thread.join(timeout=5)
+SMALLEST = ("--release", "{release}", "--output", "{folder}/explore.png")
 
 
 def busiest_tract(release: Path) -> str:
-    """The tract with most workers, as it stands in an address."""
-    from mapapp.queries.release import ServedRelease
-    from mapapp.url_state import ViewState
-
+    """The tract with most workers, as an address names it."""
     rows = ServedRelease(release, "demo").table(ViewState(), "tract")
     return f"tract:{rows['unit_id'].iloc[0]}"
 
 
-def photographed(address: str) -> bytes:
-    """The page at an address as a PNG, once its map stands still."""
-    from playwright.sync_api import sync_playwright
-
-    found = next((path for name in ("chromium", "chromium-browser") if (path := shutil.which(name))), None)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=list(FLAGS))
-        page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
-        page.goto(address)
-        page.wait_for_function(AT_REST, timeout=60_000)
-        page.wait_for_timeout(2_000)  # the last tiles fade in
-        picture = page.screenshot()
-        browser.close()
-    return picture
+def photographed(browser: Any, address: str) -> bytes:
+    """The page at an address as a PNG, once its map is at rest."""
+    page = browser.new_page(viewport={"width": SIZE[0], "height": SIZE[1]})
+    page.goto(address)
+    page.wait_for_function(AT_REST, timeout=chromium.PATIENCE_MS)
+    page.wait_for_timeout(2_000)  # the last tiles fade in
+    picture = page.screenshot()
+    page.close()
+    return bytes(picture)
 
 
 def slimmed(png: bytes) -> bytes:
@@ -90,14 +72,12 @@ def argument_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     chosen = argument_parser().parse_args(arguments)
     if chosen.release is None:
-        from mapapp.demo_release import demo_release
-        from mapapp.progress import shown
-
         with shown() as report:
             chosen.release = demo_release(report)
     area = busiest_tract(chosen.release)
-    with served(chosen.release) as address:
-        picture = slimmed(photographed(f"{address}?area={area}"))
+    server = listen(create_app([chosen.release]), port=0)
+    with running(*server) as address, chromium.browsing() as browser:
+        picture = slimmed(photographed(browser, f"{address}/?area={area}"))
     if len(picture) > MAX_BYTES:
         sys.exit(f"the picture has {len(picture):,} bytes; {MAX_BYTES:,} are the most")
     chosen.output.parent.mkdir(parents=True, exist_ok=True)

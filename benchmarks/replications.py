@@ -14,15 +14,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from benchmarks.domain_editing import commutemap
+from benchmarks import rhode_island
+from benchmarks.commands import commutemap
+from benchmarks.imported_states import geography_without, jobs_without, tracts_elsewhere
 from benchmarks.readme_picture import slimmed
-from engine.tracts import OriginTracts
 from geodata.store import Store, open_store
 from mapapp.figures.sweep import picture_bytes
 from mapapp.pipeline.analyst import AnalystData
-from mapapp.pipeline.geography import Geography, read_workplaces
+from mapapp.pipeline.geography import read_workplaces
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -36,8 +35,9 @@ def replication_parser(description: str | None) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data")
-    parser.add_argument("--dataset", type=Path, help="a dataset of Rhode Island, instead of importing --data")
+    rhode_island.add_dataset_options(parser)
+    parser.add_argument("--only", nargs="+", choices=("ri", "metro"), default=("ri", "metro"))
+    parser.add_argument("--size", default="metro", help="of the demo country")
     images = Path(__file__).parents[1] / "docs" / "images"
     parser.add_argument("--output", type=Path, default=images, help="folder of the pictures")
     return parser
@@ -49,18 +49,17 @@ def datasets(options: argparse.Namespace) -> Iterator[tuple[dict[str, Path], Pat
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         found = {}
-        if options.dataset is not None:
-            found["ri"] = options.dataset
-        elif options.data.is_dir():
-            commutemap("import", place / "ri", "--from", options.data)
-            found["ri"] = place / "ri"
-        else:
+        if "ri" in options.only and (options.dataset is not None or options.data.is_dir()):
+            found["ri"] = rhode_island.given_or_imported(options, place)
+        elif "ri" in options.only:
             print(
                 f"no {options.data}: Rhode Island is left out; name the folder of Census files with --data",
                 file=sys.stderr,
             )
-        commutemap("demo", place / "metro", "--size", "metro")
-        yield {**found, "metro": place / "metro"}, place
+        if "metro" in options.only:
+            commutemap("demo", place / "metro", "--size", options.size)
+            found["metro"] = place / "metro"
+        yield found, place
 
 
 def one_synthesizer(store: Store) -> Store:
@@ -79,27 +78,9 @@ def without_elsewhere(store: Store) -> AnalystData:
     """
     data = AnalystData(store)
     full = data.geography
-    is_out = store.table("tracts", ["elsewhere"])["elsewhere"].to_numpy(bool)
-    jobs = store.table("jobs")
-    jobs = jobs[~is_out[full.tract_of_block[jobs["origin_index"]]]].reset_index(drop=True)
-    row = np.cumsum(~is_out) - 1
-    tracts, flows = full.tracts, full.flows
-    ends = ["destination_tract_index", "origin_tract_index"]
-    flows = flows[~is_out[flows[ends]].any(axis=1)].copy()
-    flows[ends] = row[flows[ends]]
-    data.store = store.with_table("jobs", jobs)
-    data.geography = Geography(
-        tracts=OriginTracts(
-            lon_deg=tracts.lon_deg[~is_out],
-            lat_deg=tracts.lat_deg[~is_out],
-            puma=tracts.puma[~is_out],
-            superpuma=tracts.superpuma[~is_out],
-            population=tracts.population[~is_out],
-        ),
-        tract_of_block=np.where(is_out, 0, row)[full.tract_of_block].astype(np.int32),
-        blocks=full.blocks,
-        flows=flows,
-    )
+    is_out = tracts_elsewhere(store)
+    data.store = store.with_table("jobs", jobs_without(store, full, is_out))
+    data.geography = geography_without(full, is_out)
     data.workplaces = read_workplaces(data.store, data.geography)
     return data
 

@@ -22,6 +22,7 @@ from mapapp.url_state import ViewState
 MAX_BYTES = 200 * 1024
 GAP = 14
 VIEW = ViewState(areas=("county:81011",), side="home", layer="tract", show="areas")
+SMALLEST = ("--release", "{release}", "--output", "{folder}/report.png")
 
 
 def pages(release: Path) -> bytes:

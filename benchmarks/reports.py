@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import tempfile
 import time
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 
-from benchmarks.end_to_end import measure as run
+from benchmarks.commands import commutemap
 from mapapp.queries.release import ServedRelease, open_releases
 from mapapp.reports import FORMS, build, write
 from mapapp.url_state import Analysis, ViewState
@@ -30,47 +29,52 @@ ANALYSES: tuple[Analysis, ...] = (
     "inflow-outflow",
     "flow-matrix",
 )
+SMALLEST = (
+    "{release}",
+    "--area",
+    "county:81011",
+    "--all",
+    "county:81011",
+    "--layer",
+    "county",
+    "--analyses",
+    "area-profile",
+    "--formats",
+    "xlsx",
+)
 
 
-def one_by_one(release: ServedRelease, area: str, layer: str) -> None:
-    print(f"one report, {area}: seconds by the clock (of processor time), kB")
-    for analysis in ANALYSES:
+def one_by_one(release: ServedRelease, area: str, layer: str, analyses: Sequence[Analysis]) -> None:
+    print(f"one report, {area}: seconds by the clock (of processor time), kB\n")
+    print(f"| analysis | asked, drawn | {' | '.join(FORMS)} |\n|---|---{'|---' * len(FORMS)}|")
+    for analysis in analyses:
         others = (area,) if analysis == "flow-matrix" else ()
         state = ViewState(analysis=analysis, areas=(area,), others=others, layer=layer)
         start, spent = time.perf_counter(), time.process_time()
         report = build([release], [state])
-        cells = [f"asked, drawn {time.perf_counter() - start:.1f} ({time.process_time() - spent:.1f})"]
+        cells = [f"{time.perf_counter() - start:.1f} ({time.process_time() - spent:.1f})"]
         for form in FORMS:
             stream = BytesIO()
             start, spent = time.perf_counter(), time.process_time()
             write(report, form, stream)
             took = f"{time.perf_counter() - start:.2f} ({time.process_time() - spent:.2f})"
-            cells.append(f"{form} {took}, {len(stream.getvalue()) // 1000:,}")
-        print(f"  {analysis:<20}{'   '.join(cells)}")
+            cells.append(f"{took}, {len(stream.getvalue()) // 1000:,}")
+        print(f"| {analysis} | {' | '.join(cells)} |")
 
 
-def batches(path: Path, area: str, layer: str, folder: Path) -> None:
-    print(f"every {layer} of {area}, {os.cpu_count()} processors, start of the program included:")
-    for form in FORMS:
+def batches(path: Path, area: str, layer: str, folder: Path, forms: Sequence[str]) -> None:
+    print(f"\nevery {layer} of {area}, {os.cpu_count()} processors, start of the program included\n")
+    print("| format | reports | seconds | of processor time | MB |\n|---|---|---|---|---|")
+    for form in forms:
         file, out = folder / f"{form}.toml", folder / form
         file.write_text(
             f'formats = "{form}"\nlayer = "{layer}"\n\n[[report]]\neach = "{layer}"\narea = "{area}"\n'
         )
-        before = spent_by_children()
-        start = time.perf_counter()
-        run("report", path, "--batch", file, "-o", out)
+        done = commutemap("report", path, "--batch", file, "-o", out)
         files = list(out.glob(f"*.{form}"))
         n_files = len(files) - (form == "html")  # the index is no report
         size = sum(each.stat().st_size for each in files) / 1e6
-        print(
-            f"  {form}: {n_files} reports, {time.perf_counter() - start:.1f} s by the clock, "
-            f"{spent_by_children() - before:.1f} s of processor time, {size:.1f} MB"
-        )
-
-
-def spent_by_children() -> float:
-    spent = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return spent.ru_utime + spent.ru_stime
+        print(f"| {form} | {n_files} | {done.wall_s:.1f} | {done.processor_s:.1f} | {size:.1f} |")
 
 
 def argument_parser() -> argparse.ArgumentParser:
@@ -79,6 +83,8 @@ def argument_parser() -> argparse.ArgumentParser:
     parser.add_argument("--area", default="county:44007", help="of the single reports")
     parser.add_argument("--all", default="state:44", help="of the batch")
     parser.add_argument("--layer", default="ctycsub")
+    parser.add_argument("--analyses", nargs="+", choices=ANALYSES, default=ANALYSES)
+    parser.add_argument("--formats", nargs="+", choices=FORMS, default=FORMS, help="of the batch")
     return parser
 
 
@@ -86,9 +92,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = argument_parser().parse_args(arguments)
     (release,) = open_releases([chosen.release]).values()
     build([release], [ViewState(areas=(chosen.area,), layer=chosen.layer)])  # what is made only once
-    one_by_one(release, chosen.area, chosen.layer)
+    one_by_one(release, chosen.area, chosen.layer, chosen.analyses)
     with tempfile.TemporaryDirectory() as folder:
-        batches(chosen.release, chosen.all, chosen.layer, Path(folder))
+        batches(chosen.release, chosen.all, chosen.layer, Path(folder), chosen.formats)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ from engine.synthesis import SupportTable, Synthesizers, synthesize
 
 Ints = npt.NDArray[np.int64]
 KEY = SecretKey.for_tests()
+SMALLEST = ("--synthesizers", "200", "--n-support", "50", "--runs", "1")
 
 
 def make_inputs(

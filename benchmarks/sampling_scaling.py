@@ -15,21 +15,17 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
+from matplotlib.figure import Figure
 
 from benchmarks.sampling import by_engine, make_inputs
 
-RUNS = 5
 BLUE, GREY = "#2b6ca3", "#8a8a8a"
+SMALLEST = ("--destinations", "100", "--runs", "1", "--output", "{folder}/scaling.png")
 
 
-def seconds(threads: int = 1, **sizes: Any) -> tuple[float, int]:
+def seconds(runs: int, threads: int = 1, **sizes: Any) -> tuple[float, int]:
     """Least seconds of a sampling call, and how many workers it drew."""
     shape: dict[str, Any] = {
-        "n_synthesizers": 20_000,
         "mean": 100.0,
         "n_support": 1000,
         "per_tract": 19,
@@ -39,7 +35,7 @@ def seconds(threads: int = 1, **sizes: Any) -> tuple[float, int]:
     synthesizers, table = make_inputs(**(shape | sizes))
     by_engine(synthesizers, table, threads)
     tries = []
-    for _ in range(RUNS):
+    for _ in range(runs):
         start = time.perf_counter()
         by_engine(synthesizers, table, threads)
         tries.append(time.perf_counter() - start)
@@ -61,20 +57,22 @@ def argument_parser() -> argparse.ArgumentParser:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--output", type=Path, default=None, help="picture to write (.png or .svg)")
+    parser.add_argument("--destinations", type=int, default=20_000, help="where another size changes")
+    parser.add_argument("--runs", type=int, default=5)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     chosen = argument_parser().parse_args(arguments)
-    n_cores = os.cpu_count() or 1
+    n_cores, runs, n = os.cpu_count() or 1, chosen.runs, chosen.destinations
     sweeps = {
-        "workers per destination (20,000 destinations)": sweep(
+        f"workers per destination ({n:,} destinations)": sweep(
             "workers per destination",
             "ns per worker",
             (
-                (mean, spent, f"{spent / n * 1e9:.0f}")
+                (mean, spent, f"{spent / n_workers * 1e9:.0f}")
                 for mean in (3.0, 10.0, 30.0, 100.0, 300.0)
-                for spent, n in [seconds(mean=mean)]
+                for spent, n_workers in [seconds(runs, n_synthesizers=n, mean=mean)]
             ),
         ),
         "destinations (100 workers each)": sweep(
@@ -82,40 +80,41 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "µs per destination",
             (
                 (count, spent, f"{spent / count * 1e6:.2f}")
-                for count in (2_000, 8_000, 32_000, 128_000)
-                for spent, _ in [seconds(n_synthesizers=count)]
+                for count in (n // 10, 2 * n // 5, 8 * n // 5, 32 * n // 5)
+                for spent, _ in [seconds(runs, n_synthesizers=count)]
             ),
         ),
         "support points (25 kept of each)": sweep(
             "support points",
             "µs per destination",
             (
-                (k, spent, f"{spent / 20_000 * 1e6:.2f}")
+                (k, spent, f"{spent / n * 1e6:.2f}")
                 for k in (125, 500, 2_000, 8_000)
-                for spent, _ in [seconds(n_support=k, retention=25 / k)]
+                for spent, _ in [seconds(runs, n_synthesizers=n, n_support=k, retention=25 / k)]
             ),
         ),
         f"threads ({n_cores} cores)": sweep(
             "threads",
             "times as fast as one",
-            _with_threads(sorted({1, 2, n_cores, 2 * n_cores})),
+            _with_threads(sorted({1, 2, n_cores, 2 * n_cores}), runs, 16 * n // 5),
         ),
     }
     if chosen.output is not None:
         _draw(sweeps, chosen.output)
 
 
-def _with_threads(counts: list[int]) -> Iterable[tuple[float, float, str]]:
+def _with_threads(counts: list[int], runs: int, n_destinations: int) -> Iterable[tuple[float, float, str]]:
     alone = 0.0
     for threads in counts:
-        spent, _ = seconds(threads, n_synthesizers=64_000)
+        spent, _ = seconds(runs, threads, n_synthesizers=n_destinations)
         alone = alone or spent
         yield threads, spent, f"{alone / spent:.2f}"
 
 
 def _draw(sweeps: dict[str, list[tuple[float, float]]], output: Path) -> None:
     """One panel a sweep, measured beside the straight line through the first and the last point."""
-    figure, panels = plt.subplots(1, 4, figsize=(12, 3), layout="constrained")
+    figure = Figure(figsize=(12, 3), layout="constrained")
+    panels = figure.subplots(1, 4)
     for panel, (name, points) in zip(panels, sweeps.items(), strict=True):
         x, y = zip(*points, strict=True)
         if name.startswith("threads"):

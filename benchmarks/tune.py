@@ -7,23 +7,21 @@ screen, of the sample and of all tracts. With `--picture FILE` also the picture 
 from __future__ import annotations
 
 import argparse
-import io
-import shutil
-import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from PIL import Image
-
-from benchmarks.readme_picture import N_COLOURS
+from benchmarks import chromium
+from benchmarks.chromium import MAP_AT_REST, PATIENCE_MS
+from benchmarks.readme_picture import slimmed
 from mapapp.progress import silent
 from mapapp.tune.app import create_app, listen
 from mapapp.tune.bench import Bench
 from mapapp.tune.setting import read_setting, start_values
-from tests.browser.conftest import FLAGS, MAP_AT_REST, PATIENCE_MS
+from tests.running_server import running
 
 CONTROLS = (
     "epsilon",
@@ -35,6 +33,7 @@ CONTROLS = (
     "strength",
     "q50",
 )
+EPSILONS = ("3.1", "3.3", "3.5", "3.7", "3.9")
 NUMBERS = (
     "() => [document.getElementById('setting-panel').innerText, document.getElementById('scope').innerText]"
 )
@@ -42,25 +41,27 @@ CHANGED = """before => document.getElementById('scope').innerText
   && document.getElementById('setting-panel').innerText !== before"""
 ALL = """before => document.getElementById('scope').innerText.startsWith('All')
   && document.getElementById('setting-panel').innerText !== before"""
+SMALLEST = ("{dataset}", "--controls", "strength", "--settings", "1")
 
 
 def argument_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("dataset", type=Path)
     parser.add_argument("--picture", type=Path)
+    parser.add_argument("--controls", nargs="+", choices=CONTROLS, default=CONTROLS)
+    parser.add_argument("--settings", type=int, default=len(EPSILONS), help="to measure without a browser")
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     asked = argument_parser().parse_args(arguments)
     app = create_app(asked.dataset)
-    server, address = listen(app, port=0)
-    threading.Thread(target=server.run, daemon=True).start()
     bench = app.server.extensions["workbench"][0]
     print(f"sample: {bench.sample.size} of {bench.data.tract.size} workplace tracts")
-    measured(bench)
-    with opened(address) as page:
-        rows = [(name, *moved(page, name)) for name in CONTROLS]
+    measured(bench, EPSILONS[: asked.settings])
+    with running(*listen(app, port=0)) as address, opened(address) as page:
+        rows = [(name, *moved(page, name)) for name in asked.controls]
+        print("\n| control | sample, s | all tracts, s |\n|---|---|---|")
         for name, sample_s, whole_s in rows:
             print(f"| {name} | {sample_s:.2f} | {whole_s:.2f} |")
         print(f"| median | {median(row[1] for row in rows):.2f} | {median(row[2] for row in rows):.2f} |")
@@ -68,41 +69,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
             taken(page, asked.picture)
 
 
-class opened:
-    """A page of the workbench, its first setting measured on all tracts and the map at rest."""
-
-    def __init__(self, address: str) -> None:
-        self.address = address
-
-    def __enter__(self) -> Any:
-        from playwright.sync_api import sync_playwright
-
-        self.playwright = sync_playwright().start()
-        self.browser = self.playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=list(FLAGS)
-        )
-        page = self.browser.new_page(viewport={"width": 1440, "height": 900})
+@contextmanager
+def opened(address: str) -> Iterator[Any]:
+    """Yield a page of the workbench, its first setting measured on all tracts and the map at rest."""
+    with chromium.browsing() as browser:
+        page = browser.new_page(viewport={"width": 1440, "height": 900})
         page.set_default_timeout(PATIENCE_MS)
-        page.goto(self.address)
+        page.goto(address)
         page.wait_for_selector("#kl-all")
         page.wait_for_function(ALL, arg="")
         page.wait_for_function(MAP_AT_REST)
         page.wait_for_timeout(3_000)
-        return page
-
-    def __exit__(self, *_: object) -> None:
-        self.browser.close()
-        self.playwright.stop()
+        yield page
+        page.close()
 
 
-def measured(bench: Bench) -> None:
+def measured(bench: Bench, epsilons: tuple[str, ...]) -> None:
     """Seconds that the program itself takes, without a browser, over settings not measured before."""
     values = start_values(has_flows=bench.has_flows)
     bench.measure(read_setting(values), "sample", silent)
     bench.measure(read_setting(values), "whole", silent)
     for extent in ("sample", "whole"):
         seconds = []
-        for epsilon in ("3.1", "3.3", "3.5", "3.7", "3.9"):
+        for epsilon in epsilons:
             setting = read_setting(values | {"epsilon": epsilon})
             start = time.perf_counter()
             bench.measure(setting, extent, silent)
@@ -141,8 +130,7 @@ def taken(page: Any, picture: Path) -> None:
     page.evaluate("document.activeElement.blur()")
     page.wait_for_function(MAP_AT_REST)
     page.wait_for_timeout(3_000)
-    shot = Image.open(io.BytesIO(page.screenshot())).convert("RGB")
-    shot.quantize(N_COLOURS, dither=Image.Dither.NONE).save(picture, optimize=True)
+    picture.write_bytes(slimmed(page.screenshot()))
 
 
 if __name__ == "__main__":

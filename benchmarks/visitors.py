@@ -15,15 +15,11 @@ import asyncio
 import json
 import os
 import random
-import shutil
-import subprocess
-import sys
 import tempfile
-import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
@@ -31,10 +27,10 @@ from urllib.parse import quote, urlsplit
 
 import numpy as np
 
-from benchmarks.analyses import draw_areas, make_rhode_island
+from benchmarks import chromium, commands, rhode_island
+from benchmarks.analyses import draw_areas
 from mapapp.api import open_release
 from mapapp.url_state import Analysis
-from tests.browser.conftest import FLAGS, MAP_AT_REST
 
 N_CONNECTIONS = 6  # of a browser to one server
 PATIENCE_S = 60.0
@@ -49,6 +45,17 @@ KINDS = {
 }
 """Callbacks by a part of their outputs."""
 N_AREAS = 400
+SMALLEST = (
+    "{release}",
+    "--visitors",
+    "1",
+    "--minutes",
+    "0.01",
+    "--pause",
+    "0.1",
+    "--analyses",
+    "area-profile",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,49 +85,25 @@ def argument_parser() -> argparse.ArgumentParser:
     parser.add_argument("--visitors", type=int, default=50)
     parser.add_argument("--minutes", type=float, default=2.0)
     parser.add_argument("--pause", type=float, default=30.0, help="seconds between questions of a visitor")
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--analyses", nargs="+", choices=get_args(Analysis), default=get_args(Analysis))
+    rhode_island.add_data_option(parser)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     chosen = argument_parser().parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
-        path = chosen.release or make_rhode_island(Path(folder), chosen.data)
+        path = chosen.release or rhode_island.make_release(Path(folder), chosen.data)
         release = open_release(path)
         areas = draw_areas(release, N_AREAS)
         title = release.title
         del release
-        server, address = served(path)
-        try:
-            with browsing() as browser:
-                pages = [recorded(browser, address, name, areas[1]) for name in get_args(Analysis)]
-            found = asyncio.run(visited(server.pid, address, pages, areas, chosen))
-        finally:
-            server.terminate()
-            server.wait(timeout=20)
+        with commands.serving(path) as (pid, address), ThreadPoolExecutor(1) as loop:
+            with chromium.browsing() as browser:
+                pages = [recorded(browser, address, name, areas[1]) for name in chosen.analyses]
+            # In a thread of its own: Playwright keeps an event loop in this one.
+            found = loop.submit(asyncio.run, visited(pid, address, pages, areas, chosen)).result()
     told(found, title, chosen)
-
-
-def served(release: Path) -> tuple[subprocess.Popen[str], str]:
-    command = [sys.executable, "-m", "mapapp.cli", "serve", str(release), "--port", "0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-    assert process.stdout is not None
-    for line in process.stdout:
-        if "http://" in line:
-            threading.Thread(target=process.stdout.read, daemon=True).start()
-            return process, "http://" + line.split("http://")[1].split()[0]
-    sys.exit("the server did not start")
-
-
-@contextmanager
-def browsing() -> Iterator[Any]:
-    """A Chromium."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=list(FLAGS))
-        yield browser
-        browser.close()
 
 
 def recorded(browser: Any, address: str, analysis: str, area: str) -> list[Ask]:
@@ -147,12 +130,12 @@ def recorded(browser: Any, address: str, analysis: str, area: str) -> list[Ask]:
 
     page = browser.new_page(viewport={"width": 1440, "height": 900})
     page.goto(address)
-    page.wait_for_function(MAP_AT_REST, timeout=PATIENCE_S * 1000)
+    page.wait_for_function(chromium.MAP_AT_REST, timeout=PATIENCE_S * 1000)
     page.wait_for_timeout(2_000)
     page.on("request", keep)
     page.evaluate(GO, f"?area={written}&analysis={analysis}{other}")
     page.wait_for_timeout(1_000)
-    page.wait_for_function(MAP_AT_REST, timeout=PATIENCE_S * 1000)
+    page.wait_for_function(chromium.MAP_AT_REST, timeout=PATIENCE_S * 1000)
     page.wait_for_timeout(2_000)
     page.close()
     return asks

@@ -1,0 +1,22 @@
+"""A server of the program in a thread of this process."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def running(server: Any, address: str) -> Iterator[str]:
+    """Run what `listen` returned; yields the address without its last slash. All threads have ended afterwards."""
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        yield address.rstrip("/")
+    finally:
+        server.close()
+        server.task_dispatcher.shutdown()
+        thread.join(timeout=5)
+        assert not thread.is_alive()
