@@ -7,12 +7,12 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 SOURCES := pyproject.toml constraints.txt
 JOBS ?= auto
 
-.PHONY: run test lint types browser docs clean
+.PHONY: run test lint types browser nginx docs clean
 
 run: $(VENV)/.run-ready
 	@exec $(BIN)/commutemap
 
-test: $(VENV)/.test-ready browser lint types
+test: $(VENV)/.test-ready browser nginx lint types
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 lint: $(VENV)/.test-ready
@@ -28,6 +28,14 @@ browser:
 	elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
 	  echo "installing Chromium for the browser tests"; apt-get update -qq && apt-get install -y -qq chromium >/dev/null; \
 	else echo "no Chromium found: the browser tests will be skipped (on Debian: apt-get install chromium)"; fi
+
+# One test file runs the reverse proxy that docs/serving.md describes.
+nginx:
+	@if [ -x /usr/sbin/nginx ] || command -v nginx >/dev/null; then :; \
+	elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
+	  echo "installing nginx for the reverse proxy tests"; apt-get update -qq && apt-get install -y -qq nginx-light >/dev/null; \
+	  if command -v systemctl >/dev/null; then systemctl disable --quiet --now nginx || true; fi; \
+	else echo "no nginx found: the reverse proxy tests will be skipped (on Debian: apt-get install nginx-light)"; fi
 
 # docs/cli.md is written by the program itself; a test compares the two.
 docs: $(VENV)/.test-ready
