@@ -17,12 +17,17 @@ from geodata.errors import GeometryError
 
 MAX_RADIUS_MI: Final = 1_000.0
 MAX_VERTICES: Final = 50_000
+_MAX_MEETING: Final = 10  # segments that a segment may meet, on average, before the union of them is refused
+_MAX_NEAR: Final = 200  # segments whose bounding boxes may overlap its own, on average
+_FREE_PAIRS: Final = 10_000  # allowed whatever the number of segments
+_SEGMENTS_AT_ONCE: Final = 256
 _CIRCLE_VERTICES: Final = 180
 _SCALE: Final = 100_000  # polygon text keeps five decimals, about a metre
 _DIGITS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 _VALUE: Final = {digit: value for value, digit in enumerate(_DIGITS)}
 _MAX_DIGITS: Final = 6  # of one difference: 360 degrees have 27 bits, a digit takes five
 _RING, _PART = ".", "~"
+_POLYGON_ID: Final = 3  # in GEOS; collections have higher numbers
 
 Places = npt.NDArray[np.float64]
 
@@ -102,20 +107,71 @@ def mended(geometry: Any) -> Any:
     Raises
     ------
     GeometryError
-        When nothing with an area is left, or there are too many vertices.
+        If nothing with an area is left, there are too many vertices, or so many edges cross that repairing or joining
+        them would take very long.
     """
-    if shapely.get_num_coordinates(geometry) > MAX_VERTICES:
-        raise GeometryError(
-            f"{shapely.get_num_coordinates(geometry):,} vertices; at most {MAX_VERTICES:,} are taken: simplify it"
-        )
+    check_vertices(geometry)
     flat = shapely.force_2d(geometry)
-    if not shapely.is_valid(flat):
+    is_valid, is_one = shapely.is_valid(flat), flat.geom_type in ("Polygon", "MultiPolygon")
+    if not (is_valid and is_one):
+        check_crossings(flat)
+    if not is_valid:
         flat = shapely.make_valid(flat, method="structure", keep_collapsed=False)
     parts = [part for part in shapely.get_parts(shapely.get_parts(flat)) if part.geom_type == "Polygon"]
     parts = [part for part in parts if shapely.area(part) > 0]
     if not parts:
         raise GeometryError("it has no area; give a polygon")
-    return shapely.union_all(parts)
+    if not is_one:  # the polygons of a collection may overlap
+        return shapely.union_all(parts)
+    return parts[0] if len(parts) == 1 else shapely.multipolygons(parts)
+
+
+def check_vertices(geometry: Any) -> None:
+    """Raise GeometryError if a geometry, or an array of them together, has more than `MAX_VERTICES` vertices."""
+    count = int(np.sum(shapely.get_num_coordinates(geometry)))
+    if count > MAX_VERTICES:
+        raise GeometryError(f"{count:,} vertices; at most {MAX_VERTICES:,} are taken: simplify it")
+
+
+def check_crossings(geometry: Any) -> None:
+    """Raise GeometryError if the edges of a geometry, or of an array of them, meet in too many places.
+
+    The time and memory of a union or a repair grow with the places where edges meet, which can be as many as the square
+    of the number of edges. They are counted here without being computed, and no further than the limit.
+    """
+    edges = _edges(geometry)
+    tree = shapely.STRtree(edges)
+    near = meeting = 0
+    for start in range(0, len(edges), _SEGMENTS_AT_ONCE):
+        asked, found = tree.query(edges[start : start + _SEGMENTS_AT_ONCE])
+        near += asked.size
+        if near <= _FREE_PAIRS + _MAX_NEAR * len(edges):
+            meeting += int(shapely.intersects(edges[start + asked], edges[found]).sum())
+        if (
+            near > _FREE_PAIRS + _MAX_NEAR * len(edges)
+            or meeting > _FREE_PAIRS + 2 * _MAX_MEETING * len(edges)  # each pair is found from both ends
+        ):
+            raise GeometryError(
+                f"its {len(edges):,} edges overlap or cross in too many places; remove the overlaps, or simplify it"
+            )
+
+
+def _edges(geometry: Any) -> npt.NDArray[np.object_]:
+    """Every straight piece of the rings and lines of one or more geometries."""
+    parts = shapely.get_parts(geometry)
+    while (shapely.get_type_id(parts) > _POLYGON_ID).any():
+        parts = shapely.get_parts(parts)
+    is_polygon = shapely.get_type_id(parts) == _POLYGON_ID
+    parts = np.concatenate([shapely.get_rings(parts[is_polygon]), parts[~is_polygon]])
+    places, line = shapely.get_coordinates(parts, return_index=True)
+    same = line[1:] == line[:-1]
+    ends = np.stack([places[:-1][same], places[1:][same]], axis=1)
+    return np.asarray(shapely.linestrings(ends)) if len(ends) else np.empty(0, dtype=object)
+
+
+def n_vertices(text: str) -> int:
+    """Vertices of a polygon written by `polygon_text`, counted without decoding it."""
+    return sum(text.count(digit) for digit in _DIGITS[:32]) // 2
 
 
 def polygon_text(polygon: Any) -> str:

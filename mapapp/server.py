@@ -18,13 +18,14 @@ from dash import Dash, set_props
 from mapapp import asked, drawn, edge, layers
 from mapapp.callbacks import explore, routing, setup_file, take_home
 from mapapp.callbacks.views import Views
+from mapapp.cost import TooCostly, check_cost
 from mapapp.downloads import routes as downloads
 from mapapp.errors import UsageError
 from mapapp.pages.explore import notes
 from mapapp.pages.frame import PAGES, frame
 from mapapp.paths import assets_dir
 from mapapp.queries.release import ServedRelease, open_releases
-from mapapp.url_state import MAX_AREAS, ViewState
+from mapapp.url_state import ViewState
 
 _VIEWS: Final = "commutemap"
 
@@ -129,11 +130,20 @@ def _add_not_found(server: flask.Flask, prefix: str) -> None:
 def _add_files(server: flask.Flask, views: Views) -> None:
     """Shapes and pictures: addresses with the release's version in them, so they may be kept for ever."""
 
+    @server.before_request
+    def refuse_costly() -> Any:
+        asked = flask.request.args
+        try:
+            check_cost(dict.fromkeys((*asked.getlist("area"), *asked.getlist("other"))))
+        except TooCostly as error:
+            return flask.Response(f"{error}\n", status=413, mimetype="text/plain")
+        return None
+
     @server.get(f"{views.prefix}geo/<slug>/<version>/<name>.geojson")
     def shapes(slug: str, version: str, name: str) -> flask.Response:
         release = _release(views, slug, version)
         if name == "areas":
-            areas = tuple(dict.fromkeys(flask.request.args.getlist("area")))[:MAX_AREAS]
+            areas = tuple(dict.fromkeys(flask.request.args.getlist("area")))
             known = tuple(area for area in areas if views.has_area(slug, area))
             return edge.geojson(layers.outlines(release, known))
         level = name.removeprefix("unit-")

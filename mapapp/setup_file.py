@@ -17,13 +17,13 @@ from typing import Any, Final, Protocol, cast, get_args
 from urllib.parse import parse_qsl
 
 from geodata.errors import GeometryError
+from mapapp.cost import MAX_PARTS
 from mapapp.distance_bands import ALLOWED, check_edges
 from mapapp.errors import UsageError
 from mapapp.figures.camera import Bounds
 from mapapp.queries.area_text import MAX_TEXT
 from mapapp.queries.layer_units import BLOCK
 from mapapp.url_state import (
-    MAX_AREAS,
     Analysis,
     Show,
     Side,
@@ -368,8 +368,8 @@ def _value(name: str, value: Any) -> Any:
 
 
 def _steps(name: str, value: list[Any]) -> tuple[str, ...]:
-    if len(value) > MAX_AREAS:
-        raise _wrong(name, f"at most {MAX_AREAS} steps")
+    if len(value) > MAX_PARTS:
+        raise _wrong(name, f"at most {MAX_PARTS} steps")
     # As long as a command and a batch file allow: a report on such an area holds it as a setup.
     if any(not isinstance(step, str) or not 0 < len(step) <= MAX_TEXT for step in value):
         raise _wrong(name, f"texts of at most {MAX_TEXT:,} characters")

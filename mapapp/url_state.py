@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, cast, get_args
 from urllib.parse import parse_qsl, quote, urlencode
 
+from mapapp.cost import TooCostly, check_cost
 from mapapp.distance_bands import ALLOWED, check_edges
 from mapapp.errors import UsageError
 
@@ -39,7 +40,6 @@ SHOWN: Final[dict[Analysis, tuple[Show, ...]]] = {
 }
 """Ways to draw each analysis, the first where another is asked for; none where there is only its own."""
 
-MAX_AREAS: Final = 200
 MAX_STEP_LENGTH: Final = 20_000
 MAX_QUERY_LENGTH: Final = 60_000
 _SEGMENTS: Final = ("age", "earnings", "industry")
@@ -194,6 +194,11 @@ def from_query(
             values[name].append(_OLD_VALUES.get((name, value), value))
         else:
             notes.append(f"The address has a part this page does not know: {_short(given)}.")
+    try:
+        check_cost((*dict.fromkeys(values["area"]), *dict.fromkeys(values["other"])))
+    except TooCostly as error:  # parts of an area would be another question: none is answered
+        notes.append(f"{str(error)[0].upper()}{str(error)[1:]}.")
+        values["area"], values["other"] = [], []
     served = tuple(releases)
 
     def chosen(name: str, *allowed: str) -> str:
@@ -251,9 +256,7 @@ def _areas(given: list[str], is_area: Callable[[str], bool], notes: list[str]) -
             known.append(area)
         else:
             notes.append(f"There is no area {_short(area)} in this release; it was left out.")
-    if len(known) > MAX_AREAS:
-        notes.append(f"Only the first {MAX_AREAS} areas are shown.")
-    return tuple(known[:MAX_AREAS])
+    return tuple(known)
 
 
 def edges_of(text: str) -> tuple[float, ...] | None:

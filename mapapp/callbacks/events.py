@@ -13,11 +13,12 @@ import shapely
 from geodata.area_files import MAX_BYTES, read_area_upload
 from geodata.errors import GeodataError, GeometryError
 from mapapp import layers
+from mapapp.cost import check_cost
 from mapapp.distance_bands import ALLOWED
 from mapapp.errors import UsageError
 from mapapp.queries.area_text import Box, Shape, area_text, ring_areas
 from mapapp.queries.release import ServedRelease
-from mapapp.url_state import MAX_AREAS, MAX_STEP_LENGTH, ViewState, edges_of, shown_as
+from mapapp.url_state import MAX_STEP_LENGTH, ViewState, edges_of, shown_as
 
 PLAIN: Final = ("analysis", "side", "show", "layer", "home_layer", "work_layer", "theme")
 BANDS: Final = ("age", "earnings", "industry")
@@ -124,8 +125,7 @@ def with_step(
     if same is not None:
         return state if only_add else _put(state, field, tuple(one for one in before if one != same))
     mark = sign if sign in _SIGNS and sign != "+" else ""
-    if len(before) >= MAX_AREAS:
-        raise UsageError(f"an area has at most {MAX_AREAS} parts; take one away first")
+    check_cost((*state.areas, *state.others, step))
     try:
         release.areas.select(mark + step)
     except UsageError:

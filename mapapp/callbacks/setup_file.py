@@ -10,6 +10,7 @@ from dash import Dash, Input, Output, no_update
 
 from mapapp import setup_file
 from mapapp.callbacks.views import Views
+from mapapp.cost import check_cost
 from mapapp.errors import UsageError
 from mapapp.figures.camera import Bounds
 from mapapp.url_state import MAX_QUERY_LENGTH, ViewState, to_query
@@ -68,6 +69,7 @@ def opened(views: Views, file: Any) -> tuple[ViewState, tuple[str, ...], Bounds 
 
 def _among(views: Views, setup: setup_file.Setup) -> tuple[ViewState, tuple[str, ...]]:
     """The state for the release of its file where that is served, else for the first one."""
+    check_cost((*setup.state.areas, *setup.state.others))
     slug = _slug(views, setup.release)
     against = _slug(views, setup.against) if setup.against else None
     release = views.releases[slug] if slug else views.release(ViewState())

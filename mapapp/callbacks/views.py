@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any, Final
 
 from geodata.errors import GeometryError
 from mapapp import layers
@@ -13,6 +16,8 @@ from mapapp.queries.release import ServedRelease
 from mapapp.setup_file import has_layer, has_step
 from mapapp.url_state import ViewState, from_query
 
+_KEPT_ADDRESSES: Final = 100
+
 
 @dataclass(frozen=True, slots=True)
 class Views:
@@ -20,10 +25,24 @@ class Views:
 
     releases: dict[str, ServedRelease]
     prefix: str = "/"
+    _parsed: OrderedDict[str, tuple[ViewState, tuple[str, ...]]] = field(
+        default_factory=OrderedDict, init=False, repr=False, compare=False
+    )
+    _lock: Any = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     def parse(self, query: str | None) -> tuple[ViewState, tuple[str, ...]]:
-        """State of an address, and notes on what of it was left out."""
-        return from_query(query, releases=self.releases, is_area=self.has_area, is_layer=self._is_layer)
+        """State of an address, and notes on what of it was left out; every callback of a page reads the same one."""
+        text = query if isinstance(query, str) else ""  # a forged request holds anything
+        with self._lock:
+            if text in self._parsed:
+                self._parsed.move_to_end(text)
+                return self._parsed[text]
+        found = from_query(text, releases=self.releases, is_area=self.has_area, is_layer=self._is_layer)
+        with self._lock:
+            self._parsed[text] = found
+            while len(self._parsed) > _KEPT_ADDRESSES:
+                self._parsed.popitem(last=False)
+        return found
 
     def release(self, state: ViewState) -> ServedRelease:
         """The release a state is about."""

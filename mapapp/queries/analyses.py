@@ -116,6 +116,7 @@ class Release:
         """Read now what the first questions would have to read: units of some layers, and the bounds of cells."""
         for layer in layers:
             self.areas.units(layer)
+        _ = self.areas.place_index
         self.areas.cells.warm()
 
     def profile(

@@ -20,7 +20,7 @@ import dataclasses
 import math
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast
 
 from geodata import drawn
@@ -98,19 +98,24 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A polygon or multipolygon, by its text."""
+    """A polygon or multipolygon, by its text.
+
+    Raises
+    ------
+    GeometryError
+        As `geodata.drawn.polygon_of`.
+    """
 
     text: str
+    polygon: Any = field(init=False, repr=False, compare=False)  # decoded once: it takes milliseconds
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "polygon", drawn.polygon_of(self.text))
 
     @classmethod
     def of(cls, polygon: Any) -> Shape:
         """Take a polygon in degrees, to a hundred-thousandth of one."""
         return cls(drawn.polygon_text(drawn.mended(polygon)))
-
-    @property
-    def polygon(self) -> Any:
-        """The polygon."""
-        return drawn.polygon_of(self.text)
 
     def __str__(self) -> str:
         return f"shape:{self.text}"
@@ -195,7 +200,6 @@ def _part(text: str) -> Part:
     if kind == "box":
         return Box(*_numbers(text, rest, "west,south,east,north", 4))
     if kind == "shape":
-        drawn.polygon_of(rest)
         return Shape(rest)
     if not _UNIT.fullmatch(rest) or not _UNIT.fullmatch(kind):
         raise UsageError(

@@ -19,6 +19,7 @@ from geodata.schema import LAYER_LABELS
 from geodata.store import Store
 from mapapp.errors import UsageError
 from mapapp.queries.area_text import Step, Unit, area_text, parse_area
+from mapapp.queries.box_index import BoxIndex
 from mapapp.queries.cells import Cells
 from mapapp.queries.layer_units import BLOCK, LayerUnits, layer_units
 from mapapp.queries.selection import Selected, Selection
@@ -226,6 +227,10 @@ class Areas:
         UsageError, GeometryError
             When it is not an area, or names a unit that this release has not.
         """
+        with self._lock:
+            if isinstance(area, str) and area in self._selected:
+                self._selected.move_to_end(area)
+                return self._selected[area]
         steps = parse_area(area) if isinstance(area, str) else tuple(area)
         text = area_text(steps)
         with self._lock:
@@ -233,18 +238,25 @@ class Areas:
         with turn:  # a page asks for its area several times at once
             with self._lock:
                 if text in self._selected:
-                    self._selected.move_to_end(text)
                     self._finding.pop(text, None)
-                    return self._selected[text]
+                    return self._keep(area, text, self._selected[text])
             try:
                 found = Selection(self).of(steps)
                 with self._lock:
-                    self._selected[text] = found
-                    while len(self._selected) > _KEPT_AREAS:
-                        self._selected.popitem(last=False)
+                    self._keep(area, text, found)
             finally:
                 with self._lock:
                     self._finding.pop(text, None)
+        return found
+
+    def _keep(self, asked: str | Sequence[Step], text: str, found: Selected) -> Selected:
+        """Keep an area under its own text and the one it was asked by, which need not be read again."""
+        for key in (text, asked):
+            if isinstance(key, str):
+                self._selected[key] = found
+                self._selected.move_to_end(key)
+        while len(self._selected) > _KEPT_AREAS:
+            self._selected.popitem(last=False)
         return found
 
     def forget(self) -> None:
@@ -282,15 +294,28 @@ class Areas:
         """Internal points of the blocks: ``lon_deg``, ``lat_deg``, ``elsewhere``."""
         return self._store.table("blocks", ["lon_deg", "lat_deg", "elsewhere"])
 
+    @cached_property
+    def place_columns(self) -> tuple[Any, Any, Any]:
+        """Longitude and latitude, degrees, of each block's internal point, and whether it is outside the area."""
+        places = self.places
+        return tuple(places[name].to_numpy() for name in ("lon_deg", "lat_deg", "elsewhere"))
+
+    @cached_property
+    def place_index(self) -> BoxIndex:
+        """Finds the blocks whose internal point is in a rectangle."""
+        lon_lat = numpy.stack(self.place_columns[:2]).astype(numpy.float64)
+        return BoxIndex(numpy.concatenate([lon_lat, lon_lat]))
+
     def members(self, unit: Unit) -> Any:
         """Positions of the blocks of one unit: int32, ascending; UsageError where this release has not it."""
         units = self.units(unit.level)
-        kinds = ("unit", "elsewhere") if unit.level == "state" else ("unit",)
-        row = units.rows.index[(units.rows["unit_id"] == unit.unit_id) & units.rows["kind"].isin(kinds)]
-        if not len(row):
+        row = units.row_of(unit.unit_id)
+        if row is None and unit.level == "state":
+            row = units.row_of(unit.unit_id, "elsewhere")
+        if row is None:
             label = LEVEL_LABELS.get(unit.level, unit.level)
             raise UsageError(f"area {unit}: this release has no {label} {unit.unit_id}; look it up by name")
-        return numpy.flatnonzero(units.code == row[0]).astype(numpy.int32)
+        return units.blocks_of(row)
 
     def unit_name(self, unit: Unit) -> str:
         """What people call a unit."""

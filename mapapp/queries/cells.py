@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -13,9 +15,11 @@ import pyarrow
 import pyarrow.parquet
 import shapely
 
+from mapapp.queries.box_index import BoxIndex
 from mapapp.queries.flows import Blocks
 
 _MOST_HELD: Final = 1_000_000
+_HELD_BYTES: Final = 64 << 20
 _TILES: Final = 256  # along the longer side of a polygon
 
 
@@ -31,6 +35,8 @@ class Cells:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._lock = Lock()
+        self._groups: OrderedDict[int, Any] = OrderedDict()
+        self._group_bytes = 0
         with pyarrow.parquet.ParquetFile(file) as source:
             sizes = [source.metadata.row_group(group).num_rows for group in range(source.num_row_groups)]
         self._group_ptr = np.append(0, np.cumsum(sizes, dtype=np.int64))
@@ -48,11 +54,16 @@ class Cells:
         cells = pyarrow.parquet.read_table(self._file, columns=columns)
         return np.stack([cells[name].to_numpy() for name in columns])
 
+    @cached_property
+    def _index(self) -> BoxIndex:
+        return BoxIndex(self._bounds)
+
     def cut_by(self, shape: Any) -> Blocks:
         """Blocks whose cell lies partly inside and partly outside a polygon: ascending."""
         with self._lock:
-            bounds, block = self._bounds, self._block
-        near = np.flatnonzero(near_border(shape, bounds))
+            index, bounds, block = self._index, self._bounds, self._block
+        near = index.meeting(tuple(shapely.bounds(shape)))
+        near = near[near_border(shape, bounds[:, near])]
         found = self._shapes(near)
         shapely.prepare(shape)
         cut = (
@@ -83,7 +94,7 @@ class Cells:
     def warm(self) -> None:
         """Read now what every question about a border needs."""
         with self._lock:
-            _ = self._bounds, self._block
+            _ = self._index, self._block
 
     def hold(self) -> Any:
         """All cells as they are stored, some hundred bytes each; None where there are too many of them."""
@@ -95,18 +106,41 @@ class Cells:
         """Polygons of some rows of `cells`, ascending; only the row groups that hold them are read."""
         if not rows.size:
             return np.empty(0, dtype=object)
-        found = []
-        with pyarrow.parquet.ParquetFile(self._file) as source:
-            of_row = np.searchsorted(self._group_ptr, rows, side="right") - 1
-            groups, first = np.unique(of_row, return_index=True)
-            for group, mine in zip(groups, np.split(rows, first[1:]), strict=True):
-                column = source.read_row_group(int(group), columns=["geometry"], use_threads=False)[
-                    "geometry"
-                ]
-                found.append(
-                    shapely.from_wkb(column.take(pyarrow.array(mine - self._group_ptr[group])).to_numpy())
-                )
+        of_row = np.searchsorted(self._group_ptr, rows, side="right") - 1
+        groups, first = np.unique(of_row, return_index=True)
+        columns = self._geometry(groups.tolist())
+        found = [
+            shapely.from_wkb(column.take(pyarrow.array(mine - self._group_ptr[group])).to_numpy())
+            for group, column, mine in zip(groups, columns, np.split(rows, first[1:]), strict=True)
+        ]
         return np.concatenate(found)
+
+    def _geometry(self, groups: list[int]) -> Iterator[Any]:
+        """Yield the geometries of some row groups as they are stored; those used last stay in memory."""
+        file = None
+        try:
+            for group in groups:
+                with self._lock:
+                    column = self._groups.get(group)
+                    if column is not None:
+                        self._groups.move_to_end(group)
+                if column is None:
+                    file = file or pyarrow.parquet.ParquetFile(self._file)
+                    column = file.read_row_group(group, columns=["geometry"], use_threads=False)["geometry"]
+                    self._hold_group(group, column)
+                yield column
+        finally:
+            if file is not None:
+                file.close()
+
+    def _hold_group(self, group: int, column: Any) -> None:
+        with self._lock:
+            if group in self._groups:
+                return
+            self._groups[group] = column
+            self._group_bytes += column.nbytes
+            while self._group_bytes > _HELD_BYTES and len(self._groups) > 1:
+                self._group_bytes -= self._groups.popitem(last=False)[1].nbytes
 
 
 def near_border(shape: Any, bounds: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, cast
 
 import numpy as np
@@ -17,7 +18,7 @@ from mapapp.queries.results import Kind
 BLOCK: Final = "block"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LayerUnits:
     """Every unit of one layer, then the states outside the imported area, then a rest that is in no unit.
 
@@ -38,6 +39,26 @@ class LayerUnits:
     def of(self, blocks: Blocks, workers: Any) -> npt.NDArray[np.int64]:
         """Workers of each row from workers by block."""
         return np.bincount(self.code[blocks], weights=workers, minlength=len(self.rows)).astype(np.int64)
+
+    def row_of(self, unit_id: str, kind: Kind = "unit") -> int | None:
+        """Row of a unit; None if there is no such unit."""
+        return self._row_of.get((kind, unit_id))
+
+    def blocks_of(self, row: int) -> Blocks:
+        """Blocks of a row, ascending; found without looking at the other blocks."""
+        order, ptr = self._by_row
+        return order[ptr[row] : ptr[row + 1]]
+
+    @cached_property
+    def _row_of(self) -> dict[tuple[str, str], int]:
+        keys = zip(self.rows["kind"], self.rows["unit_id"], strict=True)
+        return {key: row for row, key in enumerate(keys)}
+
+    @cached_property
+    def _by_row(self) -> tuple[Blocks, npt.NDArray[np.int64]]:
+        """Blocks in the order of their rows, and where each row begins."""
+        order = np.argsort(self.code, kind="stable").astype(np.int32)
+        return order, np.append(0, np.cumsum(self.rows["n_blocks"].to_numpy()))
 
 
 def layer_units(store: Store, level: str, column: str, names: dict[str, str], label: str) -> LayerUnits:

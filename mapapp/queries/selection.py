@@ -18,6 +18,7 @@ import shapely
 from geodata import drawn
 from geodata.distance import distance_mi
 from mapapp.queries.area_text import Box, Circle, Everything, Part, Shape, Step, Unit, area_text
+from mapapp.queries.box_index import Bounds
 from mapapp.queries.flows import Blocks
 
 if TYPE_CHECKING:
@@ -42,8 +43,6 @@ class Selected:
         How many.
     n_edge_blocks : int
         Blocks whose cell is cut by a drawn border, so that their people may live or work on its other side.
-    drawn : polygon or None
-        Union of the drawn shapes among the steps, for the picture.
     """
 
     steps: tuple[Step, ...]
@@ -52,14 +51,13 @@ class Selected:
     blocks: Blocks | None
     n_blocks: int
     n_edge_blocks: int
-    drawn: Any
 
 
 class _Members(NamedTuple):
-    """Blocks that are in a part of an area, and those that its border cuts."""
+    """Blocks that are in a part of an area, and those that its border cuts: positions, each once."""
 
-    within: Mask
-    cut: Mask
+    within: Blocks
+    cut: Blocks
 
 
 class Selection:
@@ -74,16 +72,24 @@ class Selection:
         start = steps[0].sign != "+"
         # `surely` and `maybe` bracket what the area would hold if cut blocks were put on either side.
         within, surely, maybe = (np.full(n_blocks, start) for _ in range(3))
-        shapes: list[Any] = []
         for step in steps:
-            part = self._members(step.part, shapes)
-            least, most = part.within & ~part.cut, part.within | part.cut
-            if step.sign == "+":
-                within, surely, maybe = within | part.within, surely | least, maybe | most
-            elif step.sign == "-":
-                within, surely, maybe = within & ~part.within, surely & ~most, maybe & ~least
-            else:
-                within, surely, maybe = within & part.within, surely & least, maybe & most
+            part = self._members(step.part)
+            most = np.concatenate([part.within, part.cut])
+            if step.sign == "&":
+                within, surely, maybe = (
+                    _kept(before, mine)
+                    for before, mine in (
+                        (within, part.within),
+                        (surely, _without(part.within, part.cut)),
+                        (maybe, most),
+                    )
+                )
+                continue
+            least = _without(part.within, part.cut)
+            is_added = step.sign == "+"
+            within[part.within] = is_added
+            surely[least if is_added else most] = is_added
+            maybe[most if is_added else least] = is_added
         count = int(within.sum())
         return Selected(
             steps=tuple(steps),
@@ -92,32 +98,27 @@ class Selection:
             blocks=None if count == n_blocks else np.flatnonzero(within).astype(np.int32),
             n_blocks=count,
             n_edge_blocks=int((maybe & ~surely).sum()),
-            drawn=shapely.union_all(shapes) if shapes else None,
         )
 
-    def _members(self, part: Part, shapes: list[Any]) -> _Members:
-        places = self._areas.places
-        nothing = np.zeros(len(places), dtype=bool)
+    def _members(self, part: Part) -> _Members:
+        """Blocks of a part; those far from it are not looked at."""
+        nothing = np.empty(0, dtype=np.int32)
         if isinstance(part, Everything):
-            return _Members(~nothing, nothing)
+            return _Members(np.arange(len(self._areas.places), dtype=np.int32), nothing)
         if isinstance(part, Unit):
-            within = nothing.copy()
-            within[self._areas.members(part)] = True
-            return _Members(within, nothing)
-        lon, lat = places["lon_deg"].to_numpy(), places["lat_deg"].to_numpy()
-        if isinstance(part, Circle):
-            away = distance_mi(part.lon_deg, part.lat_deg, lon, lat)
-            within = (away <= part.outer_mi) & ((away > part.inner_mi) | (part.inner_mi == 0))
-        else:
-            polygon = polygon_of(part)
-            shapely.prepare(polygon)
-            within = np.asarray(shapely.intersects_xy(polygon, lon, lat))
+            return _Members(self._areas.members(part), nothing)
+        lon, lat, elsewhere = self._areas.place_columns
+        polygon = polygon_of(part)
+        near = self._areas.place_index.meeting(_around(part, polygon))
         # A state outside the area is one unit: a shape cannot take the place that stands for it.
-        within &= ~places["elsewhere"].to_numpy()
-        shapes.append(polygon_of(part))
-        cut = nothing.copy()
-        cut[self._areas.cells.cut_by(shapes[-1])] = True
-        return _Members(within, cut)
+        near = near[~elsewhere[near]]
+        if isinstance(part, Circle):
+            away = distance_mi(part.lon_deg, part.lat_deg, lon[near], lat[near])
+            inside = (away <= part.outer_mi) & ((away > part.inner_mi) | (part.inner_mi == 0))
+        else:
+            shapely.prepare(polygon)
+            inside = np.asarray(shapely.intersects_xy(polygon, lon[near], lat[near]))
+        return _Members(near[inside].astype(np.int32), self._areas.cells.cut_by(polygon))
 
     def _name(self, steps: Sequence[Step]) -> str:
         words = {"+": " and ", "-": " without ", "&": " within "}
@@ -136,6 +137,31 @@ class Selection:
             radii = f"{part.inner_mi:g} to {part.outer_mi:g}" if part.inner_mi else f"{part.outer_mi:g}"
             return f"{radii} mi around {part.lat_deg:.3f}, {part.lon_deg:.3f}"
         return {Box: "a drawn box", Shape: "a drawn shape", Everything: "everything"}[type(part)]
+
+
+def _without(blocks: Blocks, left_out: Blocks) -> Blocks:
+    return blocks[~np.isin(blocks, left_out)] if left_out.size else blocks
+
+
+def _kept(mask: Mask, blocks: Blocks) -> Mask:
+    """The mask without what lies outside some blocks."""
+    kept = np.zeros_like(mask)
+    kept[blocks] = mask[blocks]
+    return kept
+
+
+def _around(part: Circle | Box | Shape, polygon: Any) -> Bounds:
+    """A rectangle that holds a part: west, south, east and north, degrees.
+
+    A circle bulges beyond its outline, which is a polygon; where it reaches the 180th meridian it lies on both sides.
+    """
+    west, south, east, north = (float(edge) for edge in shapely.bounds(polygon))
+    if not isinstance(part, Circle):
+        return west, south, east, north
+    margin = 1e-3 * max(east - west, north - south)  # 180 vertices: the arcs bulge by 0.015 % of the radius
+    if west - margin < -180 or east + margin > 180:
+        return -180.0, south - margin, 180.0, north + margin
+    return west - margin, south - margin, east + margin, north + margin
 
 
 def polygon_of(part: Circle | Box | Shape) -> Any:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final, cast
 
+from mapapp.cost import MAX_PARTS
 from mapapp.distance_bands import EDGES_MI
 from mapapp.errors import UsageError
 from mapapp.queries.analyses import EVERYTHING
 from mapapp.queries.area_text import parse_area
 from mapapp.queries.release import ServedRelease
 from mapapp.queries.request import Request
-from mapapp.url_state import MAX_AREAS, Analysis, Show, ViewState
+from mapapp.url_state import Analysis, Show, ViewState
 
 _NAMES: Final[dict[str, Analysis]] = {
     "profile": "area-profile",
@@ -71,6 +72,6 @@ def normal(state: ViewState) -> ViewState:
 def _steps(release: ServedRelease, area: str) -> tuple[str, ...]:
     """Steps of an area as a state has them; UsageError where they are too many."""
     steps = parse_area(release.areas.find(area))
-    if len(steps) > MAX_AREAS:
-        raise UsageError(f"an area of {len(steps):,} steps; a report takes {MAX_AREAS}")
+    if len(steps) > MAX_PARTS:
+        raise UsageError(f"an area of {len(steps):,} steps; a report takes {MAX_PARTS}")
     return tuple(str(step).removeprefix("+") for step in steps)

@@ -15,6 +15,7 @@ from geodata.distance import distance_mi
 from geodata.errors import GeometryError
 from mapapp.api import open_release
 from mapapp.errors import UsageError
+from mapapp.queries import selection
 from mapapp.queries.area_text import (
     Box,
     Circle,
@@ -27,6 +28,7 @@ from mapapp.queries.area_text import (
     ring_areas,
 )
 from mapapp.queries.areas import Areas
+from mapapp.queries.box_index import BoxIndex
 from mapapp.queries.cells import near_border
 from mapapp.queries.selection import polygon_of
 from tests.releases import ELSEWHERE, write_release
@@ -107,6 +109,77 @@ def test_no_box_at_the_border_is_missed(seed: int) -> None:
     near = near_border(shape, bounds)
     assert near[meets].all()
     assert near.sum() <= meets.sum() + 0.2 * near.size
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000))
+def test_the_index_finds_the_boxes_that_meet_a_rectangle_and_no_others(seed: int) -> None:
+    random = numpy.random.default_rng(seed)
+    n = int(random.integers(1, 300))
+    middle = random.uniform(-1, 1, (2, n))
+    size = random.choice([0.0, 1e-4, 0.01, 0.3, 2.0], (2, n))
+    bounds = numpy.concatenate([middle - size, middle + size])
+    index = BoxIndex(bounds)
+    for _ in range(5):
+        west, south = random.uniform(-1.5, 1.5, 2)
+        east, north = numpy.array([west, south]) + random.choice([0.0, 0.01, 0.5, 4.0], 2)
+        meets = (bounds[0] <= east) & (bounds[2] >= west) & (bounds[1] <= north) & (bounds[3] >= south)
+        assert index.meeting((west, south, east, north)).tolist() == numpy.flatnonzero(meets).tolist()
+
+
+def test_a_drawn_step_looks_only_at_the_blocks_near_it(areas: Areas, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[int] = []
+    monkeypatch.setattr(
+        selection,
+        "distance_mi",
+        lambda lon, lat, lons, lats: looked_at.append(len(lons)) or distance_mi(lon, lat, lons, lats),  # type: ignore[func-returns-value]  # append, in a lambda
+    )
+    n_blocks = len(areas.places)
+    areas.select("circle:-70.99,42.01,0.5 +circle:-70.985,42.01,0.5")
+    assert sum(looked_at) < 0.1 * n_blocks
+    whole = areas.select("circle:-70.9,42.1,500")
+    assert looked_at[-1] > 0.9 * n_blocks >= 0.9 * whole.n_blocks
+
+
+def test_a_shape_is_decoded_once_however_often_its_area_is_asked_for(
+    areas: Areas, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoded: list[str] = []
+    decode = drawn.polygon_of
+    monkeypatch.setattr(drawn, "polygon_of", lambda text: decoded.append(text) or decode(text))  # type: ignore[func-returns-value]  # append, in a lambda
+    text = f"county:10003 shape:{drawn.polygon_text(shapely.box(-70.97, 42.01, -70.93, 42.07))}"
+    for _ in range(3):
+        areas.select(text)
+    assert len(decoded) == 1
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.floats(-179, 179), st.floats(-80, 80)), min_size=3, max_size=40, unique=True))
+def test_vertices_are_counted_without_decoding(places: Any) -> None:
+    shape = shapely.convex_hull(shapely.MultiPoint(numpy.round(places, 5)))
+    if shape.geom_type != "Polygon":
+        return
+    n_corners = shapely.get_num_coordinates(shape) - 1
+    assert drawn.n_vertices(drawn.polygon_text(shape)) == n_corners
+
+
+def test_a_shape_whose_edges_cross_everywhere_is_refused_before_it_is_repaired(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    random = numpy.random.default_rng(1)
+    scribble = shapely.Polygon(random.uniform(-1, 1, (1_500, 2)))
+    monkeypatch.setattr(shapely, "make_valid", None)
+    with pytest.raises(GeometryError, match="overlap or cross in too many places"):
+        drawn.mended(scribble)
+
+
+def test_a_hatched_rectangle_and_a_shape_that_crosses_itself_a_few_times_are_taken() -> None:
+    x = numpy.arange(400) / 400
+    hatched = shapely.Polygon([*zip(x, x % 0.005 * 200, strict=True), (1, -1), (0, -1)])
+    assert drawn.mended(hatched).area > 0
+    turn = numpy.linspace(0, 8 * numpy.pi, 500)[:-1]  # four loops around the same middle
+    loops = shapely.Polygon(numpy.column_stack([numpy.cos(turn) * (1 + turn / 50), numpy.sin(turn)]))
+    assert shapely.is_valid(drawn.mended(loops))
 
 
 def test_rings_share_out_their_circle(areas: Areas) -> None:

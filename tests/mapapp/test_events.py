@@ -15,10 +15,11 @@ from geodata.errors import GeodataError, GeometryError
 from mapapp.callbacks.events import after
 from mapapp.callbacks.explore import fitted
 from mapapp.callbacks.views import Views
+from mapapp.cost import MAX_PARTS
 from mapapp.errors import UsageError
 from mapapp.queries.area_text import Shape
 from mapapp.queries.release import ServedRelease
-from mapapp.url_state import MAX_AREAS, ViewState
+from mapapp.url_state import ViewState
 from tests.releases import write_release
 
 TRACT = "tract:10001000000"
@@ -238,7 +239,7 @@ def test_another_release_keeps_the_areas_that_it_has(release: ServedRelease) -> 
 
 
 def test_there_is_a_most_of_areas(release: ServedRelease) -> None:
-    full = ViewState(areas=tuple(f"x:{number}" for number in range(MAX_AREAS)))
+    full = ViewState(areas=tuple(f"x:{number}" for number in range(MAX_PARTS)))
     with pytest.raises(UsageError, match="at most"):
         after(full, release, "search", TRACT, AT_REST)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import socket
 import threading
@@ -11,10 +12,15 @@ from typing import Any
 import pandas
 import pytest
 
+from mapapp.callbacks import events, setup_file
+from mapapp.callbacks.views import Views
+from mapapp.errors import UsageError
 from mapapp.queries import release as releases
 from mapapp.queries import selection
 from mapapp.queries.release import ServedRelease
 from mapapp.server import create_app, listen
+from mapapp.setup_file import VERSION
+from mapapp.url_state import ViewState
 from tests.releases import write_release
 
 ANY = (None, -1, 1e308, float("nan"), True, "", "\x00", [], [[]], ["1", "x"], {}, {"search": 5, "width": "x"})
@@ -160,11 +166,46 @@ def test_answers_are_kept_by_their_size_and_the_ground_always(
 def test_drawn_steps_of_an_address_are_not_looked_for_before_they_are_asked_about(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from mapapp.callbacks.views import Views
-
     views = Views({"squareland": ServedRelease(path, "squareland")})
     monkeypatch.setattr(selection.Selection, "of", None)
-    query = "?" + "&".join(f"area=circle:0.{number},0.1,5" for number in range(100, 150))
+    query = "?" + "&".join(f"area=circle:0.{number},0.1,5" for number in range(100, 117))
     state, notes = views.parse(f"{query}&area=-box:0,0,1,1&area=box:1,0,0,x&area=circle:0,0,nan")
-    assert len(state.areas) == 51
+    assert len(state.areas) == 18
     assert len(notes) == 2
+
+
+MANY_CIRCLES = [f"circle:-70.{number},42.1,5" for number in range(100, 121)]
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "geo/squareland/{version}/areas.geojson",
+        "density/squareland/{version}.png",
+        "take/squareland/{version}/table.csv",
+    ],
+)
+def test_every_address_refuses_a_question_that_costs_too_much(path: Path, client: Any, address: str) -> None:
+    version = ServedRelease(path, "squareland").version
+    query = "&".join(f"area={one}" for one in MANY_CIRCLES)
+    answer = client.get(f"/{address.format(version=version)}?{query}")
+    assert answer.status_code == 413
+    assert answer.get_data(as_text=True).count("\n") == 1
+    assert "21 drawn parts" in answer.get_data(as_text=True)
+
+
+def test_clicks_uploads_and_setups_refuse_a_question_that_costs_too_much(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    views = Views({"squareland": ServedRelease(path, "squareland")})
+    release = views.releases["squareland"]
+    monkeypatch.setattr(selection.Selection, "of", None)
+    full = ViewState(areas=tuple(MANY_CIRCLES[:12]), others=tuple(MANY_CIRCLES[12:20]))
+    forged = " +".join(MANY_CIRCLES)
+    for state, step in ((full, MANY_CIRCLES[20]), (ViewState(), forged)):
+        with pytest.raises(UsageError, match="21 drawn parts"):
+            events.with_step(state, release, step)
+    document = {"commutemap": "setup", "version": VERSION, "question": {"areas": MANY_CIRCLES}}
+    file = {"content": base64.b64encode(json.dumps(document).encode()).decode()}
+    with pytest.raises(UsageError, match="21 drawn parts"):
+        setup_file.opened(views, file)

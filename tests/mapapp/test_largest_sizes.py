@@ -15,6 +15,7 @@ from mapapp import asked, setup_file
 from mapapp.api import Filters, open_release, ring_areas
 from mapapp.callbacks import draw
 from mapapp.cli import run
+from mapapp.cost import MAX_PARTS
 from mapapp.distance_bands import MAX_EDGE_MI, MAX_EDGES, check_edges
 from mapapp.errors import UsageError
 from mapapp.pages import answer, answer_charts, answer_tables
@@ -26,7 +27,7 @@ from mapapp.reports import FORMS, build, write
 from mapapp.reports.batch_file import read_batch
 from mapapp.reports.questions import states_of
 from mapapp.reports.remake import remake
-from mapapp.url_state import MAX_AREAS, Analysis, ViewState, from_query, to_query
+from mapapp.url_state import Analysis, ViewState, from_query, to_query
 from tests.commands.running import refused
 from tests.releases import rewrite_table, write_release
 
@@ -132,7 +133,7 @@ def test_the_longest_area_has_an_answer_a_setup_and_a_report(release: ServedRele
     text = " +".join((blocks * 2)[:MAX_STEPS])
     found = release.analyses.with_errors(release.analyses.profile(text, side="home"))
     assert found.about.n_blocks == min(len(blocks), MAX_STEPS)
-    state = ViewState(areas=tuple(blocks[:MAX_AREAS]), side="home")
+    state = ViewState(areas=tuple(blocks[:MAX_PARTS]), side="home")
     assert read(to_query(state)) == (state, ())
     assert setup_file.load(setup_file.save(release, state), release)[0] == state
     assert "stay" in str(release.analyses.with_errors(release.analyses.inflow_outflow(text)).numbers())

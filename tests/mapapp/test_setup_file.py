@@ -19,10 +19,11 @@ from mapapp.callbacks import draw
 from mapapp.callbacks.setup_file import bounds_for, opened
 from mapapp.callbacks.views import Views
 from mapapp.cli import run
+from mapapp.cost import MAX_PARTS
 from mapapp.errors import UsageError
 from mapapp.queries.area_text import MAX_TEXT, Shape
 from mapapp.queries.release import ServedRelease, open_releases
-from mapapp.url_state import MAX_AREAS, MAX_QUERY_LENGTH, ViewState, to_query
+from mapapp.url_state import MAX_QUERY_LENGTH, ViewState, to_query
 from tests.commands.running import refused
 from tests.releases import write_release
 
@@ -158,7 +159,7 @@ def test_other_files_are_refused_in_one_line(content: bytes) -> None:
         {"question": {"areas": "county:10001"}},
         {"question": {"areas": [5]}},
         {"question": {"areas": [""]}},
-        {"question": {"areas": [f"county:{n}" for n in range(MAX_AREAS + 1)]}},
+        {"question": {"areas": [f"county:{n}" for n in range(MAX_PARTS + 1)]}},
         {"question": {"others": ["shape:" + "x" * MAX_TEXT]}},
         {"question": {"edges": [5, 2]}},
         {"question": {"edges": [0]}},
@@ -278,7 +279,7 @@ def test_the_page_refuses_other_files(views: Views, chosen: Any) -> None:
     assert "\n" not in str(said.value)
 
 
-def test_a_setup_too_long_for_an_address_is_refused_by_the_page_alone(
+def test_a_setup_that_costs_too_much_is_refused_by_the_page_alone(
     views: Views, release: ServedRelease
 ) -> None:
     def rough(radius_deg: float) -> str:
@@ -291,7 +292,7 @@ def test_a_setup_too_long_for_an_address_is_refused_by_the_page_alone(
     assert len(to_query(state)) > MAX_QUERY_LENGTH
     content = setup_file.save(release, state)
     assert setup_file.load(content, release) == (state, ())
-    with pytest.raises(UsageError, match="too long"):
+    with pytest.raises(UsageError, match="14,400 corners"):
         opened(views, file(content))
 
 

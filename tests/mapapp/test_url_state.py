@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mapapp.cost import MAX_DRAWN_PARTS, MAX_PARTS, MAX_VERTICES
 from mapapp.url_state import (
-    MAX_AREAS,
     MAX_QUERY_LENGTH,
     Analysis,
     Show,
@@ -116,15 +116,40 @@ def test_every_refused_part_is_named() -> None:
 
 
 def test_a_long_address_is_cut() -> None:
-    state, notes = from_query(
-        "?" + "&".join(f"area=tract:{i}" for i in range(MAX_AREAS + 50)),
-        releases=(),
-        is_area=lambda *_: True,
-        is_layer=lambda *_: True,
-    )
-    assert len(state.areas) == MAX_AREAS
-    assert notes
     assert read("?" + "area=x&" * (MAX_QUERY_LENGTH // 7 + 1))[0] == ViewState()
+
+
+@pytest.mark.parametrize(
+    ("areas", "others", "said"),
+    [
+        ([f"tract:{i}" for i in range(MAX_PARTS)], ["tract:x"], "201 parts in its areas"),
+        ([f"circle:0,{i},1" for i in range(MAX_DRAWN_PARTS)], ["-box:0,0,1,1"], "21 drawn parts"),
+        (["shape:" + "A" * (2 * MAX_VERTICES)], ["shape:AAAAAA"], "5,003 corners"),
+    ],
+)
+def test_a_question_that_costs_too_much_is_refused_whole_before_its_areas_are_looked_at(
+    areas: list[str], others: list[str], said: str
+) -> None:
+    looked_at: list[str] = []
+
+    def ask(areas: list[str], others: list[str]) -> tuple[ViewState, tuple[str, ...]]:
+        query = "&".join([*(f"area={one}" for one in areas), *(f"other={one}" for one in others)])
+        return from_query(
+            "?analysis=paired-area&" + query,
+            releases=(),
+            is_area=lambda _, area: bool(looked_at.append(area)) or True,  # type: ignore[func-returns-value]  # append, in a lambda
+            is_layer=lambda *_: True,
+        )
+
+    state, notes = ask(areas, others)
+    assert state == ViewState(analysis="paired-area")
+    assert looked_at == []
+    assert len(notes) == 1
+    assert said in notes[0]
+    assert "answers at most" in notes[0]
+    state, notes = ask(areas, [])
+    assert state.areas == tuple(areas)
+    assert notes == ()
 
 
 def test_all_three_bands_are_no_filter() -> None:

@@ -1,0 +1,85 @@
+"""Finds the boxes that meet a rectangle, in time that grows with what the rectangle covers, not with all of them."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Bounds = tuple[float, float, float, float]
+Positions = npt.NDArray[np.int64]
+_BOXES_A_TILE: Final = 4  # on average, if they lay evenly
+_FEW: Final = 32  # boxes for each one found, above which the found ones are sorted
+
+
+class _Level(NamedTuple):
+    """Boxes of about one size, in tiles that are at least as wide as they are."""
+
+    tile_deg: float
+    keys: npt.NDArray[np.int64]
+    positions: npt.NDArray[np.int32]
+
+
+class BoxIndex:
+    """A hierarchy of grids over boxes in degrees; may be asked from several threads.
+
+    A box lies in the grid whose tiles are the smallest that are as wide and as high as it is, in the tile of its
+    south-west corner; so it reaches no farther than into the next tile.
+
+    Parameters
+    ----------
+    bounds : float64[4, N]
+        West, south, east and north of each box, degrees; a point has no width.
+    """
+
+    def __init__(self, bounds: npt.NDArray[np.float64]) -> None:
+        self._bounds = bounds
+        self._origin = np.array([bounds[0].min(), bounds[1].min()]) if bounds.size else np.zeros(2)
+        extent = float(max(np.ptp(bounds[:2], axis=1).max(), 1e-9)) if bounds.size else 1.0
+        finest = extent / max(np.sqrt(bounds.shape[1] / _BOXES_A_TILE), 1.0)
+        self._stride = int(extent / finest) + 3
+        side = np.maximum(bounds[2] - bounds[0], bounds[3] - bounds[1])
+        level = np.ceil(np.log2(np.maximum(side / finest, 1.0))).astype(np.int64)
+        self._levels = [
+            self._level(np.flatnonzero(level == one), finest * 2.0**one) for one in np.unique(level)
+        ]
+
+    def _level(self, mine: Positions, tile_deg: float) -> _Level:
+        x, y = (
+            ((self._bounds[axis][mine] - self._origin[axis]) / tile_deg).astype(np.int64) for axis in (0, 1)
+        )
+        keys = x * self._stride + y
+        order = np.argsort(keys, kind="stable")
+        return _Level(tile_deg, keys[order], mine[order].astype(np.int32))
+
+    def meeting(self, rectangle: Bounds) -> Positions:
+        """Positions of the boxes that share a place with a rectangle (west, south, east, north): ascending."""
+        near = np.concatenate(
+            [np.empty(0, np.int32), *(self._near(level, rectangle) for level in self._levels)]
+        )
+        west, south, east, north = self._bounds[:, near]
+        meets = (
+            (west <= rectangle[2])
+            & (east >= rectangle[0])
+            & (south <= rectangle[3])
+            & (north >= rectangle[1])
+        )
+        near = near[meets]
+        if near.size * _FEW < self._bounds.shape[1]:
+            return np.sort(near).astype(np.int64)
+        mark = np.zeros(self._bounds.shape[1], dtype=bool)  # many are put in order sooner by marking them
+        mark[near] = True
+        return np.flatnonzero(mark)
+
+    def _near(self, level: _Level, rectangle: Bounds) -> npt.NDArray[np.int32]:
+        """Boxes of a level in the tiles of a rectangle, and in the tiles west and south of those."""
+        corners = (np.array(rectangle).reshape(2, 2) - self._origin) / level.tile_deg
+        first, last = np.clip(np.floor(corners), -1, self._stride - 1).astype(np.int64)
+        first = np.maximum(first - 1, 0)
+        columns = np.arange(first[0], last[0] + 1) * self._stride
+        starts = np.searchsorted(level.keys, columns + first[1], side="left")
+        ends = np.searchsorted(level.keys, columns + last[1], side="right")
+        sizes = np.maximum(ends - starts, 0)
+        before = np.cumsum(sizes) - sizes
+        return np.asarray(level.positions[np.repeat(starts - before, sizes) + np.arange(sizes.sum())])
