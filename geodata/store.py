@@ -1,6 +1,7 @@
 """Writing and reading a store: a directory of Parquet tables with a manifest that vouches for them.
 
-A store appears whole or not at all: it is written beside its place under a hidden name, synced, and renamed.
+A store appears whole or not at all: it is written beside its place under a hidden name, synced, and renamed (see
+`geodata.placing`).
 A reader verifies the manifest, and every checksum, before it hands out a table.
 """
 
@@ -10,12 +11,10 @@ import hashlib
 import io
 import json
 import os
-import re
 import shutil
-import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -26,15 +25,15 @@ import pandas
 import pyarrow.parquet
 
 from geodata.errors import StoreError
+from geodata.placing import Partial, naming, refuse_taken, writing_beside
 from geodata.schema import SCHEMA_VERSION, TABLES, StoreKind, Table
 from geodata.table_stream import TableStream, checked_frame, read_batches, read_slice, row_ptr, sync
 
 MANIFEST = "manifest.json"
 UNVOUCHED = {"dataset": ("ledger.jsonl",), "release": ()}  # files that may change after the store is whole
 _HASHING_THREADS = 4
-_CLAIMING = threading.Lock()
-_BEING_WRITTEN: set[Path] = set()  # by this process: two of its threads would share a partial's name
-_PARTIAL = re.compile(r"^\.(?P<name>.+)\.partial-(?P<pid>\d+)$")
+_PERMISSIONS = {"dataset": (0o700, 0o600), "release": (0o777, 0o666)}
+"""Permissions of a store's folder and of its files: a dataset is confidential, whatever the umask says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,31 +203,14 @@ def writing_store(path: Path, kind: StoreKind) -> Iterator[StoreWriter]:
     """
     path = Path(os.path.abspath(path))
     refuse_existing(path)
-    remove_stale_partials(path)
-    partial = partial_beside(path)
-    with _CLAIMING:
-        if partial in _BEING_WRITTEN:
-            raise StoreError(f"{path}: is being written already; wait, or name another place")
-        _BEING_WRITTEN.add(partial)
-    try:
-        shutil.rmtree(partial, ignore_errors=True)  # a killed run's that had this process's number
-        # A dataset is for its owner's eyes: what it holds is confidential whatever the umask says.
-        partial.parent.mkdir(parents=True, exist_ok=True)
-        partial.mkdir(mode=0o700 if kind == "dataset" else 0o777)
+    with naming(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+    with writing_beside(path, mode=_PERMISSIONS[kind][0]) as partial:
         with ThreadPoolExecutor(max_workers=_HASHING_THREADS) as disk:
             writer = StoreWriter(partial, kind, disk)
             yield writer
             writer.finish()
-        refuse_existing(path)
-        os.rename(partial, path)
-        sync(path.parent)
-    except OSError as error:
-        raise StoreError(
-            f"{path}: cannot write here ({error.strerror or error}); nothing was kept"
-        ) from error
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
-        _BEING_WRITTEN.discard(partial)
+        partial.put_in_place()
 
 
 def refuse_existing(path: Path) -> None:
@@ -237,8 +219,7 @@ def refuse_existing(path: Path) -> None:
     No command overwrites; and a dataset or release holds what its manifest lists and nothing else: it would be refused
     with anything more in it, and what is confidential would leave with a release.
     """
-    if path.exists() or path.is_symlink():
-        raise StoreError(f"{path}: already exists; name another place, or remove it first")
+    refuse_taken(path)
     refuse_within_store(path)
 
 
@@ -255,32 +236,13 @@ def refuse_within_store(path: Path) -> None:
             )
 
 
-def partial_beside(path: Path) -> Path:
-    """Where this process writes what is to become `path`."""
-    return path.parent / f".{path.name}.partial-{os.getpid()}"
-
-
-def stale_partials(folder: Path) -> list[tuple[Path, str]]:
-    """What killed runs left half-written in a folder, and the name it was to get; a live process's is left out."""
-    if not folder.is_dir():
-        return []
-    found = [(entry, _PARTIAL.match(entry.name)) for entry in folder.iterdir()]
-    return [(entry, one["name"]) for entry, one in found if one and not _alive(int(one["pid"]))]
-
-
-def remove_stale_partials(path: Path) -> None:
-    """Remove what a killed run left beside `path`; a partial of a live process is left alone."""
-    for entry, name in stale_partials(path.parent):
-        if name == path.name:
-            shutil.rmtree(entry, ignore_errors=True)
-
-
 class StoreWriter:
-    """Writes the tables of one store into a directory that nobody else looks at yet."""
+    """Writes the tables of one store into a directory of its own; every file is known by the one who wrote it."""
 
-    def __init__(self, directory: Path, kind: StoreKind, disk: Executor) -> None:
-        self.directory = directory
+    def __init__(self, partial: Partial, kind: StoreKind, disk: Executor) -> None:
+        self.directory = partial.folder
         self.kind = kind
+        self._partial = partial
         self._disk = disk
         self._rows: dict[str, int] = {}
         self._listed: dict[str, dict[str, Any]] = {}
@@ -294,7 +256,8 @@ class StoreWriter:
                 stream.write(frame)
             return
         frame = checked_frame(table, frame)
-        frame.to_parquet(self.directory / f"{name}.parquet", index=False, compression="zstd")
+        with self._file(f"{name}.parquet") as file:
+            frame.to_parquet(file, index=False, compression="zstd")
         self._rows[name] = len(frame)
 
     @contextmanager
@@ -303,25 +266,28 @@ class StoreWriter:
 
         The table counts as written only when the block ends without an error.
         """
-        stream = TableStream(self.directory / f"{name}.parquet", _table(self.kind, name), self._disk)
-        try:
-            yield stream
-            stream.close()
-        except BaseException:
-            stream.abandon()
-            raise
+        with self._file(f"{name}.parquet") as file:
+            stream = TableStream(file, _table(self.kind, name), self._disk)
+            try:
+                yield stream
+                stream.close()
+            except BaseException:
+                stream.abandon()
+                raise
         self._rows[name] = stream.rows
 
     def copy_table(self, source: Store, name: str) -> None:
         """Copy a table of another store byte for byte; the caller has opened, so verified, that store."""
         _table(self.kind, name)
-        source.copy_file(name, self.directory / f"{name}.parquet")
+        with self._file(f"{name}.parquet") as file:
+            source.copy_file(name, file)
         self._rows[name] = source.manifest["files"][f"{name}.parquet"]["rows"]
 
     def document(self, name: str, content: Mapping[str, Any]) -> None:
         """Write a JSON document, such as `certificate.json`."""
         text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        (self.directory / name).write_text(text, encoding="utf-8")
+        with self._file(name) as file:
+            file.write_text(text, encoding="utf-8")
 
     def facts(self, **facts: Any) -> None:
         """Add to the manifest: title, year, vintage, sources, layers, coverage and the like."""
@@ -337,6 +303,7 @@ class StoreWriter:
         dict of str to dict
             By file name: `sha256`, `bytes` and, of a table, `rows`.
         """
+        self._partial.require_own(also=UNVOUCHED[self.kind])
         known = {*self._listed, *UNVOUCHED[self.kind]}
         found = sorted(file for file in self.directory.iterdir() if file.name not in known)
         for file, digest in zip(found, self._disk.map(_synced_sha256, found), strict=True):
@@ -346,7 +313,7 @@ class StoreWriter:
         return dict(sorted(self._listed.items()))
 
     def finish(self) -> None:
-        """Write the manifest last, and sync everything to the disk."""
+        """Write the manifest last, sync everything to the disk, and see that nobody else wrote into the directory."""
         missing = [table.name for table in TABLES[self.kind] if table.name not in self._rows]
         if missing:
             raise AssertionError(f"tables never written: {missing}")
@@ -355,6 +322,11 @@ class StoreWriter:
         self.document(MANIFEST, head | self._facts | {"files": files})
         sync(self.directory / MANIFEST)
         sync(self.directory)
+        self._partial.require_own(also=UNVOUCHED[self.kind])
+
+    def _file(self, name: str) -> AbstractContextManager[Path]:
+        """A new file to write, which afterwards must not change."""
+        return self._partial.writing(name, _PERMISSIONS[self.kind][1])
 
 
 def sha256_of(file: Path) -> str:
@@ -411,16 +383,6 @@ def _verify_files(path: Path, kind: StoreKind, manifest: dict[str, Any]) -> None
         raise StoreError(
             f"{path / stray[0]}: not listed in the manifest; a {kind} holds nothing else, remove it"
         )
-
-
-def _alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
 
 
 def _synced_sha256(file: Path) -> str:

@@ -26,12 +26,12 @@ from mapapp.commands.synthesize import synthesize
 from mapapp.commands.tune import tune
 from mapapp.commands.validate import validate
 from mapapp.errors import UsageError
-from mapapp.interrupts import answer_interrupts, ignore_interrupts
+from mapapp.interrupts import answer_interrupts, exit_code, ignore_interrupts
 from mapapp.ledger import LedgerError
 
 EXIT_USER = 2
 EXIT_BUG = 70  # EX_SOFTWARE of sysexits.h
-EXIT_STOPPED = 130  # what a shell reports for a command ended by ctrl-C
+EXIT_SIGNAL = 128  # and a signal's number: what a shell reports for a command that one ended
 
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
@@ -76,7 +76,7 @@ for _command in (
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0 done, 2 the user can mend it, 70 a bug, 130 stopped."""
+    """Run one command and return its exit code: 0 done, 2 the user can mend it, 70 a bug, more than 128 a signal."""
     try:
         result = commutemap.main(arguments, prog_name="commutemap", standalone_mode=False)
         return result if isinstance(result, int) else 0
@@ -87,8 +87,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _say(f"{_one_line(error.format_message())} (see `{_help_of(error)} --help`)", EXIT_USER)
     except (EngineError, GeodataError, LedgerError, UsageError) as error:
         return _say(_one_line(str(error)), EXIT_USER)
-    except (KeyboardInterrupt, click.Abort):
-        return _say("stopped; nothing was kept", EXIT_STOPPED)
+    except (KeyboardInterrupt, click.Abort) as error:
+        return _say("stopped; nothing was kept", exit_code(error))
     except OSError as error:
         return _say(_one_line(_describe(error)), EXIT_USER)
     except MemoryError:
@@ -117,7 +117,7 @@ def main() -> None:
         code = 0
     # All is done and cleaned up. An ordinary exit would look for garbage among all that was imported, half a second
     # long, and after Ctrl-C wait for a library's threads.
-    if code != EXIT_STOPPED:
+    if code <= EXIT_SIGNAL:
         atexit._run_exitfuncs()
     sys.stderr.flush()
     os._exit(code)

@@ -1,4 +1,8 @@
-"""Ctrl-C: it ends a command, is not lost, and pressed again does not cut short what cleans up."""
+"""Signals that end a command: Ctrl-C, SIGTERM, and SIGHUP of a terminal that closes.
+
+Each ends the command as Ctrl-C does: what is half done is cleaned up, and the exit code is 128 and the signal's number,
+as a shell reports it. None is lost, and a second one does not cut the clean-up short.
+"""
 
 from __future__ import annotations
 
@@ -14,24 +18,58 @@ if TYPE_CHECKING:
 
 _AGAIN_S: Final = 90.0  # longer than any clean-up
 _SOON_S: Final = 0.05
+_DEFAULTS: Final = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGTERM: signal.SIG_DFL,
+    signal.SIGHUP: signal.SIG_DFL,
+}
+
+
+class Interrupt(KeyboardInterrupt):
+    """A signal asked this process to end.
+
+    Attributes
+    ----------
+    number : int
+        Of the signal.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__()
+        self.number = number
+
+
+def exit_code(error: BaseException) -> int:
+    """Exit code of a command that was stopped: 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP.
+
+    Parameters
+    ----------
+    error : BaseException
+        KeyboardInterrupt, or what a library raised in its place.
+    """
+    found: BaseException | None = error
+    while found is not None and not isinstance(found, Interrupt):
+        found = found.__cause__
+    return 128 + (signal.SIGINT if found is None else found.number)
 
 
 def answer_interrupts() -> None:
-    """Have Ctrl-C raise KeyboardInterrupt for the rest of this process, once for all within a minute and a half.
+    """Have signals that end a process raise Interrupt for the rest of it, once for all within a minute and a half.
 
     Where Python drops what is raised, as in a `__del__` that the collector calls, it is raised again soon after.
-    Nothing changes where whoever started the program had it ignore Ctrl-C, as a shell does for jobs in the background.
+    A signal that is ignored already stays ignored: a shell ignores Ctrl-C for jobs in the background, nohup SIGHUP.
     To be called from the main thread of a program of our own.
     """
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        return
-    raised_at = -math.inf
+    raised, raised_at = signal.SIGINT.value, -math.inf
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        nonlocal raised_at
+        nonlocal raised, raised_at
         if time.monotonic() - raised_at > _AGAIN_S:
-            raised_at = time.monotonic()
-            raise KeyboardInterrupt
+            raised, raised_at = number, time.monotonic()
+            raise Interrupt(number)
+
+    def again(number: int, frame: FrameType | None) -> None:
+        raise Interrupt(raised)
 
     def drop(dropped: UnraisableHookArgs) -> None:
         # A timer of the system and not a thread: the collector may have come in the middle of starting one.
@@ -40,11 +78,16 @@ def answer_interrupts() -> None:
         else:
             sys.__unraisablehook__(dropped)
 
-    signal.signal(signal.SIGALRM, signal.default_int_handler)
-    signal.signal(signal.SIGINT, interrupt)
+    answered = [number for number, default in _DEFAULTS.items() if signal.getsignal(number) == default]
+    if not answered:
+        return
+    signal.signal(signal.SIGALRM, again)
+    for number in answered:
+        signal.signal(number, interrupt)
     sys.unraisablehook = drop
 
 
 def ignore_interrupts() -> None:
-    """Have Ctrl-C do nothing any more: all is done, and said."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Have these signals do nothing any more: the command is done, and has said so."""
+    for number in _DEFAULTS:
+        signal.signal(number, signal.SIG_IGN)

@@ -12,6 +12,7 @@ import click
 from mapapp.commands.options import STORE, config_option, json_option, print_result, quiet_option
 from mapapp.commands.setting import setting_options
 from mapapp.errors import UsageError
+from mapapp.interrupts import exit_code
 from mapapp.progress import shown
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ SWEPT: Final = (
 )
 """Options of a setting that can be swept."""
 
-_STOPPED: Final = 130
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -108,6 +108,7 @@ def sweep(
     _check(axes, csv_path, picture)
     kept = None if csv_path is None else SweepFile(csv_path)
     rows: list[SweptRow] = []
+    stopped = None
     with shown(quiet=quiet) as report:
         report("reading the dataset", 0, 0)
         data = _open(dataset, options)
@@ -125,11 +126,12 @@ def sweep(
                 rows.append(row)
                 if kept is not None:
                     kept.append(row)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
+            stopped = exit_code(error)
             click.echo(_stopped(len(rows), len(settings), csv_path), err=True)
     _tell(data, axes, rows, len(settings), as_json=as_json)
-    if len(rows) < len(settings):
-        raise click.exceptions.Exit(_STOPPED)
+    if stopped is not None:
+        raise click.exceptions.Exit(stopped)
     if picture is not None:
         _draw(data, axes, rows, picture)
 

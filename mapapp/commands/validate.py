@@ -7,9 +7,8 @@ from pathlib import Path
 import click
 
 from mapapp.commands.options import STORE, config_option, json_option, print_result, quiet_option
+from mapapp.interrupts import exit_code
 from mapapp.progress import shown
-
-STOPPED = 130
 
 
 @click.command()
@@ -80,9 +79,9 @@ def validate(
                 report("drawing the picture", 0, 0)
                 write_picture(found, picture_path)
         print_result(found.to_dict(), validity_lines(found), as_json=as_json)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as error:
         kept = [str(path) for path in (csv_path, picture_path) if path is not None and path.exists()]
         if not kept:
             raise
         click.echo(f"commutemap: stopped; {' and '.join(kept)} had been written whole", err=True)
-        raise click.exceptions.Exit(STOPPED) from None
+        raise click.exceptions.Exit(exit_code(error)) from None

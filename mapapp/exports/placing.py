@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from geodata.store import partial_beside, refuse_existing, remove_stale_partials
+from geodata.placing import writing_beside
+from geodata.store import refuse_existing
 from geodata.table_stream import sync
 from mapapp.errors import UsageError
 
 
 @contextmanager
 def new_place(target: Path, *, folder: bool) -> Iterator[Path]:
-    """Yield where to write: in a hidden folder beside `target`, which takes its name when all went well.
-
-    What a killed run left in such a hidden folder is removed first.
+    """Yield where to write, in a hidden folder beside `target`; it is put in its place when all went well.
 
     Parameters
     ----------
@@ -29,7 +27,7 @@ def new_place(target: Path, *, folder: bool) -> Iterator[Path]:
     Raises
     ------
     StoreError
-        When the place is taken.
+        When the place is taken, or cannot be written.
     UsageError
         When the folder around it is missing.
     """
@@ -37,16 +35,9 @@ def new_place(target: Path, *, folder: bool) -> Iterator[Path]:
     if not target.parent.is_dir():
         raise UsageError(f"{target.parent}: no such folder; make it first, or name another place")
     refuse_existing(target)
-    remove_stale_partials(target)
-    partial = partial_beside(target)
-    made = partial if folder else partial / target.name
-    try:
-        partial.mkdir()
+    with writing_beside(target) as partial:
+        made = partial.folder if folder else partial.folder / target.name
         yield made
-        for file in sorted(partial.iterdir()):
+        for file in sorted(partial.folder.iterdir()):
             sync(file)
-        refuse_existing(target)
-        os.rename(made, target)
-        sync(target.parent)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        partial.put_in_place(made)

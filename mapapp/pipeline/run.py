@@ -171,7 +171,8 @@ def run_synthesis(
         ensure_compiled(lambda: report("compiling kernels (once)", 0, 0))
     key = SecretKey.for_tests() if test_key else SecretKey.fresh()
     seed = PublicSeed.for_tests() if test_key else PublicSeed.fresh()
-    with _connected(scheduler, key) as client:
+    # The place is claimed before anything is spent: of several runs to one place, one goes on.
+    with writing_store(release_path, "release") as writer, _connected(scheduler, key) as client:
         report("reading the dataset", 0, 0)
         dataset = open_store(dataset_path, "dataset")
         if last_release is not None:
@@ -188,18 +189,17 @@ def run_synthesis(
                 report=report,
             )
         source = open_source(dataset, seed, privacy, parameters)
-        with writing_store(release_path, "release") as writer:
-            with _crew(client, source, writer.directory, key, threads=threads, report=report) as crew:
-                certified = crew.certify()
-                certificate = _certificate(dataset, source, certified, key, facts)
-                _spend(dataset_path, release_path, certificate)
-                _stream(writer, "jobs", crew.jobs(key))
-                _stream(writer, "points", crew.points(key))
-            report("writing the release", 0, 0)
-            copy_public_tables(dataset, writer)
-            certificate = bind_publication(certificate, public_facts(dataset.manifest), writer.listed())
-            writer.document(CERTIFICATE, certificate)
-            writer.facts(**public_facts(dataset.manifest))
+        with _crew(client, source, writer.directory, key, threads=threads, report=report) as crew:
+            certified = crew.certify()
+            certificate = _certificate(dataset, source, certified, key, facts)
+            _spend(dataset_path, release_path, certificate)
+            _stream(writer, "jobs", crew.jobs(key))
+            _stream(writer, "points", crew.points(key))
+        report("writing the release", 0, 0)
+        copy_public_tables(dataset, writer)
+        certificate = bind_publication(certificate, public_facts(dataset.manifest), writer.listed())
+        writer.document(CERTIFICATE, certificate)
+        writer.facts(**public_facts(dataset.manifest))
     return _outcome(release_path, certificate, source, certified, crew.n_edited_out)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,7 +11,8 @@ from typing import Final
 
 import pandas
 
-from geodata.store import partial_beside, refuse_existing, remove_stale_partials
+from geodata.placing import Partial, writing_beside
+from geodata.store import refuse_existing
 from mapapp.errors import UsageError
 from mapapp.pipeline.validity_result import CONFIDENTIAL, Validity
 
@@ -20,6 +20,7 @@ PICTURE_KINDS: Final = (".png", ".svg")
 
 _NOTE: Final = "CONFIDENTIAL.txt"
 _PICTURE: Final = "picture"
+_OWNER_ONLY: Final = 0o600
 
 
 def require_places(csv_path: Path | None, picture_path: Path | None) -> None:
@@ -142,10 +143,12 @@ def write_csv(found: Validity, path: Path) -> None:
         There is something at `path` already.
     """
     with _whole(path) as partial:
-        (partial / _NOTE).write_text(CONFIDENTIAL + "\n", encoding="utf-8")
+        with partial.writing(_NOTE, _OWNER_ONLY) as file:
+            file.write_text(CONFIDENTIAL + "\n", encoding="utf-8")
         summary = pandas.DataFrame({"measure": list(found.summary), "value": list(found.summary.values())})
         for name, table in {"summary": summary, **found.tables}.items():
-            table.to_csv(partial / f"{name}.csv", index=False)
+            with partial.writing(f"{name}.csv", _OWNER_ONLY) as file:
+                table.to_csv(file, index=False)
 
 
 def write_picture(found: Validity, path: Path) -> None:
@@ -164,25 +167,16 @@ def write_picture(found: Validity, path: Path) -> None:
     )
     with _whole(path) as partial:
         kind = path.suffix.removeprefix(".")
-        figure.savefig(partial / _PICTURE, format=kind, metadata={"Date": None} if kind == "svg" else {})
-        os.chmod(partial / _PICTURE, 0o600)
+        with partial.writing(_PICTURE, _OWNER_ONLY) as file:
+            figure.savefig(file, format=kind, metadata={"Date": None} if kind == "svg" else {})
 
 
 @contextmanager
-def _whole(path: Path) -> Iterator[Path]:
-    """Yield a directory of our own beside `path`; it, or the `_PICTURE` in it, gets the name once all is written."""
+def _whole(path: Path) -> Iterator[Partial]:
+    """Yield a folder of our own beside `path`; it, or the `_PICTURE` in it, gets the name once all is written."""
     refuse_existing(path)
-    remove_stale_partials(path)
-    partial = partial_beside(path)
-    try:
-        partial.mkdir(mode=0o700)
+    with writing_beside(path, mode=0o700) as partial:
         yield partial
-        refuse_existing(path)
-        picture = partial / _PICTURE
-        os.rename(picture if picture.exists() else partial, path)
-    except OSError as error:
-        raise UsageError(
-            f"{path}: cannot write here ({error.strerror or error}); nothing was kept"
-        ) from error
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        partial.require_own()
+        picture = partial.folder / _PICTURE
+        partial.put_in_place(picture if picture.exists() else None)

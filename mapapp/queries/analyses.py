@@ -91,6 +91,7 @@ class Release:
         self.digest = store_digest(store.path)
         self.version = self.digest[:12]
         prepared = prepare(store, report=report)
+        self._lease = prepared.lease
         self.areas = Areas(store, Cells(prepared.cells))
         self.flows = Flows(prepared, store)
         self.outlines = Outlines(store, self.areas, prepared.folder)

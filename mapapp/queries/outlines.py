@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import shapely
 
+from geodata.errors import StoreError
+from geodata.placing import writing_beside
 from geodata.store import Store
 from mapapp.queries.areas import TABLES, Areas
 from mapapp.queries.flows import Blocks
@@ -113,13 +115,13 @@ class Outlines:
 
     def _keep(self, level: str, frame: Any) -> None:
         """Write a layer under a name that vouches for its content; a full disk keeps nothing and hinders nobody."""
-        partial = self._folder / f".outlines-{level}.partial-{os.getpid()}"
-        with suppress(OSError):
-            try:
-                frame.to_parquet(partial, index=False, compression="zstd")
-                os.replace(partial, self._folder / f"outlines-{level}-{_digest(partial)}.parquet")
-            finally:
-                partial.unlink(missing_ok=True)
+        with (
+            suppress(OSError, StoreError),
+            writing_beside(self._folder / f"outlines-{level}", replace=True) as partial,
+        ):
+            file = partial.folder / "outlines.parquet"
+            frame.to_parquet(file, index=False, compression="zstd")
+            os.replace(file, self._folder / f"outlines-{level}-{_digest(file)}.parquet")
 
 
 def dissolved(shapes: Shapes) -> Any:

@@ -11,10 +11,9 @@ can be removed at any time: they are then made again.
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,16 +25,13 @@ import pyarrow.parquet
 import shapely
 
 from geodata.distance import bearing_deg, distance_mi
+from geodata.errors import StoreError
+from geodata.placing import naming, writing_beside
 from geodata.progress import Progress, silent
 from geodata.schema import segment_code
-from geodata.store import (
-    Store,
-    partial_beside,
-    remove_stale_partials,
-    sha256_of,
-    store_digest,
-)
+from geodata.store import Store, sha256_of, store_digest
 from mapapp.paths import data_home
+from mapapp.queries.prepared_space import Lease, evict, lease, limit_bytes
 
 LAYOUT: Final = 2
 """Changes whenever the files below do."""
@@ -82,11 +78,14 @@ class Prepared:
         Parquet files with the same rows, sorted by (work, …) and by (home, work, segment).
     cells : Path
         The rows of `cells`, in their order, with their bounds.
+    lease : Lease
+        Keeps them from being evicted; to be held for as long as they are used.
     """
 
     by_work: Path
     by_home: Path
     cells: Path
+    lease: Lease = field(compare=False, repr=False)
 
     @property
     def folder(self) -> Path:
@@ -105,13 +104,23 @@ def prepare(store: Store, *, home: Path | None = None, report: Progress = silent
         Folder to keep them in; the user's data folder by default.
     report : callable
         Called with (stage, done, total).
+
+    Raises
+    ------
+    StoreError
+        They cannot be written.
+    UsageError
+        The limit of their size in the environment is no size.
     """
+    limit = limit_bytes()
     version = store_digest(store.path)
     place = (home or data_home()) / "prepared" / f"{version[:32]}-{LAYOUT}"
-    if not _holds(place, version):
+    while (held := _leased(place, version)) is None:
         report("preparing the release for questions", 0, 0)
         _make(store, place, version)
-    return Prepared(*(place / name for name in _NAMES))
+    evict(place.parent, limit)
+    by_work, by_home, cells = (place / name for name in _NAMES)
+    return Prepared(by_work=by_work, by_home=by_home, cells=cells, lease=held)
 
 
 def octant(bearing: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
@@ -123,38 +132,40 @@ def octant(bearing: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
     return np.where(np.isnan(bearing), NO_OCTANT, turned % N_OCTANTS).astype(np.int64)
 
 
+def _leased(place: Path, version: str) -> Lease | None:
+    """A lease of the copies; None if they are not there, not whole, or of another release."""
+    with naming(place):
+        held = lease(place)
+    if held is None or _holds(place, version):
+        return held
+    held.end()
+    return None
+
+
 def _holds(place: Path, version: str) -> bool:
     """Whether the copies are there, whole, and of this release."""
     try:
         voucher = json.loads((place / _VOUCHER).read_text(encoding="utf-8"))
         found = {name: sha256_of(place / name) for name in _NAMES}
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return bool(voucher == {"release": version, "layout": LAYOUT, "files": found})
 
 
 def _make(store: Store, place: Path, version: str) -> None:
-    place.parent.mkdir(parents=True, exist_ok=True)
-    remove_stale_partials(place)
-    partial = partial_beside(place)
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir()
-    try:
-        by_work, by_home, cells = (partial / name for name in _NAMES)
+    with naming(place):
+        place.parent.mkdir(parents=True, exist_ok=True)
+    with writing_beside(place, replace=True) as partial:
+        if _holds(place, version):  # another process was quicker
+            return
+        by_work, by_home, cells = (partial.folder / name for name in _NAMES)
         _write_by_work(store, by_work)
-        _write_by_home(by_work, by_home, partial)
+        _write_by_home(by_work, by_home, partial.folder)
         _write_cells(store, cells)
-        files = {name: sha256_of(partial / name) for name in _NAMES}
+        files = {name: sha256_of(partial.folder / name) for name in _NAMES}
         voucher = {"release": version, "layout": LAYOUT, "files": files}
-        (partial / _VOUCHER).write_text(json.dumps(voucher), encoding="utf-8")
-        shutil.rmtree(place, ignore_errors=True)  # it did not hold
-        try:
-            os.rename(partial, place)
-        except OSError:
-            if not _holds(place, version):  # else another process was quicker
-                raise
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+        (partial.folder / _VOUCHER).write_text(json.dumps(voucher), encoding="utf-8")
+        partial.put_in_place()
 
 
 def _write_by_work(store: Store, file: Path) -> None:
@@ -185,10 +196,18 @@ def _rows(store: Store) -> Iterator[Any]:
 
 
 def _write_by_home(by_work: Path, by_home: Path, scratch: Path) -> None:
-    with duckdb.connect(":memory:", config={"temp_directory": str(scratch / "sorting")}) as connection:
-        connection.from_parquet(str(by_work)).order("home, work, segment").to_parquet(
-            str(by_home), compression="lz4", row_group_size=_GROUP_ROWS
-        )
+    sorting = scratch / "sorting"
+    try:
+        with duckdb.connect(":memory:", config={"temp_directory": str(sorting)}) as connection:
+            connection.from_parquet(str(by_work)).order("home, work, segment").to_parquet(
+                str(by_home), compression="lz4", row_group_size=_GROUP_ROWS
+            )
+    except duckdb.Error as error:
+        raise StoreError(
+            f"{by_home}: cannot be written ({' '.join(str(error).split())}); make room, or name another folder with "
+            "COMMUTEMAP_HOME"
+        ) from error
+    shutil.rmtree(sorting, ignore_errors=True)
 
 
 def _write_cells(store: Store, file: Path) -> None:

@@ -19,7 +19,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Final
 
-from geodata.store import partial_beside, stale_partials
+from geodata.placing import claimed, name_of_partial, naming, partial_name
+from geodata.store import refuse_within_store
 from mapapp.errors import UsageError
 from mapapp.exports.provenance import Provenance
 from mapapp.progress import Report as Progress
@@ -31,6 +32,9 @@ from mapapp.reports.batch_index import index_page
 from mapapp.reports.crew import each_done
 
 MANIFEST: Final = "reports.json"
+_MARKER: Final = ("reports", 1)
+"""What the list says of itself, so that no other program's file is taken for one: its subject and its version."""
+
 INDEX: Final = "index.html"
 LAYOUT: Final = 2
 """Of reports: changes whenever the same question makes other bytes."""
@@ -96,8 +100,38 @@ def make_batch(
     ------
     UsageError
         When the folder cannot be written, or holds files of somebody else.
+    StoreError
+        When another run writes to the folder, or it lies within a dataset or release.
     """
-    made = _start(folder)
+    refuse_within_store(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{folder}: {error.strerror}; name a folder that can be written") from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UsageError(f"{folder}: it cannot be written; name another folder")
+    with naming(folder), claimed(folder):
+        made = _read_manifest(folder)
+        try:
+            return _make_missing(
+                paths, releases, jobs, folder, made, date=date, workers=workers, progress=progress
+            )
+        finally:
+            _remove_half_written(folder)
+
+
+def _make_missing(
+    paths: Sequence[Path],
+    releases: Sequence[ServedRelease],
+    jobs: Sequence[Job],
+    folder: Path,
+    made: dict[str, Made],
+    *,
+    date: datetime.date | None,
+    workers: int,
+    progress: Progress,
+) -> Outcome:
+    """Make what is not in the folder yet, and enter it in `made` and in the folder's list."""
     digests = [Provenance.of(release.store).release_sha256 for release in releases]
     tasks, n_kept = [], 0
     for job in jobs:
@@ -165,31 +199,32 @@ class _Maker:
         return found
 
 
-def _start(folder: Path) -> dict[str, Made]:
-    """What an earlier run made in the folder; the folder is there, and can be written, afterwards."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"{folder}: {error.strerror}; name a folder that can be written") from error
-    if not os.access(folder, os.W_OK | os.X_OK):
-        raise UsageError(f"{folder}: it cannot be written; name another folder")
-    _remove_stale(folder)
+def _read_manifest(folder: Path) -> dict[str, Made]:
+    """What an earlier run made in a folder; UsageError where the folder is not a batch's."""
     manifest = folder / MANIFEST
     if not manifest.exists():
-        if any(folder.iterdir()):
+        # A run that was killed as it began has left half a list, and nothing else.
+        if any(name_of_partial(entry) != MANIFEST for entry in folder.iterdir()):
             raise UsageError(f"{folder}: it holds other files; name a new folder, or an empty one")
         return {}
     try:
         document = json.loads(manifest.read_text(encoding="utf-8"))
+        if (document["commutemap"], document["version"]) != _MARKER:
+            raise ValueError("not a list of reports")
         return {name: Made(**each) for name, each in document["files"].items()}
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
-        raise UsageError(f"{manifest}: it cannot be read; remove the folder, and start again") from None
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise UsageError(
+            f"{manifest}: it is not the list of a batch of reports, or cannot be read; name another folder"
+        ) from None
 
 
-def _remove_stale(folder: Path) -> None:
-    """Remove what a killed process left half-written."""
-    for entry, _ in stale_partials(folder):
-        entry.unlink(missing_ok=True)
+def _remove_half_written(folder: Path) -> None:
+    """Remove what a stopped or killed run left half-written, in a folder that a batch has put its list into."""
+    with suppress(UsageError):
+        ours = {MANIFEST, INDEX, *_read_manifest(folder)}
+        for entry in folder.iterdir():
+            if name_of_partial(entry) in ours and entry.is_file() and not entry.is_symlink():
+                entry.unlink(missing_ok=True)
 
 
 def _inputs(job: Job, form: Form, digests: Sequence[str], date: datetime.date | None) -> str:
@@ -219,7 +254,7 @@ def _is_there(folder: Path, name: str, inputs: str, made: dict[str, Made]) -> bo
 
 def _manifest(made: dict[str, Made]) -> bytes:
     files = {name: dataclasses.asdict(made[name]) for name in sorted(made)}
-    document = {"commutemap": "reports", "version": 1, "files": files}
+    document = {"commutemap": _MARKER[0], "version": _MARKER[1], "files": files}
     return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
 
 
@@ -233,7 +268,7 @@ def _index(releases: Sequence[ServedRelease], jobs: Sequence[Job], made: dict[st
 
 def _replace(path: Path, content: bytes) -> None:
     """Write a file: there whole, or as it was before."""
-    partial = partial_beside(path)
+    partial = partial_name(path)
     try:
         partial.write_bytes(content)
         os.replace(partial, path)

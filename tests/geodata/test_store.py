@@ -1,7 +1,6 @@
 """A store appears whole or not at all, and its reader says what is wrong in one line."""
 
 import json
-import os
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -15,8 +14,9 @@ import pytest
 import shapely
 
 from geodata.errors import StoreError
+from geodata.placing import partial_name
 from geodata.schema import BLOCKS, JOBS, STATES, TABLES, Table
-from geodata.store import open_store, remove_stale_partials, writing_store
+from geodata.store import open_store, writing_store
 from geodata.table_stream import ROW_GROUP_ROWS, TableStream
 
 
@@ -135,7 +135,7 @@ def test_an_error_half_way_leaves_nothing(tmp_path: Path) -> None:
 
 def test_a_store_that_is_being_written_is_not_written_over(tmp_path: Path) -> None:
     place = tmp_path / "twice.release"
-    (tmp_path / f".{place.name}.partial-{os.getpid()}").mkdir()  # of a killed run that had our number
+    partial_name(place).mkdir()  # of a killed run
     with writing_store(place, "release") as writer:
         with pytest.raises(StoreError, match="being written already"), writing_store(place, "release"):
             pass
@@ -143,18 +143,6 @@ def test_a_store_that_is_being_written_is_not_written_over(tmp_path: Path) -> No
             writer.table(table.name, empty(table))
     open_store(place, "release")
     assert [entry.name for entry in tmp_path.iterdir()] == [place.name]
-
-
-def test_partials_of_dead_processes_are_removed_and_of_live_ones_kept(tmp_path: Path) -> None:
-    dead = tmp_path / ".d.partial-999999999"
-    live = tmp_path / f".d.partial-{os.getppid()}"
-    other = tmp_path / ".e.partial-999999999"
-    for place in (dead, live, other):
-        place.mkdir()
-    remove_stale_partials(tmp_path / "d")
-    assert not dead.exists()
-    assert live.exists()
-    assert other.exists()
 
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from geodata.placing import partial_name
 from mapapp.cli import run
 from mapapp.reports.file_names import file_stem
 from tests.commands.running import refused
@@ -74,7 +75,7 @@ def test_what_is_there_is_not_made_again(
     before, whole = stamps(folder), contents(folder)
     (folder / "County-10001.html").unlink()
     (folder / "County-10003.xlsx").write_bytes(b"broken")
-    (folder / ".County-10003.xlsx.partial-999999999").write_bytes(b"half")
+    partial_name(folder / "County-10003.xlsx").write_bytes(b"half")
     capsys.readouterr()
     batch(report_paths[0], folder, TOWNS, "--workers", 1)
     assert "2 files written, 3 were there already" in capsys.readouterr().err
