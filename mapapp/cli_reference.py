@@ -11,8 +11,8 @@ HEAD = """# Command line
 Written by `make docs` from the program itself; a test compares the two.
 
 Exit codes: 0 done; 2 something the user can mend, said in one line on standard error; 70 a bug of the program;
-130 stopped with ctrl-C. Nothing is ever overwritten, and a command that fails or is killed leaves nothing
-half-written.
+130 stopped with ctrl-C, 143 by SIGTERM, 129 by SIGHUP (a closed terminal, unless `nohup` ignores it). Nothing is ever
+overwritten, and a command that fails, is stopped or is killed leaves nothing half-written under the name it was given.
 """
 
 

@@ -28,7 +28,7 @@ from mapapp.progress import silent
 from mapapp.queries.release import ServedRelease, open_releases
 from mapapp.reports import DRAWN, Form, build, write
 from mapapp.reports.batch_file import Job
-from mapapp.reports.batch_index import index_page
+from mapapp.reports.batch_index import index_page, is_index
 from mapapp.reports.crew import each_done
 
 MANIFEST: Final = "reports.json"
@@ -133,16 +133,16 @@ def _make_missing(
 ) -> Outcome:
     """Make what is not in the folder yet, and enter it in `made` and in the folder's list."""
     digests = [Provenance.of(release.store).release_sha256 for release in releases]
+    if os.path.lexists(folder / INDEX) and not is_index(folder / INDEX):
+        raise _foreign(folder / INDEX)
     tasks, n_kept = [], 0
     for job in jobs:
         files = {form: (f"{job.stem}.{form}", _inputs(job, form, digests, date)) for form in job.forms}
         missing = {form: each for form, each in files.items() if not _is_there(folder, *each, made)}
         n_kept += len(files) - len(missing)
         for name, _ in missing.values():
-            if name not in made and (folder / name).exists():
-                raise UsageError(
-                    f"{folder / name}: already exists, and no batch made it; name another folder"
-                )
+            if name not in made and os.path.lexists(folder / name):
+                raise _foreign(folder / name)
         if missing:
             tasks.append(_Task(job, missing))
     # Entered before they are made: what a killed run leaves without a checksum is ours, and made again.
@@ -216,6 +216,10 @@ def _read_manifest(folder: Path) -> dict[str, Made]:
         raise UsageError(
             f"{manifest}: it is not the list of a batch of reports, or cannot be read; name another folder"
         ) from None
+
+
+def _foreign(file: Path) -> UsageError:
+    return UsageError(f"{file}: already exists, and no batch made it; name another folder")
 
 
 def _remove_half_written(folder: Path) -> None:

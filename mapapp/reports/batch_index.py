@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
 from urllib.parse import quote
 
 from mapapp.reports.html_report import document, escape
 
+_KIND: Final = '<p class="kind">CommuteMap reports</p>'
 Row = tuple[str, str, Sequence[tuple[str, str]]]
 
 
@@ -20,13 +23,21 @@ def index_page(releases: Sequence[str], rows: Sequence[Row]) -> bytes:
         document(
             title,
             [
-                f'<header>\n<p class="kind">CommuteMap reports</p>\n<h1>{escape(title)}</h1>\n'
+                f"<header>\n{_KIND}\n<h1>{escape(title)}</h1>\n"
                 f'<p class="subtitle">{len(rows):,} report{"s" * (len(rows) != 1)}</p>\n</header>\n<main>\n'
                 f'<table><caption class="unseen">{escape(title)}</caption>'
                 f"<thead><tr>{heads}</tr></thead><tbody>\n{body}</tbody></table>\n</main>\n"
             ],
         )
     ).encode()
+
+
+def is_index(file: Path) -> bool:
+    """Whether a file is such a page."""
+    try:
+        return _KIND.encode() in file.read_bytes()
+    except OSError:
+        return False
 
 
 def _row(row: Row, forms: Sequence[str]) -> str:

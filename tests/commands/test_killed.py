@@ -1,4 +1,4 @@
-"""kill -9 at any moment of import or synthesis leaves no half-written store, and the next run succeeds."""
+"""A run that is ended at any moment leaves no half-written store, runs beside it do not harm it, the next succeeds."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from geodata.placing import claimed
 from geodata.store import open_store
 from mapapp.ledger import Ledger
 from tests.commands.running import commutemap, refused
@@ -69,6 +70,51 @@ def test_a_spend_is_kept_when_the_run_dies_after_it(dataset: Path) -> None:
     assert float(ledger.spent()[0]) == pytest.approx(8.98202663, abs=1e-8)
     assert "at most 1.01797" in refused("synthesize", dataset, dataset.parent / "r", "-q")
     assert not (dataset.parent / "r").exists()
+
+
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)], ids=["term", "hup"]
+)
+def test_a_signal_that_ends_a_process_leaves_nothing(dataset: Path, number: int, code: int) -> None:
+    """The command sends itself the signal when it draws, as `kill`, a service manager or a closed terminal would."""
+    program = CODE.replace("SIGKILL", signal.Signals(number).name).replace(
+        "from mapapp.cli import run\nsys.exit(run(sys.argv[2:]))",
+        "from mapapp.cli import main\nsys.argv[1:] = sys.argv[2:]\nmain()",
+    )
+    command = [sys.executable, "-c", program, "drawing points", "synthesize", dataset, dataset.parent / "r"]
+    # Where a shell started the tests in the background or under nohup, signals are ignored by all that they start.
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
+    )
+    assert (done.returncode, done.stderr.strip()) == (code, "commutemap: stopped; nothing was kept")
+    assert [entry.name for entry in dataset.parent.iterdir()] == ["d"]
+
+
+def test_of_runs_to_one_place_only_one_spends(dataset: Path) -> None:
+    """Each waits until the others are there, too; those that come second are refused before they spend."""
+    release = dataset.parent / "r"
+    command = [sys.executable, "-m", "mapapp.cli", "synthesize", dataset, release, "-q"]
+    runs = [
+        subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        for _ in range(3)
+    ]
+    said = [run.communicate(timeout=240)[1] for run in runs]
+    assert sorted(run.returncode for run in runs) == [0, 2, 2], said
+    for run, message in zip(runs, said, strict=True):
+        assert message.count("\n") == (run.returncode == 2)
+    assert len(Ledger(dataset).entries()) == 1, "one release, one spend"
+    open_store(release, "release")
+    assert sorted(entry.name for entry in dataset.parent.iterdir()) == ["d", "r"]
+
+
+def test_a_run_to_a_place_that_is_being_written_spends_nothing(dataset: Path) -> None:
+    with claimed(dataset.parent / "r"):
+        assert "being written already" in refused("synthesize", dataset, dataset.parent / "r", "-q")
+    assert Ledger(dataset).entries() == ()
 
 
 def test_import(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Ctrl-C, in a process of its own."""
+"""Signals that end a command, each in a process of its own."""
 
 import signal
 import subprocess
@@ -97,3 +97,56 @@ Failing()
     out, err = said(code)
     assert out == ""
     assert "ValueError: shown" in err
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)],
+    ids=lambda each: str(each),
+)
+def test_every_signal_that_ends_a_process_cleans_up(number: int, code: int) -> None:
+    program = f"""
+from mapapp.interrupts import exit_code
+answer_interrupts()
+try:
+    try:
+        os.kill(os.getpid(), {number:d})
+        time.sleep(60)
+    finally:
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGHUP)
+        press()
+        print("cleaned up")
+except KeyboardInterrupt as error:
+    print(exit_code(error))
+"""
+    assert said(program) == (f"cleaned up\n{code}\n", "")
+
+
+def test_a_hangup_that_nohup_ignores_stays_ignored() -> None:
+    code = """
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+answer_interrupts()
+os.kill(os.getpid(), signal.SIGHUP)
+time.sleep(0.2)
+print("went on")
+"""
+    assert said(code) == ("went on\n", "")
+
+
+def test_dropped_by_python_a_signal_keeps_its_exit_code() -> None:
+    code = """
+from mapapp.interrupts import exit_code
+answer_interrupts()
+class Dropping:
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.2)
+try:
+    Dropping()
+    while True:
+        time.sleep(0.01)
+except KeyboardInterrupt as error:
+    print(exit_code(error))
+"""
+    assert said(code) == ("143\n", "")

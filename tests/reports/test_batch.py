@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from geodata.placing import partial_name
+from geodata.placing import claimed, partial_name
 from mapapp.cli import run
 from mapapp.reports.file_names import file_stem
 from tests.commands.running import refused
@@ -169,6 +169,67 @@ def test_a_folder_of_somebody_else_is_refused(report_paths: list[Path], tmp_path
     assert "name a folder" in refused(*ask, tmp_path / "theirs.txt")
     assert "--batch and --area" in refused(*ask, tmp_path / "new", "--area", "all")
     assert "no such file" in refused(*ask[:3], tmp_path / "none.toml", *ask[4:], tmp_path / "new").lower()
+
+
+@pytest.mark.parametrize(
+    "manifest", [None, '{"files": {}}', '{"commutemap": "other", "version": 1, "files": {}}', "[]"]
+)
+def test_nothing_in_the_folder_of_somebody_else_is_removed(
+    report_paths: list[Path], tmp_path: Path, manifest: str | None
+) -> None:
+    """Also not what looks like a half-written report, nor what an earlier version called so."""
+    folder, file = tmp_path / "theirs", tmp_path / "batch.toml"
+    file.write_text(TOWNS)
+    folder.mkdir()
+    for name in (".notes.partial-999999999", partial_name(folder / "County-10001.html").name, "letter.txt"):
+        (folder / name).write_text("keep")
+    if manifest is not None:
+        (folder / "reports.json").write_text(manifest)
+    before = contents(folder)
+    message = refused("report", report_paths[0], "--batch", file, "-q", "-o", folder)
+    assert "it holds other files" in message or "not the list of a batch" in message
+    assert contents(folder) == before
+
+
+def test_in_a_folder_of_ours_only_our_half_files_are_removed(
+    report_paths: list[Path], tmp_path: Path
+) -> None:
+    folder = tmp_path / "ours"
+    batch(report_paths[0], folder, TOWNS, "--workers", 1)
+    theirs = [partial_name(folder / "letter.txt"), folder / ".notes.partial-999999999", folder / "letter.txt"]
+    for file in [*theirs, partial_name(folder / "County-10001.html"), partial_name(folder / "reports.json")]:
+        file.write_text("half")
+    batch(report_paths[0], folder, TOWNS, "--workers", 1)
+    left = {entry for entry in folder.iterdir() if entry.name.startswith(".")}
+    assert left == set(theirs[:2])
+    assert theirs[2].read_text() == "half"
+
+
+def test_a_stranger_in_the_place_of_the_index_is_refused(report_paths: list[Path], tmp_path: Path) -> None:
+    folder = tmp_path / "ours"
+    batch(report_paths[0], folder, TOWNS, "--workers", 1)
+    (folder / "index.html").write_text("my own page")
+    file = folder.with_suffix(".toml")
+    message = refused("report", report_paths[0], "--batch", file, "-q", "-o", folder)
+    assert "index.html: already exists, and no batch made it" in message
+    assert (folder / "index.html").read_text() == "my own page"
+
+
+def test_two_batches_do_not_write_one_folder(report_paths: list[Path], tmp_path: Path) -> None:
+    file = tmp_path / "batch.toml"
+    file.write_text(TOWNS)
+    with claimed(tmp_path / "out"):
+        assert "being written already" in refused(
+            "report", report_paths[0], "--batch", file, "-q", "-o", tmp_path / "out"
+        )
+
+
+def test_a_batch_does_not_go_into_a_release(report_paths: list[Path], tmp_path: Path) -> None:
+    file = tmp_path / "batch.toml"
+    file.write_text(TOWNS)
+    inside = report_paths[0] / "reports"
+    assert "lies within a release" in refused("report", report_paths[0], "--batch", file, "-q", "-o", inside)
+    assert not inside.exists()
 
 
 def test_names_of_files() -> None:
