@@ -60,10 +60,21 @@ def commutemap_json(*arguments: object) -> dict[str, Any]:
 
 
 @contextmanager
-def serving(release: Path, *options: object) -> Iterator[tuple[int, str]]:
-    """Serve a release on a free port of this machine until the block ends; yields process id and address."""
+def serving(release: Path, *options: object, source: Path | None = None) -> Iterator[tuple[int, str]]:
+    """Serve a release on a free port of this machine until the block ends; yields process id and address.
+
+    `source` is the checkout whose program is run, this one by default.
+    """
     command = [sys.executable, "-m", "mapapp.cli", "serve", str(release), "--port", "0", *map(str, options)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    environment = {"PYTHONPATH": str(source.resolve())} if source else {}
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        cwd=source,
+        env=os.environ | environment,
+    )
     try:
         yield process.pid, _address_of(process)
     finally:

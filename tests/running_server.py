@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from waitress import wasyncore
+
 
 @contextmanager
 def running(server: Any, address: str) -> Iterator[str]:
@@ -16,7 +18,9 @@ def running(server: Any, address: str) -> Iterator[str]:
     try:
         yield address.rstrip("/")
     finally:
-        server.close()
         server.task_dispatcher.shutdown()
+        server.trigger.pull_trigger(
+            lambda: wasyncore.close_all(server._map)
+        )  # in its own thread, without delay
         thread.join(timeout=5)
         assert not thread.is_alive()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import socket
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from waitress import wasyncore
 
 from mapapp.listener.gate import Gate
 from mapapp.listener.limits import Limits
 from mapapp.listener.server import create_server
+from tests.running_server import running
 
 PATIENCE_S = 30
 GET = b"GET / HTTP/1.1\r\nHost: here\r\n\r\n"
@@ -147,12 +146,5 @@ def listening(
 
     gate = Gate(Limits(**(limits or {})), **({"bodies": {"/upload": 32 << 20}} | options))
     server = create_server(application or echo, gate, host="127.0.0.1", port=0, threads=threads)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    try:
+    with running(server, ""):
         yield Listening(gate, int(server.effective_port), asked)
-    finally:
-        server.task_dispatcher.shutdown()
-        server.trigger.pull_trigger(lambda: wasyncore.close_all(server._map))  # in its own thread, at once
-        thread.join(timeout=PATIENCE_S)
-        assert not thread.is_alive()

@@ -8,7 +8,6 @@ import re
 import shutil
 import socket
 import subprocess
-import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -17,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from waitress import wasyncore
 
 from mapapp.listener.proxies import TrustedProxies
 from mapapp.server import create_app, listen
 from tests.mapapp.listening import Listening, listening, wait_until
 from tests.releases import write_release
+from tests.running_server import running
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "serving.md"
 PROXY = TrustedProxies(["127.0.0.1"])
@@ -117,16 +116,10 @@ def address(
     """The map as visitors of the proxy see it."""
     app = create_app([release_path], prefix="/map/")
     server, inner = listen(app, port=0, host_names=["maps.example.org"], trusted_proxies=["127.0.0.1"])
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
     port = int(re.findall(r":(\d+)/map/$", inner)[0])
-    try:
-        with nginx(tmp_path_factory.mktemp("nginx"), port, strips_prefix=request.param) as outer:
-            yield outer
-    finally:
-        server.task_dispatcher.shutdown()
-        server.trigger.pull_trigger(lambda: wasyncore.close_all(server._map))
-        thread.join(timeout=30)
+    folder = tmp_path_factory.mktemp("nginx")
+    with running(server, inner), nginx(folder, port, strips_prefix=request.param) as outer:
+        yield outer
 
 
 def test_everything_on_the_page_is_below_the_prefix_and_loads(address: str, release_path: Path) -> None:
