@@ -5,15 +5,14 @@ window.dashMantineFunctions = Object.assign(window.dashMantineFunctions || {}, {
   keepAll: (input) => input.options,
 });
 
-window.dash_clientside = Object.assign(window.dash_clientside || {}, {
-  commutemap: {
-    // The address, together with the size of the map it is about to be shown on.
-    look,
+window.dash_clientside = window.dash_clientside ?? {};
+Object.assign((window.dash_clientside.commutemap ??= {}), {
+  // The address, together with the size of the map it is about to be shown on.
+  look,
 
-    // Thousands of rows as components would take the page seconds; as plain cells they take milliseconds.
-    // Returns whether the table is hidden: it is while it has no rows.
-    fill,
-  },
+  // Thousands of rows as components would take the page seconds; as plain cells they take milliseconds.
+  // Returns whether the table is hidden: it is while it has no rows.
+  fill,
 });
 
 // Each step of the visitor knows that there is one before it: undoing must not lead away from the page.
@@ -21,45 +20,15 @@ const push = history.pushState.bind(history);
 history.pushState = (state, ...more) => push({ ...state, steps: (history.state?.steps ?? 0) + 1 }, ...more);
 const canUndo = () => (history.state?.steps ?? 0) > 0;
 
-// Controls move at once, answers need the server: when it is gone, say so, or both would contradict each other.
-const ask = window.fetch.bind(window);
-let leaving = false;
-window.addEventListener("pagehide", () => (leaving = true));
-window.addEventListener("pageshow", () => (leaving = false));
-window.fetch = async (...request) => {
-  const asks = String(request[0]?.url ?? request[0]).includes("_dash-update-component");
-  try {
-    const answer = await ask(...request);
-    if (asks) away(answer.ok ? "" : "This could not be answered. Load the page again.");
-    return answer;
-  } catch (error) {
-    if (asks && !leaving && error.name !== "AbortError") {
-      away("The server does not answer. The numbers and the map are from before; try again, or load the page again.");
-    }
-    throw error;
-  }
-};
-
-function away(text) {
-  let said = document.getElementById("away");
-  if (!said && !text) return;
-  if (!said) {
-    said = Object.assign(document.createElement("div"), { id: "away", className: "away" });
-    said.setAttribute("role", "alert");
-    document.body.append(said);
-  }
-  if (said.textContent !== text) said.textContent = text;
-  said.hidden = !text;
-}
-
-let looked = { search: "", width: 0, height: 0 };
+let looked = { search: "", width: 0, height: 0, moved_by: "other" };
 
 function look(search) {
   const map = document.getElementById("map");
   const undo = document.getElementById("undo");
   if (undo) undo.disabled = !canUndo();
   const box = map ? map.getBoundingClientRect() : { width: 700, height: 700 };
-  looked = { search: search || "", width: Math.round(box.width), height: Math.round(box.height) };
+  const size = { width: Math.round(box.width), height: Math.round(box.height) };
+  looked = { search: search || "", ...size, moved_by: window.commutemap.movedBy() };
   return looked;
 }
 
@@ -86,6 +55,7 @@ function fill(table) {
   const every = document.getElementById("every");
   every.hidden = !table.can_grow;
   every.textContent = table.every ? "Show fewer rows" : `Show all ${table.size}`;
+  document.getElementById("table-card").dataset.drawn = table.drawn;
   return table.rows.length === 0;
 }
 
@@ -123,11 +93,10 @@ function cell(tag, text, className) {
 }
 
 const say = (id, children) => window.dash_clientside.set_props(id, { children });
-const tell = (id, data) => window.dash_clientside.set_props(id, { data });
 
 document.addEventListener("click", (event) => {
   const drill = event.target.closest?.("#area-rows .drill");
-  if (drill) tell("drill", { unit: drill.closest("tr").dataset.unit, at: Date.now() });
+  if (drill) window.commutemap.act("drill", { unit: drill.closest("tr").dataset.unit });
   if (event.target.closest?.("#undo") && canUndo()) history.back();
   if (event.target.closest?.("#save-setup")) document.querySelector('a.take[href*="setup.json"]')?.click();
   const chooser = event.target.closest?.(".choose-file");
@@ -141,14 +110,15 @@ function chooseFile({ file, accept }) {
   input.addEventListener("change", async () => {
     const [chosen] = input.files;
     if (!chosen) return;
-    if (chosen.size > MOST_BYTES) return tell(file, { name: chosen.name, size: chosen.size, at: Date.now() });
-    if (file === "open-area") say("area-said", `Reading ${chosen.name} …`);
+    const { name, size } = chosen;
+    if (size > MOST_BYTES) return window.commutemap.act(file, { name, size });
+    if (file === "open-area") say("area-said", `Reading ${name} …`);
     const bytes = new Uint8Array(await chosen.arrayBuffer());
     let text = "";
     for (let at = 0; at < bytes.length; at += 32768) {
       text += String.fromCharCode(...bytes.subarray(at, at + 32768));
     }
-    tell(file, { name: chosen.name, size: chosen.size, content: btoa(text), at: Date.now() });
+    window.commutemap.act(file, { name, size, content: btoa(text) });
   });
   input.click();
 }

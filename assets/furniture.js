@@ -47,28 +47,59 @@
       repaint(plot, map);
       makeMarks(plot, marks);
       drawMarks(map, marks);
+      if (map.loaded()) stamp(plot);
     };
     plot.on("plotly_afterplot", mark);
     plot.on("plotly_selected", (selected) => drawn(plot, selected));
     plot.on("plotly_hover", ({ points }) => lightRow(points?.[0]?.location));
     plot.on("plotly_unhover", () => lightRow());
-    map.on("click", ({ lngLat }) => tell("clicked", { lon: lngLat.lng, lat: lngLat.lat, at: Date.now() }));
+    map.on("error", ({ sourceId, error }) => sourceId && lack(plot, error));
+    map.on("idle", () => stamp(plot));
     again();
     mark();
     draw();
   }
 
   // The workbench's map is furnished too, and asks in its own way.
-  const tell = (id, data) => {
-    if (document.getElementById("area-rows")) window.dash_clientside.set_props(id, { data });
-  };
+  const act = (trigger, value) => document.getElementById("area-rows") && window.commutemap.act(trigger, value);
+
+  // All that the map shows is of one view as soon as its shapes and pictures have come.
+  function stamp(plot) {
+    const part = plot.closest("[data-part]");
+    const address = plot._fullLayout?.meta?.address;
+    if (part && address !== lacking) part.dataset.drawn = address;
+  }
+
+  let lacking = null; // the address of the view whose shapes or picture did not come
+
+  function lack(plot, error) {
+    lacking = plot._fullLayout?.meta?.address ?? null;
+    window.commutemap.lack("map", lacking, error?.status ?? 0);
+  }
+
+  // Clicks are those of the page, not of the map: one that comes while the map is drawn anew counts too.
+  const STILL = 3; // pixels that a click may wander
+  let pressed = null;
+
+  document.addEventListener("pointerdown", ({ clientX, clientY }) => (pressed = [clientX, clientY]), true);
+  document.addEventListener("click", clicked, true);
+
+  function clicked({ target, clientX, clientY, button }) {
+    const map = document.querySelector("#map .js-plotly-plot")?._fullLayout?.map?._subplot?.map;
+    const canvas = target.closest?.("#map .maplibregl-canvas-container");
+    if (!map || !canvas || button || !pressed) return;
+    if (Math.hypot(clientX - pressed[0], clientY - pressed[1]) > STILL) return;
+    const { left, top } = map.getCanvas().getBoundingClientRect();
+    const { lng, lat } = map.unproject([clientX - left, clientY - top]);
+    act("clicked", { lon: lng, lat });
+  }
 
   // A lasso or a box becomes a part of the area; then the pointer moves the map again.
   function drawn(plot, selected) {
     const points = selected?.lassoPoints?.map ?? selected?.range?.map;
     if (!points) return;
     window.Plotly.relayout(plot, { dragmode: "pan", selections: [] });
-    tell("drawn", { points, at: Date.now() });
+    act("drawn", { points });
   }
 
   // Light or dark: the ground keeps its layers and takes other colours.

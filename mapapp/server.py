@@ -13,15 +13,15 @@ from pathlib import Path
 from typing import Any, Final
 
 import flask
-from dash import Dash, set_props
+from dash import Dash
+from werkzeug.exceptions import HTTPException, InternalServerError
 
 from mapapp import asked, drawn, edge, layers
-from mapapp.callbacks import explore, routing, setup_file, take_home
+from mapapp.callbacks import asking, explore, routing, take_home
 from mapapp.callbacks.views import Views
 from mapapp.cost import TooCostly, check_cost
 from mapapp.downloads import routes as downloads
 from mapapp.errors import UsageError
-from mapapp.pages.explore import notes
 from mapapp.pages.frame import PAGES, frame
 from mapapp.paths import assets_dir
 from mapapp.queries.release import ServedRelease, open_releases
@@ -52,13 +52,13 @@ def create_app(releases: list[Path], prefix: str = "/") -> Dash:
         update_title="",
         index_string=edge.index_page(prefix),
         suppress_callback_exceptions=True,  # pages come and go
-        on_error=_excuse,
+        on_error=_fail,
     )
     app.server.config["MAX_CONTENT_LENGTH"] = edge.MAX_REQUEST_BYTES
     app.layout = frame()
     routing.register(app, views)
+    asking.register(app, views)
     explore.register(app, views)
-    setup_file.register(app, views)
     take_home.register(app, views)
     app.server.extensions[_VIEWS] = views
     _add_files(app.server, views)
@@ -104,11 +104,18 @@ def _make_ready(views: Views) -> None:
             logging.getLogger("commutemap").warning("%s has no outlines yet", release.slug)
 
 
-def _excuse(error: Exception) -> None:
-    """Tell the visitor in one line, and whoever runs the server in another; the page stays as it was."""
+def _fail(error: Exception) -> None:
+    """Fail the request of a callback with one line in the log; the page says which of its parts are out of date.
+
+    Raises
+    ------
+    HTTPException
+        The error itself if it is one, else 500.
+    """
+    if isinstance(error, HTTPException):
+        raise error
     _log(error)
-    text = "This could not be answered. The rest of the page still works; go back, or ask in another way."
-    set_props("notes", {"children": notes((text,))})
+    raise InternalServerError from error
 
 
 def _log(error: Exception) -> None:

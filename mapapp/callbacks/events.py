@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import math
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -16,12 +17,15 @@ from mapapp import layers
 from mapapp.cost import check_cost
 from mapapp.distance_bands import ALLOWED
 from mapapp.errors import UsageError
+from mapapp.pages.controls import PLAIN
 from mapapp.queries.area_text import Box, Shape, area_text, ring_areas
 from mapapp.queries.release import ServedRelease
-from mapapp.url_state import MAX_STEP_LENGTH, ViewState, edges_of, shown_as
+from mapapp.url_state import MAX_STEP_LENGTH, ViewState, edges_of
 
-PLAIN: Final = ("analysis", "side", "show", "layer", "home_layer", "work_layer", "theme")
 BANDS: Final = ("age", "earnings", "industry")
+CONTROLS: Final = (*PLAIN, "edges", "against", *BANDS)
+"""Components whose value is a part of the state."""
+
 _SIGNS: Final = ("+", "-", "&")
 _MAX_CORNERS: Final = 5_000
 _SHORT_STEP: Final = 2_000
@@ -31,12 +35,9 @@ _PLACE: Final = re.compile(r"\s*(-?\d{1,3}(?:\.\d+)?)[\s,;]+(-?\d{1,3}(?:\.\d+)?
 
 
 def after(
-    state: ViewState, release: ServedRelease, trigger: Any, value: Any, controls: dict[str, Any]
+    state: ViewState, release: ServedRelease, trigger: Any, value: Any, read: dict[str, Any]
 ) -> ViewState:
-    """State after an event.
-
-    The controls are taken as they stand, not only the one that changed: of several quick changes only the
-    last may get an answer, and it must not lose the others.
+    """State after one choice of the visitor.
 
     Parameters
     ----------
@@ -45,37 +46,26 @@ def after(
     release : ServedRelease
         The release it is about.
     trigger : str or dict
-        Id of the component; a dict for the buttons of areas.
+        Id of the component that was used, such as one of `CONTROLS`; a dict for the buttons of areas.
     value : object
         Its new value.
-    controls : dict
-        Values of `PLAIN`, `BANDS`, `edges` and `against`; of `pick`: the level that a click on the map chooses, `sign`:
-        what is done with it, `target`: the area it is for; and of `centre` and `radii`.
+    read : dict
+        What other controls said at that moment, which matters to a new part of an area. `pick`: the level that a click
+        on the map chooses, `sign`: how the part is combined, `target`: the area it is for; `centre` and `radii`.
 
     Raises
     ------
     UsageError, GeometryError
-        When what was drawn or typed cannot be followed; in one line, why.
+        If what was drawn or typed cannot be followed; in one line, why.
     """
-    state = _as_controls_stand(state, controls)
-    field = _field(state, controls)
     if isinstance(trigger, dict):
         return _button(state, release, trigger) if value else state
-    if trigger == "search":
-        return with_step(state, release, value, controls.get("sign"), field, only_add=True)
-    if trigger == "clicked":
-        return with_step(
-            state, release, clicked_area(release, value, controls["pick"]), controls.get("sign"), field
-        )
-    if trigger == "drawn":
-        return with_step(state, release, drawn_step(value), controls.get("sign"), field, only_add=True)
-    if trigger == "open-area":
-        return with_step(
-            state, release, uploaded_step(release, value), controls.get("sign"), field, only_add=True
-        )
-    if trigger in ("add-circle", "radii"):
-        for step in circles(release, controls.get("centre"), controls.get("radii")):
-            state = with_step(state, release, step, controls.get("sign"), field, only_add=True)
+    if trigger in CONTROLS:
+        return _with_control(state, trigger, value)
+    if trigger in _PARTS:
+        field = "others" if state.analysis == "paired-area" and read.get("target") == "others" else "areas"
+        for step in _PARTS[trigger](release, value, read):
+            state = with_step(state, release, step, read.get("sign"), field, only_add=trigger != "clicked")
     if trigger == "drill":
         return drilled(state, release, value)
     if trigger == "every":
@@ -85,26 +75,18 @@ def after(
     return state
 
 
-def _field(state: ViewState, controls: dict[str, Any]) -> str:
-    return "others" if state.analysis == "paired-area" and controls.get("target") == "others" else "areas"
-
-
-def _as_controls_stand(state: ViewState, controls: dict[str, Any]) -> ViewState:
-    kept: dict[str, Any] = {name: controls[name] for name in PLAIN if controls.get(name)}
-    if kept.get("show") == shown_as(state):
-        kept["show"] = state.show  # what is drawn instead of it was nobody's choice
-    if controls.get("against") is not None:
-        kept["against"] = controls["against"]
-    if isinstance(controls.get("edges"), str):
-        edges = edges_of(controls["edges"])
-        if edges is None:
+def _with_control(state: ViewState, name: str, value: Any) -> ViewState:
+    if name in BANDS:
+        bands = tuple(band for band in (1, 2, 3) if isinstance(value, list) and str(band) in value)
+        kept: Any = bands if len(bands) < 3 else ()
+    elif name == "edges":
+        kept = edges_of(value) if isinstance(value, str) else state.edges
+        if kept is None:
             raise UsageError(f"distance bands: write {ALLOWED}, such as 5, 10, 25")
-        kept["edges"] = edges
-    for name in BANDS:
-        given = controls.get(name)
-        bands = tuple(band for band in (1, 2, 3) if isinstance(given, list) and str(band) in given)
-        kept[name] = bands if len(bands) < 3 else ()
-    return replace(state, **kept)
+    else:
+        kept = value if isinstance(value, str) else getattr(state, name)
+    changes: dict[str, Any] = {name: kept}
+    return replace(state, **changes)
 
 
 def with_step(
@@ -137,7 +119,7 @@ def _put(state: ViewState, field: str, steps: tuple[str, ...]) -> ViewState:
     return replace(state, others=steps) if field == "others" else replace(state, areas=steps)
 
 
-def clicked_area(release: ServedRelease, click: Any, level: str) -> str | None:
+def clicked_area(release: ServedRelease, click: Any, level: Any) -> str | None:
     """The unit at a clicked place; None when there is none."""
     place = click if isinstance(click, dict) else {}
     lon, lat = place.get("lon"), place.get("lat")
@@ -276,3 +258,14 @@ def _button(state: ViewState, release: ServedRelease, trigger: dict[str, Any]) -
     if area == "*":
         return _put(state, field, ())
     return _put(state, field, tuple(one for one in getattr(state, field) if one != area))
+
+
+_PARTS: Final[dict[str, Callable[[ServedRelease, Any, dict[str, Any]], Sequence[str | None]]]] = {
+    "clicked": lambda release, value, read: [clicked_area(release, value, read.get("pick"))],
+    "search": lambda _, value, __: [value],
+    "drawn": lambda _, value, __: [drawn_step(value)],
+    "open-area": lambda release, value, _: [uploaded_step(release, value)],
+    "add-circle": lambda release, _, read: circles(release, read.get("centre"), read.get("radii")),
+    "radii": lambda release, _, read: circles(release, read.get("centre"), read.get("radii")),
+}
+"""The parts of an area that each way of choosing one gives."""

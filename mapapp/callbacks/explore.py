@@ -1,22 +1,25 @@
-"""The callbacks of the Explore page.
+"""The callbacks that show a view on the Explore page.
 
-Everything a visitor does first changes the address (`ask`); everything that is shown follows from the
-address. So there is one way through, whether a view comes from a click, a link or the back button.
+Everything a visitor does first changes the address (:mod:`mapapp.callbacks.asking`); everything that is shown follows
+from the address. So there is one way through, whether a view comes from a click, a link or the back button.
+
+Each part of the page comes with the address that it was drawn for (`data-drawn`). The page's script dims a part while
+that is not the address of the newest choice (`assets/versions.js`).
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
-from dash import ALL, ClientsideFunction, Dash, Input, Output, State, ctx, no_update
+from dash import ClientsideFunction, Dash, Input, Output, State, no_update
 
 from geodata.errors import GeodataError
-from mapapp import asked
-from mapapp.callbacks import draw, events
+from mapapp import asked, drawn
+from mapapp.callbacks import draw
 from mapapp.callbacks.setup_file import bounds_for
 from mapapp.callbacks.views import Views
 from mapapp.errors import UsageError
+from mapapp.figures.camera import Bounds
 from mapapp.pages import (
     answer,
     answer_charts,
@@ -27,112 +30,16 @@ from mapapp.pages import (
     explore,
     words,
 )
-from mapapp.queries.areas import LEVEL_LABELS
 from mapapp.queries.release import ServedRelease
 from mapapp.queries.results import Result
-from mapapp.url_state import ViewState, shown_as, to_query
-
-CONTROLS = (*events.PLAIN, "edges", "against", *events.BANDS)
-EVENTS = {
-    "clicked": "data",
-    "drawn": "data",
-    "drill": "data",
-    "open-area": "data",
-    "search": "value",
-    "release": "value",
-    "radii": "n_submit",
-}
-CLICKS = ("add-circle", "every")
-MAX_TYPED = 200
-READ = ("pick", "sign", "target", "centre", "radii")
+from mapapp.url_state import ViewState
 
 
 def register(app: Dash, views: Views) -> None:
     """Attach the callbacks of the page to an app."""
-    _asking(app, views)
     _map(app, views)
     _answering(app, views)
     _keeping_up(app, views)
-
-
-def _asking(app: Dash, views: Views) -> None:
-    @app.callback(
-        output={
-            "search": Output("url", "search"),
-            "moved_by": Output("moved-by", "data"),
-            "found": Output("search", "value"),
-            "said": Output("area-said", "children"),
-        },
-        inputs={
-            "events": [Input(name, prop) for name, prop in EVENTS.items()],
-            "clicks": [Input(name, "n_clicks") for name in CLICKS],
-            "controls": {name: Input(name, "value") for name in CONTROLS},
-            "buttons": [
-                Input({"type": "remove", "area": ALL, "of": ALL}, "n_clicks"),
-                Input({"type": "suggest", "area": ALL}, "n_clicks"),
-            ],
-            "read": {name: State(name, "value") for name in READ},
-            "query": State("url", "search"),
-        },
-        prevent_initial_call=True,
-    )
-    def ask(events: Any, clicks: Any, controls: Any, buttons: Any, read: Any, query: Any) -> dict[str, Any]:
-        return _step(views, query, controls | read)
-
-    @app.callback(Output("search", "data"), Input("search", "searchValue"), State("url", "search"))
-    def look_up(text: str | None, query: str | None) -> list[dict[str, Any]]:
-        state, _ = views.parse(query)
-        return area_controls.search_options(views.release(state).areas.search(_typed(text), near=True))
-
-    @app.callback(
-        Output("centre", "data"),
-        Input("centre", "searchValue"),
-        State("centre", "value"),
-        State("url", "search"),
-    )
-    def look_up_centre(text: str | None, chosen: str | None, query: str | None) -> list[dict[str, Any]]:
-        state, _ = views.parse(query)
-        areas = views.release(state).areas
-        typed = _typed(text).removeprefix(area_controls.TYPED)  # what is chosen the control types itself
-        if events.place_of(typed):
-            return [{"value": typed, "label": area_controls.TYPED + typed}]
-        found = areas.search(_typed(text), near=True)
-        if chosen and chosen in areas and chosen not in [area.key for area in found]:
-            found.insert(0, areas[chosen])  # what is chosen must stay among what can be
-        return area_controls.search_options(found)
-
-
-def _typed(text: Any) -> str:
-    """What was typed; a forged request holds anything."""
-    return text[:MAX_TYPED] if isinstance(text, str) else ""
-
-
-def _step(views: Views, query: Any, values: dict[str, Any]) -> dict[str, Any]:
-    """The address after an event, or a line on why it cannot be followed."""
-    state, _ = views.parse(query)
-    nothing = dict.fromkeys(("search", "moved_by", "found", "said"), no_update)
-    trigger = ctx.triggered_id
-    try:
-        asked_for = events.after(state, views.release(state), trigger, ctx.triggered[0]["value"], values)
-    except (UsageError, GeodataError) as error:
-        return nothing | {"said": str(error)}
-    if asked_for == state:
-        nobody = trigger == "clicked" and values["pick"] in LEVEL_LABELS
-        return nothing | {"said": f"There is no {words.level_word(values['pick'])} here." if nobody else ""}
-    asked_for, said = fitted(views, asked_for)
-    by = "map" if trigger in ("clicked", "drawn") else "other"
-    return {"search": to_query(asked_for), "moved_by": by, "found": None, "said": said}
-
-
-def fitted(views: Views, state: ViewState) -> tuple[ViewState, str]:
-    """A state with the parts of its areas that its release has, and a line on those left out."""
-    slug = views.release(state).slug if state.release in ("", *views.releases) else ""
-    kept = [
-        tuple(step for step in steps if views.has_area(slug, step)) for steps in (state.areas, state.others)
-    ]
-    n_lost = len(state.areas) + len(state.others) - len(kept[0]) - len(kept[1])
-    lost = f"{n_lost} part{'s' * (n_lost != 1)} of the area left out: this release has no such unit."
-    return replace(state, areas=kept[0], others=kept[1]), lost if n_lost else ""
 
 
 def _map(app: Dash, views: Views) -> None:
@@ -142,24 +49,42 @@ def _map(app: Dash, views: Views) -> None:
     @app.callback(
         Output("map", "figure"),
         Output("on-map", "data"),
+        Output("show", "data"),
+        Output("show-said", "children"),
+        Output("shown", "data"),
         Input("look", "data"),
-        State("moved-by", "data"),
         State("on-map", "data"),
         State("opened-view", "data"),
         running=[(Output("busy", "className"), "busy on", "busy")],
         prevent_initial_call=True,
     )
-    def show_map(look: Any, moved_by: str | None, on_map: Any, opened: Any) -> tuple[Any, Any]:
+    def show_map(look: Any, on_map: Any, opened: Any) -> tuple[Any, ...]:
         look, on_map = (given if isinstance(given, dict) else {} for given in (look, on_map))
-        state, _ = views.parse(look.get("search"))
-        release, bounds = views.release(state), bounds_for(look.get("search"), opened)
-        size = _pixels(look.get("width")), _pixels(look.get("height"))
-        figure = draw.whole(release, state, views.prefix, *size, bounds=bounds)
-        now = {"release": release.slug, "theme": state.theme, "view": draw.revision(release, state)}
-        if on_map.get("release") != release.slug:
-            return figure, now
-        move = bounds is not None or (moved_by != "map" and on_map.get("view") != now["view"])
-        return draw.changes(figure, move=move, restyle=on_map.get("theme") != state.theme), now
+        query = look.get("search")
+        state, _ = views.parse(query)
+        kind = drawn.drawn_as(views.release(state), state)
+        placed = {"drawn": query, "values": {"show": controls.show_value(state, kind)}}
+        return (
+            *_map_figure(views, state, look, on_map, bounds_for(query, opened)),
+            controls.show_options(state, kind),
+            controls.show_note(state, kind),
+            placed,
+        )
+
+
+def _map_figure(
+    views: Views, state: ViewState, look: dict[str, Any], on_map: dict[str, Any], bounds: Bounds | None
+) -> tuple[Any, dict[str, str]]:
+    """The map, or what changes on the one that is there; and what is on it then."""
+    release = views.release(state)
+    size = _pixels(look.get("width")), _pixels(look.get("height"))
+    figure = draw.whole(release, state, views.prefix, *size, bounds=bounds)
+    figure.layout.meta = {**figure.layout.meta, "address": look.get("search")}
+    now = {"release": release.slug, "theme": state.theme, "view": draw.revision(release, state)}
+    if on_map.get("release") != release.slug:
+        return figure, now
+    move = bounds is not None or (look.get("moved_by") != "map" and on_map.get("view") != now["view"])
+    return draw.changes(figure, move=move, restyle=on_map.get("theme") != state.theme), now
 
 
 def _pixels(given: Any) -> int:
@@ -180,6 +105,7 @@ def _answering(app: Dash, views: Views) -> None:
         Output("glance", "children"),
         Output("notes", "children"),
         Output("answered", "data"),
+        *_drawn("answer", "certificate", "glance"),
         Input("url", "search"),
     )
     def show_answer(query: str | None) -> tuple[Any, ...]:
@@ -188,11 +114,12 @@ def _answering(app: Dash, views: Views) -> None:
         found, missing, more = answer_of(views, state)
         return (
             answer.answer(release, state, found, missing),
-            answer_tables.table(found, every=state.every),
+            answer_tables.table(found, every=state.every) | {"drawn": query},
             certificate.card(release),
             answer.glance(found),
             explore.notes((*notes, *more)),
             query,
+            *[query] * 3,
         )
 
     @app.callback(
@@ -208,7 +135,8 @@ def _answering(app: Dash, views: Views) -> None:
             return no_update, no_update
         release = views.release(state)
         found = _sure(views, release, state)
-        return answer.answer(release, state, found, ""), answer_tables.table(found, every=state.every)
+        table = answer_tables.table(found, every=state.every) | {"drawn": query}
+        return answer.answer(release, state, found, ""), table
 
     @app.callback(
         Output("chart-card", "hidden"),
@@ -216,15 +144,24 @@ def _answering(app: Dash, views: Views) -> None:
         Output("chart-text", "children"),
         Output("chart", "figure"),
         Output("chart", "style"),
+        *_drawn("chart-card"),
         Input("url", "search"),
     )
     def show_chart(query: str | None) -> tuple[Any, ...]:
         state, _ = views.parse(query)
+        nothing: tuple[Any, ...] = (True, "", "", {}, {}, query)
         if not asked.is_ready(state):
-            return True, "", "", {}, {}
+            return nothing
         title, text, figure = answer_charts.drawn_chart(asked.result(views.release(state), state), state)
-        height = figure.layout.height if title else 0
-        return not title, title, text, figure, {"height": f"{height}px"}
+        if not title:
+            return nothing
+        figure.layout.meta = {"address": query}
+        return False, title, text, figure, {"height": f"{figure.layout.height}px"}, query
+
+
+def _drawn(*parts: str) -> list[Output]:
+    """Where parts of the page say which address they were drawn for."""
+    return [Output(part, "data-drawn") for part in parts]
 
 
 def _sure(views: Views, release: ServedRelease, state: ViewState) -> Result:
@@ -255,33 +192,32 @@ def answer_of(views: Views, state: ViewState) -> tuple[Result, str, tuple[str, .
 
 
 def _keeping_up(app: Dash, views: Views) -> None:
+    in_browser: Any = app.clientside_callback
+    for name in ("placed", "shown"):
+        in_browser(ClientsideFunction("commutemap", "place"), Input(name, "data"))
+
     @app.callback(
         output={
-            "values": {name: Output(name, "value") for name in CONTROLS},
-            "release": Output("release", "value"),
+            "placed": Output("placed", "data"),
             "hidden": [Output(f"field-{name}", "hidden") for name in (*controls.FIELDS, "target")],
             "show_label": Output("show-label", "children"),
-            "shows": Output("show", "data"),
             "targets": Output("target", "data"),
             "layers": {name: Output(name, "data") for name in ("layer", "home_layer", "work_layer", "pick")},
+            "drawn": _drawn("asked"),
         },
-        inputs={"query": Input("url", "search"), "now": {name: State(name, "value") for name in CONTROLS}},
+        inputs={"query": Input("url", "search")},
     )
-    def show_controls(query: str | None, now: dict[str, Any]) -> dict[str, Any]:
+    def show_controls(query: str | None) -> dict[str, Any]:
         state, _ = views.parse(query)
-        wanted = _control_values(state)
+        release = views.release(state)
         options = [{"value": level, "label": label} for level, label in views.layers(state).items()]
         return {
-            # A control that stands right already is left alone: the visitor may have moved on meanwhile.
-            "values": {
-                name: no_update if _same(wanted[name], now[name]) else wanted[name] for name in CONTROLS
-            },
-            "release": views.release(state).slug,
+            "placed": {"drawn": query, "values": controls.values(state) | {"release": release.slug}},
             "hidden": [*controls.hidden_fields(state), state.analysis != "paired-area"],
             "show_label": words.drawn_label(state),
-            "shows": controls.show_options(state),
             "targets": area_controls.target_options(state),
             "layers": dict.fromkeys(("layer", "home_layer", "work_layer", "pick"), options),
+            "drawn": [query],
         }
 
     @app.callback(
@@ -290,6 +226,7 @@ def _keeping_up(app: Dash, views: Views) -> None:
         Output("other-chips", "children"),
         Output("other-chips", "className"),
         Output("area-size", "children"),
+        *_drawn("chosen"),
         Input("url", "search"),
     )
     def show_areas(query: str | None) -> tuple[Any, ...]:
@@ -302,6 +239,7 @@ def _keeping_up(app: Dash, views: Views) -> None:
             area_controls.chips(release, state.others, "others", second),
             f"chips {asked.OTHER[state.side]}",
             area_controls.size_words(release, state),
+            query,
         )
 
     @app.callback(
@@ -309,23 +247,10 @@ def _keeping_up(app: Dash, views: Views) -> None:
         Output("release-title", "children"),
         Output("theme-provider", "forceColorScheme"),
         Output("app", "className"),
+        *_drawn("banner", "release-title"),
         Input("url", "search"),
     )
     def show_release(query: str | None) -> tuple[Any, ...]:
         state, _ = views.parse(query)
         release = views.release(state)
-        return certificate.banner(release), release.title, state.theme, f"app {state.theme}"
-
-
-def _control_values(state: ViewState) -> dict[str, Any]:
-    wanted: dict[str, Any] = {name: getattr(state, name) for name in (*events.PLAIN, "against")}
-    wanted["show"] = shown_as(state)
-    wanted["edges"] = ", ".join(f"{edge:g}" for edge in state.edges)
-    return wanted | {name: [str(band) for band in getattr(state, name)] for name in events.BANDS}
-
-
-def _same(new: str | list[str], old: str | list[str] | None) -> bool:
-    """Whether a control stands as it should; the order in which bands were chosen says nothing."""
-    if isinstance(new, list):
-        return sorted(new) == sorted(map(str, old)) if isinstance(old, list) else not new
-    return new == (old or "")
+        return certificate.banner(release), release.title, state.theme, f"app {state.theme}", query, query

@@ -6,35 +6,12 @@ import base64
 from dataclasses import replace
 from typing import Any
 
-from dash import Dash, Input, Output, no_update
-
 from mapapp import setup_file
 from mapapp.callbacks.views import Views
 from mapapp.cost import check_cost
 from mapapp.errors import UsageError
 from mapapp.figures.camera import Bounds
 from mapapp.url_state import MAX_QUERY_LENGTH, ViewState, to_query
-
-
-def register(app: Dash, views: Views) -> None:
-    """Attach the callback that opens a file."""
-
-    @app.callback(
-        Output("url", "search", allow_duplicate=True),
-        Output("setup-said", "children"),
-        Output("opened-view", "data"),
-        Input("open-setup", "data"),
-        prevent_initial_call=True,
-    )
-    def open_setup(file: Any) -> tuple[Any, str, Any]:
-        if file is None:  # the page has only come
-            return no_update, "", no_update
-        try:
-            state, notes, bounds = opened(views, file)
-        except UsageError as error:
-            return no_update, str(error), no_update
-        query = to_query(state)
-        return query, " ".join(notes), {"search": query, "bounds": bounds}
 
 
 def bounds_for(query: Any, view: Any) -> Bounds | None:

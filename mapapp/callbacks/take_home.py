@@ -16,8 +16,14 @@ from mapapp.url_state import to_query
 def register(app: Dash, views: Views) -> None:
     """Attach the callback of the menu to an app."""
 
-    @app.callback(Output("take-files", "children"), Output("csv", "href"), Input("url", "search"))
-    def show_menu(query: str | None) -> tuple[list[Any], str]:
+    @app.callback(
+        Output("take-files", "children"),
+        Output("csv", "href"),
+        Output("take-files", "data-drawn"),
+        Output("csv", "data-drawn"),
+        Input("url", "search"),
+    )
+    def show_menu(query: str | None) -> tuple[Any, ...]:
         state, _ = views.parse(query)
         release, text = views.release(state), to_query(state)
 
@@ -26,4 +32,4 @@ def register(app: Dash, views: Views) -> None:
 
         ready = asked.is_ready(state)
         changes = ready and bool(state.against) and views.releases[state.against] is not release
-        return take_home.menu(place, ready=ready, changes=changes), place("table.csv")
+        return take_home.menu(place, ready=ready, changes=changes), place("table.csv"), query, query

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import dash_mantine_components as dmc
-from dash import dcc, html
+from dash import html
 
 from geodata.area_files import SUFFIXES
 from mapapp.pages import words
@@ -65,26 +65,26 @@ def area_controls(layers: dict[str, str]) -> Any:
                 id="tools",
             ),
             html.Div(id="area-said", className="said-small", role="status"),
-            html.Div(id="chips", className="chips"),
-            html.Div(id="other-chips", className="chips"),
             html.Div(
                 [
+                    html.Div(id="chips", className="chips"),
+                    html.Div(id="other-chips", className="chips"),
                     html.P(id="area-size", className="quiet small"),
-                    html.Button("Undo", id="undo", className="clear undo", n_clicks=0),
                 ],
-                className="row-between",
+                className="chosen",
+                id="chosen",
+                **words.PART,
             ),
+            html.Button("Undo", id="undo", className="clear undo", n_clicks=0),
         ],
         className="area-controls",
     )
 
 
 def file_choice(name: str, text: str, accept: str) -> Any:
-    """A button that opens a file; the page's script reads it into the store of that name."""
+    """A button that opens a file; the page's script reads it and makes it a choice of that name."""
     reads: dict[str, Any] = {"data-file": name, "data-accept": accept}
-    return html.Div(
-        [html.Button(text, className="button choose-file", n_clicks=0, **reads), dcc.Store(id=name)]
-    )
+    return html.Button(text, className="button choose-file", n_clicks=0, **reads)
 
 
 def _target() -> Any:

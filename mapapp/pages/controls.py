@@ -7,6 +7,7 @@ from typing import Any, Final
 import dash_mantine_components as dmc
 from dash import dcc, html
 
+from mapapp.density import MAX_POINTS
 from mapapp.pages import words
 from mapapp.pages.area_controls import area_controls, file_choice
 from mapapp.pages.words import aria
@@ -25,6 +26,9 @@ ANALYSES: Final = {
 SIDES: Final = {"work": "Workplaces", "home": "Homes"}
 SHOWS: Final = {"points": "Points", "areas": "Areas", "density": "Density", "lines": "Lines"}
 THEMES: Final = {"light": "Light", "dark": "Dark"}
+PLAIN: Final = ("analysis", "side", "show", "layer", "home_layer", "work_layer", "theme")
+"""Controls of one value, named as the part of the address that they set."""
+
 FIELDS: Final = ("side", "show", "layer", "matrix", "edges")
 """Settings that not every analysis has."""
 
@@ -47,13 +51,35 @@ def hidden_fields(state: ViewState) -> list[bool]:
     return [name not in has for name in FIELDS]
 
 
-def show_options(state: ViewState) -> list[dict[str, str]]:
-    """Ways to draw the state's analysis."""
-    return [{"value": key, "label": text} for key, text in _shows(state).items()]
+def values(state: ViewState) -> dict[str, Any]:
+    """What each control that stands for a part of the address is set to; of how it is drawn, the map decides."""
+    found: dict[str, Any] = {name: getattr(state, name) for name in (*PLAIN, "against") if name != "show"}
+    found["edges"] = ", ".join(f"{edge:g}" for edge in state.edges)
+    return found | {name: [str(band) for band in getattr(state, name)] for name in words.BAND_LABELS}
 
 
-def _shows(state: ViewState) -> dict[str, str]:
-    return {key: text for key, text in SHOWS.items() if key in (SHOWN[state.analysis] or SHOWS)}
+def show_options(state: ViewState, kind: str = "") -> list[dict[str, Any]]:
+    """Ways to draw the state's analysis; points cannot be chosen where the map, drawn as `kind`, has too many."""
+    known = {key: text for key, text in SHOWS.items() if key in (SHOWN[state.analysis] or SHOWS)}
+    return [
+        {"value": key, "label": text, "disabled": key == "points" and _stands_in(state, kind)}
+        for key, text in known.items()
+    ]
+
+
+def show_value(state: ViewState, kind: str) -> str:
+    """The way to draw that the map has taken, where the analysis has a choice."""
+    return kind if kind in SHOWN[state.analysis] else shown_as(state)
+
+
+def show_note(state: ViewState, kind: str) -> str:
+    """Why the map is not drawn as chosen; empty if it is."""
+    return f"Density, because there are more than {MAX_POINTS:,} points." if _stands_in(state, kind) else ""
+
+
+def _stands_in(state: ViewState, kind: str) -> bool:
+    """Whether a density is drawn in place of points."""
+    return kind == "density" and shown_as(state) == "points"
 
 
 def controls(releases: dict[str, ServedRelease], state: ViewState, layers: dict[str, str]) -> Any:
@@ -67,7 +93,7 @@ def controls(releases: dict[str, ServedRelease], state: ViewState, layers: dict[
             _field("side", switch("side", "The chosen areas are", state.side, SIDES), hidden),
             _field("matrix", _matrix(state, layers), hidden),
             _field("layer", select("layer", "Count by", state.layer, layers), hidden),
-            _field("show", switch("show", words.drawn_label(state), shown_as(state), _shows(state)), hidden),
+            _field("show", _show(state), hidden),
             _field("edges", _edges(state), hidden),
             html.Details(
                 [
@@ -79,8 +105,15 @@ def controls(releases: dict[str, ServedRelease], state: ViewState, layers: dict[
                 id="filters",
             ),
             _keeping(state),
+            dcc.Store(
+                id="placed",
+                data={"drawn": None, "values": values(state) | {"release": _chosen(releases, state)}},
+            ),
+            dcc.Store(id="shown", data={"drawn": None, "values": {"show": shown_as(state)}}),
         ],
         className="controls",
+        id="asked",
+        **words.PART,
     )
 
 
@@ -123,6 +156,13 @@ def select(name: str, label: str, value: str, options: dict[str, str], size: str
     )
 
 
+def _show(state: ViewState) -> Any:
+    label = words.drawn_label(state)
+    shows = {option["value"]: option["label"] for option in show_options(state)}
+    note = html.P(id="show-said", className="quiet small")
+    return html.Div([switch("show", label, shown_as(state), shows), note], className="with-note")
+
+
 def _matrix(state: ViewState, layers: dict[str, str]) -> Any:
     return html.Div(
         [
@@ -146,7 +186,7 @@ def _edges(state: ViewState) -> Any:
 
 def _release_choice(releases: dict[str, ServedRelease], state: ViewState) -> list[Any]:
     options = {slug: release.title for slug, release in releases.items()}
-    chosen = state.release or next(iter(releases))
+    chosen = _chosen(releases, state)
     against = {"": "Nothing"} | options
     return [
         html.Div(
@@ -158,6 +198,10 @@ def _release_choice(releases: dict[str, ServedRelease], state: ViewState) -> lis
             className="releases",
         )
     ]
+
+
+def _chosen(releases: dict[str, ServedRelease], state: ViewState) -> str:
+    return state.release or next(iter(releases))
 
 
 def _keeping(state: ViewState) -> Any:

@@ -10,7 +10,7 @@ from mapapp.figures.charts import CONFIG as CHART_CONFIG
 from mapapp.figures.commute_map import DRAWING
 from mapapp.pages import take_home
 from mapapp.pages.controls import controls
-from mapapp.pages.words import aria
+from mapapp.pages.words import PART, aria
 from mapapp.queries.release import ServedRelease
 from mapapp.url_state import ViewState
 
@@ -37,8 +37,8 @@ def page(releases: dict[str, ServedRelease], state: ViewState, figure: Any, laye
             html.Section(
                 [
                     html.Div(id="busy", className="busy"),
-                    graph,
-                    html.Div(id="glance", className="glance", **aria(hidden="true")),
+                    html.Div(graph, id="map-part", className="map-part", **PART),
+                    html.Div(id="glance", className="glance", **aria(hidden="true"), **PART),
                 ],
                 className="stage",
                 **aria(label="Map of commutes"),
@@ -46,14 +46,16 @@ def page(releases: dict[str, ServedRelease], state: ViewState, figure: Any, laye
             html.Aside(
                 [
                     html.Div(id="notes"),
-                    html.Div(id="answer", className="answer", tabIndex=-1),
-                    html.Div([_chart_card(), table_card(), html.Div(id="certificate")], className="answer"),
+                    html.Div(id="answer", className="answer", tabIndex=-1, **PART),
+                    html.Div(
+                        [_chart_card(), table_card(), html.Div(id="certificate", **PART)], className="answer"
+                    ),
                     take_home.dock(),
                 ],
                 className="panel result",
                 **aria(label="The answer"),
             ),
-            *[dcc.Store(id=name) for name in ("look", "moved-by", "clicked", "drawn", "drill", "answered")],
+            *[dcc.Store(id=name) for name in ("look", "choices", "followed", "answered")],
             dcc.Store(
                 id="on-map",
                 data={"release": state.release or next(iter(releases)), "theme": state.theme, "view": ""},
@@ -73,6 +75,7 @@ def _chart_card() -> Any:
         className="card",
         id="chart-card",
         hidden=True,
+        **PART,
     )
 
 
@@ -87,7 +90,14 @@ def table_card() -> Any:
             html.Div(
                 [
                     html.H2(id="table-title"),
-                    html.A("CSV", id="csv", href="", className="take", **aria(label="Download table as CSV")),
+                    html.A(
+                        "CSV",
+                        id="csv",
+                        href="",
+                        className="take",
+                        **aria(label="Download table as CSV"),
+                        **PART,
+                    ),
                 ],
                 className="row-between",
             ),
@@ -111,6 +121,7 @@ def table_card() -> Any:
         ],
         className="card",
         id="table-card",
+        **PART,
     )
 
 

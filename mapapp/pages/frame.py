@@ -7,7 +7,7 @@ from typing import Any, Final
 import dash_mantine_components as dmc
 from dash import dcc, html
 
-from mapapp.pages.words import aria
+from mapapp.pages.words import PART, aria
 
 THEME: Final[dict[str, Any]] = {
     "fontFamily": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif",
@@ -28,7 +28,7 @@ def frame() -> Any:
                 html.Header(
                     [
                         dcc.Link([html.Span(className="mark"), "CommuteMap"], href="./", className="brand"),
-                        html.Span(id="release-title", className="release-title"),
+                        html.Span(id="release-title", className="release-title", **PART),
                         html.Nav(
                             [
                                 dcc.Link(name, href="." + page, id={"type": "nav", "page": page})
@@ -39,7 +39,7 @@ def frame() -> Any:
                     ],
                     className="top",
                 ),
-                html.Div(id="banner"),
+                html.Div(id="banner", **PART),
                 html.Div(id="page", className="page"),
             ],
             className="app",

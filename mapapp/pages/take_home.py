@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from dash import html
 
-from mapapp.pages.words import aria
+from mapapp.pages.words import PART, aria
 
 Address = Callable[..., str]
 """The address of a file by its name, and of its options."""
@@ -25,7 +25,7 @@ def dock() -> Any:
     return html.Div(
         [
             html.Details(
-                [html.Summary("Take it with you"), html.Div(id="take-files", className="take-files")],
+                [html.Summary("Take it with you"), html.Div(id="take-files", className="take-files", **PART)],
                 id="take-home",
             ),
             html.Div(

@@ -16,6 +16,9 @@ VERB: Final = {"work": "work", "home": "live"}
 OTHER_END: Final = {"work": "homes", "home": "workplaces"}
 OTHER_VERB: Final = {"work": "live", "home": "work"}
 
+PART: Final[Any] = {"data-part": ""}
+"""Marks a part of the page that is drawn for an address, and dimmed while that is not the newest choice."""
+
 
 def aria(**attributes: Any) -> dict[str, Any]:
     """Attributes of a component for screen readers: `label="…"` becomes `aria-label`."""

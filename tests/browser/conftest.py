@@ -27,7 +27,7 @@ PATIENCE_MS = 60_000  # software WebGL on a busy machine
 MAP_AT_REST = """() => {
   const plot = document.querySelector("#map .js-plotly-plot");
   const map = plot && plot._fullLayout && plot._fullLayout.map && plot._fullLayout.map._subplot.map;
-  return map && map.loaded() && !map.isMoving() && !document.querySelector(".busy.on");
+  return map && map.loaded() && !map.isMoving() && !document.querySelector(".busy.on, [data-part][aria-busy=true]");
 }"""
 
 

@@ -12,8 +12,8 @@ import pytest
 import shapely
 
 from geodata.errors import GeodataError, GeometryError
+from mapapp.callbacks.asking import MAX_CHOICES, fitted, followed
 from mapapp.callbacks.events import after
-from mapapp.callbacks.explore import fitted
 from mapapp.callbacks.views import Views
 from mapapp.cost import MAX_PARTS
 from mapapp.errors import UsageError
@@ -23,25 +23,7 @@ from mapapp.url_state import ViewState
 from tests.releases import write_release
 
 TRACT = "tract:10001000000"
-AT_REST: dict[str, Any] = {
-    "analysis": "destination",
-    "side": "work",
-    "show": "points",
-    "layer": "tract",
-    "home_layer": "county",
-    "work_layer": "county",
-    "theme": "light",
-    "edges": "",
-    "against": "",
-    "sign": "+",
-    "target": "areas",
-    "centre": None,
-    "radii": "",
-    "age": [],
-    "earnings": [],
-    "industry": [],
-    "pick": "tract",
-}
+AT_REST: dict[str, Any] = {"pick": "tract", "sign": "+", "target": "areas", "centre": None, "radii": ""}
 
 
 @pytest.fixture(scope="module")
@@ -170,8 +152,9 @@ def test_a_circle_that_is_none_is_refused_in_one_line(
 
 
 def test_the_other_area_of_a_pair(release: ServedRelease) -> None:
-    pair = AT_REST | {"analysis": "paired-area", "target": "others"}
-    state = after(ViewState(areas=(TRACT,)), release, "search", "county:11001", pair)
+    pair = AT_REST | {"target": "others"}
+    one = ViewState(analysis="paired-area", areas=(TRACT,))
+    state = after(one, release, "search", "county:11001", pair)
     assert state == ViewState(analysis="paired-area", areas=(TRACT,), others=("county:11001",))
     gone = after(state, release, {"type": "remove", "area": "county:11001", "of": "others"}, 1, pair)
     assert gone.others == ()
@@ -183,25 +166,25 @@ def test_a_row_leads_on(release: ServedRelease) -> None:
     state = ViewState(areas=("county:10001",))
     pair = after(state, release, "drill", {"unit": "county:11001"}, AT_REST)
     assert (pair.analysis, pair.areas, pair.others) == ("paired-area", ("county:10001",), ("county:11001",))
-    matrix = AT_REST | {"analysis": "flow-matrix"}
-    cell = after(ViewState(), release, "drill", {"unit": "county:11001 county:10001"}, matrix)
+    matrix = ViewState(analysis="flow-matrix")
+    cell = after(matrix, release, "drill", {"unit": "county:11001 county:10001"}, AT_REST)
     assert (cell.analysis, cell.areas, cell.others) == ("paired-area", ("county:10001",), ("county:11001",))
-    part = after(state, release, "drill", {"unit": TRACT}, AT_REST | {"analysis": "area-comparison"})
+    compared = replace(state, analysis="area-comparison")
+    part = after(compared, release, "drill", {"unit": TRACT}, AT_REST)
     assert (part.analysis, part.areas) == ("area-profile", (TRACT,))
     for nonsense in (None, {}, {"unit": 5}, {"unit": "tract:none"}, {"unit": "a b c"}):
         assert after(state, release, "drill", nonsense, AT_REST) == state
 
 
 def test_bands_of_distance_are_taken_or_refused(release: ServedRelease) -> None:
-    assert after(ViewState(), release, "edges", "5, 20", AT_REST | {"edges": "5, 20"}).edges == (5.0, 20.0)
+    assert after(ViewState(), release, "edges", "5, 20", AT_REST).edges == (5.0, 20.0)
     with pytest.raises(UsageError, match="rising miles"):
-        after(ViewState(), release, "edges", "20, 5", AT_REST | {"edges": "20, 5"})
+        after(ViewState(), release, "edges", "20, 5", AT_REST)
 
 
-def test_a_picture_that_stands_in_is_not_remembered(release: ServedRelease) -> None:
-    state = ViewState(analysis="area-comparison")
-    stand = AT_REST | {"analysis": "destination", "show": "areas"}
-    assert after(state, release, "analysis", "destination", stand).show == "points"
+def test_another_analysis_keeps_the_way_to_draw_that_was_chosen(release: ServedRelease) -> None:
+    state = ViewState(analysis="area-comparison", show="points")  # which is drawn as areas
+    assert after(state, release, "analysis", "destination", AT_REST).show == "points"
 
 
 def test_a_search_adds_and_never_removes(release: ServedRelease) -> None:
@@ -220,9 +203,57 @@ def test_buttons_add_remove_and_clear(release: ServedRelease) -> None:
     assert after(state, release, {"type": "remove", "area": TRACT}, 0, AT_REST) == state  # it only appeared
 
 
-def test_no_change_of_a_control_is_lost_when_two_come_at_once(release: ServedRelease) -> None:
-    stand = AT_REST | {"side": "home", "age": ["3", "1"], "industry": ["1", "2", "3"]}
-    assert after(ViewState(), release, "age", ["3", "1"], stand) == ViewState(side="home", age=(1, 3))
+def choice(trigger: Any, value: Any, **read: Any) -> dict[str, Any]:
+    return {"trigger": trigger, "value": value, "read": AT_REST | read}
+
+
+def test_choices_made_at_once_are_followed_in_their_order(release: ServedRelease) -> None:
+    views = Views({"squareland": release})
+    six = [choice("side", side) for side in ("work", "home") * 3]
+    more = [
+        choice("search", TRACT),
+        choice("age", ["3", "1"]),
+        *six,
+        choice("clicked", click(release, "10001000000")),
+    ]
+    assert followed(views, {"n": 6, "search": "", "choices": six}) == {
+        "n": 6,
+        "search": "?side=home",
+        "said": "",
+        "setup": None,
+    }
+    assert followed(views, {"n": 9, "search": "", "choices": more})["search"] == "?side=home&age=1,3"
+    same = followed(views, {"n": 1, "search": "?side=home", "choices": [choice("side", "home")]})
+    assert same["search"] is None
+
+
+def test_a_choice_that_cannot_be_followed_undoes_no_other(release: ServedRelease) -> None:
+    views = Views({"squareland": release})
+    choices = [choice("side", "home"), choice("edges", "20, 5"), choice("industry", ["1", "2", "3"])]
+    assert followed(views, {"n": 3, "search": "", "choices": choices[:2]})["search"] == "?side=home"
+    assert "rising miles" in followed(views, {"n": 3, "search": "", "choices": choices[:2]})["said"]
+    beside = [choice("clicked", {"lon": 0.0, "lat": 0.0})]
+    assert followed(views, {"n": 1, "search": "", "choices": beside})["said"] == "There is no tract here."
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        None,
+        "side",
+        [None, 5, "x"],
+        [{"trigger": ["side"], "value": "home"}],
+        [{"trigger": "side", "value": ["home"]}, {"trigger": "side", "value": "<script>"}],
+        [{"trigger": "release", "value": "nowhere"}, {"trigger": "release", "value": {}}],
+        [{"trigger": "clicked", "value": {"lon": 1, "lat": 2}, "read": {"pick": ["tract"]}}],
+        [{"trigger": "clicked", "value": {"lon": 1, "lat": 2}, "read": "pick"}],
+        [{"trigger": "open-setup", "value": 5}],
+        [{"trigger": "every", "value": 1}] * 2 * MAX_CHOICES,
+    ],
+)
+def test_forged_choices_lead_nowhere(release: ServedRelease, choices: Any) -> None:
+    found = followed(Views({"squareland": release}), {"n": "x", "search": ["?"], "choices": choices})
+    assert found["search"] is None
 
 
 def test_another_release_keeps_the_areas_that_it_has(release: ServedRelease) -> None:

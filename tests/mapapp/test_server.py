@@ -249,6 +249,25 @@ def test_every_address_has_a_page(client: Any, pathname: str, word: str) -> None
     assert word in answer.get_data(as_text=True)
 
 
+def test_a_callback_that_fails_is_a_failed_request(
+    client: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(*_: Any) -> Any:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr("mapapp.callbacks.asking.followed", broken)
+    body = {
+        "output": "followed.data",
+        "outputs": {"id": "followed", "property": "data"},
+        "inputs": [{"id": "choices", "property": "data", "value": {}}],
+        "changedPropIds": ["choices.data"],
+    }
+    with client.post("/_dash-update-component", json=body) as answer:
+        assert answer.status_code == 500
+        assert answer.get_data(as_text=True) == "500 Internal Server Error\n"
+    assert "RuntimeError 'broken'" in caplog.text
+
+
 def test_two_apps_do_not_disturb_each_other(tmp_path: Path, app: Any, client: Any) -> None:
     other = create_app([write_release(tmp_path / "other", n_pairs=30)], prefix="/maps/")
     page = get(other.server.test_client(), "/maps/").get_data(as_text=True)

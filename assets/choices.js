@@ -1,0 +1,118 @@
+// What the visitor chooses. Choices are numbered and followed in order; no late answer overtakes a newer choice.
+//
+// Every choice without an answer goes to the server, in order, each time with the newest one's number. An answer with an
+// older number is ignored: the answer to the newest number follows the older choices too.
+
+(() => {
+  const READ = ["pick", "sign", "target", "centre", "radii"]; // as `asking.READ` on the server
+  const MOST = 50; // at once; `asking.MAX_CHOICES` on the server
+  const ON_MAP = ["clicked", "drawn"];
+  const FILES = ["open-area", "open-setup"];
+  let newest = 0; // number of the newest choice
+  let sent = 0; // number of the newest choice that was sent
+  let waiting = []; // choices without an answer
+  let own = null; // the address that the last answer led to
+  let movedBy = "other";
+  const set = {}; // what each control was set to, by the page or by the visitor
+  const places = {}; // the latest settings of controls from the server
+
+  const props = (id) => window.dash_component_api?.getLayout(id)?.props;
+  const address = () => props("url")?.search ?? "";
+  const setProps = (id, given) => window.dash_clientside.set_props(id, given);
+
+  function act(trigger, value) {
+    const read = Object.fromEntries(READ.map((name) => [name, props(name)?.value ?? null]));
+    newest += 1;
+    window.commutemap.forget();
+    waiting.push({ n: newest, trigger, value, read });
+    // A file is sent once: choices that come after it wait for its answer.
+    if (!waiting.some(({ n, trigger: by }) => n <= sent && FILES.includes(by))) send();
+    window.commutemap.check();
+  }
+
+  function send() {
+    const choices = waiting.slice(0, MOST);
+    sent = choices.at(-1).n;
+    setProps("choices", { data: { n: sent, search: address(), choices } });
+  }
+
+  // The answer to some choices: the address that follows from them, and a line on what could not be followed.
+  function follow(answer) {
+    if (!answer || answer.n !== sent || !waiting.length) return;
+    const done = waiting.filter(({ n }) => n <= sent);
+    waiting = waiting.filter(({ n }) => n > sent);
+    if (done.some(({ trigger }) => trigger === "search")) setProps("search", { value: null });
+    setProps("area-said", { children: answer.said });
+    if (answer.setup) setProps("setup-said", { children: answer.setup.said });
+    if (answer.setup?.view) setProps("opened-view", { data: answer.setup.view });
+    movedBy = ON_MAP.includes(done.at(-1)?.trigger) ? "map" : "other";
+    if (answer.search !== null && answer.search !== address()) {
+      own = answer.search;
+      setProps("url", { search: own });
+    }
+    if (waiting.length) send();
+    else Object.values(places).forEach(place);
+    window.commutemap.check();
+  }
+
+  // Another address that no choice led to: a link, or the back button. Choices from before are void.
+  function turn(search) {
+    if (search !== own) {
+      newest += 1;
+      sent = newest;
+      waiting = [];
+      movedBy = "other";
+      window.commutemap.forget();
+    }
+    own = search;
+    window.commutemap.check();
+  }
+
+  // A request that failed: its choices are sent again with the next one, but no file is.
+  function fail() {
+    waiting = waiting.filter(({ trigger }) => !FILES.includes(trigger));
+    sent = 0;
+  }
+
+  const key = (value) => JSON.stringify(Array.isArray(value) ? [...value].sort() : (value ?? ""));
+
+  // Set controls as the address has them, unless the visitor has moved on.
+  function place(given) {
+    if (!given) return;
+    places[Object.keys(given.values).length > 1 ? "all" : "show"] = given;
+    if (given.drawn === null) Object.entries(given.values).forEach(([name, value]) => (set[name] = key(value)));
+    if (waiting.length || given.drawn !== address()) return;
+    for (const [name, value] of Object.entries(given.values)) {
+      set[name] = key(value);
+      if (key(props(name)?.value) !== set[name]) setProps(name, { value });
+    }
+  }
+
+  // What the visitor does with the controls. A control that the page itself has set is no choice.
+  function choose() {
+    for (const { prop_id: id, value } of window.dash_clientside.callback_context.triggered) {
+      const at = id.lastIndexOf(".");
+      const [name, prop] = [id.slice(0, at), id.slice(at + 1)];
+      if (prop !== "value") {
+        if (value) act(name.startsWith("{") ? JSON.parse(name) : name, value);
+      } else if (name === "search") {
+        if (value) act(name, value);
+      } else if (set[name] !== undefined && set[name] !== key(value)) {
+        set[name] = key(value);
+        act(name, value);
+      }
+    }
+  }
+
+  window.commutemap = Object.assign(window.commutemap ?? {}, {
+    act,
+    address,
+    fail,
+    isNewest: (n) => n === sent,
+    isWaiting: () => waiting.length > 0,
+    movedBy: () => movedBy,
+    retry: () => (waiting.length ? send() : setProps("url", { search: address() })),
+  });
+  window.dash_clientside = window.dash_clientside ?? {};
+  Object.assign((window.dash_clientside.commutemap ??= {}), { choose, follow, place, turn });
+})();

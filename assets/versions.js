@@ -1,0 +1,107 @@
+// Which view each part of the page shows. A part that does not show the newest choice is dimmed.
+//
+// The server sends each part together with the address that it was drawn for (`data-drawn`). Figures carry it inside, so
+// that it counts from the moment in which they are on the screen.
+
+(() => {
+  const failed = new Map(); // what the server could not answer, by what it was for
+  const TEXTS = {
+    0: "The server does not answer.",
+    503: "The server is busy and could not answer.",
+    other: "This could not be answered.",
+  };
+  const REST = "What is dimmed is from before. ";
+
+  function check() {
+    const { address, isWaiting } = window.commutemap;
+    for (const part of document.querySelectorAll("[data-part]")) {
+      const busy = isWaiting() || !shows(part, address());
+      if (busy !== (part.getAttribute("aria-busy") === "true")) part.setAttribute("aria-busy", busy);
+    }
+  }
+
+  const shows = (part, address) => part.dataset.drawn === address && (part.hidden || figureShows(part, address));
+
+  function figureShows(part, address) {
+    const plot = part.querySelector(".dash-graph");
+    if (!plot) return true;
+    return plot.querySelector(".js-plotly-plot")?._fullLayout?.meta?.address === address;
+  }
+
+  // Figures are drawn piece by piece, and tables are filled: look after every change, before it is painted.
+  new MutationObserver(check).observe(document.documentElement, {
+    attributeFilter: ["data-drawn", "hidden"],
+    childList: true,
+    subtree: true,
+  });
+
+  // A failure counts for the newest choice only. It is over when the same question is answered, or another is asked.
+  function note(output, body, status) {
+    if (status === 200 || status === 204) failed.delete(output);
+    else if (isNewest(body)) failed.set(output, status);
+    if (failed.has(output) && output.includes("followed.data")) window.commutemap.fail();
+    say();
+  }
+
+  // What a part lacks that it fetches itself.
+  function lack(name, of, status) {
+    if (of !== window.commutemap.address()) return;
+    failed.set(name, status);
+    say();
+  }
+
+  function isNewest({ inputs }) {
+    const { address, isNewest: isLast } = window.commutemap;
+    const given = inputs.flat()[0];
+    if (given.id === "choices") return isLast(given.value?.n);
+    if (given.id === "look") return given.value?.search === address();
+    return !["search", "data"].includes(given.property) || given.value === address();
+  }
+
+  function say() {
+    let said = document.getElementById("away");
+    if (!said && !failed.size) return;
+    if (!said) {
+      said = Object.assign(document.createElement("div"), { id: "away", className: "away" });
+      said.setAttribute("role", "alert");
+      document.body.append(said);
+    }
+    const [status] = failed.values();
+    const text = failed.size ? `${TEXTS[status] ?? TEXTS.other} ${REST}` : "";
+    if (said.firstChild?.textContent !== text) said.replaceChildren(text, again());
+    said.hidden = !text;
+  }
+
+  function again() {
+    const button = Object.assign(document.createElement("button"), { type: "button", textContent: "Try again" });
+    button.addEventListener("click", () => {
+      forget();
+      window.commutemap.retry();
+    });
+    return button;
+  }
+
+  function forget() {
+    failed.clear();
+    say();
+  }
+
+  const ask = window.fetch.bind(window);
+  let leaving = false;
+  window.addEventListener("pagehide", () => (leaving = true));
+  window.addEventListener("pageshow", () => (leaving = false));
+  window.fetch = async (...request) => {
+    if (!String(request[0]?.url ?? request[0]).includes("_dash-update-component")) return ask(...request);
+    const body = () => JSON.parse(request[1].body);
+    try {
+      const answer = await ask(...request);
+      if (!answer.ok || failed.size) note(body().output, body(), answer.status);
+      return answer;
+    } catch (error) {
+      if (!leaving && error.name !== "AbortError") note(body().output, body(), 0);
+      throw error;
+    }
+  };
+
+  window.commutemap = Object.assign(window.commutemap ?? {}, { check, forget, lack });
+})();

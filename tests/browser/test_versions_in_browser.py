@@ -1,0 +1,168 @@
+"""One version of an answer: late answers, answers that do not come, and clicks while the map is drawn."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mapapp.queries.release import ServedRelease
+from mapapp.url_state import ViewState
+from tests.browser.conftest import PATIENCE_MS, Visit
+from tests.browser.test_explore_in_browser import click_on
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+CALLBACKS = "**/_dash-update-component*"
+UNDIMMED = """() => [...document.querySelectorAll("[data-part]")]
+  .filter((part) => part.getAttribute("aria-busy") !== "true").map((part) => part.dataset.drawn)"""
+WHOLE = "() => !document.querySelector('[data-part][aria-busy=true]')"
+
+
+@pytest.fixture(scope="module")
+def release(demo_release: Path) -> ServedRelease:
+    return ServedRelease(demo_release, "demo")
+
+
+class Held:
+    """Keeps back the first request for an output until it is let go."""
+
+    def __init__(self, visit: Visit, output: str) -> None:
+        self.output = output
+        self.route: Any = None
+        self.visit = visit
+        visit.page.route(CALLBACKS, self._hold)
+
+    def _hold(self, route: Any) -> None:
+        if self.route is None and self.output in json.loads(route.request.post_data)["output"]:
+            self.route = route
+        else:
+            route.fallback()
+
+    def let_go(self) -> None:
+        """Let the answer come, and wait until it has."""
+        with self.visit.page.expect_response(lambda response: response.request == self.route.request):
+            self.route.continue_()
+        self.visit.page.unroute(CALLBACKS, self._hold)
+
+
+def open_county(visit: Visit, release: ServedRelease) -> str:
+    """Show the county with most jobs; returns its key."""
+    key = f"county:{release.table(ViewState(), 'county')['unit_id'].iloc[0]}"
+    visit.go(f"/?area={key}")
+    visit.settle()
+    return key
+
+
+@pytest.mark.parametrize(
+    ("output", "parts"),
+    [
+        ("answer.children", ["answer", "glance", "table-card", "certificate"]),
+        ("map.figure", ["map-part"]),
+        ("chips.children", ["chosen"]),
+    ],
+)
+def test_a_part_is_dimmed_until_its_answer_has_come(
+    visit: Visit, release: ServedRelease, output: str, parts: list[str]
+) -> None:
+    key = open_county(visit, release)
+    held = Held(visit, output)
+    visit.page.get_by_text("Homes", exact=True).click()
+    visit.page.wait_for_function(
+        "parts => [...document.querySelectorAll('[data-part]')]"
+        ".every((part) => (part.getAttribute('aria-busy') === 'true') === parts.includes(part.id))",
+        arg=parts,
+        timeout=PATIENCE_MS,
+    )
+    now = f"?side=home&area={key}"
+    assert set(visit.page.evaluate(UNDIMMED)) == {now}
+    for part in parts:
+        assert visit.page.locator(f"#{part}").get_attribute("data-drawn") == f"?area={key}"
+        visit.page.wait_for_function(
+            "id => getComputedStyle(document.getElementById(id)).opacity < 0.5", arg=part, timeout=PATIENCE_MS
+        )
+    held.let_go()
+    visit.page.wait_for_function(WHOLE, timeout=PATIENCE_MS)
+    assert set(visit.page.evaluate(UNDIMMED)) == {now}
+    visit.wait_for_count(release.summary(ViewState(areas=(key,), side="home")).workers)
+
+
+def test_answers_in_the_wrong_order_change_nothing(visit: Visit, release: ServedRelease) -> None:
+    key = open_county(visit, release)
+    address = Held(visit, "followed.data")
+    visit.page.get_by_text("Homes", exact=True).click()
+    visit.page.get_by_text("Areas", exact=True).click()
+    newest = f"?side=home&area={key}&show=areas"
+    visit.page.wait_for_function("newest => location.search === newest", arg=newest, timeout=PATIENCE_MS)
+    visit.settle()
+    address.let_go()  # it knows of the first choice alone
+
+    answer = Held(visit, "answer.children")
+    visit.page.get_by_text("Workplaces", exact=True).click()
+    visit.page.wait_for_function("() => !location.search.includes('side')", timeout=PATIENCE_MS)
+    visit.page.get_by_text("Homes", exact=True).click()
+    visit.page.wait_for_function("newest => location.search === newest", arg=newest, timeout=PATIENCE_MS)
+    visit.settle()
+    answer.let_go()
+    visit.settle()
+    visit.wait_for_count(release.summary(ViewState(areas=(key,), side="home")).workers)
+    assert set(visit.page.evaluate(UNDIMMED)) == {newest}
+    assert visit.page.locator("#side input:checked").get_attribute("value") == "home"
+    assert visit.page.locator("#show input:checked").get_attribute("value") == "areas"
+
+
+def test_a_part_that_cannot_be_answered_stays_dimmed_and_says_so(
+    visit: Visit, release: ServedRelease
+) -> None:
+    open_county(visit, release)
+
+    def busy(route: Any) -> None:
+        if "answer.children" in json.loads(route.request.post_data)["output"]:
+            route.fulfill(status=503, body="503 Service Unavailable")
+        else:
+            route.fallback()
+
+    visit.page.route(CALLBACKS, busy)
+    visit.page.get_by_text("Homes", exact=True).click()
+    visit.page.get_by_role("alert").filter(has_text="The server is busy").wait_for()
+    visit.page.locator("#map-part[aria-busy=false]").wait_for(timeout=PATIENCE_MS)
+    assert visit.page.locator("#answer").get_attribute("aria-busy") == "true"
+    assert visit.page.locator("#away").is_visible()
+    visit.page.unroute(CALLBACKS, busy)
+    visit.page.locator("#away button").click()
+    visit.settle()
+    assert not visit.page.locator("#away").is_visible()
+    visit.trouble.clear()  # what the browser itself says of a failed request
+
+
+def test_a_click_on_a_map_that_is_being_drawn_counts(visit: Visit, release: ServedRelease) -> None:
+    tracts = release.store.table("tracts", ["tract_id", "geometry"]).set_index("tract_id")
+    first, second = release.table(ViewState(), "tract")["unit_id"].iloc[:2]
+    visit.go(f"/?area=tract:{first}")
+    visit.settle()
+    inside = tracts.geometry[second].representative_point()
+    visit.page.get_by_text("Areas", exact=True).click()  # which leaves the camera where it is
+    click_on(visit, [inside.x, inside.y])
+    visit.page.locator(".chip").nth(1).wait_for()
+    visit.settle()
+    assert (
+        visit.page.evaluate("() => location.search") == f"?area=tract:{first}&area=tract:{second}&show=areas"
+    )
+
+
+def test_the_control_says_that_a_density_stands_in_for_points(
+    visit: Visit, release: ServedRelease, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mapapp.drawn.MAX_POINTS", 10)
+    key = open_county(visit, release)
+    assert visit.page.locator("#show input:checked").get_attribute("value") == "density"
+    assert visit.page.locator("#show input[value=points]").is_disabled()
+    assert visit.page.inner_text("#show-said").startswith("Density, because there are more than")
+    assert "density" in visit.page.text_content("#map .annotation-text")
+    visit.page.get_by_text("Homes", exact=True).click()
+    visit.page.wait_for_function(
+        "key => location.search === `?side=home&area=${key}`", arg=key, timeout=PATIENCE_MS
+    )
+    visit.settle()
