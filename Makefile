@@ -7,13 +7,18 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 SOURCES := pyproject.toml constraints.txt
 JOBS ?= auto
 
-.PHONY: run test lint types browser nginx docs clean
+.PHONY: run test tests lint types browser nginx docs clean
 
 run: $(VENV)/.run-ready
 	@exec $(BIN)/commutemap
 
-test: $(VENV)/.test-ready browser nginx lint types
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+# The type check needs one processor for a while, beside the tests; `make` fails if either fails.
+test: $(VENV)/.test-ready browser nginx lint
+	@$(MAKE) --no-print-directory -j 2 types tests
+
+# Tests that share fixtures stay on one worker, and the slowest come first (tests/sharing.py).
+tests: $(VENV)/.test-ready
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder
 
 lint: $(VENV)/.test-ready
 	$(BIN)/ruff check .

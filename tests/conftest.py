@@ -9,6 +9,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from tests.sharing import group_of, made_once, rank_of
+
 # Tests assert no clock times, and a busy machine takes longer over one example than over another.
 hypothesis.settings.register_profile("commutemap", deadline=None)
 hypothesis.settings.load_profile("commutemap")
@@ -22,14 +24,23 @@ def _data_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests that share fixtures on one worker, and begin with the slowest."""
+    for item in items:
+        item.add_marker(pytest.mark.xdist_group(group_of(item.nodeid)))
+    items.sort(key=lambda item: rank_of(group_of(item.nodeid)))
+
+
 @pytest.fixture(scope="session")
 def demo_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The small demo dataset. Treat it as read-only; copy it where a test writes (its ledger, for one)."""
     from geodata.demo import write_demo
 
-    path = tmp_path_factory.mktemp("demo") / "demo.dataset"
-    write_demo(path, size="small", seed=1)
-    return path
+    def make(folder: Path) -> None:
+        write_demo(folder / "demo.dataset", size="small", seed=1)
+
+    return made_once(tmp_path_factory, "demo", make) / "demo.dataset"
 
 
 @pytest.fixture(scope="session")
@@ -38,9 +49,11 @@ def demo_release(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -
     from engine.parameters import PrivacyParameters, SynthesisParameters
     from mapapp.pipeline.run import run_synthesis
 
-    path = tmp_path_factory.mktemp("release") / "demo.release"
-    # A copy, because a release is entered in its dataset's ledger.
-    dataset = shutil.copytree(demo_dataset, path.with_name("demo.dataset"))
-    privacy = PrivacyParameters(epsilon="4.6", delta="1e-6", min_retention="0.025")
-    run_synthesis(Path(dataset), path, privacy, SynthesisParameters(prior="flows"), test_key=True)
-    return path
+    def make(folder: Path) -> None:
+        # A copy, because a release is entered in its dataset's ledger.
+        dataset = Path(shutil.copytree(demo_dataset, folder / "demo.dataset"))
+        privacy = PrivacyParameters(epsilon="4.6", delta="1e-6", min_retention="0.025")
+        parameters = SynthesisParameters(prior="flows")
+        run_synthesis(dataset, folder / "demo.release", privacy, parameters, test_key=True)
+
+    return made_once(tmp_path_factory, "release", make) / "demo.release"

@@ -8,12 +8,19 @@ import pytest
 
 from mapapp.queries.release import ServedRelease, open_releases
 from tests.reports.making import hostile_release
+from tests.sharing import made_once
 
 
 @pytest.fixture(scope="session")
 def report_paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    folder = tmp_path_factory.mktemp("reports")
-    return [hostile_release(folder / f"{seed}.release", n_pairs=400, seed=seed) for seed in (1, 2)]
+    names = {seed: f"{seed}.release" for seed in (1, 2)}
+
+    def make(folder: Path) -> None:
+        for seed, name in names.items():
+            hostile_release(folder / name, n_pairs=400, seed=seed)
+
+    folder = made_once(tmp_path_factory, "reports", make)
+    return [folder / name for name in names.values()]
 
 
 @pytest.fixture(scope="session")

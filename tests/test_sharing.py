@@ -1,0 +1,44 @@
+"""The workers of a test run share what is slow to make."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.sharing import SLOWEST_FIRST, group_of, made_once, rank_of
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_a_folder_is_filled_once_for_all_who_ask(tmp_path_factory: pytest.TempPathFactory) -> None:
+    calls: list[Path] = []
+
+    def make(folder: Path) -> None:
+        calls.append(folder)
+        (folder / "file").write_text("made")
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: made_once(tmp_path_factory, "counted", make), range(8)))
+    assert len(calls) == len(set(found)) == 1
+    assert [file.name for file in found[0].iterdir()] == ["file"]
+
+
+def test_a_folder_that_could_not_be_filled_is_begun_again(tmp_path_factory: pytest.TempPathFactory) -> None:
+    def fail(folder: Path) -> None:
+        (folder / "half").touch()
+        raise ValueError("stopped")
+
+    with pytest.raises(ValueError, match="stopped"):
+        made_once(tmp_path_factory, "failed", fail)
+    assert list(made_once(tmp_path_factory, "failed", lambda folder: None).iterdir()) == []
+
+
+def test_browser_tests_are_one_group_and_come_first(request: pytest.FixtureRequest) -> None:
+    assert group_of("tests/browser/test_a.py::test_b[x]") == group_of("tests/browser/test_c.py::test_d")
+    assert rank_of("tests/browser") < rank_of("tests/test_wheel.py") < rank_of("tests/test_sharing.py")
+    for name in SLOWEST_FIRST:
+        assert (ROOT / name).exists(), name
+    ranks = [rank_of(group_of(item.nodeid)) for item in request.session.items]
+    assert ranks == sorted(ranks)
