@@ -10,6 +10,7 @@
     503: "The server is busy and could not answer.",
     other: "This could not be answered.",
   };
+  const MOST_TURNS = 4;
   const REST = "What is dimmed is from before. ";
 
   function check() {
@@ -94,7 +95,7 @@
     if (!String(request[0]?.url ?? request[0]).includes("_dash-update-component")) return ask(...request);
     const body = () => JSON.parse(request[1].body);
     try {
-      const answer = await ask(...request);
+      const answer = await patiently(request, body);
       if (!answer.ok || failed.size) note(body().output, body(), answer.status);
       return answer;
     } catch (error) {
@@ -102,6 +103,17 @@
       throw error;
     }
   };
+
+  // A busy server says when to ask again. A question that is no longer the newest one is not asked again.
+  async function patiently(request, body) {
+    for (let turn = 1; ; turn += 1) {
+      const answer = await ask(...request);
+      if (answer.status !== 503 || turn === MOST_TURNS || !isNewest(body())) return answer;
+      const seconds = Number(answer.headers.get("Retry-After")) || 2;
+      await new Promise((go) => setTimeout(go, 1000 * seconds * (1 + Math.random())));
+      if (request[1].signal?.aborted || !isNewest(body())) return answer;
+    }
+  }
 
   window.commutemap = Object.assign(window.commutemap ?? {}, { check, forget, lack });
 })();

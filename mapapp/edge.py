@@ -24,7 +24,7 @@ from mapapp.listener.server import create_server
 
 FOR_EVER: Final = "public, max-age=31536000, immutable"
 MAX_REQUEST_BYTES: Final = 32 << 20  # an uploaded area in base64
-N_THREADS: Final = 8
+N_THREADS: Final = 64  # most of them wait for a place; see `mapapp.heavy_requests`
 _ONLY_FOR_DEBUGGING: Final = (
     "python_version",
     "dash_version",

@@ -71,6 +71,12 @@ def unit_layer(release: ServedRelease, level: str) -> bytes:
     return release.once(("unit layer", level), make)
 
 
+def is_made(release: ServedRelease, name: str) -> bool:
+    """Whether the shapes of a base layer, or of "unit-" and a level, need only be sent."""
+    level = name.removeprefix("unit-")
+    return release.keeps(("layer", name) if level == name else ("unit layer", level))
+
+
 def unit_shapes(release: ServedRelease, level: str) -> dict[str, Any]:
     """Simplified polygons of a level's units: the published ones, or the block cells of each joined."""
 

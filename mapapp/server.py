@@ -16,7 +16,7 @@ import flask
 from dash import Dash
 from werkzeug.exceptions import HTTPException, InternalServerError
 
-from mapapp import asked, drawn, edge, layers
+from mapapp import asked, drawn, edge, heavy_requests, layers
 from mapapp.callbacks import asking, explore, routing, take_home
 from mapapp.callbacks.views import Views
 from mapapp.cost import TooCostly, check_cost
@@ -26,6 +26,7 @@ from mapapp.pages.frame import PAGES, frame
 from mapapp.paths import assets_dir
 from mapapp.queries.release import ServedRelease, open_releases
 from mapapp.url_state import ViewState
+from mapapp.watch import Refused
 
 _VIEWS: Final = "commutemap"
 
@@ -64,6 +65,7 @@ def create_app(releases: list[Path], prefix: str = "/") -> Dash:
     _add_files(app.server, views)
     _add_not_found(app.server, prefix)
     edge.add_refusals(app.server, _log)
+    heavy_requests.register(app.server, heavy_requests.answers(), lambda request: _is_heavy(views, request))
     downloads.register(app.server, views)
     edge.add_headers(app.server, app.csp_hashes())
     return app
@@ -111,8 +113,10 @@ def _fail(error: Exception) -> None:
     ------
     HTTPException
         The error itself if it is one, else 500.
+    Refused
+        The error itself if the work was ended: the page asks again, or its visitor has left.
     """
-    if isinstance(error, HTTPException):
+    if isinstance(error, HTTPException | Refused):
         raise error
     _log(error)
     raise InternalServerError from error
@@ -120,6 +124,21 @@ def _fail(error: Exception) -> None:
 
 def _log(error: Exception) -> None:
     logging.getLogger("commutemap").error("a request could not be answered: %s", edge.told(error))
+
+
+def _is_heavy(views: Views, request: flask.Request) -> bool:
+    """Whether a request needs a place: callbacks, density pictures, and shapes that are not kept already.
+
+    Files have places of their own (`mapapp.downloads`).
+    """
+    path = request.path.removeprefix(views.prefix)
+    if not path.startswith("geo/"):
+        return path == "_dash-update-component" or path.startswith("density/")
+    slug, _, name = path.removeprefix("geo/").partition("/")
+    release = views.releases.get(slug)
+    return release is not None and not layers.is_made(
+        release, name.rpartition("/")[2].removesuffix(".geojson")
+    )
 
 
 def _add_not_found(server: flask.Flask, prefix: str) -> None:

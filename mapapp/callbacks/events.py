@@ -13,7 +13,7 @@ import shapely
 
 from geodata.area_files import MAX_BYTES, read_area_upload
 from geodata.errors import GeodataError, GeometryError
-from mapapp import layers
+from mapapp import layers, watch
 from mapapp.cost import check_cost
 from mapapp.distance_bands import ALLOWED
 from mapapp.errors import UsageError
@@ -186,6 +186,7 @@ def fewest_corners(release: ServedRelease, polygon: Any) -> str:
     step = str(Shape.of(polygon))
     blocks = _held(release, step)
     for tolerance in _TOLERANCES_DEG:
+        watch.check()
         if len(step) <= _SHORT_STEP:
             return step
         simpler = str(Shape.of(shapely.simplify(polygon, tolerance)))

@@ -10,7 +10,7 @@ from typing import Any, Final, Literal, cast
 
 from mapapp import answer_files, asked, setup_file
 from mapapp.callbacks.views import Views
-from mapapp.downloads.turns import MAX_REPORT_ROWS, MAX_ROWS, Refused, Watch
+from mapapp.downloads.bounds import MAX_REPORT_ROWS, MAX_ROWS
 from mapapp.exports.answers import SHAPED, write_answers
 from mapapp.exports.layer import safe_name
 from mapapp.exports.provenance import Provenance
@@ -18,6 +18,7 @@ from mapapp.figures.camera import Bounds
 from mapapp.queries.release import ServedRelease
 from mapapp.queries.results import Change, Result
 from mapapp.url_state import ViewState
+from mapapp.watch import Refused, Watch
 
 ROWS_AT_ONCE: Final = 5_000
 _SUFFIX_OF_SHAPES: Final = {"shapes.zip": "shp"}

@@ -7,19 +7,24 @@ import math
 import tempfile
 import zipfile
 from pathlib import Path
-from typing import Any, Final, Literal, cast
+from typing import Final, Literal, cast
 from urllib.parse import parse_qsl, quote, urlencode
 
 import flask
 
 from geodata.errors import GeodataError
+from mapapp import watch
+from mapapp.admission import Admission
 from mapapp.callbacks.views import Views
+from mapapp.downloads.bounds import FileWatch, file_places
 from mapapp.downloads.files import FILES, Wanted, file_name
-from mapapp.downloads.turns import Refused, Turns, Watch
 from mapapp.errors import UsageError
 from mapapp.figures.camera import Bounds
+from mapapp.heavy_requests import departure, refusal
+from mapapp.listener.proxies import client_key
 from mapapp.queries.release import ServedRelease
 from mapapp.url_state import MAX_QUERY_LENGTH
+from mapapp.watch import Refused
 
 MAX_SCALE: Final = 4
 PAPERS: Final = ("a4", "letter")
@@ -34,26 +39,27 @@ def address(views: Views, release: ServedRelease, name: str, query: str, **more:
     return f"{views.prefix}take/{release.slug}/{release.version}/{name}" + (f"?{joined}" if joined else "")
 
 
-def register(server: flask.Flask, views: Views, turns: Turns | None = None) -> None:
+def register(server: flask.Flask, views: Views, admission: Admission | None = None) -> None:
     """Answer to the addresses of files."""
-    places = turns or Turns()
+    places = admission or file_places()
 
     @server.get(f"{views.prefix}take/<slug>/<version>/<name>")
     def take(slug: str, version: str, name: str) -> flask.Response:
         release = views.releases.get(slug)
         if release is None or release.version != version or name not in FILES:
-            return _refusal(404, "There is no such file here; the release may be another one by now.")
+            return refusal(404, "There is no such file here; the release may be another one by now.")
         try:
             wanted = wanted_of(views, release, flask.request.query_string.decode("ascii", "replace"))
-            with places.taken():
+            client = client_key(flask.request.remote_addr or "")
+            with places.place(client, departure(flask.request)):
                 return _made(wanted, name)
         except Refused as refused:
-            return _refusal(refused.status, refused.text)
+            return refusal(refused.status, refused.text)
         except (UsageError, GeodataError) as error:
-            return _refusal(400, f"{error}.")
+            return refusal(400, f"{error}.")
         except Exception as error:
             logging.getLogger("commutemap").error("a file could not be made", exc_info=error)
-            return _refusal(500, "This file could not be made; the page still works.")
+            return refusal(500, "This file could not be made; the page still works.")
 
 
 def wanted_of(views: Views, release: ServedRelease, query: str) -> Wanted:
@@ -102,10 +108,11 @@ def _bounds(text: str) -> Bounds:
 
 
 def _made(wanted: Wanted, name: str) -> flask.Response:
-    has_left = flask.request.environ.get("waitress.client_disconnected", lambda: False)
     with tempfile.TemporaryDirectory(prefix="commutemap-") as folder:
         file = Path(folder) / name
-        FILES[name].make(wanted, file, Watch(Path(folder), has_left))
+        watching = FileWatch(Path(folder), departure(flask.request))
+        with watch.watching(watching):
+            FILES[name].make(wanted, file, watching)
         several = file.suffix != ".zip" and zipfile.is_zipfile(file) and name.startswith("chart.")
         size = file.stat().st_size
         stream = file.open("rb")  # goes on being readable when the folder is gone
@@ -119,16 +126,3 @@ def _made(wanted: Wanted, name: str) -> flask.Response:
     response.content_length = size
     response.headers["Cache-Control"] = _KEPT
     return response
-
-
-def _refusal(status: int, text: str) -> flask.Response:
-    response = flask.Response(text + "\n", status=_known(status), mimetype="text/plain")
-    response.headers["Cache-Control"] = "no-store"
-    if response.status_code == 503:
-        response.headers["Retry-After"] = "5"
-    return response
-
-
-def _known(status: int) -> Any:
-    """A status that the standard has: 499, for who has left, is nobody's."""
-    return 400 if status == 499 else status

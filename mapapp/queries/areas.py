@@ -17,6 +17,7 @@ import pandas
 
 from geodata.schema import LAYER_LABELS
 from geodata.store import Store
+from mapapp import watch
 from mapapp.errors import UsageError
 from mapapp.queries.area_text import Step, Unit, area_text, parse_area
 from mapapp.queries.box_index import BoxIndex
@@ -235,7 +236,7 @@ class Areas:
         text = area_text(steps)
         with self._lock:
             turn = self._finding.setdefault(text, RLock())
-        with turn:  # a page asks for its area several times at once
+        with watch.held(turn):  # a page asks for its area several times at once
             with self._lock:
                 if text in self._selected:
                     self._finding.pop(text, None)

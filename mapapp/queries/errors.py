@@ -21,6 +21,7 @@ import numpy as np
 
 from geodata.schema import N_SEGMENTS
 from geodata.store import Store
+from mapapp import watch
 from mapapp.expected_error import ExpectedErrors
 from mapapp.queries.areas import Areas
 from mapapp.queries.distance_errors import N_DIRECTIONS, errors_of_cells
@@ -79,6 +80,7 @@ class Errors:
             if pick.home is not None and pick.home.size and (pick.work is None or pick.work.size):
                 groups.setdefault(_key(pick.work), []).append(place)
         for group in groups.values():
+            watch.check()
             asked = [picks[place] for place in group]
             tract, n_workers, by_segment = self._workplaces_of(asked[0].work)
             if not tract.size:

@@ -18,6 +18,7 @@ import pyarrow
 
 from geodata.schema import N_SEGMENTS
 from geodata.store import Store
+from mapapp import watch
 from mapapp.queries.filters import Filters
 from mapapp.queries.prepared import N_OCTANTS, Prepared
 from mapapp.url_state import Side
@@ -209,6 +210,7 @@ class Flows:
                 "GROUP BY ALL ORDER BY n DESC, home_code, work_code"
             )
             while len(part := cursor.fetch_df_chunk(_VECTORS)):
+                watch.check()
                 yield (
                     part["home_code"].to_numpy(np.int64),
                     part["work_code"].to_numpy(np.int64),
@@ -238,6 +240,7 @@ class Flows:
     @contextmanager
     def _cursor(self, pick: Pick, **blocks: Blocks) -> Iterator[Any]:
         """Yield a cursor with a table for each choice of blocks: those chosen, or those left out, if they are fewer."""
+        watch.check()
         cursor = self._connection.cursor()
         try:
             for end in _ENDS:

@@ -18,6 +18,7 @@ import shapely
 from geodata.errors import StoreError
 from geodata.placing import writing_beside
 from geodata.store import Store
+from mapapp import watch
 from mapapp.queries.areas import TABLES, Areas
 from mapapp.queries.flows import Blocks
 from mapapp.queries.layer_units import BLOCK
@@ -52,6 +53,7 @@ class Outlines:
         counties, tracts = self._wholes
         parts: list[Any] = []
         for code, total, shape in (counties, tracts):
+            watch.check()
             unit, first, n_chosen = np.unique(code[left], return_index=True, return_counts=True)
             is_whole = (n_chosen == total[unit]) & (shape[unit] != b"")
             whole = unit[is_whole]

@@ -14,6 +14,7 @@ from typing import Any, Final, TypeVar, cast
 import numpy
 import pandas
 
+from mapapp import watch
 from mapapp.queries.analyses import open_release
 from mapapp.queries.commutes import Commutes, Question, Summary
 from mapapp.queries.results import caution
@@ -117,7 +118,7 @@ class ServedRelease:
             if (found := self._found(key)) is not None:
                 return cast(Value, found[0])
             turn = self._making.setdefault(key, RLock())
-        with turn:  # callers with other keys go on meanwhile
+        with watch.held(turn):  # callers with other keys go on meanwhile
             with self._lock:
                 if (found := self._found(key)) is not None:
                     return cast(Value, found[0])
@@ -129,6 +130,11 @@ class ServedRelease:
                 with self._lock:
                     self._making.pop(key, None)
             return made
+
+    def keeps(self, key: Hashable) -> bool:
+        """Whether :meth:`once` would return at once."""
+        with self._lock:
+            return self._found(key) is not None
 
     def _found(self, key: Hashable) -> tuple[Any] | None:
         if key in self._ground:

@@ -17,6 +17,7 @@ import shapely
 
 from geodata import drawn
 from geodata.distance import distance_mi
+from mapapp import watch
 from mapapp.queries.area_text import Box, Circle, Everything, Part, Shape, Step, Unit, area_text
 from mapapp.queries.box_index import Bounds
 from mapapp.queries.flows import Blocks
@@ -73,6 +74,7 @@ class Selection:
         # `surely` and `maybe` bracket what the area would hold if cut blocks were put on either side.
         within, surely, maybe = (np.full(n_blocks, start) for _ in range(3))
         for step in steps:
+            watch.check()
             part = self._members(step.part)
             most = np.concatenate([part.within, part.cut])
             if step.sign == "&":

@@ -20,14 +20,16 @@ import pandas
 import pytest
 
 from mapapp import setup_file
+from mapapp.admission import Admission
 from mapapp.callbacks.views import Views
 from mapapp.downloads import files, routes
+from mapapp.downloads.bounds import FileWatch
 from mapapp.downloads.files import FILES, File
-from mapapp.downloads.turns import Refused, Turns, Watch
 from mapapp.exports.provenance import Provenance
 from mapapp.queries.release import ServedRelease
 from mapapp.server import create_app, listen
 from mapapp.url_state import Analysis
+from mapapp.watch import Refused, Watch
 from tests.exports import reading
 from tests.releases import write_release
 
@@ -238,14 +240,14 @@ def test_who_comes_when_all_places_are_taken_is_told(release: ServedRelease, app
 
     from mapapp import edge
 
-    server, turns = flask.Flask("one"), Turns(1)
-    routes.register(server, app.server.extensions["commutemap"], turns)
+    server, places = flask.Flask("one"), Admission(1, 0, 0.0, "Other files are being made.")
+    routes.register(server, app.server.extensions["commutemap"], places)
     edge.add_headers(server, ())
     client = server.test_client()
-    with turns.taken():
+    with places.place():
         answer = get(client, release, "table.csv", AREA)
-        assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
-        assert answer.get_data(as_text=True).startswith("Other files are being made at the moment")
+        assert (answer.status_code, answer.headers["Retry-After"]) == (503, "2")
+        assert answer.get_data(as_text=True).startswith("Other files are being made")
     assert get(client, release, "table.csv", AREA).status_code == 200, "the place is free again"
     assert get(client, release, "table.csv", "area=nowhere:1").status_code == 400
     assert get(client, release, "table.csv", AREA).status_code == 200, "a refusal gives its place back"
@@ -254,15 +256,15 @@ def test_who_comes_when_all_places_are_taken_is_told(release: ServedRelease, app
 def test_work_ends_when_its_time_its_size_or_its_visitor_is_gone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Watch(tmp_path)("writing", 0, 1)
+    FileWatch(tmp_path)("writing", 0, 1)
     with pytest.raises(Refused, match="takes too long"):
-        Watch(tmp_path, seconds=-1)()
+        FileWatch(tmp_path, seconds=-1)()
     with pytest.raises(Refused, match="has left"):
-        Watch(tmp_path, lambda: True)()
-    monkeypatch.setattr("mapapp.downloads.turns.MAX_BYTES", 2)
+        FileWatch(tmp_path, lambda: True)()
+    monkeypatch.setattr("mapapp.downloads.bounds.MAX_BYTES", 2)
     (tmp_path / "x").write_bytes(b"abc")
     with pytest.raises(Refused, match="too large"):
-        Watch(tmp_path)()
+        FileWatch(tmp_path)()
 
 
 def test_nothing_stays_on_the_disk(

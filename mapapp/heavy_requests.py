@@ -1,0 +1,70 @@
+"""Which requests of the public server do expensive work, and how they are admitted to it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any, Final
+
+import flask
+
+from mapapp import watch
+from mapapp.admission import Admission
+from mapapp.edge import N_THREADS
+from mapapp.listener.proxies import client_key
+from mapapp.watch import LEFT, Refused, Watch
+
+N_PLACES: Final = min(max(os.cpu_count() or 1, 2), 4)
+N_WAITING: Final = N_THREADS * 3 // 4 - N_PLACES
+PATIENCE_S: Final = 10.0
+SECONDS: Final = 30.0
+RETRY_S: Final = 2
+BUSY: Final = "The server is busy; try again in a few seconds."
+_LATE: Final = "This takes too long for a page; choose a smaller area, or use the command line."
+
+
+def answers() -> Admission:
+    """Places for what a page asks for while it is used."""
+    return Admission(N_PLACES, N_WAITING, PATIENCE_S, BUSY)
+
+
+def register(server: flask.Flask, admission: Admission, is_heavy: Callable[[flask.Request], bool]) -> None:
+    """Let requests that do expensive work wait for a place, and end their work when nobody waits for it.
+
+    A request holds its place until its response is complete. Others hold none, and wait for nobody.
+    """
+
+    @server.before_request
+    def admit() -> None:
+        if is_heavy(flask.request):
+            has_left = departure(flask.request)
+            flask.g.place = admission.enter(client_key(flask.request.remote_addr or ""), has_left)
+            flask.g.watch = watch.begin(Watch(has_left, SECONDS, _LATE))
+
+    @server.teardown_request
+    def leave(_: BaseException | None) -> None:
+        place, token = flask.g.pop("place", None), flask.g.pop("watch", None)
+        if token is not None:
+            watch.end(token)
+        if place is not None:
+            admission.leave(place)
+
+    @server.errorhandler(Refused)
+    def refuse(error: Refused) -> flask.Response:
+        return refusal(error.status, error.text)
+
+
+def departure(request: flask.Request) -> Callable[[], bool]:
+    """Tells whether the visitor who sent a request has closed the connection."""
+    has_left: Any = request.environ.get("waitress.client_disconnected")
+    return has_left or (lambda: False)
+
+
+def refusal(status: int, text: str) -> flask.Response:
+    """One line on a request that is not answered, and when to try again where that may help."""
+    status = 400 if status == LEFT else status  # 499 is not a standard status, and nobody reads this response
+    response = flask.Response(text + "\n", status=status, mimetype="text/plain")
+    response.headers["Cache-Control"] = "no-store"
+    if status == 503:
+        response.headers["Retry-After"] = str(RETRY_S)
+    return response
