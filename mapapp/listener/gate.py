@@ -81,14 +81,21 @@ class Gate:
         return sum(len(channels) for channels in self._channels.values())
 
     def has_room(self, peer: str) -> bool:
-        """Whether a connection from an address is accepted; closes the one that has waited longest to make room."""
+        """Whether a connection from an address is accepted, if need be in place of another one that is closed.
+
+        An address at its own limit loses the connection that has waited longest for it. When the server is full, the
+        address with the most connections loses one in favor of those with fewer.
+        """
         key = client_key(peer)
         mine = len(self._channels.get(key, ()))
         if peer not in self.proxies and mine >= self.limits.connections_per_address:
             return self._close_waiting(key)
         if self.n_connections < self.most_connections:
             return True
-        return self._close_waiting(max(self._channels, key=lambda key: len(self._channels[key])))
+        largest = max(self._channels, key=lambda key: len(self._channels[key]))
+        if len(self._channels[largest]) <= mine + 1:
+            return mine > 0 and self._close_waiting(key)
+        return self._close_any(largest)
 
     def opened(self, channel: Any) -> None:
         """Count a connection."""
@@ -116,6 +123,19 @@ class Gate:
             self._settled_at[key] = since + self.settling_s
             return False
         self.close(channel)
+        return True
+
+    def _close_any(self, key: str) -> bool:
+        """Close a connection of a client even while it is in use, except those in use by a trusted proxy."""
+        channels = self._channels[key]
+        ranked = [(rank, channel) for channel in channels if (rank := channel.waiting_rank())]
+        if ranked:
+            self.close(min(ranked, key=lambda each: each[0])[1])
+            return True
+        oldest = next(iter(channels))
+        if oldest.addr[0] in self.proxies:
+            return False
+        self.close(oldest)
         return True
 
     def close(self, channel: Any) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import socket
+import threading
 import time
 from contextlib import ExitStack, suppress
 from importlib.metadata import version
@@ -112,6 +113,25 @@ def test_the_whole_limit_is_at_the_cost_of_the_client_with_most_connections() ->
         for each in few:
             each.sendall(GET)
             assert read_answer(each)[0] == 200
+
+
+def test_a_full_server_closes_connections_in_use_of_the_client_with_most() -> None:
+    go_on = threading.Event()
+
+    def slow(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        if environ["REMOTE_ADDR"] == OTHER_CLIENT:
+            go_on.wait(timeout=60)
+        start_response("200 OK", [("Content-Length", "0")])
+        return [b""]
+
+    with listening(application=slow, limits={"connections": 6}, threads=8) as server, ExitStack() as stack:
+        for each in crowd(stack, server, 6, OTHER_CLIENT):
+            each.sendall(GET)
+        server.wait_for("requests", 6)
+        with server.connect() as visitor:
+            visitor.sendall(GET)
+            assert read_answer(visitor)[0] == 200
+        go_on.set()
 
 
 def test_connections_of_a_trusted_proxy_have_no_limit_of_their_own() -> None:
@@ -257,8 +277,6 @@ def test_what_follows_a_refused_head_is_not_taken_for_requests() -> None:
 
 def test_refusals_need_no_thread() -> None:
     """All threads are busy, and a body that is not accepted is refused nevertheless."""
-    import threading
-
     go_on = threading.Event()
 
     def slow(_environ: Any, start_response: Any) -> list[bytes]:
