@@ -150,14 +150,6 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
 
     # In the thread that watches the sockets
 
-    def writable(self) -> bool:
-        """Whether to wait until the socket takes more; a closed one is not waited for."""
-        return self.socket is not None and bool(super().writable())
-
-    def readable(self) -> bool:
-        """Whether to wait for bytes of the client; a closed socket is not waited for."""
-        return self.socket is not None and bool(super().readable())
-
     def received(self, data: bytes) -> bool:
         """Take bytes; a refusal is sent at once, without waiting for a free thread."""
         self._reader, self._refuses_now = threading.get_ident(), False

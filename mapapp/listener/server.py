@@ -5,9 +5,13 @@ from __future__ import annotations
 import contextlib
 import logging
 import sys
-from collections import OrderedDict, deque
+import threading
+import time
+from collections import Counter, OrderedDict, deque
+from collections.abc import Callable
 from typing import Any, Final
 
+from waitress import wasyncore
 from waitress.adjustments import Adjustments
 from waitress.server import MultiSocketServer, TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher
@@ -18,6 +22,7 @@ from mapapp.listener.limits import affordable_connections
 
 MAX_HEAD_BYTES: Final = 96 << 10  # an address of the longest view, written in percent signs where it must be
 _ACCEPTED_AT_ONCE: Final = 64
+_CHECK_S: Final = 1.0
 _BUSY: Final = (  # without a length: it ends with the connection
     b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 5\r\nCache-Control: no-store\r\n"
     b"Content-Type: text/plain; charset=utf-8\r\n\r\n503 Service Unavailable: too many connections; try again\n"
@@ -25,28 +30,66 @@ _BUSY: Final = (  # without a length: it ends with the connection
 
 
 class FairQueue:
-    """Requests that wait for a thread: every client in turn, and those of a client in their order."""
+    """Requests that wait for a thread: every client in turn, and none in more than its share of the threads.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    most_threads : int
+        Requests of one client that are worked on at once.
+    """
+
+    def __init__(self, most_threads: int) -> None:
+        self._most = most_threads
         self._lines: OrderedDict[str, deque[Any]] = OrderedDict()
-        self._n = 0
+        self._n_working: Counter[str] = Counter()
+        self._lock = threading.Lock()
 
     def append(self, channel: Any) -> None:
         """Add a connection whose next request is complete."""
-        key = channel.requests[0].key if channel.requests else channel.key
-        self._lines.setdefault(key, deque()).append(channel)
-        self._n += 1
+        with self._lock:
+            key = channel.requests[0].key if channel.requests else channel.key
+            self._lines.setdefault(key, deque()).append(channel)
 
-    def popleft(self) -> Any:
-        """Take the next connection."""
-        key, line = self._lines.popitem(last=False)
-        if len(line) > 1:
-            self._lines[key] = line
-        self._n -= 1
-        return line.popleft()
+    def popleft(self) -> Turn:
+        """Take the next connection of the next client that has less than its share."""
+        with self._lock:
+            key = next(key for key in self._lines if self._n_working[key] < self._most)
+            line = self._lines.pop(key)
+            channel = line.popleft()
+            if line:
+                self._lines[key] = line  # at the end
+            self._n_working[key] += 1
+        return Turn(channel, lambda: self._end(key))
+
+    def _end(self, key: str) -> None:
+        with self._lock:
+            self._n_working[key] -= 1
+            if not self._n_working[key]:
+                del self._n_working[key]
 
     def __len__(self) -> int:
-        return self._n
+        """Requests that a thread could take now."""
+        with self._lock:
+            return sum(min(len(line), self._most - self._n_working[key]) for key, line in self._lines.items())
+
+
+class Turn:
+    """A thread's work on one request. The thread looks at the queue again after it, so no request is forgotten."""
+
+    def __init__(self, channel: Any, end: Callable[[], None]) -> None:
+        self.channel = channel
+        self._end = end
+
+    def service(self) -> None:
+        """Answer the request."""
+        try:
+            self.channel.service()
+        finally:
+            self._end()
+
+    def cancel(self) -> None:
+        """Give up all requests of the connection."""
+        self.channel.cancel()
 
 
 class Server(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
@@ -59,12 +102,15 @@ class Server(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
         super().__init__(*given, **options)
 
     def readable(self) -> bool:
-        """Whether to accept connections; what must be closed is closed first, while no event is pending."""
-        accepting = bool(super().readable())  # this is also where waitress calls `maintenance`
-        while self.gate.to_close:
-            with contextlib.suppress(OSError):
-                self.gate.to_close.pop().handle_close()
-        return accepting
+        """Whether to accept connections."""
+        return bool(self.accepting)
+
+    def run(self) -> None:
+        """Serve until interrupted or closed."""
+        try:
+            _watch(self._map, self.gate, [self])
+        except (SystemExit, KeyboardInterrupt):
+            self.task_dispatcher.shutdown()
 
     def handle_accept(self) -> None:
         """Accept the connections that have come, those above a limit only to turn them away."""
@@ -102,6 +148,40 @@ class Server(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
             self.gate.close(channel)
 
 
+class SeveralSockets(MultiSocketServer):  # type: ignore[misc]  # waitress has no types
+    """A server for a name with several addresses."""
+
+    def __init__(self, servers: list[Server], *given: Any) -> None:
+        super().__init__(*given)
+        self._servers = servers
+
+    def run(self) -> None:
+        """Serve until interrupted or closed."""
+        try:
+            _watch(self.map, self._servers[0].gate, self._servers)
+        except (SystemExit, KeyboardInterrupt):
+            self.close()
+
+
+def _watch(sockets: dict[int, Any], gate: Gate, servers: list[Server]) -> None:
+    """Handle events until no socket is left.
+
+    Connections are closed only before a look at the sockets: an event that is still pending could otherwise hit a new
+    connection with the same file number.
+    """
+    next_check = 0.0
+    while sockets:
+        now = time.time()
+        if now >= next_check:
+            next_check = now + _CHECK_S
+            for server in servers:
+                server.maintenance(now)
+        while gate.to_close:
+            with contextlib.suppress(OSError):
+                gate.to_close.pop().handle_close()
+        wasyncore.poll2(_CHECK_S, sockets)
+
+
 def _turn_away(sock: Any) -> None:
     with contextlib.suppress(OSError):
         sock.setblocking(False)
@@ -130,13 +210,11 @@ def create_server(application: Any, gate: Gate, *, host: str, port: int, threads
         max_request_body_size=sys.maxsize,  # the gate knows the limit of each path
         inbuf_overflow=limits.small_body_bytes + 1,
         connection_limit=sys.maxsize,  # the gate turns away or makes room, and the listening socket stays open
-        asyncore_use_poll=True,  # select() sees 1,024 files
-        cleanup_interval=1,
         channel_request_lookahead=1,  # so that work for a visitor who has left can be ended
         log_socket_errors=False,
     )
     dispatcher = ThreadedTaskDispatcher()
-    dispatcher.queue = FairQueue()
+    dispatcher.queue = FairQueue(max(1, threads // 2))
     dispatcher.set_thread_count(threads)
     sockets: dict[int, Any] = {}
     try:
@@ -150,4 +228,4 @@ def create_server(application: Any, gate: Gate, *, host: str, port: int, threads
     if len(servers) == 1:
         return servers[0]
     places = [(server.effective_host, server.effective_port) for server in servers]
-    return MultiSocketServer(sockets, adjustments, places, dispatcher, servers[-1].log_info)
+    return SeveralSockets(servers, sockets, adjustments, places, dispatcher, servers[-1].log_info)

@@ -12,6 +12,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from waitress import wasyncore
 from waitress.channel import HTTPChannel
 from waitress.parser import HTTPRequestParser
 from waitress.server import TcpWSGIServer
@@ -166,12 +167,34 @@ def test_too_few_open_files_mean_fewer_connections(monkeypatch: pytest.MonkeyPat
 
 
 def test_threads_take_the_clients_in_turn() -> None:
-    queue = FairQueue()
+    queue = FairQueue(most_threads=6)
     for client, number in [("a", 1), ("a", 2), ("a", 3), ("b", 4), ("c", 5), ("b", 6)]:
         queue.append(SimpleNamespace(requests=[SimpleNamespace(key=client)], number=number))
     assert len(queue) == 6
-    assert [queue.popleft().number for _ in range(6)] == [1, 4, 5, 2, 6, 3]
+    assert [queue.popleft().channel.number for _ in range(6)] == [1, 4, 5, 2, 6, 3]
     assert not queue
+
+
+def test_one_client_has_half_of_the_threads_at_most() -> None:
+    go_on = threading.Event()
+
+    def slow(environ: dict[str, Any], start_response: Any) -> list[bytes]:
+        if environ["REMOTE_ADDR"] == OTHER_CLIENT:
+            go_on.wait(timeout=60)
+        start_response("200 OK", [("Content-Length", "0")])
+        return [b""]
+
+    with listening(application=slow, threads=4) as server, ExitStack() as stack:
+        held = crowd(stack, server, 10, OTHER_CLIENT)
+        for each in held:
+            each.sendall(GET)
+        server.wait_for("requests", 10)
+        with server.connect() as visitor:
+            for _ in range(5):
+                visitor.sendall(GET)
+                assert read_answer(visitor)[0] == 200
+        go_on.set()
+        assert [read_answer(each)[0] for each in held] == [200] * 10
 
 
 # Bodies
@@ -374,14 +397,14 @@ def test_unsent_responses_are_within_a_limit() -> None:
 def test_waitress_has_the_internals_that_are_overridden() -> None:
     assert version("waitress").split(".")[0] == "3"
     overridden = {
-        HTTPChannel: ("received", "readable", "writable", "send", "handle_close", "del_channel", "service"),
+        HTTPChannel: ("received", "send", "handle_close", "del_channel", "service"),
         HTTPRequestParser: ("received", "parse_header", "close"),
         TcpWSGIServer: (
+            "run",
             "readable",
             "handle_accept",
             "add_task",
             "maintenance",
-            "set_socket_options",
             "fix_addr",
         ),
         WSGITask: ("get_environment",),
@@ -401,7 +424,8 @@ def test_waitress_has_the_internals_that_are_overridden() -> None:
         HTTPChannel.received: ("self.parser_class(self.adj)", "self.server.add_task(self)", "requests_lock"),
         HTTPChannel.service: ("self.requests[0]", "request.error", "request.close()", "close_when_flushed"),
         HTTPRequestParser.received: ("headers_finished", "body_bytes_received", "except ParsingError"),
-        TcpWSGIServer.readable: ("self.maintenance(now)", "connection_limit"),
+        TcpWSGIServer.run: ("map=self._map", "self.task_dispatcher.shutdown()"),
+        wasyncore.poll2: ("obj.readable()", "map.get(fd)"),
         ThreadedTaskDispatcher.handler_thread: ("self.queue.popleft()", "not self.queue"),
         ThreadedTaskDispatcher.add_task: ("self.queue.append(task)", "len(self.queue)"),
     }
