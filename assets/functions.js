@@ -103,7 +103,7 @@ document.addEventListener("click", (event) => {
   if (chooser) chooseFile(chooser.dataset);
 });
 
-const MOST_BYTES = 20_000_000; // the server has limits of its own
+const MOST_BYTES = 2_500_000; // of a setup; the server has limits of its own
 
 function chooseFile({ file, accept }) {
   const input = Object.assign(document.createElement("input"), { type: "file", accept });
@@ -111,8 +111,8 @@ function chooseFile({ file, accept }) {
     const [chosen] = input.files;
     if (!chosen) return;
     const { name, size } = chosen;
+    if (file === "open-area") return window.commutemap.uploadArea(chosen);
     if (size > MOST_BYTES) return window.commutemap.act(file, { name, size });
-    if (file === "open-area") say("area-said", `Reading ${name} …`);
     const bytes = new Uint8Array(await chosen.arrayBuffer());
     let text = "";
     for (let at = 0; at < bytes.length; at += 32768) {

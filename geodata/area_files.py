@@ -13,8 +13,10 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -27,7 +29,8 @@ from geodata.errors import GeodataError, GeometryError, SourceFileError
 MAX_BYTES: Final = 20 << 20
 MAX_UNPACKED_BYTES: Final = 100 << 20
 MAX_ENTRIES: Final = 200
-SECONDS: Final = 30
+SECONDS: Final = 15
+_POLL_S: Final = 0.2
 SUFFIXES: Final = (".geojson", ".json", ".zip", ".gpkg", ".kml", ".gpx")
 _SHAPEFILE: Final = (".shp", ".shx", ".dbf", ".prj", ".cpg")
 _DRIVERS: Final = {
@@ -67,7 +70,7 @@ def read_area_file(path: Path) -> AreaFile:
         return read_area_upload(path.name, stream.read(MAX_BYTES + 1))
 
 
-def read_area_upload(name: str, content: bytes) -> AreaFile:
+def read_area_upload(name: str, content: bytes, should_stop: Callable[[], bool] = lambda: False) -> AreaFile:
     """Read the bytes of a file that somebody chose.
 
     Parameters
@@ -76,6 +79,8 @@ def read_area_upload(name: str, content: bytes) -> AreaFile:
         What they call it; for messages only: what a file is, its content tells.
     content : bytes
         20 MiB at most.
+    should_stop : callable
+        Asked several times a second while another process reads the file; ends that process.
 
     Raises
     ------
@@ -92,12 +97,12 @@ def read_area_upload(name: str, content: bytes) -> AreaFile:
     with tempfile.TemporaryDirectory(prefix="commutemap-area-") as folder:
         for file, data in files.items():
             (Path(folder) / file).write_bytes(data)
-        answer = _read(shown, Path(folder) / main, _DRIVERS[main])
+        answer = _read(shown, Path(folder) / main, _DRIVERS[main], should_stop)
     if "error" in answer:
         kind = GeometryError if answer.get("geometry") else SourceFileError
         raise kind(f"{shown}: {answer['error']}")
     shapes = tuple((item["name"], shapely.from_wkb(item["wkb"])) for item in answer["shapes"])
-    return AreaFile(shapely.union_all([shape for _, shape in shapes]), shapes, tuple(answer["notes"]))
+    return AreaFile(shapely.from_wkb(answer["area"]), shapes, tuple(answer["notes"]))
 
 
 def _unpacked(shown: str, content: bytes) -> dict[str, bytes]:
@@ -185,7 +190,7 @@ def _of_xml(shown: str, content: bytes) -> dict[str, bytes]:
     raise SourceFileError(f"{shown}: XML that is neither KML nor GPX; {_ASK}")
 
 
-def _read(shown: str, path: Path, driver: str) -> dict[str, Any]:
+def _read(shown: str, path: Path, driver: str, should_stop: Callable[[], bool]) -> dict[str, Any]:
     """What the reading process says."""
     others = [name for name in pyogrio.list_drivers() if name != driver]
     environment = {
@@ -196,20 +201,34 @@ def _read(shown: str, path: Path, driver: str) -> dict[str, Any]:
         "GDAL_SKIP": ",".join(others),
         "OGR_SQLITE_LOAD_EXTENSIONS": "",
         "PYTHONDONTWRITEBYTECODE": "1",
+        "OPENBLAS_NUM_THREADS": "1",  # each thread would take address space, which is limited
     }
     command = [sys.executable, "-m", "geodata.area_reader", str(path), driver, str(SECONDS)]
     try:
-        done = subprocess.run(
-            command, env=environment, capture_output=True, timeout=SECONDS, cwd=path.parent, check=False
-        )
-        answer: dict[str, Any] = json.loads(done.stdout)
-    except subprocess.TimeoutExpired:
-        raise SourceFileError(
-            f"{shown}: reading it took more than {SECONDS} seconds; simplify its shapes"
-        ) from None
+        answer: dict[str, Any] = json.loads(_output(shown, command, environment, path.parent, should_stop))
     except ValueError:
         raise SourceFileError(f"{shown}: not readable as {driver}; {_ASK}, whole") from None
     return answer
+
+
+def _output(
+    shown: str, command: list[str], environment: dict[str, str], folder: Path, should_stop: Callable[[], bool]
+) -> bytes:
+    """What a process prints, which is ended when it takes too long or nobody waits for it."""
+    until = time.monotonic() + SECONDS
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=folder
+    ) as process:
+        while True:
+            try:
+                return process.communicate(timeout=_POLL_S)[0]
+            except subprocess.TimeoutExpired:
+                if time.monotonic() > until or should_stop():
+                    process.kill()
+                    process.communicate()
+                    raise SourceFileError(
+                        f"{shown}: reading it took more than {SECONDS} seconds; simplify its shapes"
+                    ) from None
 
 
 def _is_hidden(name: str) -> bool:

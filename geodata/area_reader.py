@@ -6,6 +6,7 @@ It prints one JSON document: the polygons, in degrees and valid, or in one line 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import warnings
 from collections.abc import Iterator
@@ -17,19 +18,23 @@ import pyogrio.raw
 import pyproj
 import shapely
 
-from geodata.drawn import MAX_VERTICES, mended
+from geodata.drawn import MAX_VERTICES, check_crossings, count_rings, mended
 from geodata.errors import GeodataError, GeometryError
 from geodata.to_degrees import to_degrees
 
 MAX_FEATURES: Final = 5_000
 MAX_LAYERS: Final = 20
-MEMORY_BYTES: Final = 3 << 30
+MAX_RINGS: Final = 20_000
+MEMORY_BYTES: Final = 1 << 30
+_NICE: Final = 10  # those who ask questions meanwhile come first
 _NAMES: Final = ("name", "namelsad", "title", "label")
 _GPX_LAYERS: Final = ("tracks", "routes")
 
 
-def read_shapes(path: str, driver: str) -> tuple[list[tuple[str, Any]], list[str]]:
-    """Polygons of a file with their names, EPSG:4326, and notes on what was done to them.
+def read_shapes(path: str, driver: str) -> tuple[list[tuple[str, Any]], Any, list[str]]:
+    """Polygons of a file with their names, EPSG:4326; all of them together; and notes on what was done to them.
+
+    Features, vertices and rings are counted before they are repaired, those of all layers together.
 
     Raises
     ------
@@ -38,15 +43,21 @@ def read_shapes(path: str, driver: str) -> tuple[list[tuple[str, Any]], list[str
     """
     shapes: list[tuple[str, Any]] = []
     counts = {"closed": 0, "repaired": 0, "without": 0}
+    n_features = n_vertices = n_rings = 0
     for layer in _layers(path, driver):
         meta, _, geometry, fields = pyogrio.raw.read(path, layer=layer, max_features=MAX_FEATURES + 1)
-        if len(geometry) > MAX_FEATURES:
+        n_features += len(geometry)
+        if n_features > MAX_FEATURES:
             raise GeometryError(f"more than {MAX_FEATURES:,} features; join or leave out some")
         if not len(geometry):
             continue
         features = shapely.from_wkb(geometry)
-        if sum(shapely.get_num_coordinates(features)) > MAX_VERTICES:
+        n_vertices += int(shapely.get_num_coordinates(features).sum())
+        if n_vertices > MAX_VERTICES:
             raise GeometryError(f"more than {MAX_VERTICES:,} vertices; simplify its shapes")
+        n_rings += count_rings(features)
+        if n_rings > MAX_RINGS:
+            raise GeometryError(f"more than {MAX_RINGS:,} rings (outlines and holes); simplify its shapes")
         names = _names(meta, fields, len(features), len(shapes))
         for name, shape in zip(names, _on_the_globe(features, meta["crs"]), strict=True):
             polygon = _polygon(shape, counts, close=driver == "GPX")
@@ -54,7 +65,14 @@ def read_shapes(path: str, driver: str) -> tuple[list[tuple[str, Any]], list[str
                 shapes.append((name, polygon))
     if not shapes:
         raise GeometryError("nothing with an area in it (points and lines have none); give polygons")
-    return shapes, _notes(counts)
+    return shapes, joined([shape for _, shape in shapes]), _notes(counts)
+
+
+def joined(shapes: list[Any]) -> Any:
+    """The union of polygons; GeometryError if their edges meet in too many places."""
+    if len(shapes) > 1:
+        check_crossings(shapes)
+    return mended(shapely.union_all(shapes))
 
 
 def _layers(path: str, driver: str) -> Iterator[str]:
@@ -127,6 +145,7 @@ def _limit(seconds: int) -> None:
         import resource
     except ImportError:  # Windows
         return
+    os.nice(_NICE)
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
 
@@ -142,9 +161,10 @@ def main(arguments: list[str]) -> None:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                shapes, notes = read_shapes(path, driver)
+                shapes, area, notes = read_shapes(path, driver)
             answer = {
                 "shapes": [{"name": name, "wkb": shapely.to_wkb(shape, hex=True)} for name, shape in shapes],
+                "area": shapely.to_wkb(area, hex=True),
                 "notes": notes,
             }
         except GeodataError as error:

@@ -158,15 +158,24 @@ def check_crossings(geometry: Any) -> None:
 
 def _edges(geometry: Any) -> npt.NDArray[np.object_]:
     """Every straight piece of the rings and lines of one or more geometries."""
+    places, line = shapely.get_coordinates(_rings(geometry), return_index=True)
+    same = line[1:] == line[:-1]
+    ends = np.stack([places[:-1][same], places[1:][same]], axis=1)
+    return np.asarray(shapely.linestrings(ends)) if len(ends) else np.empty(0, dtype=object)
+
+
+def _rings(geometry: Any) -> npt.NDArray[np.object_]:
+    """Rings, lines and points that make up one or more geometries."""
     parts = shapely.get_parts(geometry)
     while (shapely.get_type_id(parts) > _POLYGON_ID).any():
         parts = shapely.get_parts(parts)
     is_polygon = shapely.get_type_id(parts) == _POLYGON_ID
-    parts = np.concatenate([shapely.get_rings(parts[is_polygon]), parts[~is_polygon]])
-    places, line = shapely.get_coordinates(parts, return_index=True)
-    same = line[1:] == line[:-1]
-    ends = np.stack([places[:-1][same], places[1:][same]], axis=1)
-    return np.asarray(shapely.linestrings(ends)) if len(ends) else np.empty(0, dtype=object)
+    return np.concatenate([shapely.get_rings(parts[is_polygon]), parts[~is_polygon]])
+
+
+def count_rings(geometry: Any) -> int:
+    """Rings of the polygons of a geometry, or of an array of them; each line or point counts as one."""
+    return len(_rings(geometry))
 
 
 def n_vertices(text: str) -> int:

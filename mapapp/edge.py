@@ -23,7 +23,9 @@ from mapapp.listener.proxies import TrustedProxies
 from mapapp.listener.server import create_server
 
 FOR_EVER: Final = "public, max-age=31536000, immutable"
-MAX_REQUEST_BYTES: Final = 32 << 20  # an uploaded area in base64
+MAX_CALLBACK_BYTES: Final = 4 << 20  # a setup file in base64
+MAX_UPLOAD_BYTES: Final = 20 << 20
+UPLOAD_PATH: Final = "upload/area"
 N_THREADS: Final = 64  # most of them wait for a place; see `mapapp.heavy_requests`
 _ONLY_FOR_DEBUGGING: Final = (
     "python_version",
@@ -112,7 +114,10 @@ def listen(
     prefix = app.config.routes_pathname_prefix
     gate = Gate(
         limits,
-        bodies={f"{prefix}_dash-update-component": MAX_REQUEST_BYTES},
+        bodies={
+            f"{prefix}_dash-update-component": MAX_CALLBACK_BYTES,
+            f"{prefix}{UPLOAD_PATH}": MAX_UPLOAD_BYTES,
+        },
         prefix=prefix,
         host_names=host_names,
         proxies=TrustedProxies(trusted_proxies),

@@ -16,7 +16,7 @@ import flask
 from dash import Dash
 from werkzeug.exceptions import HTTPException, InternalServerError
 
-from mapapp import asked, drawn, edge, heavy_requests, layers
+from mapapp import asked, drawn, edge, heavy_requests, layers, upload_routes
 from mapapp.callbacks import asking, explore, routing, take_home
 from mapapp.callbacks.views import Views
 from mapapp.cost import TooCostly, check_cost
@@ -55,7 +55,7 @@ def create_app(releases: list[Path], prefix: str = "/") -> Dash:
         suppress_callback_exceptions=True,  # pages come and go
         on_error=_fail,
     )
-    app.server.config["MAX_CONTENT_LENGTH"] = edge.MAX_REQUEST_BYTES
+    app.server.config["MAX_CONTENT_LENGTH"] = edge.MAX_UPLOAD_BYTES
     app.layout = frame()
     routing.register(app, views)
     asking.register(app, views)
@@ -67,6 +67,7 @@ def create_app(releases: list[Path], prefix: str = "/") -> Dash:
     edge.add_refusals(app.server, _log)
     heavy_requests.register(app.server, heavy_requests.answers(), lambda request: _is_heavy(views, request))
     downloads.register(app.server, views)
+    upload_routes.register(app.server, views)
     edge.add_headers(app.server, app.csp_hashes())
     return app
 

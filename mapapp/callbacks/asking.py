@@ -115,6 +115,8 @@ def _after(views: Views, state: ViewState, choice: dict[str, Any]) -> tuple[View
     if not isinstance(trigger, str | dict) or (trigger == "release" and _string(value) not in views.releases):
         return state, ""
     try:
+        if trigger == "open-area":
+            value = views.uploads.area(value.get("token") if isinstance(value, dict) else None)
         asked_for = events.after(state, views.release(state), trigger, value, read)
     except (UsageError, GeodataError) as error:
         return state, str(error)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import math
 import re
 from collections.abc import Callable, Sequence
@@ -11,8 +10,7 @@ from typing import Any, Final
 
 import shapely
 
-from geodata.area_files import MAX_BYTES, read_area_upload
-from geodata.errors import GeodataError, GeometryError
+from geodata.errors import GeometryError
 from mapapp import layers, watch
 from mapapp.cost import check_cost
 from mapapp.distance_bands import ALLOWED
@@ -29,7 +27,6 @@ CONTROLS: Final = (*PLAIN, "edges", "against", *BANDS)
 _SIGNS: Final = ("+", "-", "&")
 _MAX_CORNERS: Final = 5_000
 _SHORT_STEP: Final = 2_000
-_TURN_S: Final = 20
 _TOLERANCES_DEG: Final = (1e-5, 3e-5, 1e-4, 2e-4, 4e-4, 8e-4, 1.6e-3)
 _PLACE: Final = re.compile(r"\s*(-?\d{1,3}(?:\.\d+)?)[\s,;]+(-?\d{1,3}(?:\.\d+)?)\s*")
 
@@ -155,32 +152,6 @@ def drawn_step(drawn: Any) -> str | None:
     return step
 
 
-def uploaded_step(release: ServedRelease, file: Any) -> str | None:
-    """A file's polygons as a step: with as few corners as hold the same blocks.
-
-    Raises
-    ------
-    SourceFileError, GeometryError, UsageError
-        When it is none, or too much; in one line, why.
-    """
-    if not isinstance(file, dict) or not isinstance(file.get("name"), str):
-        return None
-    content = file.get("content")
-    if not isinstance(content, str) or len(content) > 4 * (MAX_BYTES // 3 + 1):
-        raise UsageError(f"the file is too large: at most {MAX_BYTES >> 20} MiB are taken")
-    if not release.reading.acquire(timeout=_TURN_S):
-        raise UsageError("another file is being read here; try again in a moment")
-    try:
-        read = read_area_upload(file["name"], base64.b64decode(content, validate=True))
-    except ValueError as error:
-        raise (
-            error if isinstance(error, GeodataError) else UsageError("the file came in pieces; try again")
-        ) from None
-    finally:
-        release.reading.release()
-    return fewest_corners(release, read.area)
-
-
 def fewest_corners(release: ServedRelease, polygon: Any) -> str:
     """A polygon as a step of an area, simplified as far as it keeps its blocks and fits an address."""
     step = str(Shape.of(polygon))
@@ -265,7 +236,7 @@ _PARTS: Final[dict[str, Callable[[ServedRelease, Any, dict[str, Any]], Sequence[
     "clicked": lambda release, value, read: [clicked_area(release, value, read.get("pick"))],
     "search": lambda _, value, __: [value],
     "drawn": lambda _, value, __: [drawn_step(value)],
-    "open-area": lambda release, value, _: [uploaded_step(release, value)],
+    "open-area": lambda release, value, _: [fewest_corners(release, value)],
     "add-circle": lambda release, _, read: circles(release, read.get("centre"), read.get("radii")),
     "radii": lambda release, _, read: circles(release, read.get("centre"), read.get("radii")),
 }

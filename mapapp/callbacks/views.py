@@ -14,6 +14,7 @@ from mapapp.queries.area_text import DRAWN, parse_area
 from mapapp.queries.areas import LEVEL_LABELS
 from mapapp.queries.release import ServedRelease
 from mapapp.setup_file import has_layer, has_step
+from mapapp.uploads import Uploads
 from mapapp.url_state import ViewState, from_query
 
 _KEPT_ADDRESSES: Final = 100
@@ -21,10 +22,11 @@ _KEPT_ADDRESSES: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class Views:
-    """The releases an app serves, by their names in addresses, and where the app is mounted."""
+    """The releases an app serves, by their names in addresses, where the app is mounted, and its uploaded files."""
 
     releases: dict[str, ServedRelease]
     prefix: str = "/"
+    uploads: Uploads = field(default_factory=Uploads, repr=False, compare=False)
     _parsed: OrderedDict[str, tuple[ViewState, tuple[str, ...]]] = field(
         default_factory=OrderedDict, init=False, repr=False, compare=False
     )

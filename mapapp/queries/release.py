@@ -8,7 +8,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from pathlib import Path
-from threading import BoundedSemaphore, RLock
+from threading import RLock
 from typing import Any, Final, TypeVar, cast
 
 import numpy
@@ -24,7 +24,6 @@ __all__ = ["ServedRelease", "caution", "certificate_json", "open_releases", "sta
 
 CACHED_ANSWERS: Final = 64
 CACHED_BYTES: Final = 256 << 20
-UPLOADS_AT_ONCE: Final = 1
 _GROUND: Final = ("layer", "unit layer", "unit shapes", "unit tree", "home")
 """What begins the keys of values that no visitor can make more of: they are always kept."""
 
@@ -53,7 +52,6 @@ class ServedRelease:
         self.commutes = Commutes(
             self.analyses.flows, self.store.table("blocks", ["tract_index", "elsewhere"])
         )
-        self.reading = BoundedSemaphore(UPLOADS_AT_ONCE)  # a file takes a processor and much memory
         self._ground: dict[Hashable, Any] = {}
         self._kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
         self._n_bytes = 0

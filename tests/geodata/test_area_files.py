@@ -13,7 +13,7 @@ import geopandas
 import pytest
 import shapely
 
-from geodata import area_files
+from geodata import area_files, area_reader
 from geodata.area_files import AreaFile, read_area_file, read_area_upload
 from geodata.errors import GeodataError, GeometryError, SourceFileError
 
@@ -224,3 +224,53 @@ def test_names_of_files_are_shown_short_and_plain() -> None:
     assert "\x1b" not in str(caught.value)
     with pytest.raises(SourceFileError, match="no such file"):
         read_area_file(Path("/nowhere/at/all.geojson"))
+
+
+def grid_of_bars(n: int) -> bytes:
+    """Bars across bars: few corners, and the square of their number of crossings."""
+    at = [-71 + 1.6 * place / n for place in range(n)]
+    wide = [shapely.box(west, 41, west + 0.4 / n, 42) for west in at]
+    high = [shapely.box(-71, 41 + 0.9 * place / n, -69, 41 + 0.9 * place / n + 0.4 / n) for place in range(n)]
+    features = [
+        {"type": "Feature", "properties": {}, "geometry": shapely.geometry.mapping(shape)}
+        for shape in wide + high
+    ]
+    return json.dumps({"type": "FeatureCollection", "features": features}).encode()
+
+
+def test_overlaps_are_joined_while_they_are_few() -> None:
+    found = read_area_upload("bars.geojson", grid_of_bars(20))
+    assert len(found.shapes) == 40
+    assert shapely.is_valid(found.area)
+
+
+def test_overlaps_are_counted_before_they_are_joined(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shapely, "union_all", None)
+    shapes = [
+        shapely.geometry.shape(feature["geometry"]) for feature in json.loads(grid_of_bars(2_000))["features"]
+    ]
+    with pytest.raises(GeometryError, match="overlap or cross in too many places"):
+        area_reader.joined(shapes)
+
+
+def test_rings_and_vertices_of_all_layers_together_are_counted_before_they_are_repaired(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    holes = [shapely.box(-71 + n / 1e4, 42, -71 + n / 1e4 + 5e-5, 42.001).exterior for n in range(100)]
+    frame = geopandas.GeoDataFrame(
+        geometry=[shapely.Polygon(shapely.box(-72, 41, -70, 43).exterior, holes)], crs=4326
+    )
+    for layer in ("one", "two"):
+        frame.to_file(tmp_path / "a.gpkg", layer=layer)
+    monkeypatch.setattr(area_reader, "mended", None)
+    for name, most, said in (("MAX_RINGS", 150, "rings"), ("MAX_VERTICES", 600, "vertices")):
+        with monkeypatch.context() as patch:
+            patch.setattr(area_reader, name, most)
+            patch.setattr(area_reader, "_polygon", lambda *_, **__: None)
+            with pytest.raises(GeometryError, match=f"more than {most} {said}"):
+                area_reader.read_shapes(str(tmp_path / "a.gpkg"), "GPKG")
+
+
+def test_reading_ends_when_nobody_waits_for_it() -> None:
+    with pytest.raises(SourceFileError):
+        read_area_upload("bars.geojson", grid_of_bars(20), lambda: True)

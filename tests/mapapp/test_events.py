@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import math
+import time
 from dataclasses import replace
 from typing import Any
 
 import pytest
 import shapely
 
-from geodata.errors import GeodataError, GeometryError
+from geodata.errors import GeometryError
 from mapapp.callbacks.asking import MAX_CHOICES, fitted, followed
 from mapapp.callbacks.events import after
 from mapapp.callbacks.views import Views
@@ -19,6 +19,7 @@ from mapapp.cost import MAX_PARTS
 from mapapp.errors import UsageError
 from mapapp.queries.area_text import Shape
 from mapapp.queries.release import ServedRelease
+from mapapp.uploads import Uploads
 from mapapp.url_state import ViewState
 from tests.releases import write_release
 
@@ -275,14 +276,19 @@ def test_there_is_a_most_of_areas(release: ServedRelease) -> None:
         after(full, release, "search", TRACT, AT_REST)
 
 
-def upload(name: str, content: bytes) -> dict[str, Any]:
-    return {"name": name, "size": len(content), "content": base64.b64encode(content).decode(), "at": 1}
+def uploaded(name: str, content: bytes) -> Any:
+    """The polygon of a file that has been uploaded and read."""
+    uploads = Uploads()
+    token = uploads.add("somebody", name, content)
+    while uploads.progress(token)["state"] in ("waiting", "reading"):
+        time.sleep(0.01)
+    return uploads.area(token)
 
 
 def test_an_uploaded_area_keeps_its_blocks_with_few_corners(release: ServedRelease) -> None:
     round_one = shapely.Point(-70.9, 42.1).buffer(0.06, quad_segs=2_000)
-    file = upload("round.geojson", json.dumps(shapely.geometry.mapping(round_one)).encode())
-    (step,) = after(ViewState(), release, "open-area", file, AT_REST).areas
+    area = uploaded("round.geojson", json.dumps(shapely.geometry.mapping(round_one)).encode())
+    (step,) = after(ViewState(), release, "open-area", area, AT_REST).areas
     assert len(step) < 3_000
     exact = str(Shape.of(round_one))
     assert len(exact) > 10_000
@@ -290,17 +296,25 @@ def test_an_uploaded_area_keeps_its_blocks_with_few_corners(release: ServedRelea
 
 
 @pytest.mark.parametrize(
-    "file",
+    ("name", "content"),
     [
-        upload("x.exe", b"MZ"),
-        upload("../../etc/passwd", b"root"),
-        upload("x.kml", b'<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><kml>&b;</kml>'),
-        {"name": "x.zip", "content": "!!!"},
-        {"name": "x.zip", "size": 1 << 40},
+        ("x.exe", b"MZ"),
+        ("../../etc/passwd", b"root"),
+        ("x.kml", b'<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><kml>&b;</kml>'),
+        ("x.zip", b"!!!"),
     ],
 )
-def test_an_upload_that_is_no_area_is_refused_in_one_line(release: ServedRelease, file: Any) -> None:
-    with pytest.raises((UsageError, GeodataError)) as refused:
-        after(ViewState(), release, "open-area", file, AT_REST)
+def test_an_upload_that_is_no_area_is_refused_in_one_line(name: str, content: bytes) -> None:
+    with pytest.raises(UsageError) as refused:
+        uploaded(name, content)
     assert "\n" not in str(refused.value)
-    assert after(ViewState(), release, "open-area", None, AT_REST) == ViewState()
+
+
+@pytest.mark.parametrize(
+    "value", [None, {}, {"token": None}, {"token": "x"}, {"name": "x.zip", "content": "!!!"}]
+)
+def test_a_file_that_was_never_uploaded_is_refused_in_one_line(release: ServedRelease, value: Any) -> None:
+    views = Views({"squareland": release})
+    choice = {"trigger": "open-area", "value": value, "read": {}}
+    found = followed(views, {"n": 1, "search": "", "choices": [choice]})
+    assert (found["search"], found["said"]) == (None, "the file is no longer here; choose it again")
