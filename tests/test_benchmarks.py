@@ -14,7 +14,7 @@ from tests.benchmark_runs import benchmark_names, check_results, numeric_cells, 
 
 ROOT = Path(__file__).parents[1]
 COMMAND = re.compile(r"`python -m benchmarks\.(\w+)([^`]*)`")
-INDENTED_COMMAND = re.compile(r"^    python -m benchmarks\.(\w+)(.*)$", re.MULTILINE)
+INDENTED_COMMAND = re.compile(r"^    (?:\.venv/bin/)?python -m benchmarks\.(\w+)(.*)$", re.MULTILINE)
 DOCUMENTED = [
     (f"{file.name}, {name}", name, " ".join(options.split()))
     for file in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

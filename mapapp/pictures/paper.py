@@ -14,6 +14,7 @@ import unicodedata
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from threading import RLock
 from typing import Any, Final, Literal
@@ -246,6 +247,7 @@ def printable(text: str, *, bold: bool = False) -> str:
     return "".join(found)
 
 
+@lru_cache(maxsize=4096)  # names and notes recur in every picture of a release
 def width_in(text: str, size: float, *, bold: bool = False) -> float:
     """Width of a line of text, inches."""
     if not text:

@@ -283,6 +283,13 @@ def test_texts_fit_where_they_are_put() -> None:
     assert printable("a\n\tb 🏙️ é e\u0301") == "a b □ é é"
 
 
+def test_a_text_is_measured_once(release: ServedRelease) -> None:
+    map_picture(release, STATES["points"])
+    before = width_in.cache_info().misses
+    map_picture(release, STATES["points"], form="svg")
+    assert width_in.cache_info().misses == before
+
+
 @pytest.mark.parametrize("miles", [0.004, 0.05, 0.3, 7.0])
 def test_the_scale_bar_does_not_reach_north(miles: float, monkeypatch: pytest.MonkeyPatch) -> None:
     half = miles / 2 / 69.0
