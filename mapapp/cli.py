@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import atexit
+import gc
 import os
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import NoReturn
 
 import click
 
@@ -105,22 +106,31 @@ def run(arguments: Sequence[str] | None = None) -> int:
         )
 
 
-def main() -> None:
+def main() -> NoReturn:
     """Entry point of the installed command."""
     answer_interrupts()
     try:
         code = run()
         ignore_interrupts()
         sys.stdout.flush()
-    except BrokenPipeError:  # the reader (`| head`) has left: not an error of ours
+    except OSError as error:
+        # Nothing more can be written there, and Python would try again at the end. A reader that has left (`| head`)
+        # is not an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
-    # All is done and cleaned up. An ordinary exit would look for garbage among all that was imported, half a second
-    # long, and after Ctrl-C wait for a library's threads.
-    if code <= EXIT_SIGNAL:
-        atexit._run_exitfuncs()
-    sys.stderr.flush()
-    os._exit(code)
+        is_gone = isinstance(error, BrokenPipeError)
+        code = 0 if is_gone else _say(f"standard output: {_one_line(_describe(error))}", EXIT_USER)
+    _leave(code)
+
+
+def _leave(code: int) -> NoReturn:
+    """End the process as Python does: exit functions are called, buffers written, threads waited for.
+
+    What was imported stays to the end, because looking through it for garbage takes half a second. Where DuckDB is
+    loaded it is looked through: DuckDB reports objects that are never freed.
+    """
+    if "duckdb" not in sys.modules:
+        gc.freeze()
+    sys.exit(code)
 
 
 def _say(message: str, code: int) -> int:

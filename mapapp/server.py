@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import logging
 import threading
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +19,7 @@ from dash import Dash
 from werkzeug.exceptions import HTTPException, InternalServerError
 
 from mapapp import asked, drawn, edge, heavy_requests, layers, upload_routes
+from mapapp.background import run_in_background
 from mapapp.callbacks import asking, explore, routing, take_home
 from mapapp.callbacks.views import Views
 from mapapp.cost import TooCostly, check_cost
@@ -85,26 +88,45 @@ def listen(app: Dash, host: str = "127.0.0.1", port: int = 8050, **options: Any)
         When a trusted proxy is neither an address nor a network.
     """
     server, address = edge.listen(app, host, port, **options)
-    threading.Thread(target=_make_ready, args=(app.server.extensions[_VIEWS],), daemon=True).start()
+    steps, stopping = _steps_to_ready(app.server.extensions[_VIEWS]), threading.Event()
+
+    def make_ready() -> None:
+        for step in steps:
+            if stopping.is_set():
+                return
+            step()
+
+    run_in_background(make_ready, stop=stopping.set)
     return server, address
 
 
-def _make_ready(views: Views) -> None:
-    for release in views.releases.values():
+def _steps_to_ready(views: Views) -> Iterator[Callable[[], object]]:
+    """What the first visitors would otherwise wait for, in small steps; of a release that fails, no more."""
+    releases = list(views.releases.values())
+    for release in releases:
+        steps: list[partial[Any]] = [partial(layers.base_layer, release, name) for name in layers.BASE_LAYERS]
+        steps += [partial(layers.unit_layer, release, "tract"), partial(asked.units, release, ViewState())]
+        steps += [partial(release.analyses.warm, [layer]) for layer in release.areas.columns]
+        yield from _until_one_fails(steps, f"{release.slug} could not be made ready")
+    for release in releases:  # once on a machine: they are kept on its disk
+        steps = [partial(layers.unit_shapes, release, level) for level in layers.unit_levels(release)]
+        yield from _until_one_fails(steps, f"{release.slug} has no outlines yet")
+
+
+def _until_one_fails(steps: list[partial[Any]], warning: str) -> Iterator[Callable[[], object]]:
+    failed = False
+
+    def attempt(step: Callable[[], object]) -> None:
+        nonlocal failed
         try:
-            for name in layers.BASE_LAYERS:
-                layers.base_layer(release, name)
-            layers.unit_layer(release, "tract")
-            asked.units(release, ViewState())
-            release.analyses.warm(list(release.areas.columns))
-        except Exception:  # whoever asks for it will be told
-            logging.getLogger("commutemap").warning("%s could not be made ready", release.slug)
-    for release in views.releases.values():  # once on a machine: they are kept on its disk
-        try:
-            for level in layers.unit_levels(release):
-                layers.unit_shapes(release, level)
-        except Exception:
-            logging.getLogger("commutemap").warning("%s has no outlines yet", release.slug)
+            step()
+        except Exception:  # a visitor who asks for it will see the error
+            failed = True
+            logging.getLogger("commutemap").warning("%s", warning)
+
+    for step in steps:
+        if not failed:
+            yield partial(attempt, step)
 
 
 def _fail(error: Exception) -> None:

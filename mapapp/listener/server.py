@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import logging
 import sys
@@ -23,6 +24,7 @@ from mapapp.listener.limits import affordable_connections
 MAX_HEAD_BYTES: Final = 96 << 10  # an address of the longest view, written in percent signs where it must be
 _ACCEPTED_AT_ONCE: Final = 64
 _CHECK_S: Final = 1.0
+_LAST_REQUESTS_S: Final = 60  # more than any request may take
 _BUSY: Final = (  # without a length: it ends with the connection
     b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 5\r\nCache-Control: no-store\r\n"
     b"Content-Type: text/plain; charset=utf-8\r\n\r\n503 Service Unavailable: too many connections; try again\n"
@@ -216,6 +218,9 @@ def create_server(application: Any, gate: Gate, *, host: str, port: int, threads
     dispatcher = ThreadedTaskDispatcher()
     dispatcher.queue = FairQueue(max(1, threads // 2))
     dispatcher.set_thread_count(threads)
+    atexit.register(
+        dispatcher.shutdown, timeout=_LAST_REQUESTS_S
+    )  # Python would cut requests off in native code
     sockets: dict[int, Any] = {}
     try:
         servers = [

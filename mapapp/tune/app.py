@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +13,7 @@ from geodata.store import open_store
 from mapapp import edge, layers
 from mapapp.pages.explore import notes
 from mapapp.paths import assets_dir
-from mapapp.progress import silent
+from mapapp.progress import Report
 from mapapp.tune import (
     design_callbacks,
     lab,
@@ -29,7 +28,7 @@ from mapapp.tune.bench import Bench, new_tab
 from mapapp.tune.frame import PAGES, frame, not_found
 from mapapp.tune.ground import Ground, add_layers
 from mapapp.tune.guard import add_guard, require_loopback
-from mapapp.tune.jobs import EXPECTED_ERRORS
+from mapapp.tune.jobs import EXPECTED_ERRORS, Job
 from mapapp.tune.map import ground_figure
 from mapapp.tune.setting import read_setting, start_values
 
@@ -94,18 +93,20 @@ def listen(app: Dash, host: str = "127.0.0.1", port: int = 8051) -> tuple[Any, s
         When the place is taken or not allowed.
     """
     server, address = edge.listen(app, host, port)
-    threading.Thread(target=_make_ready, args=app.server.extensions[_BENCH], daemon=True).start()
+    bench, ground = app.server.extensions[_BENCH]
+    Job(lambda report: _make_ready(bench, ground, report))
     return server, address
 
 
-def _make_ready(bench: Bench, ground: Ground) -> None:
+def _make_ready(bench: Bench, ground: Ground, report: Report) -> None:
     """Compile and measure before anybody asks."""
     try:
         setting = read_setting(start_values(has_flows=bench.has_flows))
-        bench.measure(setting, "sample", silent)
+        bench.measure(setting, "sample", report)
         for name in layers.BASE_LAYERS:
+            report("drawing the base map", 0, 0)
             layers.base_layer(ground, name)
-    except EXPECTED_ERRORS:  # whoever asks for it will be told
+    except EXPECTED_ERRORS:  # an analyst who asks for it will see the error
         LOG.warning("the first setting could not be measured")
 
 

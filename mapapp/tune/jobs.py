@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from engine.errors import EngineError
 from geodata.errors import GeodataError
+from mapapp.background import run_in_background
 from mapapp.errors import UsageError
 from mapapp.ledger import LedgerError
 from mapapp.progress import Report
@@ -31,7 +32,7 @@ class Cancelled(Exception):
 
 
 class Job:
-    """One piece of work on a thread of its own.
+    """One piece of work on a thread of its own, cancelled when the process ends.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ class Job:
         self._began = time.monotonic()
         self._stop = threading.Event()
         self._ended = threading.Event()
-        threading.Thread(target=self._run, daemon=True).start()
+        run_in_background(self._run, stop=self.cancel)
 
     def report(self, stage: str, done: int, total: int) -> None:
         """Take note of progress; Cancelled where the end was asked for."""

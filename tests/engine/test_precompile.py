@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -67,7 +68,7 @@ def test_every_stage_is_in_one_share(n):
 def test_a_process_ends_with_its_parent():
     process = python("import time; from engine.precompile import _end_with_parent as e; e(); time.sleep(600)")
     process.stdin.close()
-    assert process.wait(timeout=60) == 1
+    assert process.wait(timeout=60) == -signal.SIGKILL
     process.stderr.close()
 
 
