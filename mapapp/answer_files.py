@@ -19,7 +19,7 @@ import xlsxwriter
 from mapapp.errors import UsageError
 from mapapp.exports.provenance import Provenance
 from mapapp.exports.spreadsheet import CREATED, MAX_SHEET_ROWS, WORKBOOK, harmless, write_cell
-from mapapp.queries.results import Number, Result
+from mapapp.queries.results import Miles, Number, Result
 
 NUMBERS: Final = "numbers"
 """A table that every answer has besides its own: one row with all its numbers."""
@@ -164,6 +164,8 @@ def _numbers(result: Result) -> Any:
                 f"{name}_expected_error": value.expected_error,
                 f"{name}_caution": value.caution,
             }
+        elif isinstance(value, Miles):
+            row |= {name: value.value, f"{name}_expected_error": value.expected_error}
         elif isinstance(value, dict):
             row |= {f"{name}_{when}": number for when, number in value.items()}
         else:

@@ -218,6 +218,81 @@ class ExpectedErrors:
             for total, (bias, variance, placement) in zip(counts.sum(axis=1), sums.T, strict=True)
         ]
 
+    def of_sums(
+        self,
+        values: Callable[[int], tuple[Floats, Floats]],
+        totals: Floats,
+        squares: Floats,
+        tract: Ints,
+        n_workers: npt.NDArray[Any],
+        n_synthesizers: npt.NDArray[Any],
+    ) -> list[float]:
+        """Expected errors of R sums over workers, each of whom adds a value that depends on home and workplace.
+
+        A count is the sum of values that are 1 in the home area and 0 elsewhere; the same formula holds, with variances
+        of values in place of p (1 - p), and with their spread within support points counted as such.
+
+        Parameters
+        ----------
+        values : callable
+            Of a workplace tract: mean and mean square of what a worker in each home tract adds, float64[R, n_tracts].
+        totals, squares : float64[R, n_tracts]
+            Sums of values and of squared values of the synthetic workers, by workplace tract.
+        tract, n_workers, n_synthesizers : [P]
+            As in :meth:`of_counts`, the last for all sums.
+
+        Returns
+        -------
+        list of float
+            Root mean squared errors, in units of the values.
+        """
+        order = np.argsort(tract, kind="stable")
+        tracts = np.unique(tract)
+        first = np.append(np.searchsorted(tract[order], tracts), tract.size)
+        n, times = n_workers[order].astype(np.float64), n_synthesizers[order].astype(np.float64)
+        step = max(-(-tracts.size // _MOST_TRACTS), 1)
+        sums = np.zeros((3, len(totals)))  # bias, variance, placement
+        for number in range(0, tracts.size, step):
+            rows, one = slice(first[number], first[number + 1]), int(tracts[number])
+            sums += self._sums_of_tract(
+                one, values(one), n[rows], times[rows], (totals[:, one], squares[:, one])
+            )
+        sums *= tracts.size / max(len(range(0, tracts.size, step)), 1)
+        bias, variance, placement = sums
+        return [float(error) for error in np.sqrt(bias**2 + variance + placement**2)]
+
+    def _sums_of_tract(
+        self,
+        tract: int,
+        values: tuple[Floats, Floats],
+        n: Floats,
+        times: Floats,
+        found: tuple[Floats, Floats],
+    ) -> Floats:
+        """Bias, variance and placement that one workplace tract adds to each of R sums: float64[3, R]."""
+        prior = self._prior(tract)
+        workers = float(times @ n)
+        s, g = (prior.of_points(values[0], part) for part in (prior.people, prior.gravity))
+        second = prior.of_points(values[1], prior.people)
+        # One more worker, drawn from the prior, so that a tract without any variety does not claim to be exact.
+        mean, square = (
+            (total + of_points @ prior.share) / (workers + 1.0)
+            for total, of_points in zip(found, (s, second), strict=True)
+        )
+        alpha, f = self._kept_weights(prior, n)
+        kept = alpha * f * prior.stays
+        a, mass = s @ kept.T, kept.sum(axis=1)
+        least = prior.pooled * self._least(n)
+        a, mass = a + (s @ prior.share)[:, None] * least, mass + least
+        t = n + mass
+        spread = np.maximum(square - mean**2, 0.0)
+        within = np.minimum(np.maximum(second - s**2, 0.0) @ prior.share, spread)
+        pruning = (n / t) ** 2 * ((s - mean[:, None]) ** 2 @ (alpha**2 * f * (1.0 - f)).T)
+        drawn = (spread - within)[:, None] * (n + t) / (1.0 + t) + 2.0 * within[:, None]
+        bias = times * (a - (found[0] / max(workers, 1.0))[:, None] * mass)
+        variance = times * (n * drawn + pruning)
+        return np.stack([bias.sum(axis=1), variance.sum(axis=1), ((s - g) @ prior.share) * workers])
+
     def _of_tract(self, tract: int, home: Any, n: Floats, times: Floats, count: Floats) -> Floats:
         """Bias, variance and placement that one workplace tract adds to each of R counts: float64[3, R]."""
         prior = self._prior(tract)

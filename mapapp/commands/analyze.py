@@ -257,8 +257,11 @@ def _lines(result: Result) -> list[str]:
 
 def _said(value: Any) -> str:
     """One number for people; for a change the earlier, the later and the difference."""
-    from mapapp.queries.results import Number
+    from mapapp.pages import words
+    from mapapp.queries.results import Miles, Number
 
+    if isinstance(value, Miles):
+        return f"{words.miles(value.value)} {words.miles_error(value.expected_error)}".rstrip()
     if isinstance(value, Number):
         error = "" if value.expected_error is None else f" ± {value.expected_error:,.0f}"
         return f"{value.value:,}{error}{f' ({value.caution})' if value.caution else ''}"

@@ -18,6 +18,7 @@ from mapapp.queries.results import (
     DistanceDirection,
     FlowMatrix,
     InflowOutflow,
+    Miles,
     Number,
     PairedAreas,
     Result,
@@ -133,7 +134,7 @@ def glance(result: Result) -> str:
     median = getattr(told, "median_mi", None)
     if isinstance(told, InflowOutflow):
         return f"{told.inflow.value:,} in · {told.outflow.value:,} out · {told.stay.value:,} stay"
-    return text if median is None else f"{text} · median {words.miles(median)}"
+    return text if median is None else f"{text} · median {words.miles(median.value)}"
 
 
 def tiles(result: Result) -> Any:
@@ -161,12 +162,12 @@ def _tiles(result: Result) -> list[Tile]:
         return [
             (words.percent(result.share_of_living), f"of the {result.living.value:,} workers who live there"),
             (words.percent(result.share_of_employed), f"of the {result.employed.value:,} who work there"),
-            (words.miles(result.median_mi), "median distance, home to work"),
+            (_miles(result.median_mi), "median distance, home to work"),
         ]
     if isinstance(result, DistanceDirection):
         return [
-            (words.miles(result.median_mi), "median distance, home to work"),
-            (words.miles(result.mean_mi), "mean distance"),
+            (_miles(result.median_mi), "median distance, home to work"),
+            (_miles(result.mean_under_100_mi), "mean of the commutes under 100 miles"),
         ]
     if isinstance(result, FlowMatrix):
         return [
@@ -204,6 +205,11 @@ def _number(number: Number, *, signed: bool = False) -> list[Any]:
         text,
         html.Span(f" {words.error_text(number.expected_error)}", className="error"),
     ]
+
+
+def _miles(distance: Miles) -> list[Any]:
+    error = html.Span(f" {words.miles_error(distance.expected_error)}", className="error")
+    return [words.miles(distance.value), error]
 
 
 def remarks(result: Result) -> Any:

@@ -184,6 +184,13 @@ def miles(value: float | None) -> str:
     return f"{value:,.0f} mi" if value >= 100 else f"{value:.1f} mi"
 
 
+def miles_error(error: float | None, sign: str = "± ") -> str:
+    """The expected error of a distance as it stands beside its number; empty where it is not known."""
+    if error is None or math.isnan(error):
+        return ""
+    return f"{sign}{error:,.0f} mi" if error >= 9.95 else f"{sign}{max(error, 0.1):.1f} mi"
+
+
 def percent(share: float | None) -> str:
     """A share, or a dash."""
     return "–" if share is None else f"{100 * share:.1f} %"

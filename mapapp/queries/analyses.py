@@ -32,6 +32,7 @@ from mapapp.queries.results import (
     DistanceDirection,
     FlowMatrix,
     InflowOutflow,
+    Miles,
     PairedAreas,
     Result,
 )
@@ -220,8 +221,8 @@ class Release:
         return DistanceDirection(
             about=self._about("distance-direction", chosen, filters, side, notes),
             workers=counted.number(n),
-            median_mi=self.flows.median_mi(pick),
-            mean_mi=found.total_mi / n if n else None,
+            median_mi=Miles(self.flows.median_mi(pick)),
+            mean_under_100_mi=Miles(found.mean_near_mi),
             edges_mi=edges,
             cells=cells,
             bands=self._labelled("band", range(len(labels)), labels, found.workers.sum(axis=1)),
@@ -283,7 +284,7 @@ class Release:
             employed=counted.number(employed),
             share_of_living=n / living if living else None,
             share_of_employed=n / employed if employed else None,
-            median_mi=self.flows.median_mi(pick),
+            median_mi=Miles(self.flows.median_mi(pick)),
             bands=counted.bands(counts),
             distances=self._labelled("band", range(len(labels)), labels, bands),
         )

@@ -28,6 +28,7 @@ from mapapp.queries.distance_errors import N_DIRECTIONS, errors_of_cells
 from mapapp.queries.filters import BANDS, CHARACTERISTICS, Filters
 from mapapp.queries.flows import Blocks, Flows, Pick
 from mapapp.queries.layer_units import LayerUnits
+from mapapp.queries.mile_errors import Tracts, errors_of_miles, miles_within
 from mapapp.queries.prepared import DIRECTIONS
 from mapapp.queries.results import (
     AreaComparison,
@@ -105,6 +106,8 @@ class Errors:
             return answer
         if isinstance(answer, DistanceDirection):
             answer = self._of_distances(answer)
+        if isinstance(answer, (DistanceDirection, PairedAreas)):
+            answer = self._of_miles(answer)
         numbers, row_picks = self._picks(answer)
         of_rows = {
             name: [pick_of(row) for row in getattr(answer, name).head(max(rows, 0)).itertuples()]
@@ -134,11 +137,10 @@ class Errors:
         shape = (self._n_tracts, len(answer.edges_mi) + 1, N_DIRECTIONS)
         counts = np.zeros(shape)
         np.add.at(counts, (self._blocks[0][work], *cell), workers)
-        tracts = self._store.table("tracts", ["lon_deg", "lat_deg"])
         share = np.ones(shape[0]) if pick.home is None else self._home_share(pick.home)
         found = errors_of_cells(
             self._formula,
-            (tracts["lon_deg"].to_numpy(), tracts["lat_deg"].to_numpy()),
+            (self._tracts.lon_deg, self._tracts.lat_deg),
             share,
             counts,
             (tract, n_workers, by_segment[:, pick.filters.segments].sum(axis=1)),
@@ -155,6 +157,36 @@ class Errors:
             bands=answer.bands.assign(expected_error=of_bands[answer.bands["band"].to_numpy(np.int64)]),
             directions=answer.directions.assign(expected_error=of_directions[only]),
         )
+
+    def _of_miles(self, answer: DistanceDirection | PairedAreas) -> DistanceDirection | PairedAreas:
+        pick = self._picks(answer)[0]["workers"]
+        mean = answer.mean_under_100_mi if isinstance(answer, DistanceDirection) else None
+        if answer.median_mi.value is None:
+            return answer
+        tract, n_workers, by_segment = self._workplaces_of(pick.work)
+        share = np.ones(self._n_tracts) if pick.home is None else self._home_share(pick.home)
+        of_median, of_mean = errors_of_miles(
+            self._formula,
+            self._flows,
+            pick,
+            self._blocks[0],
+            self._tracts,
+            share,
+            (tract, n_workers, by_segment[:, pick.filters.segments].sum(axis=1)),
+            answer.median_mi.value,
+            None if mean is None else mean.value,
+        )
+        changed: dict[str, Any] = {"median_mi": replace(answer.median_mi, expected_error=of_median)}
+        if mean is not None:
+            changed["mean_under_100_mi"] = replace(mean, expected_error=of_mean)
+        return replace(answer, **changed)
+
+    @cached_property
+    def _tracts(self) -> Tracts:
+        tracts = self._store.table("tracts", ["lon_deg", "lat_deg"])
+        blocks = self._store.table("blocks", ["lon_deg", "lat_deg"])
+        places = [(each["lon_deg"].to_numpy(), each["lat_deg"].to_numpy()) for each in (tracts, blocks)]
+        return Tracts(*places[0], miles_within(self._blocks[0], places[1], self._blocks[1]))
 
     def _picks(self, answer: Result) -> tuple[dict[str, Pick], dict[str, PickOf]]:
         """What the numbers and the rows of an answer count."""

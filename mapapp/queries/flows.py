@@ -28,6 +28,9 @@ Blocks = npt.NDArray[np.int32]
 """Positions in `blocks`, ascending, each once."""
 
 _ENDS: Final[tuple[Side, Side]] = ("work", "home")
+MEAN_LIMIT_MI: Final = 100.0
+"""Means are of commutes shorter than this; longer ones are few and the prior draws too many of them."""
+_NEAR: Final = f"WHERE distance_mi < {MEAN_LIMIT_MI}"
 _VECTORS: Final = 49  # of 2,048 rows: what a part of a matrix has
 
 
@@ -67,12 +70,20 @@ class Distances(NamedTuple):
     ----------
     workers : int64[bands, 9]
         By distance band and direction; the last column holds those between blocks at one place.
-    total_mi : float
-        Miles of all of them together.
+    n_near : int
+        Workers whose commute is under 100 miles.
+    near_mi : float
+        Miles of these workers together.
     """
 
     workers: Ints
-    total_mi: float
+    n_near: int
+    near_mi: float
+
+    @property
+    def mean_near_mi(self) -> float | None:
+        """Mean of the commutes under 100 miles; None if there are none."""
+        return self.near_mi / self.n_near if self.n_near else None
 
 
 class Flows:
@@ -135,14 +146,15 @@ class Flows:
         with self._cursor(pick) as cursor:
             found = cursor.execute(
                 f"SELECT {band} AS band, octant_{side} AS octant, sum(workers)::BIGINT AS n, "
-                f"sum(workers * distance_mi) AS miles FROM by_{pick.sorted_side} "
-                f"WHERE {self._where(pick)} GROUP BY ALL",
+                f"coalesce(sum(workers) FILTER ({_NEAR}), 0)::BIGINT AS near, "
+                f"coalesce(sum(workers * distance_mi) FILTER ({_NEAR}), 0) AS miles "
+                f"FROM by_{pick.sorted_side} WHERE {self._where(pick)} GROUP BY ALL",
                 [float(edge) for edge in edges_mi],
             ).fetchnumpy()
         n_bands = len(edges_mi) + 1 + own_block
         cell = found["band"].astype(np.int64) * (N_OCTANTS + 1) + found["octant"] % (N_OCTANTS + 1)
         workers = _spread(cell, found["n"], n_bands * (N_OCTANTS + 1)).reshape(n_bands, N_OCTANTS + 1)
-        return Distances(workers, float(found["miles"].sum()))
+        return Distances(workers, int(found["near"].sum()), float(found["miles"].sum()))
 
     def distances_by_workplace(
         self, pick: Pick, side: Side, edges_mi: Sequence[float]
@@ -156,6 +168,38 @@ class Flows:
             ).fetchnumpy()
         octant = found["octant"].astype(np.int64) % (N_OCTANTS + 1)
         return found["work"], found["band"].astype(np.int64), octant, found["n"]
+
+    def distance_sums(self, pick: Pick, median_mi: float) -> tuple[Blocks, list[Any]]:
+        """Sums by workplace block, for the errors of a median and a mean.
+
+        Returns
+        -------
+        blocks, sums
+            Workplace blocks; and for each of them workers, workers closer than the median, workers under 100 miles,
+            their miles, and their squared miles.
+        """
+        with self._cursor(pick) as cursor:
+            found = cursor.execute(
+                "SELECT work, sum(workers)::BIGINT AS n, "
+                "coalesce(sum(workers) FILTER (WHERE distance_mi < $1), 0)::BIGINT AS below, "
+                f"coalesce(sum(workers) FILTER ({_NEAR}), 0)::BIGINT AS near, "
+                f"coalesce(sum(workers * distance_mi) FILTER ({_NEAR}), 0) AS miles, "
+                f"coalesce(sum(workers * distance_mi * distance_mi) FILTER ({_NEAR}), 0) AS squares "
+                f"FROM by_{pick.sorted_side} WHERE {self._where(pick)} GROUP BY work",
+                [float(median_mi)],
+            ).fetchnumpy()
+        return found["work"], [found[name] for name in ("n", "below", "near", "miles", "squares")]
+
+    def quantiles_mi(self, pick: Pick, shares: Sequence[float]) -> list[float]:
+        """Distances that some shares of the picked workers do not exceed, miles, to a hundredth of a mile."""
+        found = self._ask(
+            pick,
+            "floor(distance_mi * 100)::INTEGER AS step, sum(workers)::BIGINT AS n",
+            "GROUP BY step ORDER BY step",
+        )
+        running = np.cumsum(found["n"])
+        at = np.searchsorted(running, np.clip(shares, 0.0, 1.0) * running[-1], side="left")
+        return [float(found["step"][place]) / 100 for place in at]
 
     def median_mi(self, pick: Pick) -> float | None:
         """Median distance of the picked workers, miles; None without any.

@@ -4,7 +4,8 @@ Every analysis is a method of :class:`mapapp.api.Release` (pages: `ServedRelease
 types below. All of them are frozen dataclasses with
 
 - ``about``: which release, area, side and workers the answer is about, and every note a reader must see with it;
-- numbers as :class:`Number` fields: ``value``, ``expected_error`` (None where unknown) and ``caution``;
+- numbers as :class:`Number` fields: ``value``, ``expected_error`` (None where unknown) and ``caution``; distances as
+  :class:`Miles`;
 - tables as pandas frames, **every** row in them, already sorted for reading. A table of workers has the columns
   ``workers`` (int), ``share`` (0..1 of what its title says), ``expected_error`` (workers, NaN where unknown) and
   ``caution`` (see :func:`caution`) behind the columns that say what a row is;
@@ -77,6 +78,27 @@ class Number:
         return dataclasses.asdict(self)
 
 
+@dataclass(frozen=True, slots=True)
+class Miles:
+    """One distance of synthetic workers.
+
+    Attributes
+    ----------
+    value : float or None
+        Great-circle miles; None if there is no worker to take it from.
+    expected_error : float or None
+        Root mean squared error that the release's mechanism is expected to make, in miles; None where it is unknown or
+        was not asked for (`Release.with_errors`).
+    """
+
+    value: float | None
+    expected_error: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return dataclasses.asdict(self)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
     """What an answer is an answer to, and where it comes from.
@@ -136,11 +158,11 @@ class Result:
     about: About
 
     def numbers(self) -> dict[str, Any]:
-        """Numbers by name: :class:`Number`, or a plain share, distance or None."""
+        """Numbers by name: :class:`Number`, :class:`Miles`, or a plain share or None."""
         return {
             name: value
             for name, value in self._fields()
-            if value is None or isinstance(value, (Number, int, float))
+            if value is None or isinstance(value, (Number, Miles, int, float))
         }
 
     def tables(self) -> dict[str, Any]:
@@ -223,8 +245,12 @@ class DistanceDirection(Result):
     Attributes
     ----------
     workers : Number
-    median_mi, mean_mi : float or None
-        Great-circle miles between internal points; None without workers.
+    median_mi : Miles
+        Half of the workers commute at most so far, between internal points; of an even number of workers, the mean of
+        the two middle distances.
+    mean_under_100_mi : Miles
+        Mean of the commutes that are shorter than 100 miles. A home outside the imported area counts from the middle of
+        its state here, too.
     edges_mi : tuple of float
         Where one band ends and the next begins, which has the edge itself.
     cells : DataFrame
@@ -235,8 +261,8 @@ class DistanceDirection(Result):
     """
 
     workers: Number
-    median_mi: float | None
-    mean_mi: float | None
+    median_mi: Miles
+    mean_under_100_mi: Miles
     edges_mi: tuple[float, ...]
     cells: Any
     bands: Any
@@ -288,7 +314,8 @@ class PairedAreas(Result):
         All who live in the home area, and all who work in the work area.
     share_of_living, share_of_employed : float or None
         What the pair is of either.
-    median_mi : float or None
+    median_mi : Miles
+        As in :class:`DistanceDirection`.
     bands : DataFrame
         As in :class:`AreaProfile`.
     distances : DataFrame
@@ -302,7 +329,7 @@ class PairedAreas(Result):
     employed: Number
     share_of_living: float | None
     share_of_employed: float | None
-    median_mi: float | None
+    median_mi: Miles
     bands: Any
     distances: Any
 
@@ -397,7 +424,7 @@ def shortened(table: Any, rows: int, name: str = "All other") -> Any:
 
 
 def _value(number: Any) -> Any:
-    return number.value if isinstance(number, Number) else number
+    return number.value if isinstance(number, (Number, Miles)) else number
 
 
 def _difference(before: Any, after: Any) -> Any:
@@ -409,7 +436,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, pandas.DataFrame):
         columns = {name: [_plain(item) for item in value[name].tolist()] for name in value.columns}
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    if isinstance(value, Number):
+    if isinstance(value, (Number, Miles)):
         return value.to_dict()
     if isinstance(value, dict):
         return {name: _plain(item) for name, item in value.items()}

@@ -14,6 +14,7 @@ from mapapp.queries.results import (
     DistanceDirection,
     FlowMatrix,
     InflowOutflow,
+    Miles,
     Number,
     PairedAreas,
     Result,
@@ -38,7 +39,7 @@ _LABELS: Final[dict[str, tuple[str, Kind]]] = {
     "stay_of_living": ("Working residents who stay (self-containment)", "share"),
     "stay_of_employed": ("Jobs here held by residents", "share"),
     "median_mi": ("Median distance from home to work", "miles"),
-    "mean_mi": ("Mean distance from home to work", "miles"),
+    "mean_under_100_mi": ("Mean distance of the commutes under 100 miles", "miles"),
     "share_of_living": ("Of all who live in the home area", "share"),
     "share_of_employed": ("Of all who work in the work area", "share"),
 }
@@ -66,6 +67,8 @@ def key_numbers(result: Result) -> tuple[KeyNumber, ...]:
                     caution=value.caution,
                 )
             )
+        elif isinstance(value, Miles):
+            found.append(KeyNumber(label=label, kind=kind, value=value.value, error=value.expected_error))
         else:
             found.append(KeyNumber(label=label, kind=kind, value=value))
     if isinstance(result, FlowMatrix):
@@ -139,8 +142,8 @@ def sentence(release: ServedRelease, state: ViewState, result: Result) -> str:
         return f"{who} live{s} in {here} and work{s} in {other}."
     verb = words.VERB[result.about.side or "work"]
     median = (
-        f"; half of them at most {words.miles(result.median_mi)} from home to work"
-        if isinstance(result, DistanceDirection) and result.median_mi is not None
+        f"; half of them at most {words.miles(result.median_mi.value)} from home to work"
+        if isinstance(result, DistanceDirection) and result.median_mi.value is not None
         else ""
     )
     return f"{who} {verb}{s} in {here}{median}."

@@ -151,11 +151,14 @@ def test_distance_and_direction(
         sums = found.cells.groupby(key)["workers"].sum()
         assert margin.set_index(key)["workers"].to_dict() == sums.to_dict()
     if len(mine):
-        assert found.median_mi == pytest.approx(mine["distance_mi"].median(), rel=1e-12)
-        assert found.mean_mi == pytest.approx(mine["distance_mi"].mean(), rel=1e-9)
+        assert found.median_mi.value == pytest.approx(mine["distance_mi"].median(), rel=1e-12)
     else:
-        assert found.median_mi is None
-        assert found.mean_mi is None
+        assert found.median_mi.value is None
+    near = mine[mine["distance_mi"] < 100]
+    if len(near):
+        assert found.mean_under_100_mi.value == pytest.approx(near["distance_mi"].mean(), rel=1e-9)
+    else:
+        assert found.mean_under_100_mi.value is None
 
 
 @CHECKED
@@ -200,7 +203,9 @@ def test_paired_areas(
     assert found.distances["workers"].tolist() == [
         sum(n for (of, _), n in counts.items() if of == band) for band in range(len(edges) + 1)
     ]
-    assert found.median_mi == (pytest.approx(pair["distance_mi"].median(), rel=1e-12) if len(pair) else None)
+    assert found.median_mi.value == (
+        pytest.approx(pair["distance_mi"].median(), rel=1e-12) if len(pair) else None
+    )
 
 
 @CHECKED

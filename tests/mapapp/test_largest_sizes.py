@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from io import BytesIO
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy
 import pandas
@@ -27,7 +27,7 @@ from mapapp.reports import FORMS, build, write
 from mapapp.reports.batch_file import read_batch
 from mapapp.reports.questions import states_of
 from mapapp.reports.remake import remake
-from mapapp.url_state import Analysis, ViewState, from_query, to_query
+from mapapp.url_state import ViewState, from_query, to_query
 from tests.commands.running import refused
 from tests.releases import rewrite_table, write_release
 
@@ -65,7 +65,7 @@ def test_every_number_of_distance_bands_has_errors(
 def test_as_many_bands_as_allowed_on_the_page(release: ServedRelease, county: str) -> None:
     for analysis in ("distance-direction", "paired-area"):
         others = (county,) if analysis == "paired-area" else ()
-        state = ViewState(analysis=cast(Analysis, analysis), areas=(county,), others=others, edges=EDGES)
+        state = ViewState(analysis=analysis, areas=(county,), others=others, edges=EDGES)
         assert read(to_query(state)) == (state, ())
         found = asked.with_errors(release, state)
         assert "workers" in str(answer.answer(release, state, found, ""))
