@@ -87,7 +87,7 @@ def test_the_same_numbers_as_python(
     (numbers,) = rows(said(capsys, *arguments, "--format", "csv", "--table", "numbers"))
     for key, value in answer.numbers().items():
         if hasattr(value, "value"):
-            assert int(numbers[key]) == value.value
+            assert float(numbers[key]) == pytest.approx(value.value, rel=1e-9)
 
 
 def test_many_areas_and_releases_in_one_run(
