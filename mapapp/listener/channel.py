@@ -180,6 +180,10 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
             self.request.close()
         super().handle_close()
 
+    def close(self) -> None:
+        """Close the connection when the server ends, with its temporary files."""
+        self.handle_close()
+
     def del_channel(self, map: Any = None) -> None:
         """Stop watching and counting."""
         super().del_channel(map)
