@@ -122,3 +122,11 @@ function chooseFile({ file, accept }) {
   });
   input.click();
 }
+
+// Menus tell screen readers what they are: Mantine's inputs do not say that they are comboboxes, nor whether they are open.
+new MutationObserver((changes) => {
+  for (const { target } of changes) {
+    target.setAttribute("role", "combobox");
+    target.setAttribute("aria-expanded", target.dataset.expanded === "true");
+  }
+}).observe(document.documentElement, { attributeFilter: ["data-expanded"], subtree: true });

@@ -18,6 +18,7 @@ from mapapp.uploads import Uploads
 from mapapp.url_state import ViewState, from_query
 
 _KEPT_ADDRESSES: Final = 100
+_USUAL_LEVELS: Final = ("ctycsub", "stplc", "county", "zcta", "tract", "bgrp")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +52,12 @@ class Views:
         return self.releases[state.release] if state.release else next(iter(self.releases.values()))
 
     def layers(self, state: ViewState) -> dict[str, str]:
-        """Levels that can be rows, and be clicked, by their names for people."""
-        return {
-            level: LEVEL_LABELS[level].split(" (")[0] for level in layers.unit_levels(self.release(state))
-        }
+        """Levels that can be rows, and be clicked, by their names for people: the usual ones first, no empty one."""
+        release = self.release(state)
+        found = [level for level in layers.unit_levels(release) if release.areas.has_units(level)]
+        usual = [level for level in _USUAL_LEVELS if level in found]
+        rest = [level for level in found if level not in usual]
+        return {level: LEVEL_LABELS[level].split(" (")[0] for level in (*usual, *rest)}
 
     def has_area(self, release: str, area: str) -> bool:
         """Whether a text is one step of an area that a release has; its blocks are not looked for yet."""

@@ -95,6 +95,7 @@ def _target() -> Any:
         fullWidth=True,
         size="xs",
         color="blue.8",
+        transitionDuration=0,
         **aria(label="Which of the two areas is being chosen"),
     )
 
@@ -116,9 +117,9 @@ def search_box(name: str, label: str, placeholder: str) -> Any:
         value=None,
         nothingFoundMessage="No area has this name",
         filter={"function": "keepAll"},
-        # Always below, where the panel scrolls: above, the best ones might lie beyond the edge of the screen.
+        # Always below: above, a list that changes with each letter would jump about.
         comboboxProps={"zIndex": 400, "withinPortal": False, "middlewares": {"flip": False, "shift": False}},
-        withScrollArea=False,  # few enough to need none, and axe finds Mantine's hard to reach by keyboard
+        withScrollArea=False,  # the list scrolls by itself; axe finds Mantine's area hard to reach by keyboard
         rightSection=" ",
         size="sm",
     )

@@ -150,8 +150,7 @@ def select(name: str, label: str, value: str, options: dict[str, str], size: str
         value=value,
         allowDeselect=False,
         comboboxProps={"zIndex": 400, "withinPortal": False},
-        withScrollArea=False,
-        maxDropdownHeight=280,
+        withScrollArea=False,  # the list scrolls by itself, see app.css
         size=size,
     )
 

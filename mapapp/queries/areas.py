@@ -199,6 +199,14 @@ class Areas:
         text = " ".join(keys)
         return self.select(text).blocks if text else None
 
+    def has_units(self, level: str) -> bool:
+        """Whether any unit of a level can be chosen."""
+        return level in self._levels
+
+    @cached_property
+    def _levels(self) -> frozenset[str]:
+        return frozenset(area.level for area in self._named.values())
+
     def units(self, level: str) -> LayerUnits:
         """The units of a layer, or single blocks, as rows of tables."""
         with self._lock:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from pathlib import Path
 from typing import Any, get_args
 from urllib.parse import parse_qs, urlsplit
@@ -10,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from mapapp.queries.release import ServedRelease
-from mapapp.url_state import Analysis, ViewState
+from mapapp.url_state import Analysis, Theme, ViewState
 from tests.browser.conftest import PATIENCE_MS, Visit
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -262,35 +261,78 @@ def test_a_box_is_drawn_and_dark_keeps_it(visit: Visit, release: ServedRelease) 
     assert visit.page.evaluate(CAMERA) == pytest.approx(before)
 
 
-@pytest.mark.parametrize("visit", [(1440, 900), PHONE], ids=["desktop", "phone"], indirect=True)
-def test_axe_finds_nothing_serious(visit: Visit, release: ServedRelease) -> None:
+def assert_accessible(visit: Visit, what: str) -> None:
+    """Nothing that axe-core calls serious, and nothing wider than the window."""
     from axe_playwright_python.sync_playwright import Axe
 
+    bad = [
+        (one["id"], [node["html"][:200] for node in one["nodes"][:3]])
+        for one in Axe().run(visit.page).response["violations"]
+        if one["impact"] in ("serious", "critical")
+    ]
+    assert bad == [], what
+    assert visit.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), what
+
+
+def open_everything(visit: Visit) -> None:
+    visit.settle()
+    for more in ("filters", "tools", "keeping"):
+        if visit.page.locator(f"#{more}").get_attribute("open") is None:
+            visit.page.locator(f"#{more} summary").click()
+
+
+def turn_to(visit: Visit, theme: str) -> None:
+    visit.page.locator("#theme").get_by_text(theme.capitalize(), exact=True).click()
+    visit.page.locator(f"#app.{theme}").wait_for()
+    visit.settle()
+
+
+@pytest.mark.parametrize("visit", [(1440, 900), PHONE], ids=["desktop", "phone"], indirect=True)
+def test_axe_finds_nothing_serious_in_any_analysis_light_or_dark(
+    visit: Visit, release: ServedRelease
+) -> None:
     tract_id, _ = a_large_tract(release)
     county = release.areas.search("county")[0].key
-    answers = [
-        f"/?area={county}&theme={theme}&analysis={name}&other=tract:{tract_id}"
-        for name, theme in zip(get_args(Analysis), itertools.cycle(("light", "dark")), strict=False)
-    ]
-    for path in ("/", f"/?area=tract:{tract_id}&show=tracts&age=1&bad=1", *answers, "/method"):
-        visit.go(path)
-        visit.page.wait_for_selector("h1", state="attached", timeout=PATIENCE_MS)
-        if path != "/method":
-            visit.settle()
-            for more in ("filters", "tools", "keeping"):
-                if visit.page.locator(f"#{more}").get_attribute("open") is None:
-                    visit.page.locator(f"#{more} summary").click()
-        if path == "/":
-            visit.page.locator("#search").click()
-            visit.page.locator("[role=option]:visible").first.wait_for()
-        found = Axe().run(visit.page).response["violations"]
-        bad = [
-            (one["id"], one["nodes"][0]["html"][:200])
-            for one in found
-            if one["impact"] in ("serious", "critical")
-        ]
-        assert bad == [], path
-        assert visit.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+    visit.go(f"/?area={county}&other=tract:{tract_id}")
+    open_everything(visit)
+    for name in get_args(Analysis):
+        visit.page.locator(f".analyses input[value={name}]").check()
+        visit.page.wait_for_function(
+            "name => (new URLSearchParams(location.search).get('analysis') ?? 'destination') === name",
+            arg=name,
+            timeout=PATIENCE_MS,
+        )
+        visit.settle()
+        dark = "dark" in (visit.page.locator("#app").get_attribute("class") or "")
+        assert_accessible(visit, f"{name}, dark: {dark}")
+        turn_to(visit, "light" if dark else "dark")
+        assert_accessible(visit, f"{name}, dark: {not dark}")
+
+
+@pytest.mark.parametrize("theme", get_args(Theme))
+@pytest.mark.parametrize("visit", [(1440, 900), PHONE], ids=["desktop", "phone"], indirect=True)
+def test_axe_finds_nothing_serious_in_messages(visit: Visit, release: ServedRelease, theme: str) -> None:
+    tract_id, _ = a_large_tract(release)
+    visit.go(f"/?area=tract:{tract_id}&show=tracts&age=1&bad=1&analysis=distance-direction&theme={theme}")
+    open_everything(visit)
+    assert visit.page.locator(".notes").is_visible()
+    assert visit.page.locator(".banner").is_visible()
+    assert_accessible(visit, "notes")
+    visit.page.locator("#edges").fill("9, 1")
+    visit.page.keyboard.press("Enter")
+    visit.page.locator("#area-said").get_by_text("rising miles").wait_for()
+    visit.settle()
+    assert_accessible(visit, "an error")
+    visit.go(f"/?theme={theme}")
+    open_everything(visit)
+    for menu in ("search", "layer"):
+        visit.page.locator(f"#{menu}").click()
+        visit.page.locator("[role=option]:visible").first.wait_for()
+        assert_accessible(visit, f"the first page, with the menu {menu} open")
+    visit.go(f"/method?theme={theme}")
+    visit.page.locator(".certificate").wait_for()
+    visit.page.locator(f"#app.{theme}").wait_for()
+    assert_accessible(visit, "method")
 
 
 def test_the_page_says_when_its_server_is_gone_and_undo_never_leaves_it(

@@ -83,3 +83,30 @@ def test_settings_that_change_nothing_are_hidden() -> None:
     assert shown(ViewState(analysis="inflow-outflow", areas=("county:1",))) == set()
     assert shown(ViewState(analysis="flow-matrix")) == {"side", "matrix"}
     assert shown(ViewState(areas=("county:1",))) == {"side", "layer", "show"}
+
+
+def test_menus_of_layers_begin_with_the_usual_ones_and_leave_out_empty_ones(demo_release: Path) -> None:
+    release = ServedRelease(demo_release, "demo")
+    usual = [
+        level
+        for level in ("ctycsub", "stplc", "county", "zcta", "tract", "bgrp")
+        if level in release.areas.columns
+    ]
+    known = set(release.areas.columns)
+    release.areas.columns["trib"] = "layer_trib"  # a layer without a unit
+    offered = list(Views({"demo": release}).layers(ViewState()))
+    assert offered[: len(usual)] == usual
+    assert len(usual) >= 5
+    assert set(offered) == known
+
+
+@pytest.mark.parametrize(("kind", "stands_in"), [("density", True), ("points", False), ("areas", False)])
+def test_the_control_shows_what_the_map_draws(kind: str, stands_in: bool) -> None:
+    state = ViewState(areas=("county:10001",))
+    assert controls.show_value(state, kind) == kind
+    disabled = [option["value"] for option in controls.show_options(state, kind) if option["disabled"]]
+    assert disabled == ["points"] * stands_in
+    assert bool(controls.show_note(state, kind)) == stands_in
+    chosen = ViewState(areas=("county:10001",), show="density")
+    assert controls.show_note(chosen, "density") == ""
+    assert controls.show_value(ViewState(analysis="inflow-outflow"), "arrows") == "points"

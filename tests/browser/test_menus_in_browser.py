@@ -1,0 +1,48 @@
+"""Menus: every option of every one can be seen and clicked."""
+
+from __future__ import annotations
+
+import pytest
+
+from mapapp.callbacks.views import Views
+from mapapp.queries.areas import LEVEL_LABELS
+from tests.browser.conftest import Visit
+from tests.browser.test_explore_in_browser import PHONE
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+OUT_OF_REACH = """(menu) => [...menu.querySelectorAll("[role=option]")].filter((option) => {
+  option.scrollIntoView({ block: "nearest" });
+  const { left, top, right, bottom } = option.getBoundingClientRect();
+  const inside = left >= 0 && top >= 0 && right <= innerWidth && bottom <= innerHeight;
+  const hit = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+  return !(inside && option.contains(hit));
+}).map((option) => option.innerText)"""
+
+
+@pytest.mark.parametrize("visit", [(1440, 900), PHONE], ids=["desktop", "phone"], indirect=True)
+def test_every_option_of_every_menu_lies_within_the_window(
+    visit: Visit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Views, "layers", lambda *_: LEVEL_LABELS)  # as many as a release can have
+    seen: dict[str, int] = {}
+    for path in ("/", "/?analysis=flow-matrix"):
+        visit.go(path)
+        visit.settle()
+        for menu in visit.page.locator("#asked .mantine-Select-input:visible").all():
+            name = menu.get_attribute("id") or ""
+            if name in seen or name in ("search", "centre"):
+                continue
+            menu.click()
+            options = visit.page.locator(".mantine-Select-options:visible")
+            options.locator("[role=option]").first.wait_for()
+            seen[name] = options.locator("[role=option]").count()
+            assert options.evaluate(OUT_OF_REACH) == [], name
+            visit.page.keyboard.press("Escape")
+            options.wait_for(state="hidden")
+    assert set(seen) == {"pick", "sign", "layer", "home_layer", "work_layer"}
+    assert seen["layer"] == len(LEVEL_LABELS)
+    visit.page.locator("#search").fill("county")
+    found = visit.page.locator(".mantine-Select-options:visible")
+    found.locator("[role=option]").first.wait_for()
+    assert found.evaluate(OUT_OF_REACH) == []
