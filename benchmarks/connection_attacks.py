@@ -37,6 +37,7 @@ from mapapp.api import open_release
 SMALLEST: Final = ("{release}", "--samples", "2", "--crowd", "20", "--patience", "30")
 ATTACKER: Final = "127.0.0.2"
 BODY_BYTES: Final = 32 << 20
+UPLOAD_BYTES: Final = 20 << 20
 N_BODIES: Final = 30
 DRIP_S: Final = 0.5
 ANSWER: Final = "answered.data"
@@ -147,11 +148,10 @@ def lost_bodies(crowd: Crowd, n: int) -> None:
 
 
 def unfinished_uploads(crowd: Crowd, n: int) -> None:
-    """Bodies of 32 MB for the address that takes files, the last MB withheld."""
-    head = (
-        f"POST {crowd.target.path} HTTP/1.1\r\nHost: x\r\nContent-Length: {BODY_BYTES - 1}\r\n\r\n".encode()
-    )
-    crowd.connect(min(n, N_BODIES), head + b"x" * (BODY_BYTES - (1 << 20)))
+    """Bodies of 20 MB for the addresses that take files, now and in earlier versions, the last MB withheld."""
+    for path in ("/upload/area", crowd.target.path):
+        head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Length: {UPLOAD_BYTES}\r\n\r\n".encode()
+        crowd.connect(min(n, N_BODIES) // 2, head + b"x" * (UPLOAD_BYTES - (1 << 20)))
 
 
 def unread(crowd: Crowd, n: int) -> None:
@@ -179,7 +179,7 @@ ATTACKS: Final[dict[str, Attack]] = {
     "request heads, byte by byte": slow_heads,
     "bodies, byte by byte": slow_bodies,
     "32 MB to no address, unfinished": lost_bodies,
-    "32 MB uploads, unfinished": unfinished_uploads,
+    "20 MB uploads, unfinished": unfinished_uploads,
     "responses not read": unread,
     "100 requests at once on each connection": pipelined,
     "an office of 300 (no attack)": office,

@@ -5,6 +5,8 @@ These classes depend on waitress's internals, so pyproject.toml bounds its versi
 
 from __future__ import annotations
 
+import contextlib
+import socket
 import threading
 import time
 from functools import partial
@@ -18,6 +20,8 @@ from mapapp.listener.gate import Gate, Refusal
 from mapapp.listener.limits import Limits
 from mapapp.listener.proxies import client_key
 
+_DRAIN_S: Final = 2.0
+_DRAINED_BYTES: Final = 4 << 20
 _RETRY_S: Final = {429: "1", 503: "5"}
 
 
@@ -117,6 +121,7 @@ class RefusalTask(ErrorTask):  # type: ignore[misc]  # waitress has no types
         ]
         if error.code in _RETRY_S:
             self.response_headers.append(("Retry-After", _RETRY_S[error.code]))
+        self.channel.lingers = True
         self.set_close_on_finish()
         self.content_length = len(body)
         self.write(body)
@@ -131,10 +136,17 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
         What its client is counted by.
     free_since : float
         When the server last had nothing to do for it: since it was accepted, or since its last response.
+    lingers : bool
+        Whether a request was refused. What its client is still sending is then read and forgotten for a moment: if the
+        connection were closed with unread bytes, the client could lose the refusal before reading it.
     """
 
     request: Any = None
     requests: list[Any]
+    close_when_flushed: bool
+    lingers = False
+    _drain_until = 0.0
+    _n_drained = 0
     task_class = Task
     error_task_class = RefusalTask
 
@@ -149,6 +161,36 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
         server.gate.opened(self)
 
     # In the thread that watches the sockets
+
+    def readable(self) -> bool:
+        """Whether to wait for bytes of the client."""
+        return bool(self._drain_until or super().readable())
+
+    def handle_read(self) -> None:
+        """Read what has come."""
+        if not self._drain_until:
+            super().handle_read()
+            return
+        try:
+            self._n_drained += len(self.recv(_DRAINED_BYTES))  # closes the connection at its end
+        except OSError:
+            self.handle_close()
+        if self._n_drained >= _DRAINED_BYTES and self.socket is not None:
+            self.server.gate.close(self)
+
+    def handle_write(self) -> None:
+        """Send what waits; after a refusal, say that no more comes, and close when the client does."""
+        if not (self.lingers and self.close_when_flushed):
+            super().handle_write()
+            return
+        self._flush_exception(self._flush_some)
+        if self.will_close or self.socket is None:
+            self.handle_close()
+        elif not self.total_outbufs_len:
+            self.close_when_flushed = False
+            self._drain_until = time.time() + _DRAIN_S
+            with contextlib.suppress(OSError):
+                self.socket.shutdown(socket.SHUT_WR)
 
     def received(self, data: bytes) -> bool:
         """Take bytes; a refusal is sent at once, without waiting for a free thread."""
@@ -205,7 +247,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
         """
         if not self._awaits_client:
             return None
-        if self.request is None:
+        if self.request is None or self._drain_until:
             return 0, self.free_since
         return 1 + self.request.headers_finished, max(self.request.begun_at, self.free_since)
 
@@ -221,7 +263,10 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
         if not self._awaits_client:
             return
         request = self.request
-        if request is None:
+        if self._drain_until:
+            if now > self._drain_until:
+                self.server.gate.close(self)
+        elif request is None:
             if now - self.free_since > limits.idle_s:
                 self.server.gate.close(self)
         elif now - max(request.head_at, self.free_since) > _allowed_s(request, limits):

@@ -286,8 +286,17 @@ def test_a_refusal_is_one_line_and_the_end_of_the_connection(request_bytes: byte
         assert body.count(b"\n") == 1
         assert b"Server:" not in lines
         assert b"waitress" not in answer
+        sock.close()
         server.wait_for("connections", 0)
         assert server.gate.counts == {"connections": 0, "requests": 0, "uploads": 0, "unfinished_bytes": 0}
+        assert server.asked == []
+
+
+def test_a_client_that_sends_on_can_read_its_refusal_and_is_disconnected_then() -> None:
+    with listening() as server, server.connect() as sock:
+        sock.sendall(head(32 << 20, "/nowhere") + b"x" * (1 << 20))
+        assert status(read_all(sock)) == 413
+        server.wait_for("connections", 0)  # although the client has not closed
         assert server.asked == []
 
 
@@ -348,6 +357,7 @@ def test_a_byte_now_and_then_does_not_extend_a_deadline(beginning: bytes) -> Non
             with suppress(ConnectionError):
                 sock.sendall(b"x")
         assert status(answer) == 408
+        sock.close()
         server.wait_for("connections", 0)
         assert server.gate.counts["requests"] == 0
 

@@ -185,6 +185,13 @@ def test_bodies_are_limited(address: str) -> None:
     assert ask(f"{address}/map/nowhere", b"x" * 100)[0] == 413
     large = b"x" * (2 << 20)  # accepted there, but not JSON
     assert ask(f"{address}/map/_dash-update-component", large, Content_Type="application/json")[0] == 400
+    assert (
+        ask(f"{address}/map/_dash-update-component", b"x" * (5 << 20), Content_Type="application/json")[0]
+        == 413
+    )
+    file = {"Content_Type": "application/octet-stream"}
+    assert ask(f"{address}/map/upload/area?name=x.geojson", b"x" * (19 << 20), **file)[0] == 202
+    assert ask(f"{address}/map/upload/area?name=x.geojson", b"x" * (21 << 20), **file)[0] == 413
 
 
 @pytest.fixture
