@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shutil
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.running_server import running
 
 FLAGS = (
     "--no-sandbox",
@@ -50,6 +51,10 @@ class Visit:
     def count(self) -> int:
         return int(self.page.inner_text("#worker-count").replace(",", ""))
 
+    def wait_until(self, is_so: str, argument: Any = None) -> None:
+        """Wait until a JavaScript function, given the argument, finds the page so."""
+        self.page.wait_for_function(is_so, arg=argument, timeout=PATIENCE_MS)
+
     def wait_for_count(self, workers: int) -> None:
         self.page.wait_for_function(
             "text => document.getElementById('worker-count')?.innerText === text",
@@ -62,14 +67,8 @@ class Visit:
 def address(demo_release: Path) -> Iterator[str]:
     from mapapp.server import create_app, listen
 
-    server, place = listen(create_app([demo_release]), port=0)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    yield place.rstrip("/")
-    server.close()
-    server.task_dispatcher.shutdown()
-    thread.join(timeout=5)
-    assert not thread.is_alive()
+    with running(*listen(create_app([demo_release]), port=0)) as address:
+        yield address
 
 
 def find_chromium() -> str | None:
@@ -81,6 +80,7 @@ def find_chromium() -> str | None:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Any]:
     sync_api = pytest.importorskip("playwright.sync_api")
+    sync_api.expect.set_options(timeout=PATIENCE_MS)
     found = find_chromium()
     if found is None:
         pytest.skip("no Chromium on this machine")

@@ -8,10 +8,12 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from mapapp.figures.palette import GROUNDS
 from mapapp.queries.release import ServedRelease
 from mapapp.url_state import Analysis, Theme, ViewState
 from tests.browser.conftest import PATIENCE_MS, Visit
 
+expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 PHONE = (390, 844)
@@ -26,6 +28,10 @@ PLACE_ON_SCREEN = """([lon, lat]) => {
 CAMERA = """() => {
   const map = document.querySelector("#map .js-plotly-plot")._fullLayout.map._subplot.map;
   return [map.getZoom(), map.getCenter().lng];
+}"""
+GROUND_COLOR_IS = """color => {
+  const plot = document.querySelector("#map .js-plotly-plot");
+  return plot._fullLayout.paper_bgcolor === color;
 }"""
 
 
@@ -146,7 +152,7 @@ def test_names_and_a_scale_bar_stand_on_the_map(visit: Visit, release: ServedRel
         visit.settle()
         visit.page.wait_for_selector(".scale:has-text('mi')", timeout=PATIENCE_MS)
         visit.page.locator(".furniture .name").locator("visible=true").first.wait_for()
-    assert visit.page.locator("#map .colorbar").count() == 0  # points need none
+    expect(visit.page.locator("#map .colorbar")).to_have_count(0)  # points need none
     visit.page.set_viewport_size({"width": 360, "height": 700})
     visit.page.wait_for_function(
         "() => document.querySelector('#map .annotation-text').getBoundingClientRect().left >= 0",
@@ -162,9 +168,9 @@ def test_a_place_without_covered_workplaces_says_so(visit: Visit, release: Serve
     )
     visit.go(f"/?area={outside}")
     visit.settle()
-    assert visit.count() == 0
+    visit.wait_for_count(0)
     visit.page.get_by_text("Workplaces in this area are not in the release").wait_for()
-    assert not visit.page.locator("#table-card").is_visible()
+    expect(visit.page.locator("#table-card")).to_be_hidden()
     visit.page.get_by_role("link", name="Show who lives here instead").click()
     visit.wait_for_count(workers(release, areas=(outside,), side="home"))
 
@@ -174,8 +180,8 @@ def test_a_hostile_address_is_answered_with_notes(visit: Visit, release: ServedR
         "/?side=up&area=tract:%27%3B+DROP+TABLE&show=%3Cscript%3Ealert(1)%3C/script%3E&age=9&evil=1&release=..%2Fetc"
     )
     visit.settle()
-    assert visit.page.locator(".notes li").count() == 6
-    assert visit.count() == workers(release)
+    expect(visit.page.locator(".notes li")).to_have_count(6)
+    visit.wait_for_count(workers(release))
 
 
 def test_an_area_without_a_mouse_and_every_analysis_of_it(visit: Visit, release: ServedRelease) -> None:
@@ -205,7 +211,7 @@ def test_an_area_without_a_mouse_and_every_analysis_of_it(visit: Visit, release:
     keyboard.press("Enter")
     step = f"circle:{lon:g},{lat:g},4"
     visit.wait_for_count(release.analyses.profile(step).workers.value)
-    assert "internal point" in visit.page.inner_text("#area-size")
+    expect(visit.page.locator("#area-size")).to_contain_text("internal point")
     visit.settle()
 
     visit.page.locator(".analyses input:checked").focus()
@@ -250,13 +256,15 @@ def test_a_box_is_drawn_and_dark_keeps_it(visit: Visit, release: ServedRelease) 
     visit.page.mouse.move(x + 60, y + 60, steps=4)
     visit.page.mouse.up()
     visit.page.locator(".chip").get_by_text("drawn box").wait_for()
-    visit.settle()
+    visit.wait_until("() => new URLSearchParams(location.search).get('area')?.startsWith('box:')")
     (step,) = parse_qs(urlsplit(visit.page.url).query)["area"]
     visit.wait_for_count(release.analyses.profile(step).workers.value)
+    visit.settle()
     before = visit.page.evaluate(CAMERA)
     visit.page.locator("#keeping summary").click()
     visit.page.get_by_text("Dark", exact=True).click()
     visit.page.locator("#app.dark").wait_for()
+    visit.wait_until(GROUND_COLOR_IS, GROUNDS["dark"].outside)
     visit.settle()
     assert visit.page.evaluate(CAMERA) == pytest.approx(before)
 
@@ -271,7 +279,7 @@ def assert_accessible(visit: Visit, what: str) -> None:
         if one["impact"] in ("serious", "critical")
     ]
     assert bad == [], what
-    assert visit.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), what
+    visit.wait_until("() => document.documentElement.scrollWidth <= innerWidth")
 
 
 def open_everything(visit: Visit) -> None:
@@ -315,8 +323,8 @@ def test_axe_finds_nothing_serious_in_messages(visit: Visit, release: ServedRele
     tract_id, _ = a_large_tract(release)
     visit.go(f"/?area=tract:{tract_id}&show=tracts&age=1&bad=1&analysis=distance-direction&theme={theme}")
     open_everything(visit)
-    assert visit.page.locator(".notes").is_visible()
-    assert visit.page.locator(".banner").is_visible()
+    expect(visit.page.locator(".notes")).to_be_visible()
+    expect(visit.page.locator(".banner")).to_be_visible()
     assert_accessible(visit, "notes")
     visit.page.locator("#edges").fill("9, 1")
     visit.page.keyboard.press("Enter")
@@ -341,7 +349,7 @@ def test_the_page_says_when_its_server_is_gone_and_undo_never_leaves_it(
     tract_id, _ = a_large_tract(release)
     visit.go(f"/?area=tract:{tract_id}")
     visit.settle()
-    assert not visit.page.locator("#undo").is_visible()  # nothing was done yet
+    expect(visit.page.locator("#undo")).to_be_hidden()  # nothing was done yet
     visit.page.get_by_text("Homes", exact=True).click()
     visit.wait_for_count(workers(release, areas=(f"tract:{tract_id}",), side="home"))
     visit.page.locator("#undo").click()
@@ -357,4 +365,7 @@ def test_the_page_says_when_its_server_is_gone_and_undo_never_leaves_it(
     search = visit.page.locator("#search")
     search.fill("tract")
     visit.page.locator("[role=option]:visible").first.wait_for()
-    assert visit.page.locator("[role=listbox]:visible").bounding_box()["y"] > 0
+    visit.wait_until(
+        "() => [...document.querySelectorAll('[role=listbox]')]"
+        ".some((list) => list.checkVisibility() && list.getBoundingClientRect().top > 0)"
+    )

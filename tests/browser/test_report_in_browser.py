@@ -13,6 +13,7 @@ from mapapp.queries.release import open_releases
 from mapapp.url_state import ViewState
 from tests.reports.making import written
 
+expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = pytest.mark.browser
 
 
@@ -39,21 +40,20 @@ def test_a_file_opens_without_a_network(browser: Any, demo_release: Path, tmp_pa
         page.on("pageerror", lambda error: said.append(str(error)))
         page.on("request", lambda request: asked.append(request.url))
         page.goto(file.as_uri())
-        assert page.title()
+        page.wait_for_function("() => document.title")
         assert [url for url in asked if not url.startswith("data:")] == [file.as_uri()]
-        pictures = page.locator("img")
-        assert pictures.count() == 2 * 3
-        for number in range(pictures.count()):
-            width = pictures.nth(number).evaluate("picture => picture.complete && picture.naturalWidth")
-            assert width > 300
+        expect(page.locator("img")).to_have_count(2 * 3)
+        page.wait_for_function(
+            "() => [...document.images].every((one) => one.complete && one.naturalWidth > 300)"
+        )
         for shown in page.locator("figure.map img").all():
             assert colours(shown.screenshot()) > 30
         page.emulate_media(media="print")
-        assert page.locator("nav").is_hidden()
+        expect(page.locator("nav")).to_be_hidden()
         assert colours(page.locator("figure.map img").first.screenshot()) > 30
         page.set_viewport_size({"width": 360, "height": 700})
         page.emulate_media(media="screen")
-        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        page.wait_for_function("() => document.documentElement.scrollWidth <= 360")
         assert said == []
     finally:
         context.close()

@@ -18,15 +18,15 @@ BOUNDS = """() => {
   const { _sw, _ne } = map.getBounds();
   return [_sw.lng, _sw.lat, _ne.lng, _ne.lat];
 }"""
+LOOKS_AT = f"""wanted => {{
+  const bounds = ({BOUNDS})();
+  const size = Math.max(wanted[2] - wanted[0], wanted[3] - wanted[1]);
+  return bounds.every((deg, at) => Math.abs(deg - wanted[at]) < 0.03 * size);
+}}"""
 LOOK = """([lon, lat, zoom]) => {
   const plot = document.querySelector("#map .js-plotly-plot");
   return window.Plotly.relayout(plot, { "map.center": { lon, lat }, "map.zoom": zoom });
 }"""
-
-
-def near(one: list[float], other: list[float]) -> bool:
-    size = max(one[2] - one[0], one[3] - one[1])
-    return all(abs(a - b) < 0.03 * size for a, b in zip(one, other, strict=True))
 
 
 def test_a_view_is_saved_and_opened_where_it_looked(visit: Visit, demo_release: Path, tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_a_view_is_saved_and_opened_where_it_looked(visit: Visit, demo_release: 
 
     visit.go("/?side=home")
     visit.settle()
-    assert not near(page.evaluate(BOUNDS), looked)
+    assert not page.evaluate(LOOKS_AT, looked)
     page.click("#keeping summary")
     with page.expect_file_chooser() as choosing:
         page.click("text=Open a file")
@@ -58,7 +58,6 @@ def test_a_view_is_saved_and_opened_where_it_looked(visit: Visit, demo_release: 
     page.wait_for_function(
         "text => decodeURIComponent(location.search).includes(text)", arg=county, timeout=PATIENCE_MS
     )
+    visit.wait_until(LOOKS_AT, looked)
     visit.settle()
-    page.wait_for_timeout(500)
-    visit.settle()
-    assert near(page.evaluate(BOUNDS), looked)
+    assert page.evaluate(LOOKS_AT, looked)

@@ -11,9 +11,14 @@ import pytest
 
 from tests.browser.conftest import PATIENCE_MS, Visit
 
+expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 PHONE = (390, 844)
+DOCK_IS_IN_THE_WINDOW = """() => {
+  const box = document.querySelector(".take-dock").getBoundingClientRect();
+  return box.height > 0 && box.bottom <= innerHeight + 1 && box.left >= 0 && box.right <= innerWidth + 1;
+}"""
 FIRST = "() => document.querySelector('#take-files a.take').href.includes('/take/')"
 
 
@@ -48,7 +53,7 @@ def test_files_are_of_what_is_seen(visit: Visit, county: str, tmp_path: Path) ->
     opened(visit, f"area=county:{county}")
     text = taken(visit, "table as CSV", tmp_path).read_text(encoding="utf-8")
     rows = list(csv.DictReader(text.splitlines()))
-    assert sum(int(row["workers"]) for row in rows) == visit.count()
+    visit.wait_for_count(sum(int(row["workers"]) for row in rows))
     asked: list[str] = []
     visit.page.on("request", lambda request: asked.append(request.url))
     assert taken(visit, "map as PNG, 2 times as large", tmp_path).read_bytes().startswith(b"\x89PNG")
@@ -70,13 +75,13 @@ def test_a_file_that_cannot_be_made_leaves_the_page(visit: Visit, county: str) -
     visit.page.route("**/take/**", busy)
     visit.page.get_by_label("Download shapes as KML", exact=True).click()
     visit.page.get_by_text("Other files are being made").wait_for(timeout=PATIENCE_MS)
-    assert visit.page.locator("#take-stop").is_hidden()
+    expect(visit.page.locator("#take-stop")).to_be_hidden()
     visit.page.unroute("**/take/**")
     visit.page.route("**/take/**", lambda route: None)  # an answer that never comes
     visit.page.get_by_label("Download shapes as KML", exact=True).click()
     visit.page.locator("#take-stop").click()
     visit.page.get_by_text("Stopped: no shapes as KML was made.").wait_for(timeout=PATIENCE_MS)
-    assert f"county:{county}" in visit.page.url
+    visit.wait_until("key => location.search.includes(key)", f"county:{county}")
     visit.trouble = [line for line in visit.trouble if "503" not in line]
 
 
@@ -85,12 +90,8 @@ def test_the_menu_is_seen_and_has_no_axe_findings(visit: Visit, county: str) -> 
     from axe_playwright_python.sync_playwright import Axe
 
     opened(visit, f"area=county:{county}")
-    width, height = visit.page.viewport_size["width"], visit.page.viewport_size["height"]
-    box = visit.page.locator(".take-dock").bounding_box()
-    assert box["y"] + box["height"] <= height + 1
-    assert box["x"] >= 0
-    assert box["x"] + box["width"] <= width + 1
-    for link in visit.page.locator("#take-files a.take").all():
-        assert link.get_attribute("aria-label")
+    visit.wait_until(DOCK_IS_IN_THE_WINDOW)
+    expect(visit.page.locator("#take-files a.take")).not_to_have_count(0)
+    expect(visit.page.locator("#take-files a.take:is(:not([aria-label]), [aria-label=''])")).to_have_count(0)
     found = Axe().run(visit.page).response["violations"]
     assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import re
 import shutil
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +19,9 @@ from mapapp.tune.controls import STOPS, nearest
 from mapapp.tune.panels import digits
 from mapapp.tune.setting import NUMBERS, read_setting, start_values
 from tests.browser.conftest import MAP_AT_REST, PATIENCE_MS, Visit
+from tests.running_server import running
 
+expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 PHONE = (390, 844)
@@ -57,14 +58,8 @@ def address(dataset: Path) -> Iterator[str]:
     app = create_app(dataset)
     of_app = app.server.extensions["workbench"][0]
     of_app.sample = of_app.data.sample(4)  # so small that the whole always comes after it
-    server, place = listen(app, port=0)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    yield place.rstrip("/")
-    server.close()
-    server.task_dispatcher.shutdown()
-    thread.join(timeout=5)
-    assert not thread.is_alive()
+    with running(*listen(app, port=0)) as place:
+        yield place
 
 
 def open_page(visit: Visit, asked: list[str] | None = None) -> None:
@@ -84,6 +79,12 @@ def look_elsewhere(visit: Visit) -> list[float]:
     visit.page.wait_for_function(LOOKED_ELSEWHERE, arg=before, timeout=PATIENCE_MS)
     camera: list[float] = visit.page.evaluate(CAMERA)
     return camera
+
+
+def check_camera(visit: Visit, camera: list[float], after: str) -> None:
+    """Check that the map, once drawn, looks where it did before."""
+    visit.wait_until(MAP_AT_REST)
+    assert visit.page.evaluate(CAMERA) == camera, after
 
 
 def expected(bench: Bench, change: dict[str, Any]) -> dict[str, str]:
@@ -113,7 +114,7 @@ def test_every_control_moves_the_numbers_and_not_the_camera(visit: Visit, bench:
         before, shown = shown, expected(bench, moved)
         wait_for(visit, shown | {name: moved[name]})
         n_changed += shown != before
-        assert visit.page.evaluate(CAMERA) == camera, name
+        check_camera(visit, camera, name)
     assert n_changed >= 8  # some say nothing to so small a country
     for name, text, value in (
         ("accountant", "Paper", "paper"),
@@ -127,11 +128,11 @@ def test_every_control_moves_the_numbers_and_not_the_camera(visit: Visit, bench:
         before, shown = shown, expected(bench, moved)
         wait_for(visit, shown)
         assert shown != before, name
-        assert visit.page.evaluate(CAMERA) == camera, name
+        check_camera(visit, camera, name)
     visit.page.locator("#mechanism").click()
     visit.page.get_by_role("option", name="Laplace noise").click()
     wait_for(visit, expected(bench, moved | {"mechanism": "laplace"}))
-    assert visit.page.evaluate(CAMERA) == camera
+    check_camera(visit, camera, "mechanism")
     # Nothing of it is in an address: callbacks have one, files have theirs.
     assert visit.page.evaluate("location.search + location.hash") == ""
     for url in asked:
@@ -157,7 +158,7 @@ def test_wrong_and_infeasible_values_are_one_line_and_the_page_stays_usable(
         visit.page.press(f"#{name}", "Enter")
         line = visit.page.locator(".notes li")
         line.filter(has_text=says).wait_for()
-        assert line.count() == 1
+        expect(line).to_have_count(1)
         visit.page.fill(f"#{name}", START[name])
         visit.page.press(f"#{name}", "Enter")
         visit.page.wait_for_selector(".notes", state="detached", timeout=PATIENCE_MS)
@@ -170,9 +171,8 @@ def test_a_tract_shows_its_support_points(visit: Visit) -> None:
     open_page(visit)
     camera = look_elsewhere(visit)
     visit.page.get_by_role("tab", name="Commutes").click()
-    button = visit.page.locator("#tract-rows button").first
-    name = button.inner_text()
-    button.click()
+    name = visit.page.locator("#tract-rows button").first.inner_text()
+    visit.page.locator("#tract-rows").get_by_role("button", name=name, exact=True).first.click()
     visit.page.locator("#tract-name", has_text=name).wait_for()
     caption = visit.page.locator("#map .annotation-text")
     for shown, says in (
@@ -184,8 +184,8 @@ def test_a_tract_shows_its_support_points(visit: Visit) -> None:
         visit.page.locator("#map-shows").get_by_text(shown, exact=True).click()
         caption.filter(has_text=says).wait_for()
         visit.page.wait_for_function(MAP_AT_REST, timeout=PATIENCE_MS)
-    assert caption.filter(has_text="NOT FOR PUBLICATION").count() == 1
-    assert visit.page.evaluate(CAMERA) == camera
+    expect(caption.filter(has_text="NOT FOR PUBLICATION")).to_have_count(1)
+    check_camera(visit, camera, "the support points")
 
 
 def test_work_is_cancelled_from_the_keyboard_while_its_progress_is_drawn(
@@ -208,7 +208,7 @@ def test_work_is_cancelled_from_the_keyboard_while_its_progress_is_drawn(
         )
     visit.page.keyboard.press("Enter")
     visit.page.locator("#design-progress", has_text="The search was cancelled.").wait_for()
-    assert not visit.page.is_visible("#design-row")
+    expect(visit.page.locator("#design-row")).to_be_hidden()
 
 
 def test_the_slider_follows_a_number_however_it_is_written(visit: Visit) -> None:
@@ -221,7 +221,7 @@ def test_the_slider_follows_a_number_however_it_is_written(visit: Visit) -> None
     visit.page.fill("#epsilon", "1e999")
     visit.page.press("#epsilon", "Enter")
     visit.page.locator(".notes li", has_text="1e999").wait_for()
-    assert visit.page.is_visible(f"#epsilon-slider [role=slider][aria-valuenow='{place}']")
+    expect(visit.page.locator(f"#epsilon-slider [role=slider][aria-valuenow='{place}']")).to_be_visible()
 
 
 def test_sweep_design_and_publish(visit: Visit, dataset: Path, tmp_path: Path) -> None:
@@ -287,7 +287,7 @@ def test_axe_finds_nothing_serious(visit: Visit) -> None:
             if one["impact"] in ("serious", "critical")
         ]
         assert bad == [], where
-        assert visit.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), where
+        visit.wait_until("() => document.documentElement.scrollWidth <= innerWidth")
 
     open_page(visit)
     visit.page.fill("#epsilon", "3")

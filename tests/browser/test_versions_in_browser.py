@@ -13,6 +13,7 @@ from mapapp.url_state import ViewState
 from tests.browser.conftest import PATIENCE_MS, Visit
 from tests.browser.test_explore_in_browser import click_on
 
+expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 CALLBACKS = "**/_dash-update-component*"
@@ -79,7 +80,7 @@ def test_a_part_is_dimmed_until_its_answer_has_come(
     now = f"?side=home&area={key}"
     assert set(visit.page.evaluate(UNDIMMED)) == {now}
     for part in parts:
-        assert visit.page.locator(f"#{part}").get_attribute("data-drawn") == f"?area={key}"
+        expect(visit.page.locator(f"#{part}")).to_have_attribute("data-drawn", f"?area={key}")
         visit.page.wait_for_function(
             "id => getComputedStyle(document.getElementById(id)).opacity < 0.5", arg=part, timeout=PATIENCE_MS
         )
@@ -109,8 +110,8 @@ def test_answers_in_the_wrong_order_change_nothing(visit: Visit, release: Served
     visit.settle()
     visit.wait_for_count(release.summary(ViewState(areas=(key,), side="home")).workers)
     assert set(visit.page.evaluate(UNDIMMED)) == {newest}
-    assert visit.page.locator("#side input:checked").get_attribute("value") == "home"
-    assert visit.page.locator("#show input:checked").get_attribute("value") == "areas"
+    expect(visit.page.locator("#side input:checked")).to_have_value("home")
+    expect(visit.page.locator("#show input:checked")).to_have_value("areas")
 
 
 def test_a_part_that_cannot_be_answered_stays_dimmed_and_says_so(
@@ -128,12 +129,12 @@ def test_a_part_that_cannot_be_answered_stays_dimmed_and_says_so(
     visit.page.get_by_text("Homes", exact=True).click()
     visit.page.get_by_role("alert").filter(has_text="The server is busy").wait_for()
     visit.page.locator("#map-part[aria-busy=false]").wait_for(timeout=PATIENCE_MS)
-    assert visit.page.locator("#answer").get_attribute("aria-busy") == "true"
-    assert visit.page.locator("#away").is_visible()
+    expect(visit.page.locator("#answer")).to_have_attribute("aria-busy", "true")
+    expect(visit.page.locator("#away")).to_be_visible()
     visit.page.unroute(CALLBACKS, busy)
     visit.page.locator("#away button").click()
     visit.settle()
-    assert not visit.page.locator("#away").is_visible()
+    expect(visit.page.locator("#away")).to_be_hidden()
     visit.trouble.clear()  # what the browser itself says of a failed request
 
 
@@ -147,9 +148,8 @@ def test_a_click_on_a_map_that_is_being_drawn_counts(visit: Visit, release: Serv
     click_on(visit, [inside.x, inside.y])
     visit.page.locator(".chip").nth(1).wait_for()
     visit.settle()
-    assert (
-        visit.page.evaluate("() => location.search") == f"?area=tract:{first}&area=tract:{second}&show=areas"
-    )
+    wanted = f"?area=tract:{first}&area=tract:{second}&show=areas"
+    visit.wait_until("wanted => location.search === wanted", wanted)
 
 
 def test_the_control_says_that_a_density_stands_in_for_points(
@@ -157,10 +157,10 @@ def test_the_control_says_that_a_density_stands_in_for_points(
 ) -> None:
     monkeypatch.setattr("mapapp.drawn.MAX_POINTS", 10)
     key = open_county(visit, release)
-    assert visit.page.locator("#show input:checked").get_attribute("value") == "density"
-    assert visit.page.locator("#show input[value=points]").is_disabled()
-    assert visit.page.inner_text("#show-said").startswith("Density, because there are more than")
-    assert "density" in visit.page.text_content("#map .annotation-text")
+    expect(visit.page.locator("#show input:checked")).to_have_value("density")
+    expect(visit.page.locator("#show input[value=points]")).to_be_disabled()
+    expect(visit.page.locator("#show-said")).to_contain_text("Density, because there are more than")
+    expect(visit.page.locator("#map .annotation-text").first).to_contain_text("density")
     visit.page.get_by_text("Homes", exact=True).click()
     visit.page.wait_for_function(
         "key => location.search === `?side=home&area=${key}`", arg=key, timeout=PATIENCE_MS
