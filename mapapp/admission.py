@@ -46,6 +46,8 @@ class Admission:
         How long one waits before it is refused.
     busy : str
         One line for a visitor who is refused.
+    n_waiting_each : int, optional
+        How many of one client may wait; as many as of all, by default.
     clock : callable
         Seconds.
     """
@@ -57,10 +59,12 @@ class Admission:
         patience_s: float,
         busy: str,
         *,
+        n_waiting_each: int | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._n_places = n_places
         self._n_waiting = n_waiting
+        self._n_waiting_each = n_waiting if n_waiting_each is None else n_waiting_each
         self._patience_s = patience_s
         self._busy = busy
         self._clock = clock
@@ -134,9 +138,11 @@ class Admission:
 
     def _make_room(self, client: str) -> None:
         """Refuse the newest of the client that has most waiting, or this one, if the queue is full."""
+        n_of = Counter(one.client for one in self._waiting)
+        if n_of[client] >= self._n_waiting_each:
+            raise Refused(503, self._busy)
         if len(self._waiting) < self._n_waiting:
             return
-        n_of = Counter(one.client for one in self._waiting)
         greediest = max(n_of, key=lambda one: n_of[one], default=client)
         if n_of[greediest] <= n_of[client] + 1:
             raise Refused(503, self._busy)

@@ -16,6 +16,7 @@ from mapapp.watch import LEFT, Refused, Watch
 
 N_PLACES: Final = min(max(os.cpu_count() or 1, 2), 4)
 N_WAITING: Final = N_THREADS * 3 // 4 - N_PLACES
+N_WAITING_EACH: Final = N_WAITING // 2  # fewer than the threads that one client may hold
 PATIENCE_S: Final = 10.0
 SECONDS: Final = 30.0
 RETRY_S: Final = 2
@@ -25,7 +26,7 @@ _LATE: Final = "This takes too long for a page; choose a smaller area, or use th
 
 def answers() -> Admission:
     """Places for what a page asks for while it is used."""
-    return Admission(N_PLACES, N_WAITING, PATIENCE_S, BUSY)
+    return Admission(N_PLACES, N_WAITING, PATIENCE_S, BUSY, n_waiting_each=N_WAITING_EACH)
 
 
 def register(server: flask.Flask, admission: Admission, is_heavy: Callable[[flask.Request], bool]) -> None:

@@ -93,6 +93,18 @@ def test_one_client_cannot_keep_the_queue_from_another() -> None:
     assert not greedy[1].is_done.is_set()
 
 
+def test_one_client_has_a_part_of_the_queue_only() -> None:
+    admission = Admission(1, 4, PATIENCE_S, "busy", n_waiting_each=2)
+    visitors = [Visitor(admission, "a") for _ in range(3)]
+    with pytest.raises(Refused, match="busy"):
+        admission.enter("a")
+    other = Visitor(admission, "b")
+    assert admission.counts == (1, 3)
+    for visitor in (visitors[0], other, *visitors[1:]):
+        assert visitor.is_done.wait(PATIENCE_S)
+        admission.leave(visitor.ticket)
+
+
 def test_the_next_place_goes_to_the_client_whose_work_took_least() -> None:
     clock = Clock()
     admission = admission_of(1, 4, clock)
