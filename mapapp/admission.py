@@ -46,8 +46,8 @@ class Admission:
         How long one waits before it is refused.
     busy : str
         One line for a visitor who is refused.
-    n_waiting_each : int, optional
-        How many of one client may wait; as many as of all, by default.
+    n_places_each, n_waiting_each : int, optional
+        How many of one client may be at work, and wait; as many as of all, by default.
     clock : callable
         Seconds.
     """
@@ -59,11 +59,13 @@ class Admission:
         patience_s: float,
         busy: str,
         *,
+        n_places_each: int | None = None,
         n_waiting_each: int | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._n_places = n_places
         self._n_waiting = n_waiting
+        self._n_places_each = n_places if n_places_each is None else n_places_each
         self._n_waiting_each = n_waiting if n_waiting_each is None else n_waiting_each
         self._patience_s = patience_s
         self._busy = busy
@@ -98,7 +100,7 @@ class Admission:
         """
         ticket = Ticket(client)
         with self._lock:
-            if len(self._working) < self._n_places and not self._waiting:
+            if self._may_start(client):  # nobody who may start is waiting
                 self._start(ticket)
                 return ticket
             self._make_room(client)
@@ -126,10 +128,15 @@ class Admission:
             if len(self._used) > _MOST_CLIENTS:
                 most = sorted(self._used, key=self._use_of)[_MOST_CLIENTS // 2 :]
                 self._used = {client: self._used[client] for client in most}
-            while self._waiting and len(self._working) < self._n_places:
-                following = min(self._waiting, key=lambda one: self._use_of(one.client, at_work=True))
+            while able := [one for one in self._waiting if self._may_start(one.client)]:
+                use = {one.client: self._use_of(one.client, at_work=True) for one in able}
+                following = min(able, key=lambda one: use[one.client])  # the first of that client
                 self._waiting.remove(following)
                 self._start(following)
+
+    def _may_start(self, client: str) -> bool:
+        mine = sum(one.client == client for one in self._working)
+        return len(self._working) < self._n_places and mine < self._n_places_each
 
     def _start(self, ticket: Ticket) -> None:
         ticket.began = self._clock()

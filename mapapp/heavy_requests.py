@@ -14,7 +14,8 @@ from mapapp.edge import N_THREADS
 from mapapp.listener.proxies import client_key
 from mapapp.watch import LEFT, Refused, Watch
 
-N_PLACES: Final = min(max(os.cpu_count() or 1, 2), 4)
+N_PLACES_EACH: Final = min(max(os.cpu_count() or 1, 2), 4)
+N_PLACES: Final = N_PLACES_EACH + 1  # one client never takes all of them
 N_WAITING: Final = N_THREADS * 3 // 4 - N_PLACES
 N_WAITING_EACH: Final = N_WAITING // 2  # fewer than the threads that one client may hold
 PATIENCE_S: Final = 10.0
@@ -26,7 +27,9 @@ _LATE: Final = "This takes too long for a page; choose a smaller area, or use th
 
 def answers() -> Admission:
     """Places for what a page asks for while it is used."""
-    return Admission(N_PLACES, N_WAITING, PATIENCE_S, BUSY, n_waiting_each=N_WAITING_EACH)
+    return Admission(
+        N_PLACES, N_WAITING, PATIENCE_S, BUSY, n_places_each=N_PLACES_EACH, n_waiting_each=N_WAITING_EACH
+    )
 
 
 def register(server: flask.Flask, admission: Admission, is_heavy: Callable[[flask.Request], bool]) -> None:

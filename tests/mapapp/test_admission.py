@@ -105,6 +105,20 @@ def test_one_client_has_a_part_of_the_queue_only() -> None:
         admission.leave(visitor.ticket)
 
 
+def test_one_client_never_takes_the_last_place() -> None:
+    admission = Admission(2, 4, PATIENCE_S, "busy", n_places_each=1)
+    greedy = [Visitor(admission, "greedy") for _ in range(3)]
+    assert admission.counts == (1, 2)
+    other = Visitor(admission, "other")
+    assert other.is_done.wait(PATIENCE_S)
+    assert admission.counts == (2, 2)
+    admission.leave(other.ticket)
+    assert admission.counts == (1, 2)
+    for visitor in greedy:
+        assert visitor.is_done.wait(PATIENCE_S)
+        admission.leave(visitor.ticket)
+
+
 def test_the_next_place_goes_to_the_client_whose_work_took_least() -> None:
     clock = Clock()
     admission = admission_of(1, 4, clock)
