@@ -140,6 +140,33 @@ TABLES: dict[StoreKind, tuple[Table, ...]] = {
     "release": (*PUBLIC_TABLES, JOBS, POINTS),
 }
 
+INDEX_OF = {
+    "tract_index": "tracts",
+    "puma_index": "pumas",
+    "superpuma_index": "superpumas",
+    "block_index": "blocks",
+    "destination_index": "blocks",
+    "origin_index": "blocks",
+    "destination_tract_index": "tracts",
+    "origin_tract_index": "tracts",
+}
+"""Columns that hold positions, and the table whose rows they count."""
+
+BOUNDS = {
+    "age": (1, 3),
+    "earnings": (1, 3),
+    "industry": (1, 3),
+    "segment": (0, N_SEGMENTS - 1),
+    "count": (1, 2**31 - 1),
+    "population": (0, 2**53),
+    "weight": (0.0, 2.0**53),
+    **dict.fromkeys(("lon_deg", "home_lon_deg", "work_lon_deg"), (-180.0, 180.0)),
+    **dict.fromkeys(("lat_deg", "home_lat_deg", "work_lat_deg"), (-90.0, 90.0)),
+}
+"""Least and greatest value of other columns that hold numbers."""
+MAY_BE_NAN = ("home_lon_deg", "home_lat_deg")
+"""Columns in which NaN, or no value, says that there is no place."""
+
 LAYER_LABELS = {
     "bgrp": "Block group",
     "cbsa": "Metropolitan or micropolitan area",

@@ -25,11 +25,13 @@ import pandas
 import pyarrow.parquet
 
 from geodata.errors import StoreError
+from geodata.manifest import MANIFEST, read_manifest_state
 from geodata.placing import Partial, naming, refuse_taken, writing_beside
-from geodata.schema import SCHEMA_VERSION, TABLES, StoreKind, Table
+from geodata.regular_files import FileState, read_identity, read_object, read_state, require_regular
+from geodata.schema import CRS, SCHEMA_VERSION, TABLES, StoreKind, Table
+from geodata.table_check import as_numpy, check_footer, check_values, reading
 from geodata.table_stream import TableStream, checked_frame, read_batches, read_slice, row_ptr, sync
 
-MANIFEST = "manifest.json"
 UNVOUCHED = {"dataset": ("ledger.jsonl",), "release": ()}  # files that may change after the store is whole
 _HASHING_THREADS = 4
 _PERMISSIONS = {"dataset": (0o700, 0o600), "release": (0o777, 0o666)}
@@ -50,12 +52,15 @@ class Store:
         The manifest as read.
     held : dict of str to bytes
         Parquet files of tables that stand in for those on disk, by table; see `with_table`.
+    states : dict of str to FileState
+        The manifest and the files that it lists as they were verified, by name; empty if they were not.
     """
 
     path: Path
     kind: StoreKind
     manifest: dict[str, Any]
     held: dict[str, bytes] = field(default_factory=dict)
+    states: dict[str, FileState] = field(default_factory=dict)
 
     def with_table(self, name: str, rows: Any, **facts: Any) -> Store:
         """The same store with other rows in one table, and more facts in its manifest; nothing on disk changes.
@@ -88,18 +93,27 @@ class Store:
     def table(self, name: str, columns: list[str] | None = None) -> Any:
         """Read one table: a GeoDataFrame where it has geometry and that is asked for, else a DataFrame."""
         table = _table(self.kind, name)
-        if table.geometry and (columns is None or "geometry" in columns):
-            import geopandas  # not at the top: a synthesis needs none
-
-            return geopandas.read_parquet(self.file(name), columns=columns)
-        return pandas.read_parquet(self._content(name), columns=columns)
+        with reading(self.place(name)):
+            if table.geometry and (columns is None or "geometry" in columns):
+                frame = _read_geometry(self.file(name), columns)
+            else:
+                frame = pandas.read_parquet(self._content(name), columns=columns)
+        self._check(name, {column: frame[column].to_numpy() for column in frame if column != "geometry"})
+        return frame
 
     def batches(self, name: str, columns: list[str] | None = None) -> Iterator[Any]:
         """Yield a table's row groups in order, as pyarrow tables; geometry is WKB.
 
         A row group of `jobs` or `points` holds whole destinations.
         """
-        return read_batches(self._content(name), columns)
+        found = read_batches(self._content(name), columns)
+        while True:
+            with reading(self.place(name)):
+                batch = next(found, None)
+                if batch is None:
+                    return
+                self._check(name, as_numpy(batch))
+            yield batch
 
     def slice(
         self, name: str, start_row: int, stop_row: int, columns: list[str] | None = None
@@ -113,21 +127,57 @@ class Store:
         dict of str to ndarray
             By column; read-only where nothing had to be copied. Text and geometry (WKB) are object arrays.
         """
-        return read_slice(self._content(name), start_row, stop_row, columns)
+        with reading(self.place(name)):
+            found = read_slice(self._content(name), start_row, stop_row, columns)
+        self._check(name, found)
+        return found
 
     def row_ptr(self, name: str) -> npt.NDArray[np.int64]:
         """First row of each of a table's G row groups, and the number of its rows: int64[G + 1]."""
-        return row_ptr(self._content(name))
+        with reading(self.place(name)):
+            return row_ptr(self._content(name))
 
     def columns(self, name: str) -> list[str]:
         """Columns of a table as stored."""
-        return list(pyarrow.parquet.read_schema(self._content(name)).names)
+        with reading(self.place(name)):
+            return list(pyarrow.parquet.read_schema(self._content(name)).names)
+
+    def place(self, name: str) -> Path:
+        """Where a table's Parquet file is, or would be if the table is held in memory: to name it in a message."""
+        return self.path / f"{_table(self.kind, name).name}.parquet"
 
     def file(self, name: str) -> Path:
-        """Path of a table's Parquet file on disk."""
+        """Path of a table's Parquet file on disk; StoreError if it is no regular file any more."""
         if name in self.held:
             raise AssertionError(f"table {name!r} is held in memory")
-        return self.path / f"{_table(self.kind, name).name}.parquet"
+        require_regular(self.place(name))
+        return self.place(name)
+
+    def require_unchanged(self, *, digests: bool = True) -> None:
+        """Refuse a store of which any file on disk is not the one that was verified.
+
+        Parameters
+        ----------
+        digests : bool
+            Read and hash every file again, and do not only compare which file it is and when it was changed.
+
+        Raises
+        ------
+        StoreError
+            A file was changed or replaced, even by one with the same content, or the store was not verified.
+        """
+        if not self.states:
+            raise AssertionError(f"{self.path} was opened without being verified")
+        with ThreadPoolExecutor(max_workers=_HASHING_THREADS) as pool:
+            found = list(
+                pool.map(read_state if digests else read_identity, map(self.path.joinpath, self.states))
+            )
+        for (name, wanted), state in zip(self.states.items(), found, strict=True):
+            if state != (wanted if digests else wanted.identity):
+                raise StoreError(f"{self.path / name}: was changed or replaced while it was read; run again")
+
+    def _check(self, name: str, columns: Mapping[str, Any]) -> None:
+        check_values(self.place(name), columns, _rows(self.manifest))
 
     def copy_file(self, name: str, target: Path) -> None:
         """Copy a table's Parquet file, byte for byte."""
@@ -139,9 +189,9 @@ class Store:
     def _content(self, name: str) -> Path | io.BytesIO:
         return io.BytesIO(self.held[name]) if name in self.held else self.file(name)
 
-    def document(self, name: str) -> Any:
-        """Read a JSON document of the store, such as `certificate.json`."""
-        return json.loads((self.path / name).read_text(encoding="utf-8"))
+    def document(self, name: str) -> dict[str, Any]:
+        """Read a JSON document of the store, such as `certificate.json`; StoreError where it is no object."""
+        return read_object(self.path / name)
 
 
 def open_store(path: Path, kind: StoreKind, *, verify: bool = True) -> Store:
@@ -154,42 +204,28 @@ def open_store(path: Path, kind: StoreKind, *, verify: bool = True) -> Store:
     kind : {"dataset", "release"}
         What it must be.
     verify : bool
-        Also compare the sha256 of every file with the manifest.
+        Also compare the sha256 of every file with the manifest, and every table with the schema.
 
     Raises
     ------
     StoreError
         With what is wrong, in one line.
     """
-    manifest = read_manifest(path)
+    manifest, state = read_manifest_state(path)
     if manifest.get("kind") != kind:
-        raise StoreError(_wrong_kind(path, str(manifest.get("kind")), kind))
+        raise StoreError(_wrong_kind(path, manifest.get("kind"), kind))
     if manifest.get("schema_version") != SCHEMA_VERSION:
         raise StoreError(
             f"{path}: schema version {manifest.get('schema_version')!r}, this program reads "
             f"{SCHEMA_VERSION}; make the {kind} again"
         )
-    if verify:
-        _verify_files(path, kind, manifest)
-    return Store(path, kind, manifest)
-
-
-def read_manifest(path: Path) -> dict[str, Any]:
-    """Read a store's manifest; StoreError when there is none, or when it is not one."""
-    file = path / MANIFEST
-    if not path.exists():
-        raise StoreError(f"{path}: no such directory; check the path")
-    if not file.is_file():
-        raise StoreError(
-            f"{path}: no {MANIFEST} in it, so it is neither a dataset nor a release; check the path"
-        )
-    try:
-        manifest = json.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise StoreError(f"{file}: not readable as JSON ({error}); make the store again") from error
-    if not isinstance(manifest, dict) or not isinstance(manifest.get("files"), dict):
-        raise StoreError(f"{file}: not a CommuteMap manifest (no `files`); make the store again")
-    return manifest
+    for table in TABLES[kind]:
+        if f"{table.name}.parquet" not in manifest["files"]:
+            raise StoreError(f"{path / MANIFEST}: table {table.name!r} is not listed; make the {kind} again")
+    _require_listed(path, kind, manifest)
+    if not verify:
+        return Store(path, kind, manifest)
+    return Store(path, kind, manifest, states={MANIFEST: state, **_verified_files(path, kind, manifest)})
 
 
 @contextmanager
@@ -227,8 +263,8 @@ def refuse_within_store(path: Path) -> None:
     """Raise StoreError when `path` lies within a dataset or release."""
     for folder in Path(os.path.realpath(path)).parents:
         try:
-            kind = str(json.loads((folder / MANIFEST).read_bytes())["kind"])
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            kind = str(read_object(folder / MANIFEST)["kind"])
+        except (OSError, StoreError, KeyError):
             continue
         if kind in TABLES:
             raise StoreError(
@@ -347,42 +383,70 @@ def _table(kind: StoreKind, name: str) -> Table:
     raise AssertionError(f"a {kind} has no table {name!r}")
 
 
-def _wrong_kind(path: Path, found: str, wanted: StoreKind) -> str:
+def _wrong_kind(path: Path, found: object, wanted: StoreKind) -> str:
     if found == "dataset" and wanted == "release":
         return (
             f"{path}: this is a dataset, which holds confidential counts; a release is needed here: "
             f"make one with `commutemap synthesize {path} RELEASE`"
         )
+    if found not in TABLES:
+        return (
+            f"{path / MANIFEST}: its kind is {str(found)[:40]!r}, must be {wanted!r}; make the {wanted} again"
+        )
     return f"{path}: this is a {found}, a {wanted} is needed here; check the order of the arguments"
 
 
-def _verify_files(path: Path, kind: StoreKind, manifest: dict[str, Any]) -> None:
+def _rows(manifest: Mapping[str, Any]) -> dict[str, int]:
+    """Rows of every table of a store, by table."""
+    return {
+        name.removesuffix(".parquet"): facts["rows"]
+        for name, facts in manifest["files"].items()
+        if "rows" in facts
+    }
+
+
+def _require_listed(path: Path, kind: StoreKind, manifest: dict[str, Any]) -> None:
+    """Refuse a store that holds more than its manifest lists, or a link, a pipe or a folder."""
+    known = {*manifest["files"], MANIFEST, *UNVOUCHED[kind]}
+    for entry in sorted(path.iterdir()):
+        if entry.name not in known:
+            raise StoreError(f"{entry}: not listed in the manifest; a {kind} holds nothing else, remove it")
+        require_regular(entry)
+
+
+def _verified_files(path: Path, kind: StoreKind, manifest: dict[str, Any]) -> dict[str, FileState]:
+    """What the files of a store are, all of them as the manifest and the schema say."""
     listed = manifest["files"]
-    for table in TABLES[kind]:
-        if f"{table.name}.parquet" not in listed:
-            raise StoreError(f"{path / MANIFEST}: table {table.name!r} is not listed; make the {kind} again")
-    for name in listed:
-        if Path(name).name != name or not (path / name).is_file():
-            raise StoreError(f"{path / name}: listed in the manifest but not there; make the {kind} again")
     with ThreadPoolExecutor(max_workers=_HASHING_THREADS) as pool:
-        found = list(pool.map(sha256_of, [path / name for name in listed]))
-    for (name, facts), digest in zip(listed.items(), found, strict=True):
-        file = path / name
-        if digest != facts.get("sha256"):
+        states = dict(zip(listed, pool.map(read_state, [path / name for name in listed]), strict=True))
+    for name, state in states.items():
+        if state.sha256 != listed[name]["sha256"]:
             raise StoreError(
-                f"{file}: its sha256 differs from the manifest, so it was altered or damaged after it was "
+                f"{path / name}: its sha256 differs from the manifest, so it was altered or damaged after it was "
                 f"written; make the {kind} again or restore the file"
             )
-        if "rows" in facts and pyarrow.parquet.read_metadata(file).num_rows != facts["rows"]:
+        if state.n_bytes != listed[name]["bytes"]:
             raise StoreError(
-                f"{file}: row count differs from the manifest ({facts['rows']}); restore the file"
+                f"{path / name}: has {state.n_bytes:,} bytes, the manifest says {listed[name]['bytes']:,}; restore the "
+                "manifest"
             )
-    known = {*listed, MANIFEST, *UNVOUCHED[kind]}
-    stray = sorted(entry.name for entry in path.iterdir() if entry.name not in known)
-    if stray:
-        raise StoreError(
-            f"{path / stray[0]}: not listed in the manifest; a {kind} holds nothing else, remove it"
-        )
+    for table in TABLES[kind]:
+        check_footer(path / f"{table.name}.parquet", table, _rows(manifest))
+    return states
+
+
+def _read_geometry(file: Path, columns: list[str] | None) -> Any:
+    """A table with its polygons; ValueError where they cannot be read, or are not in the reference system of stores."""
+    import geopandas  # not at the top: a synthesis needs none
+    from shapely.errors import ShapelyError
+
+    try:
+        frame = geopandas.read_parquet(file, columns=columns)
+    except (ShapelyError, AttributeError) as error:
+        raise ValueError(str(error)) from error
+    if frame.crs is None or frame.crs.to_epsg() != 4326:
+        raise ValueError(f"its reference system is {frame.crs}, must be {CRS}")
+    return frame
 
 
 def _synced_sha256(file: Path) -> str:

@@ -27,7 +27,8 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+import stat
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -257,6 +258,7 @@ class Ledger:
         release: str,
         reasons: tuple[str, ...] = (),
         readings: tuple[Reading, ...] = (),
+        check: Callable[[], None] | None = None,
     ) -> LedgerEntry:
         """Record a release before anything is drawn; on return the entry is on the disk.
 
@@ -272,6 +274,8 @@ class Ledger:
             it makes is not to leave the house.
         readings : tuple of Reading, optional
             In which the promise holds.
+        check : callable, optional
+            Called under the lock, before anything is written; what it raises is raised, and nothing is spent.
 
         Raises
         ------
@@ -297,6 +301,8 @@ class Ledger:
             entries = self._read(file)
             if for_release:
                 self._require_within_budget(entries, entry)
+            if check is not None:
+                check()
             return self._append(file, entry)
 
     def torn_line(self) -> bytes | None:
@@ -373,10 +379,13 @@ class Ledger:
         """Open the file and hold its lock; `O_APPEND` so that no write can land on an earlier line."""
         flags = os.O_RDWR | os.O_CREAT | os.O_APPEND if write else os.O_RDONLY
         try:
-            file = os.open(self.path, flags | os.O_CLOEXEC, 0o600)
+            # A link is not followed, and a pipe is not waited for.
+            file = os.open(self.path, flags | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
         except OSError as error:
             raise LedgerError(f"{self.path} cannot be opened: {error.strerror}; check the dataset") from None
         try:
+            if not stat.S_ISREG(os.fstat(file).st_mode):
+                raise LedgerError(f"{self.path} is not a regular file; restore it from a copy")
             fcntl.flock(file, fcntl.LOCK_EX if write else fcntl.LOCK_SH)
             yield file
         finally:

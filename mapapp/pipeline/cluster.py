@@ -435,9 +435,10 @@ def _open_job(source: Source, parts: Path) -> Job:
     """Leave for the workers what they share, on the shared path and for its owner alone."""
     parts.mkdir(mode=0o700)
     # Every machine goes by the same numbers, whatever it would have fitted itself. The manifest holds a secret of the
-    # dataset, and no batch needs it.
+    # dataset, and no batch needs more of it than the list of files.
     dataset = Path(os.path.abspath(source.store.path))
-    content = pickle.dumps(replace(source, store=replace(source.store, path=dataset, manifest={})))
+    listed = {"files": source.store.manifest["files"]}
+    content = pickle.dumps(replace(source, store=replace(source.store, path=dataset, manifest=listed)))
     with os.fdopen(os.open(parts / SOURCE, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
         stream.write(content)
     return Job(

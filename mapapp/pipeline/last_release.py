@@ -21,7 +21,8 @@ import pandas
 from engine.errors import ParameterError
 from engine.parameters import exact_fraction
 from geodata.errors import StoreError
-from geodata.store import Store, open_store, read_manifest, store_digest
+from geodata.manifest import read_manifest
+from geodata.store import Store, open_store, store_digest
 from mapapp.certificate_terms import FOR_RELEASE, CertificateCheck, exact_number
 from mapapp.errors import UsageError
 from mapapp.pipeline.geography import Ints

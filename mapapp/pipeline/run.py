@@ -192,11 +192,12 @@ def run_synthesis(
         with _crew(client, source, writer.directory, key, threads=threads, report=report) as crew:
             certified = crew.certify()
             certificate = _certificate(dataset, source, certified, key, facts)
-            _spend(dataset_path, release_path, certificate)
+            _spend(dataset, release_path, certificate)
             _stream(writer, "jobs", crew.jobs(key))
             _stream(writer, "points", crew.points(key))
         report("writing the release", 0, 0)
         copy_public_tables(dataset, writer)
+        dataset.require_unchanged(digests=False)  # drawing has read it, too
         certificate = bind_publication(certificate, public_facts(dataset.manifest), writer.listed())
         writer.document(CERTIFICATE, certificate)
         writer.facts(**public_facts(dataset.manifest))
@@ -261,15 +262,24 @@ def copy_public_tables(dataset: Store, writer: StoreWriter) -> None:
         writer.copy_table(dataset, table.name)
 
 
-def _spend(dataset: Path, release: Path, certificate: dict[str, Any]) -> None:
-    """Enter the promise in the dataset's ledger; LedgerError where it would pass the budget."""
+def _spend(dataset: Store, release: Path, certificate: dict[str, Any]) -> None:
+    """Enter the promise in the dataset's ledger.
+
+    Raises
+    ------
+    LedgerError
+        The promise would pass the budget.
+    StoreError
+        The dataset is not the one that was read: another may have taken its place, with a ledger of its own.
+    """
     promised = certificate["epsilon_final"] is not None
-    Ledger(dataset).spend(
+    Ledger(dataset.path).spend(
         epsilon=certificate["epsilon_final"]["exact"] if promised else None,
         delta=certificate["delta"]["exact"] if promised else None,
         release=release.name,
         reasons=tuple(certificate["status_reasons"]),
         readings=Reading.of_certificate(certificate["readings"]),
+        check=dataset.require_unchanged,
     )
 
 

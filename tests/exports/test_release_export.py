@@ -10,7 +10,8 @@ import pandas
 import pytest
 import shapely
 
-from geodata.store import MANIFEST, open_store, sha256_of
+from geodata.manifest import MANIFEST
+from geodata.store import open_store, sha256_of
 from mapapp.errors import UsageError
 from mapapp.exports.provenance import Provenance
 from mapapp.exports.release_export import FORMS, ONE_FILE, Form, export_release

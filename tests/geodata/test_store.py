@@ -15,7 +15,7 @@ import shapely
 
 from geodata.errors import StoreError
 from geodata.placing import partial_name
-from geodata.schema import BLOCKS, JOBS, STATES, TABLES, Table
+from geodata.schema import BLOCKS, JOBS, PUMAS, STATES, SUPERPUMAS, TABLES, TRACTS, Table
 from geodata.store import open_store, writing_store
 from geodata.table_stream import ROW_GROUP_ROWS, TableStream
 
@@ -23,6 +23,25 @@ from geodata.table_stream import ROW_GROUP_ROWS, TableStream
 def empty(table: Table) -> pandas.DataFrame:
     frame = pandas.DataFrame({name: pandas.Series([], dtype=kind) for name, kind in table.columns.items()})
     return geopandas.GeoDataFrame(frame, geometry=[], crs="EPSG:4326") if table.geometry else frame
+
+
+def filled(table: Table, n_rows: int) -> pandas.DataFrame:
+    """Rows that say nothing: empty text, first positions, no shapes."""
+    text = {
+        name: [""] * n_rows if kind == "str" else np.zeros(n_rows) for name, kind in table.columns.items()
+    }
+    frame = pandas.DataFrame(text).astype(table.columns)
+    if not table.geometry:
+        return frame
+    return geopandas.GeoDataFrame(frame, geometry=[None] * n_rows, crs="EPSG:4326")
+
+
+def ground(n_blocks: int) -> dict[str, list[Any]]:
+    """Blocks for positions to name, in two tracts."""
+    return {
+        table.name: [filled(table, n_blocks if table is BLOCKS else 2)]
+        for table in (BLOCKS, TRACTS, PUMAS, SUPERPUMAS)
+    }
 
 
 def write(path: Path, kind: str = "dataset") -> Path:
@@ -151,6 +170,9 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
         write(tmp_path / "file" / "d")
 
 
+N_BLOCKS = 14_000  # more than any of these jobs names
+
+
 def some_jobs(n_rows: int, *, mean_size: int = 40) -> pandas.DataFrame:
     rng = np.random.default_rng(1)
     destination = np.sort(rng.integers(0, max(n_rows // mean_size, 1), n_rows))
@@ -175,9 +197,10 @@ def test_a_streamed_table_is_the_same_however_its_rows_were_divided(tmp_path: Pa
     parts = [jobs.iloc[start:stop] for start, stop in pairwise(cuts)]
     with writing_store(tmp_path / "whole", "dataset") as writer:
         for table in TABLES["dataset"]:
-            writer.table(table.name, jobs if table is JOBS else empty(table))
-    write_streamed(tmp_path / "arrays", {"jobs": [as_arrays]})
-    write_streamed(tmp_path / "parts", {"jobs": parts})
+            (frame,) = ({"jobs": [jobs]} | ground(N_BLOCKS)).get(table.name, [empty(table)])
+            writer.table(table.name, frame)
+    write_streamed(tmp_path / "arrays", {"jobs": [as_arrays]} | ground(N_BLOCKS))
+    write_streamed(tmp_path / "parts", {"jobs": parts} | ground(N_BLOCKS))
     stores = [open_store(tmp_path / name, "dataset") for name in ("whole", "arrays", "parts")]
     assert len({store.manifest["files"]["jobs.parquet"]["sha256"] for store in stores}) == 1
     pandas.testing.assert_frame_equal(stores[0].table("jobs"), jobs)
@@ -186,7 +209,7 @@ def test_a_streamed_table_is_the_same_however_its_rows_were_divided(tmp_path: Pa
 
 def test_row_groups_hold_whole_destinations(tmp_path: Path) -> None:
     jobs = some_jobs(ROW_GROUP_ROWS * 2)
-    store = open_store(write_streamed(tmp_path / "d", {"jobs": [jobs]}), "dataset")
+    store = open_store(write_streamed(tmp_path / "d", {"jobs": [jobs]} | ground(N_BLOCKS)), "dataset")
     ptr = store.row_ptr("jobs")
     assert ptr[0] == 0
     assert ptr[-1] == len(jobs)
@@ -201,7 +224,7 @@ def test_row_groups_hold_whole_destinations(tmp_path: Path) -> None:
 
 def test_a_destination_larger_than_a_row_group_is_cut(tmp_path: Path) -> None:
     jobs = some_jobs(ROW_GROUP_ROWS + 5, mean_size=ROW_GROUP_ROWS * 2)
-    store = open_store(write_streamed(tmp_path / "d", {"jobs": [jobs]}), "dataset")
+    store = open_store(write_streamed(tmp_path / "d", {"jobs": [jobs]} | ground(N_BLOCKS)), "dataset")
     assert store.row_ptr("jobs").tolist() == [0, ROW_GROUP_ROWS, len(jobs)]
 
 
@@ -211,7 +234,7 @@ def test_a_destination_larger_than_a_row_group_is_cut(tmp_path: Path) -> None:
 )
 def test_a_slice_is_those_rows(tmp_path: Path, start: int, stop: int) -> None:
     jobs = some_jobs(ROW_GROUP_ROWS * 2)
-    store = open_store(write_streamed(tmp_path / "d", {"jobs": [jobs]}), "dataset")
+    store = open_store(write_streamed(tmp_path / "d", {"jobs": [jobs]} | ground(N_BLOCKS)), "dataset")
     found = store.slice("jobs", start, stop)
     assert list(found) == list(JOBS.columns)
     for name, values in found.items():
@@ -234,7 +257,8 @@ def test_streamed_geometry_is_read_by_geopandas(tmp_path: Path) -> None:
         ["lon_deg", "lat_deg"], 1.5
     )
     store = open_store(
-        write_streamed(tmp_path / "d", {"cells": [frame, as_arrays], "states": [state]}), "dataset"
+        write_streamed(tmp_path / "d", {"cells": [frame, as_arrays], "states": [state]} | ground(10)),
+        "dataset",
     )
     cells = store.table("cells")
     assert cells.crs.to_epsg() == 4326
@@ -247,7 +271,7 @@ def test_streamed_geometry_is_read_by_geopandas(tmp_path: Path) -> None:
 def test_further_columns_are_those_of_the_first_rows(tmp_path: Path) -> None:
     row = {name: "1" if kind == "str" else 1 for name, kind in BLOCKS.columns.items()}
     blocks = pandas.DataFrame([row | {"layer_bgrp": "12"}]).astype(BLOCKS.columns)
-    store = open_store(write_streamed(tmp_path / "d", {"blocks": [blocks]}), "dataset")
+    store = open_store(write_streamed(tmp_path / "d", ground(0) | {"blocks": [blocks]}), "dataset")
     assert store.table("blocks")["layer_bgrp"].tolist() == ["12"]
     with pytest.raises(AssertionError, match="unknown columns"):
         write_streamed(tmp_path / "e", {"jobs": [some_jobs(3).assign(more=1)]})

@@ -23,7 +23,8 @@ import numpy as np
 import pytest
 
 from engine.streams import SecretKey, Stage, stream_words
-from geodata.store import MANIFEST, open_store, sha256_of
+from geodata.manifest import MANIFEST
+from geodata.store import open_store, sha256_of
 from mapapp.errors import UsageError
 from mapapp.pipeline import cluster_worker
 from mapapp.pipeline.cluster import connected, require_safe_address

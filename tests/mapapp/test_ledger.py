@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geodata.store import MANIFEST
+from geodata.manifest import MANIFEST
 from mapapp.ledger import (
     LEDGER_NAME,
     Ledger,

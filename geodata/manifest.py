@@ -1,0 +1,143 @@
+"""What a store says of itself: `manifest.json`, checked before anything in it is believed."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+from geodata.errors import StoreError
+from geodata.regular_files import FileState, parse_object, read_state
+
+MANIFEST: Final = "manifest.json"
+
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
+_MOST_ROWS: Final = 1 << 62
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST_ROWS
+
+
+def _is_year(value: Any) -> bool:
+    return value is None or (_is_count(value) and value <= 9999)
+
+
+def _is_text_or_none(value: Any) -> bool:
+    return value is None or _is_text(value)
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _is_objects(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, dict) for each in value)
+
+
+def _is_text_by_name(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(_is_text, value.values()))
+
+
+def _is_vintage(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        _is_text_or_none(each) or _is_count(each) for each in value.values()
+    )
+
+
+def _is_count_by_name(value: Any) -> bool:
+    return isinstance(value, dict) and all(map(_is_count, value.values()))
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _is_sha256(value: Any) -> bool:
+    return isinstance(value, str) and _SHA256.fullmatch(value) is not None
+
+
+_FACTS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
+    "title": (_is_text_or_none, "a line of text"),
+    "year": (_is_year, "a year"),
+    "job_type": (_is_text_or_none, "a line of text"),
+    "vintage": (_is_vintage, "an object of texts or years"),
+    "destination_states": (_is_texts, "a list of texts"),
+    "layers": (_is_objects, "a list of objects"),
+    "sources": (_is_objects, "a list of objects"),
+    "n_jobs": (_is_count, "a whole number from 0 on"),
+    "elsewhere": (_is_count_by_name, "an object of whole numbers"),
+    "outflow": (_is_count_by_name, "an object of whole numbers"),
+    "notes": (_is_texts, "a list of texts"),
+    "commitment_key": (_is_sha256, "64 hexadecimal digits"),
+    "budget": (_is_text_by_name, "an object of texts"),
+    "last_release": (_is_object, "an object"),
+}
+"""Facts that a manifest may state: what tells whether one can be used, and the same in words."""
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """Read a store's manifest; StoreError when there is none, or when it is not one."""
+    return read_manifest_state(path)[0]
+
+
+def read_manifest_state(path: Path) -> tuple[dict[str, Any], FileState]:
+    """Read a store's manifest, and say which file that was.
+
+    Raises
+    ------
+    StoreError
+        There is none, or a field of it is missing or of another type than it must be.
+    """
+    if not path.exists():
+        raise StoreError(f"{path}: no such directory; check the path")
+    file = path / MANIFEST
+    if not path.is_dir() or not _is_there(file):
+        raise StoreError(
+            f"{path}: no {MANIFEST} in it, so it is neither a dataset nor a release; check the path"
+        )
+    state = read_state(file)
+    content = file.read_bytes()
+    if hashlib.sha256(content).hexdigest() != state.sha256:
+        raise StoreError(f"{file}: was changed while it was read; run again")
+    manifest = parse_object(content, file)
+    _check_entries(file, manifest)
+    for name, (is_good, wanted) in _FACTS.items():
+        if name in manifest and not is_good(manifest[name]):
+            raise StoreError(
+                f"{file}: {name!r} is {_short(manifest[name])}, must be {wanted}; make the store again"
+            )
+    return manifest, state
+
+
+def _check_entries(file: Path, manifest: dict[str, Any]) -> None:
+    if not isinstance(manifest.get("files"), dict):
+        raise StoreError(f"{file}: not a CommuteMap manifest (no `files`); make the store again")
+    for name, facts in manifest["files"].items():
+        if not name or name in (".", "..", MANIFEST) or Path(name).name != name or not name.isprintable():
+            raise StoreError(f"{file}: {name!r} is not the name of a file of a store; make the store again")
+        rows = facts.get("rows", 0) if isinstance(facts, dict) else None
+        good = isinstance(facts, dict) and _is_sha256(facts.get("sha256")) and _is_count(facts.get("bytes"))
+        if not good or not _is_count(rows) or name.endswith(".parquet") is not ("rows" in facts):
+            raise StoreError(
+                f"{file}: what it says of {name!r} is {_short(facts)}, must be sha256, bytes and, of a table, rows; "
+                "make the store again"
+            )
+
+
+def _is_there(file: Path) -> bool:
+    return file.is_symlink() or file.exists()
+
+
+def _short(value: Any) -> str:
+    try:
+        text = " ".join(repr(value).split())
+    except RecursionError:
+        text = "…"
+    return text if len(text) <= 60 else f"{text[:60]}…"

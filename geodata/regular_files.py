@@ -1,0 +1,173 @@
+"""Reading the files of a store as what they are: regular files, no links, and the same ones from first to last.
+
+A store may come from a stranger. A symbolic link in it could have the program read, hash or copy any file of its user,
+and a pipe would make it wait for ever; both are refused before a byte is read. Opening never blocks.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import math
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Final, NoReturn
+
+from geodata.errors import StoreError
+
+_MOST_JSON_BYTES: Final = 256 << 20
+_SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
+_KINDS: Final = (
+    (stat.S_ISLNK, "a symbolic link"),
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class FileState:
+    """A file as it was read.
+
+    Attributes
+    ----------
+    identity : tuple of int
+        Device, number, size in bytes, and when content and entry were last changed, in nanoseconds.
+    sha256 : str
+        Hexadecimal, of its content.
+    """
+
+    identity: tuple[int, ...]
+    sha256: str
+
+    @property
+    def n_bytes(self) -> int:
+        """Size of the file."""
+        return self.identity[2]
+
+
+@contextmanager
+def open_regular(file: Path) -> Iterator[IO[bytes]]:
+    """Open a regular file for reading.
+
+    Raises
+    ------
+    StoreError
+        It is not there, or is a link, a folder or a device.
+    """
+    require_regular(file)
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+    try:
+        descriptor = os.open(file, flags)
+    except OSError as error:  # something else since it was looked at
+        if error.errno in (errno.ELOOP, errno.ENXIO, errno.ENOENT):
+            require_regular(file)
+        raise
+    with os.fdopen(descriptor, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            _refuse(file, os.fstat(descriptor).st_mode)
+        yield stream
+
+
+def require_regular(file: Path) -> None:
+    """Raise StoreError unless a path is a regular file, without opening or following it."""
+    try:
+        mode = os.lstat(file).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise StoreError(f"{file}: not there; make the store again or restore the file") from None
+    except (ValueError, OSError) as error:  # a name that no file can have
+        raise StoreError(f"{str(file)!r}: not a name of a file ({error}); make the store again") from None
+    if not stat.S_ISREG(mode):
+        _refuse(file, mode)
+
+
+def read_state(file: Path) -> FileState:
+    """Read a file and say what it was.
+
+    Raises
+    ------
+    StoreError
+        It is no regular file, or was changed while it was read.
+    """
+    with open_regular(file) as stream:
+        before = _identity(os.fstat(stream.fileno()))
+        digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        if _identity(os.fstat(stream.fileno())) != before:
+            raise StoreError(f"{file}: was changed while it was read; run again")
+    return FileState(before, digest)
+
+
+def read_identity(file: Path) -> tuple[int, ...]:
+    """What tells a file from any other and from itself after a change, as `FileState.identity`."""
+    with open_regular(file) as stream:
+        return _identity(os.fstat(stream.fileno()))
+
+
+def read_object(file: Path) -> dict[str, Any]:
+    """Read a JSON document that is one object.
+
+    Raises
+    ------
+    StoreError
+        It is no regular file, not UTF-8, not JSON, no object, names a field twice, or holds NaN or Infinity.
+    """
+    with open_regular(file) as stream:
+        content = stream.read(_MOST_JSON_BYTES + 1)
+    if len(content) > _MOST_JSON_BYTES:
+        raise StoreError(
+            f"{file}: more than {_MOST_JSON_BYTES >> 20} MiB, which no such document has; restore it"
+        )
+    return parse_object(content, file)
+
+
+def parse_object(content: bytes, file: Path) -> dict[str, Any]:
+    """Parse the content of a JSON document as `read_object` does."""
+    try:
+        document = json.loads(
+            content.decode("utf-8"),
+            object_pairs_hook=_each_once,
+            parse_constant=_refuse_number,
+            parse_float=_finite,
+        )
+        if _SURROGATE.search(content):
+            json.dumps(document, ensure_ascii=False).encode("utf-8")  # half a character cannot be shown
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else " ".join(str(error).split())
+        raise StoreError(f"{file}: not readable as JSON ({reason}); make the store again") from error
+    if not isinstance(document, dict):
+        raise StoreError(
+            f"{file}: holds a {type(document).__name__}, must be an object; make the store again"
+        )
+    return document
+
+
+def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"field {next(name for name in names if names.count(name) > 1)!r} is there twice")
+    return found
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refuse_number(text)
+
+
+def _refuse_number(text: str) -> NoReturn:
+    raise ValueError(f"{text} is no finite number")
+
+
+def _identity(found: os.stat_result) -> tuple[int, ...]:
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+
+
+def _refuse(file: Path, mode: int) -> NoReturn:
+    kind = next((name for is_kind, name in _KINDS if is_kind(mode)), "a device")
+    raise StoreError(f"{file}: is {kind}, must be a regular file; make the store again")

@@ -1,0 +1,178 @@
+"""Whether a table is what the schema says, seen from its file's footer, and whether values that were read can be used.
+
+The footer tells the columns, their types and, for each row group, how many values are missing and the least and the
+greatest: enough to refuse a wrong table without reading it. Only geography and the prior, which are small beside
+`jobs` and `points`, are searched for NaN, which no footer shows. A footer can lie, so what is read from a table is
+compared with the same bounds again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow
+import pyarrow.parquet
+
+from geodata.errors import StoreError
+from geodata.schema import BOUNDS, INDEX_OF, MAY_BE_NAN, Table
+
+_GEOMETRY: Final = "geometry"
+_LAYER: Final = "layer_"
+_BINARY: Final = (pyarrow.binary(), pyarrow.large_binary())
+_TYPES: Final[dict[str, tuple[Any, ...]]] = {
+    "str": (pyarrow.string(), pyarrow.large_string()),
+    "bool": (pyarrow.bool_(),),
+    "int8": (pyarrow.int8(),),
+    "int32": (pyarrow.int32(),),
+    "int64": (pyarrow.int64(),),
+    "float32": (pyarrow.float32(),),
+    "float64": (pyarrow.float64(),),
+}
+
+
+@contextmanager
+def reading(file: object) -> Iterator[None]:
+    """Have what the readers of Parquet raise about a damaged file become one line that names it.
+
+    Raises
+    ------
+    StoreError
+        In place of their errors.
+    """
+    try:
+        yield
+    except StoreError:
+        raise
+    except (pyarrow.ArrowException, OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise StoreError(
+            f"{file}: cannot be read as a table ({reason}); make the store again or restore the file"
+        ) from error
+
+
+def check_footer(file: Path, table: Table, rows: Mapping[str, int]) -> None:
+    """Check columns, types, missing values and ranges of a table by the footer of its file.
+
+    Parameters
+    ----------
+    file : Path
+    table : Table
+        What it must be.
+    rows : mapping of str to int
+        Rows of every table of the store, by table.
+
+    Raises
+    ------
+    StoreError
+        With what is wrong, in one line.
+    """
+    with reading(file), pyarrow.parquet.ParquetFile(file) as source:
+        facts, schema = source.metadata, source.schema_arrow
+        if facts.num_rows != rows[table.name]:
+            raise _wrong(file, f"has {facts.num_rows:,} rows, the manifest says {rows[table.name]:,}")
+        _check_columns(file, table, schema)
+        for group in range(facts.num_row_groups):
+            for position in range(facts.num_columns):
+                _check_chunk(file, source, group, position, rows)
+        names = [name for name, kind in table.columns.items() if kind == "float64"]
+        for batch in source.iter_batches(columns=names) if names else ():
+            check_values(file, as_numpy(batch), rows)
+
+
+def check_values(file: object, columns: Mapping[str, Any], rows: Mapping[str, int]) -> None:
+    """Check values that were read from a table: positions of rows that are there, and no number out of its range.
+
+    Parameters
+    ----------
+    file : Path or str
+        For the message.
+    columns : mapping of str to ndarray
+        By name; a missing value is NaN. Text and geometry are passed over.
+    rows : mapping of str to int
+        Rows of every table of the store, by table.
+
+    Raises
+    ------
+    StoreError
+        With column and value.
+    """
+    for name, values in columns.items():
+        if values.size and values.dtype.kind in "iuf":
+            ends = (np.fmin, np.fmax) if name in MAY_BE_NAN else (np.minimum, np.maximum)
+            least, greatest = (end.reduce(values) for end in ends)
+            _check_range(file, name, least, greatest, rows)
+
+
+def as_numpy(batch: Any) -> dict[str, Any]:
+    """The columns of a pyarrow table that hold numbers, by name."""
+    return {
+        name: column.to_numpy(zero_copy_only=False) if hasattr(column, "offset") else column.to_numpy()
+        for name, column in zip(batch.schema.names, batch.columns, strict=True)
+        if pyarrow.types.is_integer(column.type) or pyarrow.types.is_floating(column.type)
+    }
+
+
+def _check_columns(file: Path, table: Table, schema: Any) -> None:
+    wanted = {name: _TYPES[kind] for name, kind in table.columns.items()}
+    if table.geometry:
+        wanted[_GEOMETRY] = _BINARY
+    names = list(schema.names)
+    if len(set(names)) != len(names):
+        raise _wrong(file, f"column {next(name for name in names if names.count(name) > 1)!r} is there twice")
+    missing = [name for name in wanted if name not in names]
+    if missing:
+        raise _wrong(file, f"column {missing[0]!r} is missing")
+    for field in schema:
+        if field.name not in wanted and not (table.open_ended and field.name.startswith(_LAYER)):
+            raise _wrong(file, f"column {field.name!r} is none of table {table.name!r}")
+        allowed = wanted.get(field.name, _TYPES["str"])
+        if field.type not in allowed:
+            raise _wrong(file, f"column {field.name!r} is {field.type}, must be {allowed[-1]}")
+
+
+def _check_chunk(file: Path, source: Any, group: int, position: int, rows: Mapping[str, int]) -> None:
+    """Check one column of one row group, by its footer, or by its values where the footer says nothing."""
+    chunk = source.metadata.row_group(group).column(position)
+    name, found = chunk.path_in_schema, chunk.statistics
+    bounded = name in INDEX_OF or name in BOUNDS
+    # Of a column that is all NaN, which some may be, the footer has no least value.
+    if (
+        found is None
+        or not found.has_null_count
+        or (bounded and not found.has_min_max and name not in MAY_BE_NAN)
+    ):
+        batch = source.read_row_group(group, columns=[name], use_threads=False)
+        if batch[name].null_count and not _may_lack(name):
+            raise _wrong(file, f"column {name!r} lacks {batch[name].null_count:,} values")
+        check_values(file, as_numpy(batch), rows)
+        return
+    if found.null_count and not _may_lack(name):
+        raise _wrong(file, f"column {name!r} lacks {found.null_count:,} values")
+    if bounded and found.has_min_max:
+        _check_range(file, name, found.min, found.max, rows)
+
+
+def _may_lack(name: str) -> bool:
+    return name == _GEOMETRY or name in MAY_BE_NAN
+
+
+def _check_range(file: object, name: str, least: Any, greatest: Any, rows: Mapping[str, int]) -> None:
+    if name in INDEX_OF:
+        low, high = 0, rows[INDEX_OF[name]] - 1
+        where = f"the {rows[INDEX_OF[name]]:,} rows of {INDEX_OF[name]!r}"
+    elif name in BOUNDS:
+        low, high = BOUNDS[name]
+        where = f"{low:g} to {high:g}"
+    else:
+        return
+    for value in (least, greatest):
+        if not low <= value <= high and not (name in MAY_BE_NAN and np.isnan(value)):
+            raise _wrong(file, f"column {name!r} holds {value}, which is not within {where}")
+
+
+def _wrong(file: object, what: str) -> StoreError:
+    return StoreError(f"{file}: {what}; make the store again or restore the file")
