@@ -16,8 +16,9 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any, Final, NoReturn
+from typing import Any, Final, NoReturn
 
 from geodata.errors import StoreError
 
@@ -53,7 +54,7 @@ class FileState:
 
 
 @contextmanager
-def open_regular(file: Path) -> Iterator[IO[bytes]]:
+def open_regular(file: Path) -> Iterator[BufferedReader]:
     """Open a regular file for reading.
 
     Raises

@@ -140,6 +140,15 @@ TABLES: dict[StoreKind, tuple[Table, ...]] = {
     "release": (*PUBLIC_TABLES, JOBS, POINTS),
 }
 
+IDENTIFIER = {
+    "tracts": "tract_id",
+    "pumas": "puma_id",
+    "superpumas": "superpuma_id",
+    "counties": "county_id",
+    "states": "state_id",
+}
+"""The column by which the rows of a table are sorted, each once; tables of smaller units name these units by it."""
+
 INDEX_OF = {
     "tract_index": "tracts",
     "puma_index": "pumas",

@@ -29,7 +29,7 @@ from geodata.manifest import MANIFEST, read_manifest_state
 from geodata.placing import Partial, naming, refuse_taken, writing_beside
 from geodata.regular_files import FileState, read_identity, read_object, read_state, require_regular
 from geodata.schema import CRS, SCHEMA_VERSION, TABLES, StoreKind, Table
-from geodata.table_check import as_numpy, check_footer, check_values, reading
+from geodata.table_check import as_numpy, check_footer, check_identifiers, check_values, reading
 from geodata.table_stream import TableStream, checked_frame, read_batches, read_slice, row_ptr, sync
 
 UNVOUCHED = {"dataset": ("ledger.jsonl",), "release": ()}  # files that may change after the store is whole
@@ -432,6 +432,7 @@ def _verified_files(path: Path, kind: StoreKind, manifest: dict[str, Any]) -> di
             )
     for table in TABLES[kind]:
         check_footer(path / f"{table.name}.parquet", table, _rows(manifest))
+    check_identifiers(path)
     return states
 
 

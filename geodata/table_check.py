@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,7 +19,7 @@ import pyarrow
 import pyarrow.parquet
 
 from geodata.errors import StoreError
-from geodata.schema import BOUNDS, INDEX_OF, MAY_BE_NAN, Table
+from geodata.schema import BLOCKS, BOUNDS, GEOGRAPHY, IDENTIFIER, INDEX_OF, MAY_BE_NAN, Table
 
 _GEOMETRY: Final = "geometry"
 _LAYER: Final = "layer_"
@@ -81,6 +82,33 @@ def check_footer(file: Path, table: Table, rows: Mapping[str, int]) -> None:
         names = [name for name, kind in table.columns.items() if kind == "float64"]
         for batch in source.iter_batches(columns=names) if names else ():
             check_values(file, as_numpy(batch), rows)
+
+
+def check_identifiers(folder: Path) -> None:
+    """Check that every unit is there once, in the order of its identifier, and that none belongs to one that is not.
+
+    Raises
+    ------
+    StoreError
+        With table, column and identifier.
+    """
+    known: dict[str, Any] = {}
+    for table, name in IDENTIFIER.items():
+        file = folder / f"{table}.parquet"
+        with reading(file):
+            column = pyarrow.parquet.read_table(file, columns=[name])[name].to_pylist()
+        for before, after in pairwise(column):
+            if before >= after:
+                raise _wrong(file, f"column {name!r} has {after!r} behind {before!r}, must rise")
+        known[name] = set(column)
+    for units in (BLOCKS, *(each for each in GEOGRAPHY if each.name in IDENTIFIER)):
+        file, names = folder / f"{units.name}.parquet", [name for name in units.columns if name in known]
+        with reading(file):
+            found = pyarrow.parquet.read_table(file, columns=names, read_dictionary=names)
+        for name in names:
+            for value in found[name].unique().to_pylist():
+                if value not in known[name]:
+                    raise _wrong(file, f"column {name!r} names {value!r}, which is not there")
 
 
 def check_values(file: object, columns: Mapping[str, Any], rows: Mapping[str, int]) -> None:
@@ -161,6 +189,8 @@ def _may_lack(name: str) -> bool:
 
 
 def _check_range(file: object, name: str, least: Any, greatest: Any, rows: Mapping[str, int]) -> None:
+    low: float
+    high: float
     if name in INDEX_OF:
         low, high = 0, rows[INDEX_OF[name]] - 1
         where = f"the {rows[INDEX_OF[name]]:,} rows of {INDEX_OF[name]!r}"

@@ -38,13 +38,13 @@ import pandas
 import scipy.sparse
 
 from geodata.distance import distance_mi
+from mapapp.prior_terms import PriorTerms, is_weighted
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 __all__ = ["CountError", "ExpectedErrors"]
 
-_WEIGHTED: Final = ("dirichlet-multinomial", "accept-reject")
 _CERTAIN: Final = 1.0
 _LARGEST_EXPONENT: Final = 700.0
 _MOST_TRACTS: Final = 512
@@ -128,9 +128,7 @@ class ExpectedErrors:
     ) -> None:
         if not self.is_known(certificate):
             raise ValueError("no expected error is known for this mechanism; show none")
-        self._synthesis: Mapping[str, Any] = certificate["parameters"]["synthesis"]
-        self._least_retention = float(_fraction(certificate["parameters"]["privacy"]["min_retention"]))
-        self._gravity: Mapping[str, Any] | None = certificate["construction"].get("gravity")
+        self._terms = PriorTerms.of(certificate)
         self._lon, self._lat, self._population = (
             tracts[name].to_numpy(np.float64) for name in ("lon_deg", "lat_deg", "population")
         )
@@ -140,13 +138,13 @@ class ExpectedErrors:
             flows[name].to_numpy()[order]
             for name in ("destination_tract_index", "origin_tract_index", "weight")
         ]
-        self._alpha, self._prunes = _weights(certificate["accounting"])
+        self._alpha, self._prunes = self._terms.least_weight, self._terms.prunes
         self._priors: dict[int, _TractPrior] = {}
 
     @staticmethod
     def is_known(certificate: Mapping[str, Any]) -> bool:
         """Whether the mechanism of a release has prior weights, from which errors follow."""
-        return certificate["parameters"]["synthesis"].get("mechanism", _WEIGHTED[0]) in _WEIGHTED
+        return is_weighted(certificate)
 
     def of_count(
         self, home_share: npt.ArrayLike, workplaces: pandas.DataFrame, counts: Mapping[int, int]
@@ -322,8 +320,7 @@ class ExpectedErrors:
 
     def _kept_weights(self, prior: _TractPrior, n: Floats) -> tuple[Floats, Floats]:
         """Prior weights, and probabilities to be kept, of all points for each n: float64[N, K]."""
-        strength = float(self._synthesis["strength"])
-        alpha = np.maximum(self._least(n)[:, None], strength * prior.share)
+        alpha = np.maximum(self._least(n)[:, None], self._terms.strength * prior.share)
         at = np.minimum(np.searchsorted(self._alpha[:, 0], n), len(self._alpha) - 1)
         certain = (alpha > 1.0) | ~self._prunes[at][:, None]
         return alpha, np.where(certain, _CERTAIN, prior.retention)
@@ -337,10 +334,7 @@ class ExpectedErrors:
         """Coarsen, weigh and edit for one destination tract, as METHOD sections 2 to 4 say."""
         miles = distance_mi(self._lon[tract], self._lat[tract], self._lon, self._lat)
         miles[tract] = 0.0
-        near, far = (
-            float(self._synthesis.get(radius, self._synthesis[percentile]))
-            for radius, percentile in (("tract_radius_mi", "q50_mi"), ("puma_radius_mi", "q90_mi"))
-        )
+        near, far = self._terms.tract_radius_mi, self._terms.puma_radius_mi
         n_tracts = miles.size
         unit = np.where(miles < far, n_tracts + self._units[0], 2 * n_tracts + self._units[1])
         unit = np.where(miles < near, np.arange(n_tracts), unit)
@@ -352,11 +346,9 @@ class ExpectedErrors:
         share = mass / mass.sum()
         away = np.bincount(point, people * miles) / of_point
         gone = np.zeros(share.size)
-        if self._synthesis["editing"] != "none":
-            for beyond, probability in sorted(self._synthesis["elimination"]):
-                gone[(away > beyond) & (mass == 0)] = probability
-        pools = self._synthesis["editing"] == "pool"
-        scale = float(self._synthesis["retention_scale"])
+        for beyond, probability in self._terms.elimination:
+            gone[(away > beyond) & (mass == 0)] = probability
+        pools = self._terms.editing == "pool"
         order = np.argsort(point, kind="stable")
         return _TractPrior(
             order=order,
@@ -364,7 +356,7 @@ class ExpectedErrors:
             people=(people / of_point[point])[order],
             gravity=(pull / np.bincount(point, pull)[point])[order],
             share=share,
-            retention=np.clip(scale * share, self._least_retention, 1.0),
+            retention=np.clip(self._terms.retention_scale * share, self._terms.least_retention, 1.0),
             stays=1.0 - gone,
             pooled=float(1.0 - np.prod(1.0 - gone)) if pools else 0.0,
         )
@@ -372,20 +364,21 @@ class ExpectedErrors:
     def _mass(self, tract: int, pull: Floats, point: Ints) -> Floats:
         """Public prior mass of every point; gravity where a tract has no flows."""
         n_points = int(point.max()) + 1
-        if self._synthesis["prior"] == "flows":
+        if self._terms.prior == "flows":
             first, last = np.searchsorted(self._flows[0], (tract, tract + 1))
             flow = np.bincount(point[self._flows[1][first:last]], self._flows[2][first:last], n_points)
             if flow.sum() > 0:
                 return flow.astype(np.float64)
-        if self._gravity is None:
+        if self._terms.gravity is None:
             return np.ones(n_points)
         return np.asarray(np.bincount(point, pull * (self._population > 0), n_points), dtype=np.float64)
 
     def _decay(self, miles: Floats) -> Floats:
         """How much fewer people commute from that far, by the gravity model; nothing under the uniform prior."""
-        if self._gravity is None:
+        if self._terms.gravity is None:
             return np.ones_like(miles)
-        exponent = (miles / float(self._gravity["scale_mi"])) ** float(self._gravity["shape"])
+        scale_mi, shape = self._terms.gravity
+        exponent = (miles / scale_mi) ** shape
         return np.asarray(np.exp(-np.minimum(exponent, _LARGEST_EXPONENT)))
 
 
@@ -401,27 +394,3 @@ def _within_points(share: Floats, s: Floats, g: Floats) -> tuple[Floats, Floats]
     within = np.where(cut, s, 0.0) @ share / total
     moved = np.where(cut, s - g, 0.0) @ share / total
     return np.where(some, within, 1.0), np.where(some, moved, 0.0)
-
-
-def _fraction(text: str) -> float:
-    above, _, below = text.partition("/")
-    return float(above) / float(below or 1)
-
-
-def _weights(accounting: Mapping[str, Any]) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Least weight by n, rising, float64[N, 2] in workers; and whether those synthesizers prune."""
-    units = float(accounting["weight_units_per_worker"])
-    whole = str(accounting["retention_units"])
-    found: dict[int, tuple[float, bool]] = {}
-    for row in accounting["rows"]:
-        n = int(row["published_count"])
-        if "prior_weights" in row:
-            kept = [part.partition(":")[2].partition("x")[0] for part in str(row["prior_weights"]).split()]
-            prunes = any(retention != whole for retention in kept)
-        else:
-            prunes = int(row["least_retention_units"]) < int(whole)
-        alpha = row["worst_min_prior_weight_units"] / units
-        before = found.get(n, (0.0, False))
-        found[n] = (max(alpha, before[0]), prunes or before[1])
-    counts = sorted(found)
-    return np.array([[n, found[n][0]] for n in counts]), np.array([found[n][1] for n in counts])

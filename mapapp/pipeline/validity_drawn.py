@@ -34,6 +34,7 @@ from geodata.schema import GEOGRAPHY
 from geodata.store import Store, open_store
 from mapapp.certificate import keyed_file_hash
 from mapapp.certificate_mechanism import read_privacy
+from mapapp.certificate_reader import read_certificate
 from mapapp.errors import UsageError
 from mapapp.pipeline.analyst import AnalystData, Panel, read_tracts
 from mapapp.pipeline.geography import Geography, Ints, Workplaces, read_geography, read_workplaces
@@ -139,12 +140,14 @@ def open_release(data: AnalystData, path: Path) -> DrawnRelease:
             "that it was made from"
         )
     try:
-        certificate = store.document("certificate.json")
+        certificate = read_certificate(store)
         privacy = read_privacy(certificate["parameters"])
         parameters = SynthesisParameters.from_dict(certificate["parameters"]["synthesis"])
         seed = PublicSeed(certificate["construction"]["editing_seed"])
         commitment = certificate["confidential_inputs"]["jobs"]
-    except (OSError, KeyError, TypeError, ValueError) as error:
+    except StoreError:
+        raise
+    except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise StoreError(
             f"{path}/certificate.json: does not say what the release was made of ({type(error).__name__})"
         ) from error

@@ -12,6 +12,7 @@ import pandas
 
 from geodata.progress import Progress, silent
 from geodata.store import Store, open_store, store_digest
+from mapapp.certificate_reader import read_certificate
 from mapapp.distance_bands import EDGES_MI, band_labels, check_edges
 from mapapp.queries import counted
 from mapapp.queries.area_text import Step
@@ -88,7 +89,7 @@ class Release:
     def __init__(self, store: Store, *, report: Progress = silent) -> None:
         self.store = store
         self.facts: dict[str, Any] = store.manifest
-        self.certificate: dict[str, Any] = store.document("certificate.json")
+        self.certificate: dict[str, Any] = read_certificate(store)
         self.digest = store_digest(store.path)
         self.version = self.digest[:12]
         prepared = prepare(store, report=report)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import subprocess
@@ -11,9 +12,12 @@ from pathlib import Path
 
 import pytest
 
+from engine.parameters import PrivacyParameters, SynthesisParameters
+from geodata.errors import StoreError
 from geodata.placing import claimed
 from geodata.store import open_store
 from mapapp.ledger import Ledger
+from mapapp.pipeline.run import run_synthesis
 from tests.commands.running import commutemap, refused
 from tests.geodata.samples import write_sources
 
@@ -115,6 +119,33 @@ def test_a_run_to_a_place_that_is_being_written_spends_nothing(dataset: Path) ->
     with claimed(dataset.parent / "r"):
         assert "being written already" in refused("synthesize", dataset, dataset.parent / "r", "-q")
     assert Ledger(dataset).entries() == ()
+
+
+@pytest.mark.parametrize("what", ["a file", "the dataset"])
+def test_a_dataset_that_is_replaced_while_it_is_read_spends_nothing(dataset: Path, what: str) -> None:
+    """Its place may be taken by another whose ledger is still empty."""
+    parameters = SynthesisParameters(prior="flows")
+    privacy = PrivacyParameters(epsilon="4.6", delta="1e-6", min_retention="0.025")
+    old, other = dataset.with_name("old"), dataset.with_name("other")
+
+    def replaced(stage: str, _done: int, _total: int) -> None:
+        if not stage.startswith("certifying") or other.exists():
+            return
+        shutil.copytree(dataset, other)
+        if what == "a file":
+            os.replace(other / "jobs.parquet", dataset / "jobs.parquet")
+        else:
+            os.rename(dataset, old)
+            shutil.copytree(other, dataset)
+
+    with pytest.raises(StoreError, match="was changed or replaced while it was read; run again"):
+        run_synthesis(
+            dataset, dataset.with_name("r"), privacy, parameters, test_key=True, threads=1, report=replaced
+        )
+    assert not any(
+        (each / "ledger.jsonl").read_bytes() for each in (dataset, old) if (each / "ledger.jsonl").exists()
+    )
+    assert not dataset.with_name("r").exists()
 
 
 def test_import(tmp_path: Path) -> None:

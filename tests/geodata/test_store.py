@@ -15,7 +15,7 @@ import shapely
 
 from geodata.errors import StoreError
 from geodata.placing import partial_name
-from geodata.schema import BLOCKS, JOBS, PUMAS, STATES, SUPERPUMAS, TABLES, TRACTS, Table
+from geodata.schema import BLOCKS, COUNTIES, JOBS, PUMAS, STATES, SUPERPUMAS, TABLES, TRACTS, Table
 from geodata.store import open_store, writing_store
 from geodata.table_stream import ROW_GROUP_ROWS, TableStream
 
@@ -37,10 +37,10 @@ def filled(table: Table, n_rows: int) -> pandas.DataFrame:
 
 
 def ground(n_blocks: int) -> dict[str, list[Any]]:
-    """Blocks for positions to name, in two tracts."""
+    """Blocks for positions to name, in one tract of one county."""
     return {
-        table.name: [filled(table, n_blocks if table is BLOCKS else 2)]
-        for table in (BLOCKS, TRACTS, PUMAS, SUPERPUMAS)
+        table.name: [filled(table, n_blocks if table is BLOCKS else 1)]
+        for table in (BLOCKS, TRACTS, PUMAS, SUPERPUMAS, COUNTIES, STATES)
     }
 
 
@@ -253,11 +253,11 @@ def test_streamed_geometry_is_read_by_geopandas(tmp_path: Path) -> None:
         "geometry": pyarrow.array(shapely.to_wkb(squares), pyarrow.binary()),
     }
     state = empty(STATES)
-    state.loc[0] = {"state_id": "86", "name": "Away", "population": 1, "elsewhere": True} | dict.fromkeys(
+    state.loc[0] = {"state_id": "", "name": "Away", "population": 1, "elsewhere": True} | dict.fromkeys(
         ["lon_deg", "lat_deg"], 1.5
     )
     store = open_store(
-        write_streamed(tmp_path / "d", {"cells": [frame, as_arrays], "states": [state]} | ground(10)),
+        write_streamed(tmp_path / "d", ground(10) | {"cells": [frame, as_arrays], "states": [state]}),
         "dataset",
     )
     cells = store.table("cells")
@@ -269,8 +269,7 @@ def test_streamed_geometry_is_read_by_geopandas(tmp_path: Path) -> None:
 
 
 def test_further_columns_are_those_of_the_first_rows(tmp_path: Path) -> None:
-    row = {name: "1" if kind == "str" else 1 for name, kind in BLOCKS.columns.items()}
-    blocks = pandas.DataFrame([row | {"layer_bgrp": "12"}]).astype(BLOCKS.columns)
+    blocks = filled(BLOCKS, 1).assign(layer_bgrp="12")
     store = open_store(write_streamed(tmp_path / "d", ground(0) | {"blocks": [blocks]}), "dataset")
     assert store.table("blocks")["layer_bgrp"].tolist() == ["12"]
     with pytest.raises(AssertionError, match="unknown columns"):

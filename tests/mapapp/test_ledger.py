@@ -495,3 +495,23 @@ def test_what_may_be_asked_for_is_rounded_down(tmp_path):
         _spend(ledger, epsilon=1, delta=0)
     _spend(ledger, epsilon="0.857142", delta=0)
     assert at_most(Fraction(2, 3 * 10**9)) == "6.66666e-10"
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir, lambda path: path.symlink_to("elsewhere")])
+def test_what_is_no_regular_file_is_refused(tmp_path, make):
+    """A pipe would be waited for, and a link would have another file written."""
+    (tmp_path / "elsewhere").write_text("")
+    make(tmp_path / LEDGER_NAME)
+    for call in (Ledger(tmp_path).entries, lambda: _spend(Ledger(tmp_path))):
+        with pytest.raises(LedgerError, match=r"cannot be opened|not a regular file"):
+            call()
+    assert (tmp_path / "elsewhere").read_text() == ""
+
+
+def test_what_a_check_refuses_is_not_spent(tmp_path):
+    def refuse():
+        raise ValueError("another dataset")
+
+    with pytest.raises(ValueError, match="another dataset"):
+        _spend(Ledger(tmp_path), check=refuse)
+    assert Ledger(tmp_path).entries() == ()
