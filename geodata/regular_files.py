@@ -116,7 +116,7 @@ def read_object(file: Path) -> dict[str, Any]:
     Raises
     ------
     StoreError
-        It is no regular file, not UTF-8, not JSON, no object, names a field twice, or holds NaN or Infinity.
+        It is no regular file, not UTF-8, not JSON, no object, or names a field twice.
     """
     with open_regular(file) as stream:
         content = stream.read(_MOST_JSON_BYTES + 1)
@@ -127,14 +127,13 @@ def read_object(file: Path) -> dict[str, Any]:
     return parse_object(content, file)
 
 
-def parse_object(content: bytes, file: Path) -> dict[str, Any]:
-    """Parse the content of a JSON document as `read_object` does."""
+def parse_object(content: bytes, file: Path, *, finite: bool = False) -> dict[str, Any]:
+    """Parse the content of a JSON document as `read_object` does; with `finite`, also refuse NaN and Infinity."""
     try:
         document = json.loads(
             content.decode("utf-8"),
             object_pairs_hook=_each_once,
-            parse_constant=_refuse_number,
-            parse_float=_finite,
+            **({"parse_constant": _refuse_number, "parse_float": _finite} if finite else {}),
         )
         if _SURROGATE.search(content):
             json.dumps(document, ensure_ascii=False).encode("utf-8")  # half a character cannot be shown

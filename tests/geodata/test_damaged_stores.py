@@ -189,7 +189,7 @@ def set_fact(*path: str, value: Any) -> Damage:
             for name in ("a/b", "..", "a\0b", "", "x\n", "manifest.json")
         ],
         *[(("title",), value) for value in (3, [], "\ud800")],
-        *[(("year",), value) for value in ("2019", 1.5, True, 10**9, [])],
+        *[(("year",), value) for value in ("2019", -1, True, 10**9, [], float("nan"), float("inf"))],
         *[(("destination_states",), value) for value in (3, "10", [1], {})],
         *[
             ((name,), 3)
