@@ -79,7 +79,11 @@ def serving(release: Path, *options: object, source: Path | None = None) -> Iter
         yield process.pid, _address_of(process)
     finally:
         process.terminate()
-        process.wait(timeout=20)
+        try:
+            process.wait(timeout=20)
+        except subprocess.TimeoutExpired:  # it still makes outlines ready
+            process.kill()
+            process.wait()
 
 
 def _address_of(process: subprocess.Popen[str]) -> str:

@@ -113,6 +113,7 @@ class Server(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
             _watch(self._map, self.gate, [self])
         except (SystemExit, KeyboardInterrupt):
             self.task_dispatcher.shutdown()
+            wasyncore.close_all(self._map, ignore_all=True)  # nobody would answer a client that connects now
 
     def handle_accept(self) -> None:
         """Accept the connections that have come, those above a limit only to turn them away."""
