@@ -1,257 +1,62 @@
-"""The one place that knows numba: flags, cache, and what to do where no cache can be kept.
+"""How every kernel of the engine is compiled: the flags, and what to do with a numba whose internals are not known.
 
-Every kernel of the engine is compiled by :func:`jit`. Fast-math is off, so that floating-point sums mean
-what they say; the GIL is released, so that threads over ranges of synthesizers run at the same time.
+Fast-math is off, so that floating-point sums mean what they say; the GIL is released, so that threads over ranges of
+synthesizers run at the same time.
 
-Compiling costs seconds, most of them numba's own work on each function. So a kernel has two forms. What Python calls
-is wrapped for Python, made machine code and kept in a file. What another kernel calls is none of that: it is only
-linked into its caller, and optimised there with it.
+`engine._numba_internals` makes kernels compile and start several times faster, and keeps them in files. It was tested
+with numba 0.65.1 to 0.68.1. With any other version kernels are compiled by plain `numba.njit`, afresh in each process:
+numba's own cache does not notice a changed kernel that another file calls. They draw the same.
 """
 
-import hashlib
-import os
-import pickle
-import secrets
-import sys
+import logging
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import numba
-from numba.core import compiler, config, types
-from numba.core.caching import FunctionCache
-from numba.core.codegen import JITCodeLibrary
-from numba.core.registry import CPUDispatcher
-from numba.core.serialize import dumps
-
-from engine.garbage import no_collection
 
 __all__ = ["jit", "kernels_mark", "lean_jit", "leave_mark"]
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
-_DIGEST_BYTES = hashlib.sha256().digest_size
-_FLAGS: dict[str, Any] = {
-    "nopython": True,
+KNOWN_FROM: Final = (0, 65)
+KNOWN_BELOW: Final = (0, 69)
+"""Versions of numba whose internals are known, as pyproject.toml bounds it."""
+_FLAGS: Final[dict[str, Any]] = {
     "nogil": True,
     "fastmath": False,
     "error_model": "numpy",
-    "no_cfunc_wrapper": True,
 }
 
 
-def _kernel_digest() -> str:
-    """Digest of every kernel source.
-
-    Numba renews a cached function when its own file changes, but not when a function it calls changes in
-    another file. A stale stream or urn would be a privacy fault, so the digest is part of every file's name.
-    """
-    digest = hashlib.sha256()
-    package = Path(__file__).parent
-    for source in sorted((*package.glob("_jit.py"), *package.glob("_kernels/*.py"))):
-        digest.update(source.read_bytes())
-    return digest.hexdigest()
+def _is_known(version: str) -> bool:
+    numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdecimal())
+    return KNOWN_FROM <= numbers < KNOWN_BELOW
 
 
-class KernelFiles:
-    """The compiled forms of one kernel, a file for each, named after all that they were made from.
+def _internals() -> Any:
+    """The module that uses numba's internals; None if they are not as known."""
+    try:
+        if _is_known(numba.__version__):
+            from engine import _numba_internals
 
-    Takes the place of numba's `IndexDataCacheFile`. That numbers its files and keeps a list of them, which it writes
-    before the file. So a full disk, or a second process that looks in between, can pair a new list with an old file,
-    and then an old kernel runs in place of the new one; and two processes that compile for different types at once
-    can both take number 1. Here a name says which sources and types a file is for, and the file repeats it.
-
-    Parameters
-    ----------
-    function : callable
-        The kernel as written.
-    directory : Path
-        Holds the files of other kernels, too.
-
-    Raises
-    ------
-    OSError
-        The sources cannot be read.
-    """
-
-    def __init__(self, function: Callable[..., Any], directory: Path) -> None:
-        code = function.__code__
-        self._module = Path(code.co_filename)
-        self._directory = directory
-        self._sources = _sources(self._module, _KERNEL_DIGEST)
-        kernel = f"{function.__qualname__}-{code.co_firstlineno}"
-        self._name = f"{self._module.stem}.{kernel}.{sys.implementation.cache_tag}"
-
-    def load(self, key: Any) -> Any:
-        """The compiled form for some types, or None where there is none that is whole."""
-        try:
-            content = self._file(key).read_bytes()
-            if hashlib.sha256(content[_DIGEST_BYTES:]).digest() != content[:_DIGEST_BYTES]:
-                return None
-            sources, found, data = pickle.loads(content[_DIGEST_BYTES:])
-        except Exception:  # no file, or one that is none of ours: either way there is no compiled form
-            return None
-        return data if (sources, found) == (self._sources, key) else None
-
-    def save(self, key: Any, data: Any) -> None:
-        """Keep a compiled form, whole or not at all; drop what the module left behind under other sources.
-
-        A disk that takes no more stops no run: what is not kept is compiled again next time.
-        """
-        content = dumps((self._sources, key, data))  # type: ignore[no-untyped-call]  # numba has no types
-        file = self._file(key)
-        partial = file.with_name(f"{file.name}.tmp.{secrets.token_hex(8)}")
-        with suppress(OSError):
-            # A module that was edited and only then imported has not the sources that this process began with.
-            if _sources(self._module, _kernel_digest()) != self._sources:
-                return
-            try:
-                partial.write_bytes(hashlib.sha256(content).digest() + content)
-                os.replace(partial, file)
-            finally:
-                partial.unlink(missing_ok=True)
-            self._drop(lambda name: f".{self._sources[:16]}." not in name)
-
-    def flush(self) -> None:
-        """Drop every compiled form of this kernel."""
-        self._drop(lambda name: name.startswith(f"{self._name}."))
-
-    def mark(self, digest: str) -> Path:
-        """Name of a note about the compiled forms of these sources."""
-        return self._directory / f"compiled.{self._sources[:16]}.{digest[:16]}.mark"
-
-    def _file(self, key: Any) -> Path:
-        types = hashlib.sha256(repr(key).encode()).hexdigest()
-        return self._directory / f"{self._name}.{self._sources[:16]}.{types[:16]}.nbc"
-
-    def _drop(self, is_unwanted: Callable[[str], bool]) -> None:
-        # Also partial files, and those of numba itself.
-        for file in self._directory.glob(f"{self._module.stem}.*.nb[ci]*"):
-            if is_unwanted(file.name):
-                with suppress(OSError):
-                    file.unlink()
-
-
-def _sources(module: Path, kernels: str) -> str:
-    """Digest of what a kernel of a module is made from: the module, every kernel, the compiler."""
-    own = hashlib.sha256(module.read_bytes()).hexdigest()
-    return hashlib.sha256(repr((own, kernels, numba.__version__)).encode()).hexdigest()
-
-
-class _Flags(compiler.Flags):
-    """Numba's flags, compared faster: numba does it for every call whose types it looks up, a fifth of its time."""
-
-    def __eq__(self, other: object) -> bool:
-        # An option set to its default and one not set count as different here: no more than a type compiled twice.
-        if isinstance(other, _Flags):
-            return bool(self._values == other._values)
-        return bool(super().__eq__(other))  # type: ignore[no-untyped-call]
-
-    def __hash__(self) -> int:
-        return _HASH_OF_FLAGS
-
-
-_HASH_OF_FLAGS = hash(compiler.Flags())  # type: ignore[no-untyped-call]  # the same for all: numba hashes the names of the options
-
-
-class _LinkedCode(JITCodeLibrary):
-    """Code that callers link in and optimise as their own: of itself it is neither optimised nor made machine code."""
-
-    def _optimize_final_module(self) -> None:
+            return _numba_internals
+    except (ImportError, AttributeError, TypeError):  # a patched or incomplete numba
         pass
-
-    def _finalize_final_module(self) -> None:
-        self._finalize_dynamic_globals()  # type: ignore[no-untyped-call]  # numba has few types
-        self._finalized = True
-
-
-class _PartCompiler(compiler.Compiler):
-    """Numba's compiler, up to the code that callers link in."""
-
-    def define_pipelines(self) -> Any:
-        self.state.flags.no_compile = True
-        name = self.state.func_id.func_qualname
-        self.state.library = _LinkedCode(self.state.targetctx.codegen(), name)  # type: ignore[no-untyped-call]
-        return super().define_pipelines()  # type: ignore[no-untyped-call]
+    logging.getLogger("commutemap").warning(
+        "numba %s is not a version this program was tested with (%s to below %s): kernels are compiled in every run",
+        numba.__version__,
+        ".".join(map(str, KNOWN_FROM)),
+        ".".join(map(str, KNOWN_BELOW)),
+    )
+    return None
 
 
-class _Part(CPUDispatcher):
-    """A function as kernels call it."""
-
-    def __init__(self, function: Callable[..., Any], flags: dict[str, Any]) -> None:
-        flags = flags | {"no_cpython_wrapper": True}
-        super().__init__(function, targetoptions=flags, pipeline_class=_PartCompiler)
-        _compare_flags_faster(self)
-
-    def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Numba's question for a form that takes arguments of these types."""
-        widest = {name: _widest(type_) for name, type_ in kws.items()}
-        return super().get_call_template(tuple(_widest(type_) for type_ in args), widest)
-
-    def add_overload(self, compiled: Any) -> None:
-        """Numba's notice of a form just compiled; the entry point only names it, as there is no machine code."""
-        compiled = compiled._replace(entry_point=object())
-        context: Any = self.targetctx
-        context.insert_user_function(compiled.entry_point, compiled.fndesc, [compiled.library])
-        self.overloads[tuple(compiled.signature.args)] = compiled
-
-
-def _widest(type_: Any) -> Any:
-    """One form of a function serves literal numbers and every width of signed integers: numba widens them."""
-    plain: Any = types.unliteral(type_)  # type: ignore[no-untyped-call]
-    return types.int64 if plain in types.signed_domain else plain
-
-
-class _Kernel(CPUDispatcher):
-    """A function as Python calls it; `part` is the same for kernels."""
-
-    def __init__(self, function: Callable[..., Any], flags: dict[str, Any]) -> None:
-        super().__init__(function, targetoptions=flags)
-        _compare_flags_faster(self)
-        self.part = _Part(function, flags)
-
-    @property
-    def _numba_type_(self) -> Any:
-        return types.Dispatcher(self.part)
-
-    def compile(self, sig: Any) -> Any:
-        """Compile, or load, the form for some types.
-
-        Numba makes millions of small objects. To look for garbage among them takes a sixth of the time.
-        """
-        with no_collection():
-            return super().compile(sig)
-
-
-def _compare_flags_faster(dispatcher: Any) -> None:
-    dispatcher._compiler._customize_flags = _Flags
-
-
-def kernels_mark(kernel: Callable[..., Any], what: str) -> Path | None:
-    """Name of the file that says that `what` has been compiled, for these sources, this numba and this processor.
-
-    It lies beside the compiled kernels. None where `kernel` is kept in no file.
-    """
-    files = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
-    if not isinstance(kernel, _Kernel) or not isinstance(files, KernelFiles):
-        return None
-    context: Any = kernel.targetctx
-    machine = repr((what, sys.implementation.cache_tag, context.codegen().magic_tuple()))
-    return files.mark(hashlib.sha256(machine.encode()).hexdigest())
-
-
-def leave_mark(mark: Path) -> None:
-    """Make the file that :func:`kernels_mark` names, and drop what was left for other sources (OSError)."""
-    mark.touch()
-    sources = mark.name.split(".")[1]
-    for other in mark.parent.glob("compiled.*.mark"):
-        if f".{sources}." not in other.name:
-            other.unlink(missing_ok=True)
+_INTERNALS: Final = _internals()
 
 
 def jit(function: _Function) -> _Function:
-    """Compile a kernel: cached, GIL released, fast-math off.
+    """Compile a kernel: GIL released, fast-math off, kept in a file if possible.
 
     Where neither the installation nor the user's cache directory can be written, the kernel is compiled
     afresh in each process instead. With ``NUMBA_DISABLE_JIT=1`` the function comes back as it is.
@@ -266,7 +71,7 @@ def jit(function: _Function) -> _Function:
     callable
         The compiled function, called as the original is.
     """
-    return _compile(function, _FLAGS)
+    return _compiled(function, _FLAGS)
 
 
 def lean_jit(function: _Function) -> _Function:
@@ -275,25 +80,31 @@ def lean_jit(function: _Function) -> _Function:
     Numba otherwise counts a reference, atomically, to each array that a kernel hands to another or cuts a
     view from. That costs ten times a random draw, and threads that share the arrays wait for each other.
     """
-    return _compile(function, _FLAGS | {"_nrt": False})
+    return _compiled(function, _FLAGS if _INTERNALS is None else _FLAGS | {"_nrt": False})
 
 
-def _compile(function: _Function, flags: dict[str, Any]) -> _Function:
-    if config.DISABLE_JIT:  # type: ignore[attr-defined]
+def kernels_mark(kernel: Callable[..., Any], what: str) -> Path | None:
+    """Name of the file that says that `what` has been compiled, for these sources, this numba and this processor.
+
+    It lies beside the compiled kernels. None if `kernel` is kept in no file.
+    """
+    mark: Path | None = None if _INTERNALS is None else _INTERNALS.kernels_mark(kernel, what)
+    return mark
+
+
+def leave_mark(mark: Path) -> None:
+    """Make the file that :func:`kernels_mark` names, and drop what was left for other sources (OSError)."""
+    mark.touch()
+    sources = mark.name.split(".")[1]
+    for other in mark.parent.glob("compiled.*.mark"):
+        if f".{sources}." not in other.name:
+            other.unlink(missing_ok=True)
+
+
+def _compiled(function: _Function, flags: dict[str, Any]) -> _Function:
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
         return function
-    kernel: Any = _Kernel(function, flags)
-    # No directory can hold a cache (RuntimeError), sources cannot be read (OSError), or this numba keeps its
-    # files elsewhere (AttributeError): no cache is better than one that can be stale.
-    with suppress(RuntimeError, OSError, AttributeError):
-        if _KERNEL_DIGEST:
-            cache: Any = FunctionCache(function)  # type: ignore[no-untyped-call]
-            del cache._cache_file
-            cache._cache_file = KernelFiles(function, Path(cache.cache_path))
-            kernel._cache = cache
-    return kernel  # type: ignore[no-any-return]
-
-
-try:
-    _KERNEL_DIGEST = _kernel_digest()
-except OSError:
-    _KERNEL_DIGEST = ""  # sources cannot be read (zipped installation): compile without a cache
+    compiled: Any = (
+        numba.njit(**flags)(function) if _INTERNALS is None else _INTERNALS.compile_kernel(function, flags)
+    )
+    return compiled  # type: ignore[no-any-return]

@@ -169,8 +169,13 @@ def ensure_compiled(report: Callable[[], object]) -> None:
         return
     report()
     with suppress(OSError), _locked(mark.with_name("compiled.lock")):
-        if not mark.exists() and _compile(shares(len(os.sched_getaffinity(0)))):
+        if not mark.exists() and _compile(shares(_n_processors())):
             leave_mark(mark)
+
+
+def _n_processors() -> int:
+    """Processors that this process may use, where the system says, else all."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def shares(n: int) -> list[list[str]]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import sys
 import warnings
 from collections.abc import Iterator
@@ -140,14 +141,14 @@ def _notes(counts: dict[str, int]) -> list[str]:
 
 
 def _limit(seconds: int) -> None:
-    """No more than some processor time and memory, where the system can limit them."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return
+    """Limit this process's processor time, and its memory where the system can."""
     os.nice(_NICE)
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    try:
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    except ValueError:
+        if sys.platform == "linux":  # macOS has this limit and accepts no value for it
+            raise
 
 
 def main(arguments: list[str]) -> None:

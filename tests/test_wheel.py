@@ -63,6 +63,8 @@ def test_the_wheel_holds_the_packages_and_the_assets_and_no_tests(wheel: Path) -
     names = zipfile.ZipFile(wheel).namelist()
     assert any(name.startswith("mapapp/assets/") and name.endswith(".css") for name in names)
     assert {"mapapp/reports/report.typ", "mapapp/reports/report.css"} <= set(names)
+    assert {"engine/py.typed", "geodata/py.typed", "mapapp/py.typed"} <= set(names)
+    assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
     assert not any(name.startswith(("tests/", "benchmarks/", "docs/")) for name in names)
 
 

@@ -9,7 +9,7 @@ import numba
 import pytest
 from numba.core.caching import FunctionCache
 
-from engine import _jit
+from engine import _jit, _numba_internals
 
 KERNEL = """
 from engine._jit import jit
@@ -52,7 +52,7 @@ def run_kernel(tmp_path: Path, kernel: str = KERNEL, **environment: str) -> list
     script = tmp_path / "kernel.py"
     script.write_text(kernel)
     command = [sys.executable, "-B", "-W", "error", str(script)]
-    root = str(Path(_jit.__file__).parents[1])
+    root = str(Path(_numba_internals.__file__).parents[1])
     ran = subprocess.run(
         command,
         env=os.environ | {"PYTHONPATH": root} | environment,
@@ -107,7 +107,7 @@ def test_a_damaged_file_is_compiled_again(tmp_path):
 
 
 def test_every_cut_of_a_file_is_noticed(tmp_path):
-    files = _jit.KernelFiles(triple, tmp_path)
+    files = _numba_internals.KernelFiles(triple, tmp_path)
     files.save("int64", "for integers")
     (file,) = tmp_path.iterdir()
     whole = file.read_bytes()
@@ -128,7 +128,7 @@ def test_a_full_disk_stops_no_kernel_and_leaves_no_old_one(tmp_path):
 
 def test_compiled_forms_keep_apart_by_types_and_sources(tmp_path, monkeypatch):
     """Whatever the order of two processes at once: neither can take the other's file for its own."""
-    one, other = (_jit.KernelFiles(triple, tmp_path) for _ in range(2))
+    one, other = (_numba_internals.KernelFiles(triple, tmp_path) for _ in range(2))
     one.save("int64", "for integers")
     other.save("float64", "for floats")
     for files in (one, other):
@@ -140,9 +140,9 @@ def test_compiled_forms_keep_apart_by_types_and_sources(tmp_path, monkeypatch):
     at["int64"].replace(at["float64"])
     assert one.load("float64") is None
 
-    monkeypatch.setattr(_jit, "_KERNEL_DIGEST", "of other sources")
-    monkeypatch.setattr(_jit, "_kernel_digest", lambda: "of other sources")
-    later = _jit.KernelFiles(triple, tmp_path)
+    monkeypatch.setattr(_numba_internals, "_KERNEL_DIGEST", "of other sources")
+    monkeypatch.setattr(_numba_internals, "_kernel_digest", lambda: "of other sources")
+    later = _numba_internals.KernelFiles(triple, tmp_path)
     assert later.load("int64") is None
     later.save("int64", "from other sources")
     assert later.load("int64") == "from other sources"
@@ -152,8 +152,8 @@ def test_compiled_forms_keep_apart_by_types_and_sources(tmp_path, monkeypatch):
 
 
 def test_sources_edited_since_the_start_are_not_kept(tmp_path, monkeypatch):
-    files = _jit.KernelFiles(triple, tmp_path)
-    monkeypatch.setattr(_jit, "_kernel_digest", lambda: "of sources edited since")
+    files = _numba_internals.KernelFiles(triple, tmp_path)
+    monkeypatch.setattr(_numba_internals, "_kernel_digest", lambda: "of sources edited since")
     files.save("int64", "of unknown sources")
     assert list(tmp_path.iterdir()) == []
 
@@ -194,12 +194,75 @@ def test_the_cache_depends_on_every_kernel_source():
     from engine._kernels import urn
 
     files = urn.synthesize_range._cache._cache_file
-    assert type(files) is _jit.KernelFiles
-    assert files._sources == _jit._sources(Path(urn.__file__), _jit._kernel_digest())
+    assert type(files) is _numba_internals.KernelFiles
+    assert files._sources == _numba_internals._sources(Path(urn.__file__), _numba_internals._kernel_digest())
 
 
 def test_without_readable_sources_nothing_is_cached(monkeypatch):
-    monkeypatch.setattr(_jit, "_KERNEL_DIGEST", "")
+    monkeypatch.setattr(_numba_internals, "_KERNEL_DIGEST", "")
     compiled = _jit.jit(triple)
     assert compiled(2) == 6
     assert type(compiled._cache).__name__ == "NullCache"
+
+
+UNKNOWN = {
+    "version": "import numba; numba.__version__ = '0.99.1'",
+    "missing name": "import numba.core.codegen as codegen; del codegen.JITCodeLibrary",
+}
+"""Ways in which a numba may not be as known."""
+
+
+@pytest.mark.parametrize("way", UNKNOWN)
+def test_with_an_unknown_numba_kernels_compile_plainly(tmp_path, way):
+    """They call each other as before, are kept in no file, and one line says why they compile in every run."""
+    code = f"{UNKNOWN[way]}\n{CALLERS.split('found =')[0]}"
+    script = tmp_path / "kernel.py"
+    script.write_text(
+        f"{code}\nfound = of_all(np.array([2**30], np.int32), np.array([2**40]))\n"
+        "print(found == 2**31 + 2**41 + 6, type(twice).__name__)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-B", "-W", "error", str(script)],
+        env=os.environ | {"PYTHONPATH": str(Path(_jit.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout.split() == ["True", "CPUDispatcher"]
+    assert len(ran.stderr.splitlines()) == 1
+    assert "not a version this program was tested with" in ran.stderr
+    assert not (tmp_path / "__pycache__").exists()
+
+
+def test_with_an_unknown_numba_a_synthesis_draws_the_same():
+    """Worlds in processes of their own: the pinned draw and a whole release, compiled plainly."""
+    from tests.engine.test_synthesis import PINNED, world_digest
+
+    code = (
+        f"{UNKNOWN['version']}\n"
+        "from engine import _jit\n"
+        "assert _jit._INTERNALS is None\n"
+        "from tests.engine.test_synthesis import pinned_digest, world_digest\n"
+        "print(pinned_digest(), world_digest())"
+    )
+    root = Path(_jit.__file__).parents[1]
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=root,
+        env=os.environ | {"PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert ran.stdout.split() == [PINNED, world_digest()]
+
+
+def test_the_known_versions_are_those_that_the_package_allows():
+    """pyproject.toml and the guard name the same bounds, and the version that the tests run is within them."""
+    text = (Path(_jit.__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+    first, last = (".".join(map(str, bound)) for bound in (_jit.KNOWN_FROM, _jit.KNOWN_BELOW))
+    assert f'"numba>={first},<{last}"' in text
+    assert _jit._is_known(numba.__version__)
+    assert _jit._INTERNALS is _numba_internals
+    for version in ("0.64.0", "0.69.0", "1.0.0", "0.70.0dev0", "unknown", "0"):
+        assert not _jit._is_known(version)

@@ -20,7 +20,7 @@ COMPLETE = """
 import gc, sys
 from pathlib import Path
 from engine import precompile
-from engine._jit import _Kernel
+from engine._numba_internals import _Kernel
 
 def compiled():
     kernels = [one for one in gc.get_objects() if isinstance(one, _Kernel)]
