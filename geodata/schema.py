@@ -147,7 +147,7 @@ IDENTIFIER = {
     "counties": "county_id",
     "states": "state_id",
 }
-"""The column by which the rows of a table are sorted, each once; tables of smaller units name these units by it."""
+"""The column that holds the identifier of each unit, once; tables of smaller units name the unit by it."""
 
 INDEX_OF = {
     "tract_index": "tracts",

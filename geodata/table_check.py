@@ -8,9 +8,9 @@ compared with the same bounds again.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ import pyarrow
 import pyarrow.parquet
 
 from geodata.errors import StoreError
-from geodata.schema import BLOCKS, BOUNDS, GEOGRAPHY, IDENTIFIER, INDEX_OF, MAY_BE_NAN, Table
+from geodata.schema import BOUNDS, IDENTIFIER, INDEX_OF, MAY_BE_NAN, Table
 
 _GEOMETRY: Final = "geometry"
 _LAYER: Final = "layer_"
@@ -85,30 +85,20 @@ def check_footer(file: Path, table: Table, rows: Mapping[str, int]) -> None:
 
 
 def check_identifiers(folder: Path) -> None:
-    """Check that every unit is there once, in the order of its identifier, and that none belongs to one that is not.
+    """Check that every unit is there once.
 
     Raises
     ------
     StoreError
         With table, column and identifier.
     """
-    known: dict[str, Any] = {}
     for table, name in IDENTIFIER.items():
         file = folder / f"{table}.parquet"
         with reading(file):
-            column = pyarrow.parquet.read_table(file, columns=[name])[name].to_pylist()
-        for before, after in pairwise(column):
-            if before >= after:
-                raise _wrong(file, f"column {name!r} has {after!r} behind {before!r}, must rise")
-        known[name] = set(column)
-    for units in (BLOCKS, *(each for each in GEOGRAPHY if each.name in IDENTIFIER)):
-        file, names = folder / f"{units.name}.parquet", [name for name in units.columns if name in known]
-        with reading(file):
-            found = pyarrow.parquet.read_table(file, columns=names, read_dictionary=names)
-        for name in names:
-            for value in found[name].unique().to_pylist():
-                if value not in known[name]:
-                    raise _wrong(file, f"column {name!r} names {value!r}, which is not there")
+            found = pyarrow.parquet.read_table(file, columns=[name])[name].to_pylist()
+        twice = next((each for each, times in Counter(found).items() if times > 1), None)
+        if twice is not None:
+            raise _wrong(file, f"column {name!r} holds {twice!r} more than once")
 
 
 def check_values(file: object, columns: Mapping[str, Any], rows: Mapping[str, int]) -> None:

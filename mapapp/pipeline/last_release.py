@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import numpy.typing as npt
 import pandas
 
 from engine.errors import ParameterError
@@ -121,7 +120,6 @@ def release_flows(last: Store, store: Store) -> ReleaseFlows:
     n_workers = n_matched = 0
     for part in last.batches("jobs", ["destination_index", "origin_index", "count"]):
         columns = {name: part[name].to_numpy() for name in part.column_names}
-        _check(last, columns, tract_of_block.size)
         count = columns["count"].astype(np.int64)
         destination, origin = (
             destination_of[columns["destination_index"]],
@@ -222,18 +220,6 @@ def _facts(last: Store) -> dict[str, Any]:
         "status": status,
         **promise,
     }
-
-
-def _check(last: Store, columns: dict[str, npt.NDArray[Any]], n_blocks: int) -> None:
-    """Refuse rows that no release of ours holds: the manifest vouches for bytes, not for sense."""
-    for name in ("destination_index", "origin_index"):
-        index = columns[name]
-        if index.size and not (index.min() >= 0 and index.max() < n_blocks):
-            raise StoreError(
-                f"{last.path}: {name} of its jobs names a block that is not there; do not use it"
-            )
-    if columns["count"].size and columns["count"].min() < 1:
-        raise StoreError(f"{last.path}: a count of its jobs is below 1; do not use it")
 
 
 def _summed(key: Ints, count: Ints) -> tuple[Ints, Ints]:
