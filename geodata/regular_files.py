@@ -133,7 +133,8 @@ def parse_object(content: bytes, file: Path, *, finite: bool = False) -> dict[st
         document = json.loads(
             content.decode("utf-8"),
             object_pairs_hook=_each_once,
-            **({"parse_constant": _refuse_number, "parse_float": _finite} if finite else {}),
+            parse_constant=_refuse_number if finite else None,
+            parse_float=_finite if finite else None,
         )
         if _SURROGATE.search(content):
             json.dumps(document, ensure_ascii=False).encode("utf-8")  # half a character cannot be shown
