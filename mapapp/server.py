@@ -7,8 +7,10 @@ browser to refuse anything else.
 from __future__ import annotations
 
 import logging
+import math
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +20,7 @@ import flask
 from dash import Dash
 from werkzeug.exceptions import HTTPException, InternalServerError
 
-from mapapp import asked, drawn, edge, heavy_requests, layers, upload_routes
+from mapapp import asked, drawn, edge, heavy_requests, layers, upload_routes, watch
 from mapapp.background import run_in_background
 from mapapp.callbacks import asking, explore, routing, take_home
 from mapapp.callbacks.views import Views
@@ -29,7 +31,7 @@ from mapapp.pages.frame import PAGES, frame
 from mapapp.paths import assets_dir
 from mapapp.queries.release import ServedRelease, open_releases
 from mapapp.url_state import ViewState
-from mapapp.watch import Refused
+from mapapp.watch import Refused, Watch
 
 _VIEWS: Final = "commutemap"
 
@@ -91,10 +93,11 @@ def listen(app: Dash, host: str = "127.0.0.1", port: int = 8050, **options: Any)
     steps, stopping = _steps_to_ready(app.server.extensions[_VIEWS]), threading.Event()
 
     def make_ready() -> None:
-        for step in steps:
-            if stopping.is_set():
-                return
-            step()
+        # A step may take minutes on a large release: its loops look, too, whether the server is ending.
+        with suppress(Refused), watch.watching(Watch(stopping.is_set, math.inf, late="")):
+            for step in steps:
+                watch.check()
+                step()
 
     run_in_background(make_ready, stop=stopping.set)
     return server, address
@@ -120,6 +123,8 @@ def _until_one_fails(steps: list[partial[Any]], warning: str) -> Iterator[Callab
         nonlocal failed
         try:
             step()
+        except Refused:
+            raise
         except Exception:  # a visitor who asks for it will see the error
             failed = True
             logging.getLogger("commutemap").warning("%s", warning)

@@ -8,6 +8,7 @@ import json
 import platform
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 import shapely
 
 from geodata.errors import StoreError
-from mapapp import edge
+from mapapp import edge, layers, server, watch
 from mapapp.errors import UsageError
 from mapapp.paths import assets_dir
 from mapapp.server import create_app, listen
@@ -286,3 +287,24 @@ def test_it_works_from_any_directory(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert get(create_app([release_path]).server.test_client(), "/assets/app.css").status_code == 200
+
+
+def test_a_server_that_ends_stops_in_the_middle_of_a_step(app: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The outlines of a layer take minutes on a large release, and the process waits for the thread that makes them."""
+    begun: list[str] = []
+
+    def run_now(work: Callable[[], object], *, stop: Callable[[], object]) -> None:
+        def endless(release: object, name: str) -> None:
+            begun.append(name)
+            stop()
+            while True:
+                watch.check()
+
+        monkeypatch.setattr(layers, "base_layer", endless)
+        work()
+
+    monkeypatch.setattr(server, "run_in_background", run_now)
+    listening, _ = listen(app, port=0)
+    listening.close()
+    listening.task_dispatcher.shutdown()
+    assert begun == ["states"]
