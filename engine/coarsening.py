@@ -53,7 +53,7 @@ class Coarsening:
     support_population : int64[K]
         Population of the point's tracts.
 
-    Source: P10 "Coarsening Steps"; METHOD section 2.
+    Source: P10 "Coarsening Steps"; docs/method.md, section 2.
     """
 
     tracts: OriginTracts
@@ -167,7 +167,7 @@ def coarsen(
     -----
     One pass does both, since the distances, n_tracts for each destination tract, are what costs.
 
-    Source: P10 "Coarsening Steps"; METHOD sections 2 and 4.
+    Source: P10 "Coarsening Steps"; docs/method.md, sections 2 and 3.
     """
     chosen = as_int("destination", destination, high=tracts.n_tracts - 1)
     if not 0 <= q50_mi <= q90_mi:

@@ -51,7 +51,7 @@ def retention_threshold(
     ParameterError
         If scale or min_retention is out of range, or prior_share has another length.
 
-    Source: P08 Algorithm 2; METHOD section 6.
+    Source: P08 Algorithm 2; docs/method.md, section 6.
     """
     share = as_amounts("prior_share", prior_share)
     if share.size != coarsening.support_level.size:
@@ -94,7 +94,7 @@ def effective_retention(
     -------
     int64[k]
 
-    Source: P08 Theorem 5.2; METHOD section 6.
+    Source: P08 Theorem 5.2; docs/method.md, section 6.
     """
     return np.where(prior_weight > certain_above, np.int64(RETENTION_ONE), threshold)
 

@@ -20,7 +20,7 @@ TOTAL          destination              segment          bounded integers that m
 ATTEMPT        attempt                  0                eight words: the key of that attempt
 ============== ======================== ================ ==========================================
 
-Source: RFC 8439 (ChaCha20); METHOD section 7.
+Source: RFC 8439 (ChaCha20); docs/method.md, section 7.
 """
 
 import hashlib

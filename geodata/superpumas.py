@@ -1,6 +1,6 @@
 """SuperPUMAs: groups of contiguous PUMAs of one state with at least 400,000 people.
 
-Source: METHOD section 2, after P10 "Coarsening Steps". The grouping is greedy and deterministic: start at the
+Source: docs/method.md, section 2, after P10 "Coarsening Steps". The grouping is greedy and deterministic: start at the
 free PUMA with the fewest free neighbours, add the free neighbour nearest to the group's centre until there are
 enough people, and let what cannot be completed join the least populous group beside it.
 """

@@ -22,7 +22,7 @@ probability; the gravity model is a model. docs/validity.md says how well it cov
 
 Nothing confidential is read, and nothing of the engine is imported: pages may show it.
 
-Source: METHOD sections 4, 6, 7 and 9; DESIGN section 9 ("expected error per number").
+Source: docs/method.md, sections 3, 6, 7 and 10.
 """
 
 from __future__ import annotations
@@ -331,7 +331,7 @@ class ExpectedErrors:
         return self._priors[tract]
 
     def _make_prior(self, tract: int) -> _TractPrior:
-        """Coarsen, weigh and edit for one destination tract, as METHOD sections 2 to 4 say."""
+        """Coarsen, weigh and edit for one destination tract, as docs/method.md, sections 2 to 4, says."""
         miles = distance_mi(self._lon[tract], self._lat[tract], self._lon, self._lat)
         miles[tract] = 0.0
         near, far = self._terms.tract_radius_mi, self._terms.puma_radius_mi

@@ -1,7 +1,7 @@
 """The Laplace sanitizer of P10: independent noise on the count of every support point, pure epsilon-DP.
 
 P10 shows the two-category case only and is silent on what keeps the total with more. Here noisy counts are clamped at
-zero, and the m synthetic workers are shared out in proportion to them; docs/method.md section 7b says how and why
+zero, and the m synthetic workers are shared out in proportion to them; docs/method.md, section 7b, says how and why
 that is post-processing. Noise is discrete Laplace, P(z) ∝ exp(-epsilon |z| / 2), not rounded continuous Laplace as in
 P10's table: the same epsilon, and less noise.
 

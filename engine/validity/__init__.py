@@ -3,7 +3,7 @@
 `grid` has the 29 cells, `closed_form` what a setting is expected to draw, `divergence` how far two distributions are
 apart, `support` what the domain looks like, `flows` errors of counts. Everything that takes workers is confidential.
 
-Source: P10 "Analytical Validity Measures"; METHOD section 9.
+Source: P10 "Analytical Validity Measures"; docs/method.md, section 10.
 """
 
 from engine.validity.closed_form import (

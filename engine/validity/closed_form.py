@@ -6,7 +6,7 @@ the kept prior mass stands by its mean, which it varies about by little beside t
 
 Likelihoods are confidential: what is computed from them is for the analyst alone.
 
-Source: P10 "Analytical Validity Measures"; METHOD section 9.
+Source: P10 "Analytical Validity Measures"; docs/method.md, section 10.
 """
 
 from dataclasses import dataclass, field
@@ -196,7 +196,7 @@ def cell_shares(
     ParameterError
         Shapes do not agree or an index is out of range.
 
-    Source: METHOD section 9.
+    Source: docs/method.md, section 10.
     """
     workers.fit(classes)
     if shares.shape != (classes.n_points, N_CELLS):

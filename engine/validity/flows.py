@@ -2,8 +2,7 @@
 
 Confidential: real counts take part.
 
-Source: METHOD section 9; the size classes follow DESIGN section 9 (from 10 on fine, 3 to 9 caution, 1 to 2 substantial
-variability).
+Source: docs/method.md, section 10, which names the size classes.
 """
 
 from typing import NamedTuple

@@ -2,7 +2,7 @@
 
 Public: nothing here reads a worker.
 
-Source: P10, its tables of support points and of points with positive prior counts; METHOD section 9.
+Source: P10, its tables of support points and of points with positive prior counts; docs/method.md, section 10.
 """
 
 import numpy as np

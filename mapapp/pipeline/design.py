@@ -185,7 +185,7 @@ def design_parameters(
     CertificateError
         Nothing that was tried can be certified at this promise.
 
-    Source: METHOD sections 2, 4, 5b, 6 and 9.
+    Source: docs/method.md, sections 2, 3, 5b, 6 and 10.
     """
     shape = base or SynthesisParameters()
     priors_of = _Priors(public, shape)

@@ -77,7 +77,7 @@ def build_domain(
 ) -> Domain:
     """Coarsen, weigh by the prior, and edit, for some destination tracts; arguments as in :func:`build_support`.
 
-    Source: METHOD sections 2, 3 and 4.
+    Source: docs/method.md, sections 2, 3 and 4.
     """
     q50_mi, q90_mi = parameters.coarsening_radii_mi
     coarse, gravity_mass = coarsen(tracts, destination_tract, q50_mi=q50_mi, q90_mi=q90_mi, decay=prior.decay)
@@ -105,8 +105,8 @@ def build_support(
 ) -> Support:
     """Coarsen, weigh by the prior, edit, and set retention for some destination tracts.
 
-    Source: METHOD sections 2, 3, 4 and 6. Reads no confidential count, and draws only from the public seed, so that
-    a reader of the release can make the same support again.
+    Source: docs/method.md, sections 2, 3, 4 and 6. Reads no confidential count, and draws only from the public seed, so
+    that a reader of the release can make the same support again.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def build_support(
 def weigh(domain: Domain, privacy: PrivacyParameters, parameters: SynthesisParameters) -> Support:
     """Prior weights and retention of an edited domain.
 
-    Source: METHOD sections 4 and 6.
+    Source: docs/method.md, sections 3 and 6.
     """
     after = domain.edited.coarsening
     table = SupportTable(

@@ -52,7 +52,7 @@ CONFIDENTIAL, all of it: keep results out of logs, addresses, files that others 
 Closed form exists for the Dirichlet-multinomial, and for accept/reject as that of one round. Other mechanisms are drawn
 a few times with the published test key, on the analyst's machine, and `basis` says "simulated".
 
-Source: METHOD section 9; P10 "Analytical Validity Measures"; P08 §VI.
+Source: docs/method.md, section 10; P10 "Analytical Validity Measures"; P08 §VI.
 """
 
 from __future__ import annotations

@@ -247,7 +247,7 @@ def edited_out(
 def redrawn(support: Support, *of_points: Floats) -> None:
     """Let every remainder stand for where its workers go: the public prior over the other points (in place).
 
-    Source: METHOD section 3, `pool`.
+    Source: docs/method.md, section 4, `pool`.
     """
     coarsening = support.coarsening
     tract = coarsening.tract_of_point

@@ -23,7 +23,7 @@ BANDS: Final = (
     "100 to 500 miles",
     "500 miles or more",
 )
-BAND_EDGES_MI: Final = (1.0, 4.0, 10.0, 25.0, 100.0, 500.0)  # METHOD section 9; a band has its lower edge
+BAND_EDGES_MI: Final = (1.0, 4.0, 10.0, 25.0, 100.0, 500.0)  # lower edges; see docs/method.md, section 10
 _WITHIN_10_MI: Final = 1 + BAND_EDGES_MI.index(10.0)
 _OTHER: Final[dict[Side, Side]] = {"work": "home", "home": "work"}
 

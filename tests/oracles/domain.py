@@ -1,4 +1,7 @@
-"""Plain twins of coarsening, domain editing and placement: dictionaries and loops, from METHOD sections 2, 3, 8."""
+"""Plain twins of coarsening, domain editing and placement: dictionaries and loops.
+
+Written from docs/method.md, sections 2, 4 and 8.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field

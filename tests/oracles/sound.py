@@ -1,4 +1,4 @@
-"""Plain twin of the sound accountant, written from METHOD section 5b: its first bound, term by term.
+"""Plain twin of the sound accountant, written from docs/method.md, section 5b: its first bound, term by term.
 
 The kept prior mass has its exact distribution here, so these numbers can lie on either side of the engine's:
 below where Chernoff's inequality is wide, above where the engine's bound on the workers' term is the smaller.
@@ -66,7 +66,7 @@ def _below(chances):
 
 
 def sound_delta(n, m, groups, masses, epsilon_final):
-    """delta* by METHOD 5b; `groups` lists (alpha, f, number of points)."""
+    """delta* by docs/method.md, section 5b; `groups` lists (alpha, f, number of points)."""
     e = math.exp(epsilon_final)
     value = kappa(n, m, [a for a, _, _ in groups], [f for _, f, _ in groups])
     if any(f * e < value for _, f, _ in groups):

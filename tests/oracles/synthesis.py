@@ -1,6 +1,6 @@
 """Plain twins of pruning, the urn and the remainder, and the exact laws they must follow.
 
-Written from METHOD sections 3, 6 and 7 (P08 Algorithms 1 and 2): lists of weighted balls and exact fractions,
+Written from docs/method.md, sections 4, 6 and 7 (P08 Algorithms 1 and 2): lists of weighted balls and exact fractions,
 no running sums, no search.
 """
 
