@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -247,6 +246,7 @@ def _stopped(done: int, n: int, csv_path: Path | None) -> str:
 
 
 def _draw(data: AnalystData, axes: Sequence[Axis], rows: Sequence[SweptRow], path: Path) -> None:
+    from geodata.placing import writing_beside
     from mapapp.figures.sweep import picture_bytes, sweep_figure
     from mapapp.pipeline.validity_result import CONFIDENTIAL
 
@@ -256,10 +256,7 @@ def _draw(data: AnalystData, axes: Sequence[Axis], rows: Sequence[SweptRow], pat
         names, [row.to_dict() for row in rows], title=title, stamp=f"{_scope(rows)}\n{CONFIDENTIAL}"
     )
     content = picture_bytes(figure, path.suffix.removeprefix("."))
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as stream:
-        try:
-            stream.write(content)
-            stream.flush()
-        except OSError:
-            path.unlink()
-            raise
+    with writing_beside(path, mode=0o700) as partial:
+        with partial.writing(path.name, 0o600) as file:
+            file.write_bytes(content)
+        partial.put_in_place(file)

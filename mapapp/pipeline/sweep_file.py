@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from geodata.placing import naming
 from geodata.store import refuse_within_store
 from mapapp.errors import UsageError
 from mapapp.pipeline.sweep import COLUMNS, Cell, SweptRow
@@ -77,7 +78,7 @@ class SweepFile:
         if mark in self.kept:
             return
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
-        with os.fdopen(os.open(self.path, flags, 0o600), "r+b") as stream:
+        with naming(self.path), os.fdopen(os.open(self.path, flags, 0o600), "r+b") as stream:
             fcntl.flock(stream, fcntl.LOCK_EX)  # another sweep may write to it, too
             whole = stream.read()
             end = whole.rfind(b"\n") + 1
