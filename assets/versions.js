@@ -108,8 +108,8 @@
   async function patiently(request, body) {
     for (let turn = 1; ; turn += 1) {
       const answer = await ask(...request);
-      if (answer.status !== 503 || turn === MOST_TURNS || !isNewest(body())) return answer;
-      const seconds = Number(answer.headers.get("Retry-After")) || 2;
+      const seconds = Number(answer.headers.get("Retry-After"));
+      if (answer.status !== 503 || !seconds || turn === MOST_TURNS || !isNewest(body())) return answer;
       await new Promise((go) => setTimeout(go, 1000 * seconds * (1 + Math.random())));
       if (request[1].signal?.aborted || !isNewest(body())) return answer;
     }

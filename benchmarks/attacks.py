@@ -22,6 +22,7 @@ import math
 import random
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -50,6 +51,7 @@ SHAPE_LETTERS: Final = 17_000
 FLOOD_PARTS: Final = 20  # as many drawn parts as a question may have
 UPLOAD_BYTES: Final = 275_000
 N_BARS: Final = 2_000
+SENT_S: Final = 0.5
 
 
 class Attacker:
@@ -124,13 +126,13 @@ class Attacker:
         for thread in self._threads:
             thread.start()
 
-    def upload(self, content: bytes) -> None:
-        """Send a file as the page does, in whichever way this version takes files, and go away."""
+    def uploads(self, content: bytes, n: int) -> None:
+        """Send files at once as the page does, in whichever way this version takes them."""
         status = self._status("/upload/area?name=x.geojson", b"{}", "application/octet-stream")
         request = self.post("/upload/area?name=x.geojson", content, "application/octet-stream")
         if status not in (202, 503):
             request = self.post(self.target.path, self._callback(content), "application/json")
-        self.crowd.connect(1, request)
+        self.crowd.connect(n, request)
 
     def _status(self, path: str, body: bytes, kind: str) -> int:
         connection = http.client.HTTPConnection(
@@ -182,17 +184,18 @@ class Attacker:
 
 
 def many_circles(attacker: Attacker) -> None:
-    """Ten questions of 200 circles, whose sockets are closed at once."""
+    """Ten questions of 200 circles, whose sockets are closed as soon as the server has them."""
     for _ in range(N_QUESTIONS):
         attacker.crowd.connect(1, attacker.question(attacker.circles(200, 1.0)))
+    time.sleep(SENT_S)
     while attacker.crowd.sockets:
         attacker.crowd.sockets.pop().close()
 
 
 def large_shapes(attacker: Attacker) -> None:
     """Ten questions of three shapes of 17 KB."""
-    for _ in range(N_QUESTIONS):
-        attacker.crowd.connect(1, attacker.question([attacker.shape() for _ in range(3)]))
+    for question in [attacker.question([attacker.shape() for _ in range(3)]) for _ in range(N_QUESTIONS)]:
+        attacker.crowd.connect(1, question)
 
 
 def outlines(attacker: Attacker) -> None:
@@ -216,8 +219,7 @@ def uploads(attacker: Attacker) -> None:
     """Ten files of 275 KB."""
     ring = shapely.Point(-71.5, 41.7).buffer(0.3, quad_segs=2_500)
     content = json.dumps(shapely.geometry.mapping(ring)).encode()
-    for _ in range(N_QUESTIONS):
-        attacker.upload(content[:-1] + b" " * (UPLOAD_BYTES - len(content)) + content[-1:])
+    attacker.uploads(content[:-1] + b" " * (UPLOAD_BYTES - len(content)) + content[-1:], N_QUESTIONS)
 
 
 def crossing_bars(attacker: Attacker) -> None:
@@ -229,8 +231,7 @@ def crossing_bars(attacker: Attacker) -> None:
         {"type": "Feature", "properties": {}, "geometry": shapely.geometry.mapping(bar)} for bar in bars
     ]
     content = json.dumps({"type": "FeatureCollection", "features": features}).encode()
-    for _ in range(3):
-        attacker.upload(content)
+    attacker.uploads(content, 3)
 
 
 ATTACKS: Final[dict[str, Callable[[Attacker], None]]] = {

@@ -16,6 +16,7 @@ import numpy
 import shapely
 
 from geodata.store import Store
+from mapapp import watch
 from mapapp.figures.camera import Bounds
 from mapapp.queries.areas import LEVEL_LABELS
 from mapapp.queries.layer_units import BLOCK
@@ -251,15 +252,11 @@ def _simplified_units(
 
 
 def _packed(ids: list[str], shapes: list[Any], properties: list[dict[str, Any]] | None = None) -> bytes:
-    features = [
-        {
-            "type": "Feature",
-            "id": unit_id,
-            "properties": about,
-            "geometry": _rounded(shapely.geometry.mapping(shape)),
-        }
-        for unit_id, shape, about in zip(ids, shapes, properties or [{} for _ in ids], strict=True)
-    ]
+    features = []
+    for unit_id, shape, about in zip(ids, shapes, properties or [{} for _ in ids], strict=True):
+        watch.check()
+        geometry = _rounded(shapely.geometry.mapping(shape))
+        features.append({"type": "Feature", "id": unit_id, "properties": about, "geometry": geometry})
     text = json.dumps({"type": "FeatureCollection", "features": features}, separators=(",", ":"))
     return gzip.compress(text.encode(), compresslevel=6, mtime=0)
 

@@ -10,11 +10,12 @@ import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from threading import Condition, Thread
+from threading import Condition
 from typing import Any, Final
 
 from geodata.area_files import read_area_upload
 from geodata.errors import GeodataError
+from mapapp.background import run_in_background
 from mapapp.errors import UsageError
 from mapapp.watch import Refused
 
@@ -62,7 +63,7 @@ class Uploads:
         self._uploads: dict[str, _Upload] = {}
         self._waiting: list[str] = []
         self._reading = ""
-        self._thread: Thread | None = None
+        self._has_started = self._has_ended = False
 
     @property
     def counts(self) -> tuple[int, int, int]:
@@ -89,9 +90,9 @@ class Uploads:
             token = secrets.token_urlsafe(16)
             self._uploads[token] = _Upload(client, name, content, self._clock())
             self._waiting.append(token)
-            if self._thread is None:
-                self._thread = Thread(target=self._work, daemon=True, name="uploads")
-                self._thread.start()
+            if not self._has_started:
+                self._has_started = True
+                run_in_background(self._work, stop=self._end)
             self._changed.notify_all()
         return token
 
@@ -130,13 +131,21 @@ class Uploads:
                 if token in self._waiting:
                     self._waiting.remove(token)
 
+    def _end(self) -> None:
+        """Stop reading: the process ends."""
+        with self._changed:
+            self._has_ended = True
+            self._changed.notify_all()
+
     def _work(self) -> None:
         while True:
             with self._changed:
                 self._forget()
-                while not self._waiting:
+                while not (self._waiting or self._has_ended):
                     self._changed.wait()
                     self._forget()
+                if self._has_ended:
+                    return
                 self._reading = token = self._waiting.pop(0)
                 upload = self._uploads[token]
             area, error = self._outcome(upload)
@@ -147,7 +156,7 @@ class Uploads:
 
     def _outcome(self, upload: _Upload) -> tuple[Any, str]:
         def is_gone() -> bool:
-            return self._clock() - upload.asked_at > GONE_S
+            return self._has_ended or self._clock() - upload.asked_at > GONE_S
 
         try:
             return self._read(upload.name, upload.content, is_gone), ""
