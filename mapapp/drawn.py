@@ -13,14 +13,19 @@ from mapapp.density import MAX_POINTS, DensityImage, draw_density
 from mapapp.figures import camera
 from mapapp.figures.palette import GROUNDS
 from mapapp.pages import words
-from mapapp.queries.release import ServedRelease
-from mapapp.url_state import ViewState, drawn_end, shown_as
+from mapapp.queries.release import ServedRelease, names_of
+from mapapp.url_state import SHOWN, ViewState, drawn_end, shown_as
 
 _OWN: Final = {"inflow-outflow": "arrows", "paired-area": "points", "flow-matrix": "lines"}
 
 
-def drawn_as(release: ServedRelease, state: ViewState) -> str:
-    """`points`, `areas`, `density`, `lines` or `arrows`: what was asked, where that can be drawn."""
+def drawn_as(release: ServedRelease, state: ViewState, before: ServedRelease | None = None) -> str:
+    """`points`, `areas`, `density`, `lines` or `arrows`: what was asked, where that can be drawn.
+
+    With an earlier release before it, `change` for the analyses that are drawn by unit.
+    """
+    if before is not None and SHOWN[state.analysis]:
+        return "change"
     if not asked.is_ready(state):
         return "density" if state.show == "density" else "areas"
     kind = _OWN.get(state.analysis, shown_as(state))
@@ -53,6 +58,15 @@ def unit_frame(release: ServedRelease, state: ViewState) -> Any:
     workers = dict(zip(found["unit_id"], found["workers"].tolist(), strict=True))
     counts = [workers.get(unit_id, 0) for unit_id in names]
     return pandas.DataFrame({"unit_id": list(names), "name": list(names.values()), "workers": counts})
+
+
+def change_frame(before: ServedRelease, release: ServedRelease, state: ViewState) -> Any:
+    """Units of the later release that are on the map: `unit_id`, `name`, `before`, `after` and `change`, workers."""
+    frame = unit_frame(release, state).rename(columns={"workers": "after"})
+    found = asked.units(before, state)
+    found = found[found["kind"] == "unit"].set_index("unit_id")["workers"]
+    earlier = found.reindex(frame["unit_id"], fill_value=0).to_numpy()
+    return frame.assign(before=earlier, change=frame["after"].to_numpy() - earlier)
 
 
 def _drawn_units(release: ServedRelease, layer: str) -> dict[str, str]:
@@ -90,8 +104,21 @@ def view_bounds(release: ServedRelease, state: ViewState) -> camera.Bounds:
     return camera.around(lon, lat, weights, box)
 
 
-def what_is_drawn(release: ServedRelease, state: ViewState) -> str:
+def what_is_drawn(release: ServedRelease, state: ViewState, before: ServedRelease | None = None) -> str:
     """The picture in one line."""
+    if before is None:
+        return _answer_text(release, state)
+    names = names_of([before, release])
+    earlier, later = names[before.slug], names[release.slug]
+    if drawn_as(release, state, before) != "change":
+        return f"{_answer_text(release, state)} · {later} alone, not its change from {earlier}"
+    end = "homes" if drawn_end(state) == "home" else "workplaces"
+    where = words.place_name(release, state)
+    what = f"{end} of those who {words.VERB[state.side]} in {where}, by {words.level_word(state.layer)}"
+    return f"Change from {earlier} to {later} · {what}; small changes may be noise"
+
+
+def _answer_text(release: ServedRelease, state: ViewState) -> str:
     end = "Homes" if drawn_end(state) == "home" else "Workplaces"
     kind = drawn_as(release, state)
     if not state.areas:

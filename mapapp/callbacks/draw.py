@@ -24,17 +24,25 @@ def whole(
     height: int = 700,
     *,
     bounds: camera.Bounds | None = None,
+    before: ServedRelease | None = None,
 ) -> go.Figure:
-    """The map of a state, looking at `bounds`, or its areas and most of its workers; the size is in pixels."""
-    kind, ground = drawn.drawn_as(release, state), GROUNDS[state.theme]
-    caption = words.caption(release, drawn.what_is_drawn(release, state))
+    """The map of a state, looking at `bounds`, or its areas and most of its workers; the size is in pixels.
+
+    With an earlier release before it, units are coloured by their change where the analysis is drawn by unit.
+    """
+    kind, ground = drawn.drawn_as(release, state, before), GROUNDS[state.theme]
+    caption = words.caption(release, drawn.what_is_drawn(release, state, before))
     below = commute_map.caption_height(caption, width)
     look = (
         camera.fitted(bounds, (width, height), margin=0)
         if bounds
         else camera.fitted(drawn.view_bounds(release, state), (width, height), below)
     )
-    traces, labels = _traces(release, state, prefix, kind, look["center"])
+    traces, labels = (
+        (_change_traces(before, release, state, prefix), [])
+        if before is not None and kind == "change"
+        else _traces(release, state, prefix, kind, look["center"])
+    )
     density = drawn.density_image(release, state) if kind == "density" else None
     picture = (density_url(prefix, release, state), density.bounds) if density else (None,)
     colours: dict[Side, str] = {"home": ground.home, "work": ground.work}
@@ -116,6 +124,25 @@ def changes(figure: go.Figure, *, move: bool, restyle: bool = False) -> Patch:
         value = figure.layout[name]
         patch["layout"][name] = value.to_plotly_json() if hasattr(value, "to_plotly_json") else value
     return patch
+
+
+def _change_traces(before: ServedRelease, release: ServedRelease, state: ViewState, prefix: str) -> list[Any]:
+    frame = drawn.change_frame(before, release, state)
+    verb = words.VERB[drawn_end(state)]
+    label = [
+        f"<b>{html.escape(name, quote=False)}</b><br>{change:+,} workers who {verb} here<br>{earlier:,} → {later:,}"
+        for name, change, earlier, later in zip(
+            frame["name"], frame["change"], frame["before"], frame["after"], strict=True
+        )
+    ]
+    traces = commute_map.no_traces()
+    traces[commute_map.UNITS] = commute_map.change_trace(
+        frame.assign(label=label),
+        geojson_url=layers.unit_url(prefix, release, state.layer),
+        title=f"Change in workers<br>who {verb} in each {words.level_word(state.layer)}",
+        ground=GROUNDS[state.theme],
+    )
+    return traces
 
 
 def _traces(

@@ -68,7 +68,7 @@ def after(
     if trigger == "every":
         return replace(state, every=not state.every)
     if trigger == "release" and value and value != release.slug:
-        return replace(state, release=value)
+        return replace(state, release=value, against="" if state.against == value else state.against)
     return state
 
 

@@ -30,7 +30,7 @@ from mapapp.pages import (
     explore,
     words,
 )
-from mapapp.queries.release import ServedRelease
+from mapapp.queries.release import ServedRelease, names_of
 from mapapp.queries.results import Result
 from mapapp.url_state import ViewState
 
@@ -62,7 +62,7 @@ def _map(app: Dash, views: Views) -> None:
         look, on_map = (given if isinstance(given, dict) else {} for given in (look, on_map))
         query = look.get("search")
         state, _ = views.parse(query)
-        kind = drawn.drawn_as(views.release(state), state)
+        kind = drawn.drawn_as(views.release(state), state, views.before(state))
         placed = {"drawn": query, "values": {"show": controls.show_value(state, kind)}}
         return (
             *_map_figure(views, state, look, on_map, bounds_for(query, opened)),
@@ -78,7 +78,8 @@ def _map_figure(
     """The map, or what changes on the one that is there; and what is on it then."""
     release = views.release(state)
     size = _pixels(look.get("width")), _pixels(look.get("height"))
-    figure = draw.whole(release, state, views.prefix, *size, bounds=bounds)
+    before = views.before(state)
+    figure = draw.whole(release, state, views.prefix, *size, bounds=bounds, before=before)
     figure.layout.meta = {**figure.layout.meta, "address": look.get("search")}
     now = {"release": release.slug, "theme": state.theme, "view": draw.revision(release, state)}
     if on_map.get("release") != release.slug:
@@ -202,6 +203,7 @@ def _keeping_up(app: Dash, views: Views) -> None:
             "hidden": [Output(f"field-{name}", "hidden") for name in (*controls.FIELDS, "target")],
             "show_label": Output("show-label", "children"),
             "targets": Output("target", "data"),
+            "against": Output("against", "data"),
             "layers": {name: Output(name, "data") for name in ("layer", "home_layer", "work_layer", "pick")},
             "drawn": _drawn("asked"),
         },
@@ -216,6 +218,10 @@ def _keeping_up(app: Dash, views: Views) -> None:
             "hidden": [*controls.hidden_fields(state), state.analysis != "paired-area"],
             "show_label": words.drawn_label(state),
             "targets": area_controls.target_options(state),
+            "against": [
+                {"value": slug, "label": name}
+                for slug, name in controls.earlier_releases(views.releases, state).items()
+            ],
             "layers": dict.fromkeys(("layer", "home_layer", "work_layer", "pick"), options),
             "drawn": [query],
         }
@@ -253,4 +259,5 @@ def _keeping_up(app: Dash, views: Views) -> None:
     def show_release(query: str | None) -> tuple[Any, ...]:
         state, _ = views.parse(query)
         release = views.release(state)
-        return certificate.banner(release), release.title, state.theme, f"app {state.theme}", query, query
+        name = names_of(list(views.releases.values()))[release.slug]
+        return certificate.banner(release), name, state.theme, f"app {state.theme}", query, query

@@ -30,6 +30,5 @@ def register(app: Dash, views: Views) -> None:
         def place(name: str, **more: str) -> str:
             return address(views, release, name, text, **more)
 
-        ready = asked.is_ready(state)
-        changes = ready and bool(state.against) and views.releases[state.against] is not release
+        ready, changes = asked.is_ready(state), views.before(state) is not None
         return take_home.menu(place, ready=ready, changes=changes), place("table.csv"), query, query

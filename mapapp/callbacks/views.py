@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any, Final
 
-from geodata.errors import GeometryError
-from mapapp import layers
+from geodata.errors import GeodataError, GeometryError
+from mapapp import asked, layers
 from mapapp.errors import UsageError
 from mapapp.queries.area_text import DRAWN, parse_area
 from mapapp.queries.areas import LEVEL_LABELS
@@ -50,6 +50,18 @@ class Views:
     def release(self, state: ViewState) -> ServedRelease:
         """The release a state is about."""
         return self.releases[state.release] if state.release else next(iter(self.releases.values()))
+
+    def before(self, state: ViewState) -> ServedRelease | None:
+        """The earlier release that a state is compared with; None if there is none to compare with."""
+        release = self.release(state)
+        earlier = self.releases.get(state.against)
+        if earlier is None or earlier is release or not asked.is_ready(state):
+            return None
+        try:
+            asked.changed(earlier, release, state)
+        except (UsageError, GeodataError):  # the page says why
+            return None
+        return earlier
 
     def layers(self, state: ViewState) -> dict[str, str]:
         """Levels that can be rows, and be clicked, by their names for people: the usual ones first, no empty one."""

@@ -266,5 +266,7 @@ def _said(value: Any) -> str:
         error = "" if value.expected_error is None else f" ± {value.expected_error:,.0f}"
         return f"{value.value:,}{error}{f' ({value.caution})' if value.caution else ''}"
     if isinstance(value, dict):
-        return f"{_said(value['before'])} → {_said(value['after'])} (change {_said(value['change'])})"
+        known = value["expected_error"]
+        error = "" if known is None else f" ± {known:.3g}"
+        return f"{_said(value['before'])} → {_said(value['after'])} (change {_said(value['change'])}{error})"
     return "–" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:.4g}"

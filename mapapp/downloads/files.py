@@ -55,8 +55,7 @@ class Wanted:
     @property
     def before(self) -> ServedRelease | None:
         """The earlier release it is compared with."""
-        found = self.views.releases.get(self.state.against) if asked.is_ready(self.state) else None
-        return found if found is not self.release else None
+        return self.views.before(self.state)
 
 
 Maker = Callable[[Wanted, Path, Watch], None]
@@ -146,7 +145,14 @@ def _map(wanted: Wanted, file: Path, watch: Watch) -> None:
     from mapapp.pictures import map_picture
 
     form = cast(Literal["png", "svg"], file.suffix.removeprefix("."))
-    content = map_picture(wanted.release, wanted.state, form=form, scale=wanted.scale, bounds=wanted.bounds)
+    content = map_picture(
+        wanted.release,
+        wanted.state,
+        form=form,
+        scale=wanted.scale,
+        bounds=wanted.bounds,
+        before=wanted.before,
+    )
     file.write_bytes(content)
     watch()
 

@@ -16,7 +16,7 @@ import numpy
 import plotly.graph_objects as go
 
 from mapapp.figures import palette
-from mapapp.figures.labels import class_text
+from mapapp.figures.labels import change_texts, class_text
 from mapapp.figures.palette import Ground
 
 UNITS, POINTS, MORE_POINTS = 0, 1, 2  # positions in `data`
@@ -240,6 +240,46 @@ def unit_trace(
         unselected={"marker": {"opacity": 0.95 if coloured else 1}},
         colorbar=_class_legend(classes, title, ground),
     )
+
+
+def change_trace(frame: Any, *, geojson_url: str, title: str, ground: Ground) -> go.Choroplethmap:
+    """Units coloured by what changed in them: decreases, none and increases.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        `unit_id`, `label` (hover text) and `change`, one row a unit.
+    geojson_url, title, ground
+        As :func:`unit_trace` takes them.
+    """
+    change = frame["change"].to_numpy()
+    limits = palette.change_limits(int(numpy.abs(change).max(initial=0)))
+    side = len(limits)
+    colours = palette.change_colours(side, ground)
+    edges = numpy.linspace(0, 1, len(colours) + 1)
+    return go.Choroplethmap(
+        geojson=geojson_url,
+        locations=frame["unit_id"].to_numpy(),
+        z=change_classes(change, limits),
+        zmin=-side - 0.5,
+        zmax=side + 0.5,
+        customdata=frame["label"].to_numpy(),
+        hovertemplate="%{customdata}<extra></extra>",
+        colorscale=[[float(edge), colour] for i, colour in enumerate(colours) for edge in edges[i : i + 2]],
+        marker={"opacity": 0.95, "line": {"width": 0}},
+        below=_BELOW,
+        showscale=True,
+        showlegend=False,
+        selectedpoints=None,
+        unselected={"marker": {"opacity": 0.95}},
+        colorbar=_bar(title, 21 * len(colours) + 18, ground)
+        | {"tickvals": list(range(-side, side + 1)), "ticktext": change_texts(limits)},
+    )
+
+
+def change_classes(change: Any, limits: Sequence[int]) -> Any:
+    """Class of each change: 0 for none, above it for increases, below it for decreases."""
+    return numpy.sign(change) * numpy.searchsorted(limits, numpy.abs(change), side="right")
 
 
 def point_trace(lon_deg: Any, lat_deg: Any, *, colour: str, name: str = "") -> go.Scattermap:

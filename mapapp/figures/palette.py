@@ -15,6 +15,9 @@ TRACT_LINE: Final = "#c3c8cf"
 PAPER: Final = "rgba(255,255,255,0.9)"  # below texts on the picture
 
 
+_CHANGE_COLOURS: Final = 4  # on either side of none
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
     """Colours of a map that is light or dark, as CSS writes them.
@@ -33,6 +36,11 @@ class Ground:
         Where people live, where they work, and those who do both in one area.
     line, halo : str
         Flow lines, and what sets an outline off from the ground.
+    fewer, more : tuple of str
+        Of decreases and increases, small to large: orange and blue, which color-blind readers tell apart, equally far
+        from the land in lightness.
+    same : str
+        Of no change.
     """
 
     ramp: tuple[str, ...]
@@ -48,6 +56,9 @@ class Ground:
     stay: str
     line: str
     halo: str
+    fewer: tuple[str, ...]
+    same: str
+    more: tuple[str, ...]
 
 
 GROUNDS: Final = {
@@ -65,6 +76,9 @@ GROUNDS: Final = {
         stay="#5b3a86",
         line="#1b6f7a",
         halo="#ffffff",
+        fewer=("#fbd9b5", "#f2a65e", "#cf6a17", "#843c05"),
+        same="#ecebe6",
+        more=("#c3dcf2", "#7fb2e0", "#2f78bd", "#0f3f7c"),
     ),
     "dark": Ground(
         ramp=RAMP[::-1],
@@ -80,6 +94,9 @@ GROUNDS: Final = {
         stay="#c9a6f5",
         line="#5cc7d3",
         halo="#0d1218",
+        fewer=("#573a20", "#9a5f22", "#e0933f", "#ffd3a1"),
+        same="#2b343d",
+        more=("#23405f", "#2f6aa8", "#5fa3e6", "#c0e0ff"),
     ),
 }
 
@@ -100,6 +117,19 @@ def count_classes(smallest: int, largest: int) -> list[tuple[int, int | None]]:
             break
     upper = [limit - 1 for limit in lower[1:]]
     return list(zip(lower, [*upper, None], strict=True))
+
+
+def change_limits(largest: int) -> list[int]:
+    """Least increase of each class of changes up to `largest`, at most four; decreases have the same."""
+    limits = [10**power for power in range(10) if 10**power <= max(largest, 1)]
+    return limits if len(limits) <= _CHANGE_COLOURS else [1, *limits[1 - _CHANGE_COLOURS :]]
+
+
+def change_colours(n_classes: int, ground: Ground) -> list[str]:
+    """Colours from the largest decrease over none to the largest increase, so many classes on either side."""
+    places = [round((step + 1) * _CHANGE_COLOURS / n_classes) - 1 for step in range(n_classes)]
+    fewer, more = ([colours[place] for place in places] for colours in (ground.fewer, ground.more))
+    return [*fewer[::-1], ground.same, *more]
 
 
 def class_colours(n_classes: int, ramp: Sequence[str]) -> list[str]:

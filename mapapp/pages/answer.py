@@ -39,6 +39,7 @@ def answer(release: ServedRelease, state: ViewState, result: Result, missing: st
         suggestions(release, state) if missing and not state.areas else None,
         tiles(result) if n and not missing else None,
         nobody(release, state) if not n else None,
+        later_alone(result),
         *(charts(told, state) if n and not missing else []),
         remarks(result),
     ]
@@ -47,6 +48,13 @@ def answer(release: ServedRelease, state: ViewState, result: Result, missing: st
 def main_result(result: Result) -> Result:
     """The answer itself; of a change, the later one."""
     return result.after if isinstance(result, Change) else result
+
+
+def later_alone(result: Result) -> Any:
+    """That the charts below a change are about the later release."""
+    if not isinstance(result, Change):
+        return None
+    return html.P(f"The charts show {result.names[1]} alone.", className="quiet")
 
 
 def main_number(result: Result) -> Number:
@@ -192,9 +200,27 @@ def _change_tiles(result: Change) -> list[Tile]:
     error = words.error_text(math.hypot(*errors)) if len(errors) == 2 else ""
     share = step / before.value if before.value else None
     return [
-        (f"{before.value:,}", f"before: {result.before.about.release}"),
+        (_number(before), f"before: {result.names[0]}"),
         ([f"{step:+,}", html.Span(f" {error}", className="error")], "change"),
         ("–" if share is None else f"{100 * share:+.1f} %", "of before"),
+        *_changed_miles(result),
+    ]
+
+
+def _changed_miles(result: Change) -> list[Tile]:
+    """Changes of distances, each with its expected error."""
+    told = {"median_mi": "change of the median distance", "mean_under_100_mi": "of the mean under 100 miles"}
+    found = [(text, result.numbers()[name]) for name, text in told.items() if name in result.numbers()]
+    return [
+        (
+            [
+                f"{number['change']:+.1f} mi",
+                html.Span(f" {words.miles_error(number['expected_error'])}", className="error"),
+            ],
+            text,
+        )
+        for text, number in found
+        if number["change"] is not None
     ]
 
 

@@ -56,7 +56,7 @@ def _cut(row: dict[str, Any], n_cells: int) -> dict[str, Any]:
 
 def _parts(result: Result) -> tuple[str, list[str], Any, Any]:
     if isinstance(result, Change):
-        return "Change", ["", "Before", "After", "Change", "%", "±"], largest_change(result.rows), _change_row
+        return "Change", ["", "Before", "After", "%", "Change", "±"], largest_change(result.rows), _change_row
     if isinstance(result, (Destinations, AreaComparison)):
         return _title(result), [_unit(result.layer), *_WORKERS], result.units, _unit_row(result.layer)
     if isinstance(result, AreaProfile):
@@ -166,6 +166,6 @@ def _change_row(row: Any) -> dict[str, Any]:
         if name in fields
     ]
     share = "–" if math.isnan(row.change_share) else f"{100 * row.change_share:+.0f} %"
-    cells = [f"{row.before:,}", f"{row.after:,}", f"{row.change:+,}", share]
+    cells = [f"{row.before:,}", f"{row.after:,}", share, f"{row.change:+,}"]
     cells.append(words.error_text(row.expected_error, sign=""))
     return _row(" → ".join(name for name in names if name), cells, marks=_marks(row.before, row.after))

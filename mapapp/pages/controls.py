@@ -11,7 +11,7 @@ from mapapp.density import MAX_POINTS
 from mapapp.pages import words
 from mapapp.pages.area_controls import area_controls, file_choice
 from mapapp.pages.words import aria
-from mapapp.queries.release import ServedRelease
+from mapapp.queries.release import ServedRelease, names_of
 from mapapp.url_state import SHOWN, ViewState, shown_as
 
 ANALYSES: Final = {
@@ -59,21 +59,26 @@ def values(state: ViewState) -> dict[str, Any]:
 
 
 def show_options(state: ViewState, kind: str = "") -> list[dict[str, Any]]:
-    """Ways to draw the state's analysis; points cannot be chosen where the map, drawn as `kind`, has too many."""
+    """Ways to draw the state's analysis.
+
+    Points cannot be chosen where the map, drawn as `kind`, has too many, and a change is drawn by area only.
+    """
     known = {key: text for key, text in SHOWS.items() if key in (SHOWN[state.analysis] or SHOWS)}
-    return [
-        {"value": key, "label": text, "disabled": key == "points" and _stands_in(state, kind)}
-        for key, text in known.items()
-    ]
+    in_place = {"points"} if _stands_in(state, kind) else set()
+    closed = set(known) - {"areas"} if kind == "change" else in_place
+    return [{"value": key, "label": text, "disabled": key in closed} for key, text in known.items()]
 
 
 def show_value(state: ViewState, kind: str) -> str:
     """The way to draw that the map has taken, where the analysis has a choice."""
+    kind = "areas" if kind == "change" else kind
     return kind if kind in SHOWN[state.analysis] else shown_as(state)
 
 
 def show_note(state: ViewState, kind: str) -> str:
     """Why the map is not drawn as chosen; empty if it is."""
+    if kind == "change":
+        return "Areas by their change, because two releases are compared."
     return f"Density, because there are more than {MAX_POINTS:,} points." if _stands_in(state, kind) else ""
 
 
@@ -184,19 +189,25 @@ def _edges(state: ViewState) -> Any:
 
 
 def _release_choice(releases: dict[str, ServedRelease], state: ViewState) -> list[Any]:
-    options = {slug: release.title for slug, release in releases.items()}
+    options = names_of(list(releases.values()))
     chosen = _chosen(releases, state)
-    against = {"": "Nothing"} | options
     return [
         html.Div(
             [
                 select("release", "Release", chosen, options),
-                select("against", "Change since", state.against, against),
+                select("against", "Change since", state.against, earlier_releases(releases, state)),
             ],
             hidden=len(options) < 2,
             className="releases",
         )
     ]
+
+
+def earlier_releases(releases: dict[str, ServedRelease], state: ViewState) -> dict[str, str]:
+    """Releases that the shown one can be compared with, and none; not the shown one itself."""
+    chosen = _chosen(releases, state)
+    names = names_of(list(releases.values()))
+    return {"": "Nothing"} | {slug: name for slug, name in names.items() if slug != chosen}
 
 
 def _chosen(releases: dict[str, ServedRelease], state: ViewState) -> str:

@@ -15,10 +15,11 @@ from PIL import Image
 from mapapp import asked, drawn, layers
 from mapapp.density import mercator_y
 from mapapp.figures import flow_shapes, palette
-from mapapp.figures.labels import class_text
+from mapapp.figures.commute_map import change_classes
+from mapapp.figures.labels import change_texts, class_text
 from mapapp.figures.palette import Ground
 from mapapp.pages import words
-from mapapp.pictures.ground import Frame, fill, layer_units, outline
+from mapapp.pictures.ground import Frame, Units, fill, layer_units, outline
 from mapapp.pictures.legend import Item, Legend
 from mapapp.pictures.paper import POINTS_PER_PIXEL, font, printable
 from mapapp.queries.release import ServedRelease
@@ -29,9 +30,18 @@ _LEAST_OPACITY: Final = 60 / 255  # of a density's lowest colour, see `mapapp.de
 _MOST_OPACITY: Final = 235 / 255
 
 
-def draw_answer(axes: Axes, release: ServedRelease, state: ViewState, frame: Frame, ground: Ground) -> Legend:
-    """Draw what the page's map draws of a state; returns how to read it."""
-    kind = drawn.drawn_as(release, state)
+def draw_answer(
+    axes: Axes,
+    release: ServedRelease,
+    state: ViewState,
+    frame: Frame,
+    ground: Ground,
+    before: ServedRelease | None = None,
+) -> Legend:
+    """Draw what the page's map draws of a state, or of its change; returns how to read it."""
+    kind = drawn.drawn_as(release, state, before)
+    if before is not None and kind == "change":
+        return _change(axes, before, release, state, frame, ground)
     draw: Callable[..., Legend] = {
         "areas": _areas,
         "density": _density,
@@ -50,19 +60,45 @@ def _areas(axes: Axes, release: ServedRelease, state: ViewState, frame: Frame, g
     colours = palette.class_colours(len(classes), ground.ramp)
     of = numpy.searchsorted([low for low, _ in classes], workers, side="right")
     class_of = dict(zip(counted["unit_id"], of, strict=True))
-    units = layer_units(release, state.layer)
-    near = units.inside(frame)
-    mine = numpy.array([class_of.get(units.ids[at], 0) for at in near], dtype=int)
-    for place, colour in enumerate(colours, 1):
-        # A hair's breadth over the edge, lest the ground shine through between neighbours.
-        path = outline(units.shapes[near[mine == place]], frame)
-        fill(axes, path, colour, edgecolor=colour, linewidth=0.3, zorder=2)
+    _fill_units(axes, layer_units(release, state.layer), class_of, dict(enumerate(colours, 1)), frame)
     items = [
         Item("none", ground.land),
         *(Item(class_text(*c), k) for c, k in zip(classes, colours, strict=True)),
     ]
     level = words.level_word(state.layer)
     return Legend("classes", f"Workers who {words.VERB[drawn_end(state)]} in each {level}", tuple(items))
+
+
+def _change(
+    axes: Axes,
+    before: ServedRelease,
+    release: ServedRelease,
+    state: ViewState,
+    frame: Frame,
+    ground: Ground,
+) -> Legend:
+    counted = drawn.change_frame(before, release, state)
+    change = counted["change"].to_numpy()
+    limits = palette.change_limits(int(numpy.abs(change).max(initial=0)))
+    colours = palette.change_colours(len(limits), ground)
+    of = change_classes(change, limits) + len(limits)
+    class_of = dict(zip(counted["unit_id"], of, strict=True))
+    _fill_units(axes, layer_units(release, state.layer), class_of, dict(enumerate(colours)), frame)
+    items = [Item(text, colour) for text, colour in zip(change_texts(limits), colours, strict=True)]
+    who = f"who {words.VERB[drawn_end(state)]} in each {words.level_word(state.layer)}"
+    return Legend("classes", f"Change in workers {who}", tuple(items))
+
+
+def _fill_units(
+    axes: Axes, units: Units, class_of: dict[str, int], colours: dict[int, str], frame: Frame
+) -> None:
+    """Fill the units of each class with its colour; what has no class stays as the ground is."""
+    near = units.inside(frame)
+    mine = numpy.array([class_of.get(units.ids[at], -1) for at in near], dtype=int)
+    for place, colour in colours.items():
+        # Slightly over the edge, so that the ground does not show between neighbours.
+        path = outline(units.shapes[near[mine == place]], frame)
+        fill(axes, path, colour, edgecolor=colour, linewidth=0.3, zorder=2)
 
 
 def _density(axes: Axes, release: ServedRelease, state: ViewState, frame: Frame, ground: Ground) -> Legend:

@@ -35,8 +35,9 @@ def map_picture(
     size_in: tuple[float, float] = SIZE_IN,
     bounds: Bounds | None = None,
     title: str = "",
+    before: ServedRelease | None = None,
 ) -> bytes:
-    """Draw the map of a state.
+    """Draw the map of a state, or of what changed in it.
 
     Parameters
     ----------
@@ -53,6 +54,8 @@ def map_picture(
         and most of their workers.
     title : str
         Above the picture instead of the analysis and the area.
+    before : ServedRelease, optional
+        An earlier release: units are coloured by their change since, where the analysis is drawn by unit.
 
     Returns
     -------
@@ -66,10 +69,10 @@ def map_picture(
     """
     check(form, scale, size_in)
     ground, told = GROUNDS[state.theme], title or map_title(release, state)
-    said = map_words(release, state)  # asks what there is to ask, before others must wait for us
+    said = map_words(release, state, before)  # asks what there is to ask, before others must wait for us
     with drawing():
         sheet = Sheet(size_in, ground)
-        _draw(sheet, release, state, bounds, told)
+        _draw(sheet, release, state, bounds, told, before)
         return encoded(sheet, form, scale, told, said)
 
 
@@ -87,9 +90,9 @@ def map_title(release: ServedRelease, state: ViewState) -> str:
     return f"All workers: {release.title}"
 
 
-def map_words(release: ServedRelease, state: ViewState) -> str:
+def map_words(release: ServedRelease, state: ViewState, before: ServedRelease | None = None) -> str:
     """What the map shows, for those who do not see it."""
-    return f"Map. {'. '.join(_what(release, state))}. {source_words(release)}."
+    return f"Map. {'. '.join(_what(release, state, before))}. {source_words(release)}."
 
 
 def draw_outlines(
@@ -112,10 +115,17 @@ def draw_outlines(
         base.draw_ring(axes, shapes, frame, colour)
 
 
-def _draw(sheet: Sheet, release: ServedRelease, state: ViewState, bounds: Bounds | None, title: str) -> None:
+def _draw(
+    sheet: Sheet,
+    release: ServedRelease,
+    state: ViewState,
+    bounds: Bounds | None,
+    title: str,
+    before: ServedRelease | None,
+) -> None:
     inner = sheet.width - 2 * MARGIN_IN
     y = sheet.block(MARGIN_IN, 0.1, title, width=inner, size=_TITLE_POINTS, lines=2, bold=True)
-    for text in _what(release, state):
+    for text in _what(release, state, before):
         y = sheet.block(
             MARGIN_IN, y + 0.02, text, width=inner, size=_WHAT_POINTS, lines=2, colour=sheet.colours.quiet
         )
@@ -123,12 +133,12 @@ def _draw(sheet: Sheet, release: ServedRelease, state: ViewState, bounds: Bounds
     draw_foot(sheet, release, MARGIN_IN)
     foot_in = foot_height_in(release, inner)
     outlines = _outline_items(release, state, sheet.ground)
-    legend_in = legend_height_in(drawn.drawn_as(release, state), n_outlines=len(outlines)) + 0.12
+    legend_in = legend_height_in(drawn.drawn_as(release, state, before), n_outlines=len(outlines)) + 0.12
     height = max(sheet.height - top - foot_in - legend_in, _LEAST_MAP_IN)
     axes = sheet.axes(MARGIN_IN, top, inner, height)
     held = bounds or drawn.view_bounds(release, state)
     frame = base.frame_of(held, inner, height, 0.0 if bounds else 0.05)
-    legend = _map(axes, release, state, frame, sheet.ground)
+    legend = _map(axes, release, state, frame, sheet.ground, before)
     legend = Legend(legend.kind, legend.title, legend.items, legend.ticks, outlines)
     base.draw_frame(sheet, MARGIN_IN, top, inner, height)
     below = top + height + 0.1
@@ -136,18 +146,25 @@ def _draw(sheet: Sheet, release: ServedRelease, state: ViewState, bounds: Bounds
     draw_scale(sheet, frame, sheet.width - MARGIN_IN, below)
 
 
-def _map(axes: Axes, release: ServedRelease, state: ViewState, frame: base.Frame, ground: Ground) -> Legend:
+def _map(
+    axes: Axes,
+    release: ServedRelease,
+    state: ViewState,
+    frame: base.Frame,
+    ground: Ground,
+    before: ServedRelease | None,
+) -> Legend:
     """Everything within the frame; returns the legend of the answer."""
     colours: dict[Side, str] = {"home": ground.home, "work": ground.work}
     base.draw_land(axes, release, frame, ground)
-    legend = draw_answer(axes, release, state, frame, ground)
+    legend = draw_answer(axes, release, state, frame, ground, before)
     base.draw_borders(axes, release, frame, ground)
     draw_outlines(axes, release, state.areas, colours[state.side], frame, ground)
     others = drawn.others_of(state)
     # Twice the same border: the second in dashes, so that both are seen.
     dashes: dict[str, Any] = {"linestyle": (0, (3, 3)), "capstyle": "butt"} if others == state.areas else {}
     draw_outlines(axes, release, others, colours[asked.OTHER[state.side]], frame, ground, **dashes)
-    if drawn.drawn_as(release, state) != "arrows":  # their labels stand where names would
+    if drawn.drawn_as(release, state, before) != "arrows":  # their labels stand where names would
         base.draw_names(axes, release, frame, ground)
     return legend
 
@@ -170,6 +187,6 @@ def _outline_items(release: ServedRelease, state: ViewState, ground: Ground) -> 
 _END: Final = {"work": " (where they work)", "home": " (where they live)"}
 
 
-def _what(release: ServedRelease, state: ViewState) -> list[str]:
+def _what(release: ServedRelease, state: ViewState, before: ServedRelease | None) -> list[str]:
     only = words.filter_words(state)
-    return [drawn.what_is_drawn(release, state), *([f"Only: {only}"] if only else [])]
+    return [drawn.what_is_drawn(release, state, before), *([f"Only: {only}"] if only else [])]

@@ -388,7 +388,7 @@ class Release:
             n_edge_blocks=area.n_edge_blocks,
             filters=filters.words,
             kept_bands=(tuple(filters.age), tuple(filters.earnings), tuple(filters.industry)),
-            promise=self._promise(),
+            promise=self.promise,
             notes=notes + _edge_notes(area.n_edge_blocks),
         )
 
@@ -404,8 +404,10 @@ class Release:
             notes=_edge_notes(edge),
         )
 
-    def _promise(self) -> dict[str, Any]:
+    @property
+    def promise(self) -> dict[str, Any]:
         """What the certificate promises, in few words."""
+        mechanism = self.certificate.get("mechanism")
         numbers = {
             name: value.get("value") if isinstance(value, dict) else value
             for name in ("epsilon_final", "delta")
@@ -415,6 +417,7 @@ class Release:
             {"status": self.certificate.get("status")}
             | numbers
             | {"accountant": self.certificate.get("accountant")}
+            | ({"mechanism": mechanism.get("name")} if isinstance(mechanism, dict) else {})
         )
 
     def _cover_notes(self) -> tuple[str, ...]:

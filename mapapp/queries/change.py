@@ -75,10 +75,11 @@ def change(before: Result, after: Result) -> Change:
         # As the smaller count says; against somebody, nobody is as unsure as one.
         caution=cautions(np.maximum(np.minimum(*count), np.minimum(np.maximum(*count), 1))),
     )
+    earlier_name, later_name = Change(about=after.about, before=before, after=after, rows=rows).names
     about = dataclasses.replace(
         after.about,
         title=f"{after.about.title}: change",
-        release=f"{before.about.release} → {after.about.release}",
+        release=f"{earlier_name} → {later_name}",
         version=f"{before.about.version} → {after.about.version}",
         year=f"{before.about.year} → {after.about.year}",
         notes=after.about.notes + _notes(before, after),

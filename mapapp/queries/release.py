@@ -6,7 +6,7 @@ import dataclasses
 import json
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from threading import RLock
 from typing import Any, Final, TypeVar, cast
@@ -17,10 +17,11 @@ import pandas
 from mapapp import watch
 from mapapp.queries.analyses import open_release
 from mapapp.queries.commutes import Commutes, Question, Summary
+from mapapp.queries.release_names import names_apart
 from mapapp.queries.results import caution
 from mapapp.url_state import Rows, ViewState
 
-__all__ = ["ServedRelease", "caution", "certificate_json", "open_releases", "state_names"]
+__all__ = ["ServedRelease", "caution", "certificate_json", "names_of", "open_releases", "state_names"]
 
 CACHED_ANSWERS: Final = 64
 CACHED_BYTES: Final = 256 << 20
@@ -180,6 +181,12 @@ def open_releases(paths: list[Path]) -> dict[str, ServedRelease]:
             slug, number = f"{stem}-{number}", number + 1
         found[slug] = ServedRelease(path, slug)
     return found
+
+
+def names_of(releases: Sequence[ServedRelease]) -> dict[str, str]:
+    """What people read each release as, by its name in addresses: no two the same."""
+    known = [(release.title, release.analyses.promise, release.version) for release in releases]
+    return dict(zip((release.slug for release in releases), names_apart(known), strict=True))
 
 
 def state_names(release: ServedRelease, state_ids: list[str]) -> list[str]:

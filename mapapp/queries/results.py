@@ -37,6 +37,7 @@ from typing import Any, Final, Literal
 
 import pandas
 
+from mapapp.queries.release_names import names_apart
 from mapapp.url_state import Side
 
 Kind = Literal["unit", "elsewhere", "none", "other"]
@@ -124,7 +125,7 @@ class About:
     kept_bands : tuple of three tuples of int
         The same as bands of age, earnings and industry; empty for all of them.
     promise : dict
-        ``status``, ``epsilon_final``, ``delta`` and ``accountant`` of the certificate.
+        ``status``, ``epsilon_final``, ``delta``, ``accountant`` and ``mechanism`` of the certificate.
     notes : tuple of str
         Sentences that belong beside the numbers.
     """
@@ -380,12 +381,27 @@ class Change(Result):
     after: Result
     rows: Any
 
+    @property
+    def names(self) -> tuple[str, str]:
+        """What the earlier and the later release are called, so that they are told apart."""
+        abouts = (self.before.about, self.after.about)
+        earlier, later = names_apart([(each.release, each.promise, each.version) for each in abouts])
+        return earlier, later
+
     def numbers(self) -> dict[str, Any]:
-        """Numbers of both answers and their difference, as ``name``: {"before", "after", "change"}."""
+        """Numbers of both answers and their difference.
+
+        Returns
+        -------
+        dict
+            ``name``: {"before", "after", "change", "expected_error"}; the error is that of the change, None where it is
+            not known.
+        """
         later = self.after.numbers()
         return {
             name: {"before": _value(number), "after": _value(later.get(name))}
             | {"change": _difference(_value(number), _value(later.get(name)))}
+            | {"expected_error": _error_of_both(number, later.get(name))}
             for name, number in self.before.numbers().items()
         }
 
@@ -425,6 +441,12 @@ def shortened(table: Any, rows: int, name: str = "All other") -> Any:
 
 def _value(number: Any) -> Any:
     return number.value if isinstance(number, (Number, Miles)) else number
+
+
+def _error_of_both(before: Any, after: Any) -> float | None:
+    known = [getattr(number, "expected_error", None) for number in (before, after)]
+    errors = [error for error in known if error is not None]
+    return math.hypot(*errors) if len(errors) == 2 else None
 
 
 def _difference(before: Any, after: Any) -> Any:

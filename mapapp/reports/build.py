@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Final
 
 from mapapp import asked
@@ -11,17 +12,26 @@ from mapapp.errors import UsageError
 from mapapp.pages import words
 from mapapp.progress import Report as Progress
 from mapapp.progress import silent
-from mapapp.queries.release import ServedRelease
+from mapapp.queries.change import change
+from mapapp.queries.release import ServedRelease, names_of
 from mapapp.queries.results import Result
 from mapapp.reports.comparing import Asked, comparison
 from mapapp.reports.content import Answer, Report
 from mapapp.reports.facts import source_of
-from mapapp.reports.numbers import key_numbers, largest, n_workers, place_of, sentence, why_empty
+from mapapp.reports.numbers import (
+    change_numbers,
+    key_numbers,
+    largest,
+    n_workers,
+    place_of,
+    sentence,
+    why_empty,
+)
 from mapapp.reports.questions import normal
 from mapapp.reports.remake import remake
 from mapapp.reports.showing import charts_of, locator_of, map_of
 from mapapp.reports.tables import tables
-from mapapp.url_state import ViewState
+from mapapp.url_state import SHOWN, ViewState
 
 ROWS_WITH_ERRORS: Final = 27
 """Rows of each table that have an expected error unless more are asked for: all joint segments, and the largest areas.
@@ -65,7 +75,7 @@ def build(
         raise UsageError("a report needs a release and a question")
     states = [normal(state) for state in states]
     pairs = [(release, state) for state in states for release in releases]
-    titles = _titles(releases)
+    titles = names_of(releases)
     found, answers = [], []
     for place, (release, state) in enumerate(pairs):
 
@@ -79,13 +89,14 @@ def build(
             _answer(found[-1], f"answer-{place + 1}", several=len(releases) > 1, pictures=pictures)
         )
         step(3)
+    changes = _changes(found) if pictures else []
     return Report(
         title=_title(answers),
         subtitle=" · ".join(
             [words.listed(_once(answer.analysis for answer in answers)), words.listed(list(titles.values()))]
         ),
         date=date,
-        answers=tuple(answers),
+        answers=(*answers, *changes),
         comparison=comparison(found),
         sources=tuple(source_of(release, titles[release.slug]) for release in releases),
         remake=remake(releases, states, date=date, error_rows=error_rows),
@@ -126,6 +137,36 @@ def _answer(one: Asked, name: str, *, several: bool, pictures: bool) -> Answer:
     )
 
 
+def _changes(found: Sequence[Asked]) -> list[Answer]:
+    """What changed from each release to the next, as numbers and as a map where the analysis is drawn by unit."""
+    of_state: dict[ViewState, list[Asked]] = {}
+    for one in found:
+        of_state.setdefault(one.state, []).append(one)
+    pairs = [pair for group in of_state.values() for pair in pairwise(group)]
+    return [_change(*pair, f"change-{place}") for place, pair in enumerate(pairs, 1)]
+
+
+def _change(before: Asked, after: Asked, name: str) -> Answer:
+    compared, place = change(before.result, after.result).about, place_of(after.release, after.state)
+    by_unit = bool(SHOWN[after.state.analysis])
+    return Answer(
+        name=name,
+        heading=f"{place}: {compared.title} ({before.name} → {after.name})",
+        place=place,
+        analysis=compared.title,
+        release=f"{before.name} → {after.name}",
+        filters=compared.filters,
+        sentence=f"Change from {before.name} to {after.name}.",
+        empty="",
+        locator=None,
+        map=map_of(after.release, after.state, name, before.release) if by_unit else None,
+        numbers=change_numbers(before.result, after.result),
+        charts=(),
+        tables=(),
+        notes=(*compared.notes, *_errors(after.result)),
+    )
+
+
 def _coverage(one: Asked) -> tuple[str, ...]:
     """What a reader of residents' numbers must know, unless the answer says so itself."""
     if one.result.about.side == "work" or any(note.startswith(_COVERED) for note in one.result.about.notes):
@@ -154,15 +195,6 @@ def _title(answers: Sequence[Answer]) -> str:
     if len(places) <= 3:
         return words.listed(places)
     return f"{places[0]} and {len(places) - 1} more areas"
-
-
-def _titles(releases: Sequence[ServedRelease]) -> dict[str, str]:
-    """What each release is called; those of the same title by the first digits of their checksums, too."""
-    titles = [release.title for release in releases]
-    return {
-        release.slug: f"{title} ({release.version})" if titles.count(title) > 1 else title
-        for release, title in zip(releases, titles, strict=True)
-    }
 
 
 def _once(names: Iterable[str]) -> list[str]:

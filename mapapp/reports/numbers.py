@@ -81,6 +81,25 @@ def key_numbers(result: Result) -> tuple[KeyNumber, ...]:
     return tuple(found)
 
 
+def change_numbers(before: Result, after: Result) -> tuple[KeyNumber, ...]:
+    """How every number of an answer changed, with the expected error of the change."""
+    return tuple(
+        KeyNumber(
+            label=later.label,
+            kind="change" if later.kind == "count" else later.kind,
+            value=later.value - earlier.value,
+            error=_together(earlier.error, later.error),
+        )
+        for earlier, later in zip(key_numbers(before), key_numbers(after), strict=True)
+        if earlier.value is not None and later.value is not None
+    )
+
+
+def _together(earlier: float | None, later: float | None) -> float | None:
+    """Expected error of a difference; None if that of either part is not known."""
+    return None if earlier is None or later is None else math.hypot(earlier, later)
+
+
 def largest(result: Result) -> tuple[KeyNumber, ...]:
     """The largest rows of an answer by area; they are others in another answer."""
     if not isinstance(result, (AreaComparison, Destinations)):

@@ -25,13 +25,15 @@ def locator_of(release: ServedRelease, state: ViewState, name: str) -> Picture:
     )
 
 
-def map_of(release: ServedRelease, state: ViewState, name: str) -> Picture:
+def map_of(
+    release: ServedRelease, state: ViewState, name: str, before: ServedRelease | None = None
+) -> Picture:
     """The answer as a map. A PNG: a map of points has several megabytes as SVG, and takes seconds."""
     return Picture(
         name=f"{name}-map",
         title="",
-        words=map_words(release, state),
-        content=map_picture(release, state, form="png", scale=_SCALE, size_in=_MAP_IN),
+        words=map_words(release, state, before),
+        content=map_picture(release, state, form="png", scale=_SCALE, size_in=_MAP_IN, before=before),
         form="png",
     )
 
