@@ -179,7 +179,7 @@ def shapes(release: ServedRelease, areas: tuple[str, ...]) -> dict[str, Any]:
 
     def make() -> dict[str, Any]:
         if all(area.partition(":")[0] in release.areas.columns for area in areas):
-            found = {area: area_shape(release, area) for area in areas}
+            found = unit_outlines(release, areas)
         else:
             found = {"area": selected_shape(release, areas)}
         return {area: shape for area, shape in found.items() if shape is not None}
@@ -187,16 +187,26 @@ def shapes(release: ServedRelease, areas: tuple[str, ...]) -> dict[str, Any]:
     return release.once(("shapes", areas), make)
 
 
-def area_shape(release: ServedRelease, key: str) -> Any:
-    """Polygon of one area, simplified: its published one, or the union of its blocks' cells; None without."""
-    level, _, unit_id = key.partition(":")
-    if level in _TABLES:
-        column = f"{level}_id"
-        frame = release.store.table(_TABLES[level], [column, "geometry"])
-        found = frame.geometry[frame[column] == unit_id]
-        shape = found.iloc[0] if len(found) else None
-    else:
-        shape = release.analyses.outlines.of_blocks(release.areas.blocks([key]))
+def unit_outlines(release: ServedRelease, keys: tuple[str, ...]) -> dict[str, Any]:
+    """Simplified polygons of units: their published ones, or the unions of their blocks' cells; None without.
+
+    The table of a level is read once, however many of its units are asked for.
+    """
+    found: dict[str, Any] = {}
+    for level in dict.fromkeys(key.partition(":")[0] for key in keys):
+        mine = [key for key in keys if key.partition(":")[0] == level]
+        if level in _TABLES:
+            frame = release.store.table(_TABLES[level], [f"{level}_id", "geometry"])
+            of_unit = dict(zip(level + ":" + frame[f"{level}_id"], frame.geometry, strict=True))
+            found |= {key: of_unit.get(key) for key in mine}
+        else:
+            for key in mine:
+                watch.check()
+                found[key] = release.analyses.outlines.of_blocks(release.areas.blocks([key]))
+    return {key: _rounded_off(found[key]) for key in keys}
+
+
+def _rounded_off(shape: Any) -> Any:
     if shape is None or shape.is_empty:
         return None
     return shapely.set_precision(shapely.simplify(shape, 1.5e-4), _GRID_DEG)

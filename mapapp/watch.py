@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from threading import RLock
+from threading import Lock, RLock
 from typing import Any, Final
 
 LEFT: Final = 499  # the client closed the connection; it never sees this status
@@ -91,7 +91,7 @@ def check() -> None:
 
 
 @contextmanager
-def held(lock: RLock) -> Iterator[None]:
+def held(lock: RLock | Lock) -> Iterator[None]:
     """Hold a lock; while another thread has it, go on looking whether anybody still waits for this one."""
     while not lock.acquire(timeout=_POLL_S):
         check()

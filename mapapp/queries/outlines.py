@@ -73,7 +73,7 @@ class Outlines:
         """
         if level in TABLES:
             return _by_id(self._store.table(TABLES[level], [f"{level}_id", "geometry"]), f"{level}_id")
-        with self._lock:
+        with watch.held(self._lock):
             kept = self._kept(level)
             return _by_id(self._make(level) if kept is None else kept, "unit_id")
 

@@ -12,6 +12,7 @@ from typing import Any
 import pandas
 import pytest
 
+from mapapp import layers
 from mapapp.callbacks import events, setup_file
 from mapapp.callbacks.views import Views
 from mapapp.errors import UsageError
@@ -209,3 +210,19 @@ def test_clicks_uploads_and_setups_refuse_a_question_that_costs_too_much(
     file = {"content": base64.b64encode(json.dumps(document).encode()).decode()}
     with pytest.raises(UsageError, match="21 drawn parts"):
         setup_file.opened(views, file)
+
+
+def test_outlines_of_many_units_read_their_table_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    release = ServedRelease(path, "squareland")
+    read: list[str] = []
+    table = type(release.store).table
+    monkeypatch.setattr(
+        type(release.store),
+        "table",
+        lambda self, name, *more: read.append(name) or table(self, name, *more),  # type: ignore[func-returns-value]  # append, in a lambda
+    )
+    tracts = tuple(f"tract:{unit}" for unit in release.areas.tracts["tract_id"])
+    read.clear()
+    found = layers.shapes(release, (*tracts, "county:10001"))
+    assert len(found) > 20
+    assert sorted(read) == ["counties", "tracts"]
