@@ -18,7 +18,7 @@ test: $(VENV)/.test-ready browser nginx lint
 
 # Tests that share fixtures stay on one worker, and the slowest come first (tests/sharing.py).
 tests: $(VENV)/.test-ready
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup --no-loadscope-reorder
+	$(BIN)/python -m pytest -n $(JOBS) --no-loadscope-reorder
 
 lint: $(VENV)/.test-ready
 	$(BIN)/ruff check .

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -24,12 +25,17 @@ def _data_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
-@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests that share fixtures on one worker, and begin with the slowest."""
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(group_of(item.nodeid)))
+    """Begin with the tests that take longest."""
     items.sort(key=lambda item: rank_of(group_of(item.nodeid)))
+
+
+@pytest.hookimpl(optionalhook=True)  # pytest-xdist may be switched off
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Keep the tests that share fixtures on one worker."""
+    from tests.scheduling import GroupScheduling
+
+    return GroupScheduling(config, log)
 
 
 @pytest.fixture(scope="session")

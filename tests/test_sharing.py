@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
+from tests.conftest import pytest_xdist_make_scheduler
+from tests.scheduling import GroupScheduling
 from tests.sharing import SLOWEST_FIRST, group_of, made_once, rank_of
 
 ROOT = Path(__file__).parents[1]
@@ -42,3 +46,12 @@ def test_browser_tests_are_one_group_and_come_first(request: pytest.FixtureReque
         assert (ROOT / name).exists(), name
     ranks = [rank_of(group_of(item.nodeid)) for item in request.session.items]
     assert ranks == sorted(ranks)
+
+
+def test_the_tests_of_a_group_run_on_one_worker(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The scheduler asks one method for the group of a test; every part of the run must know that method."""
+    monkeypatch.setattr(GroupScheduling, "__init__", lambda self, *given: None)
+    scheduler = pytest_xdist_make_scheduler(config=Mock(), log=Mock())
+    assert "_split_scope" in vars(LoadScopeScheduling)
+    for test in ("tests/browser/test_a.py::test_b[x::y]", "tests/engine/test_c.py::test_d"):
+        assert scheduler._split_scope(test) == group_of(test)
