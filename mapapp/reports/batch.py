@@ -36,7 +36,7 @@ _MARKER: Final = ("reports", 1)
 """What the list says of itself, so that no other program's file is taken for one: its subject and its version."""
 
 INDEX: Final = "index.html"
-LAYOUT: Final = 2
+LAYOUT: Final = 3
 """Of reports: changes whenever the same question makes other bytes."""
 
 
