@@ -21,6 +21,7 @@ import pyarrow
 from benchmarks.commands import commutemap
 from engine.parameters import SynthesisParameters
 from geodata.distance import distance_matrix_mi, distance_mi
+from geodata.placing import writing_beside
 from geodata.schema import segment_code
 from geodata.store import Store, StoreWriter, open_store
 
@@ -94,9 +95,10 @@ def write_rates(store: Store) -> None:
     rng = np.random.default_rng(1)
     ptr = store.row_ptr("jobs")
     for name in ("jobs", "points"):
-        with tempfile.TemporaryDirectory(dir=store.path.parent) as folder, ThreadPoolExecutor(1) as disk:
-            writer, seconds = StoreWriter(Path(folder), "release", disk), 0.0
-            with writer.stream(name) as stream:
+        target = store.path.with_name(f"{store.path.name}.rates")
+        with writing_beside(target) as partial, ThreadPoolExecutor(1) as disk:
+            seconds = 0.0
+            with StoreWriter(partial, "release", disk).stream(name) as stream:
                 for group in range(len(ptr) - 1):
                     rows = store.slice("jobs", int(ptr[group]), int(ptr[group + 1]))
                     rows = points_of(rows, place, rng) if name == "points" else rows
@@ -105,7 +107,7 @@ def write_rates(store: Store) -> None:
                     seconds += time.perf_counter() - start
                 start = time.perf_counter()
             seconds += time.perf_counter() - start
-            size = (Path(folder) / f"{name}.parquet").stat().st_size
+            size = (partial.folder / f"{name}.parquet").stat().st_size
         print(
             f"| writing {name} | {stream.rows:,} rows in {seconds:.1f} s: "
             f"{stream.rows / seconds / 1e6:.1f} million a second, {size / stream.rows:.1f} bytes a row |"

@@ -123,7 +123,11 @@ class Outlines:
         ):
             file = partial.folder / "outlines.parquet"
             frame.to_parquet(file, index=False, compression="zstd")
-            os.replace(file, self._folder / f"outlines-{level}-{_digest(file)}.parquet")
+            whole = self._folder / f"outlines-{level}-{_digest(file)}.parquet"
+            os.replace(file, whole)
+            for other in self._folder.glob(f"outlines-{level}-*.parquet"):
+                if other != whole:  # damaged, or else it would have been read
+                    other.unlink(missing_ok=True)
 
 
 def dissolved(shapes: Shapes) -> Any:

@@ -243,6 +243,8 @@ def test_a_killed_export_leaves_nothing_under_its_name(form: str, demo_release: 
     done = subprocess.run([sys.executable, "-c", CODE, *arguments], capture_output=True, timeout=240)
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert not target.exists()
-    assert len(list(tmp_path.iterdir())) == 1, "a hidden folder, which the next run removes"
+    left = {entry.name for entry in tmp_path.iterdir()}
+    assert len(left) == 2, "a hidden folder and its lock, which the next run removes"
+    assert all(name.startswith(f".{target.name}.") for name in left)
     assert run([*arguments, "-q"]) == 0
     assert list(tmp_path.iterdir()) == [target]

@@ -157,9 +157,10 @@ def test_rhode_island_comes_back(tmp_path: Path) -> None:
         (tmp_path / "sources" / file.name).symlink_to(file)
     made = import_dataset(sources_in(tmp_path / "sources")[0])
     write_dataset(tmp_path / "ri.dataset", made)
+    store = open_store(tmp_path / "ri.dataset", "dataset", verify=False)
     (tmp_path / "ri.dataset" / "certificate.json").write_text("{}", encoding="utf-8")
     (tmp_path / "out").mkdir()
-    write_lodes(open_store(tmp_path / "ri.dataset", "dataset", verify=False), tmp_path / "out")
+    write_lodes(store, tmp_path / "out")
     imported_states = {"44", "09", "25"}
     for name in ("ri_od_main_JT00_2019.csv.gz", "ri_od_aux_JT00_2019.csv.gz"):
         theirs = pandas.read_csv(REAL / "lodes" / name, dtype=str)

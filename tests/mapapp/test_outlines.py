@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 from pathlib import Path
 from typing import Any
 
+import geopandas
 import numpy
 import pytest
 import shapely
@@ -58,7 +61,12 @@ def test_a_damaged_layer_is_made_again(release: Release) -> None:
     file.write_bytes(whole[:-50])
     again = release.outlines.of_layer("zcta")
     assert len(again) == (release.areas.units("zcta").rows["kind"] == "unit").sum()
-    assert file.read_bytes() == whole
+    # PROJ words the reference system differently on another thread, such as that of a server that made the first file.
+    (made,) = release.outlines._folder.glob("outlines-zcta-*.parquet")
+    assert made.stem.endswith(hashlib.sha256(made.read_bytes()).hexdigest()[:32])
+    first, second = (geopandas.read_parquet(source) for source in (io.BytesIO(whole), made))
+    assert first["unit_id"].equals(second["unit_id"])
+    assert first.geometry.to_wkb().equals(second.geometry.to_wkb())
 
 
 def test_crumbs_between_cells_are_left_out() -> None:
