@@ -278,10 +278,7 @@ class ExpectedErrors:
             for total, of_points in zip(found, (s, second), strict=True)
         )
         alpha, f = self._kept_weights(prior, n)
-        kept = alpha * f * prior.stays
-        a, mass = s @ kept.T, kept.sum(axis=1)
-        least = prior.pooled * self._least(n)
-        a, mass = a + (s @ prior.share)[:, None] * least, mass + least
+        a, mass = self._kept_mass(prior, n, s, alpha * f)
         t = n + mass
         spread = np.maximum(square - mean**2, 0.0)
         within = np.minimum(np.maximum(second - s**2, 0.0) @ prior.share, spread)
@@ -298,11 +295,7 @@ class ExpectedErrors:
         p = (count + 0.5) / (workers + 1.0)
         s, g = prior.of_points(home, prior.people), prior.of_points(home, prior.gravity)
         alpha, f = self._kept_weights(prior, n)
-        kept = alpha * f * prior.stays
-        a, mass = s @ kept.T, kept.sum(axis=1)
-        least = prior.pooled * self._least(n)
-        # What falls in the remainder, which always stays, is drawn again from the prior.
-        a, mass = a + (s @ prior.share)[:, None] * least, mass + least
+        a, mass = self._kept_mass(prior, n, s, alpha * f)
         t = n + mass
         spread, moved = _within_points(prior.share, s, g)
         factor = (n + t) / (1.0 + t)
@@ -324,6 +317,25 @@ class ExpectedErrors:
         at = np.minimum(np.searchsorted(self._alpha[:, 0], n), len(self._alpha) - 1)
         certain = (alpha > 1.0) | ~self._prunes[at][:, None]
         return alpha, np.where(certain, _CERTAIN, prior.retention)
+
+    def _kept_mass(self, prior: _TractPrior, n: Floats, s: Floats, kept: Floats) -> tuple[Floats, Floats]:
+        """Prior weight after pruning and domain editing, for each n: inside each of R areas, and in all.
+
+        Parameters
+        ----------
+        s : float64[R, K]
+            What of each point lies inside each area.
+        kept : float64[N, K]
+            Expected weights of all points after pruning.
+
+        Returns
+        -------
+        float64[R, N], float64[N]
+        """
+        kept = kept * prior.stays
+        least = prior.pooled * self._least(n)
+        # What falls in the remainder, which always stays, is drawn again from the prior.
+        return s @ kept.T + (s @ prior.share)[:, None] * least, kept.sum(axis=1) + least
 
     def _prior(self, tract: int) -> _TractPrior:
         if tract not in self._priors:

@@ -22,7 +22,6 @@ PATIENCE_S: Final = 20.0  # the first visitors of a large release wait for its s
 SECONDS: Final = 30.0
 RETRY_S: Final = 2
 BUSY: Final = "The server is busy; try again in a few seconds."
-_LATE: Final = "This takes too long for a page; choose a smaller area, or use the command line."
 
 
 def answers() -> Admission:
@@ -43,7 +42,7 @@ def register(server: flask.Flask, admission: Admission, is_heavy: Callable[[flas
         if is_heavy(flask.request):
             has_left = departure(flask.request)
             flask.g.place = admission.enter(client_key(flask.request.remote_addr or ""), has_left)
-            flask.g.watch = watch.begin(Watch(has_left, SECONDS, _LATE))
+            flask.g.watch = watch.begin(Watch(has_left, SECONDS))
 
     @server.teardown_request
     def leave(_: BaseException | None) -> None:

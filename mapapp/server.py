@@ -94,7 +94,7 @@ def listen(app: Dash, host: str = "127.0.0.1", port: int = 8050, **options: Any)
 
     def make_ready() -> None:
         # A step may take minutes on a large release: its loops look, too, whether the server is ending.
-        with suppress(Refused), watch.watching(Watch(stopping.is_set, math.inf, late="")):
+        with suppress(Refused), watch.watching(Watch(stopping.is_set, math.inf)):
             for step in steps:
                 watch.check()
                 step()

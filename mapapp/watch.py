@@ -15,6 +15,7 @@ from typing import Any, Final
 
 LEFT: Final = 499  # the client closed the connection; it never sees this status
 _POLL_S: Final = 0.25
+_LATE: Final = "This takes too long for a page; choose a smaller area, or use the command line."
 
 
 class Refused(Exception):
@@ -43,21 +44,18 @@ class Watch:
         Whether the visitor has closed the connection.
     seconds : float
         How long the work may take.
-    late : str
-        One line for a visitor whose work took longer.
     """
 
-    def __init__(self, has_left: Callable[[], bool], seconds: float, late: str) -> None:
+    def __init__(self, has_left: Callable[[], bool], seconds: float) -> None:
         self._has_left = has_left
         self._until = time.monotonic() + seconds
-        self._late = late
 
     def __call__(self, stage: str = "", done: int = 0, total: int = 0) -> None:
         """Go on, or raise Refused."""
         if self._has_left():
             raise Refused(LEFT, "The visitor has left.")
         if time.monotonic() > self._until:
-            raise Refused(503, self._late)
+            raise Refused(503, _LATE)
 
 
 _current: ContextVar[Watch | None] = ContextVar("watch", default=None)

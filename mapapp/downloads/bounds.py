@@ -39,8 +39,7 @@ class FileWatch(Watch):
     def __init__(
         self, folder: Path, has_left: Callable[[], bool] = lambda: False, seconds: float = MAX_SECONDS
     ) -> None:
-        late = "This takes too long for a page; choose a smaller area, or use the command line."
-        super().__init__(has_left, seconds, late)
+        super().__init__(has_left, seconds)
         self._folder = folder
 
     def __call__(self, stage: str = "", done: int = 0, total: int = 0) -> None:

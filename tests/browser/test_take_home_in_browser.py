@@ -72,11 +72,10 @@ def test_a_file_that_cannot_be_made_leaves_the_page(visit: Visit, county: str) -
             status=503, body="Other files are being made at the moment.\n", content_type="text/plain"
         )
 
-    visit.page.route("**/take/**", busy)
-    visit.page.get_by_label("Download shapes as KML", exact=True).click()
-    visit.page.get_by_text("Other files are being made").wait_for(timeout=PATIENCE_MS)
-    expect(visit.page.locator("#take-stop")).to_be_hidden()
-    visit.page.unroute("**/take/**")
+    with visit.intercepting("**/take/**", busy):
+        visit.page.get_by_label("Download shapes as KML", exact=True).click()
+        visit.page.get_by_text("Other files are being made").wait_for(timeout=PATIENCE_MS)
+        expect(visit.page.locator("#take-stop")).to_be_hidden()
     visit.page.route("**/take/**", lambda route: None)  # an answer that never comes
     visit.page.get_by_label("Download shapes as KML", exact=True).click()
     visit.page.locator("#take-stop").click()

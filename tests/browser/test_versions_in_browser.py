@@ -34,7 +34,7 @@ class Held:
         self.output = output
         self.route: Any = None
         self.visit = visit
-        visit.page.route(CALLBACKS, self._hold)
+        visit.page.route(CALLBACKS, self._hold)  # for good: see Visit.intercepting
 
     def _hold(self, route: Any) -> None:
         if self.route is None and self.output in json.loads(route.request.post_data)["output"]:
@@ -46,7 +46,6 @@ class Held:
         """Let the answer come, and wait until it has."""
         with self.visit.page.expect_response(lambda response: response.request == self.route.request):
             self.route.continue_()
-        self.visit.page.unroute(CALLBACKS, self._hold)
 
 
 def open_county(visit: Visit, release: ServedRelease) -> str:
@@ -125,13 +124,12 @@ def test_a_part_that_cannot_be_answered_stays_dimmed_and_says_so(
         else:
             route.fallback()
 
-    visit.page.route(CALLBACKS, busy)
-    visit.page.get_by_text("Homes", exact=True).click()
-    visit.page.get_by_role("alert").filter(has_text="The server is busy").wait_for()
-    visit.page.locator("#map-part[aria-busy=false]").wait_for(timeout=PATIENCE_MS)
-    expect(visit.page.locator("#answer")).to_have_attribute("aria-busy", "true")
-    expect(visit.page.locator("#away")).to_be_visible()
-    visit.page.unroute(CALLBACKS, busy)
+    with visit.intercepting(CALLBACKS, busy):
+        visit.page.get_by_text("Homes", exact=True).click()
+        visit.page.get_by_role("alert").filter(has_text="The server is busy").wait_for()
+        visit.page.locator("#map-part[aria-busy=false]").wait_for(timeout=PATIENCE_MS)
+        expect(visit.page.locator("#answer")).to_have_attribute("aria-busy", "true")
+        expect(visit.page.locator("#away")).to_be_visible()
     visit.page.locator("#away button").click()
     visit.settle()
     expect(visit.page.locator("#away")).to_be_hidden()

@@ -19,16 +19,17 @@ def printed(code: str) -> list[str]:
 
 def test_the_process_asks_the_work_to_stop_and_waits_for_it() -> None:
     code = """
-stopping = threading.Event()
+begun, stopping = threading.Event(), threading.Event()
 def work():
     print("begun", flush=True)
+    begun.set()
     stopping.wait()
     print("ended", flush=True)
 run_in_background(work, stop=stopping.set)
+begun.wait()
 print("exiting", flush=True)
 """
-    assert sorted(printed(code)[:2]) == ["begun", "exiting"]
-    assert printed(code)[2:] == ["ended"]
+    assert printed(code) == ["begun", "exiting", "ended"]
 
 
 def test_work_that_has_ended_is_not_asked_to_stop() -> None:

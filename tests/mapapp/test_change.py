@@ -161,7 +161,7 @@ def test_every_difference_has_its_error(demo_release: Path) -> None:
     state = ViewState(areas=(f"county:{county}",), layer="county")
     found = asked.changed_with_errors(one, other, state)
     number = found.numbers()["workers"]
-    assert number["expected_error"] == math.hypot(*[found.after.workers.expected_error] * 2)  # type: ignore[attr-defined]
+    assert number["expected_error"] == math.hypot(*[found.after.workers.expected_error] * 2)  # type: ignore[attr-defined]  # a Result of this analysis has workers
     table = answer_tables.table(found, every=False)
     assert table["heads"][-2:] == ["Change", "±"]
     far = ViewState(areas=state.areas, analysis="distance-direction")

@@ -116,7 +116,8 @@ def test_the_whole_limit_is_at_the_cost_of_the_client_with_most_connections() ->
             assert read_answer(each)[0] == 200
 
 
-def test_a_full_server_closes_connections_in_use_of_the_client_with_most() -> None:
+def slow_for_the_other_client() -> tuple[threading.Event, Any]:
+    """An application that answers OTHER_CLIENT only after the event."""
     go_on = threading.Event()
 
     def slow(environ: dict[str, Any], start_response: Any) -> list[bytes]:
@@ -125,6 +126,11 @@ def test_a_full_server_closes_connections_in_use_of_the_client_with_most() -> No
         start_response("200 OK", [("Content-Length", "0")])
         return [b""]
 
+    return go_on, slow
+
+
+def test_a_full_server_closes_connections_in_use_of_the_client_with_most() -> None:
+    go_on, slow = slow_for_the_other_client()
     with listening(application=slow, limits={"connections": 6}, threads=8) as server, ExitStack() as stack:
         for each in crowd(stack, server, 6, OTHER_CLIENT):
             each.sendall(GET)
@@ -151,7 +157,7 @@ def test_connections_of_a_trusted_proxy_have_no_limit_of_their_own() -> None:
 @pytest.mark.parametrize("name", ["connections", "head_s", "uploads"])
 def test_a_limit_is_more_than_nothing(name: str) -> None:
     with pytest.raises(UsageError, match=f"limit {name} is 0; it must be more than 0"):
-        Limits(**{name: 0})  # type: ignore[arg-type]
+        Limits(**{name: 0})  # type: ignore[arg-type]  # the fields are of several types
 
 
 def test_too_few_open_files_mean_fewer_connections(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,14 +182,7 @@ def test_threads_take_the_clients_in_turn() -> None:
 
 
 def test_one_client_has_half_of_the_threads_at_most() -> None:
-    go_on = threading.Event()
-
-    def slow(environ: dict[str, Any], start_response: Any) -> list[bytes]:
-        if environ["REMOTE_ADDR"] == OTHER_CLIENT:
-            go_on.wait(timeout=60)
-        start_response("200 OK", [("Content-Length", "0")])
-        return [b""]
-
+    go_on, slow = slow_for_the_other_client()
     with listening(application=slow, threads=4) as server, ExitStack() as stack:
         held = crowd(stack, server, 10, OTHER_CLIENT)
         for each in held:
