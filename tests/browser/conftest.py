@@ -48,7 +48,7 @@ class Visit:
 
     def settle(self) -> None:
         self.page.wait_for_selector("#worker-count", timeout=PATIENCE_MS)
-        self.page.wait_for_function(MAP_AT_REST, timeout=PATIENCE_MS)
+        self.wait_until(MAP_AT_REST)
 
     def count(self) -> int:
         return int(self.page.inner_text("#worker-count").replace(",", ""))
@@ -58,10 +58,8 @@ class Visit:
         self.page.wait_for_function(is_so, arg=argument, timeout=PATIENCE_MS)
 
     def wait_for_count(self, workers: int) -> None:
-        self.page.wait_for_function(
-            "text => document.getElementById('worker-count')?.innerText === text",
-            arg=f"{workers:,}",
-            timeout=PATIENCE_MS,
+        self.wait_until(
+            "text => document.getElementById('worker-count')?.innerText === text", f"{workers:,}"
         )
 
     @contextmanager
@@ -116,7 +114,10 @@ def browser() -> Iterator[Any]:
 def visit(browser: Any, address: str, request: pytest.FixtureRequest) -> Iterator[Visit]:
     """A fresh tab; at its end nothing may have gone wrong, and nothing outside been asked for."""
     width, height = request.param
-    context = browser.new_context(viewport={"width": width, "height": height}, has_touch=width < 600)
+    # Half the pixels either way: software WebGL takes its time by the pixel, and layout is the same.
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, has_touch=width < 600, device_scale_factor=0.5
+    )
     context.set_default_timeout(PATIENCE_MS)
     visit = Visit(context.new_page(), address)
     visit.page.on(

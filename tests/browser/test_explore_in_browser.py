@@ -70,14 +70,14 @@ def test_click_switch_back_and_link(visit: Visit, release: ServedRelease) -> Non
     assert visit.page.locator(".chip").count() == 1
     visit.settle()
     visit.page.locator("#every").click()
-    visit.page.wait_for_function("() => location.search.includes('every=all')", timeout=PATIENCE_MS)
+    visit.wait_until("() => location.search.includes('every=all')")
 
     visit.page.get_by_text("Homes", exact=True).click()
     visit.wait_for_count(workers(release, areas=(key,), side="home"))
     rows = visit.page.locator("#area-rows tr")
-    visit.page.wait_for_function(
+    visit.wait_until(
         "n => document.querySelectorAll('#area-rows tr').length === n",
-        arg=len(release.table(ViewState(areas=(key,), side="home"), "tract")),
+        len(release.table(ViewState(areas=(key,), side="home"), "tract")),
     )
     shown = [
         int(text.replace(",", "").replace("●", ""))
@@ -105,7 +105,7 @@ def test_click_switch_back_and_link(visit: Visit, release: ServedRelease) -> Non
     for _ in range(3):  # faster than the answers come
         for name in ("Workplaces", "Homes"):
             visit.page.get_by_text(name, exact=True).click()
-    visit.page.wait_for_function("() => location.search.includes('side=home')", timeout=PATIENCE_MS)
+    visit.wait_until("() => location.search.includes('side=home')")
     visit.settle()
     visit.wait_for_count(workers(release, side="home"))
     assert visit.page.locator("#side input:checked").get_attribute("value") == "home"
@@ -122,10 +122,10 @@ def test_search_by_keyboard_and_first_steps(visit: Visit, release: ServedRelease
     visit.page.keyboard.type(county.name)
     # Answers to the first letters come before; each makes a new list, in which nothing is marked.
     found = [area.name for area in release.areas.search(county.name)]
-    visit.page.wait_for_function(
+    visit.wait_until(
         "names => [...document.querySelectorAll('[role=option]')].filter(o => o.offsetParent).map(o => o.innerText)"
         ".sort().join() === names",
-        arg=",".join(sorted(found)),
+        ",".join(sorted(found)),
     )
     visit.page.keyboard.press("ArrowDown")
     visit.page.locator("[role=option][data-combobox-selected]:visible").wait_for()
@@ -137,9 +137,9 @@ def test_search_by_keyboard_and_first_steps(visit: Visit, release: ServedRelease
     visit.page.locator(".chip").first.wait_for()
     for shown in ("Areas", "Density", "Points"):
         visit.page.get_by_text(shown, exact=True).click()
-        visit.page.wait_for_function(
+        visit.wait_until(
             "text => new URLSearchParams(location.search).get('show') === text",
-            arg={"Areas": "areas", "Density": "density", "Points": None}[shown],
+            {"Areas": "areas", "Density": "density", "Points": None}[shown],
         )
         visit.settle()
 
@@ -154,9 +154,8 @@ def test_names_and_a_scale_bar_stand_on_the_map(visit: Visit, release: ServedRel
         visit.page.locator(".furniture .name").locator("visible=true").first.wait_for()
     expect(visit.page.locator("#map .colorbar")).to_have_count(0)  # points need none
     visit.page.set_viewport_size({"width": 360, "height": 700})
-    visit.page.wait_for_function(
-        "() => document.querySelector('#map .annotation-text').getBoundingClientRect().left >= 0",
-        timeout=PATIENCE_MS,
+    visit.wait_until(
+        "() => document.querySelector('#map .annotation-text').getBoundingClientRect().left >= 0"
     )
 
 
@@ -202,9 +201,7 @@ def test_an_area_without_a_mouse_and_every_analysis_of_it(visit: Visit, release:
     keyboard.press("ArrowDown")
     visit.page.locator("[role=option][data-combobox-selected]:visible").wait_for()
     keyboard.press("Enter")
-    visit.page.wait_for_function(
-        "text => document.getElementById('centre').value === text", arg=place_name, timeout=PATIENCE_MS
-    )
+    visit.wait_until("text => document.getElementById('centre').value === text", place_name)
     visit.page.locator("#radii").focus()
     keyboard.type("4")
     visit.page.locator("#add-circle").focus()
@@ -217,11 +214,7 @@ def test_an_area_without_a_mouse_and_every_analysis_of_it(visit: Visit, release:
     visit.page.locator(".analyses input:checked").focus()
     for analysis in ("area-profile", "area-comparison", "distance-direction", "inflow-outflow"):
         keyboard.press("ArrowDown")
-        visit.page.wait_for_function(
-            "name => new URLSearchParams(location.search).get('analysis') === name",
-            arg=analysis,
-            timeout=PATIENCE_MS,
-        )
+        visit.wait_until("name => new URLSearchParams(location.search).get('analysis') === name", analysis)
         visit.settle()
         visit.page.locator("#area-rows tr").first.wait_for()
     flows = release.analyses.inflow_outflow(step)
@@ -305,10 +298,8 @@ def test_axe_finds_nothing_serious_in_any_analysis_light_or_dark(
     open_everything(visit)
     for name in get_args(Analysis):
         visit.page.locator(f".analyses input[value={name}]").check()
-        visit.page.wait_for_function(
-            "name => (new URLSearchParams(location.search).get('analysis') ?? 'destination') === name",
-            arg=name,
-            timeout=PATIENCE_MS,
+        visit.wait_until(
+            "name => (new URLSearchParams(location.search).get('analysis') ?? 'destination') === name", name
         )
         visit.settle()
         dark = "dark" in (visit.page.locator("#app").get_attribute("class") or "")

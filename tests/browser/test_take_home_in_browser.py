@@ -27,7 +27,7 @@ def opened(visit: Visit, query: str) -> None:
     visit.settle()
     visit.page.locator("#take-home summary").focus()
     visit.page.keyboard.press("Enter")
-    visit.page.wait_for_function(FIRST, timeout=PATIENCE_MS)
+    visit.wait_until(FIRST)
 
 
 def taken(visit: Visit, label: str, folder: Path) -> Path:

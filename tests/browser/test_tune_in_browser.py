@@ -69,14 +69,14 @@ def open_page(visit: Visit, asked: list[str] | None = None) -> None:
     visit.page.wait_for_selector("#kl-all", state="attached", timeout=PATIENCE_MS)
     visit.page.evaluate("document.querySelectorAll('details.filters').forEach(part => { part.open = true; })")
     wait_for(visit, {})
-    visit.page.wait_for_function(MAP_AT_REST, timeout=PATIENCE_MS)
+    visit.wait_until(MAP_AT_REST)
 
 
 def look_elsewhere(visit: Visit) -> list[float]:
     """Zoom in as a visitor does; the camera afterwards."""
     before = visit.page.evaluate(CAMERA)
     visit.page.locator("#map [data-title='Zoom in']").click()
-    visit.page.wait_for_function(LOOKED_ELSEWHERE, arg=before, timeout=PATIENCE_MS)
+    visit.wait_until(LOOKED_ELSEWHERE, before)
     camera: list[float] = visit.page.evaluate(CAMERA)
     return camera
 
@@ -96,7 +96,7 @@ def expected(bench: Bench, change: dict[str, Any]) -> dict[str, str]:
 
 
 def wait_for(visit: Visit, wanted: dict[str, str]) -> None:
-    visit.page.wait_for_function(SHOWS, arg=wanted, timeout=PATIENCE_MS)
+    visit.wait_until(SHOWS, wanted)
 
 
 @pytest.mark.timeout(600)  # many moves, each drawn by software
@@ -183,7 +183,7 @@ def test_a_tract_shows_its_support_points(visit: Visit) -> None:
     ):
         visit.page.locator("#map-shows").get_by_text(shown, exact=True).click()
         caption.filter(has_text=says).wait_for()
-        visit.page.wait_for_function(MAP_AT_REST, timeout=PATIENCE_MS)
+        visit.wait_until(MAP_AT_REST)
     expect(caption.filter(has_text="NOT FOR PUBLICATION")).to_have_count(1)
     check_camera(visit, camera, "the support points")
 
@@ -203,8 +203,8 @@ def test_work_is_cancelled_from_the_keyboard_while_its_progress_is_drawn(
     visit.page.focus("#design-cancel")
     for _ in range(3):
         shown = visit.page.get_attribute("#design-bar", "value")
-        visit.page.wait_for_function(
-            "shown => document.getElementById('design-bar').getAttribute('value') !== shown", arg=shown
+        visit.wait_until(
+            "shown => document.getElementById('design-bar').getAttribute('value') !== shown", shown
         )
     visit.page.keyboard.press("Enter")
     visit.page.locator("#design-progress", has_text="The search was cancelled.").wait_for()
@@ -234,9 +234,7 @@ def test_sweep_design_and_publish(visit: Visit, dataset: Path, tmp_path: Path) -
     before = visit.page.inner_text("#kl-all")
     visit.page.click("#design")
     visit.page.get_by_text("Chosen from public data").wait_for()
-    visit.page.wait_for_function(
-        "before => document.getElementById('kl-all').innerText !== before", arg=before, timeout=PATIENCE_MS
-    )
+    visit.wait_until("before => document.getElementById('kl-all').innerText !== before", before)
     wait_for(visit, {"epsilon-final": "8.982"})  # the promise stays
     release = tmp_path / "made.release"
     visit.page.click("#publish")
@@ -265,11 +263,7 @@ def test_the_lab_by_its_presets_and_sliders(visit: Visit) -> None:
     ):
         before = visit.page.inner_text("#lab-answer")
         visit.page.locator(f"#lab-{name} [role=slider]").press(key)
-        visit.page.wait_for_function(
-            "before => document.getElementById('lab-answer').innerText !== before",
-            arg=before,
-            timeout=PATIENCE_MS,
-        )
+        visit.wait_until("before => document.getElementById('lab-answer').innerText !== before", before)
     visit.page.get_by_role("link", name="Tune", exact=True).click()
     visit.page.wait_for_selector("#kl-all", state="attached")
     wait_for(visit, {})
@@ -316,7 +310,7 @@ def test_axe_finds_nothing_serious(visit: Visit) -> None:
     visit.page.keyboard.press("Escape")
     visit.page.click("#publish")
     visit.page.locator("#publish-path").wait_for()
-    visit.page.wait_for_function(
+    visit.wait_until(
         "() => getComputedStyle(document.querySelector('.mantine-Modal-content')).opacity === '1'"
     )
     check("publish")

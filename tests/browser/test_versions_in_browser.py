@@ -70,21 +70,18 @@ def test_a_part_is_dimmed_until_its_answer_has_come(
     key = open_county(visit, release)
     held = Held(visit, output)
     visit.page.get_by_text("Homes", exact=True).click()
-    visit.page.wait_for_function(
+    visit.wait_until(
         "parts => [...document.querySelectorAll('[data-part]')]"
         ".every((part) => (part.getAttribute('aria-busy') === 'true') === parts.includes(part.id))",
-        arg=parts,
-        timeout=PATIENCE_MS,
+        parts,
     )
     now = f"?side=home&area={key}"
     assert set(visit.page.evaluate(UNDIMMED)) == {now}
     for part in parts:
         expect(visit.page.locator(f"#{part}")).to_have_attribute("data-drawn", f"?area={key}")
-        visit.page.wait_for_function(
-            "id => getComputedStyle(document.getElementById(id)).opacity < 0.5", arg=part, timeout=PATIENCE_MS
-        )
+        visit.wait_until("id => getComputedStyle(document.getElementById(id)).opacity < 0.5", part)
     held.let_go()
-    visit.page.wait_for_function(WHOLE, timeout=PATIENCE_MS)
+    visit.wait_until(WHOLE)
     assert set(visit.page.evaluate(UNDIMMED)) == {now}
     visit.wait_for_count(release.summary(ViewState(areas=(key,), side="home")).workers)
 
@@ -95,15 +92,15 @@ def test_answers_in_the_wrong_order_change_nothing(visit: Visit, release: Served
     visit.page.get_by_text("Homes", exact=True).click()
     visit.page.get_by_text("Areas", exact=True).click()
     newest = f"?side=home&area={key}&show=areas"
-    visit.page.wait_for_function("newest => location.search === newest", arg=newest, timeout=PATIENCE_MS)
+    visit.wait_until("newest => location.search === newest", newest)
     visit.settle()
     address.let_go()  # it knows of the first choice alone
 
     answer = Held(visit, "answer.children")
     visit.page.get_by_text("Workplaces", exact=True).click()
-    visit.page.wait_for_function("() => !location.search.includes('side')", timeout=PATIENCE_MS)
+    visit.wait_until("() => !location.search.includes('side')")
     visit.page.get_by_text("Homes", exact=True).click()
-    visit.page.wait_for_function("newest => location.search === newest", arg=newest, timeout=PATIENCE_MS)
+    visit.wait_until("newest => location.search === newest", newest)
     visit.settle()
     answer.let_go()
     visit.settle()
@@ -160,7 +157,5 @@ def test_the_control_says_that_a_density_stands_in_for_points(
     expect(visit.page.locator("#show-said")).to_contain_text("Density, because there are more than")
     expect(visit.page.locator("#map .annotation-text").first).to_contain_text("density")
     visit.page.get_by_text("Homes", exact=True).click()
-    visit.page.wait_for_function(
-        "key => location.search === `?side=home&area=${key}`", arg=key, timeout=PATIENCE_MS
-    )
+    visit.wait_until("key => location.search === `?side=home&area=${key}`", key)
     visit.settle()
