@@ -44,7 +44,7 @@ nginx:
 
 # docs/cli.md is written by the program itself; a test compares the two.
 docs: $(VENV)/.test-ready
-	$(BIN)/python -m mapapp.cli_reference > docs/cli.md
+	$(BIN)/python -c "from mapapp import cli; from mapapp.commands.cli_reference import reference; print(reference(cli.commutemap), end='')" > docs/cli.md
 
 $(VENV)/.python: Makefile
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed; set PYTHON=/path/to/python3"; exit 1; }

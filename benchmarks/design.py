@@ -3,9 +3,9 @@
 Destinations are blocks; KL is between the real home tracts and the posterior expectation on the grid of 29 cells around
 the workplace tract, weighted by workers; a small destination has 1 to 9. The first table has RI, MA and CT alone and
 every destination's workers in one synthesizer, as in other people's measurements, which stand beside it. The second
-has the settings that `mapapp.pipeline.design` chooses from public data, what it expects of them on simulated homes, and
-what they come to on the real ones. The third asks how much the choice depends on the simulated homes, the fourth what
-strength and retention can do at fixed radii.
+has the settings that `mapapp.publishing.design` chooses from public data, what it expects of them on simulated homes,
+and what they come to on the real ones. The third asks how much the choice depends on the simulated homes, the fourth
+what strength and retention can do at fixed radii.
 """
 
 from __future__ import annotations
@@ -26,11 +26,17 @@ from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
 from geodata.schema import N_SEGMENTS
 from geodata.store import Store, open_store
-from mapapp.pipeline.design import WHOLE_EARTH_MI, PublicPart, design_parameters
-from mapapp.pipeline.expected import Expected, Homes, WorkplaceCounts, expected_validity, grid_around
-from mapapp.pipeline.geography import Geography, Workplaces, read_geography, read_workplaces
-from mapapp.pipeline.inputs import segment_of
-from mapapp.pipeline.prior import public_prior
+from mapapp.publishing.design import WHOLE_EARTH_MI, PublicPart, design_parameters
+from mapapp.publishing.expected_validity import (
+    Expected,
+    Homes,
+    WorkplaceCounts,
+    expected_validity,
+    grid_around,
+)
+from mapapp.publishing.geography import Geography, Workplaces, read_geography, read_workplaces
+from mapapp.publishing.inputs import segment_of
+from mapapp.publishing.prior import public_prior
 
 REFERENCE = (
     ("paper", "4.6", 6.9, 22.6, "0.248"),

@@ -19,10 +19,10 @@ import numpy as np
 from benchmarks.analyses import draw_areas
 from geodata.distance import bearing_deg, distance_mi
 from geodata.store import Store, open_store
+from mapapp.answers.flows import MEAN_LIMIT_MI
+from mapapp.answers.prepared import DIRECTIONS, octant
 from mapapp.api import Release, open_release
-from mapapp.queries.flows import MEAN_LIMIT_MI
-from mapapp.queries.prepared import DIRECTIONS, octant
-from mapapp.url_state import Side
+from mapapp.question.address import Side
 
 EDGES_MI = (10.0, 25.0, 50.0)
 SIDES: tuple[Side, ...] = ("work", "home")

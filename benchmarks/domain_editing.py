@@ -20,7 +20,7 @@ from benchmarks.commands import commutemap_json
 from engine.parameters import Prior, PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
 from geodata.store import open_store
-from mapapp.pipeline.batch import open_source
+from mapapp.publishing.batch import open_source
 
 LEVELS = ("tract", "PUMA", "SuperPUMA", "remainder")
 SMALLEST = ("--dataset", "{dataset}")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks import chromium
 from benchmarks.readme_picture import photographed, slimmed
-from mapapp.server import create_app, listen
+from mapapp.explore.server import create_app, listen
 from tests.running_server import running
 
 MAX_BYTES = 200 * 1024

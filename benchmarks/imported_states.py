@@ -8,7 +8,7 @@ import pandas
 
 from engine.tracts import OriginTracts
 from geodata.store import Store
-from mapapp.pipeline.geography import Geography
+from mapapp.publishing.geography import Geography
 
 
 def tracts_elsewhere(store: Store) -> npt.NDArray[np.bool_]:

@@ -22,8 +22,8 @@ from engine.streams import PublicSeed
 from engine.synthesis import SupportTable
 from engine.theorems import RULES, least_prior_weight, pruned_epsilon
 from geodata.store import open_store
-from mapapp.pipeline.batch import open_source
-from mapapp.pipeline.settings import privacy_of
+from mapapp.publishing.batch import open_source
+from mapapp.publishing.settings import privacy_of
 
 COUNTS = (1, 2, 5, 9, 15, 30, 100, 300)
 SMALLEST = ("--n-support", "20", "--dataset", "{dataset}")

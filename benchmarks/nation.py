@@ -23,8 +23,8 @@ from benchmarks import commands
 from engine.parameters import SynthesisParameters
 from geodata.schema import TABLES
 from geodata.store import Store, open_store, writing_store
-from mapapp.pipeline.run import run_synthesis
-from mapapp.pipeline.settings import privacy_of
+from mapapp.publishing.run import run_synthesis
+from mapapp.publishing.settings import privacy_of
 
 STAGES = {
     "reading the dataset": "reading the dataset, fitting the prior",

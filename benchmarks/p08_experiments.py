@@ -45,8 +45,8 @@ from engine.synthesis import SupportTable, Synthesizers, synthesize
 from engine.theorems import least_prior_weight, pruned_epsilon
 from geodata.distance import distance_mi
 from geodata.store import Store
-from mapapp.figures import palette
-from mapapp.pipeline.validity import measure_setting
+from mapapp.drawing import palette
+from mapapp.measuring.validity import measure_setting
 
 Floats = npt.NDArray[np.float64]
 

@@ -42,19 +42,19 @@ from engine.validity import (
     weighted_mean,
 )
 from geodata.store import Store
-from mapapp.figures.sweep import sweep_figure
-from mapapp.pipeline.analyst import AnalystData
-from mapapp.pipeline.design import PublicPart, design_parameters
-from mapapp.pipeline.expected import WorkplaceCounts
-from mapapp.pipeline.geography import read_workplaces
-from mapapp.pipeline.inputs import read_inputs
-from mapapp.pipeline.last_release import with_last_release
-from mapapp.pipeline.promise import certify_batch
-from mapapp.pipeline.settings import DEFAULT_DELTA, DEFAULT_EPSILON, DEFAULT_MIN_RETENTION, privacy_of
-from mapapp.pipeline.support import build_support
-from mapapp.pipeline.sweep import SweptRow, SweptSetting, run_sweep
-from mapapp.pipeline.validity import Validity, measure_setting
-from mapapp.pipeline.validity_part import points_of_tracts
+from mapapp.drawing.paper.sweep_picture import sweep_figure
+from mapapp.measuring.analyst import AnalystData
+from mapapp.measuring.sweep import SweptRow, SweptSetting, run_sweep
+from mapapp.measuring.validity import Validity, measure_setting
+from mapapp.measuring.validity_part import points_of_tracts
+from mapapp.publishing.design import PublicPart, design_parameters
+from mapapp.publishing.expected_validity import WorkplaceCounts
+from mapapp.publishing.geography import read_workplaces
+from mapapp.publishing.inputs import read_inputs
+from mapapp.publishing.last_release import with_last_release
+from mapapp.publishing.promise import certify_batch
+from mapapp.publishing.settings import DEFAULT_DELTA, DEFAULT_EPSILON, DEFAULT_MIN_RETENTION, privacy_of
+from mapapp.publishing.support import build_support
 
 SWEEPS = {
     "epsilon": ("2", "4", "4.6", "10", "25"),

@@ -14,10 +14,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
-from mapapp import asked
-from mapapp.pictures import chart_pictures, locator_picture, map_picture
-from mapapp.queries.release import ServedRelease
-from mapapp.url_state import SHOWN, Analysis, ViewState
+from mapapp.answers import view_answers
+from mapapp.answers.served_release import ServedRelease
+from mapapp.drawing.paper import chart_pictures, locator_picture, map_picture
+from mapapp.question.address import SHOWN, Analysis, ViewState
 
 SMALLEST = ("{release}", "--area", "county:81011", "--maps", "1", "--out", "{folder}")
 
@@ -54,7 +54,7 @@ def measure(release: ServedRelease, name: str, state: ViewState, out: Path | Non
 
 def charts(release: ServedRelease, area: str) -> None:
     states = [ViewState(areas=(area,), others=(area,), analysis=each) for each in get_args(Analysis)]
-    answers = [(state, asked.result(release, state)) for state in states]
+    answers = [(state, view_answers.result(release, state)) for state in states]
     start, count = time.process_time(), 0
     for state, answer in answers:
         count += len(chart_pictures(release, state, answer, scale=2))
@@ -69,7 +69,7 @@ def each(release: ServedRelease, layer: str, within: str) -> None:
         for analysis in ("destination", "inflow-outflow"):
             state = ViewState(areas=(f"{layer}:{unit}",), analysis=analysis)
             map_picture(release, state, scale=2)
-            count += 1 + len(chart_pictures(release, state, asked.result(release, state), scale=2))
+            count += 1 + len(chart_pictures(release, state, view_answers.result(release, state), scale=2))
         locator_picture(release, state, scale=2)
         count += 1
     spent = (

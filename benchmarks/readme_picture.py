@@ -16,11 +16,11 @@ from typing import Any
 from PIL import Image
 
 from benchmarks import chromium
-from mapapp.demo_release import demo_release
+from mapapp.answers.served_release import ServedRelease
+from mapapp.explore.server import create_app, listen
 from mapapp.progress import shown
-from mapapp.queries.release import ServedRelease
-from mapapp.server import create_app, listen
-from mapapp.url_state import ViewState
+from mapapp.publishing.demo_release import demo_release
+from mapapp.question.address import ViewState
 from tests.running_server import running
 
 SIZE = (1440, 900)

@@ -19,9 +19,9 @@ from benchmarks.commands import commutemap
 from benchmarks.imported_states import geography_without, jobs_without, tracts_elsewhere
 from benchmarks.readme_picture import slimmed
 from geodata.store import Store, open_store
-from mapapp.figures.sweep import picture_bytes
-from mapapp.pipeline.analyst import AnalystData
-from mapapp.pipeline.geography import read_workplaces
+from mapapp.drawing.paper.sweep_picture import picture_bytes
+from mapapp.measuring.analyst import AnalystData
+from mapapp.publishing.geography import read_workplaces
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,9 +15,9 @@ import pypdfium2
 from PIL import Image
 
 from benchmarks.readme_picture import slimmed
-from mapapp.queries.release import open_releases
-from mapapp.reports import write_report
-from mapapp.url_state import ViewState
+from mapapp.answers.served_release import open_releases
+from mapapp.files.reports import write_report
+from mapapp.question.address import ViewState
 
 MAX_BYTES = 200 * 1024
 GAP = 14

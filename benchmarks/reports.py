@@ -17,9 +17,9 @@ from io import BytesIO
 from pathlib import Path
 
 from benchmarks.commands import commutemap
-from mapapp.queries.release import ServedRelease, open_releases
-from mapapp.reports import FORMS, build, write
-from mapapp.url_state import Analysis, ViewState
+from mapapp.answers.served_release import ServedRelease, open_releases
+from mapapp.files.reports import FORMS, build, write
+from mapapp.question.address import Analysis, ViewState
 
 ANALYSES: tuple[Analysis, ...] = (
     "destination",

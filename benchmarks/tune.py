@@ -18,9 +18,9 @@ from benchmarks import chromium
 from benchmarks.chromium import MAP_AT_REST, PATIENCE_MS
 from benchmarks.readme_picture import slimmed
 from mapapp.progress import silent
-from mapapp.tune.app import create_app, listen
-from mapapp.tune.bench import Bench
-from mapapp.tune.setting import read_setting, start_values
+from mapapp.workbench.app import create_app, listen
+from mapapp.workbench.bench import Bench
+from mapapp.workbench.setting import read_setting, start_values
 from tests.running_server import running
 
 CONTROLS = (

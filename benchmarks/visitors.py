@@ -30,7 +30,7 @@ import numpy as np
 from benchmarks import chromium, commands, rhode_island
 from benchmarks.analyses import draw_areas
 from mapapp.api import open_release
-from mapapp.url_state import Analysis
+from mapapp.question.address import Analysis
 
 N_CONNECTIONS = 6  # of a browser to one server
 PATIENCE_S = 60.0

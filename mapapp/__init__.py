@@ -1,1 +1,1 @@
-"""What people touch: command line, pipeline, queries, figures, pages and reports."""
+"""What people touch; docs/contributing.md says which room holds what, and which may import which."""

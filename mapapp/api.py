@@ -7,15 +7,12 @@
     print(answer.inflow.value, answer.groups)
 
 What can be asked, and how an area is written, is in docs/api.md; the answers are described in
-`mapapp.queries.results`.
+`mapapp.answers.results`.
 """
 
-from mapapp.distance_bands import EDGES_MI
-from mapapp.queries.analyses import Release, open_release
-from mapapp.queries.area_text import ring_areas
-from mapapp.queries.change import change
-from mapapp.queries.filters import Filters
-from mapapp.queries.results import (
+from mapapp.answers.analyses import Release, open_release
+from mapapp.answers.change import change
+from mapapp.answers.results import (
     About,
     AreaComparison,
     AreaProfile,
@@ -31,6 +28,9 @@ from mapapp.queries.results import (
     caution,
     shortened,
 )
+from mapapp.question.area_text import ring_areas
+from mapapp.question.distance_bands import EDGES_MI
+from mapapp.question.filters import Filters
 
 __all__ = [
     "EDGES_MI",

@@ -108,7 +108,7 @@ def _run_in_this_process(module: str, *arguments: object, environment: object = 
 
 @contextlib.contextmanager
 def _serving_in_this_process(release: Path, *options: object) -> Iterator[tuple[int, str]]:
-    from mapapp.server import create_app, listen
+    from mapapp.explore.server import create_app, listen
 
     with running(*listen(create_app([release]), port=0)) as address:
         yield os.getpid(), address

@@ -53,7 +53,7 @@ def demo_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def demo_release(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A release of the small demo dataset under the test key: the same bytes in every run."""
     from engine.parameters import PrivacyParameters, SynthesisParameters
-    from mapapp.pipeline.run import run_synthesis
+    from mapapp.publishing.run import run_synthesis
 
     def make(folder: Path) -> None:
         # A copy, because a release is entered in its dataset's ledger.

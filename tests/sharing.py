@@ -12,17 +12,17 @@ import pytest
 
 SLOWEST_FIRST = (
     "tests/browser",
-    "tests/mapapp/test_cluster.py",
-    "tests/pictures/test_pictures.py",
-    "tests/reports/test_batch.py",
+    "tests/publishing/test_cluster.py",
+    "tests/drawing/test_pictures.py",
+    "tests/files/test_batch.py",
     "tests/test_wheel.py",
     "tests/test_benchmarks.py",
     "tests/commands/test_killed.py",
     "tests/geodata/test_real_files.py",
     "tests/engine/test_jit.py",
-    "tests/mapapp/test_mechanisms.py",
+    "tests/publishing/test_mechanisms.py",
     "tests/engine/test_mechanisms_law.py",
-    "tests/reports/test_reports.py",
+    "tests/files/test_reports.py",
 )
 """Groups of tests that take longest, by processor time; a run that ends with short ones keeps every processor busy."""
 

@@ -3,6 +3,8 @@
 import ast
 import subprocess
 import sys
+from collections.abc import Collection
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,38 +14,45 @@ PACKAGES = ("engine", "geodata", "mapapp")
 ALLOWED = {"engine": {"engine"}, "geodata": {"geodata"}, "mapapp": set(PACKAGES)}
 ENGINE_LIBRARIES = {"numpy", "scipy", "numba"}
 JIT = ("engine/_jit.py", "engine/_numba_internals.py")
-MAKING = (
-    "certificate.py",
-    "certificate_check.py",
-    "certificate_mechanism.py",
-    "certificate_sound.py",
-    "certificate_terms.py",
-    "cli.py",
-    "cli_reference.py",
-    "commands",
-    "demo_release.py",
-    "ledger.py",
-    "mechanisms.py",
-    "pipeline",
-    "start.py",
-    "tune",
-)
-"""Rooms of mapapp that make releases, or run what does. All others serve releases, and import none of these."""
+READS = ("question", "answers", "drawing", "files")
+ROOMS = {
+    "question": (),
+    "answers": ("question",),
+    "drawing": ("question", "answers"),
+    "files": ("question", "answers", "drawing"),
+    "explore": READS,
+    "publishing": ("question", "answers"),
+    "measuring": (*READS, "publishing"),
+    "workbench": (*READS, "explore", "publishing", "measuring"),
+    "commands": (*READS, "explore", "publishing", "measuring", "workbench"),
+}
+"""Every room of mapapp, and the rooms that it may import. None of these imports goes round in a circle."""
+OF_ALL = ("errors", "interrupts", "paths", "progress")
+"""Loose modules that every room may import."""
+AT_THE_TOP = ("__init__", "api", "cli", "start")
+"""Loose modules that no room may import."""
+WITH_ENGINE = ("publishing", "measuring", "workbench", "commands")
+"""Rooms that may import the engine. The others serve what has been published."""
 
 
-def imports_of(file: Path) -> set[str]:
+def imports_of(file: Path) -> frozenset[str]:
     """Every module a file imports, wherever in the file the import is, as dotted names."""
-    found = set()
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+    return _imports_in(file.read_text(encoding="utf-8"), str(file))
+
+
+@cache
+def _imports_in(text: str, file: str) -> frozenset[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file}: relative import; write the whole name"
             found |= {f"{node.module}.{alias.name}" for alias in node.names} | {str(node.module)}
-    return found
+    return frozenset(found)
 
 
-def imported(names: set[str], module: str) -> set[str]:
+def imported(names: Collection[str], module: str) -> set[str]:
     """Of some imported names, those of a module or of anything in it."""
     return {name for name in names if name == module or name.startswith(f"{module}.")}
 
@@ -56,10 +65,24 @@ def sources(place: Path) -> list[Path]:
     return files
 
 
+def rooms_of(root: Path) -> list[Path]:
+    """Rooms and loose modules of mapapp; every one that this test names must exist."""
+    places = sorted(root.joinpath("mapapp").iterdir())
+    found = [place for place in places if place.suffix == ".py" or _is_room(place)]
+    missing = sorted(_known() - {place.stem for place in found})
+    assert not missing, f"{missing} do not exist in mapapp; correct this test"
+    return found
+
+
+def _is_room(place: Path) -> bool:
+    return place.is_dir() and any(place.rglob("*.py"))
+
+
 def serving_sources(root: Path) -> list[Path]:
-    """Files of mapapp outside the rooms that make releases. Every room named in this test must exist."""
-    making = {file for room in MAKING for file in sources(root / "mapapp" / room)}
-    return [file for file in sources(root / "mapapp") if file not in making]
+    """Files of the rooms that serve what has been published, and of the modules that they may import."""
+    rooms = [root / "mapapp" / room for room in ROOMS if room not in WITH_ENGINE]
+    loose = [root / "mapapp" / f"{name}.py" for name in OF_ALL]
+    return [file for place in (*rooms, *loose) for file in sources(place)]
 
 
 def package_faults(root: Path) -> list[str]:
@@ -88,13 +111,30 @@ def library_faults(root: Path) -> list[str]:
     return faults
 
 
-def serving_faults(root: Path) -> list[str]:
-    """Imports of the engine, or of a room that makes releases, by anything else in mapapp."""
-    kept_out = ("engine", *(f"mapapp.{room.removesuffix('.py')}" for room in MAKING))
+def room_faults(root: Path) -> list[str]:
+    """Rooms that this test does not know, and imports from one room to another that the architecture does not allow."""
+    found = rooms_of(root)
+    faults = [
+        f"{_shown(place, root)} is not in the table of rooms" for place in found if place.stem not in _known()
+    ]
+    for room, allowed in ROOMS.items():
+        forbidden = _known() - {room, *allowed, *OF_ALL}
+        faults += _imports(root, sources(root / "mapapp" / room), [f"mapapp.{name}" for name in forbidden])
+    for name in OF_ALL:
+        forbidden = _known() - set(OF_ALL)
+        faults += _imports(root, [root / "mapapp" / f"{name}.py"], [f"mapapp.{name}" for name in forbidden])
+    return faults + _imports(root, serving_sources(root), ["engine"])
+
+
+def _known() -> set[str]:
+    return {*ROOMS, *OF_ALL, *AT_THE_TOP}
+
+
+def _imports(root: Path, files: list[Path], modules: list[str]) -> list[str]:
     return [
         f"{_shown(file, root)} imports {name}"
-        for file in serving_sources(root)
-        for module in kept_out
+        for file in files
+        for module in modules
         for name in imported(imports_of(file), module)
     ]
 
@@ -111,8 +151,20 @@ def test_the_engine_knows_no_file_format_and_only_its_wrappers_import_numba() ->
     assert library_faults(ROOT) == []
 
 
-def test_serving_code_imports_neither_the_engine_nor_what_makes_releases() -> None:
-    assert serving_faults(ROOT) == []
+def test_rooms_import_only_what_the_architecture_allows() -> None:
+    assert room_faults(ROOT) == []
+
+
+def test_the_rooms_have_an_order() -> None:
+    """Each imports only rooms above it in the table, so there are no circles."""
+    rooms = list(ROOMS)
+    assert [
+        (room, other) for room in rooms for other in ROOMS[room] if rooms.index(other) >= rooms.index(room)
+    ] == []
+
+
+def test_few_modules_are_in_no_room() -> None:
+    assert len({*OF_ALL, *AT_THE_TOP} - {"__init__"}) <= 7
 
 
 @pytest.fixture
@@ -121,27 +173,40 @@ def tree(tmp_path: Path) -> Path:
     for package in PACKAGES:
         (tmp_path / package).mkdir()
         (tmp_path / package / "__init__.py").write_text('"""A package."""\n')
-    for room in MAKING:
+    for room in ROOMS:
         place = tmp_path / "mapapp" / room
-        if room.endswith(".py"):
-            place.write_text("import engine\n")
-        else:
-            place.mkdir()
-            (place / "run.py").write_text("from engine.synthesis import synthesize\n")
-    (tmp_path / "mapapp" / "queries").mkdir()
+        place.mkdir()
+        text = (
+            "from engine.synthesis import synthesize\n"
+            if room in WITH_ENGINE
+            else "from mapapp import errors\n"
+        )
+        (place / "run.py").write_text(text)
+    for name in (*OF_ALL, *AT_THE_TOP):
+        (tmp_path / "mapapp" / f"{name}.py").write_text('"""A module."""\n')
     return tmp_path
 
 
 @pytest.mark.parametrize(
     ("file", "statement", "faults"),
     [
-        ("mapapp/queries/areas.py", "from mapapp.pipeline.run import run_synthesis", serving_faults),
-        ("mapapp/queries/areas.py", "from mapapp import pipeline", serving_faults),
-        ("mapapp/queries/areas.py", "import mapapp.pipeline.run as run", serving_faults),
-        ("mapapp/queries/areas.py", "def late():\n    import mapapp.tune.app", serving_faults),
-        ("mapapp/queries/areas.py", "from mapapp.ledger import Ledger", serving_faults),
-        ("mapapp/server.py", "from mapapp.certificate import check_certificate", serving_faults),
-        ("mapapp/a_new_module.py", "from engine.streams import SecretKey", serving_faults),
+        ("mapapp/answers/areas.py", "from mapapp.publishing.run import run_synthesis", room_faults),
+        ("mapapp/answers/areas.py", "from mapapp import publishing", room_faults),
+        ("mapapp/answers/areas.py", "import mapapp.publishing.run as run", room_faults),
+        ("mapapp/answers/areas.py", "def late():\n    import mapapp.workbench.app", room_faults),
+        ("mapapp/answers/areas.py", "from mapapp.publishing.ledger import Ledger", room_faults),
+        (
+            "mapapp/explore/server.py",
+            "from mapapp.publishing.certificate.certificate import check_certificate",
+            room_faults,
+        ),
+        ("mapapp/answers/areas.py", "from mapapp.drawing import camera", room_faults),
+        ("mapapp/question/fields.py", "from mapapp.answers.areas import Areas", room_faults),
+        ("mapapp/publishing/run.py", "from mapapp.measuring.sweep import sweep", room_faults),
+        ("mapapp/files/reports.py", "from mapapp import api", room_faults),
+        ("mapapp/errors.py", "from mapapp.explore import server", room_faults),
+        ("mapapp/explore/server.py", "from engine.streams import SecretKey", room_faults),
+        ("mapapp/a_new_module.py", "from engine.streams import SecretKey", room_faults),
         ("geodata/store.py", "from mapapp.errors import UsageError", package_faults),
         ("geodata/store.py", "import engine.streams", package_faults),
         ("engine/prior.py", "from geodata import store", package_faults),
@@ -158,14 +223,22 @@ def test_a_planted_fault_is_found(tree: Path, file: str, statement: str, faults:
 
 
 def test_a_name_that_only_begins_alike_is_no_fault(tree: Path) -> None:
-    (tree / "mapapp" / "queries" / "areas.py").write_text("from mapapp.tuned import x\nimport enginery\n")
-    assert serving_faults(tree) == []
+    (tree / "mapapp" / "answers" / "areas.py").write_text(
+        "from mapapp.workbenches import x\nimport enginery\n"
+    )
+    assert room_faults(tree) == []
 
 
 def test_a_room_that_does_not_exist_is_not_passed_over(tree: Path) -> None:
-    (tree / "mapapp" / "ledger.py").unlink()
-    with pytest.raises(AssertionError, match=r"ledger\.py does not exist"):
-        serving_faults(tree)
+    (tree / "mapapp" / "measuring" / "run.py").unlink()
+    with pytest.raises(AssertionError, match=r"'measuring'\] do not exist"):
+        room_faults(tree)
+
+
+def test_a_room_that_the_table_does_not_have_is_a_fault(tree: Path) -> None:
+    (tree / "mapapp" / "attic").mkdir()
+    (tree / "mapapp" / "attic" / "old.py").write_text("")
+    assert room_faults(tree) == ["mapapp/attic is not in the table of rooms"]
 
 
 def test_serving_never_loads_what_makes_releases() -> None:
@@ -174,7 +247,7 @@ def test_serving_never_loads_what_makes_releases() -> None:
         ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
         for file in serving_sources(ROOT)
     ]
-    kept_out = tuple(f"mapapp.{room.removesuffix('.py')}" for room in MAKING)
+    kept_out = tuple(f"mapapp.{room}" for room in WITH_ENGINE)
     code = (
         f"import importlib, sys; [importlib.import_module(name) for name in {modules}]; "
         f"kept_out = ('engine', *{kept_out}); "

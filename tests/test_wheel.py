@@ -62,7 +62,7 @@ def python(installed: Path, code: str, cwd: Path, **environment: str) -> str:
 def test_the_wheel_holds_the_packages_and_the_assets_and_no_tests(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert any(name.startswith("mapapp/assets/") and name.endswith(".css") for name in names)
-    assert {"mapapp/reports/report.typ", "mapapp/reports/report.css"} <= set(names)
+    assert {"mapapp/files/reports/report.typ", "mapapp/files/reports/report.css"} <= set(names)
     assert {"engine/py.typed", "geodata/py.typed", "mapapp/py.typed"} <= set(names)
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
     assert not any(name.startswith(("tests/", "benchmarks/", "docs/")) for name in names)
@@ -86,7 +86,7 @@ from mapapp.cli import run
 assert run(["demo", "d", "--size", "small", "-q"]) == 0
 assert run(["synthesize", "d", "r", "-q"]) == 0
 assert run(["certify", "r"]) == 0
-from mapapp.server import create_app
+from mapapp.explore.server import create_app
 client = create_app([Path("r")]).server.test_client()
 page = client.get("/").get_data(as_text=True)
 import re

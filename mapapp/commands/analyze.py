@@ -22,10 +22,10 @@ from mapapp.errors import UsageError
 from mapapp.progress import shown
 
 if TYPE_CHECKING:
-    from mapapp.queries.analyses import Release
-    from mapapp.queries.request import Request
-    from mapapp.queries.results import Result
-    from mapapp.setup_file import Setup
+    from mapapp.answers.analyses import Release
+    from mapapp.answers.request import Request
+    from mapapp.answers.results import Result
+    from mapapp.question.setup_file import Setup
 
 _FORMATS: Final = ("text", "json", "csv", "xlsx", "geojson", "gpkg", "shp", "kml")
 _SUFFIXES: Final = {
@@ -124,7 +124,7 @@ def _question(options: dict[str, Any]) -> Callable[[list[Release]], Request]:
             raise UsageError("no question; give --analysis, or a view kept as a file with --setup")
         request = request_of(options, options["analysis"])
         return lambda releases: request
-    from mapapp.setup_file import read
+    from mapapp.question.setup_file import read
 
     refuse_beside_setup()
     setup = read(options["setup"])
@@ -133,8 +133,8 @@ def _question(options: dict[str, Any]) -> Callable[[list[Release]], Request]:
 
 def _request_of(setup: Setup, releases: list[Release], error_rows: int) -> Request:
     """What a setup asks of every release; its notes go to standard error."""
-    from mapapp.asked import request
-    from mapapp.setup_file import fitted
+    from mapapp.answers.view_answers import request
+    from mapapp.question.setup_file import fitted
 
     for release in releases:
         state, notes = fitted(setup, release)
@@ -144,7 +144,7 @@ def _request_of(setup: Setup, releases: list[Release], error_rows: int) -> Reque
 
 
 def _opened(paths: tuple[Path, ...], report: Any) -> list[Release]:
-    from mapapp.queries.analyses import open_release
+    from mapapp.answers.analyses import open_release
 
     return [open_release(path, report=report) for path in paths]
 
@@ -152,8 +152,8 @@ def _opened(paths: tuple[Path, ...], report: Any) -> list[Release]:
 def _write(
     form: str, stream: IO[Any], releases: list[Release], request: Request, options: dict[str, Any]
 ) -> None:
-    from mapapp import answer_files
-    from mapapp.exports.provenance import Provenance
+    from mapapp.files import answer_files
+    from mapapp.files.exports.provenance import Provenance
 
     sources = [Provenance.of(release.store) for release in releases]
     results = _results(releases, request, change=options["change"])
@@ -164,8 +164,8 @@ def _write(
     elif form == "csv":
         answer_files.write_csv(_tables(releases, request, options), stream)
     elif form == "geojson":
-        from mapapp.exports.answers import answer_layer
-        from mapapp.exports.text_files import write_geojson
+        from mapapp.files.exports.answers import answer_layer
+        from mapapp.files.exports.text_files import write_geojson
 
         write_geojson(answer_layer(_only(form, releases), results), sources[0], stream)
     else:
@@ -186,7 +186,7 @@ def _check_free(path: Path) -> None:
 def _write_sources(path: Path, releases: list[Release]) -> None:
     import json
 
-    from mapapp.exports.provenance import Provenance
+    from mapapp.files.exports.provenance import Provenance
 
     sources = [Provenance.of(release.store).to_dict() for release in releases]
     with whole_file(path, binary=False) as stream:
@@ -195,8 +195,8 @@ def _write_sources(path: Path, releases: list[Release]) -> None:
 
 
 def _write_shapes(form: str, output: Path, releases: list[Release], request: Request, quiet: bool) -> None:
-    from mapapp.exports.answers import write_answers
-    from mapapp.exports.placing import new_place
+    from mapapp.files.exports.answers import write_answers
+    from mapapp.files.exports.placing import new_place
 
     release = _only(form, releases)
     with shown(quiet=quiet) as report, new_place(output, folder=False) as place:
@@ -219,7 +219,7 @@ def _results(releases: list[Release], request: Request, *, change: bool) -> Iter
 
 def _tables(releases: list[Release], request: Request, options: dict[str, Any]) -> Iterator[Any]:
     """Tables for CSV; a flow matrix in parts, so that its size does not matter."""
-    from mapapp.answer_files import main_table, table_of
+    from mapapp.files.answer_files import main_table, table_of
 
     name = options["table"]
     if request.analysis == "flow-matrix" and not options["change"] and name in (None, "cells"):
@@ -235,7 +235,7 @@ def _tables(releases: list[Release], request: Request, options: dict[str, Any]) 
 
 def _lines(result: Result) -> list[str]:
     """An answer for people: what it is about, its numbers, and the first rows of its main table."""
-    from mapapp.queries.results import shortened
+    from mapapp.answers.results import shortened
 
     about = result.about
     side = {"work": "workers of ", "home": "residents of ", None: ""}[about.side]
@@ -257,8 +257,8 @@ def _lines(result: Result) -> list[str]:
 
 def _said(value: Any) -> str:
     """One number for people; for a change the earlier, the later and the difference."""
-    from mapapp.pages import words
-    from mapapp.queries.results import Miles, Number
+    from mapapp.answers import words
+    from mapapp.answers.results import Miles, Number
 
     if isinstance(value, Miles):
         return f"{words.miles(value.value)} {words.miles_error(value.expected_error)}".rstrip()

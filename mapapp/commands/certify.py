@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mapapp.answers.publication import CERTIFICATE, UNBOUND_NOTE, is_bound
 from mapapp.commands.options import STORE, json_option, print_result
 from mapapp.errors import UsageError
-from mapapp.publication import CERTIFICATE, UNBOUND_NOTE, is_bound
 
 if TYPE_CHECKING:
-    from mapapp.certificate import CertificateCheck
+    from mapapp.publishing.certificate.certificate import CertificateCheck
 
 
 def _digest(_context: click.Context, _parameter: click.Parameter, given: str | None) -> str | None:
@@ -55,14 +55,14 @@ def certify(release: Path, prior_release: Path | None, digest: str | None, as_js
       commutemap certify ri.release --digest 3f0c…(64 digits)
     """
     from geodata.store import open_store, store_digest
-    from mapapp.pipeline.recheck import check_release
+    from mapapp.publishing.certificate.recheck import check_release
 
     checks = check_release(release)
     found = store_digest(release)
     if digest is not None:
         checks.append(_compared(found, digest))
     if prior_release is not None:
-        from mapapp.pipeline.last_release import check_last_release
+        from mapapp.publishing.last_release import check_last_release
 
         checks.append(check_last_release(release, prior_release))
     failed = [check.check for check in checks if not check.ok]
@@ -82,7 +82,7 @@ def certify(release: Path, prior_release: Path | None, digest: str | None, as_js
 
 def _compared(found: str, wanted: str) -> CertificateCheck:
     """Whether the release has the digest that its publisher gives."""
-    from mapapp.certificate import CertificateCheck
+    from mapapp.publishing.certificate.certificate import CertificateCheck
 
     detail = "as given" if found == wanted else f"it is {found}, --digest says {wanted}"
     return CertificateCheck("release digest", found == wanted, detail)

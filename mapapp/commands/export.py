@@ -64,7 +64,7 @@ def export(
       commutemap export ri.release ri-points --to points
     """
     from mapapp.errors import UsageError
-    from mapapp.exports.release_export import LAYERS, export_release
+    from mapapp.files.exports.release_export import LAYERS, export_release
 
     if form in ("lodes", "points") and (layers or more):
         raise UsageError(

@@ -13,8 +13,8 @@ import click
 from engine.parameters import exact_fraction
 from mapapp.commands.options import STORE, config_option, json_option, print_result, quiet_option
 from mapapp.errors import UsageError
-from mapapp.ledger import Ledger, budget_fact
 from mapapp.progress import shown
+from mapapp.publishing.ledger import Ledger, budget_fact
 
 if TYPE_CHECKING:
     from geodata.recognise import Sources

@@ -12,7 +12,7 @@ from mapapp.commands.options import STORE, json_option, print_result
 from mapapp.errors import UsageError
 
 if TYPE_CHECKING:
-    from mapapp.ledger import LedgerEntry, Reading
+    from mapapp.publishing.ledger import LedgerEntry, Reading
 
 _SHORT = {"probabilistic_differential_privacy": "PDP", "differential_privacy": "DP"}
 _NO_AMOUNTS = {"epsilon": None, "delta": None, "exact": None}
@@ -38,7 +38,7 @@ def ledger(dataset: Path, settle: tuple[str, str] | None, as_json: bool) -> None
       commutemap ledger ri.dataset
     """
     from geodata.store import open_store
-    from mapapp.ledger import Ledger
+    from mapapp.publishing.ledger import Ledger
 
     open_store(dataset, "dataset", verify=False)
     book = Ledger(dataset)
@@ -51,7 +51,7 @@ def ledger(dataset: Path, settle: tuple[str, str] | None, as_json: bool) -> None
 
 def _told(entries: tuple[LedgerEntry, ...]) -> tuple[dict[str, Any], list[str]]:
     """The ledger for machines, and as lines for people."""
-    from mapapp.ledger import at_most, sum_readings, sum_spent
+    from mapapp.publishing.ledger import at_most, sum_readings, sum_spent
 
     budget = next(((entry.epsilon, entry.delta) for entry in entries if entry.kind == "budget"), None)
     spent = sum_spent(entries)

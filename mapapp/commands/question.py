@@ -12,7 +12,7 @@ from mapapp.commands.options import STORE
 from mapapp.errors import UsageError
 
 if TYPE_CHECKING:
-    from mapapp.queries.request import Request
+    from mapapp.answers.request import Request
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -109,8 +109,8 @@ def _asking() -> list[click.Parameter]:
 
 def request_of(options: dict[str, Any], analysis: str) -> Request:
     """The question that options ask."""
-    from mapapp.queries.filters import Filters
-    from mapapp.queries.request import Request
+    from mapapp.answers.request import Request
+    from mapapp.question.filters import Filters
 
     areas = [*options["areas"], *(_area_of_file(path) for path in options["area_files"])]
     bands = {name: _numbers(f"--{name}", options[name], int) for name in ("age", "earnings", "industry")}
@@ -134,6 +134,6 @@ def _numbers(option: str, text: str, kind: Any) -> tuple[Any, ...]:
 
 def _area_of_file(path: Path) -> str:
     from geodata.area_files import read_area_file
-    from mapapp.queries.area_text import Shape
+    from mapapp.question.area_text import Shape
 
     return str(Shape.of(read_area_file(path).area))

@@ -22,9 +22,9 @@ from mapapp.errors import UsageError
 from mapapp.progress import shown
 
 if TYPE_CHECKING:
-    from mapapp.queries.release import ServedRelease
-    from mapapp.reports import Form
-    from mapapp.url_state import ViewState
+    from mapapp.answers.served_release import ServedRelease
+    from mapapp.files.reports import Form
+    from mapapp.question.address import ViewState
 
 _FORMS: Final = {".html": "html", ".htm": "html", ".pdf": "pdf", ".xlsx": "xlsx"}
 
@@ -100,8 +100,8 @@ def report(releases: tuple[Path, ...], **options: Any) -> None:
 
 
 def _one(paths: tuple[Path, ...], date: datetime.date | None, options: dict[str, Any]) -> None:
-    from mapapp.queries.release import open_releases
-    from mapapp.reports import write_report
+    from mapapp.answers.served_release import open_releases
+    from mapapp.files.reports import write_report
 
     output = options["output"]
     form = _FORMS.get(output.suffix.lower())
@@ -129,8 +129,8 @@ def _one(paths: tuple[Path, ...], date: datetime.date | None, options: dict[str,
 
 def _states(releases: list[ServedRelease], options: dict[str, Any]) -> list[ViewState]:
     """What is asked, by options or by setups, whose notes go to standard error."""
-    from mapapp import setup_file
-    from mapapp.reports.questions import states_of
+    from mapapp.files.reports.questions import states_of
+    from mapapp.question import setup_file
 
     if not options["setups"]:
         return [
@@ -149,9 +149,9 @@ def _states(releases: list[ServedRelease], options: dict[str, Any]) -> list[View
 
 
 def _batch(paths: tuple[Path, ...], date: datetime.date | None, options: dict[str, Any]) -> None:
-    from mapapp.queries.release import open_releases
-    from mapapp.reports.batch import make_batch
-    from mapapp.reports.batch_file import read_batch
+    from mapapp.answers.served_release import open_releases
+    from mapapp.files.reports.batch import make_batch
+    from mapapp.files.reports.batch_file import read_batch
 
     _refuse_beside_batch()
     folder = options["output"]

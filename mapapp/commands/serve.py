@@ -11,8 +11,8 @@ import click
 
 from mapapp.commands.options import STORE, config_option
 from mapapp.errors import UsageError
-from mapapp.listener.limits import DEFAULT_LIMITS, Limits
-from mapapp.listener.proxies import TrustedProxies
+from mapapp.explore.listener.limits import DEFAULT_LIMITS, Limits
+from mapapp.explore.listener.proxies import TrustedProxies
 
 DEFAULT_PORT = 8050
 _HOST_NAME: Final = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
@@ -76,8 +76,8 @@ def serve(
 
 def serve_demo(*, port: int | None) -> None:
     """Build the demo release if there is none, then serve it."""
-    from mapapp.demo_release import demo_release
     from mapapp.progress import shown
+    from mapapp.publishing.demo_release import demo_release
 
     with shown() as report:
         release = demo_release(report)
@@ -85,7 +85,7 @@ def serve_demo(*, port: int | None) -> None:
 
 
 def _serve(releases: list[Path], host: str, port: int, prefix: str = "/", **options: Any) -> None:
-    from mapapp.server import create_app, listen
+    from mapapp.explore.server import create_app, listen
 
     app = create_app(releases, prefix)
     try:

@@ -136,5 +136,5 @@ _SETTING: Final = (
 
 
 def setting_options(function: Function) -> Function:
-    """Add every option that makes up a setting; :func:`mapapp.pipeline.settings.parameters_of` reads them."""
+    """Add every option that makes up a setting; :func:`mapapp.publishing.settings.parameters_of` reads them."""
     return reduce(lambda inner, option: option(inner), reversed(_SETTING), function)

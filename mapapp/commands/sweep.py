@@ -15,8 +15,8 @@ from mapapp.interrupts import exit_code
 from mapapp.progress import shown
 
 if TYPE_CHECKING:
-    from mapapp.pipeline.analyst import AnalystData
-    from mapapp.pipeline.sweep import Axis, SweptRow
+    from mapapp.measuring.analyst import AnalystData
+    from mapapp.measuring.sweep import Axis, SweptRow
 
 SWEPT: Final = (
     "epsilon",
@@ -100,8 +100,8 @@ def sweep(
       commutemap sweep ri.dataset --over epsilon-final=6,7,8,9 --design auto --csv designed.csv
       commutemap sweep ri.dataset --over delta=1e-3,1e-4,1e-5,1e-6 --seeds 5 --picture delta.png
     """
-    from mapapp.pipeline.sweep import run_sweep, swept_settings
-    from mapapp.pipeline.sweep_file import SweepFile
+    from mapapp.measuring.sweep import run_sweep, swept_settings
+    from mapapp.measuring.sweep_file import SweepFile
 
     axes = [_axis(one) for one in over]
     _check(axes, csv_path, picture)
@@ -137,7 +137,7 @@ def sweep(
 
 def _axis(text: str) -> Axis:
     """Read NAME=V1,V2,… with the values as the option itself would take them."""
-    from mapapp.pipeline.sweep import Axis, option_key
+    from mapapp.measuring.sweep import Axis, option_key
 
     name, equals, listed = text.partition("=")
     name = name.strip().replace("_", "-").removeprefix("--").removesuffix("-mi")
@@ -156,7 +156,7 @@ def _axis(text: str) -> Axis:
 
 
 def _check(axes: Sequence[Axis], csv_path: Path | None, picture: Path | None) -> None:
-    from mapapp.pipeline.validity_report import require_places, require_two_places
+    from mapapp.measuring.validity_report import require_places, require_two_places
 
     names = [axis.name for axis in axes]
     if not names:
@@ -170,8 +170,8 @@ def _check(axes: Sequence[Axis], csv_path: Path | None, picture: Path | None) ->
 
 def _open(dataset: Path, options: Mapping[str, Any]) -> AnalystData:
     from geodata.store import open_store
-    from mapapp.pipeline.analyst import AnalystData
-    from mapapp.pipeline.last_release import with_last_release
+    from mapapp.measuring.analyst import AnalystData
+    from mapapp.publishing.last_release import with_last_release
 
     store = open_store(dataset, "dataset")
     if options["prior_release"] is not None:
@@ -183,7 +183,7 @@ def _open(dataset: Path, options: Mapping[str, Any]) -> AnalystData:
 def _tell(
     data: AnalystData, axes: Sequence[Axis], rows: Sequence[SweptRow], n: int, *, as_json: bool
 ) -> None:
-    from mapapp.pipeline.validity_result import CONFIDENTIAL
+    from mapapp.measuring.validity_result import CONFIDENTIAL
 
     result = {
         "confidential": CONFIDENTIAL,
@@ -247,8 +247,8 @@ def _stopped(done: int, n: int, csv_path: Path | None) -> str:
 
 def _draw(data: AnalystData, axes: Sequence[Axis], rows: Sequence[SweptRow], path: Path) -> None:
     from geodata.placing import writing_beside
-    from mapapp.figures.sweep import picture_bytes, sweep_figure
-    from mapapp.pipeline.validity_result import CONFIDENTIAL
+    from mapapp.drawing.paper.sweep_picture import picture_bytes, sweep_figure
+    from mapapp.measuring.validity_result import CONFIDENTIAL
 
     names = [axis.name for axis in axes]
     title = f"{data.store.manifest.get('title', data.store.path.name)}: validity against {', '.join(names)}"

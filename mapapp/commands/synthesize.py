@@ -55,8 +55,8 @@ def synthesize(dataset: Path, release: Path, as_json: bool, quiet: bool, **optio
       commutemap synthesize ri-2020.dataset ri-2020.release --prior-release ri-2019.release
     """
     with no_collection():
-        from mapapp.pipeline.run import run_synthesis
-        from mapapp.pipeline.settings import designed_priors, parameters_of
+        from mapapp.publishing.run import run_synthesis
+        from mapapp.publishing.settings import designed_priors, parameters_of
 
     privacy, parameters = parameters_of(dataset, options)
     with shown(quiet=quiet) as report:

@@ -37,7 +37,7 @@ def tune(dataset: Path, host: str, expose: bool, port: int) -> None:
     Example:
       commutemap tune ri.dataset --port 8052
     """
-    from mapapp.tune.app import create_app, listen
+    from mapapp.workbench.app import create_app, listen
 
     app = create_app(dataset, host=host, exposed=expose)
     try:

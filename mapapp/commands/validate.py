@@ -61,8 +61,8 @@ def validate(
       commutemap validate ri.dataset ri.release
       commutemap validate ri.dataset ri.release --csv ri-validity --picture ri-validity.png
     """
-    from mapapp.pipeline.validity import AnalystData, measure_release
-    from mapapp.pipeline.validity_report import require_places, validity_lines, write_csv, write_picture
+    from mapapp.measuring.validity import AnalystData, measure_release
+    from mapapp.measuring.validity_report import require_places, validity_lines, write_csv, write_picture
 
     require_places(csv_path, picture_path)
     try:

@@ -15,7 +15,7 @@ def whole_file(output: Path | None, *, binary: bool) -> Iterator[IO[Any]]:
     if output is None:
         yield sys.stdout
         return
-    from mapapp.exports.placing import new_place
+    from mapapp.files.exports.placing import new_place
 
     with (
         new_place(output, folder=False) as place,

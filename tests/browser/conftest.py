@@ -85,7 +85,7 @@ class Visit:
 
 @pytest.fixture(scope="session")
 def address(demo_release: Path) -> Iterator[str]:
-    from mapapp.server import create_app, listen
+    from mapapp.explore.server import create_app, listen
 
     with running(*listen(create_app([demo_release]), port=0)) as address:
         yield address

@@ -8,9 +8,9 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from mapapp.figures.palette import GROUNDS
-from mapapp.queries.release import ServedRelease
-from mapapp.url_state import Analysis, Theme, ViewState
+from mapapp.answers.served_release import ServedRelease
+from mapapp.drawing.palette import GROUNDS
+from mapapp.question.address import Analysis, Theme, ViewState
 from tests.browser.conftest import PATIENCE_MS, Visit
 
 expect = pytest.importorskip("playwright.sync_api").expect

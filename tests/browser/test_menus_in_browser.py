@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mapapp.callbacks.views import Views
-from mapapp.queries.areas import LEVEL_LABELS
+from mapapp.answers.areas import LEVEL_LABELS
+from mapapp.explore.callbacks.views import Views
 from tests.browser.conftest import Visit
 from tests.browser.test_explore_in_browser import PHONE
 

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from mapapp.server import create_app, listen
+from mapapp.explore.server import create_app, listen
 from tests.browser.conftest import PATIENCE_MS, Visit
-from tests.mapapp.test_nginx import nginx
+from tests.explore.test_nginx import nginx
 from tests.running_server import running
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from mapapp.queries.release import open_releases
-from mapapp.url_state import ViewState
-from tests.reports.making import written
+from mapapp.answers.served_release import open_releases
+from mapapp.question.address import ViewState
+from tests.files.making import written
 
 expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = pytest.mark.browser

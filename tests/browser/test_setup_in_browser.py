@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from mapapp import setup_file
-from mapapp.queries.release import ServedRelease
+from mapapp.answers.served_release import ServedRelease
+from mapapp.question import setup_file
 from tests.browser.conftest import PATIENCE_MS, Visit
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]

@@ -43,8 +43,8 @@ def taken(visit: Visit, label: str, folder: Path) -> Path:
 
 @pytest.fixture
 def county(demo_release: Path) -> str:
-    from mapapp.queries.release import ServedRelease
-    from mapapp.url_state import ViewState
+    from mapapp.answers.served_release import ServedRelease
+    from mapapp.question.address import ViewState
 
     return str(ServedRelease(demo_release, "demo").table(ViewState(), "county")["unit_id"].iloc[0])
 

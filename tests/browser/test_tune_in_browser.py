@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from geodata.store import open_store
-from mapapp.ledger import Ledger
-from mapapp.tune.bench import Bench
-from mapapp.tune.controls import STOPS, nearest
-from mapapp.tune.panels import digits
-from mapapp.tune.setting import NUMBERS, read_setting, start_values
+from mapapp.publishing.ledger import Ledger
+from mapapp.workbench.bench import Bench
+from mapapp.workbench.controls import STOPS, nearest
+from mapapp.workbench.panels import digits
+from mapapp.workbench.setting import NUMBERS, read_setting, start_values
 from tests.browser.conftest import MAP_AT_REST, PATIENCE_MS, Visit
 from tests.running_server import running
 
@@ -53,7 +53,7 @@ def bench(dataset: Path) -> Bench:
 
 @pytest.fixture(scope="module")
 def address(dataset: Path) -> Iterator[str]:
-    from mapapp.tune.app import create_app, listen
+    from mapapp.workbench.app import create_app, listen
 
     app = create_app(dataset)
     of_app = app.server.extensions["workbench"][0]
@@ -196,7 +196,7 @@ def test_work_is_cancelled_from_the_keyboard_while_its_progress_is_drawn(
             time.sleep(0.01)
             report("searching", done % 100, 100)
 
-    monkeypatch.setattr("mapapp.tune.design_callbacks.design", endless)
+    monkeypatch.setattr("mapapp.workbench.design_callbacks.design", endless)
     open_page(visit)
     visit.page.click("#design")
     visit.page.locator("#design-stage", has_text="searching").wait_for()

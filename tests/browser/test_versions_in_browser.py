@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from mapapp.queries.release import ServedRelease
-from mapapp.url_state import ViewState
+from mapapp.answers.served_release import ServedRelease
+from mapapp.question.address import ViewState
 from tests.browser.conftest import PATIENCE_MS, Visit
 from tests.browser.test_explore_in_browser import click_on
 
@@ -150,7 +150,7 @@ def test_a_click_on_a_map_that_is_being_drawn_counts(visit: Visit, release: Serv
 def test_the_control_says_that_a_density_stands_in_for_points(
     visit: Visit, release: ServedRelease, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mapapp.drawn.MAX_POINTS", 10)
+    monkeypatch.setattr("mapapp.drawing.map_content.MAX_POINTS", 10)
     key = open_county(visit, release)
     expect(visit.page.locator("#show input:checked")).to_have_value("density")
     expect(visit.page.locator("#show input[value=points]")).to_be_disabled()

@@ -13,9 +13,9 @@ import pandas
 import pytest
 import shapely
 
-from mapapp import answer_files
 from mapapp.api import Filters, Release, change, open_release
 from mapapp.cli import run
+from mapapp.files import answer_files
 from tests.commands.running import refused
 from tests.releases import write_release
 

@@ -14,8 +14,8 @@ import pytest
 
 from geodata.schema import TABLES
 from geodata.store import sha256_of
-from mapapp.pipeline.recheck import check_release
-from mapapp.publication import PUBLIC_FACTS
+from mapapp.answers.publication import PUBLIC_FACTS
+from mapapp.publishing.certificate.recheck import check_release
 from tests.commands.running import commutemap, refused
 
 

@@ -16,8 +16,8 @@ from engine.parameters import PrivacyParameters, SynthesisParameters
 from geodata.errors import StoreError
 from geodata.placing import claimed
 from geodata.store import open_store
-from mapapp.ledger import Ledger
-from mapapp.pipeline.run import run_synthesis
+from mapapp.publishing.ledger import Ledger
+from mapapp.publishing.run import run_synthesis
 from tests.commands.running import commutemap, refused
 from tests.geodata.samples import write_sources
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mapapp.cli import run
-from mapapp.ledger import Ledger
+from mapapp.publishing.ledger import Ledger
 from tests.commands.running import commutemap, refused
 
 

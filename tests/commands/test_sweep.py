@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from mapapp.cli import run
-from mapapp.pipeline import sweep as pipeline
+from mapapp.measuring import sweep as pipeline
 from tests.commands.running import refused
 
 EPSILONS = ("--over", "epsilon=4.6,2", "--sample", "3", "-q")

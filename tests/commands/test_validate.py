@@ -15,7 +15,7 @@ from PIL import Image
 from geodata.schema import TABLES
 from geodata.store import open_store, writing_store
 from mapapp.cli import run
-from mapapp.pipeline import validity_report
+from mapapp.measuring import validity_report
 from tests.commands.running import refused
 from tests.commands.test_killed import killed_at
 

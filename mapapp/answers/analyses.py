@@ -1,0 +1,467 @@
+"""Every analysis, asked of one release. All answers are the plain values of `mapapp.answers.results`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final, TypeVar, cast
+
+import numpy as np
+import pandas
+
+from geodata.progress import Progress, silent
+from geodata.store import Store, open_store, store_digest
+from mapapp.answers import counted
+from mapapp.answers.answer_errors import ROWS, Errors
+from mapapp.answers.areas import Areas
+from mapapp.answers.cells import Cells
+from mapapp.answers.certificate_reader import read_certificate
+from mapapp.answers.counted import band_sums, most_first
+from mapapp.answers.flows import Flows, Pick
+from mapapp.answers.layer_units import LayerUnits
+from mapapp.answers.outlines import Outlines
+from mapapp.answers.prepared import DIRECTIONS, prepare
+from mapapp.answers.results import (
+    About,
+    AreaComparison,
+    AreaProfile,
+    Destinations,
+    DistanceDirection,
+    FlowMatrix,
+    InflowOutflow,
+    Miles,
+    PairedAreas,
+    Result,
+)
+from mapapp.answers.selection import Selected
+from mapapp.question.address import Side
+from mapapp.question.area_text import Step
+from mapapp.question.distance_bands import EDGES_MI, band_labels, check_edges
+from mapapp.question.filters import BANDS, CHARACTERISTICS, Filters
+
+Area = str | Sequence[Step]
+"""An area as text or steps; see `mapapp.question.area_text`."""
+
+Answer = TypeVar("Answer", bound=Result)
+
+EVERYTHING: Final = "all"
+ALL_WORKERS: Final = Filters()
+DIRECTION_LABELS: Final = (
+    "North",
+    "North-east",
+    "East",
+    "South-east",
+    "South",
+    "South-west",
+    "West",
+    "North-west",
+    "Same place",
+)
+GROUPS: Final = {
+    "inflow": "Work here, live elsewhere",
+    "outflow": "Live here, work elsewhere",
+    "stay": "Live and work here",
+}
+TITLES: Final = {
+    "profile": "Area profile",
+    "comparison": "Area comparison",
+    "destinations": "Destinations",
+    "distance-direction": "Distance and direction",
+    "inflow-outflow": "Inflow and outflow",
+    "paired": "Paired areas",
+    "flow-matrix": "Flow matrix",
+}
+_OTHER: Final[dict[Side, Side]] = {"work": "home", "home": "work"}
+
+
+class Release:
+    """A verified release that can be asked; from several threads at once.
+
+    Parameters
+    ----------
+    store : Store
+        Of a release; see `open_release`.
+    report : callable
+        Called with (stage, done, total) while the release is prepared, which happens once on a machine.
+    """
+
+    def __init__(self, store: Store, *, report: Progress = silent) -> None:
+        self.store = store
+        self.facts: dict[str, Any] = store.manifest
+        self.certificate: dict[str, Any] = read_certificate(store)
+        self.digest = store_digest(store.path)
+        self.version = self.digest[:12]
+        prepared = prepare(store, report=report)
+        self._lease = prepared.lease
+        self.areas = Areas(store, Cells(prepared.cells))
+        self.flows = Flows(prepared, store)
+        self.outlines = Outlines(store, self.areas, prepared.folder)
+        self._errors = Errors(store, self.areas, self.flows, self.certificate)
+
+    @property
+    def title(self) -> str:
+        """Name for people, with the year."""
+        title = str(self.facts.get("title") or self.store.path.name)
+        return title if not self.year or self.year in title else f"{title}, {self.year}"
+
+    @property
+    def year(self) -> str:
+        """Year of the jobs; empty where the release does not say."""
+        return str(self.facts.get("year") or "")
+
+    @property
+    def job_type(self) -> str:
+        """LODES code of the jobs it holds, such as JT00; empty where the release does not say."""
+        return str(self.facts.get("job_type") or "")
+
+    def warm(self, layers: Sequence[str] = ("county", "tract")) -> None:
+        """Read now what the first questions would have to read: units of some layers, and the bounds of cells."""
+        for layer in layers:
+            self.areas.units(layer)
+        _ = self.areas.place_index
+        self.areas.cells.warm()
+
+    def profile(
+        self, area: Area = EVERYTHING, filters: Filters = ALL_WORKERS, *, side: Side = "work"
+    ) -> AreaProfile:
+        """Who works (side "work") or lives (side "home") in an area.
+
+        Raises
+        ------
+        UsageError, GeometryError
+            When it is not an area of this release; so do all analyses.
+        """
+        chosen = self.areas.select(area)
+        counts = self.flows.by_segment(Pick.at(side, chosen.blocks, filters))
+        return AreaProfile(
+            about=self._about("profile", chosen, filters, side),
+            workers=counted.number(int(counts.sum())),
+            bands=counted.bands(counts),
+            segments=counted.segments(counts),
+        )
+
+    def comparison(
+        self,
+        area: Area = EVERYTHING,
+        filters: Filters = ALL_WORKERS,
+        *,
+        side: Side = "work",
+        layer: str = "county",
+    ) -> AreaComparison:
+        """The units of a layer that have blocks in an area, beside each other; only those blocks count."""
+        chosen = self.areas.select(area)
+        units = self.areas.units(layer)
+        block, segment, n = self.flows.by_block_and_segment(Pick.at(side, chosen.blocks, filters), side)
+        by_segment = np.zeros((len(units.rows), 27), dtype=np.int64)
+        np.add.at(by_segment, (units.code[block], segment), n)
+        bands = band_sums(by_segment)
+        names = [f"{name}_{band}" for name in CHARACTERISTICS for band in BANDS]
+        mine = units.code if chosen.blocks is None else units.code[chosen.blocks]
+        n_mine = np.bincount(mine, minlength=len(units.rows))
+        rows = units.rows[["unit_id", "name", "kind"]].assign(
+            partly=n_mine < units.rows["n_blocks"],
+            **counted.columns(by_segment.sum(axis=1), int(n.sum())),
+            **dict(zip(names, bands.T, strict=True)),
+        )
+        return AreaComparison(
+            about=self._about("comparison", chosen, filters, side),
+            layer=layer,
+            workers=counted.number(int(n.sum())),
+            units=most_first(rows[n_mine > 0], "unit_id"),
+        )
+
+    def destinations(
+        self,
+        area: Area = EVERYTHING,
+        filters: Filters = ALL_WORKERS,
+        *,
+        side: Side = "work",
+        layer: str = "county",
+    ) -> Destinations:
+        """Where the other ends are: homes of an area's workers (side "work"), or workplaces of its residents."""
+        chosen = self.areas.select(area)
+        units = self.areas.units(layer)
+        found = units.of(*self.flows.by_block(Pick.at(side, chosen.blocks, filters), _OTHER[side]))
+        return Destinations(
+            about=self._about("destinations", chosen, filters, side),
+            layer=layer,
+            workers=counted.number(int(found.sum())),
+            units=self._unit_table(units, found),
+        )
+
+    def distance_direction(
+        self,
+        area: Area = EVERYTHING,
+        filters: Filters = ALL_WORKERS,
+        *,
+        side: Side = "work",
+        edges_mi: Sequence[float] = EDGES_MI,
+    ) -> DistanceDirection:
+        """How far, and which way, from an area to the other ends of its commutes.
+
+        Raises
+        ------
+        UsageError
+            Also when the edges do not rise from above 0, or there are more than 20.
+        """
+        edges = check_edges(edges_mi)
+        chosen = self.areas.select(area)
+        pick = Pick.at(side, chosen.blocks, filters)
+        found = self.flows.distances(pick, side, edges, own_block=False)
+        n = int(found.workers.sum())
+        labels = band_labels(edges)
+        cells = pandas.DataFrame(
+            [(band, labels[band], direction) for band in range(len(labels)) for direction in DIRECTIONS],
+            columns=["band", "band_label", "direction"],
+        ).assign(**counted.columns(found.workers.ravel(), n))
+        notes = (
+            "Distances and directions are between internal points of blocks; "
+            "a home outside the imported area counts from the middle of its state.",
+        )
+        return DistanceDirection(
+            about=self._about("distance-direction", chosen, filters, side, notes),
+            workers=counted.number(n),
+            median_mi=Miles(self.flows.median_mi(pick)),
+            mean_under_100_mi=Miles(found.mean_near_mi),
+            edges_mi=edges,
+            cells=cells,
+            bands=self._labelled("band", range(len(labels)), labels, found.workers.sum(axis=1)),
+            directions=self._labelled("direction", DIRECTIONS, DIRECTION_LABELS, found.workers.sum(axis=0)),
+        )
+
+    def inflow_outflow(self, area: Area, filters: Filters = ALL_WORKERS) -> InflowOutflow:
+        """Who comes into an area to work, who leaves it to work, and who lives and works in it."""
+        chosen = self.areas.select(area)
+        blocks = _blocks(chosen, len(self.areas.places))
+        inflow, stay = self.flows.by_segment_within(Pick(work=blocks, filters=filters), "home", blocks)
+        outflow = self.flows.by_segment_within(Pick(home=blocks, filters=filters), "work", blocks)[0]
+        counts = {"inflow": inflow, "outflow": outflow, "stay": stay}
+        n = {name: int(each.sum()) for name, each in counts.items()}
+        living, employed = n["outflow"] + n["stay"], n["inflow"] + n["stay"]
+        segments = pandas.concat(
+            [counted.bands(each).assign(group=name) for name, each in counts.items()], ignore_index=True
+        )
+        number = counted.number
+        # A difference is as sure as its smaller part; against somebody, nobody is as unsure as one.
+        fewest = max(min(n["inflow"], n["outflow"]), min(n["inflow"] + n["outflow"], 1))
+        net = replace(number(n["inflow"] - n["outflow"]), caution=number(fewest).caution)
+        return InflowOutflow(
+            about=self._about("inflow-outflow", chosen, filters, None, self._cover_notes()),
+            **{name: number(each) for name, each in n.items()},
+            employed=number(employed),
+            living=number(living),
+            net_inflow=net,
+            stay_of_living=n["stay"] / living if living else None,
+            stay_of_employed=n["stay"] / employed if employed else None,
+            groups=self._labelled("group", GROUPS, GROUPS.values(), list(n.values())),
+            segments=segments[["group", *(name for name in segments.columns if name != "group")]],
+        )
+
+    def paired(
+        self,
+        home_area: Area,
+        work_area: Area,
+        filters: Filters = ALL_WORKERS,
+        *,
+        edges_mi: Sequence[float] = EDGES_MI,
+    ) -> PairedAreas:
+        """Who lives in one area and works in another; they may overlap."""
+        edges = check_edges(edges_mi)
+        home, work = self.areas.select(home_area), self.areas.select(work_area)
+        pick = Pick(home=home.blocks, work=work.blocks, filters=filters)
+        counts = self.flows.by_segment(pick)
+        n = int(counts.sum())
+        living = int(self.flows.by_segment(Pick(home=home.blocks, filters=filters)).sum())
+        employed = int(self.flows.by_segment(Pick(work=work.blocks, filters=filters)).sum())
+        bands = self.flows.distances(pick, "home", edges, own_block=False).workers.sum(axis=1)
+        labels = band_labels(edges)
+        return PairedAreas(
+            about=self._about_pair("paired", home, work, filters),
+            home_area=home.name,
+            work_area=work.name,
+            workers=counted.number(n),
+            living=counted.number(living),
+            employed=counted.number(employed),
+            share_of_living=n / living if living else None,
+            share_of_employed=n / employed if employed else None,
+            median_mi=Miles(self.flows.median_mi(pick)),
+            bands=counted.bands(counts),
+            distances=self._labelled("band", range(len(labels)), labels, bands),
+        )
+
+    def flow_matrix(
+        self,
+        home_layer: str = "county",
+        work_layer: str = "county",
+        filters: Filters = ALL_WORKERS,
+        *,
+        home_area: Area = EVERYTHING,
+        work_area: Area = EVERYTHING,
+    ) -> FlowMatrix:
+        """Workers from every unit of one layer to every unit of another, within areas where these are given."""
+        home, work = self.areas.select(home_area), self.areas.select(work_area)
+        homes, works = self.areas.units(home_layer), self.areas.units(work_layer)
+        parts = list(self.flows.matrix(_pick(home, work, filters), homes.code, works.code))
+        from_unit, to_unit, n = (
+            np.concatenate([part[place] for part in parts]) if parts else np.empty(0, dtype=np.int64)
+            for place in range(3)
+        )
+        total = int(n.sum())
+        margins = [
+            np.bincount(code, weights=n, minlength=len(units.rows)).astype(np.int64)
+            for code, units in ((from_unit, homes), (to_unit, works))
+        ]
+        return FlowMatrix(
+            about=self._about_pair("flow-matrix", home, work, filters),
+            home_layer=home_layer,
+            work_layer=work_layer,
+            workers=counted.number(total),
+            cells=self._cells(homes, works, (from_unit, to_unit, n), total),
+            homes=self._unit_table(homes, margins[0]),
+            works=self._unit_table(works, margins[1]),
+        )
+
+    def flow_matrix_parts(
+        self,
+        home_layer: str = "county",
+        work_layer: str = "county",
+        filters: Filters = ALL_WORKERS,
+        *,
+        home_area: Area = EVERYTHING,
+        work_area: Area = EVERYTHING,
+    ) -> Iterator[Any]:
+        """Yield the `cells` of a flow matrix in parts, for exports: no more than 100,000 rows are held at once."""
+        home, work = self.areas.select(home_area), self.areas.select(work_area)
+        homes, works = self.areas.units(home_layer), self.areas.units(work_layer)
+        pick = _pick(home, work, filters)
+        total = int(self.flows.by_segment(pick).sum())
+        for part in self.flows.matrix(pick, homes.code, works.code):
+            yield self._cells(homes, works, part, total)
+
+    def with_errors(self, answer: Answer, rows: int = ROWS, tables: Collection[str] | None = None) -> Answer:
+        """The same answer, with what error to expect of its numbers and of the first rows of its tables, or of some.
+
+        Some milliseconds a number. The distances of a pair have none, nor has a release whose mechanism has no
+        formula; see `mapapp.answers.answer_errors`.
+        """
+        return cast(Answer, self._errors.of_answer(answer, rows, tables))
+
+    def _cells(self, homes: LayerUnits, works: LayerUnits, part: Any, total: int) -> Any:
+        columns: dict[str, Any] = {}
+        for end, units, code in (("home", homes, part[0]), ("work", works, part[1])):
+            for name, column in (("id", "unit_id"), ("name", "name"), ("kind", "kind")):
+                columns[f"{end}_{name}"] = units.rows[column].to_numpy(dtype=object)[code]
+        return pandas.DataFrame(columns | counted.columns(part[2], total))
+
+    def _unit_table(self, units: LayerUnits, found: Any) -> Any:
+        rows = units.rows[["unit_id", "name", "kind", "lon_deg", "lat_deg"]]
+        rows = rows.assign(**counted.columns(found, int(found.sum())))
+        return most_first(rows[found > 0], "unit_id")
+
+    def _labelled(self, name: str, keys: Any, labels: Any, workers: Any) -> Any:
+        counts = np.asarray(workers, dtype=np.int64)
+        frame = pandas.DataFrame({name: list(keys), "label": list(labels)})
+        return frame.assign(**counted.columns(counts, int(counts.sum())))
+
+    def _about(
+        self,
+        analysis: str,
+        area: Selected,
+        filters: Filters,
+        side: Side | None,
+        notes: tuple[str, ...] = (),
+    ) -> About:
+        if side == "home":
+            notes += self._cover_notes()
+        return About(
+            analysis=analysis,
+            title=TITLES[analysis],
+            release=self.title,
+            version=self.version,
+            year=self.year,
+            job_type=self.job_type,
+            side=side,
+            area=area.name,
+            area_text=area.text,
+            n_blocks=area.n_blocks,
+            n_edge_blocks=area.n_edge_blocks,
+            filters=filters.words,
+            kept_bands=(tuple(filters.age), tuple(filters.earnings), tuple(filters.industry)),
+            promise=self.promise,
+            notes=notes + _edge_notes(area.n_edge_blocks),
+        )
+
+    def _about_pair(self, analysis: str, home: Selected, work: Selected, filters: Filters) -> About:
+        about = self._about(analysis, home, filters, None)
+        edge = home.n_edge_blocks + work.n_edge_blocks
+        return replace(
+            about,
+            area=f"homes: {home.name}; workplaces: {work.name}",
+            area_text=f"{home.text} | {work.text}",
+            n_blocks=home.n_blocks + work.n_blocks,
+            n_edge_blocks=edge,
+            notes=_edge_notes(edge),
+        )
+
+    @property
+    def promise(self) -> dict[str, Any]:
+        """What the certificate promises, in few words."""
+        mechanism = self.certificate.get("mechanism")
+        numbers = {
+            name: value.get("value") if isinstance(value, dict) else value
+            for name in ("epsilon_final", "delta")
+            for value in (self.certificate.get(name),)
+        }
+        return (
+            {"status": self.certificate.get("status")}
+            | numbers
+            | {"accountant": self.certificate.get("accountant")}
+            | ({"mechanism": mechanism.get("name")} if isinstance(mechanism, dict) else {})
+        )
+
+    def _cover_notes(self) -> tuple[str, ...]:
+        """That residents' workplaces in other states are not in the release."""
+        given = self.facts.get("destination_states")
+        if not isinstance(given, list):
+            return ()
+        states = dict(self.store.table("states", ["state_id", "name"]).itertuples(index=False))
+        names = ", ".join(states.get(str(state), str(state)) for state in given)
+        return (
+            f"The release covers workplaces in {names}; residents who work in other states are not in it.",
+        )
+
+
+def open_release(path: str | Path, *, report: Progress = silent) -> Release:
+    """Open a release, verify it, and prepare it for questions, which is done once on a machine.
+
+    Parameters
+    ----------
+    path : str or Path
+        Its directory; a dataset is refused.
+    report : callable
+        Called with (stage, done, total).
+
+    Raises
+    ------
+    StoreError
+        When it is not a whole, unaltered release.
+    """
+    return Release(open_store(Path(path), "release"), report=report)
+
+
+def _blocks(chosen: Selected, n_blocks: int) -> Any:
+    return np.arange(n_blocks, dtype=np.int32) if chosen.blocks is None else chosen.blocks
+
+
+def _pick(home: Selected, work: Selected, filters: Filters) -> Pick:
+    return Pick(home=home.blocks, work=work.blocks, filters=filters)
+
+
+def _edge_notes(n_edge_blocks: int) -> tuple[str, ...]:
+    if not n_edge_blocks:
+        return ()
+    return (
+        "A block counts as a whole where its internal point lies: "
+        f"{n_edge_blocks:,} blocks are cut by the drawn border.",
+    )

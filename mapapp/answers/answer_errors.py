@@ -1,0 +1,393 @@
+"""Expected errors beside the numbers and rows of an answer, by the formula of `mapapp.answers.expected_error`.
+
+An answer is quick, its errors take some ten milliseconds a number: so they are a question of their own, about the rows
+that somebody looks at. Which count a row is, is told by the same picks that made it.
+
+Counts by workplace alone, whoever the workers' homes are, are published as they are: their expected error is 0.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from threading import Lock
+from typing import Any, Final, cast
+
+import numpy as np
+
+from geodata.schema import N_SEGMENTS
+from geodata.store import Store
+from mapapp.answers import watch
+from mapapp.answers.areas import Areas
+from mapapp.answers.distance_errors import N_DIRECTIONS, errors_of_cells
+from mapapp.answers.expected_error import ExpectedErrors
+from mapapp.answers.flows import Blocks, Flows, Pick
+from mapapp.answers.layer_units import LayerUnits
+from mapapp.answers.mile_errors import Tracts, errors_of_miles, miles_within
+from mapapp.answers.prepared import DIRECTIONS
+from mapapp.answers.results import (
+    AreaComparison,
+    AreaProfile,
+    Destinations,
+    DistanceDirection,
+    FlowMatrix,
+    InflowOutflow,
+    PairedAreas,
+    Result,
+)
+from mapapp.question.address import Side
+from mapapp.question.filters import BANDS, CHARACTERISTICS, Filters
+
+ROWS: Final = 10
+"""Rows of a table that get their error where nobody says how many."""
+
+PickOf = Callable[[Any], Pick | None]
+_KEPT: Final = 32
+_OTHER: Final[dict[Side, Side]] = {"work": "home", "home": "work"}
+
+
+class Errors:
+    """Expected errors for one release; may be asked from several threads."""
+
+    def __init__(self, store: Store, areas: Areas, flows: Flows, certificate: dict[str, Any]) -> None:
+        self._store = store
+        self._areas = areas
+        self._flows = flows
+        self._certificate = certificate
+        self._workplaces: OrderedDict[bytes | None, tuple[Any, Any, Any]] = OrderedDict()
+        self._lock = Lock()
+
+    @cached_property
+    def is_known(self) -> bool:
+        """Whether the mechanism of the release tells what errors to expect."""
+        return "accounting" in self._certificate and ExpectedErrors.is_known(self._certificate)
+
+    def of_count(self, pick: Pick) -> float | None:
+        """Root mean squared error to be expected of the count of a pick, workers; None where it is not known."""
+        return self.of_counts([pick])[0]
+
+    def of_counts(self, picks: Sequence[Pick]) -> list[float | None]:
+        """The same of several picks; those with one end in common are asked together, which is much quicker."""
+        if not self.is_known:
+            return [None] * len(picks)
+        found: list[float | None] = [0.0] * len(picks)
+        groups: dict[bytes | None, list[int]] = {}
+        for place, pick in enumerate(picks):
+            # Where everybody works is published as it is: without a home area there is no error.
+            if pick.home is not None and pick.home.size and (pick.work is None or pick.work.size):
+                groups.setdefault(_key(pick.work), []).append(place)
+        for group in groups.values():
+            watch.check()
+            asked = [picks[place] for place in group]
+            tract, n_workers, by_segment = self._workplaces_of(asked[0].work)
+            if not tract.size:
+                continue
+            errors = self._formula.of_counts(
+                np.stack([self._home_share(cast(Blocks, pick.home)) for pick in asked]),
+                self._by_tract(asked),
+                tract,
+                n_workers,
+                np.stack([by_segment[:, pick.filters.segments].sum(axis=1) for pick in asked]),
+            )
+            for place, error in zip(group, errors, strict=True):
+                found[place] = error.error
+        return found
+
+    def of_answer(self, answer: Result, rows: int = ROWS, tables: Collection[str] | None = None) -> Result:
+        """The same answer with the errors of its numbers, and of the first rows of its tables, or of some, filled in.
+
+        Errors of a pair's distances and of cut-off rests stay open.
+        """
+        if not self.is_known:
+            return answer
+        if isinstance(answer, DistanceDirection):
+            answer = self._of_distances(answer)
+        if isinstance(answer, (DistanceDirection, PairedAreas)):
+            answer = self._of_miles(answer)
+        numbers, row_picks = self._picks(answer)
+        of_rows = {
+            name: [pick_of(row) for row in getattr(answer, name).head(max(rows, 0)).itertuples()]
+            for name, pick_of in row_picks.items()
+            if tables is None or name in tables
+        }
+        picks = {id(pick): pick for pick in itertools.chain(numbers.values(), *of_rows.values()) if pick}
+        errors = dict(zip(picks, self.of_counts(list(picks.values())), strict=True))
+        changed: dict[str, Any] = {
+            name: replace(getattr(answer, name), expected_error=errors[id(pick)])
+            for name, pick in numbers.items()
+        }
+        for name, listed in of_rows.items():
+            table = getattr(answer, name)
+            column = table["expected_error"].to_numpy(np.float64).copy()
+            known = [None if pick is None else errors[id(pick)] for pick in listed]
+            column[: len(known)] = [math.nan if error is None else error for error in known]
+            changed[name] = table.assign(expected_error=column)
+        return replace(answer, **changed)
+
+    def _of_distances(self, answer: DistanceDirection) -> DistanceDirection:
+        side = cast(Side, answer.about.side)
+        blocks = self._areas.select(answer.about.area_text).blocks
+        pick = Pick.at(side, blocks, Filters(*answer.about.kept_bands))
+        tract, n_workers, by_segment = self._workplaces_of(pick.work)
+        work, *cell, workers = self._flows.distances_by_workplace(pick, side, answer.edges_mi)
+        shape = (self._n_tracts, len(answer.edges_mi) + 1, N_DIRECTIONS)
+        counts = np.zeros(shape)
+        np.add.at(counts, (self._blocks[0][work], *cell), workers)
+        share = np.ones(shape[0]) if pick.home is None else self._home_share(pick.home)
+        found = errors_of_cells(
+            self._formula,
+            (self._tracts.lon_deg, self._tracts.lat_deg),
+            share,
+            counts,
+            (tract, n_workers, by_segment[:, pick.filters.segments].sum(axis=1)),
+            answer.edges_mi,
+            side,
+        )
+        of_cells, of_bands, of_directions = found
+        band, way = (answer.cells[name].to_numpy() for name in ("band", "direction"))
+        place = np.array([DIRECTIONS.index(one) for one in way], dtype=np.int64)
+        only = np.array([DIRECTIONS.index(one) for one in answer.directions["direction"]], dtype=np.int64)
+        return replace(  # by their keys: whoever asks may have left rows out
+            answer,
+            cells=answer.cells.assign(expected_error=of_cells[band.astype(np.int64) * N_DIRECTIONS + place]),
+            bands=answer.bands.assign(expected_error=of_bands[answer.bands["band"].to_numpy(np.int64)]),
+            directions=answer.directions.assign(expected_error=of_directions[only]),
+        )
+
+    def _of_miles(self, answer: DistanceDirection | PairedAreas) -> DistanceDirection | PairedAreas:
+        pick = self._picks(answer)[0]["workers"]
+        mean = answer.mean_under_100_mi if isinstance(answer, DistanceDirection) else None
+        if answer.median_mi.value is None:
+            return answer
+        tract, n_workers, by_segment = self._workplaces_of(pick.work)
+        share = np.ones(self._n_tracts) if pick.home is None else self._home_share(pick.home)
+        of_median, of_mean = errors_of_miles(
+            self._formula,
+            self._flows,
+            pick,
+            self._blocks[0],
+            self._tracts,
+            share,
+            (tract, n_workers, by_segment[:, pick.filters.segments].sum(axis=1)),
+            answer.median_mi.value,
+            None if mean is None else mean.value,
+        )
+        changed: dict[str, Any] = {"median_mi": replace(answer.median_mi, expected_error=of_median)}
+        if mean is not None:
+            changed["mean_under_100_mi"] = replace(mean, expected_error=of_mean)
+        return replace(answer, **changed)
+
+    @cached_property
+    def _tracts(self) -> Tracts:
+        tracts = self._store.table("tracts", ["lon_deg", "lat_deg"])
+        blocks = self._store.table("blocks", ["lon_deg", "lat_deg"])
+        places = [(each["lon_deg"].to_numpy(), each["lat_deg"].to_numpy()) for each in (tracts, blocks)]
+        return Tracts(*places[0], miles_within(self._blocks[0], places[1], self._blocks[1]))
+
+    def _picks(self, answer: Result) -> tuple[dict[str, Pick], dict[str, PickOf]]:
+        """What the numbers and the rows of an answer count."""
+        about = answer.about
+        kept = Filters(*about.kept_bands)
+        if isinstance(answer, (PairedAreas, FlowMatrix)):
+            home, work = (self._areas.select(text).blocks for text in about.area_text.split(" | "))
+            return self._of_pair(answer, home, work, kept)
+        blocks = self._areas.select(about.area_text).blocks
+        if isinstance(answer, InflowOutflow):
+            return self._of_inflow_outflow(blocks, kept)
+        side = cast(Side, about.side)
+        pick = Pick.at(side, blocks, kept)
+        numbers = {"workers": pick}
+        if isinstance(answer, AreaProfile):
+            return numbers, {"bands": _by_band(pick), "segments": _by_segment(pick)}
+        if isinstance(answer, (AreaComparison, Destinations)):
+            end = side if isinstance(answer, AreaComparison) else _OTHER[side]
+            return numbers, {"units": _by_unit(pick, end, self._areas.units(answer.layer))}
+        assert isinstance(answer, DistanceDirection)
+        return numbers, {}
+
+    def _of_pair(
+        self, answer: PairedAreas | FlowMatrix, home: Blocks | None, work: Blocks | None, kept: Filters
+    ) -> tuple[dict[str, Pick], dict[str, PickOf]]:
+        pick = Pick(home=home, work=work, filters=kept)
+        if isinstance(answer, PairedAreas):
+            numbers = {
+                "workers": pick,
+                "living": replace(pick, work=None),
+                "employed": replace(pick, home=None),
+            }
+            return numbers, {"bands": _by_band(pick)}
+        homes = _by_unit(pick, "home", self._areas.units(answer.home_layer))
+        works = _by_unit(pick, "work", self._areas.units(answer.work_layer))
+
+        def cell(row: Any) -> Pick | None:
+            return Pick(
+                home=_unit_of(homes, row, "home").home, work=_unit_of(works, row, "work").work, filters=kept
+            )
+
+        return {"workers": pick}, {"cells": cell, "homes": homes, "works": works}
+
+    def _of_inflow_outflow(
+        self, blocks: Blocks | None, kept: Filters
+    ) -> tuple[dict[str, Pick], dict[str, PickOf]]:
+        n_blocks = len(self._areas.places)
+        inside = np.arange(n_blocks, dtype=np.int32) if blocks is None else blocks
+        outside = np.setdiff1d(np.arange(n_blocks, dtype=np.int32), inside, assume_unique=True)
+        stay = Pick(home=blocks, work=blocks, filters=kept)
+        # Who works here is published as it is, so those who come in are as uncertain as those who stay.
+        groups = {"inflow": stay, "outflow": replace(stay, work=outside), "stay": stay}
+        living = replace(stay, work=None)
+        numbers = {**groups, "living": living, "employed": replace(stay, home=None), "net_inflow": living}
+        return numbers, {
+            "groups": lambda row: groups[row.group],
+            "segments": lambda row: _by_band(groups[row.group])(row),
+        }
+
+    @cached_property
+    def _formula(self) -> ExpectedErrors:
+        columns = ["lon_deg", "lat_deg", "puma_index", "superpuma_index", "population"]
+        return ExpectedErrors(
+            self._certificate, self._store.table("tracts", columns), self._store.table("prior")
+        )
+
+    @cached_property
+    def _blocks(self) -> tuple[Any, Any, Any]:
+        """Tract of every block, its people (1 each in a tract without any), and the people of every tract."""
+        blocks = self._store.table("blocks", ["tract_index", "population"])
+        tract = blocks["tract_index"].to_numpy()
+        people = blocks["population"].to_numpy(np.float64)
+        people = np.where(np.bincount(tract, people)[tract] > 0, people, 1.0)
+        return tract, people, np.bincount(tract, people)
+
+    @property
+    def _n_tracts(self) -> int:
+        return len(self._blocks[2])
+
+    def _home_share(self, home: Blocks) -> Any:
+        tract, people, total = self._blocks
+        return np.bincount(tract[home], people[home], total.size) / np.maximum(total, 1.0)
+
+    def _by_tract(self, picks: Sequence[Pick]) -> Any:
+        """Workers of each pick by workplace tract: float64[picks, tracts]. All of them work in the same area.
+
+        Picks of one home area and several filters are one question, and so are those of several homes apart.
+        """
+        tract = self._blocks[0].astype(np.int32)
+        counts = np.zeros((len(picks), self._n_tracts))
+        same_home = _together(range(len(picks)), lambda place: _key(picks[place].home))
+        for homes in same_home:
+            if len(homes) > 1:
+                block, segment, workers = self._flows.by_block_and_segment(
+                    replace(picks[homes[0]], filters=Filters()), "work"
+                )
+                cell = tract[block].astype(np.int64) * N_SEGMENTS + segment
+                found = np.bincount(cell, workers, self._n_tracts * N_SEGMENTS).reshape(-1, N_SEGMENTS)
+                for place in homes:
+                    counts[place] = found[:, picks[place].filters.segments].sum(axis=1)
+        alone = [homes[0] for homes in same_home if len(homes) == 1]
+        for places in _together(alone, lambda place: picks[place].filters):
+            counts[places] = self._of_homes([picks[place] for place in places], tract)
+        return counts
+
+    def _of_homes(self, picks: Sequence[Pick], tract: Any) -> Any:
+        """Workers by workplace tract, float64[picks, tracts], of picks that differ in their homes only."""
+        counts = np.zeros((len(picks), self._n_tracts))
+        homes = [cast(Any, pick.home) for pick in picks]
+        apart = np.unique(np.concatenate(homes)).size == sum(home.size for home in homes)
+        if len(picks) == 1 or not apart:
+            for place, pick in enumerate(picks):
+                block, workers = self._flows.by_block(pick, "work")
+                counts[place] = np.bincount(tract[block], workers, self._n_tracts)
+            return counts
+        member = np.full(tract.size, -1, dtype=np.int32)
+        for number, home in enumerate(homes):
+            member[home] = number
+        every = replace(picks[0], home=np.flatnonzero(member >= 0).astype(np.int32))
+        for row, at, workers in self._flows.matrix(every, member, tract):
+            counts[row, at] = workers
+        return counts
+
+    def _workplaces_of(self, work: Blocks | None) -> tuple[Any, Any, Any]:
+        """The (workplace block, segment) of a work area, by tract and workers: both, and how many by segment."""
+        key = _key(work)
+        with self._lock:
+            if key in self._workplaces:
+                self._workplaces.move_to_end(key)
+                return self._workplaces[key]
+        block, segment, workers = self._flows.by_block_and_segment(Pick(work=work), "work")
+        most = int(workers.max(initial=0)) + 1
+        made, row = np.unique(self._blocks[0][block].astype(np.int64) * most + workers, return_inverse=True)
+        times = np.bincount(row * N_SEGMENTS + segment, minlength=made.size * N_SEGMENTS)
+        found = made // most, made % most, times.reshape(-1, N_SEGMENTS)
+        with self._lock:
+            self._workplaces[key] = found
+            while len(self._workplaces) > _KEPT:
+                self._workplaces.popitem(last=False)
+        return found
+
+
+def _key(blocks: Blocks | None) -> bytes | None:
+    return None if blocks is None else blocks.tobytes()
+
+
+def _together(places: Iterable[int], key: Callable[[int], Hashable]) -> list[list[int]]:
+    """Places with the same key, in lists."""
+    groups: dict[Hashable, list[int]] = {}
+    for place in places:
+        groups.setdefault(key(place), []).append(place)
+    return list(groups.values())
+
+
+def _by_band(pick: Pick) -> PickOf:
+    """Rows with ``characteristic`` and ``band``."""
+    return lambda row: _narrowed(pick, {row.characteristic: row.band})
+
+
+def _by_segment(pick: Pick) -> PickOf:
+    """Rows with ``age``, ``earnings`` and ``industry``."""
+    return lambda row: _narrowed(pick, {name: getattr(row, name) for name in CHARACTERISTICS})
+
+
+def _narrowed(pick: Pick, wanted: dict[str, int]) -> Pick:
+    """Only these bands; nobody at all where the pick leaves one of them out."""
+    kept = {name: getattr(pick.filters, name) or BANDS for name in CHARACTERISTICS}
+    if any(band not in kept[name] for name, band in wanted.items()):
+        return replace(pick, work=np.empty(0, dtype=np.int32))
+    return replace(pick, filters=Filters(**(kept | {name: (band,) for name, band in wanted.items()})))
+
+
+def _by_unit(pick: Pick, end: Side, units: LayerUnits) -> PickOf:
+    """Rows with ``kind`` and ``unit_id``: those of the pick whose `end` is in that unit."""
+    code_of = {
+        (kind, unit_id): code
+        for code, (kind, unit_id) in enumerate(zip(units.rows["kind"], units.rows["unit_id"], strict=True))
+    }
+    chosen: Blocks | None = getattr(pick, end)
+
+    def of(row: Any) -> Pick | None:
+        code = code_of.get((row.kind, row.unit_id))
+        if code is None:
+            return None
+        every = np.arange(units.code.size, dtype=np.int32) if chosen is None else chosen
+        blocks = every[units.code[every] == code]
+        return replace(pick, work=blocks) if end == "work" else replace(pick, home=blocks)
+
+    return of
+
+
+class _Row:
+    """A unit as `_by_unit` wants it."""
+
+    def __init__(self, kind: str, unit_id: str) -> None:
+        self.kind = kind
+        self.unit_id = unit_id
+
+
+def _unit_of(of: PickOf, row: Any, end: Side) -> Pick:
+    """The pick of one end of a cell of a flow matrix."""
+    found = of(_Row(getattr(row, f"{end}_kind"), getattr(row, f"{end}_id")))
+    assert found is not None
+    return found

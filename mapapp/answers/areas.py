@@ -1,0 +1,349 @@
+"""The areas of a release that can be chosen: their names, what they are, and which blocks they hold."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import re
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from threading import RLock
+from typing import Any, Final
+
+import numpy
+import pandas
+
+from geodata.schema import LAYER_LABELS
+from geodata.store import Store
+from mapapp.answers import watch
+from mapapp.answers.box_index import BoxIndex
+from mapapp.answers.cells import Cells
+from mapapp.answers.layer_units import LayerUnits, layer_units
+from mapapp.answers.selection import Selected, Selection
+from mapapp.answers.unit_names import name_parts
+from mapapp.errors import UsageError
+from mapapp.question.area_text import BLOCK, Step, Unit, area_text, parse_area
+
+TABLES: Final = {
+    "state": "states",
+    "county": "counties",
+    "puma": "pumas",
+    "superpuma": "superpumas",
+    "tract": "tracts",
+}
+LEVEL_LABELS: Final = {
+    "state": "State",
+    "county": "County",
+    "stplc": "Place (city or town)",
+    "ctycsub": "County subdivision",
+    "cbsa": "Metropolitan or micropolitan area",
+    "zcta": "ZIP code area",
+    "puma": "Public-use microdata area (PUMA)",
+    "tract": "Census tract",
+    "superpuma": "SuperPUMA",
+    **{code: label for code, label in LAYER_LABELS.items() if code != "bgrp"},
+    "bgrp": LAYER_LABELS["bgrp"],
+    BLOCK: "Census block",
+}
+MAX_WORDS: Final = 6
+MAX_WORD: Final = 30
+_KEPT_AREAS: Final = 200
+_ORDER: Final = {level: position for position, level in enumerate(LEVEL_LABELS)}
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """One area that can be chosen.
+
+    Attributes
+    ----------
+    key : str
+        `level:identifier`, as it stands in the address.
+    level : str
+        A key of `LEVEL_LABELS`.
+    unit_id : str
+        Identifier within the level.
+    name : str
+        As people call it.
+    """
+
+    key: str
+    level: str
+    unit_id: str
+    name: str
+
+
+class Areas:
+    """Every area of one release; may be asked from several threads.
+
+    Parameters
+    ----------
+    store : Store
+    cells : Cells, optional
+        Without them nothing drawn can be selected.
+    """
+
+    def __init__(self, store: Store, cells: Cells | None = None) -> None:
+        self._store = store
+        self._units_of: dict[str, LayerUnits] = {}
+        self._selected: OrderedDict[str, Selected] = OrderedDict()
+        self._finding: dict[str, RLock] = {}
+        self._lock = RLock()
+        self.columns = _columns(store)
+        self._cells = cells
+
+    @property
+    def cells(self) -> Cells:
+        """The cells of the blocks."""
+        if self._cells is None:
+            raise AssertionError("these areas were made without cells")
+        return self._cells
+
+    @cached_property
+    def tracts(self) -> Any:
+        """Tracts in order, with `tract_id`, `name`, `county_id`, `county`, `state_id`, `drawn`, …"""
+        columns = ["tract_id", "county_id", "state_id", "name", "lon_deg", "lat_deg", "elsewhere", "geometry"]
+        tracts = self._store.table("tracts", columns)
+        counties = self._store.table("counties", ["county_id", "name"]).set_index("county_id")["name"]
+        frame = pandas.DataFrame(tracts.drop(columns="geometry"))
+        frame["drawn"] = ~(tracts.geometry.isna() | tracts.geometry.is_empty).to_numpy()
+        frame["name"] = [
+            name if outside else tract_name(name)
+            for name, outside in zip(frame["name"], frame["elsewhere"], strict=True)
+        ]
+        frame["county"] = counties.reindex(frame["county_id"]).to_numpy()
+        return frame
+
+    @cached_property
+    def _named(self) -> dict[str, Area]:
+        named = [*self._units(), *self._layer_units()]
+        return {area.key: area for area in named}
+
+    def _units(self) -> Iterator[Area]:
+        for level, table in TABLES.items():
+            if level == "tract":
+                frame = self.tracts
+                names = [
+                    f"{name}, {county}" for name, county in zip(frame["name"], frame["county"], strict=True)
+                ]
+            else:
+                frame = self._store.table(table, [f"{level}_id", "name", "elsewhere"])
+                names = list(frame["name"])
+            for unit_id, name, outside in zip(frame[f"{level}_id"], names, frame["elsewhere"], strict=True):
+                if not outside:
+                    yield Area(f"{level}:{unit_id}", level, unit_id, name)
+                elif level == "state":
+                    yield Area(f"{level}:{unit_id}", level, unit_id, f"{name} (outside the area)")
+
+    def _layer_units(self) -> Iterator[Area]:
+        for layer, unit_id, name in self._store.table("layers").itertuples(index=False):
+            code = layer.removeprefix("layer_")
+            if code in self.columns:
+                yield Area(f"{code}:{unit_id}", code, unit_id, name or unit_id)
+
+    @cached_property
+    def _haystack(self) -> list[tuple[str, int, Area]]:
+        entries = [
+            (f"{area.name} {area.unit_id}".lower(), _ORDER.get(area.level, 99), area)
+            for area in self._named.values()
+        ]
+        return sorted(entries, key=lambda entry: (entry[1], entry[0]))
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and key in self._named
+
+    def __getitem__(self, key: str) -> Area:
+        return self._named[key]
+
+    def search(self, text: str, limit: int = 12, *, near: bool = False) -> list[Area]:
+        """Areas whose name or identifier has every word of `text`; a name that begins with it comes first.
+
+        Where there is none, `near` takes words for the nearest ones that there are: people mistype.
+        """
+        words = text.lower().replace(",", " ").split()
+        found = self._with(words)
+        if near and not found:
+            words = [self._nearest(word) for word in words[:MAX_WORDS]]
+            found = self._with(words)
+        begin = " ".join(words)
+        first = (area for entry, _, area in found if entry.startswith(begin))
+        then = (area for entry, _, area in found if not entry.startswith(begin))
+        return list(itertools.islice(itertools.chain(first, then), limit))
+
+    def _with(self, words: list[str]) -> list[tuple[str, int, Area]]:
+        found = self._haystack  # in the order of layers, then of names
+        for word in words:
+            found = [hit for hit in found if word in hit[0]]
+        return found
+
+    def _nearest(self, word: str) -> str:
+        """The word itself where it is part of a name, else the one most like it, if any is."""
+        if any(word in known for known in self._vocabulary):
+            return word
+        near = difflib.get_close_matches(word[:MAX_WORD], self._vocabulary, n=1, cutoff=0.75)
+        return near[0] if near else word
+
+    @cached_property
+    def _vocabulary(self) -> list[str]:
+        """Words of names, without identifiers: a number that is not there is not taken for another."""
+        words = (re.findall(r"[^\W\d_]{3,}", area.name.lower()) for area in self._named.values())
+        return sorted({word for each in words for word in each})
+
+    def blocks(self, keys: Iterable[str]) -> Any:
+        """Positions of the blocks in an area of one or more steps: int32, ascending; None without any, or for all.
+
+        A key is one step as `mapapp.question.area_text` writes it; a plain `level:identifier` adds that unit.
+        """
+        text = " ".join(keys)
+        return self.select(text).blocks if text else None
+
+    def has_units(self, level: str) -> bool:
+        """Whether any unit of a level can be chosen."""
+        return level in self._levels
+
+    @cached_property
+    def _levels(self) -> frozenset[str]:
+        return frozenset(area.level for area in self._named.values())
+
+    def units(self, level: str) -> LayerUnits:
+        """The units of a layer, or single blocks, as rows of tables."""
+        with self._lock:
+            if level not in self._units_of:
+                self._units_of[level] = self._make_units(level)
+            return self._units_of[level]
+
+    def _make_units(self, level: str) -> LayerUnits:
+        if level == BLOCK:
+            return layer_units(self._store, level, "block_id", {}, LEVEL_LABELS[BLOCK])
+        if level not in self.columns:
+            known = ", ".join([*self.columns, BLOCK])
+            raise UsageError(f"layer {level[:40]!r}: this release has {known}")
+        names = {area.unit_id: area.name for area in self._named.values() if area.level == level}
+        return layer_units(self._store, level, self.columns[level], names, LEVEL_LABELS.get(level, level))
+
+    def select(self, area: str | Sequence[Step]) -> Selected:
+        """Find the blocks of an area.
+
+        Parameters
+        ----------
+        area : str or sequence of Step
+            As `mapapp.question.area_text` writes it.
+
+        Raises
+        ------
+        UsageError, GeometryError
+            When it is not an area, or names a unit that this release has not.
+        """
+        with self._lock:
+            if isinstance(area, str) and area in self._selected:
+                self._selected.move_to_end(area)
+                return self._selected[area]
+        steps = parse_area(area) if isinstance(area, str) else tuple(area)
+        text = area_text(steps)
+        with self._lock:
+            turn = self._finding.setdefault(text, RLock())
+        with watch.held(turn):  # a page asks for its area several times at once
+            with self._lock:
+                if text in self._selected:
+                    self._finding.pop(text, None)
+                    return self._keep(area, text, self._selected[text])
+            try:
+                found = Selection(self).of(steps)
+                with self._lock:
+                    self._keep(area, text, found)
+            finally:
+                with self._lock:
+                    self._finding.pop(text, None)
+        return found
+
+    def _keep(self, asked: str | Sequence[Step], text: str, found: Selected) -> Selected:
+        """Keep an area under its own text and the one it was asked by, which need not be read again."""
+        for key in (text, asked):
+            if isinstance(key, str):
+                self._selected[key] = found
+                self._selected.move_to_end(key)
+        while len(self._selected) > _KEPT_AREAS:
+            self._selected.popitem(last=False)
+        return found
+
+    def forget(self) -> None:
+        """Let go of the areas that were selected; what they are is found anew when they are asked for."""
+        with self._lock:
+            self._selected.clear()
+
+    def find(self, text: str) -> str:
+        """An area as text, where `text` is one, or the name of one unit.
+
+        Raises
+        ------
+        UsageError
+            When no unit has that name, or several have; some of them are named.
+        """
+        if ":" in text or text.strip() == "all":
+            return text
+        wanted = " ".join(text.lower().split())
+        found = self.search(text, limit=len(self._named))
+        named = [(area, (area.name, name_parts(area.name)[0])) for area in found]
+        same = [area for area, names in named if wanted in map(str.lower, names)]
+        exact = [area for area, names in named if text.strip() in names]
+        same = exact or same  # Providence city is not the Providence City of another layer
+        if len(same) == 1 or (len(found) == 1 and wanted):
+            return (same or found)[0].key
+        some = "; ".join(f"{area.key} ({area.name})" for area in (same or found)[:5])
+        raise UsageError(
+            f"area {text[:60]!r}: {len(same or found)} units have that name, such as {some}; write one of them"
+            if found
+            else f"area {text[:60]!r}: nothing of that name here; write level:identifier, such as county:44007"
+        )
+
+    @cached_property
+    def places(self) -> Any:
+        """Internal points of the blocks: ``lon_deg``, ``lat_deg``, ``elsewhere``."""
+        return self._store.table("blocks", ["lon_deg", "lat_deg", "elsewhere"])
+
+    @cached_property
+    def place_columns(self) -> tuple[Any, Any, Any]:
+        """Longitude and latitude, degrees, of each block's internal point, and whether it is outside the area."""
+        places = self.places
+        return tuple(places[name].to_numpy() for name in ("lon_deg", "lat_deg", "elsewhere"))
+
+    @cached_property
+    def place_index(self) -> BoxIndex:
+        """Finds the blocks whose internal point is in a rectangle."""
+        lon_lat = numpy.stack(self.place_columns[:2]).astype(numpy.float64)
+        return BoxIndex(numpy.concatenate([lon_lat, lon_lat]))
+
+    def members(self, unit: Unit) -> Any:
+        """Positions of the blocks of one unit: int32, ascending; UsageError where this release has not it."""
+        units = self.units(unit.level)
+        row = units.row_of(unit.unit_id)
+        if row is None and unit.level == "state":
+            row = units.row_of(unit.unit_id, "elsewhere")
+        if row is None:
+            label = LEVEL_LABELS.get(unit.level, unit.level)
+            raise UsageError(f"area {unit}: this release has no {label} {unit.unit_id}; look it up by name")
+        return units.blocks_of(row)
+
+    def unit_name(self, unit: Unit) -> str:
+        """What people call a unit."""
+        named = self._named.get(str(unit))
+        return (
+            named.name if named is not None else f"{LEVEL_LABELS.get(unit.level, unit.level)} {unit.unit_id}"
+        )
+
+
+def tract_name(name: str) -> str:
+    """A tract's own name: the word in front, and no county, which sources put behind a comma or in brackets."""
+    bare = name.split(" (")[0].split(", ")[0]
+    return bare if "tract" in bare.lower() else f"Tract {bare}"
+
+
+def _columns(store: Store) -> dict[str, str]:
+    """Level to the column of `blocks` that says which unit a block is in."""
+    import pyarrow.parquet
+
+    names = pyarrow.parquet.read_schema(store.file("blocks")).names
+    layers = {name.removeprefix("layer_"): name for name in names if name.startswith("layer_")}
+    return {level: f"{level}_id" for level in TABLES} | layers

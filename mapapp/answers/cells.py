@@ -1,0 +1,176 @@
+"""Block cells as shapes: those of some blocks, and which of them a drawn border cuts."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow
+import pyarrow.parquet
+import shapely
+
+from mapapp.answers.box_index import BoxIndex
+from mapapp.answers.flows import Blocks
+
+_MOST_HELD: Final = 1_000_000
+_HELD_BYTES: Final = 64 << 20
+_TILES: Final = 256  # along the longer side of a polygon
+
+
+class Cells:
+    """The cells of one release, read when they are needed.
+
+    Parameters
+    ----------
+    file : Path
+        `Prepared.cells`.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        self._lock = Lock()
+        self._groups: OrderedDict[int, Any] = OrderedDict()
+        self._group_bytes = 0
+        with pyarrow.parquet.ParquetFile(file) as source:
+            sizes = [source.metadata.row_group(group).num_rows for group in range(source.num_row_groups)]
+        self._group_ptr = np.append(0, np.cumsum(sizes, dtype=np.int64))
+
+    @cached_property
+    def _block(self) -> Blocks:
+        """Block of each cell, ascending."""
+        cells = pyarrow.parquet.read_table(self._file, columns=["block_index"])
+        return np.asarray(cells["block_index"].to_numpy(), dtype=np.int32)
+
+    @cached_property
+    def _bounds(self) -> npt.NDArray[np.float64]:
+        """West, south, east and north of each cell: float64[4, cells]."""
+        columns = ["west_deg", "south_deg", "east_deg", "north_deg"]
+        cells = pyarrow.parquet.read_table(self._file, columns=columns)
+        return np.stack([cells[name].to_numpy() for name in columns])
+
+    @cached_property
+    def _index(self) -> BoxIndex:
+        return BoxIndex(self._bounds)
+
+    def cut_by(self, shape: Any) -> Blocks:
+        """Blocks whose cell lies partly inside and partly outside a polygon: ascending."""
+        with self._lock:
+            index, bounds, block = self._index, self._bounds, self._block
+        near = index.meeting(tuple(shapely.bounds(shape)))
+        near = near[near_border(shape, bounds[:, near])]
+        found = self._shapes(near)
+        shapely.prepare(shape)
+        cut = (
+            shapely.intersects(shape, found)
+            & ~shapely.contains(shape, found)
+            & ~shapely.touches(shape, found)
+        )
+        return np.asarray(block[near[cut]])
+
+    def of_blocks(self, blocks: Blocks, held: Any = None) -> npt.NDArray[np.object_]:
+        """Cells of some blocks, ascending; blocks outside the imported area have none.
+
+        Parameters
+        ----------
+        blocks : int32 array
+            Ascending.
+        held : optional
+            What `hold` returned, for who asks many times.
+        """
+        with self._lock:
+            every = self._block
+        at = np.searchsorted(every, blocks)
+        rows = at[(at < every.size) & (every[np.minimum(at, every.size - 1)] == blocks)]
+        if held is None:
+            return self._shapes(rows)
+        return np.asarray(shapely.from_wkb(held.take(pyarrow.array(rows)).to_numpy()))
+
+    def warm(self) -> None:
+        """Read now what every question about a border needs."""
+        with self._lock:
+            _ = self._index, self._block
+
+    def hold(self) -> Any:
+        """All cells as they are stored, some hundred bytes each; None where there are too many of them."""
+        if self._block.size > _MOST_HELD:
+            return None
+        return pyarrow.parquet.read_table(self._file, columns=["geometry"])["geometry"]
+
+    def _shapes(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.object_]:
+        """Polygons of some rows of `cells`, ascending; only the row groups that hold them are read."""
+        if not rows.size:
+            return np.empty(0, dtype=object)
+        of_row = np.searchsorted(self._group_ptr, rows, side="right") - 1
+        groups, first = np.unique(of_row, return_index=True)
+        columns = self._geometry(groups.tolist())
+        found = [
+            shapely.from_wkb(column.take(pyarrow.array(mine - self._group_ptr[group])).to_numpy())
+            for group, column, mine in zip(groups, columns, np.split(rows, first[1:]), strict=True)
+        ]
+        return np.concatenate(found)
+
+    def _geometry(self, groups: list[int]) -> Iterator[Any]:
+        """Yield the geometries of some row groups as they are stored; those used last stay in memory."""
+        file = None
+        try:
+            for group in groups:
+                with self._lock:
+                    column = self._groups.get(group)
+                    if column is not None:
+                        self._groups.move_to_end(group)
+                if column is None:
+                    file = file or pyarrow.parquet.ParquetFile(self._file)
+                    column = file.read_row_group(group, columns=["geometry"], use_threads=False)["geometry"]
+                    self._hold_group(group, column)
+                yield column
+        finally:
+            if file is not None:
+                file.close()
+
+    def _hold_group(self, group: int, column: Any) -> None:
+        with self._lock:
+            if group in self._groups:
+                return
+            self._groups[group] = column
+            self._group_bytes += column.nbytes
+            while self._group_bytes > _HELD_BYTES and len(self._groups) > 1:
+                self._group_bytes -= self._groups.popitem(last=False)[1].nbytes
+
+
+def near_border(shape: Any, bounds: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Which boxes could meet the border of a polygon; none that does is missed.
+
+    The polygon's surroundings are divided into tiles; those that the border passes are marked, and the marks are added
+    up from the corner, so that four look-ups tell whether a box has a marked tile.
+
+    Parameters
+    ----------
+    shape : Polygon or MultiPolygon
+    bounds : float64[4, N]
+        West, south, east and north of each box, degrees.
+    """
+    left, bottom, right, top = shapely.bounds(shape)
+    tile = max(right - left, top - bottom) / _TILES
+    n_x, n_y = (int(length / tile) + 1 for length in (right - left, top - bottom))
+    marked = np.zeros((n_x + 1, n_y + 1), dtype=np.int64)
+    for line in shapely.get_parts(shapely.get_parts(shapely.boundary(shape))):
+        places = shapely.get_coordinates(shapely.segmentize(line, tile))
+        at = np.minimum(((places - [left, bottom]) / tile).astype(np.int64), [n_x - 1, n_y - 1])
+        # A step is no longer than a tile, so what it passes lies in the tiles of its ends and the two beside them.
+        for x, y in ((at[:-1], at[:-1]), (at[1:], at[1:]), (at[:-1], at[1:]), (at[1:], at[:-1])):
+            marked[x[:, 0] + 1, y[:, 1] + 1] = 1
+    total = marked.cumsum(axis=0).cumsum(axis=1)
+    west, south, east, north = bounds
+    low_x, high_x = (np.clip(((edge - left) / tile), -1, n_x).astype(np.int64) for edge in (west, east))
+    low_y, high_y = (np.clip(((edge - bottom) / tile), -1, n_y).astype(np.int64) for edge in (south, north))
+    low_x, low_y = np.clip(low_x, 0, n_x), np.clip(low_y, 0, n_y)
+    high_x, high_y = np.clip(high_x + 1, 0, n_x), np.clip(high_y + 1, 0, n_y)
+    inside = (west <= right) & (east >= left) & (south <= top) & (north >= bottom)
+    count = total[high_x, high_y] - total[low_x, high_y] - total[high_x, low_y] + total[low_x, low_y]
+    return np.asarray(inside & (count > 0))

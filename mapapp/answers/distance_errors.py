@@ -1,0 +1,103 @@
+"""Expected errors of counts by distance and direction, by the formula of `mapapp.answers.expected_error`.
+
+A band of miles in one direction is another home area for every workplace tract. It is told by the internal points of
+tracts; homes in the tract of the workplace are taken for the first band, evenly in all directions. Commutes within one
+block, which have no direction, have no error: whether a home is in the very block of the workplace is finer than that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from geodata.distance import bearing_deg, distance_mi
+from mapapp.answers.expected_error import ExpectedErrors, Floats
+from mapapp.answers.prepared import N_OCTANTS, octant
+from mapapp.question.address import Side
+
+N_DIRECTIONS = N_OCTANTS + 1
+"""The last is of commutes within one place, which have none."""
+
+
+def errors_of_cells(
+    formula: ExpectedErrors,
+    places: tuple[Any, Any],
+    area_share: Floats,
+    counts: Floats,
+    workplaces: tuple[Any, Any, Any],
+    edges_mi: Sequence[float],
+    side: Side,
+) -> tuple[Floats, Floats, Floats]:
+    """Expected errors of every (band, direction), of the bands, and of the directions.
+
+    Parameters
+    ----------
+    formula : ExpectedErrors
+    places : tuple of float64[n_tracts]
+        Longitude and latitude of the tracts, degrees.
+    area_share : float64[n_tracts]
+        Share of each tract's people who live in the home area.
+    counts : float64[n_tracts, bands, 9]
+        The counts by workplace tract.
+    workplaces : tuple
+        Tract, workers of a synthesizer, and how many such: three arrays of one length.
+    edges_mi : sequence of float
+    side : {"work", "home"}
+        Which end directions are seen from.
+
+    Returns
+    -------
+    float64[bands * 9], float64[bands], float64[9]
+    """
+    tract, n_workers, times = workplaces
+    n_tracts, n_bands, _ = counts.shape
+    flat = _with_margins(counts).reshape(n_tracts, -1).T
+    shares = _shares(places, area_share, np.asarray(edges_mi, dtype=np.float64), side)
+    found = formula.of_counts(shares, flat, tract, n_workers, np.broadcast_to(times, (len(flat), len(times))))
+    errors = np.array([one.error for one in found]).reshape(n_bands + 1, N_DIRECTIONS + 1)
+    errors[:, N_OCTANTS] = np.nan
+    return errors[:-1, :-1].ravel(), errors[:-1, -1], errors[-1, :-1]
+
+
+def _shares(
+    places: tuple[Any, Any], area_share: Floats, edges_mi: Floats, side: Side
+) -> Callable[[int], Any]:
+    lon, lat = places
+    n_bands, width = edges_mi.size + 1, N_DIRECTIONS + 1
+    inside = np.flatnonzero(area_share)
+
+    def of(tract: int) -> Any:
+        """Share of each tract's people who live in each cell as seen from a workplace tract, margins behind: sparse."""
+        at = inside[inside != tract]
+        band = np.searchsorted(edges_mi, distance_mi(lon[tract], lat[tract], lon[at], lat[at]), side="right")
+        ends = [(lon[tract], lat[tract]), (lon[at], lat[at])]
+        here, there = ends if side == "work" else ends[::-1]
+        way = octant(bearing_deg(*here, *there)) % N_DIRECTIONS
+        own = area_share[tract]
+        everywhere = np.arange(N_OCTANTS)
+        # Each tract is in one cell and in three margins; that of the workplace in an eighth of each direction.
+        rows = [band * width + way, band * width + N_DIRECTIONS, n_bands * width + way]
+        rows = [
+            *rows,
+            np.full(at.size, n_bands * width + N_DIRECTIONS),
+            everywhere,
+            n_bands * width + everywhere,
+        ]
+        rows = [*rows, np.array([N_DIRECTIONS, n_bands * width + N_DIRECTIONS])]
+        columns = [*[at] * 4, np.full(2 * N_OCTANTS + 2, tract)]
+        shares = [*[area_share[at]] * 4, np.full(2 * N_OCTANTS, own / N_OCTANTS), np.array([own, own])]
+        return scipy.sparse.csr_array(
+            (np.concatenate(shares), (np.concatenate(rows), np.concatenate(columns))),
+            shape=((n_bands + 1) * width, lon.size),
+        )
+
+    return of
+
+
+def _with_margins(cells: Floats) -> Floats:
+    """Sums over bands and over directions behind axes 1 and 2."""
+    cells = np.concatenate([cells, cells.sum(axis=1, keepdims=True)], axis=1)
+    return np.concatenate([cells, cells.sum(axis=2, keepdims=True)], axis=2)

@@ -1,0 +1,408 @@
+"""The expected error of any count read off a release, from its certificate and public quantities only.
+
+A count C of synthetic workers who work in an area W and live in an area H stands for the real count N, which nobody
+sees. C comes from synthesizers of n workers each (n is public). Let alpha be the prior weights that the certificate
+states, f the retention, a the prior mass expected to be kept in H and A in all, per synthesizer; T = n + A; and p = C/M
+the share of H among the M workers of W:
+
+    bias of a synthesizer      E[m_H] - N_H = (A/n) (n a/A - E[m_H]), estimated by a - A p
+    variance of its draw       n p (1 - p) (n + T) / (1 + T)            Dirichlet-multinomial
+    variance of its pruning    (n/T)^2 sum over points of alpha^2 f (1 - f) (s - p)^2,   s the share of the point in H
+
+Biases add up, over synthesizers, and so do variances. Where H cuts a support point, homes within the point are placed
+by population, while real ones are where they are. Chance first: both are taken for draws, so the variance is
+2 n p (1 - p) there. Then tendency: real homes crowd towards the workplace, as the public gravity model says. With g the
+share of the point's gravity mass in H, C (1 - g/s) is what placing by population may have moved; summed, `placement`.
+The expected error is the root of bias squared plus variance plus placement squared: the root mean squared error of C. p
+of a tract takes one more worker, half of it in H, lest a count of 0 claims to be exact.
+
+What is approximate: p is estimated from the count itself; a point with workers keeps its whole alpha, which is taken to
+be spread as C is; C is taken to lie in points as the prior does; what domain editing eliminated is taken by its
+probability; the gravity model is a model. docs/validity.md says how well it covers.
+
+Nothing confidential is read, and nothing of the engine is imported: pages may show it.
+
+Source: docs/method.md, sections 3, 6, 7 and 10.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas
+import scipy.sparse
+
+from geodata.distance import distance_mi
+from mapapp.answers.prior_terms import PriorTerms, is_weighted
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+__all__ = ["CountError", "ExpectedErrors"]
+
+_CERTAIN: Final = 1.0
+_LARGEST_EXPONENT: Final = 700.0
+_MOST_TRACTS: Final = 512
+_WHOLE: Final = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class CountError:
+    """What is to be expected of one count.
+
+    Attributes
+    ----------
+    count : int
+        As read.
+    bias : float
+        By how much it is expected to be too large; negative where too small.
+    sd : float
+        Standard deviation of chance.
+    placement : float
+        What placing homes by population within support points may have moved.
+    """
+
+    count: int
+    bias: float
+    sd: float
+    placement: float
+
+    @property
+    def error(self) -> float:
+        """Root mean squared error to be expected: the number to show as ± beside the count."""
+        return math.hypot(self.bias, self.sd, self.placement)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Two expected errors to either side of the count, not below 0."""
+        return max(self.count - 2 * self.error, 0.0), self.count + 2 * self.error
+
+
+@dataclass(frozen=True, slots=True)
+class _TractPrior:
+    """Support points of one destination tract: shares of the public prior, retention, and each origin tract's point."""
+
+    order: Ints  # origin tracts, those of a point together
+    first: Ints  # where in it each point begins
+    people: Floats  # of every origin tract, in that order, as a share of its point
+    gravity: Floats  # the same by gravity mass
+    share: Floats
+    retention: Floats
+    stays: Floats  # probability that editing leaves the point
+    pooled: float  # probability that there is a remainder
+
+    def of_points(self, home: Any, part: Floats) -> Floats:
+        """Share of each point in R home areas, float64[R, K], by people or by gravity mass."""
+        if not scipy.sparse.issparse(home):
+            return np.asarray(np.add.reduceat(home[:, self.order] * part, self.first, axis=1))
+        ends = np.append(self.first, part.size)
+        points = scipy.sparse.csc_array((part, self.order, ends), shape=(part.size, self.first.size))
+        return np.asarray((home @ points).toarray())
+
+
+class ExpectedErrors:
+    """Expected errors of the counts of one release. May be asked from several threads.
+
+    Parameters
+    ----------
+    certificate : mapping
+        `certificate.json` of the release.
+    tracts : DataFrame
+        The release's `tracts`: lon_deg, lat_deg, puma_index, superpuma_index, population.
+    flows : DataFrame
+        The release's `prior`.
+
+    Raises
+    ------
+    ValueError
+        The mechanism has no prior weights: no error is known for it; see :meth:`is_known`.
+    """
+
+    def __init__(
+        self, certificate: Mapping[str, Any], tracts: pandas.DataFrame, flows: pandas.DataFrame
+    ) -> None:
+        if not self.is_known(certificate):
+            raise ValueError("no expected error is known for this mechanism; show none")
+        self._terms = PriorTerms.of(certificate)
+        self._lon, self._lat, self._population = (
+            tracts[name].to_numpy(np.float64) for name in ("lon_deg", "lat_deg", "population")
+        )
+        self._units = [tracts[f"{level}_index"].to_numpy(np.int64) for level in ("puma", "superpuma")]
+        order = np.argsort(flows["destination_tract_index"].to_numpy(), kind="stable")
+        self._flows = [
+            flows[name].to_numpy()[order]
+            for name in ("destination_tract_index", "origin_tract_index", "weight")
+        ]
+        self._alpha, self._prunes = self._terms.least_weight, self._terms.prunes
+        self._priors: dict[int, _TractPrior] = {}
+
+    @staticmethod
+    def is_known(certificate: Mapping[str, Any]) -> bool:
+        """Whether the mechanism of a release has prior weights, from which errors follow."""
+        return is_weighted(certificate)
+
+    def of_count(
+        self, home_share: npt.ArrayLike, workplaces: pandas.DataFrame, counts: Mapping[int, int]
+    ) -> CountError:
+        """Expected error of one count.
+
+        Parameters
+        ----------
+        home_share : float[n_tracts]
+            Share of each tract's people who live in the home area: 1 for a tract inside, 0 outside; the area's share of
+            the population for one that it cuts.
+        workplaces : DataFrame
+            `tract_index`, `n_workers`, `n_synthesizers`: how many (workplace block, segment) with that many workers the
+            work area has in a tract, of the segments that are asked for. Public.
+        counts : mapping of int to int
+            The count, by workplace tract; tracts without any may be left out.
+
+        Returns
+        -------
+        CountError
+
+        Notes
+        -----
+        Of more than 512 workplace tracts, evenly spaced ones stand for all.
+        """
+        n, times = (workplaces[name].to_numpy(np.float64) for name in ("n_workers", "n_synthesizers"))
+        tract = workplaces["tract_index"].to_numpy(np.int64)
+        by_tract = np.zeros((1, self._lon.size))
+        by_tract[0, list(counts)] = list(counts.values())
+        home = np.asarray(home_share, dtype=np.float64)[None]
+        return self.of_counts(home, by_tract, tract, n, times[None])[0]
+
+    def of_counts(
+        self,
+        home_shares: Floats | Callable[[int], Any],
+        counts: npt.NDArray[Any],
+        tract: Ints,
+        n_workers: npt.NDArray[Any],
+        n_synthesizers: npt.NDArray[Any],
+    ) -> list[CountError]:
+        """Expected errors of R counts at one work area, much quicker than one by one; see :meth:`of_count`.
+
+        Parameters
+        ----------
+        home_shares : float64[R, n_tracts], or callable
+            As there; where home areas depend on the workplace tract, a function of it, which may return a sparse array.
+        counts : float64[R, n_tracts]
+            The counts by workplace tract.
+        tract, n_workers : [P]
+            Tracts of the work area, and workers of a synthesizer in each.
+        n_synthesizers : [R, P]
+            How many such synthesizers each count is of.
+        """
+        order = np.argsort(tract, kind="stable")
+        tracts = np.unique(tract)
+        first = np.append(np.searchsorted(tract[order], tracts), tract.size)
+        n = n_workers[order].astype(np.float64)
+        times = n_synthesizers[:, order].astype(np.float64)
+        step = max(-(-tracts.size // _MOST_TRACTS), 1)
+        sums = np.zeros((3, len(counts)))  # bias, variance, placement
+        for number in range(0, tracts.size, step):
+            rows = slice(first[number], first[number + 1])
+            one = int(tracts[number])
+            home = home_shares(one) if callable(home_shares) else home_shares
+            sums += self._of_tract(one, home, n[rows], times[:, rows], counts[:, one])
+        sums *= tracts.size / max(len(range(0, tracts.size, step)), 1)
+        return [
+            CountError(int(total), float(bias), math.sqrt(variance), abs(float(placement)))
+            for total, (bias, variance, placement) in zip(counts.sum(axis=1), sums.T, strict=True)
+        ]
+
+    def of_sums(
+        self,
+        values: Callable[[int], tuple[Floats, Floats]],
+        totals: Floats,
+        squares: Floats,
+        tract: Ints,
+        n_workers: npt.NDArray[Any],
+        n_synthesizers: npt.NDArray[Any],
+    ) -> list[float]:
+        """Expected errors of R sums over workers, each of whom adds a value that depends on home and workplace.
+
+        A count is the sum of values that are 1 in the home area and 0 elsewhere; the same formula holds, with variances
+        of values in place of p (1 - p), and with their spread within support points counted as such.
+
+        Parameters
+        ----------
+        values : callable
+            Of a workplace tract: mean and mean square of what a worker in each home tract adds, float64[R, n_tracts].
+        totals, squares : float64[R, n_tracts]
+            Sums of values and of squared values of the synthetic workers, by workplace tract.
+        tract, n_workers, n_synthesizers : [P]
+            As in :meth:`of_counts`, the last for all sums.
+
+        Returns
+        -------
+        list of float
+            Root mean squared errors, in units of the values.
+        """
+        order = np.argsort(tract, kind="stable")
+        tracts = np.unique(tract)
+        first = np.append(np.searchsorted(tract[order], tracts), tract.size)
+        n, times = n_workers[order].astype(np.float64), n_synthesizers[order].astype(np.float64)
+        step = max(-(-tracts.size // _MOST_TRACTS), 1)
+        sums = np.zeros((3, len(totals)))  # bias, variance, placement
+        for number in range(0, tracts.size, step):
+            rows, one = slice(first[number], first[number + 1]), int(tracts[number])
+            sums += self._sums_of_tract(
+                one, values(one), n[rows], times[rows], (totals[:, one], squares[:, one])
+            )
+        sums *= tracts.size / max(len(range(0, tracts.size, step)), 1)
+        bias, variance, placement = sums
+        return [float(error) for error in np.sqrt(bias**2 + variance + placement**2)]
+
+    def _sums_of_tract(
+        self,
+        tract: int,
+        values: tuple[Floats, Floats],
+        n: Floats,
+        times: Floats,
+        found: tuple[Floats, Floats],
+    ) -> Floats:
+        """Bias, variance and placement that one workplace tract adds to each of R sums: float64[3, R]."""
+        prior = self._prior(tract)
+        workers = float(times @ n)
+        s, g = (prior.of_points(values[0], part) for part in (prior.people, prior.gravity))
+        second = prior.of_points(values[1], prior.people)
+        # One more worker, drawn from the prior, so that a tract without any variety does not claim to be exact.
+        mean, square = (
+            (total + of_points @ prior.share) / (workers + 1.0)
+            for total, of_points in zip(found, (s, second), strict=True)
+        )
+        alpha, f = self._kept_weights(prior, n)
+        a, mass = self._kept_mass(prior, n, s, alpha * f)
+        t = n + mass
+        spread = np.maximum(square - mean**2, 0.0)
+        within = np.minimum(np.maximum(second - s**2, 0.0) @ prior.share, spread)
+        pruning = (n / t) ** 2 * ((s - mean[:, None]) ** 2 @ (alpha**2 * f * (1.0 - f)).T)
+        drawn = (spread - within)[:, None] * (n + t) / (1.0 + t) + 2.0 * within[:, None]
+        bias = times * (a - (found[0] / max(workers, 1.0))[:, None] * mass)
+        variance = times * (n * drawn + pruning)
+        return np.stack([bias.sum(axis=1), variance.sum(axis=1), ((s - g) @ prior.share) * workers])
+
+    def _of_tract(self, tract: int, home: Any, n: Floats, times: Floats, count: Floats) -> Floats:
+        """Bias, variance and placement that one workplace tract adds to each of R counts: float64[3, R]."""
+        prior = self._prior(tract)
+        workers = times @ n
+        p = (count + 0.5) / (workers + 1.0)
+        s, g = prior.of_points(home, prior.people), prior.of_points(home, prior.gravity)
+        alpha, f = self._kept_weights(prior, n)
+        a, mass = self._kept_mass(prior, n, s, alpha * f)
+        t = n + mass
+        spread, moved = _within_points(prior.share, s, g)
+        factor = (n + t) / (1.0 + t)
+        factor = factor + (2.0 - factor) * spread[:, None]
+        pruning = (n / t) ** 2 * ((s - p[:, None]) ** 2 @ (alpha**2 * f * (1.0 - f)).T)
+        # Estimated without the added half: it is there for the spread of a count of 0, not to move anything.
+        bias = times * (a - (count / np.maximum(workers, 1.0))[:, None] * mass)
+        variance = times * (n * (p * (1.0 - p))[:, None] * factor + pruning)
+        return np.stack([bias.sum(axis=1), variance.sum(axis=1), moved * count])
+
+    def _least(self, n: Floats) -> Floats:
+        """Certified least weight of synthesizers of n workers; between listed counts that of the next one."""
+        at = np.minimum(np.searchsorted(self._alpha[:, 0], n), len(self._alpha) - 1)
+        return np.asarray(self._alpha[at, 1])
+
+    def _kept_weights(self, prior: _TractPrior, n: Floats) -> tuple[Floats, Floats]:
+        """Prior weights, and probabilities to be kept, of all points for each n: float64[N, K]."""
+        alpha = np.maximum(self._least(n)[:, None], self._terms.strength * prior.share)
+        at = np.minimum(np.searchsorted(self._alpha[:, 0], n), len(self._alpha) - 1)
+        certain = (alpha > 1.0) | ~self._prunes[at][:, None]
+        return alpha, np.where(certain, _CERTAIN, prior.retention)
+
+    def _kept_mass(self, prior: _TractPrior, n: Floats, s: Floats, kept: Floats) -> tuple[Floats, Floats]:
+        """Prior weight after pruning and domain editing, for each n: inside each of R areas, and in all.
+
+        Parameters
+        ----------
+        s : float64[R, K]
+            What of each point lies inside each area.
+        kept : float64[N, K]
+            Expected weights of all points after pruning.
+
+        Returns
+        -------
+        float64[R, N], float64[N]
+        """
+        kept = kept * prior.stays
+        least = prior.pooled * self._least(n)
+        # What falls in the remainder, which always stays, is drawn again from the prior.
+        return s @ kept.T + (s @ prior.share)[:, None] * least, kept.sum(axis=1) + least
+
+    def _prior(self, tract: int) -> _TractPrior:
+        if tract not in self._priors:
+            self._priors[tract] = self._make_prior(tract)
+        return self._priors[tract]
+
+    def _make_prior(self, tract: int) -> _TractPrior:
+        """Coarsen, weigh and edit for one destination tract, as docs/method.md, sections 2 to 4, says."""
+        miles = distance_mi(self._lon[tract], self._lat[tract], self._lon, self._lat)
+        miles[tract] = 0.0
+        near, far = self._terms.tract_radius_mi, self._terms.puma_radius_mi
+        n_tracts = miles.size
+        unit = np.where(miles < far, n_tracts + self._units[0], 2 * n_tracts + self._units[1])
+        unit = np.where(miles < near, np.arange(n_tracts), unit)
+        _, point = np.unique(unit, return_inverse=True)
+        people = np.maximum(self._population, 1.0)
+        of_point = np.bincount(point, people)
+        pull = people * self._decay(miles)
+        mass = self._mass(tract, pull, point)
+        share = mass / mass.sum()
+        away = np.bincount(point, people * miles) / of_point
+        gone = np.zeros(share.size)
+        for beyond, probability in self._terms.elimination:
+            gone[(away > beyond) & (mass == 0)] = probability
+        pools = self._terms.editing == "pool"
+        order = np.argsort(point, kind="stable")
+        return _TractPrior(
+            order=order,
+            first=np.append(0, np.cumsum(np.bincount(point))[:-1]),
+            people=(people / of_point[point])[order],
+            gravity=(pull / np.bincount(point, pull)[point])[order],
+            share=share,
+            retention=np.clip(self._terms.retention_scale * share, self._terms.least_retention, 1.0),
+            stays=1.0 - gone,
+            pooled=float(1.0 - np.prod(1.0 - gone)) if pools else 0.0,
+        )
+
+    def _mass(self, tract: int, pull: Floats, point: Ints) -> Floats:
+        """Public prior mass of every point; gravity where a tract has no flows."""
+        n_points = int(point.max()) + 1
+        if self._terms.prior == "flows":
+            first, last = np.searchsorted(self._flows[0], (tract, tract + 1))
+            flow = np.bincount(point[self._flows[1][first:last]], self._flows[2][first:last], n_points)
+            if flow.sum() > 0:
+                return flow.astype(np.float64)
+        if self._terms.gravity is None:
+            return np.ones(n_points)
+        return np.asarray(np.bincount(point, pull * (self._population > 0), n_points), dtype=np.float64)
+
+    def _decay(self, miles: Floats) -> Floats:
+        """How much fewer people commute from that far, by the gravity model; nothing under the uniform prior."""
+        if self._terms.gravity is None:
+            return np.ones_like(miles)
+        scale_mi, shape = self._terms.gravity
+        exponent = (miles / scale_mi) ** shape
+        return np.asarray(np.exp(-np.minimum(exponent, _LARGEST_EXPONENT)))
+
+
+def _within_points(share: Floats, s: Floats, g: Floats) -> tuple[Floats, Floats]:
+    """How much of each count lies in points that its home area cuts, and what share of it placing may have moved.
+
+    A count is taken to lie in points as the prior does.
+    """
+    total = s @ share
+    cut = (s > _WHOLE) & (s < 1 - _WHOLE)
+    some = total > 0
+    total = np.where(some, total, 1.0)
+    within = np.where(cut, s, 0.0) @ share / total
+    moved = np.where(cut, s - g, 0.0) @ share / total
+    return np.where(some, within, 1.0), np.where(some, moved, 0.0)

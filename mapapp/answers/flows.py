@@ -1,0 +1,344 @@
+"""Counts of commutes, asked of the prepared files by DuckDB; every analysis is made of the few questions here.
+
+Nothing is held in memory: a question reads the columns it needs of the row groups it needs. Text from outside never
+becomes SQL: areas arrive as block positions, bands as whole numbers, edges as bound parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow
+
+from geodata.schema import N_SEGMENTS
+from geodata.store import Store
+from mapapp.answers import watch
+from mapapp.answers.prepared import N_OCTANTS, Prepared
+from mapapp.question.address import Side
+from mapapp.question.filters import Filters
+
+Ints = npt.NDArray[np.int64]
+Blocks = npt.NDArray[np.int32]
+"""Positions in `blocks`, ascending, each once."""
+
+_ENDS: Final[tuple[Side, Side]] = ("work", "home")
+MEAN_LIMIT_MI: Final = 100.0
+"""Means are of commutes shorter than this; longer ones are few and the prior draws too many of them."""
+_NEAR: Final = f"WHERE distance_mi < {MEAN_LIMIT_MI}"
+_VECTORS: Final = 49  # of 2,048 rows: what a part of a matrix has
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pick:
+    """Whose commutes: those with both ends where they are asked to be.
+
+    Attributes
+    ----------
+    work, home : int32 array or None
+        Blocks that the workplace, and the home, must be in; None for anywhere.
+    filters : Filters
+        Which workers.
+    """
+
+    work: Blocks | None = None
+    home: Blocks | None = None
+    filters: Filters = field(default_factory=Filters)
+
+    @classmethod
+    def at(cls, side: Side, blocks: Blocks | None, filters: Filters) -> Pick:
+        """Those with their `side` end in `blocks`."""
+        return cls(work=blocks, filters=filters) if side == "work" else cls(home=blocks, filters=filters)
+
+    @property
+    def sorted_side(self) -> Side:
+        """Which copy to read: the one that is sorted by the smaller choice."""
+        if self.work is None or (self.home is not None and self.home.size < self.work.size):
+            return "work" if self.home is None else "home"
+        return "work"
+
+
+class Distances(NamedTuple):
+    """Sums over the commutes of a pick.
+
+    Attributes
+    ----------
+    workers : int64[bands, 9]
+        By distance band and direction; the last column holds those between blocks at one place.
+    n_near : int
+        Workers whose commute is under 100 miles.
+    near_mi : float
+        Miles of these workers together.
+    """
+
+    workers: Ints
+    n_near: int
+    near_mi: float
+
+    @property
+    def mean_near_mi(self) -> float | None:
+        """Mean of the commutes under 100 miles; None if there are none."""
+        return self.near_mi / self.n_near if self.n_near else None
+
+
+class Flows:
+    """The commutes of one release; may be asked from several threads at once."""
+
+    def __init__(self, prepared: Prepared, store: Store) -> None:
+        self._n_blocks = int(store.manifest["files"]["blocks.parquet"]["rows"])
+        self._connection = duckdb.connect(":memory:")
+        files = {"by_work": prepared.by_work, "by_home": prepared.by_home, "points": store.file("points")}
+        for name, file in files.items():
+            self._connection.execute(f"CREATE VIEW {name} AS FROM read_parquet({_quoted(file)})")
+        allowed = ", ".join(_quoted(file) for file in files.values())
+        for statement in (
+            # From here on nothing but these files can be read, and no setting changed.
+            "SET python_enable_replacements = false",
+            f"SET allowed_paths = [{allowed}]",
+            "SET enable_external_access = false",
+            "SET lock_configuration = true",
+        ):
+            self._connection.execute(statement)
+
+    def by_segment(self, pick: Pick) -> Ints:
+        """Workers of each joint segment: int64[27]."""
+        found = self._ask(pick, "segment, sum(workers)::BIGINT AS n", "GROUP BY segment")
+        return _spread(found["segment"], found["n"], N_SEGMENTS)
+
+    def by_segment_within(self, pick: Pick, end: Side, blocks: Blocks) -> Ints:
+        """Workers by whether their `end` is outside or within `blocks`, and by joint segment: int64[2, 27]."""
+        with self._cursor(pick, within=blocks) as cursor:
+            found = cursor.execute(
+                f"SELECT {end} IN (SELECT block FROM within) AS inside, segment, sum(workers)::BIGINT AS n "
+                f"FROM by_{pick.sorted_side} WHERE {self._where(pick)} GROUP BY ALL"
+            ).fetchnumpy()
+        row = found["inside"].astype(np.int64) * N_SEGMENTS + found["segment"]
+        return _spread(row, found["n"], 2 * N_SEGMENTS).reshape(2, N_SEGMENTS)
+
+    def by_block(self, pick: Pick, end: Side) -> tuple[Blocks, Ints]:
+        """Blocks with an `end` of the picked commutes, ascending, and how many workers have it there."""
+        found = self._ask(pick, f"{end} AS block, sum(workers)::BIGINT AS n", "GROUP BY block ORDER BY block")
+        return found["block"], found["n"]
+
+    def by_block_and_segment(self, pick: Pick, end: Side) -> tuple[Blocks, npt.NDArray[np.int8], Ints]:
+        """Workers by the block of their `end` and by joint segment: three arrays of one length."""
+        found = self._ask(pick, f"{end} AS block, segment, sum(workers)::BIGINT AS n", "GROUP BY ALL")
+        return found["block"], found["segment"], found["n"]
+
+    def distances(self, pick: Pick, side: Side, edges_mi: Sequence[float], *, own_block: bool) -> Distances:
+        """Workers by distance band and by direction from the `side` end to the other.
+
+        Parameters
+        ----------
+        pick : Pick
+        side : {"work", "home"}
+        edges_mi : sequence of float
+            Rising and above 0; a band has its lower edge.
+        own_block : bool
+            Whether a distance of exactly 0 is a band of its own, the first.
+        """
+        band = _band(len(edges_mi), own_block=own_block)
+        with self._cursor(pick) as cursor:
+            found = cursor.execute(
+                f"SELECT {band} AS band, octant_{side} AS octant, sum(workers)::BIGINT AS n, "
+                f"coalesce(sum(workers) FILTER ({_NEAR}), 0)::BIGINT AS near, "
+                f"coalesce(sum(workers * distance_mi) FILTER ({_NEAR}), 0) AS miles "
+                f"FROM by_{pick.sorted_side} WHERE {self._where(pick)} GROUP BY ALL",
+                [float(edge) for edge in edges_mi],
+            ).fetchnumpy()
+        n_bands = len(edges_mi) + 1 + own_block
+        cell = found["band"].astype(np.int64) * (N_OCTANTS + 1) + found["octant"] % (N_OCTANTS + 1)
+        workers = _spread(cell, found["n"], n_bands * (N_OCTANTS + 1)).reshape(n_bands, N_OCTANTS + 1)
+        return Distances(workers, int(found["near"].sum()), float(found["miles"].sum()))
+
+    def distances_by_workplace(
+        self, pick: Pick, side: Side, edges_mi: Sequence[float]
+    ) -> tuple[Blocks, Ints, Ints, Ints]:
+        """Workers by workplace block, distance band and direction (8: none): four arrays of one length."""
+        with self._cursor(pick) as cursor:
+            found = cursor.execute(
+                f"SELECT work, {_band(len(edges_mi), own_block=False)} AS band, octant_{side} AS octant, "
+                f"sum(workers)::BIGINT AS n FROM by_{pick.sorted_side} WHERE {self._where(pick)} GROUP BY ALL",
+                [float(edge) for edge in edges_mi],
+            ).fetchnumpy()
+        octant = found["octant"].astype(np.int64) % (N_OCTANTS + 1)
+        return found["work"], found["band"].astype(np.int64), octant, found["n"]
+
+    def distance_sums(self, pick: Pick, median_mi: float) -> tuple[Blocks, list[Any]]:
+        """Sums by workplace block, for the errors of a median and a mean.
+
+        Returns
+        -------
+        blocks, sums
+            Workplace blocks; and for each of them workers, workers closer than the median, workers under 100 miles,
+            their miles, and their squared miles.
+        """
+        with self._cursor(pick) as cursor:
+            found = cursor.execute(
+                "SELECT work, sum(workers)::BIGINT AS n, "
+                "coalesce(sum(workers) FILTER (WHERE distance_mi < $1), 0)::BIGINT AS below, "
+                f"coalesce(sum(workers) FILTER ({_NEAR}), 0)::BIGINT AS near, "
+                f"coalesce(sum(workers * distance_mi) FILTER ({_NEAR}), 0) AS miles, "
+                f"coalesce(sum(workers * distance_mi * distance_mi) FILTER ({_NEAR}), 0) AS squares "
+                f"FROM by_{pick.sorted_side} WHERE {self._where(pick)} GROUP BY work",
+                [float(median_mi)],
+            ).fetchnumpy()
+        return found["work"], [found[name] for name in ("n", "below", "near", "miles", "squares")]
+
+    def quantiles_mi(self, pick: Pick, shares: Sequence[float]) -> list[float]:
+        """Distances that some shares of the picked workers do not exceed, miles, to a hundredth of a mile."""
+        found = self._ask(
+            pick,
+            "floor(distance_mi * 100)::INTEGER AS step, sum(workers)::BIGINT AS n",
+            "GROUP BY step ORDER BY step",
+        )
+        running = np.cumsum(found["n"])
+        at = np.searchsorted(running, np.clip(shares, 0.0, 1.0) * running[-1], side="left")
+        return [float(found["step"][place]) / 100 for place in at]
+
+    def median_mi(self, pick: Pick) -> float | None:
+        """Median distance of the picked workers, miles; None without any.
+
+        It is found in the one mile that holds it, so that distances are never all in memory.
+        """
+        found = self._ask(
+            pick,
+            "floor(distance_mi)::INTEGER AS mile, sum(workers)::BIGINT AS n",
+            "GROUP BY mile ORDER BY mile",
+        )
+        n, running = int(found["n"].sum()), np.cumsum(found["n"])
+        if n == 0:
+            return None
+        ranks = np.array([(n - 1) // 2, n // 2])  # of the middle workers, from 0
+        places = np.searchsorted(running, ranks, side="right")
+        middle = [
+            self._ranked(
+                pick, int(found["mile"][place]), ranks[places == place] - running[place] + found["n"][place]
+            )
+            for place in np.unique(places)
+        ]
+        return float(np.concatenate(middle).mean())
+
+    def _ranked(self, pick: Pick, mile: int, ranks: Ints) -> Any:
+        """Distances of the workers with some ranks among those who go `mile` to `mile` + 1 miles."""
+        found = self._ask(
+            pick,
+            "distance_mi, sum(workers)::BIGINT AS n",
+            f"AND distance_mi >= {mile} AND distance_mi < {mile + 1} GROUP BY distance_mi ORDER BY distance_mi",
+        )
+        return found["distance_mi"][np.searchsorted(np.cumsum(found["n"]), ranks, side="right")]
+
+    def matrix(self, pick: Pick, home_code: Blocks, work_code: Blocks) -> Iterator[tuple[Ints, Ints, Ints]]:
+        """Yield workers by the codes of their home and work block, most first: (home, work, workers), in parts.
+
+        Parameters
+        ----------
+        pick : Pick
+        home_code, work_code : int32[blocks]
+            What to count a block as.
+        """
+        with self._cursor(pick) as cursor:
+            for name, code in (("home_codes", home_code), ("work_codes", work_code)):
+                cursor.register(
+                    name, pyarrow.table({"block": np.arange(code.size, dtype=np.int32), "code": code})
+                )
+            cursor.execute(
+                "SELECT h.code AS home_code, w.code AS work_code, sum(workers)::BIGINT AS n "
+                f"FROM by_{pick.sorted_side} JOIN home_codes h ON h.block = home "
+                f"JOIN work_codes w ON w.block = work WHERE {self._where(pick)} "
+                "GROUP BY ALL ORDER BY n DESC, home_code, work_code"
+            )
+            while len(part := cursor.fetch_df_chunk(_VECTORS)):
+                watch.check()
+                yield (
+                    part["home_code"].to_numpy(np.int64),
+                    part["work_code"].to_numpy(np.int64),
+                    part["n"].to_numpy(np.int64),
+                )
+
+    def places(self, pick: Pick, end: Side) -> dict[str, Any]:
+        """Where the `end` of each worker is: float32 arrays `lon_deg`, `lat_deg`; elsewhere homes have no place."""
+        with self._cursor(pick) as cursor:
+            found = cursor.execute(
+                f"SELECT {end}_lon_deg AS lon_deg, {end}_lat_deg AS lat_deg FROM "
+                "(SELECT destination_index AS work, origin_index AS home, * FROM points) "
+                f"WHERE {self._where(pick)}"
+            ).fetchnumpy()
+        # Not asked of DuckDB: it takes a Parquet column whose least and most are numbers to hold no NaN.
+        filled = {name: np.ma.filled(array, np.nan) for name, array in found.items()}
+        placed = ~np.isnan(filled["lon_deg"])
+        return {name: np.ascontiguousarray(array[placed]) for name, array in filled.items()}
+
+    def _ask(self, pick: Pick, columns: str, behind: str) -> dict[str, Any]:
+        with self._cursor(pick) as cursor:
+            found: dict[str, Any] = cursor.execute(
+                f"SELECT {columns} FROM by_{pick.sorted_side} WHERE {self._where(pick)} {behind}"
+            ).fetchnumpy()
+        return found
+
+    @contextmanager
+    def _cursor(self, pick: Pick, **blocks: Blocks) -> Iterator[Any]:
+        """Yield a cursor with a table for each choice of blocks: those chosen, or those left out, if they are fewer."""
+        watch.check()
+        cursor = self._connection.cursor()
+        try:
+            for end in _ENDS:
+                chosen = getattr(pick, end)
+                if chosen is not None and self._is_most(chosen):
+                    others = np.ones(self._n_blocks, dtype=bool)
+                    others[chosen] = False
+                    blocks[f"not_{end}_blocks"] = np.flatnonzero(others).astype(np.int32)
+                elif chosen is not None:
+                    blocks[f"{end}_blocks"] = chosen
+            for name, chosen in blocks.items():
+                cursor.register(name, pyarrow.table({"block": np.asarray(chosen, dtype=np.int32)}))
+            yield cursor
+        finally:
+            cursor.close()
+
+    def _is_most(self, blocks: Blocks) -> bool:
+        return 2 * blocks.size > self._n_blocks
+
+    def _where(self, pick: Pick) -> str:
+        """Conditions of a pick; the first and last block let whole row groups be skipped."""
+        conditions = ["true"]
+        for end in _ENDS:
+            blocks: Blocks | None = getattr(pick, end)
+            if blocks is None:
+                continue
+            if not blocks.size:
+                return "false"
+            first, last = int(blocks[0]), int(blocks[-1])
+            conditions.append(f"{end} BETWEEN {first} AND {last}")
+            if self._is_most(blocks):
+                conditions.append(f"{end} NOT IN (SELECT block FROM not_{end}_blocks)")
+            elif blocks.size < last - first + 1:
+                conditions.append(f"{end} IN (SELECT block FROM {end}_blocks)")
+        kept = pick.filters.segments
+        if len(kept) < N_SEGMENTS:
+            conditions.append(f"segment IN ({', '.join(map(str, kept))})")
+        return " AND ".join(conditions)
+
+
+def _band(n_edges: int, *, own_block: bool) -> str:
+    """SQL of the distance band of a row; the edges are its first parameters."""
+    cases = " ".join(f"WHEN distance_mi < ${place + 1} THEN {place}" for place in range(n_edges))
+    band = f"CASE {cases} ELSE {n_edges} END" if n_edges else "0"
+    return f"CASE WHEN distance_mi = 0 THEN 0 ELSE 1 + ({band}) END" if own_block else band
+
+
+def _spread(place: Any, values: Any, size: int) -> Ints:
+    """Array of `size` with `values` at their places, and 0 elsewhere."""
+    result = np.zeros(size, dtype=np.int64)
+    result[place] = values
+    return result
+
+
+def _quoted(file: Any) -> str:
+    """A path as an SQL string."""
+    return "'" + str(file).replace("'", "''") + "'"

@@ -1,0 +1,112 @@
+"""The units of a layer as rows of tables: which one a block is in, and how each is called."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import pandas
+
+from geodata.centres import mean_place_deg
+from geodata.store import Store
+from mapapp.answers.flows import Blocks
+from mapapp.answers.results import Kind
+
+
+@dataclass(frozen=True)
+class LayerUnits:
+    """Every unit of one layer, then the states outside the imported area, then a rest that is in no unit.
+
+    Attributes
+    ----------
+    level : str
+    code : int32[blocks]
+        Row of each block.
+    rows : DataFrame
+        ``unit_id``, ``name``, ``kind`` ("unit", "elsewhere", "none"), ``lon_deg``, ``lat_deg`` (mean internal point
+        of the blocks, weighted by people; NaN for the rest) and ``n_blocks``.
+    """
+
+    level: str
+    code: Blocks
+    rows: Any
+
+    def of(self, blocks: Blocks, workers: Any) -> npt.NDArray[np.int64]:
+        """Workers of each row from workers by block."""
+        return np.bincount(self.code[blocks], weights=workers, minlength=len(self.rows)).astype(np.int64)
+
+    def row_of(self, unit_id: str, kind: Kind = "unit") -> int | None:
+        """Row of a unit; None if there is no such unit."""
+        return self._row_of.get((kind, unit_id))
+
+    def blocks_of(self, row: int) -> Blocks:
+        """Blocks of a row, ascending; found without looking at the other blocks."""
+        order, ptr = self._by_row
+        return order[ptr[row] : ptr[row + 1]]
+
+    @cached_property
+    def _row_of(self) -> dict[tuple[str, str], int]:
+        keys = zip(self.rows["kind"], self.rows["unit_id"], strict=True)
+        return {key: row for row, key in enumerate(keys)}
+
+    @cached_property
+    def _by_row(self) -> tuple[Blocks, npt.NDArray[np.int64]]:
+        """Blocks in the order of their rows, and where each row begins."""
+        order = np.argsort(self.code, kind="stable").astype(np.int32)
+        return order, np.append(0, np.cumsum(self.rows["n_blocks"].to_numpy()))
+
+
+def layer_units(store: Store, level: str, column: str, names: dict[str, str], label: str) -> LayerUnits:
+    """Number the units of a layer.
+
+    Parameters
+    ----------
+    store : Store
+    level, column : str
+        The layer, and the column of `blocks` that says which unit a block is in.
+    names : dict of str to str
+        Name by identifier; the identifier itself where there is none.
+    label : str
+        What a unit of the layer is called.
+    """
+    columns = list(dict.fromkeys([column, "state_id", "lon_deg", "lat_deg", "population", "elsewhere"]))
+    blocks = store.table("blocks", columns)
+    elsewhere = blocks["elsewhere"].to_numpy()
+    unplaced = ~elsewhere & (blocks[column] == "").to_numpy()
+    states = dict(store.table("states", ["state_id", "name"]).itertuples(index=False))
+    code = np.empty(len(blocks), dtype=np.int32)
+    ids: list[str] = []
+    kinds: list[Kind] = []
+    for kind, mine, of in (
+        ("unit", ~elsewhere & ~unplaced, column),
+        ("elsewhere", elsewhere, "state_id"),
+        ("none", unplaced, column),
+    ):
+        codes, found = pandas.factorize(blocks.loc[mine, of], sort=True)
+        code[mine] = codes + len(ids)
+        ids.extend(map(str, found))
+        kinds.extend([cast(Kind, kind)] * len(found))
+    shown = [_name(unit_id, kind, names, states, label) for unit_id, kind in zip(ids, kinds, strict=True)]
+    rows = pandas.DataFrame({"unit_id": ids, "name": shown, "kind": kinds})
+    rows["lon_deg"], rows["lat_deg"] = _centres(blocks, code)
+    rows.loc[rows["kind"] == "none", ["lon_deg", "lat_deg"]] = np.nan
+    rows["n_blocks"] = np.bincount(code, minlength=len(rows))
+    return LayerUnits(level, code, rows)
+
+
+def _name(unit_id: str, kind: Kind, names: dict[str, str], states: dict[str, str], label: str) -> str:
+    if kind == "elsewhere":
+        return f"{states.get(unit_id, unit_id)} (outside the area)"
+    if kind == "none":
+        return f"In no {label[0].lower()}{label[1:]}"
+    return names.get(unit_id) or unit_id
+
+
+def _centres(blocks: Any, code: Any) -> tuple[Any, Any]:
+    people = blocks["population"].to_numpy(np.float64)
+    empty = np.bincount(code, weights=people) == 0
+    weight = np.where(empty[code], 1.0, people)
+    return mean_place_deg(code, weight, blocks["lon_deg"].to_numpy(), blocks["lat_deg"].to_numpy())

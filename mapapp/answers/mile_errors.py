@@ -1,0 +1,118 @@
+"""Expected errors of the median distance and of the mean of commutes under 100 miles.
+
+Both are ratios of sums over commutes, so their errors follow from errors of sums (delta method). With N commutes
+under 100 miles and their mean m, a commute of d miles moves the mean by (d - m) / N if d is under 100, else by nothing:
+the error of the mean is that of the sum of these. A median moves as far as distances lie apart around it: with e the
+error of the sum of (1 below the median, 0 beyond, less 1/2), in workers, its error is half the way between the
+distances that e more and e fewer workers have (Woodruff's method). `ExpectedErrors.of_sums` gives the errors of such
+sums, the bias of coarsening and of the prior included, from the internal points of tracts.
+
+Source: docs/validity.md, "Expected error of a median and of a mean".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from geodata.distance import distance_mi
+from mapapp.answers.expected_error import ExpectedErrors, Floats
+from mapapp.answers.flows import MEAN_LIMIT_MI, Flows, Pick
+
+_BETWEEN_PEOPLE: Final = 1.28
+"""Mean distance of two places in a disc, in root mean squared distances from its centre."""
+
+
+class Tracts(NamedTuple):
+    """What the errors need of the tracts: places, degrees, and how far people of one tract live apart, miles."""
+
+    lon_deg: Floats
+    lat_deg: Floats
+    within_mi: Floats
+
+
+def miles_within(tract: npt.NDArray[Any], blocks: tuple[Floats, Floats], people: Floats) -> Floats:
+    """Estimate the mean distance between two people of each tract, miles, from its blocks.
+
+    Parameters
+    ----------
+    tract : int[blocks]
+    blocks : tuple of float64[blocks]
+        Longitude and latitude of internal points, degrees.
+    people : float64[blocks]
+        Weight of each block; every tract has some.
+    """
+    total = np.bincount(tract, people)
+    lon, lat = (np.bincount(tract, people * at) / total for at in blocks)
+    away = distance_mi(*blocks, lon[tract], lat[tract])
+    return np.asarray(_BETWEEN_PEOPLE * np.sqrt(np.bincount(tract, people * away**2) / total))
+
+
+def errors_of_miles(
+    formula: ExpectedErrors,
+    flows: Flows,
+    pick: Pick,
+    tract_of_block: npt.NDArray[Any],
+    tracts: Tracts,
+    area_share: Floats,
+    workplaces: tuple[Any, Any, Any],
+    median_mi: float,
+    mean_mi: float | None,
+) -> tuple[float, float | None]:
+    """Expected errors of a median and of a mean of commutes under 100 miles.
+
+    Parameters
+    ----------
+    formula : ExpectedErrors
+    flows : Flows
+    pick : Pick
+        Whose commutes.
+    tract_of_block : int[blocks]
+    tracts : Tracts
+    area_share : float64[n_tracts]
+        Share of each tract's people who live in the home area.
+    workplaces : tuple
+        Tract, workers of a synthesizer, and how many such: three arrays of one length.
+    median_mi, mean_mi : float
+        Of the pick; the mean is None if no commute is under 100 miles.
+
+    Returns
+    -------
+    tuple of float
+        Miles; the second is None without a mean.
+    """
+    # Closer than the people of one tract live to each other, the prior tells no distances apart.
+    edge_mi = max(median_mi, float(np.median(tracts.within_mi[workplaces[0]])))
+    work, sums = flows.distance_sums(pick, edge_mi)
+    by_tract = np.stack([np.bincount(tract_of_block[work], each, area_share.size) for each in sums])
+    n, below, near, miles, squared = by_tract
+    mean, n_near = mean_mi or 0.0, max(near.sum(), 1.0)
+    totals = np.stack([below - n / 2, (miles - mean * near) / n_near])
+    squares = np.stack([n / 4, (squared - 2 * mean * miles + mean**2 * near) / n_near**2])
+    values = _values(tracts, area_share, edge_mi, mean, n_near)
+    in_workers, of_mean = formula.of_sums(values, totals, np.maximum(squares, 0.0), *workplaces)
+    low, high = flows.quantiles_mi(pick, [0.5 - in_workers / n.sum(), 0.5 + in_workers / n.sum()])
+    return (high - low) / 2, None if mean_mi is None else of_mean
+
+
+def _values(
+    tracts: Tracts, area_share: Floats, edge_mi: float, mean_mi: float, n_near: float
+) -> Callable[[int], tuple[Floats, Floats]]:
+    """Mean, and mean square, of what a worker adds to both sums, by home tract, as seen from a workplace tract."""
+
+    def of(tract: int) -> tuple[Floats, Floats]:
+        away = distance_mi(tracts.lon_deg[tract], tracts.lat_deg[tract], tracts.lon_deg, tracts.lat_deg)
+        away[tract] = tracts.within_mi[tract]
+        value = np.stack(
+            [
+                np.where(away < edge_mi, 0.5, -0.5),
+                np.where(away < MEAN_LIMIT_MI, (away - mean_mi) / n_near, 0.0),
+            ]
+        )
+        value[0, tract] = 0.5  # as in distance bands, homes in the tract of the workplace are near it
+        return area_share * value, area_share * value**2
+
+    return of

@@ -1,0 +1,170 @@
+"""Outlines of areas: published ones, and others dissolved from the cells of their blocks, each layer once."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final
+
+import geopandas
+import numpy as np
+import numpy.typing as npt
+import shapely
+
+from geodata.errors import StoreError
+from geodata.placing import writing_beside
+from geodata.store import Store
+from mapapp.answers import watch
+from mapapp.answers.areas import TABLES, Areas
+from mapapp.answers.flows import Blocks
+from mapapp.question.area_text import BLOCK
+
+Shapes = npt.NDArray[np.object_]
+_CRUMB_DEG2: Final = 1e-9  # about ten square metres: what rounding leaves between two cells
+
+
+class Outlines:
+    """Outlines for one release, EPSG:4326; may be asked from several threads.
+
+    Parameters
+    ----------
+    store : Store
+    areas : Areas
+    folder : Path
+        Where dissolved layers are kept.
+    """
+
+    def __init__(self, store: Store, areas: Areas, folder: Path) -> None:
+        self._store = store
+        self._areas = areas
+        self._folder = folder
+        self._lock = Lock()
+
+    def of_blocks(self, blocks: Blocks | None) -> Any:
+        """Union of the cells of some blocks, None for all; None where none of them has a cell."""
+        return self._of_blocks(blocks, None)
+
+    def _of_blocks(self, blocks: Blocks | None, held: Any) -> Any:
+        left = np.arange(len(self._areas.places), dtype=np.int32) if blocks is None else blocks
+        counties, tracts = self._wholes
+        parts: list[Any] = []
+        for code, total, shape in (counties, tracts):
+            watch.check()
+            unit, first, n_chosen = np.unique(code[left], return_index=True, return_counts=True)
+            is_whole = (n_chosen == total[unit]) & (shape[unit] != b"")
+            whole = unit[is_whole]
+            inside = counties[0][left[first[is_whole]]]
+            # Shapes of one source and county have the same borders to the last bit; across counties they may not.
+            parts.extend(_joined(shapely.from_wkb(shape[whole]), inside))
+            left = left[~np.isin(code[left], whole)]
+        cells = self._areas.cells.of_blocks(left, held)
+        # Cells too, but within a tract: along its border each tract has corners of its own.
+        parts.extend(_joined(cells, tracts[0][left]) if len(cells) == left.size else cells)
+        return dissolved(np.array(parts, dtype=object)) if parts else None
+
+    def of_layer(self, level: str) -> dict[str, Any]:
+        """Outline of every unit of a layer that has one, by identifier.
+
+        Published ones are read; others are dissolved when the layer is first asked for, and kept on disk.
+        """
+        if level in TABLES:
+            return _by_id(self._store.table(TABLES[level], [f"{level}_id", "geometry"]), f"{level}_id")
+        with watch.held(self._lock):
+            kept = self._kept(level)
+            return _by_id(self._make(level) if kept is None else kept, "unit_id")
+
+    @cached_property
+    def _wholes(self) -> list[tuple[Blocks, Any, Any]]:
+        """Counties and tracts that stand in for their cells: code of each block; blocks and WKB, or b"", of each."""
+        found = []
+        for level in ("county", "tract"):
+            units = self._areas.units(level)
+            shapes = self._store.table(TABLES[level], [f"{level}_id", "geometry"])
+            wkb = dict(zip(shapes[f"{level}_id"], shapes.geometry.to_wkb(), strict=True))
+            mine = zip(units.rows["unit_id"], units.rows["kind"], strict=True)
+            listed = [(wkb.get(unit_id) if kind == "unit" else None) or b"" for unit_id, kind in mine]
+            total = units.rows["n_blocks"].to_numpy()
+            found.append((units.code, total, np.array([*listed, None], dtype=object)[:-1]))
+        return found
+
+    def _make(self, level: str) -> Any:
+        units = self._areas.units(level)
+        rows = np.flatnonzero((units.rows["kind"] == "unit").to_numpy())
+        order = np.argsort(units.code, kind="stable").astype(np.int32)
+        ends = np.searchsorted(units.code[order], np.arange(len(units.rows) + 1))
+        if level == BLOCK:
+            block = order[ends[rows]]
+            shapes = list(self._areas.cells.of_blocks(np.sort(block)))
+        else:
+            held = self._areas.cells.hold()
+            shapes = [self._of_blocks(order[ends[row] : ends[row + 1]], held) for row in rows]
+        ids = units.rows["unit_id"].iloc[rows].to_numpy()
+        frame = geopandas.GeoDataFrame({"unit_id": ids}, geometry=shapes, crs=4326)
+        self._keep(level, frame)
+        return frame
+
+    def _kept(self, level: str) -> Any:
+        """A layer from the disk; None where there is none that holds."""
+        for file in self._folder.glob(f"outlines-{level}-*.parquet"):
+            with suppress(OSError):
+                if file.stem.rpartition("-")[2] == _digest(file):
+                    return geopandas.read_parquet(file)
+        return None
+
+    def _keep(self, level: str, frame: Any) -> None:
+        """Write a layer under a name that vouches for its content; a full disk keeps nothing and hinders nobody."""
+        with (
+            suppress(OSError, StoreError),
+            writing_beside(self._folder / f"outlines-{level}", replace=True) as partial,
+        ):
+            file = partial.folder / "outlines.parquet"
+            frame.to_parquet(file, index=False, compression="zstd")
+            whole = self._folder / f"outlines-{level}-{_digest(file)}.parquet"
+            os.replace(file, whole)
+            for other in self._folder.glob(f"outlines-{level}-*.parquet"):
+                if other != whole:  # damaged, or else it would have been read
+                    other.unlink(missing_ok=True)
+
+
+def dissolved(shapes: Shapes) -> Any:
+    """Union of polygons that share borders, without the crumbs that rounding leaves between them."""
+    joined = _union(shapes)
+    parts = [_without_crumbs(part) for part in shapely.get_parts(joined) if shapely.area(part) > _CRUMB_DEG2]
+    return shapely.multipolygons(parts) if len(parts) != 1 else parts[0]
+
+
+def _union(shapes: Shapes) -> Any:
+    with suppress(shapely.GEOSException):
+        joined = shapely.coverage_union_all(
+            shapes
+        )  # ten times as fast, but wants the same borders to the last bit
+        if shapely.is_valid(joined):
+            return joined
+    return shapely.union_all(shapes)
+
+
+def _joined(shapes: Any, group: Any) -> list[Any]:
+    """The unions of shapes of the same group."""
+    order = np.argsort(group, kind="stable")
+    ends = np.flatnonzero(np.diff(group[order])) + 1
+    listed = np.empty(len(order), dtype=object)
+    listed[:] = list(shapes)
+    return [_union(part) for part in np.split(listed[order], ends) if len(part)]
+
+
+def _without_crumbs(polygon: Any) -> Any:
+    holes = [ring for ring in polygon.interiors if shapely.area(shapely.Polygon(ring)) > _CRUMB_DEG2]
+    return shapely.Polygon(polygon.exterior, holes)
+
+
+def _by_id(frame: Any, column: str) -> dict[str, Any]:
+    there = ~(frame.geometry.isna() | frame.geometry.is_empty)
+    return dict(zip(frame[column][there], frame.geometry[there], strict=True))
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()[:32]

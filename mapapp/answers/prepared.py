@@ -1,0 +1,221 @@
+"""A release's commutes and cells in the layout that questions want: copies on disk, beside the release.
+
+A release holds its `jobs` sorted by workplace, which serves questions about workers of an area; questions about
+residents, and all questions about distance, would read and compute everything each time. So the first who opens a
+release writes its jobs once more, sorted by workplace and by home, with the distance and the direction of each
+commute; and the cells of its blocks with their bounds, in small row groups. The copies hold nothing that the release
+does not; they lie in the user's data folder, are vouched for by checksums and named after the release's manifest, and
+can be removed at any time: they are then made again.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import duckdb
+import numpy as np
+import numpy.typing as npt
+import pyarrow
+import pyarrow.parquet
+import shapely
+
+from geodata.distance import bearing_deg, distance_mi
+from geodata.errors import StoreError
+from geodata.placing import naming, writing_beside
+from geodata.progress import Progress, silent
+from geodata.schema import segment_code
+from geodata.store import Store, sha256_of, store_digest
+from mapapp.answers.prepared_space import Lease, evict, lease, limit_bytes
+from mapapp.paths import data_home
+
+LAYOUT: Final = 2
+"""Changes whenever the files below do."""
+
+N_OCTANTS: Final = 8
+NO_OCTANT: Final = -1
+"""Direction of a commute between two blocks at one place."""
+DIRECTIONS: Final = ("N", "NE", "E", "SE", "S", "SW", "W", "NW", "")
+"""What answers call the octants, and behind them none."""
+
+_GROUP_ROWS: Final = 122_880  # what DuckDB gives to one thread; a zone map for each
+_VOUCHER: Final = "prepared.json"
+_NAMES: Final = ("by_work.parquet", "by_home.parquet", "cells.parquet")
+_CELL_GROUP_ROWS: Final = 4_096  # a drawn border needs few cells, and those near each other
+_SCHEMA: Final = pyarrow.schema(
+    [
+        ("work", pyarrow.int32()),  # rows of `blocks`
+        ("home", pyarrow.int32()),
+        ("segment", pyarrow.int8()),
+        ("workers", pyarrow.int32()),
+        ("distance_mi", pyarrow.float64()),  # exactly 0 within one block
+        ("octant_work", pyarrow.int8()),  # from work to home: 0 north, 1 north-east, …; NO_OCTANT
+        ("octant_home", pyarrow.int8()),  # from home to work
+    ]
+)
+
+
+_CELL_SCHEMA: Final = pyarrow.schema(
+    [
+        ("block_index", pyarrow.int32()),
+        *((name, pyarrow.float64()) for name in ("west_deg", "south_deg", "east_deg", "north_deg")),
+        ("geometry", pyarrow.binary()),  # WKB
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """The copies.
+
+    Attributes
+    ----------
+    by_work, by_home : Path
+        Parquet files with the same rows, sorted by (work, …) and by (home, work, segment).
+    cells : Path
+        The rows of `cells`, in their order, with their bounds.
+    lease : Lease
+        Keeps them from being evicted; to be held for as long as they are used.
+    """
+
+    by_work: Path
+    by_home: Path
+    cells: Path
+    lease: Lease = field(compare=False, repr=False)
+
+    @property
+    def folder(self) -> Path:
+        """Where they are, and whatever else is made once of the release."""
+        return self.by_work.parent
+
+
+def prepare(store: Store, *, home: Path | None = None, report: Progress = silent) -> Prepared:
+    """Return the copies of a verified release, made now where there are none or they do not hold.
+
+    Parameters
+    ----------
+    store : Store
+        Of a release.
+    home : Path, optional
+        Folder to keep them in; the user's data folder by default.
+    report : callable
+        Called with (stage, done, total).
+
+    Raises
+    ------
+    StoreError
+        They cannot be written.
+    UsageError
+        The limit of their size in the environment is no size.
+    """
+    limit = limit_bytes()
+    version = store_digest(store.path)
+    place = (home or data_home()) / "prepared" / f"{version[:32]}-{LAYOUT}"
+    while (held := _leased(place, version)) is None:
+        report("preparing the release for questions", 0, 0)
+        _make(store, place, version)
+    evict(place.parent, limit)
+    by_work, by_home, cells = (place / name for name in _NAMES)
+    return Prepared(by_work=by_work, by_home=by_home, cells=cells, lease=held)
+
+
+def octant(bearing: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Eighth of the compass of bearings in degrees: 0 is north ± 22.5, then clockwise; `NO_OCTANT` for NaN.
+
+    The result is int64 so that callers can combine it with other keys; only files hold it as int8.
+    """
+    turned = np.floor(np.nan_to_num((bearing + 22.5) % 360.0) / 45.0)
+    return np.where(np.isnan(bearing), NO_OCTANT, turned % N_OCTANTS).astype(np.int64)
+
+
+def _leased(place: Path, version: str) -> Lease | None:
+    """A lease of the copies; None if they are not there, not whole, or of another release."""
+    with naming(place):
+        held = lease(place)
+    if held is None or _holds(place, version):
+        return held
+    held.end()
+    return None
+
+
+def _holds(place: Path, version: str) -> bool:
+    """Whether the copies are there, whole, and of this release."""
+    try:
+        voucher = json.loads((place / _VOUCHER).read_text(encoding="utf-8"))
+        found = {name: sha256_of(place / name) for name in _NAMES}
+    except (OSError, ValueError, RecursionError):
+        return False
+    return bool(voucher == {"release": version, "layout": LAYOUT, "files": found})
+
+
+def _make(store: Store, place: Path, version: str) -> None:
+    with naming(place):
+        place.parent.mkdir(parents=True, exist_ok=True)
+    with writing_beside(place, replace=True) as partial:
+        if _holds(place, version):  # another process was quicker
+            return
+        by_work, by_home, cells = (partial.folder / name for name in _NAMES)
+        _write_by_work(store, by_work)
+        _write_by_home(by_work, by_home, partial.folder)
+        _write_cells(store, cells)
+        files = {name: sha256_of(partial.folder / name) for name in _NAMES}
+        voucher = {"release": version, "layout": LAYOUT, "files": files}
+        (partial.folder / _VOUCHER).write_text(json.dumps(voucher), encoding="utf-8")
+        partial.put_in_place()
+
+
+def _write_by_work(store: Store, file: Path) -> None:
+    with pyarrow.parquet.ParquetWriter(file, _SCHEMA, compression="lz4", use_dictionary=False) as writer:
+        for rows in _rows(store):
+            writer.write_table(rows, row_group_size=_GROUP_ROWS)
+
+
+def _rows(store: Store) -> Iterator[Any]:
+    blocks = store.table("blocks", ["lon_deg", "lat_deg"])
+    lon, lat = blocks["lon_deg"].to_numpy(), blocks["lat_deg"].to_numpy()
+    for batch in store.batches("jobs"):
+        jobs = {name: batch[name].to_numpy() for name in batch.column_names}
+        work, home = jobs["destination_index"], jobs["origin_index"]
+        places = lon[work], lat[work], lon[home], lat[home]
+        yield pyarrow.table(
+            {
+                "work": work,
+                "home": home,
+                "segment": segment_code(jobs["age"], jobs["earnings"], jobs["industry"]).astype(np.int8),
+                "workers": jobs["count"],
+                "distance_mi": np.where(work == home, 0.0, distance_mi(*places)),
+                "octant_work": octant(bearing_deg(*places)),
+                "octant_home": octant(bearing_deg(*places[2:], *places[:2])),
+            },
+            schema=_SCHEMA,
+        )
+
+
+def _write_by_home(by_work: Path, by_home: Path, scratch: Path) -> None:
+    sorting = scratch / "sorting"
+    try:
+        with duckdb.connect(":memory:", config={"temp_directory": str(sorting)}) as connection:
+            connection.from_parquet(str(by_work)).order("home, work, segment").to_parquet(
+                str(by_home), compression="lz4", row_group_size=_GROUP_ROWS
+            )
+    except duckdb.Error as error:
+        raise StoreError(
+            f"{by_home}: cannot be written ({' '.join(str(error).split())}); make room, or name another folder with "
+            "COMMUTEMAP_HOME"
+        ) from error
+    shutil.rmtree(sorting, ignore_errors=True)
+
+
+def _write_cells(store: Store, file: Path) -> None:
+    names = [field.name for field in _CELL_SCHEMA][1:5]
+    with pyarrow.parquet.ParquetWriter(file, _CELL_SCHEMA, compression="lz4", use_dictionary=False) as writer:
+        for group in store.batches("cells", ["block_index", "geometry"]):
+            shape = group["geometry"].cast(pyarrow.binary()).combine_chunks()
+            bounds = shapely.bounds(shapely.from_wkb(shape.to_numpy(zero_copy_only=False)))
+            columns = {"block_index": group["block_index"], **dict(zip(names, bounds.T, strict=True))}
+            rows = pyarrow.table(columns | {"geometry": shape}, schema=_CELL_SCHEMA)
+            writer.write_table(rows, row_group_size=_CELL_GROUP_ROWS)

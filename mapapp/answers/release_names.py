@@ -1,0 +1,48 @@
+"""Names that tell releases apart: two releases of one dataset usually have the same title and year."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+_DIGITS: Final = 8
+
+
+def setting_words(promise: Mapping[str, Any]) -> str:
+    """Epsilon and mechanism of a release in a few words, such as ``ε = 6.5, exponential``.
+
+    Parameters
+    ----------
+    promise : mapping
+        As `mapapp.answers.results.About.promise`.
+    """
+    epsilon, mechanism = promise.get("epsilon_final"), promise.get("mechanism")
+    stated = f"ε = {epsilon:.3g}" if isinstance(epsilon, (int, float)) else ""
+    return ", ".join(part for part in (stated, mechanism) if isinstance(part, str) and part)
+
+
+def names_apart(releases: Sequence[tuple[str, Mapping[str, Any], str]]) -> list[str]:
+    """Name releases so that no two names are the same.
+
+    Parameters
+    ----------
+    releases : sequence of tuple
+        Title, promise, and first digits of the manifest's sha256 of each release.
+
+    Returns
+    -------
+    list of str
+        The title alone if no other release has it; else with the setting behind it. If settings coincide, too, the
+        first digits of the checksum come before the setting: a narrow menu must show what differs.
+    """
+    titles = [title for title, _, _ in releases]
+    settings = [(title, setting_words(promise)) for title, promise, _ in releases]
+    names = []
+    for (title, setting), (_, _, digest) in zip(settings, releases, strict=True):
+        if titles.count(title) == 1:
+            names.append(title)
+            continue
+        clear = setting and settings.count((title, setting)) == 1
+        parts = [setting] if clear else [digest[:_DIGITS], setting]
+        names.append(f"{title} ({', '.join(part for part in parts if part)})")
+    return names

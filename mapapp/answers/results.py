@@ -1,0 +1,467 @@
+"""What the analyses answer: plain values that pages, reports, the command line and Python all read alike.
+
+Every analysis is a method of :class:`mapapp.api.Release` (pages: `ServedRelease.analyses`) and returns one of the
+types below. All of them are frozen dataclasses with
+
+- ``about``: which release, area, side and workers the answer is about, and every note a reader must see with it;
+- numbers as :class:`Number` fields: ``value``, ``expected_error`` (None where unknown) and ``caution``; distances as
+  :class:`Miles`;
+- tables as pandas frames, **every** row in them, already sorted for reading. A table of workers has the columns
+  ``workers`` (int), ``share`` (0..1 of what its title says), ``expected_error`` (workers, NaN where unknown) and
+  ``caution`` (see :func:`caution`) behind the columns that say what a row is;
+- ``tables()``: the same frames by name, the main one first, for exports that do not care which analysis it is;
+- ``to_dict()``: everything as plain JSON values.
+
+Answers come without expected errors, which take longer: ``release.analyses.with_errors(answer, rows)`` gives the same
+answer with those of its numbers and of the first `rows` rows of its tables. So a page shows the answer first and the
+errors when they come.
+
+So a page does::
+
+    answer = release.analyses.inflow_outflow("county:44007", Filters(age=(1,)))
+    answer.inflow.value, answer.inflow.caution
+    answer = release.analyses.with_errors(answer, rows=20)
+    answer.inflow.expected_error
+    for row in answer.segments.itertuples(): ...
+
+and a figure is made from ``answer.groups`` without asking anything again. A table that is shown shortened is made by
+:func:`shortened`, which adds the "all other" row; exports always get every row.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+import pandas
+
+from mapapp.answers.release_names import names_apart
+from mapapp.question.address import Side
+
+Kind = Literal["unit", "elsewhere", "none", "other"]
+"""What a row of a table by area is: a unit of the layer; a whole state outside the imported area; workers whose block
+is in no unit of the layer; all the rows that were left out."""
+
+WORKER_COLUMNS: Final = ("workers", "share", "expected_error", "caution")
+"""The last columns of every table of workers."""
+
+
+def caution(workers: int) -> str:
+    """What the size of a count says about it: empty from 10 on, and where there is nobody."""
+    if workers >= 10 or workers == 0:
+        return ""
+    return "caution" if workers >= 3 else "substantial variability"
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """One count of synthetic workers.
+
+    Attributes
+    ----------
+    value : int
+        Workers; a change may be negative.
+    expected_error : float or None
+        Root mean squared error that the release's mechanism is expected to make, in workers; None where it is unknown
+        or was not asked for (`Release.with_errors`). 0 for a count by workplace alone: those are published as they are.
+    caution : str
+        As :func:`caution` says.
+    """
+
+    value: int
+    expected_error: float | None = None
+    caution: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return dataclasses.asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Miles:
+    """One distance of synthetic workers.
+
+    Attributes
+    ----------
+    value : float or None
+        Great-circle miles; None if there is no worker to take it from.
+    expected_error : float or None
+        Root mean squared error that the release's mechanism is expected to make, in miles; None where it is unknown or
+        was not asked for (`Release.with_errors`).
+    """
+
+    value: float | None
+    expected_error: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return dataclasses.asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """What an answer is an answer to, and where it comes from.
+
+    Attributes
+    ----------
+    analysis : str
+        Its name on the command line, such as ``inflow-outflow``.
+    title : str
+        For people.
+    release, version : str
+        Title of the release, and the first digits of its manifest's sha256.
+    year, job_type : str
+        As the release says; empty where it does not.
+    side : {"work", "home"} or None
+        Which end of a commute lies in the area; None where both ends have a part.
+    area, area_text : str
+        The area in words, and as it is written (`mapapp.question.area_text`); empty for the whole release.
+    n_blocks, n_edge_blocks : int
+        Blocks in the area, and cells of blocks which its drawn border cuts.
+    filters : str
+        Which workers, in words; empty for all.
+    kept_bands : tuple of three tuples of int
+        The same as bands of age, earnings and industry; empty for all of them.
+    promise : dict
+        ``status``, ``epsilon_final``, ``delta``, ``accountant`` and ``mechanism`` of the certificate.
+    notes : tuple of str
+        Sentences that belong beside the numbers.
+    """
+
+    analysis: str
+    title: str
+    release: str
+    version: str
+    year: str = ""
+    job_type: str = ""
+    side: Side | None = None
+    area: str = ""
+    area_text: str = ""
+    n_blocks: int = 0
+    n_edge_blocks: int = 0
+    filters: str = ""
+    kept_bands: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] = ((), (), ())
+    promise: dict[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What all answers have in common.
+
+    Attributes
+    ----------
+    about : About
+    """
+
+    about: About
+
+    def numbers(self) -> dict[str, Any]:
+        """Numbers by name: :class:`Number`, :class:`Miles`, or a plain share or None."""
+        return {
+            name: value
+            for name, value in self._fields()
+            if value is None or isinstance(value, (Number, Miles, int, float))
+        }
+
+    def tables(self) -> dict[str, Any]:
+        """Tables by name, the main one first."""
+        return {name: value for name, value in self._fields() if isinstance(value, pandas.DataFrame)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything as plain JSON values: ``about``, then each field by its name; tables as lists of rows."""
+        fields = {name: _plain(value) for name, value in self._fields()}
+        return {"about": _plain(dataclasses.asdict(self.about))} | fields
+
+    def _fields(self) -> list[tuple[str, Any]]:
+        return [
+            (each.name, getattr(self, each.name)) for each in dataclasses.fields(self) if each.name != "about"
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AreaProfile(Result):
+    """Who works, or lives, in an area.
+
+    Attributes
+    ----------
+    workers : Number
+    bands : DataFrame
+        ``characteristic`` ("age", "earnings", "industry"), ``band`` (1..3), ``label``, and worker columns: nine rows.
+        Shares are of the characteristic.
+    segments : DataFrame
+        ``age``, ``earnings``, ``industry`` (1..3), ``label``, and worker columns: all 27 joint segments.
+    """
+
+    workers: Number
+    bands: Any
+    segments: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AreaComparison(Result):
+    """The units of a layer within an area, beside each other.
+
+    Attributes
+    ----------
+    layer : str
+        A key of `mapapp.answers.areas.LEVEL_LABELS`.
+    workers : Number
+        All of them.
+    units : DataFrame
+        ``unit_id``, ``name``, ``kind``, ``partly`` (only some of the unit's blocks are in the area), worker columns,
+        and a column of workers for each band: ``age_1`` … ``industry_3``. Most workers first.
+    """
+
+    layer: str
+    workers: Number
+    units: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Destinations(Result):
+    """Where the other ends of an area's commutes are.
+
+    Attributes
+    ----------
+    layer : str
+        What a row is.
+    workers : Number
+    units : DataFrame
+        ``unit_id``, ``name``, ``kind``, ``lon_deg``, ``lat_deg`` (mean place of the other ends; NaN for a rest) and
+        worker columns. Most workers first; every row.
+    """
+
+    layer: str
+    workers: Number
+    units: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DistanceDirection(Result):
+    """How far, and which way, from the area's end of a commute to its other end.
+
+    Attributes
+    ----------
+    workers : Number
+    median_mi : Miles
+        Half of the workers commute at most so far, between internal points; of an even number of workers, the mean of
+        the two middle distances.
+    mean_under_100_mi : Miles
+        Mean of the commutes that are shorter than 100 miles. A home outside the imported area counts from the middle of
+        its state here, too.
+    edges_mi : tuple of float
+        Where one band ends and the next begins, which has the edge itself.
+    cells : DataFrame
+        ``band`` (0..), ``band_label``, ``direction`` ("N", "NE", … or "" where both ends are one place),
+        and worker columns: every pair, the empty ones too.
+    bands, directions : DataFrame
+        The margins of `cells`: ``band``, ``label``, or ``direction``, ``label``, and worker columns.
+    """
+
+    workers: Number
+    median_mi: Miles
+    mean_under_100_mi: Miles
+    edges_mi: tuple[float, ...]
+    cells: Any
+    bands: Any
+    directions: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InflowOutflow(Result):
+    """Who comes into an area to work, who leaves it, and who stays.
+
+    Attributes
+    ----------
+    inflow, outflow, stay : Number
+        Work in the area and live outside; live in it and work outside; both within.
+    employed, living : Number
+        inflow + stay, and outflow + stay.
+    net_inflow : Number
+        inflow - outflow, so employed - living.
+    stay_of_living, stay_of_employed : float or None
+        Self-containment: the share of working residents who work in the area, and of its workers who live there.
+    groups : DataFrame
+        ``group`` ("inflow", "outflow", "stay"), ``label``, and worker columns; shares of all three.
+    segments : DataFrame
+        ``group``, ``characteristic``, ``band``, ``label``, and worker columns: 27 rows; shares of the group.
+    """
+
+    inflow: Number
+    outflow: Number
+    stay: Number
+    employed: Number
+    living: Number
+    net_inflow: Number
+    stay_of_living: float | None
+    stay_of_employed: float | None
+    groups: Any
+    segments: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedAreas(Result):
+    """Who lives in one area and works in another.
+
+    Attributes
+    ----------
+    home_area, work_area : str
+        In words.
+    workers : Number
+    living, employed : Number
+        All who live in the home area, and all who work in the work area.
+    share_of_living, share_of_employed : float or None
+        What the pair is of either.
+    median_mi : Miles
+        As in :class:`DistanceDirection`.
+    bands : DataFrame
+        As in :class:`AreaProfile`.
+    distances : DataFrame
+        ``band``, ``label``, and worker columns.
+    """
+
+    home_area: str
+    work_area: str
+    workers: Number
+    living: Number
+    employed: Number
+    share_of_living: float | None
+    share_of_employed: float | None
+    median_mi: Miles
+    bands: Any
+    distances: Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlowMatrix(Result):
+    """Workers from every unit of one layer to every unit of another.
+
+    Attributes
+    ----------
+    home_layer, work_layer : str
+    workers : Number
+    cells : DataFrame
+        ``home_id``, ``home_name``, ``home_kind``, ``work_id``, ``work_name``, ``work_kind`` and worker columns; most
+        workers first, only cells with workers. `Release.flow_matrix_parts` yields them in parts instead.
+    homes, works : DataFrame
+        The margins: ``unit_id``, ``name``, ``kind``, ``lon_deg``, ``lat_deg``, and worker columns; most first.
+    """
+
+    home_layer: str
+    work_layer: str
+    workers: Number
+    cells: Any
+    homes: Any
+    works: Any
+
+    def wide(self, limit: int | None = None) -> Any:
+        """Homes down, workplaces across, workers in the cells; the largest `limit` units of either side."""
+        homes, works = self.homes["unit_id"].head(limit or None), self.works["unit_id"].head(limit or None)
+        table = self.cells.pivot_table(index="home_id", columns="work_id", values="workers", aggfunc="sum")
+        return table.reindex(index=homes, columns=works).fillna(0).astype("int64")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change(Result):
+    """One analysis of two releases, the later against the earlier.
+
+    Attributes
+    ----------
+    before, after : Result
+        The two answers.
+    rows : DataFrame
+        The main table's row names, ``before``, ``after``, ``change`` (workers), ``change_share`` (of before; NaN
+        where that is 0), ``expected_error`` (of the change) and ``caution`` (of the smaller of both).
+    """
+
+    before: Result
+    after: Result
+    rows: Any
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What the earlier and the later release are called, so that they are told apart."""
+        abouts = (self.before.about, self.after.about)
+        earlier, later = names_apart([(each.release, each.promise, each.version) for each in abouts])
+        return earlier, later
+
+    def numbers(self) -> dict[str, Any]:
+        """Numbers of both answers and their difference.
+
+        Returns
+        -------
+        dict
+            ``name``: {"before", "after", "change", "expected_error"}; the error is that of the change, None where it is
+            not known.
+        """
+        later = self.after.numbers()
+        return {
+            name: {"before": _value(number), "after": _value(later.get(name))}
+            | {"change": _difference(_value(number), _value(later.get(name)))}
+            | {"expected_error": _error_of_both(number, later.get(name))}
+            for name, number in self.before.numbers().items()
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """What changed; the two answers themselves by what they are about."""
+        return {
+            "about": _plain(dataclasses.asdict(self.about)),
+            "before": _plain(dataclasses.asdict(self.before.about)),
+            "after": _plain(dataclasses.asdict(self.after.about)),
+            "numbers": _plain(self.numbers()),
+            "rows": _plain(self.rows),
+        }
+
+
+def shortened(table: Any, rows: int, name: str = "All other") -> Any:
+    """The first `rows` rows of a table of workers, and one row of kind "other" that holds the rest.
+
+    Its expected error is left open: errors of the rows hang together.
+    """
+    if len(table) <= rows:
+        return table
+    rest = table.iloc[rows:]
+    workers = int(rest["workers"].sum())
+    row: dict[str, Any] = {column: "" for column in table.columns if table[column].dtype.kind not in "iufb"}
+    row |= {column: math.nan for column in table.columns if table[column].dtype.kind == "f"}
+    row |= {column: rest[column].sum() for column in table.columns if table[column].dtype.kind in "iu"}
+    row |= {column: False for column in table.columns if table[column].dtype.kind == "b"}
+    row |= {"share": float(rest["share"].sum()), "caution": caution(workers)}
+    shown = next((each for each in ("name", "label", "home_name") if each in table.columns), None)
+    if shown is not None:
+        row |= {shown: f"{name} ({len(rest):,})"}
+    if "kind" in table.columns:
+        row |= {"kind": "other"}
+    other = pandas.DataFrame([row])[list(table.columns)]
+    return pandas.concat([table.head(rows), other.astype(table.dtypes)], ignore_index=True)
+
+
+def _value(number: Any) -> Any:
+    return number.value if isinstance(number, (Number, Miles)) else number
+
+
+def _error_of_both(before: Any, after: Any) -> float | None:
+    known = [getattr(number, "expected_error", None) for number in (before, after)]
+    errors = [error for error in known if error is not None]
+    return math.hypot(*errors) if len(errors) == 2 else None
+
+
+def _difference(before: Any, after: Any) -> Any:
+    return None if before is None or after is None else after - before
+
+
+def _plain(value: Any) -> Any:
+    """JSON values: NaN becomes null, frames lists of rows."""
+    if isinstance(value, pandas.DataFrame):
+        columns = {name: [_plain(item) for item in value[name].tolist()] for name in value.columns}
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    if isinstance(value, (Number, Miles)):
+        return value.to_dict()
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,201 @@
+"""One release as the pages see it: its facts, its areas, and its answers, each computed once."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from pathlib import Path
+from threading import RLock
+from typing import Any, Final, TypeVar, cast
+
+import numpy
+import pandas
+
+from mapapp.answers import watch
+from mapapp.answers.analyses import open_release
+from mapapp.answers.commutes import Commutes, Question, Summary
+from mapapp.answers.release_names import names_apart
+from mapapp.answers.results import caution
+from mapapp.question.address import Rows, ViewState
+
+__all__ = ["ServedRelease", "caution", "certificate_json", "names_of", "open_releases", "state_names"]
+
+CACHED_ANSWERS: Final = 64
+CACHED_BYTES: Final = 256 << 20
+_GROUND: Final = ("layer", "unit layer", "unit shapes", "unit tree", "home")
+"""What begins the keys of values that no visitor can make more of: they are always kept."""
+
+Value = TypeVar("Value")
+
+
+class ServedRelease:
+    """A verified release, opened for reading.
+
+    Parameters
+    ----------
+    path : Path
+        Its directory; a dataset is refused with StoreError.
+    slug : str
+        Its name in addresses.
+    """
+
+    def __init__(self, path: Path, slug: str) -> None:
+        self.analyses = open_release(path)
+        self.store = self.analyses.store
+        self.slug = slug
+        self.version = self.analyses.version
+        self.facts = self.analyses.facts
+        self.certificate = self.analyses.certificate
+        self.areas = self.analyses.areas
+        self.commutes = Commutes(
+            self.analyses.flows, self.store.table("blocks", ["tract_index", "elsewhere"])
+        )
+        self._ground: dict[Hashable, Any] = {}
+        self._kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._n_bytes = 0
+        self._making: dict[Hashable, RLock] = {}
+        self._lock = RLock()
+
+    @property
+    def title(self) -> str:
+        """Name for people, with the year."""
+        title, year = str(self.facts.get("title") or self.slug), self.analyses.year
+        return title if not year or year in title else f"{title}, {year}"
+
+    @property
+    def covered_states(self) -> list[str]:
+        """Identifiers of the states whose workplaces are in the release; empty when the manifest does not say."""
+        given = self.facts.get("destination_states")
+        return [str(state) for state in given] if isinstance(given, list) else []
+
+    def covers(self, areas: tuple[str, ...]) -> bool:
+        """Whether a workplace in any of the areas could be in the release; also when that is not known."""
+        blocks = self.areas.blocks(areas)
+        if blocks is None or not self.covered_states:
+            return True
+        states = self.store.table("blocks", ["state_id"])["state_id"]
+        return bool(states.iloc[blocks].isin(self.covered_states).any())
+
+    def question(self, state: ViewState) -> Question:
+        """What a state asks of this release."""
+        return Question(state.side, self.areas.blocks(state.areas), state.age, state.earnings, state.industry)
+
+    def summary(self, state: ViewState) -> Summary:
+        """Count, median, bands and tracts of a state."""
+        key = ("summary", state.side, state.areas, state.age, state.earnings, state.industry)
+        return self.once(key, lambda: self.commutes.summary(self.question(state)))
+
+    def points(self, state: ViewState) -> dict[str, Any]:
+        """Where the other ends of a state's commutes lie: float32 arrays `lon_deg` and `lat_deg`."""
+        return self.commutes.points(self.question(state))
+
+    def table(self, state: ViewState, rows: Rows) -> Any:
+        """Workers at the other end by tract or county: `unit_id`, `name`, `county`, `workers`, `share`, most first."""
+        summary = self.summary(state)
+        tracts = self.areas.tracts.iloc[summary.tracts["tract_index"]].reset_index(drop=True)
+        tracts["workers"] = summary.tracts["workers"].to_numpy()
+        tracts["name"] = tracts["name"].where(~tracts["elsewhere"], tracts["name"] + " (outside the area)")
+        if rows == "county":
+            tracts["county"] = tracts["county"].where(~tracts["elsewhere"], tracts["name"])
+            grouped = tracts.groupby("county_id", sort=True).agg(
+                name=("county", "first"), workers=("workers", "sum")
+            )
+            frame = grouped.reset_index().assign(county="").rename(columns={"county_id": "unit_id"})
+            frame = frame.sort_values(["workers", "unit_id"], ascending=[False, True], ignore_index=True)
+        else:
+            frame = tracts.rename(columns={"tract_id": "unit_id"})
+            frame["county"] = frame["county"].where(~frame["elsewhere"], "")
+        frame["share"] = frame["workers"] / max(summary.workers, 1)
+        return frame[["unit_id", "name", "county", "workers", "share"]]
+
+    def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """What `make` returns, kept for the next callers with the same key, of whom only one computes."""
+        with self._lock:
+            if (found := self._found(key)) is not None:
+                return cast(Value, found[0])
+            turn = self._making.setdefault(key, RLock())
+        with watch.held(turn):  # callers with other keys go on meanwhile
+            with self._lock:
+                if (found := self._found(key)) is not None:
+                    return cast(Value, found[0])
+            try:
+                made = make()
+                with self._lock:
+                    self._keep(key, made)
+            finally:
+                with self._lock:
+                    self._making.pop(key, None)
+            return made
+
+    def keeps(self, key: Hashable) -> bool:
+        """Whether :meth:`once` would return at once."""
+        with self._lock:
+            return self._found(key) is not None
+
+    def _found(self, key: Hashable) -> tuple[Any] | None:
+        if key in self._ground:
+            return (self._ground[key],)
+        if key not in self._kept:
+            return None
+        self._kept.move_to_end(key)
+        return (self._kept[key][0],)
+
+    def _keep(self, key: Hashable, value: Any) -> None:
+        """Keep a value; of answers the latest, neither too many nor too large together."""
+        if isinstance(key, tuple) and key[0] in _GROUND:
+            self._ground[key] = value
+            return
+        self._kept[key] = (value, _weight(value))
+        self._n_bytes += self._kept[key][1]
+        while len(self._kept) > CACHED_ANSWERS or (self._n_bytes > CACHED_BYTES and len(self._kept) > 1):
+            _, (_, n_bytes) = self._kept.popitem(last=False)
+            self._n_bytes -= n_bytes
+
+
+def _weight(value: Any) -> int:
+    """About how many bytes an answer holds: its tables, arrays and pictures."""
+    if isinstance(value, bytes):
+        return len(value)
+    if isinstance(value, numpy.ndarray):
+        return int(value.nbytes)
+    if isinstance(value, pandas.DataFrame):
+        return int(value.memory_usage().sum())
+    if dataclasses.is_dataclass(value):
+        return sum(_weight(getattr(value, field.name)) for field in dataclasses.fields(value))
+    return sum(map(_weight, value.values())) if isinstance(value, dict) else 0
+
+
+def open_releases(paths: list[Path]) -> dict[str, ServedRelease]:
+    """Open releases by their names in addresses, in the order given; like names get a number behind."""
+    found: dict[str, ServedRelease] = {}
+    for path in paths:
+        stem = (
+            re.sub(r"[^A-Za-z0-9-]+", "-", path.resolve().name.removesuffix(".release")).strip("-")
+            or "release"
+        )
+        slug, number = stem, 2
+        while slug in found:
+            slug, number = f"{stem}-{number}", number + 1
+        found[slug] = ServedRelease(path, slug)
+    return found
+
+
+def names_of(releases: Sequence[ServedRelease]) -> dict[str, str]:
+    """What people read each release as, by its name in addresses: no two the same."""
+    known = [(release.title, release.analyses.promise, release.version) for release in releases]
+    return dict(zip((release.slug for release in releases), names_apart(known), strict=True))
+
+
+def state_names(release: ServedRelease, state_ids: list[str]) -> list[str]:
+    """Names of states by identifier; the identifier itself where the release has no such state."""
+    frame: pandas.DataFrame = release.store.table("states", ["state_id", "name"])
+    names = dict(zip(frame["state_id"], frame["name"], strict=True))
+    return [names.get(state_id, state_id) for state_id in state_ids]
+
+
+def certificate_json(release: ServedRelease) -> str:
+    """The certificate as text, for reading."""
+    return json.dumps(release.certificate, indent=2, ensure_ascii=False)

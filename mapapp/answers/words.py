@@ -1,0 +1,196 @@
+"""The words and numbers that several parts of the pages share, so that they say the same."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
+from mapapp.answers.areas import LEVEL_LABELS
+from mapapp.answers.served_release import ServedRelease, state_names
+from mapapp.question.address import ViewState, drawn_end
+
+BAND_LABELS: Final = {"age": AGE_BANDS, "earnings": EARNINGS_BANDS, "industry": INDUSTRY_GROUPS}
+BAND_TITLES: Final = {"age": "Age", "earnings": "Earnings", "industry": "Industry"}
+VERB: Final = {"work": "work", "home": "live"}
+OTHER_END: Final = {"work": "homes", "home": "workplaces"}
+OTHER_VERB: Final = {"work": "live", "home": "work"}
+
+PART: Final[Any] = {"data-part": ""}
+"""Marks a part of the page that is drawn for an address, and dimmed while that is not the newest choice."""
+
+
+def aria(**attributes: Any) -> dict[str, Any]:
+    """Attributes of a component for screen readers: `label="…"` becomes `aria-label`."""
+    return {f"aria-{name}": value for name, value in attributes.items()}
+
+
+def place_name(release: ServedRelease, state: ViewState) -> str:
+    """The chosen areas, one at least, in a few words."""
+    return steps_name(release, state.areas)
+
+
+def steps_name(release: ServedRelease, steps: tuple[str, ...]) -> str:
+    """Steps of an area, one at least, in a few words."""
+    units = all(step in release.areas for step in steps)
+    if units and len(steps) > 2:
+        return f"{release.areas[steps[0]].name} and {len(steps) - 1} more"
+    return release.areas.select(" ".join(steps)).name
+
+
+def level_word(level: str) -> str:
+    """What a unit of a level is called in a sentence, such as "county"."""
+    known = {"stplc": "place", "zcta": "ZIP area", "puma": "PUMA", "tract": "tract", "cbsa": "metro area"}
+    if level in known:
+        return known[level]
+    label = LEVEL_LABELS.get(level, level).split(" (")[0]
+    has_names = any(letter.isupper() for letter in label[1:])
+    return label if has_names else label[0].lower() + label[1:]
+
+
+def plural(word: str) -> str:
+    """More than one of a unit, such as "counties"."""
+    return f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
+
+
+def filter_words(state: ViewState) -> str:
+    """The kept bands in words; empty when all are kept."""
+    parts = [
+        " or ".join(BAND_LABELS[name][band - 1] for band in getattr(state, name))
+        for name in BAND_LABELS
+        if getattr(state, name)
+    ]
+    return "; ".join(parts)
+
+
+def listed(names: list[str]) -> str:
+    """Names as one writes them in a sentence; nothing without any."""
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+
+
+def drawn_label(state: ViewState) -> str:
+    """What the choice of points, tracts or density is about."""
+    end = {"home": "homes", "work": "workplaces"}[drawn_end(state)]
+    return f"Show their {end} as" if state.areas else f"Show {end} as"
+
+
+def number(certificate: dict[str, Any], key: str) -> float | None:
+    """A parameter of the certificate as a number, whether it stands there plain or with its exact form."""
+    value = certificate.get(key)
+    value = value.get("value") if isinstance(value, dict) else value
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def number_text(certificate: dict[str, Any], key: str) -> str:
+    """A parameter of the certificate as people write it."""
+    value = number(certificate, key)
+    return "not stated" if value is None else plain(value)
+
+
+def plain(value: float) -> str:
+    """A number with three significant digits at most, powers of ten as such."""
+    if value == 0 or math.isinf(value):
+        return "0" if value == 0 else "∞"
+    if abs(value) < 1e-3:
+        value = float(f"{value:.3g}")  # first, lest 9.999e-7 become ten of the lower power
+        exponent = math.floor(math.log10(abs(value)))
+        factor = value / 10**exponent
+        power = "10" + str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+        return power if math.isclose(factor, 1) else f"{factor:.3g} × {power}"
+    return f"{value:.3g}"
+
+
+def mechanism(certificate: dict[str, Any]) -> str:
+    """Name of the mechanism; a certificate that names none is about the usual one."""
+    return str(_section(certificate).get("name") or "dirichlet-multinomial")
+
+
+def is_private(certificate: dict[str, Any]) -> bool:
+    """Whether anything is promised at all."""
+    return _section(certificate).get("is_private") is not False
+
+
+def _section(certificate: dict[str, Any]) -> dict[str, Any]:
+    section = certificate.get("mechanism")
+    return section if isinstance(section, dict) else {}
+
+
+def promise(certificate: dict[str, Any]) -> str:
+    """Epsilon of the whole and delta in one line, or that nothing is promised."""
+    if not is_private(certificate):
+        return "not private: nothing is promised"
+    shown = "epsilon_final" if number(certificate, "epsilon_final") is not None else "epsilon"
+    return f"ε = {number_text(certificate, shown)} · δ = {number_text(certificate, 'delta')}"
+
+
+def accountant(certificate: dict[str, Any]) -> str:
+    """Name of the accountant."""
+    value = certificate.get("accountant")
+    if isinstance(value, dict):
+        value = value.get("name") or value.get("text") or value.get("description")
+    return str(value) if value else "unnamed"
+
+
+def has_accountant(certificate: dict[str, Any]) -> bool:
+    """Whether an accountant certifies the promise; else the mechanism has a proof of its own, or none."""
+    return accountant(certificate) != "none"
+
+
+def grounds(certificate: dict[str, Any]) -> str:
+    """What the promise rests on: an accountant, or the mechanism's own proof."""
+    if has_accountant(certificate):
+        return f"{accountant(certificate)} accountant"
+    return f"{mechanism(certificate)} mechanism"
+
+
+def may_be_released(certificate: dict[str, Any]) -> bool:
+    """Whether the certificate says so in so many words; silence means no."""
+    return str(certificate.get("status", "")).strip().lower() == "for release"
+
+
+def covered_states(release: ServedRelease) -> list[str]:
+    """States whose workplaces are in the release, by name; empty when the manifest does not say."""
+    return state_names(release, release.covered_states)
+
+
+def source_words(release: ServedRelease) -> str:
+    """Source and year for the picture."""
+    sources = release.facts.get("sources")
+    first = sources[0] if isinstance(sources, list) and sources else None
+    name = first.get("name") if isinstance(first, dict) else first
+    return (
+        ", ".join(str(part) for part in (name, release.facts.get("year")) if part) if name else release.title
+    )
+
+
+def caption(release: ServedRelease, what: str) -> list[str]:
+    """Lines on the picture: a warning where one is due, what it shows, source, year, epsilon and delta."""
+    warning = [] if may_be_released(release.certificate) else ["NOT FOR RELEASE"]
+    source = f"Synthetic workers · {source_words(release)} · {promise(release.certificate)}"
+    return [*warning, what, source]
+
+
+def error_text(error: float | None, sign: str = "± ") -> str:
+    """An expected error as it stands beside its number; empty where it is not known."""
+    if error is None or math.isnan(error):
+        return ""
+    return f"{sign}{error:,.0f}" if error == 0 or error >= 9.5 else f"{sign}{error:.1f}"
+
+
+def miles(value: float | None) -> str:
+    """A distance, or a dash."""
+    if value is None or math.isnan(value):
+        return "–"
+    return f"{value:,.0f} mi" if value >= 100 else f"{value:.1f} mi"
+
+
+def miles_error(error: float | None, sign: str = "± ") -> str:
+    """The expected error of a distance as it stands beside its number; empty where it is not known."""
+    if error is None or math.isnan(error):
+        return ""
+    return f"{sign}{error:,.0f} mi" if error >= 9.95 else f"{sign}{max(error, 0.1):.1f} mi"
+
+
+def percent(share: float | None) -> str:
+    """A share, or a dash."""
+    return "–" if share is None else f"{100 * share:.1f} %"

@@ -1,0 +1,84 @@
+"""Where a map looks: the middle and the zoom at which some bounds just fit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy
+
+from mapapp.question.view import Bounds
+
+_TILE_PIXELS: Final = 512  # MapLibre: the whole world at zoom 0
+_LEAST_PIXELS: Final = 120
+MARGIN_PIXELS: Final = 36  # the buttons of the map stand there
+
+
+def fitted(
+    bounds: Bounds, size: tuple[int, int] = (700, 700), below: int = 0, *, margin: int = MARGIN_PIXELS
+) -> dict[str, Any]:
+    """Centre and zoom so that some bounds fit a picture.
+
+    Parameters
+    ----------
+    bounds : tuple of float
+        West, south, east, north, degrees.
+    size : tuple of int
+        Width and height of the picture, pixels.
+    below : int
+        Pixels at its lower edge that something else covers.
+    margin : int
+        Pixels left free all around.
+    """
+    west, south, east, north = bounds
+    width = max(size[0] - 2 * margin, _LEAST_PIXELS)
+    height = max(size[1] - below - 2 * margin, _LEAST_PIXELS)
+    top, bottom = (math.asinh(math.tan(math.radians(lat))) for lat in (north, south))
+    per_pixel = max(math.radians(east - west) / width, (top - bottom) / height, 1e-9)
+    zoom = min(max(math.log2(2 * math.pi / _TILE_PIXELS / per_pixel), 1.5), 13.0)
+    shift = below / 2 * 2 * math.pi / _TILE_PIXELS / 2**zoom
+    middle = math.degrees(math.atan(math.sinh((top + bottom) / 2 - shift)))
+    return {"center": {"lon": (west + east) / 2, "lat": middle}, "zoom": round(zoom, 3)}
+
+
+def union(boxes: Sequence[Bounds]) -> Bounds:
+    """Bounds that hold all of some, one at least."""
+    west, south, east, north = zip(*boxes, strict=True)
+    return min(west), min(south), max(east), max(north)
+
+
+def grown(bounds: Bounds, share: float) -> Bounds:
+    """Bounds with a margin of a share of their longer side, so that there is room around them."""
+    west, south, east, north = bounds
+    margin = share * max(east - west, north - south, 0.01)
+    return west - margin, max(south - margin, -85.0), east + margin, min(north + margin, 85.0)
+
+
+def around(
+    lon_deg: Any, lat_deg: Any, weights: Any, within: Bounds | None = None, share: float = 0.9
+) -> Bounds:
+    """Bounds of the middle `share` of weighted places in either direction, and of `within` too.
+
+    Parameters
+    ----------
+    lon_deg, lat_deg, weights : numpy.ndarray[P]
+        Places, degrees, and how much each counts; at least one, weights positive.
+    within : tuple of float or None
+        West, south, east, north that the bounds must hold in any case.
+    share : float
+        Of the weight, between 0 and 1.
+    """
+    west, east = _quantiles(lon_deg, weights, share)
+    south, north = _quantiles(lat_deg, weights, share)
+    if within is not None:
+        west, south = min(west, within[0]), min(south, within[1])
+        east, north = max(east, within[2]), max(north, within[3])
+    return west, south, east, north
+
+
+def _quantiles(values: Any, weights: Any, share: float) -> tuple[float, float]:
+    order = numpy.argsort(values)
+    reached = numpy.cumsum(weights[order]) / numpy.sum(weights)
+    low, high = numpy.searchsorted(reached, [(1 - share) / 2, (1 + share) / 2])
+    return float(values[order[low]]), float(values[order[min(high, len(values) - 1)]])

@@ -1,0 +1,143 @@
+"""Many points as one picture: workers per square mile on a Web-Mercator grid, as a PNG with see-through ground.
+
+Above `MAX_POINTS` a browser is slow to draw points one by one, and a reader sees only where they overlap.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy
+from PIL import Image
+from scipy.ndimage import gaussian_filter
+
+from geodata.distance import EARTH_RADIUS_MI
+from mapapp.drawing.palette import RAMP
+
+MAX_POINTS: Final = 100_000
+MAX_PIXELS: Final = 2000  # the longer side
+SPREAD_PIXELS: Final = 1.6  # of the Gaussian that makes single points readable
+LEAST_SPREAD_MI: Final = 0.1  # a point is drawn at random in its block: nothing finer is known
+_FINEST_MI: Final = LEAST_SPREAD_MI / 8  # of a pixel, in a picture of a small place
+_LEVELS: Final = 255
+
+
+@dataclass(frozen=True, slots=True)
+class DensityImage:
+    """A drawn density.
+
+    Attributes
+    ----------
+    png : bytes
+        Palette PNG, north up, rows evenly spaced in Web Mercator.
+    bounds : tuple of float
+        West, south, east, north of the picture's edges, degrees.
+    lowest, highest : float
+        Workers per square mile at which colour begins and ends (a logarithmic scale).
+    spread_mi : float
+        How far a point is spread, miles: the standard deviation of the smoothing, in the middle of the picture.
+    """
+
+    png: bytes
+    bounds: tuple[float, float, float, float]
+    lowest: float
+    highest: float
+    spread_mi: float
+
+
+def draw_density(lon_deg: Any, lat_deg: Any, ramp: Sequence[str] = RAMP) -> DensityImage:
+    """Draw points (degrees, equal lengths, finite) as a density picture that just holds all of them.
+
+    `ramp` has the colours from few to many.
+    """
+    bounds = extent(lon_deg, lat_deg)
+    counts = count_grid(lon_deg, lat_deg, bounds, _n_pixels(bounds))
+    areas = pixel_area_sq_mi(counts.shape, bounds)
+    pixel_mi = float(numpy.sqrt(areas[len(areas) // 2]))
+    spread_pixels = max(SPREAD_PIXELS, LEAST_SPREAD_MI / pixel_mi)
+    smooth = gaussian_filter(counts, spread_pixels, mode="reflect")  # reflecting edges keep the total
+    per_mile = smooth / areas[:, None]
+    highest = 10 ** numpy.ceil(numpy.log10(max(float(per_mile.max()), 100.0)))
+    lowest = float(highest) / 10_000
+    picture = _png(per_mile, lowest, float(highest), ramp)
+    return DensityImage(picture, bounds, lowest, float(highest), spread_pixels * pixel_mi)
+
+
+def _n_pixels(bounds: tuple[float, float, float, float]) -> int:
+    """Pixels of the longer side: no more than there is something to see in."""
+    west, south, east, north = numpy.radians(bounds)
+    side_mi = EARTH_RADIUS_MI * max(north - south, (east - west) * numpy.cos((north + south) / 2))
+    return int(numpy.clip(side_mi / _FINEST_MI, 16, MAX_PIXELS))
+
+
+def extent(lon_deg: Any, lat_deg: Any) -> tuple[float, float, float, float]:
+    """West, south, east and north around the points with a margin, degrees; never without size."""
+    if not len(lon_deg):
+        return (-0.5, -0.5, 0.5, 0.5)
+    west, east = float(numpy.min(lon_deg)), float(numpy.max(lon_deg))
+    south, north = float(numpy.min(lat_deg)), float(numpy.max(lat_deg))
+    margin = max(0.02 * max(east - west, north - south), 0.005)
+    return (west - margin, max(south - margin, -85.0), east + margin, min(north + margin, 85.0))
+
+
+def count_grid(
+    lon_deg: Any, lat_deg: Any, bounds: tuple[float, float, float, float], n_pixels: int = MAX_PIXELS
+) -> Any:
+    """Points per pixel: float64 of shape (rows from north, columns from west); points outside are not counted."""
+    west, south, east, north = bounds
+    top, bottom = float(mercator_y(north)), float(mercator_y(south))
+    width_units, height_units = numpy.radians(east - west), top - bottom
+    scale = n_pixels / max(width_units, height_units)
+    n_columns, n_rows = max(int(width_units * scale), 1), max(int(height_units * scale), 1)
+    column = numpy.floor((numpy.asarray(lon_deg, dtype=float) - west) / (east - west) * n_columns).astype(int)
+    row = numpy.floor((top - mercator_y(lat_deg)) / height_units * n_rows).astype(int)
+    inside = (column >= 0) & (column < n_columns) & (row >= 0) & (row < n_rows)
+    flat = numpy.bincount(row[inside] * n_columns + column[inside], minlength=n_rows * n_columns)
+    return flat.reshape(n_rows, n_columns).astype(float)
+
+
+def mercator_y(lat_deg: Any) -> Any:
+    """Web-Mercator northing on the unit sphere."""
+    return numpy.arcsinh(numpy.tan(numpy.radians(numpy.asarray(lat_deg, dtype=float))))
+
+
+def pixel_area_sq_mi(shape: tuple[int, int], bounds: tuple[float, float, float, float]) -> Any:
+    """Ground area of a pixel in each row, square miles: it shrinks towards the poles."""
+    n_rows, n_columns = shape
+    west, south, east, north = bounds
+    edges = numpy.linspace(float(mercator_y(north)), float(mercator_y(south)), n_rows + 1)
+    sines = numpy.tanh(edges)  # sine of the latitude at each edge
+    return EARTH_RADIUS_MI**2 * numpy.radians(east - west) / n_columns * (sines[:-1] - sines[1:])
+
+
+def _png(per_mile: Any, lowest: float, highest: float, ramp: Sequence[str]) -> bytes:
+    with numpy.errstate(
+        divide="ignore"
+    ):  # a shade is far coarser than single precision, which is twice as fast
+        place = numpy.log10((per_mile / lowest).astype(numpy.float32)) / numpy.float32(
+            numpy.log10(highest / lowest)
+        )
+    level = numpy.clip(place * (_LEVELS - 1) + 1, 0, _LEVELS).astype(numpy.uint8)
+    n_rows, n_columns = level.shape
+    image = Image.frombytes("P", (n_columns, n_rows), level.tobytes())
+    image.putpalette(_palette(ramp))
+    out = io.BytesIO()
+    image.save(out, "PNG", transparency=_alphas(), compress_level=3)
+    return out.getvalue()
+
+
+def _palette(ramp: Sequence[str]) -> bytes:
+    """256 colours along the ramp; the first is what is not seen."""
+    stops = numpy.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in ramp], dtype=float)
+    at = numpy.linspace(0, len(stops) - 1, _LEVELS)
+    colours = numpy.stack(
+        [numpy.interp(at, numpy.arange(len(stops)), stops[:, part]) for part in range(3)], axis=1
+    )
+    return bytes([0, 0, 0]) + colours.round().astype(numpy.uint8).tobytes()
+
+
+def _alphas() -> bytes:
+    return bytes([0]) + numpy.linspace(60, 235, _LEVELS).astype(numpy.uint8).tobytes()

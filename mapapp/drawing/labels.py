@@ -1,0 +1,41 @@
+"""Short texts on pictures: classes of counts, directions, names beside a chart."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mapapp.answers.unit_names import name_parts
+
+DIRECTIONS: Final = ("N", "NE", "E", "SE", "S", "SW", "W", "NW")
+_NAME_LETTERS: Final = 16
+_FULL_NAME_LETTERS: Final = 32
+
+
+def class_text(low: int, high: int | None) -> str:
+    """A class of counts as a legend says it."""
+    return f"{low:,} or more" if high is None else f"{low:,}" if low == high else f"{low:,}–{high:,}"
+
+
+def change_texts(limits: list[int]) -> list[str]:
+    """Classes of changes as a legend says them, from the largest decrease over none to the largest increase."""
+    highs = [*(limit - 1 for limit in limits[1:]), None]
+    classes = list(zip(limits, highs, strict=True))
+    fewer, more = ([_change_text(sign, *each) for each in classes] for sign in "−+")
+    return [*fewer[::-1], "none", *more]
+
+
+def _change_text(sign: str, low: int, high: int | None) -> str:
+    return f"{sign}{low:,} or more" if high is None else f"{sign}{low:,} to {sign}{high:,}"
+
+
+def short_names(names: list[str]) -> list[str]:
+    """Names as they fit beside a heat map; of those that begin alike, what tells them from each other, too."""
+    bare = [_cut(name_parts(name)[0], _NAME_LETTERS) for name in names]
+    return [
+        one if bare.count(one) == 1 else _cut(name, _FULL_NAME_LETTERS)
+        for one, name in zip(bare, names, strict=True)
+    ]
+
+
+def _cut(name: str, letters: int) -> str:
+    return name if len(name) <= letters else f"{name[: letters - 1]}…"

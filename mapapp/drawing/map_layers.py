@@ -1,0 +1,280 @@
+"""Base layers and outlines of areas as GeoJSON under the app, so that no picture needs another machine.
+
+Shapes are simplified together, so that neighbours keep sharing their border, and sent once: their address
+has the release's version in it and may be kept for ever.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Callable, Hashable
+from typing import Any, Final, Protocol, TypeVar
+from urllib.parse import quote
+
+import numpy
+import shapely
+
+from geodata.store import Store
+from mapapp.answers import watch
+from mapapp.answers.areas import LEVEL_LABELS
+from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.unit_names import name_parts
+from mapapp.question.area_text import BLOCK
+from mapapp.question.view import Bounds
+
+Value = TypeVar("Value")
+
+BASE_LAYERS: Final = {"states": "state_id", "counties": "county_id", "tracts": "tract_id"}
+_TABLES: Final = {
+    "state": "states",
+    "county": "counties",
+    "tract": "tracts",
+    "puma": "pumas",
+    "superpuma": "superpumas",
+}
+_TOLERANCE_DEG: Final = {"states": 6e-4, "counties": 3e-4, "tracts": 1.5e-4}
+_GRID_DEG: Final = 1e-5  # about a metre; shortens the text, and nobody sees it
+
+
+class Grounds(Protocol):
+    """What base layers are made of: a store's geography, its name and version in addresses, and what is kept."""
+
+    store: Store
+    slug: str
+    version: str
+
+    @property
+    def covered_states(self) -> list[str]:
+        """Identifiers of the states whose workplaces there are."""
+
+    def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """What `make` returns, kept for the next callers with the same key."""
+
+
+def layer_url(prefix: str, release: Grounds, name: str) -> str:
+    """Address of a base layer; `prefix` is where the app is mounted, with its slash at the end."""
+    return f"{prefix}geo/{release.slug}/{release.version}/{name}.geojson"
+
+
+def unit_levels(release: ServedRelease) -> list[str]:
+    """Levels whose units can be clicked and coloured, largest first."""
+    return [level for level in LEVEL_LABELS if level in release.areas.columns and level != BLOCK]
+
+
+def unit_layer(release: ServedRelease, level: str) -> bytes:
+    """Gzipped GeoJSON of every unit of a level that has a shape, with `id`."""
+
+    def make() -> bytes:
+        found = unit_shapes(release, level)
+        return _packed(list(found), list(found.values()))
+
+    return release.once(("unit layer", level), make)
+
+
+def is_made(release: ServedRelease, name: str) -> bool:
+    """Whether the shapes of a base layer, or of "unit-" and a level, need only be sent."""
+    level = name.removeprefix("unit-")
+    return release.keeps(("layer", name) if level == name else ("unit layer", level))
+
+
+def unit_shapes(release: ServedRelease, level: str) -> dict[str, Any]:
+    """Simplified polygons of a level's units: the published ones, or the block cells of each joined."""
+
+    def make() -> dict[str, Any]:
+        table = _TABLES.get(level)
+        if table is None:
+            found = release.analyses.outlines.of_layer(level)
+            return {unit: shapely.simplify(shape, _TOLERANCE_DEG["tracts"]) for unit, shape in found.items()}
+        ids, shapes = _simplified_units(release, table, f"{level}_id", _TOLERANCE_DEG.get(table, 3e-4))
+        return dict(zip(ids, shapes, strict=True))
+
+    return release.once(("unit shapes", level), make)
+
+
+def unit_at(release: ServedRelease, level: str, lon_deg: float, lat_deg: float) -> str | None:
+    """Identifier of the level's unit at a place, as the map shows it; None where there is none."""
+    found = unit_shapes(release, level)
+    tree = release.once(("unit tree", level), lambda: shapely.STRtree(list(found.values())))
+    hits = tree.query(shapely.Point(lon_deg, lat_deg), predicate="intersects")
+    return list(found)[int(hits[0])] if len(hits) else None
+
+
+def unit_url(prefix: str, release: ServedRelease, level: str) -> str:
+    """Address of the shapes of a level's units."""
+    return layer_url(prefix, release, f"unit-{level}")
+
+
+def outline_url(prefix: str, release: ServedRelease, areas: tuple[str, ...]) -> str:
+    """Address of the outlines of chosen areas."""
+    return f"{prefix}geo/{release.slug}/{release.version}/areas.geojson?area=" + "&area=".join(
+        quote(area, safe=":,") for area in areas
+    )
+
+
+def base_layer(release: Grounds, name: str) -> bytes:
+    """Gzipped GeoJSON of every unit of a base layer that has a shape, with `id`; those with names, largest first."""
+
+    def make() -> bytes:
+        ids, shapes = base_shapes(release, name)
+        if name == "tracts":  # too many to be named on the map
+            return _packed(ids, shapes)
+        return _packed(ids, shapes, base_names(release, name))
+
+    return release.once(("layer", name), make)
+
+
+def base_shapes(release: Grounds, name: str) -> tuple[list[str], list[Any]]:
+    """Identifiers and simplified polygons of a base layer, the largest first but for tracts."""
+
+    def make() -> tuple[list[str], list[Any]]:
+        ids, shapes = _simplified(release, name)
+        if name == "tracts":
+            return ids, shapes
+        order = numpy.argsort(-shapely.area(shapes), kind="stable")
+        return [ids[at] for at in order], [shapes[at] for at in order]
+
+    return release.once(("base shapes", name), make)
+
+
+def base_names(release: Grounds, name: str) -> list[dict[str, Any]]:
+    """What a name on the map needs, for each of `base_shapes`: `name`, `at` and `box`."""
+    return _labels(release, name, *base_shapes(release, name))
+
+
+def _labels(release: Grounds, name: str, ids: list[str], shapes: list[Any]) -> list[dict[str, Any]]:
+    """What a name on the map needs: the text, where it stands, and west, south, east, north of its unit."""
+    column = BASE_LAYERS[name]
+    frame = release.store.table(name, [column, "name"])
+    names = dict(zip(frame[column], frame["name"], strict=True))
+    largest = [max(shapely.get_parts(shape), key=shapely.area) for shape in shapes]
+    return [
+        {
+            "name": name_parts(str(names[unit_id]))[0],
+            "at": [round(at, 4) for at in shapely.get_coordinates(_middle(part))[0].tolist()],
+            "box": [round(edge, 4) for edge in part.bounds],
+        }
+        for unit_id, part in zip(ids, largest, strict=True)
+    ]
+
+
+def _middle(shape: Any) -> Any:
+    """The centroid, or where that lies outside, a point well inside."""
+    middle = shapely.centroid(shape)
+    return middle if shapely.contains(shape, middle) else shapely.point_on_surface(shape)
+
+
+def outlines(release: ServedRelease, areas: tuple[str, ...]) -> bytes:
+    """Gzipped GeoJSON of the chosen areas' shapes; an area without a shape is left out."""
+
+    def make() -> bytes:
+        found = shapes(release, areas)
+        return _packed(list(found), list(found.values()))
+
+    return release.once(("outlines", areas), make)
+
+
+def shapes(release: ServedRelease, areas: tuple[str, ...]) -> dict[str, Any]:
+    """Simplified polygons: of each unit, or of all that the steps make together; what has no shape is left out."""
+
+    def make() -> dict[str, Any]:
+        if all(area.partition(":")[0] in release.areas.columns for area in areas):
+            found = unit_outlines(release, areas)
+        else:
+            found = {"area": selected_shape(release, areas)}
+        return {area: shape for area, shape in found.items() if shape is not None}
+
+    return release.once(("shapes", areas), make)
+
+
+def unit_outlines(release: ServedRelease, keys: tuple[str, ...]) -> dict[str, Any]:
+    """Simplified polygons of units: their published ones, or the unions of their blocks' cells; None without.
+
+    The table of a level is read once, however many of its units are asked for.
+    """
+    found: dict[str, Any] = {}
+    for level in dict.fromkeys(key.partition(":")[0] for key in keys):
+        mine = [key for key in keys if key.partition(":")[0] == level]
+        if level in _TABLES:
+            frame = release.store.table(_TABLES[level], [f"{level}_id", "geometry"])
+            of_unit = dict(zip(level + ":" + frame[f"{level}_id"], frame.geometry, strict=True))
+            found |= {key: of_unit.get(key) for key in mine}
+        else:
+            for key in mine:
+                watch.check()
+                found[key] = release.analyses.outlines.of_blocks(release.areas.blocks([key]))
+    return {key: _rounded_off(found[key]) for key in keys}
+
+
+def _rounded_off(shape: Any) -> Any:
+    if shape is None or shape.is_empty:
+        return None
+    return shapely.set_precision(shapely.simplify(shape, 1.5e-4), _GRID_DEG)
+
+
+def selected_shape(release: ServedRelease, areas: tuple[str, ...]) -> Any:
+    """Polygon of the blocks that the steps of an area hold together; None without."""
+    shape = release.analyses.outlines.of_blocks(release.areas.select(" ".join(areas)).blocks)
+    if shape is None or shape.is_empty:
+        return None
+    return shapely.set_precision(shapely.simplify(shape, 5e-5), _GRID_DEG)
+
+
+def bounds(release: ServedRelease, areas: tuple[str, ...]) -> Bounds | None:
+    """West, south, east and north of the areas' shapes, degrees; None when none of them has a shape."""
+    found = shapes(release, areas)
+    if not found:
+        return None
+    west, south, east, north = shapely.total_bounds(list(found.values()))
+    return float(west), float(south), float(east), float(north)
+
+
+def home_bounds(release: Grounds) -> Bounds:
+    """What a first look should hold: the states whose workplaces the release covers, or else all that is drawn."""
+
+    def make() -> Bounds:
+        columns = ["state_id", "lon_deg", "lat_deg", "elsewhere"]
+        blocks = release.store.table("blocks", columns)
+        drawn = blocks[~blocks["elsewhere"]]
+        covered = drawn[drawn["state_id"].isin(release.covered_states)]
+        frame = next((part for part in (covered, drawn) if len(part)), blocks)
+        lon, lat = frame["lon_deg"], frame["lat_deg"]
+        return float(lon.min()), float(lat.min()), float(lon.max()), float(lat.max())
+
+    return release.once(("home",), make)
+
+
+def _simplified(release: Grounds, name: str) -> tuple[list[str], list[Any]]:
+    return _simplified_units(release, name, BASE_LAYERS[name], _TOLERANCE_DEG[name])
+
+
+def _simplified_units(
+    release: Grounds, table: str, column: str, tolerance_deg: float
+) -> tuple[list[str], list[Any]]:
+    frame = release.store.table(table, [column, "geometry"])
+    frame = frame[~(frame.geometry.isna() | frame.geometry.is_empty)]
+    shapes = frame.geometry.to_numpy()
+    if shapely.coverage_is_valid(shapes):
+        shapes = shapely.coverage_simplify(shapes, tolerance_deg)
+    else:  # overlapping shapes have no common borders to keep
+        shapes = shapely.simplify(shapes, tolerance_deg)
+    return list(frame[column]), list(shapes)
+
+
+def _packed(ids: list[str], shapes: list[Any], properties: list[dict[str, Any]] | None = None) -> bytes:
+    features = []
+    for unit_id, shape, about in zip(ids, shapes, properties or [{} for _ in ids], strict=True):
+        watch.check()
+        geometry = _rounded(shapely.geometry.mapping(shape))
+        features.append({"type": "Feature", "id": unit_id, "properties": about, "geometry": geometry})
+    text = json.dumps({"type": "FeatureCollection", "features": features}, separators=(",", ":"))
+    return gzip.compress(text.encode(), compresslevel=6, mtime=0)
+
+
+def _rounded(geometry: dict[str, Any]) -> dict[str, Any]:
+    """The same geometry with five decimals a coordinate."""
+
+    def short(value: Any) -> Any:
+        return round(value, 5) if isinstance(value, float) else [short(part) for part in value]
+
+    return {"type": geometry["type"], "coordinates": short(geometry["coordinates"])}

@@ -1,0 +1,267 @@
+"""The answer on the map: points, classes of colour, a density, lines or arrows, each with its legend."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from PIL import Image
+
+from mapapp.answers import view_answers, words
+from mapapp.answers.served_release import ServedRelease
+from mapapp.drawing import flow_shapes, map_content, map_layers, palette
+from mapapp.drawing.density import mercator_y
+from mapapp.drawing.labels import change_texts, class_text
+from mapapp.drawing.palette import Ground
+from mapapp.drawing.paper.ground import Frame, Units, fill, layer_units, outline
+from mapapp.drawing.paper.legend import Item, Legend
+from mapapp.drawing.paper.paper import POINTS_PER_PIXEL, font, printable
+from mapapp.drawing.plotly.commute_map import change_classes
+from mapapp.question.address import Side, ViewState, drawn_end
+
+MAX_VECTOR_POINTS: Final = 3_000  # more of them are pixels in an SVG, too
+_LEAST_OPACITY: Final = 60 / 255  # of a density's lowest colour, see `mapapp.drawing.density`
+_MOST_OPACITY: Final = 235 / 255
+
+
+def draw_answer(
+    axes: Axes,
+    release: ServedRelease,
+    state: ViewState,
+    frame: Frame,
+    ground: Ground,
+    before: ServedRelease | None = None,
+) -> Legend:
+    """Draw what the page's map draws of a state, or of its change; returns how to read it."""
+    kind = map_content.drawn_as(release, state, before)
+    if before is not None and kind == "change":
+        return _change(axes, before, release, state, frame, ground)
+    draw: Callable[..., Legend] = {
+        "areas": _areas,
+        "density": _density,
+        "points": _pair if state.analysis == "paired-area" else _points,
+        "lines": _lines,
+        "arrows": _arrows,
+    }[kind]
+    return draw(axes, release, state, frame, ground)
+
+
+def _areas(axes: Axes, release: ServedRelease, state: ViewState, frame: Frame, ground: Ground) -> Legend:
+    counted = map_content.unit_frame(release, state)
+    workers = counted["workers"].to_numpy()
+    positive = workers[workers > 0]
+    classes = palette.count_classes(int(positive.min(initial=1 << 30)), int(positive.max(initial=0)))
+    colours = palette.class_colours(len(classes), ground.ramp)
+    of = numpy.searchsorted([low for low, _ in classes], workers, side="right")
+    class_of = dict(zip(counted["unit_id"], of, strict=True))
+    _fill_units(axes, layer_units(release, state.layer), class_of, dict(enumerate(colours, 1)), frame)
+    items = [
+        Item("none", ground.land),
+        *(Item(class_text(*c), k) for c, k in zip(classes, colours, strict=True)),
+    ]
+    level = words.level_word(state.layer)
+    return Legend("classes", f"Workers who {words.VERB[drawn_end(state)]} in each {level}", tuple(items))
+
+
+def _change(
+    axes: Axes,
+    before: ServedRelease,
+    release: ServedRelease,
+    state: ViewState,
+    frame: Frame,
+    ground: Ground,
+) -> Legend:
+    counted = map_content.change_frame(before, release, state)
+    change = counted["change"].to_numpy()
+    limits = palette.change_limits(int(numpy.abs(change).max(initial=0)))
+    colours = palette.change_colours(len(limits), ground)
+    of = change_classes(change, limits) + len(limits)
+    class_of = dict(zip(counted["unit_id"], of, strict=True))
+    _fill_units(axes, layer_units(release, state.layer), class_of, dict(enumerate(colours)), frame)
+    items = [Item(text, colour) for text, colour in zip(change_texts(limits), colours, strict=True)]
+    who = f"who {words.VERB[drawn_end(state)]} in each {words.level_word(state.layer)}"
+    return Legend("classes", f"Change in workers {who}", tuple(items))
+
+
+def _fill_units(
+    axes: Axes, units: Units, class_of: dict[str, int], colours: dict[int, str], frame: Frame
+) -> None:
+    """Fill the units of each class with its colour; what has no class stays as the ground is."""
+    near = units.inside(frame)
+    mine = numpy.array([class_of.get(units.ids[at], -1) for at in near], dtype=int)
+    for place, colour in colours.items():
+        # Slightly over the edge, so that the ground does not show between neighbours.
+        path = outline(units.shapes[near[mine == place]], frame)
+        fill(axes, path, colour, edgecolor=colour, linewidth=0.3, zorder=2)
+
+
+def _density(axes: Axes, release: ServedRelease, state: ViewState, frame: Frame, ground: Ground) -> Legend:
+    image = map_content.density_image(release, state)
+    west, south, east, north = image.bounds
+    bottom, top = (float(mercator_y(lat)) for lat in (south, north))
+    with Image.open(io.BytesIO(image.png)) as opened:
+        seen, extent = _cut(opened, (math.radians(west), bottom, math.radians(east), top), frame)
+        pixels = numpy.asarray(seen.convert("RGBA"))
+    axes.imshow(
+        pixels,
+        extent=extent,
+        aspect="auto",
+        interpolation="bilinear",
+        alpha=0.9,
+        zorder=2,
+    )
+    axes.set_xlim(frame.west, frame.east)
+    axes.set_ylim(frame.south, frame.north)
+    low, high = math.log10(image.lowest), math.log10(image.highest)
+    ticks = tuple(
+        ((power - low) / (high - low), f"{10**power:,.0f}" if power >= 0 else f"{10**power:g}")
+        for power in range(math.ceil(low), math.floor(high) + 1)
+    )
+    opacity = numpy.linspace(_LEAST_OPACITY, _MOST_OPACITY, len(ground.ramp)) * 0.9
+    stops = [Item("", colour, opacity=float(a)) for colour, a in zip(ground.ramp, opacity, strict=True)]
+    return Legend("ramp", "Workers per square mile", tuple(stops), ticks)
+
+
+def _cut(
+    image: Image.Image, edges: tuple[float, float, float, float], frame: Frame
+) -> tuple[Image.Image, tuple[float, float, float, float]]:
+    """The part of a picture near the frame, and its west, east, south and north."""
+    (west, south, east, north), (columns, rows) = edges, image.size
+    per_column, per_row = (east - west) / columns, (north - south) / rows
+    box = frame.box
+    left, right = (min(max(round((x - west) / per_column), 0), columns) for x in (box[0], box[2]))
+    upper, lower = (min(max(round((north - y) / per_row), 0), rows) for y in (box[3], box[1]))
+    right, lower = max(right, left + 1), max(lower, upper + 1)  # where nothing is in view, a pixel beyond it
+    extent = (
+        west + left * per_column,
+        west + right * per_column,
+        north - lower * per_row,
+        north - upper * per_row,
+    )
+    return image.crop((left, upper, right, lower)), extent
+
+
+def _points(axes: Axes, release: ServedRelease, state: ViewState, frame: Frame, ground: Ground) -> Legend:
+    end = drawn_end(state)
+    colour = {"home": ground.home, "work": ground.work}[end]
+    look = _dots(axes, view_answers.places(release, state, end), frame, colour)
+    name = {"home": "One worker's home", "work": "One worker's workplace"}[end]
+    return Legend("marks", items=(Item(name, colour, *look),))
+
+
+def _pair(axes: Axes, release: ServedRelease, state: ViewState, frame: Frame, ground: Ground) -> Legend:
+    items = []
+    ends: tuple[tuple[Side, str, str], ...] = (
+        ("home", "Homes", ground.home),
+        ("work", "Workplaces", ground.work),
+    )
+    for end, name, colour in ends:
+        look = _dots(axes, map_content.thinned(view_answers.places(release, state, end)), frame, colour)
+        items.append(Item(name, colour, *look))
+    return Legend("marks", items=tuple(items))
+
+
+def _dots(axes: Axes, places: dict[str, Any], frame: Frame, colour: str) -> tuple[float, float]:
+    """Draw places; returns the diameter in pixels and the opacity of one."""
+    places = map_content.in_order(places)
+    lon, lat = (numpy.asarray(places[name], dtype=float) for name in ("lon_deg", "lat_deg"))
+    size, opacity = palette.point_look(len(lon))
+    x, y = numpy.radians(lon), mercator_y(lat)
+    west, south, east, north = frame.box
+    seen = (x >= west) & (x <= east) & (y >= south) & (y <= north)
+    axes.plot(
+        x[seen],
+        y[seen],
+        linestyle="none",
+        marker="o",
+        markersize=size * POINTS_PER_PIXEL,
+        markeredgewidth=0,
+        color=colour,
+        alpha=opacity,
+        rasterized=bool(seen.sum() > MAX_VECTOR_POINTS),
+        zorder=6,
+    )
+    return size, opacity
+
+
+def _lines(axes: Axes, release: ServedRelease, state: ViewState, frame: Frame, ground: Ground) -> Legend:
+    flows = view_answers.lines(release, state).frame
+    workers = flows["workers"].to_numpy()
+    classes = flow_shapes.line_classes(int(workers.min(initial=1 << 30)), int(workers.max(initial=0)))
+    of = numpy.searchsorted([low for low, _ in classes], workers, side="right") - 1
+    ends = [
+        numpy.column_stack([numpy.radians(flows[f"{end}_lon_deg"]), mercator_y(flows[f"{end}_lat_deg"])])
+        for end in ("from", "to")
+    ]
+    both = numpy.stack(ends, axis=1) if len(flows) else numpy.empty((0, 2, 2))
+    items = []
+    for place, (width, limits) in enumerate(zip(flow_shapes.line_widths(len(classes)), classes, strict=True)):
+        opacity = flow_shapes.line_opacity(width)
+        axes.add_collection(
+            LineCollection(
+                list(both[of == place]),
+                colors=ground.line,
+                linewidths=width * POINTS_PER_PIXEL,
+                alpha=opacity,
+                capstyle="round",
+                zorder=6 + place / 10,
+            ),
+            autolim=False,
+        )
+        if len(flows):
+            items.append(Item(class_text(*limits), ground.line, width, opacity))
+    return Legend("lines", "Workers a line" if items else "No flows between different places", tuple(items))
+
+
+def _arrows(axes: Axes, release: ServedRelease, state: ViewState, frame: Frame, ground: Ground) -> Legend:
+    box, answer = map_layers.bounds(release, state.areas), view_answers.result(release, state)
+    groups: Any = answer
+    told = (
+        (groups.inflow.value, ground.work, "come in to work"),
+        (groups.outflow.value, ground.home, "go out to work"),
+        (groups.stay.value, ground.stay, "live and work here"),
+    )
+    if box is None:
+        return Legend("none")
+    shapes, places = flow_shapes.arrow_shapes(box, [count for count, _, _ in told])
+    middle_lat = (box[1] + box[3]) / 2
+    # The numbers of those who come and go stand below their arrows, so as not to hide the one above.
+    places = [(lon, 2 * middle_lat - lat) for lon, lat in places[:2]] + places[2:]
+    for shape, place, (count, colour, more) in zip(shapes, places, told, strict=True):
+        corners = numpy.array(shape)
+        x, y = numpy.radians(corners[:, 0]), mercator_y(corners[:, 1])
+        axes.fill(x, y, facecolor=colour, edgecolor=ground.halo, linewidth=0.8, alpha=0.92, zorder=8)
+        at = math.radians(place[0]), float(mercator_y(place[1]))
+        _arrow_label(axes, at, f"{count:,}", more, colour, ground, below=place[1] < middle_lat)
+    return Legend("marks", items=tuple(Item(more, colour, 9.0) for _, colour, more in told))
+
+
+def _arrow_label(
+    axes: Axes, at: tuple[float, float], count: str, more: str, colour: str, ground: Ground, *, below: bool
+) -> None:
+    """A number in a box above or below its arrow, and what it counts."""
+    axes.annotate(
+        f"{printable(count)}\n{printable(more)}",
+        at,
+        xytext=(0, -6 if below else 6),
+        textcoords="offset points",
+        ha="center",
+        va="top" if below else "bottom",
+        fontproperties=font(8.5, bold=True),
+        color=ground.ink,
+        linespacing=1.25,
+        parse_math=False,
+        zorder=10,
+        bbox={
+            "boxstyle": "round,pad=0.3",
+            "facecolor": ground.land,
+            "edgecolor": colour,
+            "linewidth": 1.4,
+            "alpha": 0.94,
+        },
+    )

@@ -1,0 +1,80 @@
+"""The charts beside the map as pictures: the same content as on the page, numbers and all."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mapapp.answers.results import Change, DistanceDirection, FlowMatrix, Result
+from mapapp.answers.served_release import ServedRelease
+from mapapp.drawing.bar_groups import bar_groups
+from mapapp.drawing.palette import GROUNDS
+from mapapp.drawing.paper.bars import bar_words, bars
+from mapapp.drawing.paper.chart_sheet import about_words
+from mapapp.drawing.paper.heat_map import heat_map
+from mapapp.drawing.paper.paper import Form, Sheet, check, drawing, encoded
+from mapapp.drawing.paper.rose import rose
+from mapapp.question.address import ViewState
+
+WIDTH_IN: Final = 6.0
+
+Picture = tuple[str, str, bytes]
+"""Title, the same in words, and the file."""
+
+
+def chart_pictures(
+    release: ServedRelease,
+    state: ViewState,
+    result: Result,
+    *,
+    form: Form = "png",
+    scale: int = 1,
+    width_in: float = WIDTH_IN,
+) -> list[Picture]:
+    """Draw the charts of an answer.
+
+    Parameters
+    ----------
+    release : ServedRelease
+    state : ViewState
+        Whose `theme` is taken.
+    result : Result
+        The answer, with expected errors or without; of a change the later one is drawn.
+    form, scale
+        As :func:`mapapp.drawing.paper.map_picture` takes them.
+    width_in : float
+        Of each picture, inches; its height follows from what is in it.
+
+    Returns
+    -------
+    list of (str, str, bytes)
+        Title, the same in words, and the file; nothing for an answer without workers.
+
+    Raises
+    ------
+    UsageError
+        For a form, scale or width that cannot be.
+    """
+    check(form, scale, (width_in, width_in))
+    told = result.after if isinstance(result, Change) else result
+    with drawing():
+        return [
+            (title, text, encoded(sheet, form, scale, f"{title}. {about_words(told.about)}", text))
+            for title, text, sheet in _sheets(release, state, told, width_in)
+        ]
+
+
+def _sheets(
+    release: ServedRelease, state: ViewState, result: Result, width: float
+) -> list[tuple[str, str, Sheet]]:
+    ground = GROUNDS[state.theme]
+    drawn: list[tuple[str, str, Sheet]] = []
+    for title, groups in bar_groups(result):
+        if any(bar.workers for group in groups for bar in group.bars):
+            drawn.append(
+                (title, bar_words(title, groups), bars(release, ground, result.about, title, groups, width))
+            )
+    if isinstance(result, DistanceDirection) and result.workers.value:
+        drawn.append(rose(release, ground, result, width))
+    if isinstance(result, FlowMatrix) and len(result.cells):
+        drawn.append(heat_map(release, ground, result, width))
+    return drawn

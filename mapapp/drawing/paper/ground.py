@@ -1,0 +1,304 @@
+"""What lies under every map picture: land, borders and names, in Web Mercator as on the page.
+
+Shapes are the release's own, simplified as for the page, and kept with the release once they are ready to be drawn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy
+import shapely
+from matplotlib.axes import Axes
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
+
+from geodata.distance import EARTH_RADIUS_MI
+from mapapp.answers.served_release import ServedRelease
+from mapapp.drawing import map_layers
+from mapapp.drawing.density import mercator_y
+from mapapp.drawing.palette import Ground
+from mapapp.drawing.paper.paper import PIXELS_PER_INCH, POINTS_PER_PIXEL, Sheet, font, printable, width_in
+from mapapp.question.view import Bounds
+
+_TILE_PIXELS: Final = 512
+_WIDTHS: Final = {  # of borders, pixels: at a zoom, and at another; as on the page
+    "tracts": (7.0, 0.15, 12.0, 1.1),
+    "counties": (5.0, 0.4, 12.0, 1.8),
+    "states": (4.0, 0.7, 12.0, 2.4),
+}
+_TRACTS_FROM: Final = 7.0  # of zoom: before, their borders would be all there is
+_NAME_POINTS: Final = 8.0
+_MANY: Final = 3
+_SMALL_IN: Final = 0.16  # an area smaller than this gets a ring around it
+_UNSEEN_PIXELS: Final = 0.15  # what no one sees of a border, even four times as large
+_GAP_IN: Final = 0.06
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What a map shows, and how large.
+
+    Attributes
+    ----------
+    west, south, east, north : float
+        Edges in Web Mercator on the unit sphere.
+    width_in, height_in : float
+        Of the map on the sheet.
+    """
+
+    west: float
+    south: float
+    east: float
+    north: float
+    width_in: float
+    height_in: float
+
+    @property
+    def per_inch(self) -> float:
+        """Mercator units an inch."""
+        return (self.east - self.west) / self.width_in
+
+    @property
+    def zoom(self) -> float:
+        """MapLibre's zoom at which the page would look the same."""
+        return math.log2(2 * math.pi / _TILE_PIXELS / (self.per_inch / PIXELS_PER_INCH))
+
+    @property
+    def middle_lat_deg(self) -> float:
+        """Latitude of the middle."""
+        return math.degrees(math.atan(math.sinh((self.south + self.north) / 2)))
+
+    @property
+    def mi_per_inch(self) -> float:
+        """Ground miles an inch, in the middle."""
+        return self.per_inch * EARTH_RADIUS_MI * math.cos(math.radians(self.middle_lat_deg))
+
+    @property
+    def box(self) -> tuple[float, float, float, float]:
+        """West, south, east and north with a margin in which lines may end unseen."""
+        margin = 0.05 * max(self.east - self.west, self.north - self.south)
+        return self.west - margin, self.south - margin, self.east + margin, self.north + margin
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """Shapes of a layer in Web Mercator.
+
+    Attributes
+    ----------
+    ids : list of str
+    shapes : object[N]
+    bounds : float64[N, 4]
+    """
+
+    ids: list[str]
+    shapes: Any
+    bounds: Any
+
+    def inside(self, frame: Frame) -> Any:
+        """Positions of those that the frame shows."""
+        west, south, east, north = frame.box
+        b = self.bounds
+        return numpy.flatnonzero(
+            (b[:, 0] <= east) & (b[:, 2] >= west) & (b[:, 1] <= north) & (b[:, 3] >= south)
+        )
+
+
+def frame_of(bounds: Bounds, width_in: float, height_in: float, margin: float = 0.03) -> Frame:
+    """The frame that just holds bounds in degrees, with a margin of a share of its size."""
+    west, south, east, north = bounds
+    left, right = math.radians(west), math.radians(east)
+    bottom, top = (float(mercator_y(max(min(lat, 85.0), -85.0))) for lat in (south, north))
+    room = 1 - 2 * margin
+    per_inch = max((right - left) / (width_in * room), (top - bottom) / (height_in * room), 2e-6)
+    x, y = (left + right) / 2, (bottom + top) / 2
+    half = per_inch * width_in / 2, per_inch * height_in / 2
+    return Frame(x - half[0], y - half[1], x + half[0], y + half[1], width_in, height_in)
+
+
+def mercator(shapes: Any) -> Any:
+    """Shapes in degrees as shapes in Web Mercator."""
+
+    def project(places: Any) -> Any:
+        return numpy.column_stack([numpy.radians(places[:, 0]), mercator_y(places[:, 1])])
+
+    return shapely.transform(shapes, project)
+
+
+def base_units(release: ServedRelease, name: str) -> Units:
+    """States, counties or tracts."""
+    return release.once(("picture base", name), lambda: _units(*map_layers.base_shapes(release, name)))
+
+
+def layer_units(release: ServedRelease, level: str) -> Units:
+    """Units of a layer that can be coloured."""
+
+    def make() -> Units:
+        found = map_layers.unit_shapes(release, level)
+        return _units(list(found), list(found.values()))
+
+    return release.once(("picture units", level), make)
+
+
+def _units(ids: list[str], shapes: Sequence[Any]) -> Units:
+    found = mercator(numpy.array([*shapes, None], dtype=object)[:-1])
+    return Units(list(ids), found, shapely.bounds(found).reshape(-1, 4))
+
+
+def outline(shapes: Any, frame: Frame | None = None) -> Path | None:
+    """Polygons as one path to be drawn; None without any. What lies far beyond the frame is cut off."""
+    if frame is not None and len(shapes):
+        shapes = shapely.clip_by_rect(shapes, *frame.box)
+        fine = _UNSEEN_PIXELS * frame.per_inch / PIXELS_PER_INCH
+        shapes = shapely.simplify(shapes, fine, preserve_topology=False)
+    parts = shapely.get_parts(shapely.get_parts(shapes))
+    parts = parts[(shapely.get_type_id(parts) == 3) & ~shapely.is_empty(parts)]
+    if not len(parts):
+        return None
+    _, places, (ring_ptr, _) = shapely.to_ragged_array(parts)
+    codes = numpy.full(len(places), Path.LINETO, dtype=Path.code_type)
+    codes[ring_ptr[:-1]] = Path.MOVETO
+    codes[ring_ptr[1:] - 1] = Path.CLOSEPOLY
+    return Path(places, codes)
+
+
+def draw_land(axes: Axes, release: ServedRelease, frame: Frame, ground: Ground) -> None:
+    """The ground: what is beyond, and the land."""
+    axes.set_xlim(frame.west, frame.east)
+    axes.set_ylim(frame.south, frame.north)
+    axes.fill(
+        [frame.west, frame.east, frame.east, frame.west],
+        [frame.south, frame.south, frame.north, frame.north],
+        color=ground.outside,
+        zorder=0,
+    )
+    states = base_units(release, "states")
+    fill(axes, outline(states.shapes[states.inside(frame)], frame), ground.land, zorder=1)
+
+
+def fill(axes: Axes, path: Path | None, colour: str, **options: Any) -> None:
+    """Fill a path, if there is one."""
+    if path is not None:
+        axes.add_artist(
+            PathPatch(path, facecolor=colour, **({"edgecolor": "none", "linewidth": 0} | options))
+        )
+
+
+def stroke(axes: Axes, path: Path | None, colour: str, pixels: float, **options: Any) -> None:
+    """Draw along a path, if there is one."""
+    if path is not None:
+        look: dict[str, Any] = {
+            "facecolor": "none",
+            "edgecolor": colour,
+            "linewidth": pixels * POINTS_PER_PIXEL,
+        }
+        look |= {"joinstyle": "round", "capstyle": "round"}
+        axes.add_artist(PathPatch(path, **(look | options)))
+
+
+def draw_borders(
+    axes: Axes, release: ServedRelease, frame: Frame, ground: Ground, *, tracts: bool = True
+) -> None:
+    """Borders, stronger the nearer one looks; those of tracts only near by."""
+    lines = {"tracts": ground.tract_line, "counties": ground.county_line, "states": ground.state_line}
+    for place, (name, colour) in enumerate(lines.items()):
+        if name == "tracts" and (not tracts or frame.zoom < _TRACTS_FROM):
+            continue
+        units = base_units(release, name)
+        path = outline(units.shapes[units.inside(frame)], frame)
+        stroke(axes, path, colour, _width(frame.zoom, *_WIDTHS[name]), zorder=4 + place / 10)
+
+
+def _width(zoom: float, low: float, thin: float, high: float, thick: float) -> float:
+    share = min(max((zoom - low) / (high - low), 0.0), 1.0)
+    return thin + share * (thick - thin)
+
+
+def draw_frame(sheet: Sheet, left: float, top: float, width: float, height: float) -> None:
+    """A thin line around the map."""
+    x, y = [left, left + width], [top, top + height]
+    corners = [x[0], x[1], x[1], x[0], x[0]], [y[0], y[0], y[1], y[1], y[0]]
+    sheet.line(*corners, sheet.ground.county_line, 0.6)
+
+
+def draw_ring(axes: Axes, shapes: Any, frame: Frame, colour: str) -> None:
+    """A ring around an area that is too small to be seen."""
+    west, south, east, north = shapely.total_bounds(shapes)
+    if max(east - west, north - south) / frame.per_inch > _SMALL_IN:
+        return
+    axes.plot(
+        [(west + east) / 2],
+        [(south + north) / 2],
+        marker="o",
+        markersize=13,
+        markerfacecolor="none",
+        markeredgecolor=colour,
+        markeredgewidth=1.6,
+        zorder=8,
+    )
+
+
+def draw_names(axes: Axes, release: ServedRelease, frame: Frame, ground: Ground, taken: Any = ()) -> None:
+    """Names of counties, or of states in a wide view, where there is room for them; `taken` are boxes in inches."""
+    boxes: list[tuple[float, float, float, float]] = list(taken)
+    n_names = 0
+    for level, name in enumerate(("counties", "states")):
+        if level and n_names >= _MANY:
+            return
+        for text, width, place, box in _names(release, name):
+            height = _NAME_POINTS / 72
+            x, y = (place[0] - frame.west) / frame.per_inch, (place[1] - frame.south) / frame.per_inch
+            mine = (
+                x - width / 2 - _GAP_IN,
+                y - height / 2 - _GAP_IN,
+                x + width / 2 + _GAP_IN,
+                y + height / 2 + _GAP_IN,
+            )
+            inside = mine[0] > 0 and mine[1] > 0 and mine[2] < frame.width_in and mine[3] < frame.height_in
+            room = (box[2] - box[0]) / frame.per_inch
+            if not inside or room <= width or any(_overlap(mine, other) for other in boxes):
+                continue
+            boxes.append(mine)
+            n_names += 1
+            label(axes, place, text, ground, bold=bool(level))
+
+
+def label(axes: Axes, place: tuple[float, float], text: str, ground: Ground, *, bold: bool = False) -> None:
+    """A name on the map, set off from what is below it."""
+    axes.text(
+        place[0],
+        place[1],
+        printable(text, bold=bold),
+        fontproperties=font(_NAME_POINTS, bold=bold),
+        color=ground.ink,
+        ha="center",
+        va="center",
+        parse_math=False,
+        bbox={"boxstyle": "round,pad=0.18", "facecolor": ground.halo, "alpha": 0.65, "linewidth": 0},
+        zorder=9,
+    )
+
+
+def _names(release: ServedRelease, name: str) -> list[tuple[str, float, Any, Any]]:
+    """Text, its width in inches, place and box of each unit's name, the largest unit first."""
+
+    def make() -> list[tuple[str, float, Any, Any]]:
+        found = []
+        for about in map_layers.base_names(release, name):
+            places = numpy.array([about["at"], about["box"][:2], about["box"][2:]], dtype=float)
+            x, y = numpy.radians(places[:, 0]), mercator_y(places[:, 1])
+            strong = name == "states"
+            text = about["name"].upper() if strong else about["name"]
+            width = width_in(text, _NAME_POINTS, bold=strong)
+            found.append((text, width, (x[0], y[0]), (x[1], y[1], x[2], y[2])))
+        return found
+
+    return release.once(("picture names", name), make)
+
+
+def _overlap(one: Any, other: Any) -> bool:
+    return bool(one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3])

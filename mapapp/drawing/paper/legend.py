@@ -1,0 +1,225 @@
+"""What explains a map, below it: the legend, the scale bar in miles and kilometres, and north."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy
+from matplotlib.colors import LinearSegmentedColormap, to_rgb
+from matplotlib.patches import Polygon
+
+from mapapp.drawing.paper.ground import Frame
+from mapapp.drawing.paper.paper import POINTS_PER_PIXEL, Sheet, fitted, width_in
+
+KM_PER_MI: Final = 1.609344
+TITLE_POINTS: Final = 8.5
+TEXT_POINTS: Final = 7.5
+HEIGHT_IN: Final = 0.62  # title, swatches and texts
+ROW_IN: Final = 0.2
+SCALE_IN: Final = 1.8
+_SCALE_HEIGHT_IN: Final = 0.5
+_MILES: Final = (
+    0.001,
+    0.002,
+    0.005,
+    0.01,
+    0.02,
+    0.05,
+    0.1,
+    0.2,
+    0.5,
+    1,
+    2,
+    5,
+    10,
+    20,
+    50,
+    100,
+    200,
+    500,
+    1000,
+    2000,
+)
+_BESIDE_IN: Final = 0.28  # where the text beside a mark begins
+_LEAST_BOX_IN: Final = 0.34
+_WIDE_SPAN_DEG: Final = 4.0  # of latitude: beyond, one scale does not hold everywhere
+
+
+_Draw = Callable[[Sheet, "Item", float, float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One entry: a colour, and of a line its width in pixels, of a point its diameter."""
+
+    text: str
+    colour: str
+    size: float = 0.0
+    opacity: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Legend:
+    """What the map shows: classes of colour, a ramp, widths of lines, or marks.
+
+    `ticks` of a ramp are (place from 0 to 1, text).
+    """
+
+    kind: Literal["classes", "ramp", "lines", "marks", "none"]
+    title: str = ""
+    items: tuple[Item, ...] = ()
+    ticks: tuple[tuple[float, str], ...] = ()
+    outlines: tuple[Item, ...] = ()
+
+
+def legend_height_in(kind: str, *, n_outlines: int) -> float:
+    """Inches of the legend, and of the scale bar beside it, on a map drawn as `map_content.drawn_as` says."""
+    first = ROW_IN if kind in ("points", "arrows") else HEIGHT_IN
+    return max(first + ROW_IN * bool(n_outlines), _SCALE_HEIGHT_IN)
+
+
+def draw_legend(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> None:
+    """Draw a legend from its upper left, no wider than `width` inches."""
+    ink = sheet.colours.ink
+    if legend.kind == "marks":
+        _entries(sheet, legend.items, x, y, width, _dot)
+        y += ROW_IN
+    elif legend.kind != "none":
+        sheet.block(x, y, legend.title, width=width, size=TITLE_POINTS, lines=1, bold=True, colour=ink)
+        draw = {"classes": _classes, "ramp": _ramp, "lines": _lines}[legend.kind]
+        draw(sheet, legend, x, y + 0.2, width)
+        y += HEIGHT_IN
+    if legend.outlines:
+        _entries(sheet, legend.outlines, x, y, width, _border)
+
+
+def draw_scale(sheet: Sheet, frame: Frame, right: float, y: float) -> None:
+    """Scale bar and north arrow, in the `SCALE_IN` inches left of `right`."""
+    ink, mi_per_inch = sheet.colours.ink, frame.mi_per_inch
+    longest = SCALE_IN - 0.8
+    left = right - SCALE_IN
+    _north(sheet, right - 0.12, y)
+    at = y + 0.27
+    bars = []
+    for step, unit in ((1.0, "mi"), (KM_PER_MI, "km")):
+        fitting = [one for one in _MILES if one / step / mi_per_inch <= longest]
+        length = max(fitting, default=_MILES[0])
+        bars.append((length / step / mi_per_inch, f"{length:g} {unit}"))
+    beside = left + max(inches for inches, _ in bars) + 0.06
+    for (inches, text), sign in zip(bars, (-1, 1), strict=True):
+        tick = at + sign * 0.06
+        sheet.line([left, left, left + inches, left + inches], [tick, at, at, tick], ink, 1.1)
+        sheet.write(beside, at + 0.035 + sign * 0.068, text, size=TEXT_POINTS)
+    if _span_deg(frame) > _WIDE_SPAN_DEG:
+        lat = frame.middle_lat_deg
+        text = f"at {abs(lat):.0f}° {'N' if lat >= 0 else 'S'}"
+        sheet.write(left, y + 0.5, text, size=TEXT_POINTS - 0.5, colour=sheet.colours.quiet)
+
+
+def _span_deg(frame: Frame) -> float:
+    low, high = (math.degrees(math.atan(math.sinh(edge))) for edge in (frame.south, frame.north))
+    return high - low
+
+
+def _north(sheet: Sheet, x: float, y: float) -> None:
+    corners = [(x, y + 0.1), (x + 0.09, y + 0.42), (x, y + 0.34), (x - 0.09, y + 0.42)]
+    sheet.figure.add_artist(
+        Polygon(
+            [(each[0] / sheet.width, 1 - each[1] / sheet.height) for each in corners],
+            closed=True,
+            transform=sheet.figure.transFigure,
+            facecolor=sheet.colours.ink,
+            edgecolor="none",
+        )
+    )
+    sheet.write(x, y + 0.07, "N", size=TEXT_POINTS, bold=True, align="center")
+
+
+def _classes(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> None:
+    """Boxes side by side, each as wide as its text."""
+    size = TEXT_POINTS
+    while True:
+        widths = [max(width_in(item.text, size) + 0.12, _LEAST_BOX_IN) for item in legend.items]
+        if sum(widths) <= width or size <= 5.5:
+            break
+        size -= 0.25
+    for item, mine in zip(legend.items, widths, strict=True):
+        sheet.box(x, y, mine, 0.15, item.colour, sheet.colours.quiet, 0.4)
+        sheet.write(x + mine / 2, y + 0.29, item.text, size=size, align="center")
+        x += mine
+
+
+def _ramp(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> None:
+    """Colours that run into each other, few to many."""
+    long = min(width, 3.2)
+    axes = sheet.axes(x, y, long, 0.15)
+    stops = [item.colour for item in legend.items]
+    opacity = numpy.array([[item.opacity for item in legend.items]])
+    steps = numpy.linspace(0, 1, 256)
+    rgba = LinearSegmentedColormap.from_list("ramp", stops)(steps)[None]
+    rgba[..., 3] = numpy.interp(steps, numpy.linspace(0, 1, len(stops)), opacity[0])
+    axes.imshow(numpy.ones((1, 1, 3)) * to_rgb(sheet.ground.land), extent=(0, 1, 0, 1), aspect="auto")
+    axes.imshow(rgba, extent=(0, 1, 0, 1), aspect="auto")
+    for place, text in legend.ticks:
+        align = "left" if place < 0.05 else "right" if place > 0.95 else "center"
+        sheet.line([x + place * long] * 2, [y + 0.13, y + 0.18], sheet.colours.ink, 0.8)
+        sheet.write(x + place * long, y + 0.29, text, size=TEXT_POINTS, align=align)
+
+
+def _lines(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> None:
+    size = TEXT_POINTS
+    while True:
+        widths = [max(width_in(item.text, size) + 0.16, 0.5) for item in legend.items]
+        if sum(widths) <= width or size <= 5.5:
+            break
+        size -= 0.25
+    for item, mine in zip(legend.items, widths, strict=True):
+        middle = x + mine / 2
+        sheet.line(
+            [middle - 0.19, middle + 0.19],
+            [y + 0.08] * 2,
+            item.colour,
+            item.size * POINTS_PER_PIXEL,
+            alpha=item.opacity,
+            solid_capstyle="butt",
+        )
+        sheet.write(middle, y + 0.29, item.text, size=size, align="center")
+        x += mine
+
+
+def _entries(
+    sheet: Sheet,
+    items: tuple[Item, ...],
+    x: float,
+    y: float,
+    width: float,
+    draw: Callable[[Sheet, Item, float, float], None],
+) -> None:
+    """Marks with their texts to the right of them, in one row; long texts are cut."""
+    natural = [_BESIDE_IN + width_in(item.text, TEXT_POINTS) + 0.25 for item in items]
+    rooms = natural if sum(natural) <= width else [width / len(items)] * len(items)
+    for item, room in zip(items, rooms, strict=True):
+        draw(sheet, item, x + 0.02, y + 0.1)
+        text = fitted(item.text, room - _BESIDE_IN - 0.1, TEXT_POINTS)
+        sheet.write(x + _BESIDE_IN, y + 0.135, text, size=TEXT_POINTS)
+        x += room
+
+
+def _dot(sheet: Sheet, item: Item, x: float, y: float) -> None:
+    sheet.line(
+        [x + 0.1],
+        [y],
+        item.colour,
+        0,
+        marker="o",
+        markersize=max(item.size, 7.0) * POINTS_PER_PIXEL,
+        markeredgewidth=0,
+        alpha=max(item.opacity, 0.9),
+    )
+
+
+def _border(sheet: Sheet, item: Item, x: float, y: float) -> None:
+    sheet.box(x, y - 0.05, 0.2, 0.11, "none", item.colour, 3 * POINTS_PER_PIXEL)

@@ -1,0 +1,194 @@
+"""A map that stands alone: what the page shows of a state, with title, legend, scale, north, source and promise."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy
+from matplotlib.axes import Axes
+
+from mapapp.answers import view_answers, words
+from mapapp.answers.served_release import ServedRelease
+from mapapp.drawing import map_content, map_layers
+from mapapp.drawing.palette import GROUNDS, Ground
+from mapapp.drawing.paper import ground as base
+from mapapp.drawing.paper.answer_layers import draw_answer
+from mapapp.drawing.paper.legend import SCALE_IN, Item, Legend, draw_legend, draw_scale, legend_height_in
+from mapapp.drawing.paper.paper import Form, Sheet, check, drawing, encoded
+from mapapp.drawing.paper.source import draw_foot, foot_height_in, source_words
+from mapapp.question.address import Side, ViewState
+from mapapp.question.view import Bounds
+
+SIZE_IN: Final = (7.5, 7.0)
+MARGIN_IN: Final = 0.14
+_TITLE_POINTS: Final = 12.5
+_WHAT_POINTS: Final = 8.5
+_LEAST_MAP_IN: Final = 0.6
+
+
+def map_picture(
+    release: ServedRelease,
+    state: ViewState,
+    *,
+    form: Form = "png",
+    scale: int = 1,
+    size_in: tuple[float, float] = SIZE_IN,
+    bounds: Bounds | None = None,
+    title: str = "",
+    before: ServedRelease | None = None,
+) -> bytes:
+    """Draw the map of a state, or of what changed in it.
+
+    Parameters
+    ----------
+    release : ServedRelease
+    state : ViewState
+        What is asked and how it is shown, `theme` included.
+    form : {"png", "svg"}
+    scale : int
+        1 to 4; at 1 a PNG has 96 pixels an inch.
+    size_in : tuple of float
+        Width and height of the whole picture, inches.
+    bounds : tuple of float, optional
+        West, south, east and north in degrees that the map must show, such as those of the page; by default the areas
+        and most of their workers.
+    title : str
+        Above the picture instead of the analysis and the area.
+    before : ServedRelease, optional
+        An earlier release: units are coloured by their change since, where the analysis is drawn by unit.
+
+    Returns
+    -------
+    bytes
+        A PNG or an SVG file, the same bytes for the same release and state.
+
+    Raises
+    ------
+    UsageError
+        For a form, scale or size that cannot be.
+    """
+    check(form, scale, size_in)
+    ground, told = GROUNDS[state.theme], title or map_title(release, state)
+    said = map_words(release, state, before)  # asks what there is to ask, before others must wait for us
+    with drawing():
+        sheet = Sheet(size_in, ground)
+        _draw(sheet, release, state, bounds, told, before)
+        return encoded(sheet, form, scale, told, said)
+
+
+def map_title(release: ServedRelease, state: ViewState) -> str:
+    """The analysis and its area."""
+    about = view_answers.result(release, state).about
+    if state.analysis == "paired-area" and view_answers.is_ready(state):
+        ends = view_answers.ends(state)
+        home, work = (release.areas.select(ends[end]).name for end in ("home", "work"))
+        return f"{about.title}: homes in {home}, workplaces in {work}"
+    if state.areas:
+        return f"{about.title}: {words.place_name(release, state)}"
+    if state.analysis == "flow-matrix":
+        return f"{about.title}: {release.title}"
+    return f"All workers: {release.title}"
+
+
+def map_words(release: ServedRelease, state: ViewState, before: ServedRelease | None = None) -> str:
+    """What the map shows, for those who do not see it."""
+    return f"Map. {'. '.join(_what(release, state, before))}. {source_words(release)}."
+
+
+def draw_outlines(
+    axes: Axes,
+    release: ServedRelease,
+    areas: tuple[str, ...],
+    colour: str,
+    frame: base.Frame,
+    ground: Ground,
+    **look: Any,
+) -> None:
+    """Border of areas on a light ground, which sets it off from any colour below; with a `look` of its own, without."""
+    found = list(map_layers.shapes(release, areas).values()) if areas else []
+    if found:
+        shapes = base.mercator(numpy.array([*found, None], dtype=object)[:-1])
+        path = base.outline(shapes, frame)
+        if not look:
+            base.stroke(axes, path, ground.halo, 6, alpha=0.85, zorder=7)
+        base.stroke(axes, path, colour, 3, **({"zorder": 7.1} | look))
+        base.draw_ring(axes, shapes, frame, colour)
+
+
+def _draw(
+    sheet: Sheet,
+    release: ServedRelease,
+    state: ViewState,
+    bounds: Bounds | None,
+    title: str,
+    before: ServedRelease | None,
+) -> None:
+    inner = sheet.width - 2 * MARGIN_IN
+    y = sheet.block(MARGIN_IN, 0.1, title, width=inner, size=_TITLE_POINTS, lines=2, bold=True)
+    for text in _what(release, state, before):
+        y = sheet.block(
+            MARGIN_IN, y + 0.02, text, width=inner, size=_WHAT_POINTS, lines=2, colour=sheet.colours.quiet
+        )
+    top = y + 0.07
+    draw_foot(sheet, release, MARGIN_IN)
+    foot_in = foot_height_in(release, inner)
+    outlines = _outline_items(release, state, sheet.ground)
+    legend_in = (
+        legend_height_in(map_content.drawn_as(release, state, before), n_outlines=len(outlines)) + 0.12
+    )
+    height = max(sheet.height - top - foot_in - legend_in, _LEAST_MAP_IN)
+    axes = sheet.axes(MARGIN_IN, top, inner, height)
+    held = bounds or map_content.view_bounds(release, state)
+    frame = base.frame_of(held, inner, height, 0.0 if bounds else 0.05)
+    legend = _map(axes, release, state, frame, sheet.ground, before)
+    legend = Legend(legend.kind, legend.title, legend.items, legend.ticks, outlines)
+    base.draw_frame(sheet, MARGIN_IN, top, inner, height)
+    below = top + height + 0.1
+    draw_legend(sheet, legend, MARGIN_IN, below, inner - SCALE_IN - 0.15)
+    draw_scale(sheet, frame, sheet.width - MARGIN_IN, below)
+
+
+def _map(
+    axes: Axes,
+    release: ServedRelease,
+    state: ViewState,
+    frame: base.Frame,
+    ground: Ground,
+    before: ServedRelease | None,
+) -> Legend:
+    """Everything within the frame; returns the legend of the answer."""
+    colours: dict[Side, str] = {"home": ground.home, "work": ground.work}
+    base.draw_land(axes, release, frame, ground)
+    legend = draw_answer(axes, release, state, frame, ground, before)
+    base.draw_borders(axes, release, frame, ground)
+    draw_outlines(axes, release, state.areas, colours[state.side], frame, ground)
+    others = map_content.others_of(state)
+    # Twice the same border: the second in dashes, so that both are seen.
+    dashes: dict[str, Any] = {"linestyle": (0, (3, 3)), "capstyle": "butt"} if others == state.areas else {}
+    draw_outlines(axes, release, others, colours[view_answers.OTHER[state.side]], frame, ground, **dashes)
+    if map_content.drawn_as(release, state, before) != "arrows":  # their labels stand where names would
+        base.draw_names(axes, release, frame, ground)
+    return legend
+
+
+def _outline_items(release: ServedRelease, state: ViewState, ground: Ground) -> tuple[Item, ...]:
+    """What the drawn borders are, in words."""
+    colours: dict[Side, str] = {"home": ground.home, "work": ground.work}
+    both: tuple[tuple[tuple[str, ...], Side], ...] = (
+        (state.areas, state.side),
+        (map_content.others_of(state), view_answers.OTHER[state.side]),
+    )
+    both_ends = state.analysis == "inflow-outflow"
+    return tuple(
+        Item(f"{words.steps_name(release, steps)}{'' if both_ends else _END[side]}", colours[side])
+        for steps, side in both
+        if steps and map_layers.bounds(release, steps) is not None
+    )
+
+
+_END: Final = {"work": " (where they work)", "home": " (where they live)"}
+
+
+def _what(release: ServedRelease, state: ViewState, before: ServedRelease | None) -> list[str]:
+    only = words.filter_words(state)
+    return [map_content.what_is_drawn(release, state, before), *([f"Only: {only}"] if only else [])]

@@ -1,0 +1,319 @@
+"""A sheet to draw on by inches, and the sheet as PNG or SVG: the same bytes for the same drawing.
+
+Matplotlib draws without a display, a browser or the network. Nothing of the user's own settings of it has a say here,
+nor has any font but the one that comes with it, so that a picture is the same on every machine. Texts become outlines
+in SVG, for the same reason. All texts are text: a name with a dollar sign is not mathematics.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import unicodedata
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from threading import RLock
+from typing import Any, Final, Literal
+from xml.sax.saxutils import escape
+
+import matplotlib
+import matplotlib.style
+import numpy
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, get_font
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from matplotlib.textpath import text_to_path
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
+
+from mapapp.drawing.palette import Ground
+from mapapp.errors import UsageError
+
+Form = Literal["png", "svg"]
+PIXELS_PER_INCH: Final = 96  # of a page at scale 1
+POINTS_PER_PIXEL: Final = 72 / PIXELS_PER_INCH
+MAX_SCALE: Final = 4
+MAX_INCHES: Final = 40.0
+LEADING: Final = 1.32
+_LOCK: Final = RLock()  # matplotlib's settings are the whole process's
+_FONTS: Final = {"regular": "DejaVuSans.ttf", "bold": "DejaVuSans-Bold.ttf"}
+_SELECTORS: Final = frozenset(map(chr, range(0xFE00, 0xFE10)))  # which look of a letter is meant
+_MISSING: Final = "\N{WHITE SQUARE}"
+_SQUEEZE: Final = 3  # of 9: half the time of 6, and as small
+_STYLE: Final[dict[str, Any]] = {
+    "svg.fonttype": "path",
+    "svg.hashsalt": "commutemap",
+    "svg.id": None,
+    "text.hinting": "no_hinting",  # letters as wide at every scale, and as wide as they are measured
+    "path.simplify": True,
+    "axes.unicode_minus": True,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Colours:
+    """Of a sheet, from those of the map's ground.
+
+    Attributes
+    ----------
+    paper, ink, quiet, rule : str
+        Of the sheet, its texts, its lesser texts, and thin lines.
+    """
+
+    paper: str
+    ink: str
+    quiet: str
+    rule: str
+    bar: str
+    warn: str
+
+
+def colours(ground: Ground) -> Colours:
+    """The sheet's colours beside a map of that ground."""
+    if ground.ink == "#1c2630":
+        return Colours("#ffffff", ground.ink, "#55616e", "#dce1e7", "#2a6db5", "#8a6100")
+    return Colours("#18212a", ground.ink, "#a9b5c1", "#2c3742", "#5a9be0", "#e0b64a")
+
+
+class Sheet:
+    """A page of so many inches; places on it are inches from its left and its top.
+
+    Parameters
+    ----------
+    size_in : tuple of float
+        Width and height, inches.
+    ground : Ground
+        Light or dark.
+    """
+
+    def __init__(self, size_in: tuple[float, float], ground: Ground) -> None:
+        # Whole pixels, and a little lest half of one be lost: so four times the scale is four times the pixels.
+        self.width, self.height = (
+            (round(each * PIXELS_PER_INCH) + 1e-6) / PIXELS_PER_INCH for each in size_in
+        )
+        self.ground = ground
+        self.colours = colours(ground)
+        self.figure = Figure(
+            figsize=(self.width, self.height), dpi=PIXELS_PER_INCH, facecolor=self.colours.paper
+        )
+
+    def axes(self, left: float, top: float, width: float, height: float, **options: Any) -> Axes:
+        """A place to draw in, in units of its own; without ticks, frame or ground."""
+        box = (left / self.width, 1 - (top + height) / self.height, width / self.width, height / self.height)
+        axes = self.figure.add_axes(box, **options)
+        axes.set_axis_off()
+        return axes
+
+    def write(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        *,
+        size: float,
+        colour: str | None = None,
+        bold: bool = False,
+        align: str = "left",
+        vertical: str = "baseline",
+        rotation: float = 0.0,
+    ) -> None:
+        """One line of text, `size` in points."""
+        self.figure.text(
+            x / self.width,
+            1 - y / self.height,
+            printable(text, bold=bold),
+            fontproperties=font(size, bold=bold),
+            color=colour or self.colours.ink,
+            ha=align,
+            va=vertical,
+            rotation=rotation,
+            rotation_mode="anchor",
+            parse_math=False,
+        )
+
+    def block(
+        self,
+        x: float,
+        y: float,
+        text: str,
+        *,
+        width: float,
+        size: float,
+        lines: int = 3,
+        colour: str | None = None,
+        bold: bool = False,
+    ) -> float:
+        """Text broken into lines below `y`; returns where the next block begins."""
+        step = size * LEADING / 72
+        for line in wrapped(text, width, size, bold=bold, lines=lines):
+            self.write(x, y + 0.78 * step, line, size=size, colour=colour, bold=bold)
+            y += step
+        return y
+
+    def box(
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        colour: str,
+        edge: str = "none",
+        line: float = 0.6,
+    ) -> None:
+        """A filled rectangle from its upper left."""
+        self.figure.add_artist(
+            Rectangle(
+                (x / self.width, 1 - (y + height) / self.height),
+                width / self.width,
+                height / self.height,
+                transform=self.figure.transFigure,
+                facecolor=colour,
+                edgecolor=edge,
+                linewidth=line,
+            )
+        )
+
+    def line(self, x: list[float], y: list[float], colour: str, width: float, **options: Any) -> None:
+        """A line through places, its width in points."""
+        places = [each / self.width for each in x], [1 - each / self.height for each in y]
+        self.figure.add_artist(
+            Line2D(*places, color=colour, linewidth=width, transform=self.figure.transFigure, **options)
+        )
+
+
+@contextmanager
+def drawing() -> Iterator[None]:
+    """Hold matplotlib to our settings; whoever draws does so inside."""
+    with _LOCK, matplotlib.style.context(["default", _STYLE]):
+        yield
+
+
+def encoded(sheet: Sheet, form: Form, scale: int, title: str, words: str) -> bytes:
+    """The sheet as a file, the same bytes every time.
+
+    Parameters
+    ----------
+    form : {"png", "svg"}
+    scale : int
+        1 to 4 times 96 pixels an inch; of SVG, for the parts that are pixels.
+    title, words : str
+        What the picture is, and what it says, for those who do not see it: they go into the file.
+    """
+    if form == "png":
+        return _png(sheet, scale, {"Title": title, "Description": words})
+    buffer = io.BytesIO()
+    nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+    sheet.figure.savefig(buffer, format="svg", dpi=PIXELS_PER_INCH * max(scale, 2), metadata=nothing)
+    return _plain_svg(buffer.getvalue().decode("utf-8"), title, words).encode("utf-8")
+
+
+def check(form: str, scale: int, size_in: tuple[float, float]) -> None:
+    """Refuse a picture that cannot be made.
+
+    Raises
+    ------
+    UsageError
+        In one line.
+    """
+    if form not in ("png", "svg"):
+        raise UsageError(f"a picture as {form[:20]!r}; choose png or svg")
+    if isinstance(scale, bool) or not isinstance(scale, int) or not 1 <= scale <= MAX_SCALE:
+        raise UsageError(f"a picture {scale!r} times as large; choose 1 to {MAX_SCALE}")
+    if not all(1.0 <= length <= MAX_INCHES for length in size_in):
+        raise UsageError(f"a picture of {size_in} inches; choose 1 to {MAX_INCHES:g} either way")
+
+
+def font(size: float, *, bold: bool = False) -> FontProperties:
+    """The font that comes with matplotlib."""
+    return FontProperties(fname=str(_font_file(bold)), size=size)
+
+
+def printable(text: str, *, bold: bool = False) -> str:
+    """Text as the font can write it, on one line: what it has no letter for becomes a square."""
+    known = get_font(str(_font_file(bold)))
+    flat = " ".join(unicodedata.normalize("NFC", text).split())
+    found = []
+    for letter in flat:
+        if unicodedata.category(letter) in ("Cf", "Cc") or letter in _SELECTORS:
+            continue  # joiners and the like have no shape
+        found.append(letter if known.get_char_index(ord(letter)) else _MISSING)
+    return "".join(found)
+
+
+@lru_cache(maxsize=4096)  # names and notes recur in every picture of a release
+def width_in(text: str, size: float, *, bold: bool = False) -> float:
+    """Width of a line of text, inches."""
+    if not text:
+        return 0.0
+    found = text_to_path.get_text_width_height_descent(
+        printable(text, bold=bold), font(size, bold=bold), False
+    )
+    return float(found[0]) / 72
+
+
+def fitted(text: str, width: float, size: float, *, bold: bool = False) -> str:
+    """Text cut with an ellipsis where it is wider than so many inches."""
+    text = printable(text, bold=bold)
+    if width_in(text, size, bold=bold) <= width:
+        return text
+    low, high = 0, len(text)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if width_in(f"{text[:middle].rstrip()}…", size, bold=bold) <= width:
+            low = middle
+        else:
+            high = middle - 1
+    return f"{text[:low].rstrip()}…"
+
+
+def wrapped(text: str, width: float, size: float, *, bold: bool = False, lines: int = 3) -> list[str]:
+    """Text in lines no wider than so many inches; what is left after the last one is cut."""
+    found: list[str] = []
+    words = printable(text, bold=bold).split()
+    while words and len(found) < lines:
+        n_words = 1
+        while n_words < len(words) and width_in(" ".join(words[: n_words + 1]), size, bold=bold) <= width:
+            n_words += 1
+        if len(found) == lines - 1:
+            n_words = len(words)
+        found.append(fitted(" ".join(words[:n_words]), width, size, bold=bold))
+        words = words[n_words:]
+    return found
+
+
+def _font_file(bold: bool) -> Path:
+    return Path(matplotlib.get_data_path()) / "fonts" / "ttf" / _FONTS["bold" if bold else "regular"]
+
+
+def _png(sheet: Sheet, scale: int, about: dict[str, str]) -> bytes:
+    """The sheet as an opaque PNG, squeezed no harder than pays."""
+    sheet.figure.set_dpi(PIXELS_PER_INCH * scale)
+    canvas: Any = FigureCanvasAgg(sheet.figure)
+    canvas.draw()
+    notes = PngInfo()
+    for name, text in about.items():
+        notes.add_itxt(name, printable(text))
+    buffer = io.BytesIO()
+    dpi = (PIXELS_PER_INCH * scale,) * 2
+    with Image.fromarray(numpy.asarray(canvas.buffer_rgba())) as image:
+        image.convert("RGB").save(buffer, "PNG", pnginfo=notes, dpi=dpi, compress_level=_SQUEEZE)
+    return buffer.getvalue()
+
+
+def _plain_svg(text: str, title: str, words: str) -> str:
+    """An SVG that can stand inside another page: no document type, names of its own, and its words."""
+    text = text[text.index("<svg ") :]
+    mark = hashlib.sha256(text.encode()).hexdigest()[:8]
+    text = re.sub(r'(\sid="|href="#|url\(#)', rf"\g<1>c{mark}-", text)
+    # A hundredth of a point is enough, and half the size.
+    text = re.sub(r'\sd="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), text)
+    head, _, rest = text.partition(">")
+    about = f"<title>{escape(printable(title))}</title>\n <desc>{escape(printable(words))}</desc>"
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{head} role="img">\n {about}{rest}'

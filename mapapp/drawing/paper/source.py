@@ -1,0 +1,42 @@
+"""What stands below every picture: where its numbers come from, and what is promised of them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from mapapp.answers import words
+from mapapp.answers.served_release import ServedRelease
+from mapapp.drawing.paper.paper import LEADING, Sheet, wrapped
+
+_POINTS: Final = 7.0
+_STEP_IN: Final = _POINTS * LEADING / 72
+_WARNING: Final = "NOT FOR RELEASE"
+
+
+def source_words(release: ServedRelease) -> str:
+    """Source, year, epsilon, delta and accountant in one line."""
+    certificate = release.certificate
+    grounds = f" · {words.grounds(certificate)}" if words.is_private(certificate) else ""
+    return f"Synthetic workers · {words.source_words(release)} · {words.promise(certificate)}{grounds}"
+
+
+def foot_height_in(release: ServedRelease, width: float) -> float:
+    """Inches that `draw_foot` takes of a sheet, `width` inches between its margins."""
+    return len(_lines(release, width)) * _STEP_IN + 0.1
+
+
+def draw_foot(sheet: Sheet, release: ServedRelease, margin: float) -> None:
+    """Write at the lower edge a warning where one is due, the source, and the release."""
+    inner = sheet.width - 2 * margin
+    y = sheet.height - foot_height_in(release, inner)
+    for line in _lines(release, inner):
+        y += _STEP_IN
+        strong = line == _WARNING
+        colour = sheet.ground.work if strong else sheet.colours.quiet
+        sheet.write(margin, y, line, size=_POINTS, colour=colour, bold=strong)
+
+
+def _lines(release: ServedRelease, width: float) -> list[str]:
+    warning = [] if words.may_be_released(release.certificate) else [_WARNING]
+    texts = (source_words(release), f"Release {release.title} ({release.version}) · CommuteMap")
+    return [*warning, *(line for text in texts for line in wrapped(text, width, _POINTS, lines=3))]

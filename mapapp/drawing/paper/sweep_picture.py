@@ -1,0 +1,203 @@
+"""KL divergence against a parameter, as in P10: all populations left, small ones right.
+
+Drawn by matplotlib without a display. Rows come as plain values, see `mapapp.measuring.sweep`.
+
+Source: P10 "Varying epsilon", "Varying min_p", "Varying delta".
+"""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from mapapp.drawing import palette
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+V3: Final = {"epsilon": 4.6, "min-retention": 0.025, "delta": 1e-6}
+"""Final settings of OnTheMap V3 (P10)."""
+
+_POPULATIONS: Final = (("all", "all workplaces"), ("small", "workplaces of 1 to 9 workers"))
+_LINES: Final = (  # told apart by hue, by mark and by dash
+    {"color": "#0b5a9d", "marker": "o", "linestyle": "-"},
+    {"color": "#b3430e", "marker": "s", "linestyle": "--"},
+    {"color": "#2a7f62", "marker": "^", "linestyle": "-."},
+    {"color": "#7d3c98", "marker": "D", "linestyle": ":"},
+    {"color": "#5d6d1e", "marker": "v", "linestyle": "-"},
+    {"color": "#8d5524", "marker": "P", "linestyle": "--"},
+)
+_SECOND: Final = "#59626e"
+_WIDE: Final = 8.0  # a range of values wider than this factor gets a scale of powers
+_INCHES: Final = (10.0, 4.2)
+
+
+def sweep_figure(
+    names: Sequence[str], rows: Sequence[Mapping[str, Any]], *, title: str, stamp: str = ""
+) -> Figure:
+    """Draw KL divergence against the first parameter of a sweep, one line per combination of the others.
+
+    Where the whole promise, epsilon_final, varies along a line though the parameter is another, it has an axis of its
+    own at the right. Means of several draws stand beside the closed form as hollow marks, with their intervals.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Parameters of the sweep, the first of which is the x axis.
+    rows : sequence of mapping
+        `asked` (text by parameter), `kl_all`, `kl_small`, `epsilon_final`, and of draws `kl_drawn_all`,
+        `kl_drawn_all_low` and so on; None where there is no value.
+    title, stamp : str
+        Above, and along the lower edge.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=_INCHES, dpi=120, layout="constrained")
+    axes = figure.subplots(1, 2)
+    place = _places(names[0], rows)
+    lines = _by_line(names, rows)
+    for ax, (who, label) in zip(axes, _POPULATIONS, strict=True):
+        for number, (name, mine) in enumerate(lines.items()):
+            look = _LINES[number % len(_LINES)]
+            _draw_line(ax, place, mine, f"kl_{who}", name or "expected", look)
+            _draw_draws(ax, place, mine, f"kl_drawn_{who}", f"{name}, drawn" if name else "drawn", look)
+        _dress(ax, names[0], place, label)
+        _second_axis(ax, names[0], place, next(iter(lines.values()), []))
+        if any(lines):
+            ax.legend(title=", ".join(names[1:]), fontsize=8, title_fontsize=8)
+    figure.suptitle(title, fontsize=11, color=palette.INK)
+    if stamp:
+        figure.supxlabel(stamp, fontsize=8, color=palette.WORK)
+    return figure
+
+
+def picture_bytes(figure: Figure, kind: str) -> bytes:
+    """A figure as a file of a kind, "png" or "svg"; the same bytes for the same figure."""
+    from matplotlib import rc_context
+
+    buffer = io.BytesIO()
+    with rc_context({"svg.hashsalt": "commutemap", "svg.fonttype": "none"}):
+        metadata = {"Date": None} if kind == "svg" else {"Software": None}
+        figure.savefig(buffer, format=kind, metadata=metadata)
+    return buffer.getvalue()
+
+
+def _places(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+    """Where each value of a parameter stands: at its number, or one after the other if one of them is none."""
+    texts = list(dict.fromkeys(row["asked"][name] for row in rows))
+    numbers = [_number(text) for text in texts]
+    if all(number is not None for number in numbers):
+        return dict(
+            sorted(zip(texts, (number or 0.0 for number in numbers), strict=True), key=lambda at: at[1])
+        )
+    return {text: float(position) for position, text in enumerate(texts)}
+
+
+def _number(text: str) -> float | None:
+    above, _, below = text.partition("/")
+    try:
+        return float(above) / float(below or 1)
+    except (ValueError, ZeroDivisionError):
+        return None
+
+
+def _by_line(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Rows that were measured, by the values of all parameters but the first."""
+    lines: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        if row.get("kl_all") is not None:
+            lines.setdefault(", ".join(row["asked"][name] for name in names[1:]), []).append(row)
+    return lines
+
+
+def _draw_line(
+    ax: Axes, place: Mapping[str, float], rows: Sequence[Mapping[str, Any]], key: str, label: str, look: Any
+) -> None:
+    # A value that could not be certified leaves a gap, not a line across it.
+    found = {next(iter(row["asked"].values())): row.get(key) for row in rows}
+    values = [found.get(text) for text in place]
+    shown = [value if isinstance(value, float) else math.nan for value in values]
+    ax.plot(list(place.values()), shown, label=label, markersize=5, linewidth=1.6, **look)
+
+
+def _draw_draws(
+    ax: Axes, place: Mapping[str, float], rows: Sequence[Mapping[str, Any]], key: str, label: str, look: Any
+) -> None:
+    drawn = [row for row in rows if row.get(key) is not None]
+    if not drawn:
+        return
+    x = [place[next(iter(row["asked"].values()))] for row in drawn]
+    mean = [row[key] for row in drawn]
+    ends = [
+        [0.0 if row[f"{key}_{end}"] is None else abs(row[f"{key}_{end}"] - row[key]) for row in drawn]
+        for end in ("low", "high")
+    ]
+    ax.errorbar(
+        x,
+        mean,
+        yerr=ends,
+        linestyle="none",
+        marker=look["marker"],
+        markerfacecolor="none",
+        color=look["color"],
+        capsize=3,
+        markersize=7,
+        label=label,
+    )
+
+
+def _dress(ax: Axes, name: str, place: Mapping[str, float], label: str) -> None:
+    """Title, scales, ticks and the mark of V3."""
+    x = list(place.values())
+    is_number = all(_number(text) is not None for text in place)
+    if is_number and min(x) > 0 and max(x) / min(x) > _WIDE:
+        ax.set_xscale("log")
+    ax.set_xticks(x, labels=list(place), fontsize=8)
+    ax.minorticks_off()
+    ax.tick_params(axis="y", labelsize=8)
+    ax.set_xlabel(name, fontsize=9)
+    ax.set_ylabel("KL divergence, nats", fontsize=9)
+    ax.set_title(label, fontsize=10)
+    ax.set_ylim(bottom=0)
+    ax.grid(axis="y", color=palette.OUTSIDE)
+    if is_number and name in V3 and min(x) <= V3[name] <= max(x):
+        ax.axvline(V3[name], color=palette.INK, linewidth=0.8, linestyle=(0, (1, 3)))
+        ax.annotate(
+            "V3",
+            (V3[name], 0.98),
+            xycoords=("data", "axes fraction"),
+            fontsize=8,
+            ha="right",
+            va="top",
+            rotation=90,
+        )
+
+
+def _second_axis(ax: Axes, name: str, place: Mapping[str, float], rows: Sequence[Mapping[str, Any]]) -> None:
+    """epsilon_final of the first line, where it varies along it and is not what varies."""
+    known = [row for row in rows if row.get("epsilon_final") is not None]
+    values = [row["epsilon_final"] for row in known]
+    if name.startswith("epsilon") or len(set(values)) < 2:
+        return
+    order = sorted(known, key=lambda row: place[row["asked"][name]])
+    second = ax.twinx()
+    second.plot(
+        [place[row["asked"][name]] for row in order],
+        [row["epsilon_final"] for row in order],
+        color=_SECOND,
+        linewidth=1.0,
+        linestyle=(0, (5, 2)),
+        marker="x",
+        markersize=5,
+        label="epsilon_final",
+    )
+    second.set_ylabel("epsilon_final (dashed, x)", fontsize=9, color=_SECOND)
+    second.tick_params(axis="y", labelsize=8, colors=_SECOND)
+    second.minorticks_off()

@@ -1,0 +1,1 @@
+"""Maps and charts of the page, by Plotly."""

@@ -1,0 +1,378 @@
+"""The map: own base layers, the units of a layer, and commutes as points, classes, lines or a density.
+
+The traces and layers always stand in one order (`UNITS`, `POINTS`, `MORE_POINTS`, `LINES`, `MIDDLES`; `HALO`,
+`OUTLINE`, `DENSITY`, `OTHER_HALO`, `OTHER_OUTLINE`), so that a page can exchange them one by one and leave the camera
+alone.
+"""
+
+from __future__ import annotations
+
+import html
+import textwrap
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy
+import plotly.graph_objects as go
+
+from mapapp.drawing import palette
+from mapapp.drawing.labels import change_texts, class_text
+from mapapp.drawing.palette import Ground
+
+UNITS, POINTS, MORE_POINTS = 0, 1, 2  # positions in `data`
+LINES = (3, 4, 5, 6, 7)  # one for each class of width, or for each arrow
+MIDDLES = 8
+HALO, OUTLINE, DENSITY, OTHER_HALO, OTHER_OUTLINE = range(5)  # positions in `layout.map.layers`
+CONFIG: Final[dict[str, Any]] = {
+    "displaylogo": False,
+    "displayModeBar": True,  # zoom buttons for those who neither scroll nor pinch
+    "scrollZoom": True,
+    "responsive": True,
+    "showSendToCloud": False,  # plotly ≥ 7 would offer to upload the data
+    "plotlyServerURL": "",
+    "modeBarButtonsToRemove": ["sendChartToCloud", "select2d", "lasso2d", "pan"],
+    "toImageButtonOptions": {"format": "png", "filename": "commutemap", "scale": 2},
+}
+DRAWING: Final = CONFIG | {"modeBarButtonsToRemove": ["sendChartToCloud"]}
+"""The same for a map on which areas can be drawn."""
+
+_LETTER_PIXELS: Final = 6.4  # of the caption, on average
+_LINE_PIXELS: Final = 15
+_LEGEND_PIXELS: Final = 150
+_BELOW: Final = "tract-lines"  # fills lie under the borders
+
+
+def base_style(name: str, layer_urls: dict[str, str]) -> dict[str, Any]:
+    """MapLibre style of the ground: land, and borders that come out as one zooms in. It needs no network.
+
+    Its colours are the light ones; a map that is given another style reads everything anew, and breaks the layers above
+    it. So the page's script paints this one over as `paint` says.
+
+    Parameters
+    ----------
+    name : str
+        Changes when the addresses do, so that the map knows to read them again.
+    layer_urls : dict of str to str
+        GeoJSON addresses of `states`, `counties` and `tracts`.
+    """
+    widths = {
+        "tracts": (7.0, 0.15, 12.0, 1.1),
+        "counties": (5.0, 0.4, 12.0, 1.8),
+        "states": (4.0, 0.7, 12.0, 2.4),
+    }
+    kinds: list[dict[str, Any]] = [
+        {"id": "outside", "type": "background"},
+        {"id": "land", "type": "fill", "source": "states"},
+        *[
+            {"id": f"{one}-lines", "type": "line", "source": source, "layout": {"line-join": "round"}}
+            for one, source in (("tract", "tracts"), ("county", "counties"), ("state", "states"))
+        ],
+    ]
+    colours = paint(palette.GROUNDS["light"])
+    for layer in kinds:
+        layer["paint"] = dict(colours[layer["id"]])
+        if layer["type"] == "line":
+            layer["paint"]["line-width"] = ["interpolate", ["linear"], ["zoom"], *widths[layer["source"]]]
+    return {
+        "version": 8,
+        "id": name,
+        "sources": {layer: {"type": "geojson", "data": url} for layer, url in layer_urls.items()},
+        "layers": kinds,
+    }
+
+
+def paint(ground: Ground) -> dict[str, dict[str, str]]:
+    """Colours of the style's layers."""
+    return {
+        "outside": {"background-color": ground.outside},
+        "land": {"fill-color": ground.land},
+        "tract-lines": {"line-color": ground.tract_line},
+        "county-lines": {"line-color": ground.county_line},
+        "state-lines": {"line-color": ground.state_line},
+    }
+
+
+def commute_map(
+    *,
+    style: dict[str, Any],
+    camera: dict[str, Any],
+    traces: Sequence[Any],
+    layers: Sequence[dict[str, Any]],
+    caption: Sequence[str],
+    revision: str,
+    ground: Ground,
+    size: tuple[int, int] = (700, 700),
+    labels: Sequence[dict[str, Any]] = (),
+) -> go.Figure:
+    """Put the parts together.
+
+    Parameters
+    ----------
+    style, camera, layers
+        What the functions of this module and `figures.camera` return.
+    traces : sequence of traces
+        In the order of this module's positions; `no_traces` has nothing in any of them.
+    caption : sequence of str
+        What stands on the picture itself; each text begins a line.
+    revision : str
+        Changes when the camera should move although the visitor has moved it.
+    ground : Ground
+        Colours.
+    size : tuple of int
+        Width and height of the picture, pixels: where the caption needs the width, the legend stands above it.
+    labels : sequence of dict
+        Texts on the map: `lon`, `lat`, `text`, `more` and `kind`; the page's script draws them.
+    """
+    width, height = size
+    lines = caption_lines(caption, width)
+    beside = max(map(len, lines), default=0) * _LETTER_PIXELS + _LEGEND_PIXELS <= width
+    above = 0 if beside else caption_height(caption, width) / max(height, 1)
+    layout: dict[str, Any] = {
+        "map": {"style": style, "layers": list(layers), "uirevision": revision, **camera},
+        "meta": {"labels": list(labels), "paint": paint(ground)},
+        "uirevision": "kept",
+        "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
+        "paper_bgcolor": ground.outside,
+        "font": {"family": "system-ui, sans-serif", "size": 12, "color": ground.ink},
+        "showlegend": any(trace.showlegend for trace in traces),
+        "legend": {
+            "x": 0,
+            "y": above,
+            "xanchor": "left",
+            "yanchor": "bottom",
+            "bgcolor": ground.paper,
+            "itemclick": False,
+            "itemdoubleclick": False,
+            "font": {"size": 11},
+            "title": {"font": {"size": 12}},
+        },
+        "annotations": [caption_box(lines, ground)],
+        "hoverlabel": {
+            "bgcolor": ground.land,
+            "bordercolor": ground.county_line,
+            "font": {"size": 13, "color": ground.ink},
+        },
+        "modebar": {"orientation": "v", "bgcolor": ground.paper, "color": ground.state_line},
+        "newselection": {"line": {"color": ground.ink}},
+    }
+    figure = go.Figure(list(traces), layout)  # at once: an update takes twice as long
+    if above:
+        figure.data[UNITS].colorbar.y = above
+        if traces[POINTS].marker.showscale:  # plain points would get a bar by its being named
+            figure.data[POINTS].marker.colorbar.y = above
+    return figure
+
+
+def no_traces() -> list[Any]:
+    """Nothing, in every place."""
+    return [go.Choroplethmap(), *(go.Scattermap() for _ in range(MIDDLES))]
+
+
+def caption_height(texts: Sequence[str], width: int) -> int:
+    """Pixels that the caption takes at the lower edge of a picture so wide."""
+    return _LINE_PIXELS * len(caption_lines(texts, width)) + 8
+
+
+def caption_lines(texts: Sequence[str], width: int) -> list[str]:
+    """The texts, broken where a line would be longer than the picture is wide."""
+    n_letters = max(int(width / _LETTER_PIXELS), 24)
+    return [line for text in texts for line in textwrap.wrap(text, n_letters)]
+
+
+def caption_box(lines: Sequence[str], ground: Ground) -> dict[str, Any]:
+    """What the picture is, at its lower right: it goes along when the picture is saved."""
+    return {
+        "text": "<br>".join(html.escape(line, quote=False) for line in lines),
+        "showarrow": False,
+        "xref": "paper",
+        "yref": "paper",
+        "x": 1,
+        "y": 0,
+        "xanchor": "right",
+        "yanchor": "bottom",
+        "align": "right",
+        "bgcolor": ground.paper,
+        "borderpad": 4,
+        "font": {"size": 11, "color": ground.ink},
+    }
+
+
+def unit_trace(
+    frame: Any, *, geojson_url: str, title: str, coloured: bool, ground: Ground
+) -> go.Choroplethmap:
+    """Units that can be pointed at, and coloured by class of count where that is asked for.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        `unit_id`, `label` (hover text) and `workers`, one row a unit.
+    geojson_url : str
+        Address of the units' shapes.
+    title : str
+        What the colours say, for the legend; `<br>` breaks a line.
+    coloured : bool
+        Without it the units are there for the pointer, and not seen.
+    ground : Ground
+        Colours.
+    """
+    workers = frame["workers"].to_numpy()
+    positive = workers[workers > 0]
+    classes = palette.count_classes(int(positive.min(initial=1 << 30)), int(positive.max(initial=0)))
+    shown = (
+        numpy.searchsorted([low for low, _ in classes], workers, side="right") if coloured else workers * 0
+    )
+    return go.Choroplethmap(
+        geojson=geojson_url,
+        locations=frame["unit_id"].to_numpy(),
+        z=shown.astype(numpy.int8),
+        zmin=-0.5,
+        zmax=len(classes) + 0.5,
+        customdata=frame["label"].to_numpy(),
+        hovertemplate="%{customdata}<extra></extra>",
+        colorscale=_steps(len(classes), ground.ramp)
+        if coloured
+        else [[0, "rgba(0,0,0,0)"], [1, "rgba(0,0,0,0)"]],
+        marker={"opacity": 0.95 if coloured else 1, "line": {"width": 0}},
+        below=_BELOW,
+        showscale=coloured,
+        showlegend=False,
+        selectedpoints=None,
+        unselected={"marker": {"opacity": 0.95 if coloured else 1}},
+        colorbar=_class_legend(classes, title, ground),
+    )
+
+
+def change_trace(frame: Any, *, geojson_url: str, title: str, ground: Ground) -> go.Choroplethmap:
+    """Units coloured by what changed in them: decreases, none and increases.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        `unit_id`, `label` (hover text) and `change`, one row a unit.
+    geojson_url, title, ground
+        As :func:`unit_trace` takes them.
+    """
+    change = frame["change"].to_numpy()
+    limits = palette.change_limits(int(numpy.abs(change).max(initial=0)))
+    side = len(limits)
+    colours = palette.change_colours(side, ground)
+    edges = numpy.linspace(0, 1, len(colours) + 1)
+    return go.Choroplethmap(
+        geojson=geojson_url,
+        locations=frame["unit_id"].to_numpy(),
+        z=change_classes(change, limits),
+        zmin=-side - 0.5,
+        zmax=side + 0.5,
+        customdata=frame["label"].to_numpy(),
+        hovertemplate="%{customdata}<extra></extra>",
+        colorscale=[[float(edge), colour] for i, colour in enumerate(colours) for edge in edges[i : i + 2]],
+        marker={"opacity": 0.95, "line": {"width": 0}},
+        below=_BELOW,
+        showscale=True,
+        showlegend=False,
+        selectedpoints=None,
+        unselected={"marker": {"opacity": 0.95}},
+        colorbar=_bar(title, 21 * len(colours) + 18, ground)
+        | {"tickvals": list(range(-side, side + 1)), "ticktext": change_texts(limits)},
+    )
+
+
+def change_classes(change: Any, limits: Sequence[int]) -> Any:
+    """Class of each change: 0 for none, above it for increases, below it for decreases."""
+    return numpy.sign(change) * numpy.searchsorted(limits, numpy.abs(change), side="right")
+
+
+def point_trace(lon_deg: Any, lat_deg: Any, *, colour: str, name: str = "") -> go.Scattermap:
+    """One point a worker; more of them are drawn smaller and fainter, so that places still stand out."""
+    size, opacity = palette.point_look(len(lon_deg))
+    return go.Scattermap(
+        lon=numpy.asarray(lon_deg, dtype=numpy.float32),
+        lat=numpy.asarray(lat_deg, dtype=numpy.float32),
+        mode="markers",
+        marker={"size": size, "color": colour, "opacity": opacity},
+        unselected={"marker": {"opacity": opacity}},
+        hoverinfo="skip",  # the unit below tells more
+        name=name,
+        showlegend=bool(name),
+    )
+
+
+def density_legend(lowest: float, highest: float, place: dict[str, float], ground: Ground) -> go.Scattermap:
+    """No points, but the colour bar of a density picture; `place` is any `lon`, `lat` in view."""
+    low, high = numpy.log10(lowest), numpy.log10(highest)
+    ticks = numpy.arange(numpy.ceil(low), numpy.floor(high) + 1)
+    scale = [[at / (len(ground.ramp) - 1), colour] for at, colour in enumerate(ground.ramp)]
+    bar = _bar("workers per<br>square mile<br>\u00a0", 150, ground) | {
+        "tickvals": ticks,
+        "ticktext": [f"{10**tick:,.0f}" if tick >= 0 else f"{10**tick:g}" for tick in ticks],
+    }
+    marker = {"size": 0.1, "opacity": 0, "color": [high], "cmin": low, "cmax": high, "colorscale": scale}
+    return go.Scattermap(
+        lon=[place["lon"]],
+        lat=[place["lat"]],
+        mode="markers",
+        hoverinfo="skip",
+        showlegend=False,
+        marker=marker | {"showscale": True, "colorbar": bar},
+    )
+
+
+def outline_layers(url: str | None, colour: str, halo: str) -> list[dict[str, Any]]:
+    """Border of the chosen areas on a light ground, which sets it off from any colour below; or nothing."""
+    shown = {"source": url, "visible": True} if url else {"visible": False}
+    strokes = ((6, halo, 0.85), (3, colour, 1.0))
+    return [
+        {
+            "sourcetype": "geojson",
+            "type": "line",
+            "line": {"width": width},
+            "color": stroke,
+            "opacity": opacity,
+            **shown,
+        }
+        for width, stroke, opacity in strokes
+    ]
+
+
+def density_layer(
+    url: str | None, bounds: tuple[float, float, float, float] = (0, 0, 1, 1)
+) -> dict[str, Any]:
+    """A density picture laid on the ground, or nothing; bounds are west, south, east, north."""
+    west, south, east, north = bounds
+    corners = [[west, north], [east, north], [east, south], [west, south]]
+    layer = {"sourcetype": "image", "type": "raster", "coordinates": corners, "below": _BELOW, "opacity": 0.9}
+    return {**layer, "source": url, "visible": True} if url else {**layer, "visible": False}
+
+
+def _steps(n_classes: int, colours: Sequence[str]) -> list[list[Any]]:
+    """Colour scale of equal steps, the first of them not seen."""
+    steps = ["rgba(0,0,0,0)", *palette.class_colours(n_classes, colours)]
+    edges = numpy.linspace(0, 1, len(steps) + 1)
+    return [[float(edge), colour] for i, colour in enumerate(steps) for edge in edges[i : i + 2]]
+
+
+def _class_legend(classes: list[tuple[int, int | None]], title: str, ground: Ground) -> dict[str, Any]:
+    return _bar(title, 21 * (len(classes) + 1) + 18, ground) | {
+        "tickvals": [0, *range(1, len(classes) + 1)],
+        "ticktext": ["none", *(class_text(*each) for each in classes)],
+    }
+
+
+def _bar(title: str, pixels: int, ground: Ground) -> dict[str, Any]:
+    return {
+        "title": {"text": title, "side": "top", "font": {"size": 12}},
+        "x": 0,
+        "y": 0,
+        "xanchor": "left",
+        "yanchor": "bottom",
+        "xpad": 10,
+        "ypad": 8,
+        "len": pixels,
+        "lenmode": "pixels",
+        "thickness": 14,
+        "outlinewidth": 1,
+        "outlinecolor": ground.tract_line,
+        "bgcolor": ground.paper,
+        "tickfont": {"size": 11},
+        "ticks": "",
+    }

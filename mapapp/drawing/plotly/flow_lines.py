@@ -1,0 +1,101 @@
+"""Commutes as lines between places: wide where many go, a few traces for all of them, and arrows for in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+import plotly.graph_objects as go
+
+from mapapp.drawing.flow_shapes import arrow_shapes, line_classes, line_opacity, line_widths
+from mapapp.drawing.labels import class_text
+from mapapp.drawing.palette import Ground
+from mapapp.drawing.plotly.commute_map import LINES
+from mapapp.question.view import Bounds
+
+
+def line_traces(frame: Any, title: str, ground: Ground) -> list[go.Scattermap]:
+    """A trace for each class of width, and one of invisible middles that can be pointed at.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        `from_lon_deg`, `from_lat_deg`, `to_lon_deg`, `to_lat_deg`, `workers` and `label` (hover text), a row a line.
+    title : str
+        What a line is, for the legend.
+    ground : Ground
+        Colours.
+    """
+    workers = frame["workers"].to_numpy()
+    classes = line_classes(int(workers.min(initial=1 << 30)), int(workers.max(initial=0)))
+    of = numpy.searchsorted([low for low, _ in classes], workers, side="right") - 1
+    widths = line_widths(len(classes))
+    traces = [
+        _class_trace(frame[of == place], width, class_text(*limits), title, ground)
+        for place, (width, limits) in enumerate(zip(widths, classes, strict=True))
+    ]
+    traces += [go.Scattermap(showlegend=False)] * (len(LINES) - len(traces))
+    return [*traces, _middles(frame)]
+
+
+def _class_trace(frame: Any, width: float, name: str, title: str, ground: Ground) -> go.Scattermap:
+    lon, lat = (
+        numpy.column_stack([frame[f"from_{axis}"], frame[f"to_{axis}"], numpy.full(len(frame), numpy.nan)])
+        for axis in ("lon_deg", "lat_deg")
+    )
+    return go.Scattermap(
+        lon=numpy.round(lon.ravel(), 5),
+        lat=numpy.round(lat.ravel(), 5),
+        mode="lines",
+        line={"width": width, "color": ground.line},
+        opacity=line_opacity(width),
+        hoverinfo="skip",
+        name=name,
+        legendgrouptitle={"text": title},
+        legendgroup="lines",
+        showlegend=bool(len(frame)),
+    )
+
+
+def _middles(frame: Any) -> go.Scattermap:
+    return go.Scattermap(
+        lon=(frame["from_lon_deg"] + frame["to_lon_deg"]) / 2,
+        lat=(frame["from_lat_deg"] + frame["to_lat_deg"]) / 2,
+        mode="markers",
+        marker={"size": 14, "opacity": 0},
+        unselected={"marker": {"opacity": 0}},
+        customdata=frame["label"].to_numpy(),
+        hovertemplate="%{customdata}<extra></extra>",
+        showlegend=False,
+    )
+
+
+def arrow_traces(
+    bounds: Bounds, workers: Sequence[int], colours: Sequence[str]
+) -> tuple[list[go.Scattermap], list[dict[str, float]]]:
+    """Arrows for inflow, outflow and stay around an area, as filled shapes, and where their labels stand.
+
+    Parameters
+    ----------
+    bounds, workers
+        As `mapapp.drawing.flow_shapes.arrow_shapes` takes them.
+    colours : sequence of str
+        Of the three.
+    """
+    shapes, places = arrow_shapes(bounds, workers)
+    traces = [
+        go.Scattermap(
+            lon=[round(lon, 6) for lon, _ in shape],
+            lat=[round(lat, 6) for _, lat in shape],
+            mode="lines",
+            fill="toself",
+            fillcolor=colour,
+            line={"width": 1, "color": colour},
+            opacity=0.85,
+            hoverinfo="skip",
+            showlegend=False,
+        )
+        for shape, colour in zip(shapes, colours, strict=True)
+    ]
+    return traces, [{"lon": lon, "lat": lat} for lon, lat in places]

@@ -1,0 +1,1 @@
+"""The public page: its server, pages, callbacks and downloads."""

@@ -1,0 +1,244 @@
+"""What a visitor did, as a step from one state to the next."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import shapely
+
+from geodata.errors import GeometryError
+from mapapp.answers import watch
+from mapapp.answers.served_release import ServedRelease
+from mapapp.drawing import map_layers
+from mapapp.errors import UsageError
+from mapapp.explore.pages.controls import PLAIN
+from mapapp.question.address import MAX_STEP_LENGTH, ViewState, edges_of
+from mapapp.question.area_text import Box, Shape, area_text, ring_areas
+from mapapp.question.cost import check_cost
+from mapapp.question.distance_bands import ALLOWED
+
+BANDS: Final = ("age", "earnings", "industry")
+CONTROLS: Final = (*PLAIN, "edges", "against", *BANDS)
+"""Components whose value is a part of the state."""
+
+_SIGNS: Final = ("+", "-", "&")
+_MAX_CORNERS: Final = 5_000
+_SHORT_STEP: Final = 2_000
+_TOLERANCES_DEG: Final = (1e-5, 3e-5, 1e-4, 2e-4, 4e-4, 8e-4, 1.6e-3)
+_PLACE: Final = re.compile(r"\s*(-?\d{1,3}(?:\.\d+)?)[\s,;]+(-?\d{1,3}(?:\.\d+)?)\s*")
+
+
+def after(
+    state: ViewState, release: ServedRelease, trigger: Any, value: Any, read: dict[str, Any]
+) -> ViewState:
+    """State after one choice of the visitor.
+
+    Parameters
+    ----------
+    state : ViewState
+        The state before.
+    release : ServedRelease
+        The release it is about.
+    trigger : str or dict
+        Id of the component that was used, such as one of `CONTROLS`; a dict for the buttons of areas.
+    value : object
+        Its new value.
+    read : dict
+        What other controls said at that moment, which matters to a new part of an area. `pick`: the level that a click
+        on the map chooses, `sign`: how the part is combined, `target`: the area it is for; `centre` and `radii`.
+
+    Raises
+    ------
+    UsageError, GeometryError
+        If what was drawn or typed cannot be followed; in one line, why.
+    """
+    if isinstance(trigger, dict):
+        return _button(state, release, trigger) if value else state
+    if trigger in CONTROLS:
+        return _with_control(state, trigger, value)
+    if trigger in _PARTS:
+        field = "others" if state.analysis == "paired-area" and read.get("target") == "others" else "areas"
+        for step in _PARTS[trigger](release, value, read):
+            state = with_step(state, release, step, read.get("sign"), field, only_add=trigger != "clicked")
+    if trigger == "drill":
+        return drilled(state, release, value)
+    if trigger == "every":
+        return replace(state, every=not state.every)
+    if trigger == "release" and value and value != release.slug:
+        return replace(state, release=value, against="" if state.against == value else state.against)
+    return state
+
+
+def _with_control(state: ViewState, name: str, value: Any) -> ViewState:
+    if name in BANDS:
+        bands = tuple(band for band in (1, 2, 3) if isinstance(value, list) and str(band) in value)
+        kept: Any = bands if len(bands) < 3 else ()
+    elif name == "edges":
+        kept = edges_of(value) if isinstance(value, str) else state.edges
+        if kept is None:
+            raise UsageError(f"distance bands: write {ALLOWED}, such as 5, 10, 25")
+    else:
+        kept = value if isinstance(value, str) else getattr(state, name)
+    changes: dict[str, Any] = {name: kept}
+    return replace(state, **changes)
+
+
+def with_step(
+    state: ViewState,
+    release: ServedRelease,
+    step: Any,
+    sign: Any = "+",
+    field: str = "areas",
+    *,
+    only_add: bool = False,
+) -> ViewState:
+    """State with a step more in its area; the same step again takes it away unless `only_add`."""
+    if not isinstance(step, str) or not step:
+        return state
+    before: tuple[str, ...] = getattr(state, field)
+    step = step.lstrip("+-&")
+    same = next((one for one in before if one.lstrip("+-&") == step), None)
+    if same is not None:
+        return state if only_add else _put(state, field, tuple(one for one in before if one != same))
+    mark = sign if sign in _SIGNS and sign != "+" else ""
+    check_cost((*state.areas, *state.others, step))
+    try:
+        release.areas.select(mark + step)
+    except UsageError:
+        return state  # a forged or outdated identifier
+    return _put(state, field, (*before, mark + step))
+
+
+def _put(state: ViewState, field: str, steps: tuple[str, ...]) -> ViewState:
+    return replace(state, others=steps) if field == "others" else replace(state, areas=steps)
+
+
+def clicked_area(release: ServedRelease, click: Any, level: Any) -> str | None:
+    """The unit at a clicked place; None when there is none."""
+    place = click if isinstance(click, dict) else {}
+    lon, lat = place.get("lon"), place.get("lat")
+    if not all(isinstance(value, int | float) and math.isfinite(value) for value in (lon, lat)):
+        return None
+    if level not in map_layers.unit_levels(release):
+        return None
+    found = map_layers.unit_at(release, level, float(lon), float(lat))  # type: ignore[arg-type]  # checked above
+    return f"{level}:{found}" if found else None
+
+
+def drawn_step(drawn: Any) -> str | None:
+    """A box or lasso of the map as a step of an area."""
+    given = drawn.get("points") if isinstance(drawn, dict) else None
+    if not isinstance(given, list) or not 2 <= len(given) <= _MAX_CORNERS:
+        return None
+    try:
+        places = [(float(lon), float(lat)) for lon, lat in given]
+    except (TypeError, ValueError):
+        return None
+    if not all(math.isfinite(value) for place in places for value in place):
+        return None
+    if len(places) == 2:
+        (west, north), (east, south) = places
+        return str(Box(min(west, east), min(south, north), max(west, east), max(south, north)))
+    if len(places) < 4:
+        raise GeometryError("the drawn shape has no area; draw around a place")
+    polygon = shapely.Polygon(places)
+    step = str(Shape.of(polygon))
+    tolerance = 1e-5
+    while len(step) > MAX_STEP_LENGTH // 4 and tolerance < 0.05:  # a lasso has a corner a pixel
+        step, tolerance = str(Shape.of(shapely.simplify(polygon, tolerance))), tolerance * 2
+    return step
+
+
+def fewest_corners(release: ServedRelease, polygon: Any) -> str:
+    """A polygon as a step of an area, simplified as far as it keeps its blocks and fits an address."""
+    step = str(Shape.of(polygon))
+    blocks = _held(release, step)
+    for tolerance in _TOLERANCES_DEG:
+        watch.check()
+        if len(step) <= _SHORT_STEP:
+            return step
+        simpler = str(Shape.of(shapely.simplify(polygon, tolerance)))
+        if _held(release, simpler) == blocks:
+            step = simpler
+    if len(step) > MAX_STEP_LENGTH:
+        raise UsageError(
+            f"the area has too many corners for an address ({len(step):,} letters); simplify it first"
+        )
+    return step
+
+
+def _held(release: ServedRelease, step: str) -> bytes:
+    """The blocks of a step, as something that compares."""
+    blocks = release.areas.select(step).blocks
+    return b"all" if blocks is None else blocks.tobytes()
+
+
+def circles(release: ServedRelease, centre: Any, radii: Any) -> list[str]:
+    """Circle and rings around a place as steps."""
+    lon, lat = _place(release, centre)
+    text = str(radii or "")
+    try:
+        miles = [float(part) for part in re.split(r"[\s,;]+", text.strip()) if part]
+    except ValueError:
+        raise UsageError(f"radius “{text[:40]}”: write miles, such as 5, or 1, 3, 5 for rings") from None
+    return [area_text(steps) for steps in ring_areas(lon, lat, miles)]
+
+
+def _place(release: ServedRelease, centre: Any) -> tuple[float, float]:
+    typed = place_of(centre)
+    if typed is not None:
+        return typed
+    if not isinstance(centre, str) or centre not in release.areas:
+        raise UsageError("a circle needs its middle: type the name of a place, or latitude and longitude")
+    blocks = release.areas.blocks([centre])
+    places = release.areas.places if blocks is None else release.areas.places.iloc[blocks]
+    return float(places["lon_deg"].mean()), float(places["lat_deg"].mean())
+
+
+def place_of(text: Any) -> tuple[float, float] | None:
+    """Longitude and latitude of a typed `latitude, longitude`; None when it is something else."""
+    found = _PLACE.fullmatch(text) if isinstance(text, str) else None
+    if found is None:
+        return None
+    lat, lon = float(found[1]), float(found[2])
+    return (lon, lat) if abs(lat) <= 90 and abs(lon) <= 180 else None
+
+
+def drilled(state: ViewState, release: ServedRelease, value: Any) -> ViewState:
+    """State after a click on a row: the pair of a flow, or the row's own unit."""
+    text = value.get("unit") if isinstance(value, dict) else None
+    units = text.split(" ") if isinstance(text, str) else []
+    if not units or not all(unit in release.areas for unit in units):
+        return state
+    if len(units) == 2:
+        home, work = ((unit,) for unit in units)
+        areas, others = (work, home) if state.side == "work" else (home, work)
+        return replace(state, analysis="paired-area", areas=areas, others=others)
+    if state.analysis == "destination" and state.areas:
+        return replace(state, analysis="paired-area", others=(units[0],))
+    return replace(state, analysis="area-profile", areas=(units[0],))
+
+
+def _button(state: ViewState, release: ServedRelease, trigger: dict[str, Any]) -> ViewState:
+    area = str(trigger.get("area"))
+    if trigger.get("type") == "suggest":
+        return with_step(state, release, area, only_add=True)
+    field = "others" if trigger.get("of") == "others" else "areas"
+    if area == "*":
+        return _put(state, field, ())
+    return _put(state, field, tuple(one for one in getattr(state, field) if one != area))
+
+
+_PARTS: Final[dict[str, Callable[[ServedRelease, Any, dict[str, Any]], Sequence[str | None]]]] = {
+    "clicked": lambda release, value, read: [clicked_area(release, value, read.get("pick"))],
+    "search": lambda _, value, __: [value],
+    "drawn": lambda _, value, __: [drawn_step(value)],
+    "open-area": lambda release, value, _: [fewest_corners(release, value)],
+    "add-circle": lambda release, _, read: circles(release, read.get("centre"), read.get("radii")),
+    "radii": lambda release, _, read: circles(release, read.get("centre"), read.get("radii")),
+}
+"""The parts of an area that each way of choosing one gives."""

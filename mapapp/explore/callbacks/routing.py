@@ -1,0 +1,36 @@
+"""Which page an address shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import ALL, Dash, Input, Output, State
+
+from mapapp.explore.callbacks import draw
+from mapapp.explore.callbacks.views import Views
+from mapapp.explore.pages import explore, frame, method
+from mapapp.question.address import to_query
+
+
+def register(app: Dash, views: Views) -> None:
+    """Attach the router to an app."""
+
+    @app.callback(
+        Output("page", "children"),
+        Output({"type": "nav", "page": ALL}, "className"),
+        Input("url", "pathname"),
+        State("url", "search"),
+    )
+    def route(pathname: str | None, query: str | None) -> tuple[Any, list[str]]:
+        state, _ = views.parse(query)
+        path = "/" + (pathname if isinstance(pathname, str) else "/").removeprefix(views.prefix).strip("/")
+        marks = ["here" if page == path else "" for page in frame.PAGES]
+        if path == "/":
+            ground = draw.ground(views.release(state), state, views.prefix)
+            return explore.page(views.releases, state, ground, views.layers(state)), marks
+        return method.page(views.release(state)) if path == "/method" else frame.not_found(), marks
+
+    @app.callback(Output({"type": "nav", "page": ALL}, "href"), Input("url", "search"))
+    def keep_view(query: str | None) -> list[str]:
+        state, _ = views.parse(query)
+        return [f".{page}{to_query(state)}" for page in frame.PAGES]

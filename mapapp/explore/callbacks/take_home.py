@@ -1,0 +1,34 @@
+"""The menu of files follows the address of the page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import Dash, Input, Output
+
+from mapapp.answers import view_answers
+from mapapp.explore.callbacks.views import Views
+from mapapp.explore.downloads.routes import address
+from mapapp.explore.pages import take_home
+from mapapp.question.address import to_query
+
+
+def register(app: Dash, views: Views) -> None:
+    """Attach the callback of the menu to an app."""
+
+    @app.callback(
+        Output("take-files", "children"),
+        Output("csv", "href"),
+        Output("take-files", "data-drawn"),
+        Output("csv", "data-drawn"),
+        Input("url", "search"),
+    )
+    def show_menu(query: str | None) -> tuple[Any, ...]:
+        state, _ = views.parse(query)
+        release, text = views.release(state), to_query(state)
+
+        def place(name: str, **more: str) -> str:
+            return address(views, release, name, text, **more)
+
+        ready, changes = view_answers.is_ready(state), views.before(state) is not None
+        return take_home.menu(place, ready=ready, changes=changes), place("table.csv"), query, query

@@ -1,0 +1,232 @@
+"""Every file that a page offers, and how each is made of a view."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, cast
+
+from mapapp.answers import view_answers
+from mapapp.answers.results import Change, Result
+from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.watch import Refused, Watch
+from mapapp.explore.callbacks.views import Views
+from mapapp.explore.downloads.bounds import MAX_REPORT_ROWS, MAX_ROWS
+from mapapp.files import answer_files
+from mapapp.files.exports.answers import SHAPED, write_answers
+from mapapp.files.exports.layer import safe_name
+from mapapp.files.exports.provenance import Provenance
+from mapapp.question import setup_file
+from mapapp.question.address import ViewState
+from mapapp.question.view import Bounds
+
+ROWS_AT_ONCE: Final = 5_000
+_SUFFIX_OF_SHAPES: Final = {"shapes.zip": "shp"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is to be made.
+
+    Attributes
+    ----------
+    views : Views
+    state : ViewState
+        With the name of its release.
+    scale : int
+        How many times as large a picture is, 1 to 4.
+    bounds : tuple of float or None
+        West, south, east and north of what the map shows, degrees.
+    paper : {"a4", "letter"}
+        Of a report as PDF.
+    """
+
+    views: Views
+    state: ViewState
+    scale: int = 1
+    bounds: Bounds | None = None
+    paper: Literal["a4", "letter"] = "a4"
+
+    @property
+    def release(self) -> ServedRelease:
+        """The release it is about."""
+        return self.views.release(self.state)
+
+    @property
+    def before(self) -> ServedRelease | None:
+        """The earlier release it is compared with."""
+        return self.views.before(self.state)
+
+
+Maker = Callable[[Wanted, Path, Watch], None]
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A file that can be taken: its type, and how it is written to a path."""
+
+    mimetype: str
+    make: Maker
+
+
+def answer(wanted: Wanted) -> Result:
+    """The answer that the page shows, with the expected errors that it shows."""
+    before, state = wanted.before, wanted.state
+    if before is not None:
+        return view_answers.changed(before, wanted.release, state)
+    ask = view_answers.with_errors if view_answers.is_ready(state) else view_answers.result
+    return ask(wanted.release, state)
+
+
+def file_name(wanted: Wanted, name: str, *, several: bool = False) -> str:
+    """Name under which a file is kept: release, analysis and area, in ASCII letters, digits and dashes.
+
+    `several` is for charts that came as a zip.
+    """
+    stem, _, suffix = name.partition(".")
+    stem, suffix = ("charts", "zip") if several else (stem, suffix)
+    state = wanted.state
+    areas = wanted.release.areas
+    known = [areas[step].name for step in state.areas[:1] if step in areas]
+    about = "-".join([state.analysis, *known]) if stem != "setup" else "setup"
+    extra = "" if stem in ("table", "shapes", "setup") else f"-{stem}"
+    return f"{safe_name(f'{wanted.release.title} {about}', most=120)}{extra}.{suffix}"
+
+
+def _table_csv(wanted: Wanted, file: Path, watch: Watch) -> None:
+    found = answer(wanted)
+    table = answer_files.table_of(found, answer_files.main_table(found))
+    _bounded(len(table))
+    for name, value in _source_columns(wanted).items():
+        table[name] = value
+
+    def parts() -> Iterator[Any]:
+        for start in range(0, max(len(table), 1), ROWS_AT_ONCE):
+            watch("writing", start, len(table))
+            yield table.iloc[start : start + ROWS_AT_ONCE]
+
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        answer_files.write_csv(parts(), stream)
+
+
+def _source_columns(wanted: Wanted) -> dict[str, Any]:
+    """Where a table comes from, in columns of its own: CSV has no other place."""
+    source, before = Provenance.of(wanted.release.store), wanted.before
+    return {
+        "workers_kept": view_answers.filters(wanted.state).words or "all",
+        "vintage_blocks": source.vintage_blocks,
+        "epsilon_final": source.epsilon_final,
+        "delta": source.delta,
+        "certificate_sha256": source.certificate_sha256,
+        "release_sha256": source.release_sha256,
+    } | ({} if before is None else {"earlier_release_sha256": Provenance.of(before.store).release_sha256})
+
+
+def _table_xlsx(wanted: Wanted, file: Path, watch: Watch) -> None:
+    found = answer(wanted)
+    _bounded(max((len(table) for table in found.tables().values()), default=0))
+    releases = [release for release in (wanted.before, wanted.release) if release is not None]
+    with file.open("wb") as stream:
+        answer_files.write_xlsx([found], stream, [Provenance.of(release.store) for release in releases])
+    watch()
+
+
+def _shapes(wanted: Wanted, file: Path, watch: Watch) -> None:
+    found = answer(wanted)
+    if isinstance(found, Change):
+        raise Refused(400, "A change has no shapes of its own; take the table, or take the comparison away.")
+    _bounded(len(next(iter(found.tables().values()), ())))
+    form = _SUFFIX_OF_SHAPES.get(file.name, file.suffix.removeprefix("."))
+    assert form in SHAPED
+    write_answers(wanted.release.analyses, [found], form, file, report=watch)
+
+
+def _map(wanted: Wanted, file: Path, watch: Watch) -> None:
+    from mapapp.drawing.paper import map_picture
+
+    form = cast(Literal["png", "svg"], file.suffix.removeprefix("."))
+    content = map_picture(
+        wanted.release,
+        wanted.state,
+        form=form,
+        scale=wanted.scale,
+        bounds=wanted.bounds,
+        before=wanted.before,
+    )
+    file.write_bytes(content)
+    watch()
+
+
+def _chart(wanted: Wanted, file: Path, watch: Watch) -> None:
+    from mapapp.drawing.paper import chart_pictures
+
+    form = cast(Literal["png", "svg"], file.suffix.removeprefix("."))
+    pictures = chart_pictures(wanted.release, wanted.state, answer(wanted), form=form, scale=wanted.scale)
+    watch()
+    if not pictures:
+        raise Refused(400, "This answer has no chart; choose an area with workers.")
+    if len(pictures) == 1:
+        file.write_bytes(pictures[0][2])
+        return
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as packed:
+        for number, (title, _, content) in enumerate(pictures, 1):
+            info = zipfile.ZipInfo(f"{number}-{safe_name(title, 'chart')}.{form}")
+            info.external_attr, info.compress_type = 0o644 << 16, zipfile.ZIP_DEFLATED
+            packed.writestr(info, content)
+
+
+def _report(wanted: Wanted, file: Path, watch: Watch) -> None:
+    from mapapp.files.reports import write_report
+
+    if not view_answers.is_ready(wanted.state):
+        raise Refused(400, "A report is about an area; choose one first.")
+    _bounded(sum(len(table) for table in answer(wanted).tables().values()), MAX_REPORT_ROWS)
+    form = cast(Literal["html", "pdf", "xlsx"], file.suffix.removeprefix("."))
+    releases = [release for release in (wanted.before, wanted.release) if release is not None]
+    with file.open("wb") as stream:
+        write_report(releases, [wanted.state], form, stream, paper=wanted.paper, progress=watch)
+    watch()
+
+
+def _setup(wanted: Wanted, file: Path, watch: Watch) -> None:
+    against = wanted.views.releases.get(wanted.state.against)
+    content = setup_file.save(
+        wanted.release,
+        wanted.state,
+        name=wanted.release.slug,
+        against=against,
+        bounds_deg=wanted.bounds,
+    )
+    file.write_bytes(content)
+    watch()
+
+
+def _bounded(n_rows: int, most: int = MAX_ROWS) -> None:
+    if n_rows > most:
+        raise Refused(
+            413,
+            f"This file would have {n_rows:,} rows, and a page gives {most:,}; choose a smaller area or larger units, "
+            "or use the command line.",
+        )
+
+
+_XLSX: Final = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+FILES: Final = {
+    "report.html": File("text/html", _report),
+    "report.pdf": File("application/pdf", _report),
+    "report.xlsx": File(_XLSX, _report),
+    "table.csv": File("text/csv", _table_csv),
+    "table.xlsx": File(_XLSX, _table_xlsx),
+    "shapes.geojson": File("application/geo+json", _shapes),
+    "shapes.gpkg": File("application/geopackage+sqlite3", _shapes),
+    "shapes.zip": File("application/zip", _shapes),
+    "shapes.kml": File("application/vnd.google-earth.kml+xml", _shapes),
+    "map.png": File("image/png", _map),
+    "map.svg": File("image/svg+xml", _map),
+    "chart.png": File("image/png", _chart),
+    "chart.svg": File("image/svg+xml", _chart),
+    "setup.json": File("application/json", _setup),
+}
+"""What can be taken, by the last part of its address."""

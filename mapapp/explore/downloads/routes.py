@@ -1,0 +1,128 @@
+"""The addresses of the files that a visitor takes home: what stands in them is a view, and is not trusted."""
+
+from __future__ import annotations
+
+import logging
+import math
+import tempfile
+import zipfile
+from pathlib import Path
+from typing import Final, Literal, cast
+from urllib.parse import parse_qsl, quote, urlencode
+
+import flask
+
+from geodata.errors import GeodataError
+from mapapp.answers import watch
+from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.watch import Refused
+from mapapp.errors import UsageError
+from mapapp.explore.admission import Admission
+from mapapp.explore.callbacks.views import Views
+from mapapp.explore.downloads.bounds import FileWatch, file_places
+from mapapp.explore.downloads.files import FILES, Wanted, file_name
+from mapapp.explore.heavy_requests import departure, refusal
+from mapapp.explore.listener.proxies import client_key
+from mapapp.question.address import MAX_QUERY_LENGTH
+from mapapp.question.view import Bounds
+
+MAX_SCALE: Final = 4
+PAPERS: Final = ("a4", "letter")
+_OWN: Final = ("scale", "bounds", "paper")
+_KEPT: Final = "private, max-age=600"  # the release's version is in the address
+
+
+def address(views: Views, release: ServedRelease, name: str, query: str, **more: str) -> str:
+    """Where a file of a view is; `query` as `mapapp.question.address.to_query` writes it."""
+    extra = urlencode(more, quote_via=quote)
+    joined = "&".join(part for part in (query.removeprefix("?"), extra) if part)
+    return f"{views.prefix}take/{release.slug}/{release.version}/{name}" + (f"?{joined}" if joined else "")
+
+
+def register(server: flask.Flask, views: Views, admission: Admission | None = None) -> None:
+    """Answer to the addresses of files."""
+    places = admission or file_places()
+
+    @server.get(f"{views.prefix}take/<slug>/<version>/<name>")
+    def take(slug: str, version: str, name: str) -> flask.Response:
+        release = views.releases.get(slug)
+        if release is None or release.version != version or name not in FILES:
+            return refusal(404, "There is no such file here; the release may be another one by now.")
+        try:
+            wanted = wanted_of(views, release, flask.request.query_string.decode("ascii", "replace"))
+            client = client_key(flask.request.remote_addr or "")
+            with places.place(client, departure(flask.request)):
+                return _made(wanted, name)
+        except Refused as refused:
+            return refusal(refused.status, refused.text)
+        except (UsageError, GeodataError) as error:
+            return refusal(400, f"{error}.")
+        except Exception as error:
+            logging.getLogger("commutemap").error("a file could not be made", exc_info=error)
+            return refusal(500, "This file could not be made; the page still works.")
+
+
+def wanted_of(views: Views, release: ServedRelease, query: str) -> Wanted:
+    """What a query asks for.
+
+    Raises
+    ------
+    Refused
+        For anything that is not known: a file is about what was asked, or is not made.
+    """
+    if len(query) > MAX_QUERY_LENGTH:
+        raise Refused(400, "The address is too long.")
+    pairs = parse_qsl(query, keep_blank_values=True, errors="replace")
+    own = {name: value for name, value in pairs if name in _OWN}
+    rest = [(name, value) for name, value in pairs if name not in (*_OWN, "release")]
+    text = urlencode([*rest, ("release", release.slug)], quote_via=quote)
+    state, notes = views.parse(text)
+    if notes:
+        raise Refused(400, " ".join(notes[0].split()))
+    paper = own.get("paper", "a4")
+    if paper not in PAPERS:
+        raise Refused(400, "Paper is a4 or letter.")
+    return Wanted(
+        views=views,
+        state=state,
+        scale=_scale(own.get("scale", "1")),
+        bounds=_bounds(own["bounds"]) if "bounds" in own else None,
+        paper=cast(Literal["a4", "letter"], paper),
+    )
+
+
+def _scale(text: str) -> int:
+    if text not in [str(scale) for scale in range(1, MAX_SCALE + 1)]:
+        raise Refused(400, f"A picture is 1 to {MAX_SCALE} times as large.")
+    return int(text)
+
+
+def _bounds(text: str) -> Bounds:
+    try:
+        west, south, east, north = (float(part) for part in text.split(","))
+    except ValueError:
+        west = south = east = north = math.nan
+    if not (-180 <= west < east <= 180 and -90 <= south < north <= 90):
+        raise Refused(400, "Bounds are west, south, east and north in degrees.")
+    return west, south, east, north
+
+
+def _made(wanted: Wanted, name: str) -> flask.Response:
+    with tempfile.TemporaryDirectory(prefix="commutemap-") as folder:
+        file = Path(folder) / name
+        watching = FileWatch(Path(folder), departure(flask.request))
+        with watch.watching(watching):
+            FILES[name].make(wanted, file, watching)
+        several = file.suffix != ".zip" and zipfile.is_zipfile(file) and name.startswith("chart.")
+        size = file.stat().st_size
+        stream = file.open("rb")  # goes on being readable when the folder is gone
+    response = flask.send_file(
+        stream,
+        mimetype="application/zip" if several else FILES[name].mimetype,
+        as_attachment=True,
+        download_name=file_name(wanted, name, several=several),
+        max_age=0,
+    )
+    response.content_length = size
+    response.headers["Cache-Control"] = _KEPT
+    return response

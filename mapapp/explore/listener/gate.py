@@ -1,0 +1,243 @@
+"""The decisions of a listening server: which connections stay open, and which requests are read at all."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from http import HTTPStatus
+from typing import Any, Final
+
+from mapapp.explore.listener.limits import Limits
+from mapapp.explore.listener.proxies import TrustedProxies, client_key
+
+_SETTLING_S: Final = 1.0
+
+
+class Refusal:
+    """A refused request, as waitress wants its errors.
+
+    Parameters
+    ----------
+    code : int
+        HTTP status.
+    text : str
+        One line for the client.
+    """
+
+    def __init__(self, code: int, text: str) -> None:
+        self.code = code
+        self.reason = HTTPStatus(code).phrase
+        self.body = text
+
+
+class Gate:
+    """Counts connections, requests and bytes by client, and decides on each; one for all sockets of a server.
+
+    Connections are counted in the thread that accepts them. Requests end in any thread, so a lock guards their counts.
+
+    Parameters
+    ----------
+    limits : Limits
+    bodies : mapping of str to int
+        Paths that take a body by POST, and how many bytes at most.
+    prefix : str
+        Path at which the app is mounted, with slashes at both ends.
+    host_names : iterable of str
+        Names by which the server may be asked; any if empty.
+    proxies : TrustedProxies
+    """
+
+    def __init__(
+        self,
+        limits: Limits,
+        *,
+        bodies: Mapping[str, int] | None = None,
+        prefix: str = "/",
+        host_names: Iterable[str] = (),
+        proxies: TrustedProxies | None = None,
+    ) -> None:
+        self.limits = limits
+        self.most_connections = limits.connections
+        self.bodies = dict(bodies or {})
+        self.prefix = prefix
+        self.host_names = frozenset(name.lower().rstrip(".") for name in host_names)
+        self.proxies = proxies or TrustedProxies()
+        self.to_close: list[Any] = []
+        self.settling_s = _SETTLING_S  # a connection this young is not closed in favor of a newer one
+        self._channels: dict[str, dict[Any, None]] = {}
+        self._settled_at: dict[str, float] = {}
+        self._lock = threading.Lock()
+        self._requests: Counter[str] = Counter()
+        self._uploads: Counter[str] = Counter()
+        self._unfinished_bytes = 0
+
+    # Connections
+
+    @property
+    def n_connections(self) -> int:
+        """Open connections, without those about to be closed."""
+        return sum(len(channels) for channels in self._channels.values())
+
+    def has_room(self, peer: str) -> bool:
+        """Whether a connection from an address is accepted, if need be in place of another one that is closed.
+
+        An address at its own limit loses the connection that has waited longest for it. When the server is full, the
+        address with the most connections loses one in favor of those with fewer.
+        """
+        key = client_key(peer)
+        mine = len(self._channels.get(key, ()))
+        if peer not in self.proxies and mine >= self.limits.connections_per_address:
+            return self._close_waiting(key)
+        if self.n_connections < self.most_connections:
+            return True
+        largest = max(self._channels, key=lambda key: len(self._channels[key]))
+        if len(self._channels[largest]) <= mine + 1:
+            return mine > 0 and self._close_waiting(key)
+        return self._close_any(largest)
+
+    def opened(self, channel: Any) -> None:
+        """Count a connection."""
+        self._channels.setdefault(channel.key, {})[channel] = None
+
+    def closed(self, channel: Any) -> None:
+        """Stop counting a connection."""
+        channels = self._channels.get(channel.key, {})
+        channels.pop(channel, None)
+        if not channels:
+            self._channels.pop(channel.key, None)
+            self._settled_at.pop(channel.key, None)
+
+    def _close_waiting(self, key: str) -> bool:
+        """Close the connection of a client that has waited longest for the client; whether there is one."""
+        now = time.time()
+        if now < self._settled_at.get(key, 0):
+            return False  # known without looking at all connections again
+        ranked = [(rank, channel) for channel in self._channels[key] if (rank := channel.waiting_rank())]
+        if not ranked:
+            self._settled_at[key] = now + self.settling_s
+            return False
+        (_, since), channel = min(ranked, key=lambda each: each[0])
+        if now - since < self.settling_s:
+            self._settled_at[key] = since + self.settling_s
+            return False
+        self.close(channel)
+        return True
+
+    def _close_any(self, key: str) -> bool:
+        """Close a connection of a client even while it is in use, except those in use by a trusted proxy."""
+        channels = self._channels[key]
+        ranked = [(rank, channel) for channel in channels if (rank := channel.waiting_rank())]
+        if ranked:
+            self.close(min(ranked, key=lambda each: each[0])[1])
+            return True
+        oldest = next(iter(channels))
+        if oldest.addr[0] in self.proxies:
+            return False
+        self.close(oldest)
+        return True
+
+    def close(self, channel: Any) -> None:
+        """Have a connection closed before the next look at the sockets, while no event of its file is pending."""
+        channel.will_close = True
+        self.closed(channel)
+        self.to_close.append(channel)
+
+    # Requests
+
+    def refusal(self, request: Any) -> Refusal | None:
+        """Why a request is not read further, once its head is complete; None if it is."""
+        origin = self.proxies.origin(request.peer, request.headers)
+        request.client, request.key = origin.client, client_key(origin.client)
+        request.url_scheme = origin.scheme or request.url_scheme
+        if origin.host:
+            request.headers["HOST"] = origin.host
+        request.path = self._path(request.path, origin.prefix)
+        if not self._is_our_name(request.headers.get("HOST", "")):
+            return Refusal(421, "this server does not serve that host name")
+        return self._body_refusal(request) or self._crowd_refusal(request, forwarded=origin.is_forwarded)
+
+    def _path(self, path: str, forwarded_prefix: str | None) -> str:
+        """Path of a request, with the prefix that its proxy has taken away."""
+        path = "/" + path.lstrip("/") if path.startswith("/") else path
+        stripped = forwarded_prefix is not None and f"/{forwarded_prefix.strip('/')}/" == self.prefix
+        if stripped and not path.startswith(self.prefix):
+            return self.prefix + path.removeprefix("/")
+        return path
+
+    def _is_our_name(self, host: str) -> bool:
+        name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+        return not self.host_names or name.lower().rstrip(".") in self.host_names
+
+    def _body_refusal(self, request: Any) -> Refusal | None:
+        if not request.content_length and not request.chunked:
+            return None
+        most = self.bodies.get(request.path) if request.command == "POST" else None
+        if most is None:
+            return Refusal(413, "this address takes no request body")
+        if request.chunked:
+            return Refusal(411, "a body needs its length in Content-Length")
+        if request.content_length > most:
+            return Refusal(413, f"at most {most:,} bytes are accepted here")
+        return None
+
+    def _crowd_refusal(self, request: Any, *, forwarded: bool) -> Refusal | None:
+        """Count a request, unless its client or the server is busy with too many."""
+        limits, key = self.limits, request.key
+        is_upload = request.content_length > limits.small_body_bytes
+        with self._lock:
+            if forwarded and self._requests[key] >= limits.connections_per_address:
+                return Refusal(429, "too many requests at once from this address; try again in a moment")
+            if is_upload and (
+                self._uploads.total() >= limits.uploads or self._uploads[key] >= limits.uploads_per_address
+            ):
+                return Refusal(503, "other files are being uploaded; try again in a moment")
+            self._requests[key] += 1
+            self._uploads[key] += is_upload
+            request.is_counted, request.is_upload = True, is_upload
+        return None
+
+    def hold(self, request: Any, n_bytes: int) -> bool:
+        """Count received bytes of a body; whether all incomplete bodies together are within their limit."""
+        if request.is_upload:  # limited by number
+            return True
+        with self._lock:
+            if request.is_ended:
+                return True
+            request.held_bytes += n_bytes
+            self._unfinished_bytes += n_bytes
+            return self._unfinished_bytes <= self.limits.unfinished_bytes
+
+    def largest_body(self) -> Any | None:
+        """The connection with the most bytes of an incomplete body, among those of the client with the most."""
+        senders = [
+            [channel for channel in channels if channel.is_sending_body]
+            for channels in self._channels.values()
+        ]
+        of_client = max(senders, key=lambda each: sum(one.request.held_bytes for one in each), default=[])
+        return max(of_client, key=lambda channel: channel.request.held_bytes, default=None)
+
+    def end(self, request: Any) -> None:
+        """Stop counting a request and its bytes; may be called again."""
+        with self._lock:
+            self._unfinished_bytes -= request.held_bytes
+            request.held_bytes, request.is_ended = 0, True
+            if not request.is_counted:
+                return
+            request.is_counted = False
+            for counter, n in ((self._requests, 1), (self._uploads, int(request.is_upload))):
+                counter[request.key] -= n
+                if not counter[request.key]:
+                    del counter[request.key]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Open connections, requests and uploads in progress, and bytes of bodies held in memory."""
+        with self._lock:
+            return {
+                "connections": self.n_connections,
+                "requests": self._requests.total(),
+                "uploads": self._uploads.total(),
+                "unfinished_bytes": self._unfinished_bytes,
+            }

@@ -1,0 +1,328 @@
+"""The answer to a question: its words, its key numbers, and what to do where there is none."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from dash import dcc, html
+
+from mapapp.answers import words
+from mapapp.answers.results import (
+    Change,
+    DistanceDirection,
+    FlowMatrix,
+    InflowOutflow,
+    Miles,
+    Number,
+    PairedAreas,
+    Result,
+)
+from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.words import aria
+from mapapp.explore.pages.answer_charts import charts
+from mapapp.explore.pages.bars import mark
+from mapapp.question.address import Side, ViewState, to_query
+
+Tile = tuple[Any, str]
+
+
+def answer(release: ServedRelease, state: ViewState, result: Result, missing: str) -> list[Any]:
+    """What stands above the table; `missing` says what must still be chosen."""
+    told = main_result(result)
+    n = main_number(told).value
+    return [
+        headline(release, state, result, missing),
+        promise(release),
+        asking_for(missing) if missing and state.areas else None,
+        suggestions(release, state) if missing and not state.areas else None,
+        tiles(result) if n and not missing else None,
+        nobody(release, state) if not n else None,
+        later_alone(result),
+        *(charts(told, state) if n and not missing else []),
+        remarks(result),
+    ]
+
+
+def main_result(result: Result) -> Result:
+    """The answer itself; of a change, the later one."""
+    return result.after if isinstance(result, Change) else result
+
+
+def later_alone(result: Result) -> Any:
+    """That the charts below a change are about the later release."""
+    if not isinstance(result, Change):
+        return None
+    return html.P(f"The charts show {result.names[1]} alone.", className="quiet")
+
+
+def main_number(result: Result) -> Number:
+    """The number that stands first."""
+    if isinstance(result, InflowOutflow):
+        n = result.inflow.value + result.outflow.value + result.stay.value
+        return Number(n)
+    found = getattr(result, "workers", None)
+    return found if isinstance(found, Number) else Number(0)
+
+
+def headline(release: ServedRelease, state: ViewState, result: Result, missing: str) -> Any:
+    """How many workers, and who they are."""
+    told = main_result(result)
+    number = main_number(told)
+    unit = "synthetic worker" if number.value == 1 else "synthetic workers"
+    about = told.about
+    covered = any(note.startswith("The release covers") for note in about.notes)
+    return html.Section(
+        [
+            html.P(_title(state, result, missing), className="analysis-name"),
+            html.P(
+                [
+                    mark(number.caution if number.value else ""),
+                    html.Span(f"{number.value:,}", className="big", id="worker-count"),
+                    html.Span(f" {words.error_text(number.expected_error)}", className="error"),
+                    f" {unit}",
+                ],
+                className="count",
+            ),
+            html.P(_who(release, state, told, number.value)),
+            html.P(f"Only: {about.filters}", className="quiet") if about.filters else None,
+            html.P(_coverage(release, state), className="quiet") if state.areas and not covered else None,
+        ],
+        className="headline",
+        **aria(live="polite", label="Number of workers"),
+    )
+
+
+def _title(state: ViewState, result: Result, missing: str) -> str:
+    return result.about.title if state.areas or not missing else "All workers"
+
+
+def _who(release: ServedRelease, state: ViewState, told: Result, n: int) -> list[Any]:
+    """The sentence that the number begins."""
+    s = "s" if n == 1 else ""
+    here = html.Strong(words.place_name(release, state)) if state.areas else None
+    if isinstance(told, InflowOutflow):
+        return [f"live{s} or work{s} in ", here]
+    if isinstance(told, PairedAreas):
+        return [f"live{s} in ", html.Strong(told.home_area), f" and work{s} in ", html.Strong(told.work_area)]
+    covered = html.Strong(words.listed(words.covered_states(release)) or "all covered states")
+    if here is None:
+        return [f"work{s} in ", covered, ", wherever they live" if state.side == "home" else ""]
+    return [words.VERB[state.side] + s + " in ", here]
+
+
+def promise(release: ServedRelease) -> Any:
+    """The certificate in one line, with the way to what it means."""
+    certificate = release.certificate
+    said = (
+        "Nobody here is a real person. "
+        if words.is_private(certificate)
+        else "Dots lie where real workers live. "
+    )
+    return html.Section(
+        [
+            html.P(
+                [
+                    html.Strong(said),
+                    dcc.Link("What is promised", href=f"./method?release={release.slug}"),
+                ]
+            ),
+            html.P(f"{words.promise(certificate)} · {words.grounds(certificate)}"),
+        ],
+        className="promise",
+        **aria(label="Privacy in short"),
+    )
+
+
+def glance(result: Result) -> str:
+    """The answer in one line, for the picture on a small screen."""
+    told = main_result(result)
+    text = f"{main_number(told).value:,} workers"
+    median = getattr(told, "median_mi", None)
+    if isinstance(told, InflowOutflow):
+        return f"{told.inflow.value:,} in · {told.outflow.value:,} out · {told.stay.value:,} stay"
+    return text if median is None else f"{text} · median {words.miles(median.value)}"
+
+
+def tiles(result: Result) -> Any:
+    """Key numbers beside the first, each with its expected error."""
+    found = _change_tiles(result) if isinstance(result, Change) else _tiles(result)
+    if not found:
+        return None
+    return html.Dl(
+        [html.Div([html.Dt(text), html.Dd(value)], className="tile") for value, text in found],
+        className="tiles three" if len(found) == 3 else "tiles",
+    )
+
+
+def _tiles(result: Result) -> list[Tile]:
+    if isinstance(result, InflowOutflow):
+        return [
+            (_number(result.inflow), "come in: work here, live outside"),
+            (_number(result.outflow), "go out: live here, work outside"),
+            (_number(result.stay), "live and work here"),
+            (_number(result.net_inflow, signed=True), "net flow, in less out"),
+            (words.percent(result.stay_of_living), "of working residents stay (self-containment)"),
+            (words.percent(result.stay_of_employed), "of the jobs here are held by residents"),
+        ]
+    if isinstance(result, PairedAreas):
+        return [
+            (words.percent(result.share_of_living), f"of the {result.living.value:,} workers who live there"),
+            (words.percent(result.share_of_employed), f"of the {result.employed.value:,} who work there"),
+            (_miles(result.median_mi), "median distance, home to work"),
+        ]
+    if isinstance(result, DistanceDirection):
+        return [
+            (_miles(result.median_mi), "median distance, home to work"),
+            (_miles(result.mean_under_100_mi), "mean of the commutes under 100 miles"),
+        ]
+    if isinstance(result, FlowMatrix):
+        return [
+            (
+                f"{len(result.homes):,}",
+                f"{words.plural(words.level_word(result.home_layer))} and states where they live",
+            ),
+            (
+                f"{len(result.works):,}",
+                f"{words.plural(words.level_word(result.work_layer))} where they work",
+            ),
+            (f"{len(result.cells):,}", "pairs with workers"),
+        ]
+    return []
+
+
+def _change_tiles(result: Change) -> list[Tile]:
+    number = main_number(result.after)
+    before = main_number(result.before)
+    step = number.value - before.value
+    errors = [each.expected_error for each in (before, number) if each.expected_error is not None]
+    error = words.error_text(math.hypot(*errors)) if len(errors) == 2 else ""
+    share = step / before.value if before.value else None
+    return [
+        (_number(before), f"before: {result.names[0]}"),
+        ([f"{step:+,}", html.Span(f" {error}", className="error")], "change"),
+        ("–" if share is None else f"{100 * share:+.1f} %", "of before"),
+        *_changed_miles(result),
+    ]
+
+
+def _changed_miles(result: Change) -> list[Tile]:
+    """Changes of distances, each with its expected error."""
+    told = {"median_mi": "change of the median distance", "mean_under_100_mi": "of the mean under 100 miles"}
+    found = [(text, result.numbers()[name]) for name, text in told.items() if name in result.numbers()]
+    return [
+        (
+            [
+                f"{number['change']:+.1f} mi",
+                html.Span(f" {words.miles_error(number['expected_error'])}", className="error"),
+            ],
+            text,
+        )
+        for text, number in found
+        if number["change"] is not None
+    ]
+
+
+def _number(number: Number, *, signed: bool = False) -> list[Any]:
+    text = f"{number.value:+,}" if signed else f"{number.value:,}"
+    return [
+        mark("" if signed else number.caution),
+        text,
+        html.Span(f" {words.error_text(number.expected_error)}", className="error"),
+    ]
+
+
+def _miles(distance: Miles) -> list[Any]:
+    error = html.Span(f" {words.miles_error(distance.expected_error)}", className="error")
+    return [words.miles(distance.value), error]
+
+
+def remarks(result: Result) -> Any:
+    """What must be read with the numbers."""
+    notes = list(result.about.notes)
+    told = main_result(result)
+    number = told.stay if isinstance(told, InflowOutflow) else main_number(told)
+    if number.expected_error is not None:
+        notes.append(
+            "± is the expected error: how far a count is from the confidential one, as a rule. Counts by workplace "
+            "alone have ± 0: they are published as they are."
+        )
+    if not notes:
+        return None
+    return html.Section(
+        [html.H2("Read with the numbers"), html.Ul([html.Li(note) for note in notes], className="remarks")],
+        className="card",
+    )
+
+
+def asking_for(missing: str) -> Any:
+    """What the analysis still needs."""
+    return html.Section([html.H2("One more choice"), html.P(missing)], className="card start", role="status")
+
+
+def suggestions(release: ServedRelease, state: ViewState) -> Any:
+    """A way in: the largest workplaces, or the tracts with most homes."""
+    rows = release.table(ViewState(side=state.side), "tract")
+    known = rows[[f"tract:{unit_id}" in release.areas for unit_id in rows["unit_id"]]].head(3)
+    largest = release.table(ViewState(side=state.side), "county")
+    county = largest[[f"county:{unit_id}" in release.areas for unit_id in largest["unit_id"]]].head(1)
+    start = "one of the largest workplaces" if state.side == "work" else "where most workers live"
+    choices = [("county", row) for row in county.itertuples()] + [
+        ("tract", row) for row in known.itertuples()
+    ]
+    steps: tuple[Any, ...] = (
+        ["Choose an area: ", html.Strong("click the map"), ", search by name, or take one of these."],
+        ["Choose what to ask: where its workers live, who they are, who comes and goes."],
+        ["Read the map, the numbers and the table; the address keeps it all as a link."],
+    )
+    return html.Section(
+        [
+            html.H2("Three steps to an answer"),
+            html.Ol([html.Li(step) for step in steps], className="steps"),
+            html.P(f"Start with {start}:", className="quiet"),
+            html.Ul([html.Li(_suggestion(level, row)) for level, row in choices], className="suggestions"),
+        ],
+        className="card start",
+    )
+
+
+def _suggestion(level: str, row: Any) -> Any:
+    return html.Button(
+        [
+            html.Span([html.Strong(row.name), html.Span(f" {row.county}", className="quiet")]),
+            html.Span(f"{row.workers:,}", className="number"),
+        ],
+        id={"type": "suggest", "area": f"{level}:{row.unit_id}"},
+        className="suggestion",
+        n_clicks=0,
+    )
+
+
+def nobody(release: ServedRelease, state: ViewState) -> Any:
+    """Why the question picks no one, as far as that is known, and what to ask instead."""
+    other: Side = "home" if state.side == "work" else "work"
+    turned = replace(state, side=other)
+    turns = bool(state.areas) and state.analysis not in ("inflow-outflow", "paired-area", "flow-matrix")
+    links = [(f"Show who {'lives' if other == 'home' else 'works'} here instead", turned)] * turns
+    if state.side == "work" and not release.covers(state.areas):
+        title = "Workplaces in this area are not in the release"
+        text = "That says nothing about how many people work there."
+    elif words.filter_words(state):
+        title, text = "No synthetic worker fits", "There is nobody here with these filters."
+        everybody = replace(state, age=(), earnings=(), industry=())
+        links.insert(0, ("Take the filters away", everybody))
+    elif turns:
+        title = f"No synthetic worker {'works' if state.side == 'work' else 'lives'} in this area"
+        text = "Add another area, or ask for the other side."
+    else:
+        title, text = "No synthetic worker fits", "Choose another area, or turn the two areas round."
+    choices = [html.Li(dcc.Link(name, href=f"./{to_query(to)}")) for name, to in links]
+    return html.Section([html.H2(title), html.P(text), html.Ul(choices)], className="card")
+
+
+def _coverage(release: ServedRelease, state: ViewState) -> str:
+    states = words.covered_states(release)
+    covered = f"Workplaces in {words.listed(states)} are covered" if states else "Coverage is not stated"
+    tail = "; other workplaces of these residents are not in the release." if state.side == "home" else "."
+    return covered + tail

@@ -1,0 +1,171 @@
+"""The complete table of each analysis, as plain texts that the browser puts in place."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from mapapp.answers import words
+from mapapp.answers.areas import LEVEL_LABELS
+from mapapp.answers.results import (
+    AreaComparison,
+    AreaProfile,
+    Change,
+    Destinations,
+    DistanceDirection,
+    FlowMatrix,
+    InflowOutflow,
+    PairedAreas,
+    Result,
+    caution,
+    shortened,
+)
+from mapapp.answers.unit_names import name_parts
+from mapapp.answers.view_answers import largest_change
+
+SHORT_ROWS: Final = 12
+MOST_ROWS: Final = 10_000  # as many as a page can hold; the file has all
+_WORKERS: Final = ["Workers", "Share", "±"]
+
+
+def table(result: Result, *, every: bool) -> dict[str, Any]:
+    """Title, heads and rows of the main table; without `every` row, the first and what the others come to."""
+    title, heads, frame, cells = _parts(result)
+    n_rows = len(frame)
+    limit = MOST_ROWS if every else SHORT_ROWS
+    long = isinstance(result, (Destinations, AreaComparison, FlowMatrix, Change)) and n_rows > limit + 1
+    shown = frame
+    if long:
+        shown = frame.head(limit) if isinstance(result, Change) else shortened(frame, limit)
+    if "±" in heads and frame["expected_error"].isna().all():
+        heads = heads[:-1]
+    return {
+        "title": title,
+        "heads": heads,
+        "rows": [_cut(cells(row), len(heads) - 1) for row in shown.itertuples()],
+        "size": f"{n_rows:,} row{'s' * (n_rows != 1)}",
+        "can_grow": n_rows > SHORT_ROWS + 1
+        and isinstance(result, (Destinations, AreaComparison, FlowMatrix, Change)),
+        "every": every,
+    }
+
+
+def _cut(row: dict[str, Any], n_cells: int) -> dict[str, Any]:
+    return row | {"cells": row["cells"][:n_cells]}
+
+
+def _parts(result: Result) -> tuple[str, list[str], Any, Any]:
+    if isinstance(result, Change):
+        return "Change", ["", "Before", "After", "%", "Change", "±"], largest_change(result.rows), _change_row
+    if isinstance(result, (Destinations, AreaComparison)):
+        return _title(result), [_unit(result.layer), *_WORKERS], result.units, _unit_row(result.layer)
+    if isinstance(result, AreaProfile):
+        return "Age, earnings and industry together", ["Segment", *_WORKERS], result.segments, _label_row
+    if isinstance(result, DistanceDirection):
+        heads = ["Direction", *(bare for bare in result.bands["label"]), "All"]
+        return "Direction and distance", heads, result.directions, _direction_row(result)
+    if isinstance(result, InflowOutflow):
+        segments = result.segments.assign(told=[*zip(*_counted(result.segments), strict=True)])
+        wide = segments.pivot(index=["characteristic", "band"], columns="group", values="told")
+        labels = result.segments.drop_duplicates(["characteristic", "band"])
+        order = labels[["characteristic", "band", "label"]].join(wide, on=["characteristic", "band"])
+        return "Who comes, goes and stays", ["Workers", "In", "Out", "Stay"], order, _group_row
+    if isinstance(result, PairedAreas):
+        return "Who they are", ["", *_WORKERS], result.bands, _label_row
+    if isinstance(result, FlowMatrix):
+        return "From home to work", ["Home → work", *_WORKERS], _pairs(result.cells), _pair_row(result)
+    raise TypeError(type(result).__name__)
+
+
+def _title(result: Destinations | AreaComparison) -> str:
+    if isinstance(result, AreaComparison):
+        if result.about.area_text == "all":
+            return "Where they work" if result.about.side == "work" else "Where they live"
+        return f"Compared: {words.plural(words.level_word(result.layer))}"
+    return "Where they live" if result.about.side == "work" else "Where they work"
+
+
+def _unit(layer: str) -> str:
+    return LEVEL_LABELS.get(layer, layer).split(" (")[0]
+
+
+def _row(
+    name: str, cells: list[str], *, marks: tuple[str, ...] = (), unit: str = "", sub: str = ""
+) -> dict[str, Any]:
+    return {"name": name, "sub": sub, "cells": cells, "marks": marks, "unit": unit}
+
+
+def _marks(*counts: int) -> tuple[str, ...]:
+    """The caution of each count; none is needed where there is nobody."""
+    return tuple(caution(int(count)) if count else "" for count in counts)
+
+
+def _worker_cells(row: Any) -> list[str]:
+    return [f"{row.workers:,}", f"{100 * row.share:.1f} %", words.error_text(row.expected_error, sign="")]
+
+
+def _unit_row(layer: str) -> Any:
+    def cells(row: Any) -> dict[str, Any]:
+        name, sub = name_parts(row.name)
+        partly = "partly in the area" if getattr(row, "partly", False) else ""
+        unit = f"{layer}:{row.unit_id}" if row.kind == "unit" else ""
+        more = " · ".join(part for part in (sub, partly) if part)
+        return _row(name, _worker_cells(row), marks=_marks(row.workers), unit=unit, sub=more)
+
+    return cells
+
+
+def _label_row(row: Any) -> dict[str, Any]:
+    return _row(row.label, _worker_cells(row), marks=_marks(row.workers))
+
+
+def _counted(frame: Any) -> tuple[list[int], list[float]]:
+    return frame["workers"].tolist(), frame["expected_error"].tolist()
+
+
+def _group_row(row: Any) -> dict[str, Any]:
+    counts, errors = zip(*(getattr(row, name) for name in ("inflow", "outflow", "stay")), strict=True)
+    texts = [f"{n:,} {words.error_text(error)}".rstrip() for n, error in zip(counts, errors, strict=True)]
+    return _row(row.label, texts, marks=_marks(*counts), sub=words.BAND_TITLES[row.characteristic])
+
+
+def _direction_row(result: DistanceDirection) -> Any:
+    cells_told = result.cells.assign(told=[*zip(*_counted(result.cells), strict=True)])
+    wide = cells_told.pivot(index="direction", columns="band", values="told")
+
+    def cells(row: Any) -> dict[str, Any]:
+        told = [*wide.loc[row.direction], (row.workers, row.expected_error)]
+        texts = [f"{n:,} {words.error_text(error)}".rstrip() for n, error in told]
+        return _row(row.label, texts, marks=_marks(*[n for n, _ in told]))
+
+    return cells
+
+
+def _pairs(cells: Any) -> Any:
+    return cells.assign(name=cells["home_name"], kind=cells["home_kind"])
+
+
+def _pair_row(result: FlowMatrix) -> Any:
+    def cells(row: Any) -> dict[str, Any]:
+        if row.kind == "other":
+            return _row(row.name, _worker_cells(row), marks=_marks(row.workers))
+        both = row.home_kind == "unit" and row.work_kind == "unit"
+        pair = f"{result.home_layer}:{row.home_id} {result.work_layer}:{row.work_id}" if both else ""
+        return _row(
+            f"{row.home_name} → {row.work_name}", _worker_cells(row), marks=_marks(row.workers), unit=pair
+        )
+
+    return cells
+
+
+def _change_row(row: Any) -> dict[str, Any]:
+    fields = row._asdict()
+    names = [
+        str(fields[name])
+        for name in ("home_name", "work_name", "name", "band_label", "direction", "label")
+        if name in fields
+    ]
+    share = "–" if math.isnan(row.change_share) else f"{100 * row.change_share:+.0f} %"
+    cells = [f"{row.before:,}", f"{row.after:,}", share, f"{row.change:+,}"]
+    cells.append(words.error_text(row.expected_error, sign=""))
+    return _row(" → ".join(name for name in names if name), cells, marks=_marks(row.before, row.after))

@@ -1,0 +1,224 @@
+"""Choosing an area: by name, by clicking, by a place and a radius, by drawing, from a file; and what is chosen."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import dash_mantine_components as dmc
+from dash import html
+
+from geodata.area_files import SUFFIXES
+from mapapp.answers import words
+from mapapp.answers.areas import LEVEL_LABELS, Area
+from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.words import aria
+from mapapp.question.address import ViewState
+
+TYPED: Final = "Latitude, longitude "
+"""How a typed place begins among what was found."""
+
+SIGNS: Final = {"+": "Add", "-": "Cut out", "&": "Keep within"}
+_SAID: Final = {"-": "without ", "&": "only within "}
+_DRAWN: Final = {
+    "circle": "Circle",
+    "ring": "Ring",
+    "box": "Box",
+    "shape": "Drawn shape",
+    "all": "Everything",
+}
+
+
+def area_controls(layers: dict[str, str]) -> Any:
+    """Search, clicks, and the tools for places and shapes; `layers` names the levels that can be clicked."""
+    return html.Fieldset(
+        [
+            html.Legend("Where?", className="label"),
+            html.Div(_target(), id="field-target", hidden=True),
+            search_box("search", "Find an area", "City, county, tract, ZIP …"),
+            html.Div(
+                [
+                    _small_select("pick", "A click picks a", "tract", layers),
+                    _small_select("sign", "and does", "+", SIGNS),
+                ],
+                className="two",
+            ),
+            html.Details(
+                [
+                    html.Summary("Around a place, draw, or from a file"),
+                    search_box("centre", "Around this place", "A name, or 41.82, -71.41"),
+                    dmc.TextInput(
+                        id="radii",
+                        label="Radius in miles; up to three make rings",
+                        placeholder="5  or  1, 3, 5",
+                        debounce=True,  # told together with Enter, or on leaving: never after the button
+                        size="xs",
+                    ),
+                    html.Button("Use this circle", id="add-circle", className="button", n_clicks=0),
+                    file_choice("open-area", "Take an area from a file", ",".join(SUFFIXES)),
+                    html.P(
+                        "GeoJSON, zipped shapefile, KML, GPX or GeoPackage, up to 20 MiB, with its coordinate system. "
+                        "To draw, take the lasso or the box among the buttons of the map.",
+                        className="quiet small",
+                    ),
+                ],
+                className="more-controls",
+                id="tools",
+            ),
+            html.Div(id="area-said", className="said-small", role="status"),
+            html.Div(
+                [
+                    html.Div(id="chips", className="chips"),
+                    html.Div(id="other-chips", className="chips"),
+                    html.P(id="area-size", className="quiet small"),
+                ],
+                className="chosen",
+                id="chosen",
+                **words.PART,
+            ),
+            html.Button("Undo", id="undo", className="clear undo", n_clicks=0),
+        ],
+        className="area-controls",
+    )
+
+
+def file_choice(name: str, text: str, accept: str) -> Any:
+    """A button that opens a file; the page's script reads it and makes it a choice of that name."""
+    reads: dict[str, Any] = {"data-file": name, "data-accept": accept}
+    return html.Button(text, className="button choose-file", n_clicks=0, **reads)
+
+
+def _target() -> Any:
+    return dmc.SegmentedControl(
+        id="target",
+        data=[{"value": "areas", "label": "Work area"}, {"value": "others", "label": "Home area"}],
+        value="areas",
+        fullWidth=True,
+        size="xs",
+        color="blue.8",
+        transitionDuration=0,
+        **aria(label="Which of the two areas is being chosen"),
+    )
+
+
+def target_options(state: ViewState) -> list[dict[str, str]]:
+    """The two areas of a pair by what they are."""
+    first, second = ("Work area", "Home area") if state.side == "work" else ("Home area", "Work area")
+    return [{"value": "areas", "label": first}, {"value": "others", "label": second}]
+
+
+def search_box(name: str, label: str, placeholder: str) -> Any:
+    """Finds an area by its name; what is typed is looked up on the server."""
+    return dmc.Select(
+        id=name,
+        label=label,
+        placeholder=placeholder,
+        searchable=True,
+        data=[],
+        value=None,
+        nothingFoundMessage="No area has this name",
+        filter={"function": "keepAll"},
+        # Always below: above, a list that changes with each letter would jump about.
+        comboboxProps={"zIndex": 400, "withinPortal": False, "middlewares": {"flip": False, "shift": False}},
+        withScrollArea=False,  # the list scrolls by itself; axe finds Mantine's area hard to reach by keyboard
+        rightSection=" ",
+        size="sm",
+    )
+
+
+def _small_select(name: str, label: str, value: str, options: dict[str, str]) -> Any:
+    return dmc.Select(
+        id=name,
+        label=label,
+        data=[{"value": key, "label": text} for key, text in options.items()],
+        value=value,
+        allowDeselect=False,
+        comboboxProps={"zIndex": 400, "withinPortal": False, "width": 230, "position": "bottom-start"},
+        withScrollArea=False,
+        size="xs",
+    )
+
+
+def search_options(areas: list[Area]) -> list[dict[str, Any]]:
+    """What a search found, under the names of its levels."""
+    groups: dict[str, list[dict[str, str]]] = {}
+    for area in areas:
+        groups.setdefault(LEVEL_LABELS.get(area.level, area.level), []).append(
+            {"value": area.key, "label": area.name}
+        )
+    return [{"group": name, "items": items} for name, items in groups.items()]
+
+
+def chips(release: ServedRelease, steps: tuple[str, ...], field: str, title: str = "") -> list[Any]:
+    """The steps of an area, each with a button that takes it away; `field` says which area they are of."""
+    found = [_chip(release, step, field) for step in steps]
+    if title and steps:
+        found.insert(0, html.Span(title, className="chips-title"))
+    if len(steps) > 1:
+        found.append(
+            html.Button(
+                "Clear all", id={"type": "remove", "area": "*", "of": field}, className="clear", n_clicks=0
+            )
+        )
+    return found
+
+
+def _chip(release: ServedRelease, step: str, field: str) -> Any:
+    name, level = step_name(release, step)
+    said = _SAID.get(step[0], "")
+    return html.Span(
+        [
+            html.Span([html.Em(said) if said else None, name, html.Span(level, className="level")]),
+            html.Button(
+                "×",
+                id={"type": "remove", "area": step, "of": field},
+                n_clicks=0,
+                **aria(label=f"Remove {said}{name}"),
+            ),
+        ],
+        className="chip" + (" less" if said else ""),
+    )
+
+
+def step_name(release: ServedRelease, step: str) -> tuple[str, str]:
+    """What a step is called, and what it is."""
+    bare = step.lstrip("+-&")
+    if bare in release.areas:
+        area = release.areas[bare]
+        return area.name, LEVEL_LABELS.get(area.level, area.level).split(" (")[0]
+    name = release.areas.select(bare).name
+    return name, _DRAWN.get(bare.partition(":")[0], "Drawn")
+
+
+def size_words(release: ServedRelease, state: ViewState) -> str:
+    """How many blocks are chosen, and how blocks on the edge are taken."""
+    steps = [each for each in (state.areas, state.others) if each]
+    if not steps:
+        return ""
+    chosen = [release.areas.select(" ".join(each)) for each in steps]
+    n, edge = (sum(getattr(each, name) for each in chosen) for name in ("n_blocks", "n_edge_blocks"))
+    text = f"{n:,} block{'s' * (n != 1)}"
+    if not edge:
+        return f"{text}."
+    cut = "1 lies on the drawn border" if edge == 1 else f"{edge:,} lie on the drawn border"
+    return f"{text}; {cut}: a block counts as a whole where its internal point is."
+
+
+def areas_label(state: ViewState) -> tuple[str, str]:
+    """Titles of the two lists of a pair; empty for one list."""
+    if state.analysis != "paired-area" and not state.others:
+        return "", ""
+    both = {"work": "Work area:", "home": "Home area:"}
+    other = "home" if state.side == "work" else "work"
+    return both[state.side], both[other]
+
+
+def missing(state: ViewState) -> str:
+    """What must still be chosen for an answer, in a sentence; empty when nothing."""
+    if state.analysis == "flow-matrix":
+        return ""
+    if not state.areas:
+        return "Choose an area."
+    if state.analysis == "paired-area" and not state.others:
+        other = "Home area" if words.OTHER_END[state.side] == "homes" else "Work area"
+        return f"Now the other area: choose “{other}” on the left, then click the map or search."
+    return ""

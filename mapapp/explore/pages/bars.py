@@ -1,0 +1,63 @@
+"""Bar charts that are tables: every bar has its number in the same row, for eyes and for screen readers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dash import html
+
+from mapapp.answers.words import aria, error_text
+from mapapp.drawing.bar_groups import Bar
+
+
+def bar_chart(title: str, bars: Sequence[Bar], first: str = "", className: str = "") -> Any:
+    """A card with a bar a row; `first` says what the rows are."""
+    return html.Section(
+        [html.H2(title), bar_table(bars, first or title)], className=f"card {className}".strip()
+    )
+
+
+def bar_table(bars: Sequence[Bar], first: str) -> Any:
+    """The rows alone."""
+    top = max([bar.workers for bar in bars], default=0) or 1
+    head = html.Tr([html.Th(text, scope="col") for text in (first, "Workers, as a bar", "Workers", "Share")])
+    return html.Table(
+        [html.Thead(head, className="unseen"), html.Tbody([_row(bar, top) for bar in bars])],
+        className="histogram",
+    )
+
+
+def _row(bar: Bar, top: int) -> Any:
+    error = error_text(bar.error)
+    return html.Tr(
+        [
+            html.Th(bar.name, scope="row"),
+            html.Td(
+                html.Span(style={"width": f"{100 * bar.workers / top:.1f}%"}) if bar.workers else None,
+                className="bar",
+            ),
+            html.Td(
+                [
+                    mark(bar.caution if bar.workers else ""),
+                    f"{bar.workers:,}",
+                    html.Span(f" {error}", className="error") if error else None,
+                ],
+                className="number",
+            ),
+            html.Td(f"{100 * bar.share:.1f} %", className="number quiet"),
+        ]
+    )
+
+
+def mark(caution: str) -> Any:
+    """The sign of a small count, which says in words what it means."""
+    if not caution:
+        return None
+    return html.Span(
+        "●",
+        className=f"dot {caution.split(' ')[0]}",
+        title=caution,
+        role="img",
+        **aria(label=caution),
+    )

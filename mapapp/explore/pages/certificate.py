@@ -1,0 +1,90 @@
+"""The certificate of a release: as a banner, as a card, and in full."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+
+from mapapp.answers import words
+from mapapp.answers.publication import is_bound
+from mapapp.answers.served_release import ServedRelease, certificate_json
+from mapapp.answers.words import aria
+
+
+def banner(release: ServedRelease) -> Any:
+    """A warning that cannot be missed when the release must not be used; nothing otherwise."""
+    if words.may_be_released(release.certificate):
+        return None
+    reasons = release.certificate.get("status_reasons")
+    texts = [str(reason) for reason in reasons] if isinstance(reasons, list) else []
+    return html.Div(
+        [
+            html.Strong("Not for release. "),
+            html.Span(" · ".join(texts) or "The certificate does not say why."),
+        ],
+        className="banner",
+        role="alert",
+    )
+
+
+def card(release: ServedRelease) -> Any:
+    """Epsilon, delta, accountant and status in short, with the way to the whole."""
+    certificate = release.certificate
+    good = words.may_be_released(certificate)
+    rows = _promised(certificate) if words.is_private(certificate) else [("Promise", "none: not private")]
+    rows.append(("Mechanism", words.mechanism(certificate)))
+    rows.append(("Release digest", f"{release.version}…"))
+    if not is_bound(certificate):
+        rows.append(("Title, year, states, row counts", "not bound by this certificate (schema 1)"))
+    return html.Section(
+        [
+            html.Div(
+                [
+                    html.H2("Privacy certificate"),
+                    dmc.Badge(
+                        "For release" if good else "Not for release",
+                        color="teal.9" if good else "red.9",
+                        variant="filled",
+                        radius="sm",
+                    ),
+                ],
+                className="row-between",
+            ),
+            html.Dl(
+                [part for term, value in rows for part in (html.Dt(term), html.Dd(value))], className="facts"
+            ),
+            dcc.Link(
+                "What this promises, and what it does not",
+                href=f"./method?release={release.slug}",
+                className="more",
+            ),
+        ],
+        className="card",
+        **aria(label="Privacy certificate"),
+    )
+
+
+def _promised(certificate: dict[str, Any]) -> list[tuple[str, str]]:
+    """The numbers of the promise and who certifies them."""
+    final, delta = (words.number_text(certificate, name) for name in ("epsilon_final", "delta"))
+    if not words.has_accountant(certificate):
+        return [("ε (epsilon)", final), ("δ (delta)", delta), ("Accountant", "none needed")]
+    drawn, total = (words.number(certificate, number) for number in ("epsilon", "epsilon_final"))
+    return [
+        *([("ε of the draw", words.number_text(certificate, "epsilon"))] if drawn != total else []),
+        ("ε (epsilon), pruning included", final),
+        ("δ (delta)", delta),
+        ("Accountant", words.accountant(certificate)),
+    ]
+
+
+def in_full(release: ServedRelease) -> Any:
+    """Every word of the certificate."""
+    return html.Pre(
+        certificate_json(release),
+        className="certificate",
+        tabIndex=0,
+        **aria(label="Certificate as JSON"),
+    )

@@ -1,0 +1,139 @@
+"""The Explore page: left what is asked, the map, right the answer."""
+
+from __future__ import annotations
+
+from typing import Any, Final, cast
+
+from dash import dcc, html
+
+from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.words import PART, aria
+from mapapp.drawing.plotly.charts import CONFIG as CHART_CONFIG
+from mapapp.drawing.plotly.commute_map import DRAWING
+from mapapp.explore.pages import take_home
+from mapapp.explore.pages.controls import controls
+from mapapp.question.address import ViewState
+
+MAX_NOTES: Final = 8
+
+
+def page(releases: dict[str, ServedRelease], state: ViewState, figure: Any, layers: dict[str, str]) -> Any:
+    """The page before its first answer; `figure` is the map without workers."""
+    graph = dcc.Graph(
+        id="map",
+        figure=figure,
+        config=cast(Any, DRAWING),
+        responsive=True,
+        className="map",
+        clear_on_unhover=True,
+    )
+    return html.Main(
+        [
+            html.H1("Where people live and work", className="unseen"),
+            html.A("Skip the map, go to the numbers", href="#answer", className="skip"),
+            html.Aside(
+                controls(releases, state, layers), className="panel ask", **aria(label="What is asked")
+            ),
+            html.Section(
+                [
+                    html.Div(id="busy", className="busy"),
+                    html.Div(graph, id="map-part", className="map-part", **PART),
+                    html.Div(id="glance", className="glance", **aria(hidden="true"), **PART),
+                ],
+                className="stage",
+                **aria(label="Map of commutes"),
+            ),
+            html.Aside(
+                [
+                    html.Div(id="notes"),
+                    html.Div(id="answer", className="answer", tabIndex=-1, **PART),
+                    html.Div(
+                        [_chart_card(), table_card(), html.Div(id="certificate", **PART)], className="answer"
+                    ),
+                    take_home.dock(),
+                ],
+                className="panel result",
+                **aria(label="The answer"),
+            ),
+            *[dcc.Store(id=name) for name in ("look", "choices", "followed", "answered")],
+            dcc.Store(
+                id="on-map",
+                data={"release": state.release or next(iter(releases)), "theme": state.theme, "view": ""},
+            ),
+        ],
+        className="explore",
+    )
+
+
+def _chart_card() -> Any:
+    return html.Section(
+        [
+            html.H2(id="chart-title"),
+            dcc.Graph(id="chart", config=cast(Any, CHART_CONFIG), className="chart", figure={}),
+            html.P(id="chart-text", className="quiet small"),
+        ],
+        className="card",
+        id="chart-card",
+        hidden=True,
+        **PART,
+    )
+
+
+def table_card() -> Any:
+    """The place of the table, which stays while its rows change."""
+    marks = [
+        ("caution", " 3–9 workers: read with caution. "),
+        ("substantial", " 1–2: substantial variability."),
+    ]
+    return html.Section(
+        [
+            html.Div(
+                [
+                    html.H2(id="table-title"),
+                    html.A(
+                        "CSV",
+                        id="csv",
+                        href="",
+                        className="take",
+                        **aria(label="Download table as CSV"),
+                        **PART,
+                    ),
+                ],
+                className="row-between",
+            ),
+            html.Div(
+                html.Table([html.Thead(id="table-head"), html.Tbody(id="area-rows")], className="areas"),
+                className="scroll",
+                tabIndex=0,
+                role="region",
+                **aria(labelledby="table-title"),
+            ),
+            html.Button(id="every", className="clear", n_clicks=0),
+            html.P(
+                [
+                    part
+                    for name, text in marks
+                    for part in (html.Span("●", className=f"dot {name}", **aria(hidden="true")), text)
+                ],
+                className="quiet small",
+            ),
+            dcc.Store(id="area-data"),
+        ],
+        className="card",
+        id="table-card",
+        **PART,
+    )
+
+
+def notes(texts: tuple[str, ...]) -> Any:
+    """What of the address could not be followed."""
+    return (
+        html.Div(html.Ul([html.Li(text) for text in _few(texts)]), className="notes", role="status")
+        if texts
+        else None
+    )
+
+
+def _few(texts: tuple[str, ...]) -> tuple[str, ...]:
+    more = len(texts) - MAX_NOTES
+    return texts if more <= 0 else (*texts[:MAX_NOTES], f"And {more} more of the kind.")

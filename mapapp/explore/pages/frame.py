@@ -1,0 +1,61 @@
+"""The frame around every page: its header, and the theme of the controls."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+
+from mapapp.answers.words import PART, aria
+
+THEME: Final[dict[str, Any]] = {
+    "fontFamily": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif",
+    "primaryColor": "blue",
+    "primaryShade": 8,
+    "defaultRadius": "sm",
+    "autoContrast": True,
+}
+PAGES: Final = {"/": "Explore", "/method": "Method"}  # links are relative: the app may be mounted anywhere
+
+
+def frame() -> Any:
+    """What stays while the pages change."""
+    return dmc.MantineProvider(
+        html.Div(
+            [
+                dcc.Location(id="url", refresh=False),
+                html.Header(
+                    [
+                        dcc.Link([html.Span(className="mark"), "CommuteMap"], href="./", className="brand"),
+                        html.Span(id="release-title", className="release-title", **PART),
+                        html.Nav(
+                            [
+                                dcc.Link(name, href="." + page, id={"type": "nav", "page": page})
+                                for page, name in PAGES.items()
+                            ],
+                            **aria(label="Pages"),
+                        ),
+                    ],
+                    className="top",
+                ),
+                html.Div(id="banner", **PART),
+                html.Div(id="page", className="page"),
+            ],
+            className="app",
+            id="app",
+        ),
+        id="theme-provider",
+        theme=THEME,
+        forceColorScheme="light",
+    )
+
+
+def not_found() -> Any:
+    """An address without a page."""
+    return html.Main(
+        html.Article(
+            [html.H1("There is no such page"), dcc.Link("To the map", href="./")], className="prose"
+        ),
+        className="text-page",
+    )

@@ -1,0 +1,49 @@
+"""The Method page: what is synthetic, what is promised, and what is not, in plain words."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from dash import dcc, html
+
+from mapapp.answers.method_words import Chapter, chapters
+from mapapp.answers.served_release import ServedRelease
+from mapapp.explore.pages import certificate
+
+_OF_THE_PAGE: Final = (
+    "With more than 100,000 workers in view the map draws their density, in workers per square mile, smoothed over one "
+    "or two pixels.",
+    "The address of the page holds the whole view: save it, or send it, and the same view comes back.",
+)
+
+
+def page(release: ServedRelease) -> Any:
+    """The whole page for one release."""
+    return html.Main(
+        html.Article(
+            [
+                html.H1("What you see, and what is promised"),
+                html.P(f"Release: {release.title}.", className="quiet"),
+                *(part for chapter in chapters(release) for part in _chapter(chapter)),
+                html.H2("How to use the map"),
+                _list(_OF_THE_PAGE),
+                html.P(dcc.Link("Back to the map", href=f"./?release={release.slug}")),
+                html.H2("Certificate"),
+                certificate.card(release),
+                html.P(["Release digest: ", html.Code(release.analyses.digest, className="digest")]),
+                html.P("The whole certificate, as it lies in the release:"),
+                certificate.in_full(release),
+            ],
+            className="prose",
+        ),
+        className="text-page",
+    )
+
+
+def _chapter(chapter: Chapter) -> list[Any]:
+    parts = [html.P(part) if isinstance(part, str) else _list(part) for part in chapter.parts]
+    return [html.H2(chapter.title), *parts]
+
+
+def _list(texts: tuple[str, ...]) -> Any:
+    return html.Ul([html.Li(text) for text in texts])

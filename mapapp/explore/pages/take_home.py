@@ -1,0 +1,128 @@
+"""The menu of what can be taken home from a view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from dash import html
+
+from mapapp.answers.words import PART, aria
+
+Address = Callable[..., str]
+"""The address of a file by its name, and of its options."""
+
+_SHAPES: Final = {
+    "shapes.geojson": "GeoJSON",
+    "shapes.gpkg": "GeoPackage",
+    "shapes.zip": "Shapefile",
+    "shapes.kml": "KML",
+}
+
+
+def dock() -> Any:
+    """The menu, closed, at the foot of the answer, and the line that says what is being made."""
+    return html.Div(
+        [
+            html.Details(
+                [html.Summary("Take it with you"), html.Div(id="take-files", className="take-files", **PART)],
+                id="take-home",
+            ),
+            html.Div(
+                [
+                    html.Span(id="take-said", role="status"),
+                    html.Button("Stop", id="take-stop", className="button", n_clicks=0, hidden=True),
+                ],
+                className="take-status",
+            ),
+        ],
+        className="take-dock",
+    )
+
+
+def menu(address: Address, *, ready: bool, changes: bool) -> list[Any]:
+    """The files of a view.
+
+    Parameters
+    ----------
+    address : callable
+    ready : bool
+        Whether enough is chosen for an answer, without which there is no report and no chart.
+    changes : bool
+        Whether the view is a change between two releases, which has no shapes.
+    """
+    sizes = [
+        (f"{scale}×", address("map.png", scale=str(scale)), f"map as PNG, {scale} times as large")
+        for scale in (1, 2, 3, 4)
+    ]
+    charts = [
+        (f"{scale}×", address("chart.png", scale=str(scale)), f"charts as PNG, {scale} times as large")
+        for scale in (1, 2, 4)
+    ]
+    rows = [
+        _row(
+            "Report",
+            [
+                ("PDF, A4", address("report.pdf"), "report as PDF on A4"),
+                ("PDF, Letter", address("report.pdf", paper="letter"), "report as PDF on US Letter"),
+                ("HTML", address("report.html"), "report as one HTML file"),
+                ("XLSX", address("report.xlsx"), "report as XLSX"),
+            ]
+            * ready,
+        ),
+        _row(
+            "Table, every row",
+            [
+                (name.upper(), address(f"table.{name}"), f"table as {name.upper()}")
+                for name in ("csv", "xlsx")
+            ],
+        ),
+        _row(
+            "Rows with their shapes",
+            [(text, address(name), f"shapes as {text}") for name, text in _SHAPES.items()] * (not changes),
+        ),
+        _row(
+            "Map as it is now: PNG in four sizes, or SVG",
+            [*sizes, ("SVG", address("map.svg"), "map as SVG")],
+            view=True,
+        ),
+        _row(
+            "Charts: PNG in three sizes, or SVG",
+            [*charts, ("SVG", address("chart.svg"), "charts as SVG")] * ready,
+        ),
+        _row("This view", [("Setup file", address("setup.json"), "setup file")], view=True),
+    ]
+    said = [
+        "Every file says which release it is of, and what that promises.",
+        *([] if ready else ["Reports and charts are about an area: choose one first."]),
+    ]
+    return [
+        *(row for row in rows if row is not None),
+        *(html.P(text, className="quiet small") for text in said),
+    ]
+
+
+def _row(title: str, files: list[tuple[str, str, str]], *, view: bool = False) -> Any:
+    if not files:
+        return None
+    name = f"take-{title.split()[0].strip(',:').lower()}"
+    return html.Div(
+        [
+            html.Div(title, className="take-title", id=name),
+            html.Ul(
+                [
+                    html.Li(
+                        html.A(
+                            text,
+                            href=href,
+                            className="take view" if view else "take",
+                            **aria(label=f"Download {said}"),
+                        )
+                    )
+                    for text, href, said in files
+                ],
+                **aria(labelledby=name),
+            ),
+        ],
+        className="take-row",
+    )

@@ -1,0 +1,236 @@
+"""The public map as a web application: releases in, pages out. It can open nothing but releases.
+
+No page needs another machine: styles, scripts, fonts and shapes all come from here, and the headers tell the
+browser to refuse anything else.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import flask
+from dash import Dash
+from werkzeug.exceptions import HTTPException, InternalServerError
+
+from mapapp.answers import view_answers, watch
+from mapapp.answers.served_release import ServedRelease, open_releases
+from mapapp.answers.watch import Refused, Watch
+from mapapp.drawing import map_content, map_layers
+from mapapp.errors import UsageError
+from mapapp.explore import heavy_requests, upload_routes, web_app
+from mapapp.explore.background import run_in_background
+from mapapp.explore.callbacks import asking, explore, routing, take_home
+from mapapp.explore.callbacks.views import Views
+from mapapp.explore.downloads import routes as downloads
+from mapapp.explore.pages.frame import PAGES, frame
+from mapapp.paths import assets_dir
+from mapapp.question.address import ViewState
+from mapapp.question.cost import TooCostly, check_cost
+
+_VIEWS: Final = "commutemap"
+
+
+def create_app(releases: list[Path], prefix: str = "/") -> Dash:
+    """Make the app that serves these releases; the first one is shown first.
+
+    Raises
+    ------
+    UsageError
+        Without a release.
+    StoreError
+        When one is not a whole, unaltered release; a dataset is refused.
+    """
+    if not releases:
+        raise UsageError("no release to serve; name at least one")
+    views = Views(open_releases([Path(path) for path in releases]), prefix)
+    app = web_app.App(
+        __name__,
+        assets_folder=str(assets_dir()),
+        assets_ignore=r"^tune\.",  # the workbench is another app
+        url_base_pathname=prefix,
+        title="CommuteMap",
+        update_title="",
+        index_string=web_app.index_page(prefix),
+        suppress_callback_exceptions=True,  # pages come and go
+        on_error=_fail,
+    )
+    app.server.config["MAX_CONTENT_LENGTH"] = web_app.MAX_UPLOAD_BYTES
+    app.layout = frame()
+    routing.register(app, views)
+    asking.register(app, views)
+    explore.register(app, views)
+    take_home.register(app, views)
+    app.server.extensions[_VIEWS] = views
+    _add_files(app.server, views)
+    _add_not_found(app.server, prefix)
+    web_app.add_refusals(app.server, _log)
+    heavy_requests.register(app.server, heavy_requests.answers(), lambda request: _is_heavy(views, request))
+    downloads.register(app.server, views)
+    upload_routes.register(app.server, views)
+    web_app.add_headers(app.server, app.csp_hashes())
+    return app
+
+
+def listen(app: Dash, host: str = "127.0.0.1", port: int = 8050, **options: Any) -> tuple[Any, str]:
+    """Take a place to listen at, as :func:`mapapp.explore.web_app.listen`, with its options.
+
+    The base layers are made ready meanwhile, so that not even the first visitor waits for them.
+
+    Raises
+    ------
+    OSError
+        When the place is taken or not allowed.
+    UsageError
+        When a trusted proxy is neither an address nor a network.
+    """
+    server, address = web_app.listen(app, host, port, **options)
+    steps, stopping = _steps_to_ready(app.server.extensions[_VIEWS]), threading.Event()
+
+    def make_ready() -> None:
+        # A step may take minutes on a large release: its loops look, too, whether the server is ending.
+        with suppress(Refused), watch.watching(Watch(stopping.is_set, math.inf)):
+            for step in steps:
+                watch.check()
+                step()
+
+    run_in_background(make_ready, stop=stopping.set)
+    return server, address
+
+
+def _steps_to_ready(views: Views) -> Iterator[Callable[[], object]]:
+    """What the first visitors would otherwise wait for, in small steps; of a release that fails, no more."""
+    releases = list(views.releases.values())
+    for release in releases:
+        steps: list[partial[Any]] = [
+            partial(map_layers.base_layer, release, name) for name in map_layers.BASE_LAYERS
+        ]
+        steps += [
+            partial(map_layers.unit_layer, release, "tract"),
+            partial(view_answers.units, release, ViewState()),
+        ]
+        steps += [partial(release.analyses.warm, [layer]) for layer in release.areas.columns]
+        yield from _until_one_fails(steps, f"{release.slug} could not be made ready")
+    for release in releases:  # once on a machine: they are kept on its disk
+        steps = [partial(map_layers.unit_shapes, release, level) for level in map_layers.unit_levels(release)]
+        yield from _until_one_fails(steps, f"{release.slug} has no outlines yet")
+
+
+def _until_one_fails(steps: list[partial[Any]], warning: str) -> Iterator[Callable[[], object]]:
+    failed = False
+
+    def attempt(step: Callable[[], object]) -> None:
+        nonlocal failed
+        try:
+            step()
+        except Refused:
+            raise
+        except Exception:  # a visitor who asks for it will see the error
+            failed = True
+            logging.getLogger("commutemap").warning("%s", warning)
+
+    for step in steps:
+        if not failed:
+            yield partial(attempt, step)
+
+
+def _fail(error: Exception) -> None:
+    """Fail the request of a callback with one line in the log; the page says which of its parts are out of date.
+
+    Raises
+    ------
+    HTTPException
+        The error itself if it is one, else 500.
+    Refused
+        The error itself if the work was ended: the page asks again, or its visitor has left.
+    """
+    if isinstance(error, HTTPException | Refused):
+        raise error
+    _log(error)
+    raise InternalServerError from error
+
+
+def _log(error: Exception) -> None:
+    logging.getLogger("commutemap").error("a request could not be answered: %s", web_app.told(error))
+
+
+def _is_heavy(views: Views, request: flask.Request) -> bool:
+    """Whether a request needs a place: callbacks, density pictures, and shapes that are not kept already.
+
+    Files have places of their own (`mapapp.explore.downloads`).
+    """
+    path = request.path.removeprefix(views.prefix)
+    if not path.startswith("geo/"):
+        return path == "_dash-update-component" or path.startswith("density/")
+    slug, _, name = path.removeprefix("geo/").partition("/")
+    release = views.releases.get(slug)
+    return release is not None and not map_layers.is_made(
+        release, name.rpartition("/")[2].removesuffix(".geojson")
+    )
+
+
+def _add_not_found(server: flask.Flask, prefix: str) -> None:
+    """Addresses without a page get one that says so, with the status that says so to machines."""
+
+    @server.after_request
+    def mark(response: flask.Response) -> flask.Response:
+        rule, path = flask.request.url_rule, flask.request.path
+        is_page = rule is not None and rule.rule == f"{prefix}<path:path>"
+        if is_page and "/" + path.removeprefix(prefix).strip("/") not in PAGES:
+            response.status_code = 404
+        return response
+
+
+def _add_files(server: flask.Flask, views: Views) -> None:
+    """Shapes and pictures: addresses with the release's version in them, so they may be kept for ever."""
+
+    @server.before_request
+    def refuse_costly() -> Any:
+        asked = flask.request.args
+        try:
+            check_cost(dict.fromkeys((*asked.getlist("area"), *asked.getlist("other"))))
+        except TooCostly as error:
+            return flask.Response(f"{error}\n", status=413, mimetype="text/plain")
+        return None
+
+    @server.get(f"{views.prefix}geo/<slug>/<version>/<name>.geojson")
+    def shapes(slug: str, version: str, name: str) -> flask.Response:
+        release = _release(views, slug, version)
+        if name == "areas":
+            areas = tuple(dict.fromkeys(flask.request.args.getlist("area")))
+            known = tuple(area for area in areas if views.has_area(slug, area))
+            return web_app.geojson(map_layers.outlines(release, known))
+        level = name.removeprefix("unit-")
+        if level != name and level in map_layers.unit_levels(release):
+            return web_app.geojson(map_layers.unit_layer(release, level))
+        if name not in map_layers.BASE_LAYERS:
+            flask.abort(404)
+        return web_app.geojson(map_layers.base_layer(release, name))
+
+    @server.get(f"{views.prefix}density/<slug>/<version>.png")
+    def density(slug: str, version: str) -> flask.Response:
+        release = _release(views, slug, version)
+        state = _state(views, slug)
+        response = flask.Response(map_content.density_image(release, state).png, mimetype="image/png")
+        response.headers["Cache-Control"] = web_app.FOR_EVER
+        return response
+
+
+def _state(views: Views, slug: str) -> ViewState:
+    """What the request's query asks of a release."""
+    state, _ = views.parse(flask.request.query_string.decode("ascii", "replace"))
+    return replace(state, release=slug)
+
+
+def _release(views: Views, slug: str, version: str) -> ServedRelease:
+    release = views.releases.get(slug)
+    if release is None or release.version != version:
+        flask.abort(404)
+    return release

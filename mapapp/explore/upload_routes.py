@@ -1,0 +1,36 @@
+"""The addresses by which a page uploads an area, and asks after it: no thread waits until a file is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import flask
+
+from geodata.area_files import MAX_BYTES
+from mapapp.explore.callbacks.views import Views
+from mapapp.explore.listener.proxies import client_key
+from mapapp.explore.web_app import UPLOAD_PATH
+
+_BYTES = "application/octet-stream"
+
+
+def register(server: flask.Flask, views: Views) -> None:
+    """Take uploads, and say how far they are."""
+
+    @server.post(f"{views.prefix}{UPLOAD_PATH}")
+    def upload() -> Any:
+        request = flask.request
+        if request.mimetype != _BYTES:  # which no other site's form can send
+            flask.abort(415)
+        size = request.content_length
+        if size is None or size > MAX_BYTES:
+            flask.abort(413)
+        client = client_key(request.remote_addr or "")
+        views.uploads.check_room(client, size)
+        token = views.uploads.add(client, request.args.get("name", "")[:200], request.get_data(cache=False))
+        return {"token": token}, 202
+
+    @server.get(f"{views.prefix}{UPLOAD_PATH}/<token>")
+    def progress(token: str) -> Any:
+        found = views.uploads.progress(token)
+        return found, 404 if found["state"] == "gone" else 200

@@ -1,0 +1,239 @@
+"""What our web apps have at their edge: the page around everything, headers, squeezed answers, a place to listen at.
+
+No page needs another machine: the headers tell the browser to refuse anything else.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import re
+import traceback
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any, Final
+
+import flask
+from dash import Dash
+from werkzeug.exceptions import HTTPException
+
+from mapapp.explore.listener.gate import Gate
+from mapapp.explore.listener.limits import DEFAULT_LIMITS, Limits
+from mapapp.explore.listener.proxies import TrustedProxies
+from mapapp.explore.listener.server import create_server
+
+FOR_EVER: Final = "public, max-age=31536000, immutable"
+MAX_CALLBACK_BYTES: Final = 4 << 20  # a setup file in base64
+MAX_UPLOAD_BYTES: Final = 20 << 20
+UPLOAD_PATH: Final = "upload/area"
+N_THREADS: Final = 64  # most of them wait for a place; see `mapapp.explore.heavy_requests`
+_ONLY_FOR_DEBUGGING: Final = (
+    "python_version",
+    "dash_version",
+    "dash_version_url",
+    "ddk_version",
+    "plotly_version",
+    "plotly_cloud_installed",
+)
+_SQUEEZED: Final = ("application/json", "application/javascript", "text/")
+_MOST_SQUEEZED: Final = 32 << 20  # beyond it, an answer is sent as it is read
+_PAGE: Final = """<!DOCTYPE html>
+<html lang="en">
+<head>
+{%metas%}
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="theme-color" content="#14304f">
+<title>{%title%}</title>
+<link rel="icon" type="image/svg+xml" href="{prefix}assets/icon.svg">
+{%css%}
+</head>
+<body>
+{%app_entry%}
+<noscript>This map needs JavaScript.</noscript>
+<footer>{%config%}{%scripts%}{%renderer%}</footer>
+</body>
+</html>
+"""
+
+
+class App(Dash):
+    """A Dash app whose page does not say what the server runs on, and which serves only the assets of its page."""
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.server.before_request(self._refuse_ignored_asset)
+
+    def _config(self) -> dict[str, Any]:
+        """What the page's scripts read; versions and an address in it are for Dash's own debugging tools."""
+        whole: dict[str, Any] = super()._config()  # type: ignore[no-untyped-call]  # Dash leaves it without types
+        return {name: value for name, value in whole.items() if name not in _ONLY_FOR_DEBUGGING}
+
+    def _refuse_ignored_asset(self) -> None:
+        """Dash leaves files that match `assets_ignore` out of the page, but would still serve them."""
+        folder = f"{self.config.routes_pathname_prefix}{self.config.assets_url_path}/"
+        name = flask.request.path.removeprefix(folder)
+        ignored = self.config.assets_ignore
+        if name != flask.request.path and ignored and re.search(ignored, name):
+            flask.abort(404)
+
+
+def index_page(prefix: str) -> str:
+    """The HTML that Dash fills in; `prefix` is where the app is mounted, with its slash at the end."""
+    return _PAGE.replace("{prefix}", prefix)
+
+
+def listen(
+    app: Dash,
+    host: str,
+    port: int,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    host_names: Iterable[str] = (),
+    trusted_proxies: Iterable[str] = (),
+) -> tuple[Any, str]:
+    """Take a place to listen at, port 0 for a free one; returns the server, to `run`, and its address.
+
+    Parameters
+    ----------
+    app : dash.Dash
+    host : str
+    port : int
+    limits : Limits, optional
+    host_names : iterable of str
+        Names that requests may ask for; any if empty.
+    trusted_proxies : iterable of str
+        Addresses and networks of proxies whose forwarded headers are believed.
+
+    Raises
+    ------
+    OSError
+        When the place is taken or not allowed.
+    UsageError
+        When a trusted proxy is neither an address nor a network.
+    """
+    prefix = app.config.routes_pathname_prefix
+    gate = Gate(
+        limits,
+        bodies={
+            f"{prefix}_dash-update-component": MAX_CALLBACK_BYTES,
+            f"{prefix}{UPLOAD_PATH}": MAX_UPLOAD_BYTES,
+        },
+        prefix=prefix,
+        host_names=host_names,
+        proxies=TrustedProxies(trusted_proxies),
+    )
+    server = create_server(app.server, gate, host=host, port=port, threads=N_THREADS)
+    taken = getattr(server, "effective_port", None) or server.effective_listen[0][1]  # several for a name
+    shown = f"[{host}]" if ":" in host else host
+    return server, f"http://{shown}:{taken}{app.config.url_base_pathname}"
+
+
+def add_refusals(server: flask.Flask, log: Callable[[Exception], None]) -> None:
+    """Answer what is no request of ours in one line, and have `log` note what went wrong in another."""
+
+    @server.errorhandler(Exception)
+    def refuse(error: Exception) -> Any:
+        if isinstance(error, HTTPException):
+            return _line(error.code or 500, error.name, error.get_response())
+        log(error)
+        path = flask.request.path
+        if "/_dash-component-suites/" in path:
+            return _line(404, "Not Found")
+        if path.endswith("/_dash-update-component"):  # what a question itself comes upon is told on the page
+            return _line(400, "This is no request that the page makes")
+        return _line(500, "This could not be answered")
+
+
+def _line(code: int, text: str, response: Any = None) -> Any:
+    found = flask.Response() if response is None else response
+    if 300 <= code < 400:
+        return found
+    found.status_code, found.mimetype = code, "text/plain"
+    found.set_data(f"{code} {text}\n")
+    return found
+
+
+def told(error: BaseException) -> str:
+    """An error and where it comes from, in one line without paths of the machine."""
+    frames = traceback.extract_tb(error.__traceback__)[-6:]
+    places = " < ".join(f"{Path(frame.filename).stem}:{frame.lineno}" for frame in reversed(frames))
+    return f"{type(error).__name__} {str(error)[:100]!r} at {places}"
+
+
+def add_headers(server: flask.Flask, script_hashes: Any) -> None:
+    """Let pages run what comes from here and nothing else, and squeeze long answers."""
+    policy = "; ".join(
+        (
+            "default-src 'self'",
+            f"script-src 'self' {' '.join(script_hashes)}",
+            "style-src 'self' 'unsafe-inline'",  # the controls and the map set styles on elements
+            "img-src 'self' data: blob:",
+            "connect-src 'self' data: blob:",
+            "worker-src 'self' blob:",  # the map draws in workers it makes itself
+            "object-src 'none'",
+            "base-uri 'self'",
+            "form-action 'self'",
+            "frame-ancestors 'self'",
+        )
+    )
+    small: dict[str, bytes] = {}
+
+    @server.after_request
+    def finish(response: flask.Response) -> flask.Response:
+        response.headers["Content-Security-Policy"] = policy
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        response.headers["Referrer-Policy"] = "no-referrer"
+        response.headers["Permissions-Policy"] = "geolocation=(), camera=(), microphone=()"
+        _say_how_long_to_keep(response)
+        return _squeeze(response, small)
+
+
+def _say_how_long_to_keep(response: flask.Response) -> None:
+    """Keep files whose address changes with their content; look again for pages; store no answer."""
+    is_asset = (flask.request.endpoint or "").endswith("dash_assets.static")
+    if is_asset and "m" in flask.request.args and response.status_code in (200, 304):
+        response.headers["Cache-Control"] = FOR_EVER
+    elif "Cache-Control" not in response.headers:
+        can_be_asked_again = response.mimetype == "text/html" or "ETag" in response.headers
+        response.headers["Cache-Control"] = "no-cache" if can_be_asked_again else "no-store"
+
+
+def _squeeze(response: flask.Response, kept: dict[str, bytes]) -> flask.Response:
+    """Gzip long texts; a script of the libraries is squeezed once and kept."""
+    fit = (response.mimetype or "").startswith(_SQUEEZED) and response.status_code == 200
+    large = (response.content_length or 0) > _MOST_SQUEEZED
+    if (
+        not fit
+        or large
+        or "gzip" not in flask.request.headers.get("Accept-Encoding", "")
+        or response.content_encoding
+    ):
+        return response
+    response.direct_passthrough = False
+    body = response.get_data()
+    if len(body) < 2_000:
+        return response
+    path = flask.request.path
+    if "/_dash-component-suites/" in path:
+        if path not in kept:
+            kept[path] = gzip.compress(body, compresslevel=6, mtime=0)
+        body = kept[path]
+    else:
+        body = gzip.compress(body, compresslevel=1, mtime=0)
+    response.set_data(body)
+    response.headers["Content-Encoding"] = "gzip"
+    response.headers["Vary"] = "Accept-Encoding"
+    return response
+
+
+def geojson(packed: bytes) -> flask.Response:
+    """A gzipped GeoJSON as an answer, or only the news that the browser's copy is still good."""
+    zipped = "gzip" in flask.request.headers.get("Accept-Encoding", "")
+    response = flask.Response(packed if zipped else gzip.decompress(packed), mimetype="application/geo+json")
+    if zipped:
+        response.headers["Content-Encoding"] = "gzip"
+    response.headers["Vary"] = "Accept-Encoding"
+    response.headers["Cache-Control"] = FOR_EVER
+    response.set_etag(hashlib.sha256(packed).hexdigest()[:20])
+    response.make_conditional(flask.request)
+    return response

@@ -1,0 +1,1 @@
+"""Answers, releases and reports as files."""

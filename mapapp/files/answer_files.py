@@ -1,0 +1,203 @@
+"""Answers as tables in files: JSON, CSV and XLSX; every row, whatever a page shows of them.
+
+With their shapes they are written by `mapapp.files.exports.answers`.
+
+Names in a release come from public files, but also from whoever made them: a text cell that a spreadsheet would take
+for a formula gets an apostrophe in CSV, and in XLSX all text is written as text.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterable, Sequence
+from typing import IO, Any, Final
+
+import pandas
+import xlsxwriter
+
+from mapapp.answers.results import Miles, Number, Result
+from mapapp.errors import UsageError
+from mapapp.files.exports.provenance import Provenance
+from mapapp.files.exports.spreadsheet import CREATED, MAX_SHEET_ROWS, WORKBOOK, harmless, write_cell
+
+NUMBERS: Final = "numbers"
+"""A table that every answer has besides its own: one row with all its numbers."""
+
+
+def main_table(result: Result) -> str:
+    """Name of the table that an export without a choice gets."""
+    return next(iter(result.tables()), NUMBERS)
+
+
+def table_of(result: Result, name: str) -> Any:
+    """One table of an answer, with what it is about in front: ``release``, ``year``, ``area``, ``area_text``, ``side``.
+
+    Raises
+    ------
+    UsageError
+        When the answer has no such table.
+    """
+    tables = result.tables()
+    if name != NUMBERS and name not in tables:
+        raise UsageError(f"table {name!r}: {result.about.title} has {', '.join([*tables, NUMBERS])}")
+    table = _numbers(result) if name == NUMBERS else tables[name]
+    return _with_about(result, table)
+
+
+def write_json(results: Iterable[Result], stream: IO[str], sources: Sequence[Provenance] = ()) -> None:
+    """Write ``{"sources": [...], "answers": [...]}``, each answer as `Result.to_dict`, one after the other."""
+    releases = [source.to_dict() for source in sources]
+    stream.write(f'{{"sources": {json.dumps(releases, ensure_ascii=False, allow_nan=False)},\n"answers": [')
+    for place, result in enumerate(results):
+        stream.write(",\n" if place else "\n")
+        json.dump(result.to_dict(), stream, ensure_ascii=False, allow_nan=False)
+    stream.write("\n]}\n")
+
+
+def write_csv(tables: Iterable[Any], stream: IO[str]) -> None:
+    """Write tables with the same columns below each other."""
+    writer = csv.writer(stream, lineterminator="\n")
+    header: list[str] | None = None
+    for table in tables:
+        if header is None:
+            header = list(table.columns)
+            writer.writerow(header)
+        columns = [_csv_column(table[name]) for name in header]
+        writer.writerows(zip(*columns, strict=True))
+
+
+def write_xlsx(results: Iterable[Result], stream: IO[bytes], sources: Sequence[Provenance] = ()) -> None:
+    """Write a workbook: the releases asked, what was asked, a sheet of numbers, and a sheet for each table.
+
+    The same answers give the same bytes.
+
+    Raises
+    ------
+    UsageError
+        When a table has more rows than a sheet holds.
+    """
+    with xlsxwriter.Workbook(stream, {**WORKBOOK, "constant_memory": False, "in_memory": True}) as book:
+        book.set_properties({"created": CREATED})
+        bold = book.add_format({"bold": True})
+        _write_sources(book, bold, sources)
+        sheets: dict[str, _Sheet] = {}
+        for result in results:
+            for name, table in {
+                "about": _about_table(result),
+                NUMBERS: _numbers(result),
+                **result.tables(),
+            }.items():
+                if name not in sheets:
+                    sheets[name] = _Sheet(book.add_worksheet(name), bold)
+                sheets[name].add(_with_about(result, table))
+
+
+class _Sheet:
+    """One sheet of a workbook, filled from the top."""
+
+    def __init__(self, sheet: Any, bold: Any) -> None:
+        self._sheet = sheet
+        self._bold = bold
+        self._row = 0
+
+    def add(self, table: Any) -> None:
+        """Put a table below what is there; its header stands once, at the top."""
+        if not self._row:
+            for column, name in enumerate(table.columns):
+                self._sheet.write_string(0, column, name, self._bold)
+                self._sheet.set_column(column, column, min(max(len(name), _width(table[name])) + 2, 50))
+            self._sheet.freeze_panes(1, 0)
+            self._row = 1
+        if self._row + len(table) > MAX_SHEET_ROWS + 1:
+            raise UsageError(
+                f"{len(table):,} rows are more than a sheet holds ({MAX_SHEET_ROWS:,}); write CSV instead"
+            )
+        for column, name in enumerate(table.columns):
+            for place, value in enumerate(table[name].tolist()):
+                write_cell(
+                    self._sheet,
+                    self._row + place,
+                    column,
+                    None if value is pandas.NA or value != value else value,
+                )
+        self._row += len(table)
+
+
+def _write_sources(book: Any, bold: Any, sources: Sequence[Provenance]) -> None:
+    """A sheet that says where the answers come from: a column for each release."""
+    if not sources:
+        return
+    sheet = book.add_worksheet("provenance")
+    sheet.set_column(0, 0, 20)
+    sheet.set_column(1, len(sources), 70)
+    for column, source in enumerate(sources, 1):
+        for row, (name, value) in enumerate(source.to_dict().items()):
+            sheet.write_string(row, 0, name, bold)
+            write_cell(sheet, row, column, ", ".join(value) if isinstance(value, list) else value)
+
+
+def _with_about(result: Result, table: Any) -> Any:
+    about = result.about
+    front = {
+        "release": about.release,
+        "year": about.year,
+        "area": about.area,
+        "area_text": about.area_text,
+        "side": about.side or "",
+    }
+    columns = {name: [value] * len(table) for name, value in front.items()}
+    behind = {name: table[name].to_numpy() for name in table.columns}
+    return pandas.DataFrame(columns | {_apart(name, front): values for name, values in behind.items()})
+
+
+def _apart(name: str, taken: dict[str, str]) -> str:
+    return f"row_{name}" if name in taken else name
+
+
+def _numbers(result: Result) -> Any:
+    row: dict[str, Any] = {}
+    for name, value in result.numbers().items():
+        if isinstance(value, Number):
+            row |= {
+                name: value.value,
+                f"{name}_expected_error": value.expected_error,
+                f"{name}_caution": value.caution,
+            }
+        elif isinstance(value, Miles):
+            row |= {name: value.value, f"{name}_expected_error": value.expected_error}
+        elif isinstance(value, dict):
+            row |= {f"{name}_{when}": number for when, number in value.items()}
+        else:
+            row[name] = value
+    return pandas.DataFrame([row])
+
+
+def _about_table(result: Result) -> Any:
+    about = result.about
+    promise = {f"promise: {name}": value for name, value in about.promise.items()}
+    rows = {
+        "title": about.title,
+        "release": about.release,
+        "version": about.version,
+        "job type": about.job_type,
+        "workers": about.filters or "all",
+        "blocks in the area": about.n_blocks,
+        "blocks cut by the border": about.n_edge_blocks,
+        **promise,
+        **{f"note {place + 1}": note for place, note in enumerate(about.notes)},
+    }
+    return pandas.DataFrame({"what": list(rows), "value": [str(value) for value in rows.values()]})
+
+
+def _csv_column(column: Any) -> list[Any]:
+    """Cells of a column: numbers short, nothing for a missing one, no text that a spreadsheet would compute."""
+    if column.dtype.kind == "f":
+        return ["" if pandas.isna(value) else format(value, ".10g") for value in column.tolist()]
+    if column.dtype.kind in "iub":
+        return column.tolist()  # type: ignore[no-any-return]
+    return [harmless("" if value is None or value != value else value) for value in column.tolist()]
+
+
+def _width(column: Any) -> int:
+    return max((len(str(value)) for value in column.head(50).tolist()), default=0)

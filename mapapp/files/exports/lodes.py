@@ -1,0 +1,185 @@
+"""A release in the layout of LODES origin-destination files, for whoever reads those.
+
+Source: LODES Technical Document 7.5, Origin-Destination files: one main and one aux file for each state of work, 13
+columns, geocodes of 15 digits. Departure: a home that the release knows only by its state has that state's code and 13
+zeros as its geocode, which is no census block; the published files have its block.
+"""
+
+from __future__ import annotations
+
+import datetime
+import gzip
+import re
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Final
+
+import numpy as np
+import pyarrow
+import pyarrow.compute
+import pyarrow.csv
+
+from geodata.elsewhere import states
+from geodata.lodes import COUNTS, HEADER
+from geodata.progress import Progress, silent
+from geodata.store import Store, sha256_of
+from mapapp.errors import UsageError
+from mapapp.files.exports.pairs import Ints, Pairs, pairs_in_parts
+from mapapp.files.exports.provenance import Provenance
+
+COLUMNS: Final = (*HEADER, "createdate")
+WRITING: Final = "writing OD files"
+_DIGITS: Final = 15
+_STATE: Final = 10**13  # a block's number divided by this is its state's
+_LEVEL: Final = 6  # of gzip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LodesFiles:
+    """What was written.
+
+    Attributes
+    ----------
+    jobs : dict of str to int
+        Jobs in each OD file, by its name.
+    elsewhere : dict of str to int
+        Jobs whose home is known by state only, by the state's code.
+    """
+
+    jobs: Mapping[str, int] = field(default_factory=dict)
+    elsewhere: Mapping[str, int] = field(default_factory=dict)
+
+    def notes(self) -> list[str]:
+        """What a reader of the files must know, a sentence each."""
+        found = []
+        n = sum(self.elsewhere.values())
+        if n:
+            found.append(
+                f"{n:,} jobs have homes in {_several(len(self.elsewhere), 'state')} that the release knows as a whole: "
+                f"their h_geocode is the state's code and 13 zeros, such as {next(iter(self.elsewhere))}{'0' * 13}, "
+                "which is no census block"
+            )
+        missing = {name.replace("_main_", "_aux_") for name in self.jobs if "_main_" in name} - set(self.jobs)
+        found += [f"{name} is not there: it would have no rows" for name in sorted(missing)]
+        return found
+
+
+def write_lodes(
+    store: Store, folder: Path, *, date: datetime.date | None = None, report: Progress = silent
+) -> LodesFiles:
+    """Write the OD files of a release, and the list of their sha256 for each state.
+
+    The same release gives the same bytes. Rows are in the order of the release's workplaces, which is that of their
+    geocodes but for blocks that the crosswalk puts into a tract with another code.
+
+    Parameters
+    ----------
+    store : Store
+        A release.
+    folder : Path
+        That is there.
+    date : date, optional
+        For the column `createdate`; else the last day of the year of the jobs, as a release has no other.
+    report : callable
+        Called with (stage, done, total).
+
+    Raises
+    ------
+    UsageError
+        When the release does not say its year, or its blocks have no codes of 15 digits.
+    """
+    origin = Provenance.of(store)
+    if not re.fullmatch(r"\d{4}", origin.year):
+        raise UsageError(
+            f"{store.path}: this release does not say which year its jobs are of, and LODES names its files by the year"
+        )
+    number, elsewhere = _block_numbers(store)
+    stamp = f"{date or datetime.date(int(origin.year), 12, 31):%Y%m%d}"
+    kind = f"{origin.job_type or 'JT00'}_{origin.year}"
+    jobs: dict[str, int] = {}
+    away = np.zeros(number.size, dtype=np.int64)
+    with ExitStack() as files:
+        streams: dict[str, IO[bytes]] = {}
+        for pairs, done, total in pairs_in_parts(store):
+            np.add.at(away, pairs.home, pairs.counts[:, 0])
+            for (state, main), part in _by_file(number, pairs).items():
+                name = f"{_letters(state, origin)}_od_{'main' if main else 'aux'}_{kind}.csv.gz"
+                if name not in streams:
+                    streams[name] = files.enter_context(_opened(folder / name))
+                streams[name].write(_rows(number, part, stamp))
+                jobs[name] = jobs.get(name, 0) + int(part.counts[:, 0].sum())
+            report(WRITING, done, total)
+    _write_checksums(folder, sorted(jobs))
+    known = {f"{number[row] // _STATE:02d}": int(away[row]) for row in np.flatnonzero(elsewhere & (away > 0))}
+    return LodesFiles(jobs=dict(sorted(jobs.items())), elsewhere=dict(sorted(known.items())))
+
+
+def _several(n: int, noun: str) -> str:
+    return f"{n} {noun}{'s' * (n != 1)}"
+
+
+def _block_numbers(store: Store) -> tuple[Ints, Any]:
+    """Geocode of each block as a number, and which are states elsewhere."""
+    blocks = store.table("blocks", ["block_id", "elsewhere"])
+    code, elsewhere = blocks["block_id"], blocks["elsewhere"].to_numpy(dtype=bool)
+    wrong = code[~(code.str.fullmatch(r"\d{15}") | (elsewhere & code.str.fullmatch(r"\d{2}")))]
+    if len(wrong):
+        raise UsageError(
+            f"{store.path}: block {str(wrong.iloc[0])[:30]!r} has no code of {_DIGITS} digits, as LODES has"
+        )
+    return code.str.ljust(_DIGITS, "0").astype(np.int64).to_numpy(), elsewhere
+
+
+def _letters(state: int, origin: Provenance) -> str:
+    """Two letters of a state: its postal code, or for a state that the census does not know, x and another."""
+    known = states().get(f"{state:02d}")
+    if known is not None:
+        return known.postal.lower()
+    made_up = [code for code in origin.workplaces_in if code not in states()]
+    place = made_up.index(f"{state:02d}") if f"{state:02d}" in made_up else state
+    return f"x{chr(ord('a') + place % 26)}"
+
+
+def _by_file(number: Ints, pairs: Pairs) -> dict[tuple[int, bool], Pairs]:
+    """Pairs by state of work and by whether the home is in the same state, sorted by their codes."""
+    work, home = number[pairs.work], number[pairs.home]
+    order = np.lexsort((home, work))
+    state, main = (work // _STATE)[order], (work // _STATE == home // _STATE)[order]
+    found = {}
+    for code in np.unique(state):
+        for kind in (True, False):
+            mine = order[(state == code) & (main == kind)]
+            if mine.size:
+                found[int(code), kind] = Pairs(pairs.work[mine], pairs.home[mine], pairs.counts[mine])
+    return found
+
+
+def _rows(number: Ints, pairs: Pairs, stamp: str) -> bytes:
+    codes = [
+        pyarrow.compute.utf8_lpad(pyarrow.array(number[each]).cast(pyarrow.string()), _DIGITS, "0")
+        for each in (pairs.work, pairs.home)
+    ]
+    counts = [pyarrow.array(column) for column in pairs.counts.T]
+    last = pyarrow.array([stamp]).take(pyarrow.array(np.zeros(pairs.work.size, dtype=np.int64)))
+    out = pyarrow.BufferOutputStream()
+    options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="none")
+    table = pyarrow.table([*codes, *counts, last], names=[*HEADER[:2], *COUNTS, "createdate"])
+    pyarrow.csv.write_csv(table, out, options)
+    content: bytes = out.getvalue().to_pybytes()
+    return content
+
+
+def _opened(file: Path) -> Any:
+    stream = gzip.GzipFile(file, "wb", compresslevel=_LEVEL, mtime=0)
+    stream.write((",".join(COLUMNS) + "\n").encode())
+    return stream
+
+
+def _write_checksums(folder: Path, names: list[str]) -> None:
+    """One list for each state, as the bureau publishes: what `sha256sum` writes and checks."""
+    for letters in sorted({name[:2] for name in names}):
+        mine = [name for name in names if name.startswith(letters)]
+        text = "".join(f"{sha256_of(folder / name)}  {name}\n" for name in mine)
+        (folder / f"lodes_{letters}.sha256sum").write_text(text, encoding="ascii")

@@ -1,0 +1,118 @@
+"""Where an exported file comes from: what every one of them carries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any, Final
+
+from geodata.store import Store, sha256_of, store_digest
+from mapapp.answers.publication import CERTIFICATE
+
+_SYNTHETIC: Final = "synthetic workers: no record is a real person"
+_NOT_PRIVATE: Final = "not private: shows where real workers live, nothing is promised; not for release"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    """The release an export was made of, and what that release promises.
+
+    Attributes
+    ----------
+    title, year, job_type : str
+        As the release says; empty where it does not.
+    vintage_blocks, vintage_pumas : str
+        Census of the blocks and of the PUMAs.
+    workplaces_in : tuple of str
+        Two-digit codes of the states whose workplaces it covers.
+    release_sha256 : str
+        The release digest (`geodata.store.store_digest`): of its manifest, which lists every other file.
+    certificate_sha256 : str
+        Of `certificate.json`.
+    status, accountant : str
+        As the certificate says.
+    is_private : bool
+        Whether anything is promised at all.
+    epsilon_final, delta : float or None
+    program : str
+        Name and version of what wrote the export.
+    """
+
+    title: str
+    year: str
+    job_type: str
+    vintage_blocks: str
+    vintage_pumas: str
+    workplaces_in: tuple[str, ...]
+    release_sha256: str
+    certificate_sha256: str
+    status: str
+    accountant: str
+    is_private: bool
+    epsilon_final: float | None
+    delta: float | None
+    program: str
+
+    @classmethod
+    def of(cls, store: Store) -> Provenance:
+        """Provenance of a verified release."""
+        facts, certificate = store.manifest, store.document(CERTIFICATE)
+        vintage = facts.get("vintage")
+        vintage = vintage if isinstance(vintage, dict) else {}
+        return cls(
+            title=str(facts.get("title") or store.path.name),
+            year=str(facts.get("year") or ""),
+            job_type=str(facts.get("job_type") or ""),
+            vintage_blocks=str(vintage.get("blocks", "")),
+            vintage_pumas=str(vintage.get("pumas", "")),
+            workplaces_in=tuple(str(state) for state in facts.get("destination_states") or ()),
+            release_sha256=store_digest(store.path),
+            certificate_sha256=sha256_of(store.path / CERTIFICATE),
+            status=str(certificate.get("status") or ""),
+            accountant=str(certificate.get("accountant") or ""),
+            is_private=_is_private(certificate),
+            epsilon_final=_number(certificate.get("epsilon_final")),
+            delta=_number(certificate.get("delta")),
+            program=f"CommuteMap {version('commutemap')}",
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, in reading order."""
+        return {
+            "what": _SYNTHETIC if self.is_private else _NOT_PRIVATE,
+            "release": self.title,
+            "year": self.year,
+            "job_type": self.job_type,
+            "vintage_blocks": self.vintage_blocks,
+            "vintage_pumas": self.vintage_pumas,
+            "workplaces_in": list(self.workplaces_in),
+            "release_sha256": self.release_sha256,
+            "certificate_sha256": self.certificate_sha256,
+            "status": self.status,
+            "epsilon_final": self.epsilon_final,
+            "delta": self.delta,
+            "accountant": self.accountant,
+            "made_by": self.program,
+        }
+
+    def texts(self) -> dict[str, str]:
+        """The same as short texts, with names for people."""
+        return {
+            name.replace("_", " "): ", ".join(value) if isinstance(value, list) else str(value)
+            for name, value in self.to_dict().items()
+            if value not in (None, "", [])
+        }
+
+    def lines(self) -> list[str]:
+        """The same as lines of text."""
+        return [f"{name}: {value}" for name, value in self.texts().items()]
+
+
+def _number(given: Any) -> float | None:
+    value = given.get("value") if isinstance(given, dict) else given
+    return float(value) if isinstance(value, (int, float)) else None
+
+
+def _is_private(certificate: dict[str, Any]) -> bool:
+    mechanism = certificate.get("mechanism")
+    return not (isinstance(mechanism, dict) and mechanism.get("is_private") is False)

@@ -1,0 +1,223 @@
+"""A whole release in one format: a folder that stands alone, or one file where the format has a place for all."""
+
+from __future__ import annotations
+
+import datetime
+import gzip
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+
+import pyarrow
+import pyarrow.compute
+import pyarrow.csv
+
+from geodata.progress import Progress, silent
+from geodata.store import Store, open_store
+from mapapp.answers.analyses import Release
+from mapapp.errors import UsageError
+from mapapp.files.exports.answers import readme, sidecar
+from mapapp.files.exports.layer import Layer, arrow_column, safe_name
+from mapapp.files.exports.lodes import write_lodes
+from mapapp.files.exports.placing import new_place
+from mapapp.files.exports.provenance import Provenance
+from mapapp.files.exports.release_layers import (
+    POINT_FIELDS,
+    field_notes,
+    flow_layer,
+    point_layer,
+    points_in_parts,
+    unit_layer,
+)
+
+Form = Literal["lodes", "gpkg", "shp", "kml", "geojson", "csv", "xlsx", "points"]
+With = Literal["points", "flows"]
+FORMS: Final[tuple[Form, ...]] = get_args(Form)
+ONE_FILE: Final[dict[str, str]] = {"gpkg": ".gpkg", "shp": ".zip", "kml": ".kml", "xlsx": ".xlsx"}
+"""Formats that hold several layers and where they come from in one file, by its suffix."""
+
+LAYERS: Final = ("state", "county", "tract")
+WRITING_POINTS: Final = "writing points"
+_DECIMALS: Final = 6  # of a degree; coordinates are kept with about seven digits
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """What an export wrote.
+
+    Attributes
+    ----------
+    path : Path
+        The folder or file.
+    files : dict of str to int
+        Bytes of each file by name.
+    notes : tuple of str
+        What a reader must know, a sentence each.
+    """
+
+    path: Path
+    files: dict[str, int]
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {"path": str(self.path), "files": self.files, "notes": list(self.notes)}
+
+
+def export_release(
+    release: Path,
+    form: Form,
+    target: Path,
+    *,
+    layers: Sequence[str] = LAYERS,
+    more: Sequence[With] = (),
+    date: datetime.date | None = None,
+    report: Progress = silent,
+) -> Exported:
+    """Write a release in another format: whole or not at all; the same release gives the same bytes.
+
+    Parameters
+    ----------
+    release : Path
+        Its directory; a dataset is refused.
+    form : {"lodes", "gpkg", "shp", "kml", "geojson", "csv", "xlsx", "points"}
+    target : Path
+        A new folder, or a new file with the suffix of `ONE_FILE`.
+    layers : sequence of str
+        Layers of the geography whose units are written, each with its counts; "all" for every one but blocks.
+        Not for "lodes" and "points".
+    more : sequence of {"points", "flows"}
+        Also a point for each worker's home and workplace, and a line for each pair of blocks.
+    date : date, optional
+        For the column `createdate` of "lodes".
+    report : callable
+        Called with (stage, done, total); what it raises ends the export, and nothing is left.
+
+    Raises
+    ------
+    UsageError
+        When options, format and release do not fit each other.
+    StoreError
+        When it is no release, or the place is taken.
+    """
+    if form not in FORMS:
+        raise UsageError(f"--to {form}: choose {', '.join(FORMS)}")
+    as_file = bool(target.suffix) and target.suffix.lower() == ONE_FILE.get(form)
+    with new_place(target, folder=not as_file) as place:
+        store = open_store(release, "release")
+        provenance = Provenance.of(store)
+        if form in ("lodes", "points"):
+            notes, said = _WHOLE[form](store, place, date, report)
+        else:
+            found = _layers(store, form, layers, more, report)
+            notes, said = field_notes(), []
+            _write_layers(form, found, provenance, notes, place, as_file=as_file, report=report)
+        if not as_file:
+            _write_texts(place, provenance, notes)
+        files = {file.name: file.stat().st_size for file in ([place] if as_file else sorted(place.iterdir()))}
+    return Exported(path=target, files=files, notes=tuple(said))
+
+
+def _write_texts(folder: Path, provenance: Provenance, notes: Sequence[str]) -> None:
+    (folder / "README.txt").write_text(readme(provenance, notes), encoding="utf-8")
+    (folder / "provenance.json").write_text(sidecar(provenance, notes), encoding="utf-8")
+
+
+def _layers(
+    store: Store, form: Form, names: Sequence[str], more: Sequence[With], report: Progress
+) -> list[Layer]:
+    if form == "xlsx" and "flows" in more:
+        raise UsageError("--with flows: a sheet holds too few rows; write csv or gpkg")
+    release = Release(store, report=report)
+    known = list(release.areas.columns)
+    wanted = [level for name in names for level in (known if name == "all" else [name])]
+    found = [unit_layer(release, level) for level in dict.fromkeys(wanted)]
+    if "points" in more:
+        found += [point_layer(store, "home"), point_layer(store, "work")]
+    return found + ([flow_layer(store)] if "flows" in more else [])
+
+
+def _write_layers(
+    form: Form,
+    layers: Sequence[Layer],
+    provenance: Provenance,
+    notes: Sequence[str],
+    place: Path,
+    *,
+    as_file: bool,
+    report: Progress,
+) -> None:
+    from mapapp.files.exports import gdal_files, spreadsheet, text_files
+
+    if form in ("geojson", "csv"):
+        for layer in layers:
+            with (place / f"{layer.name}.{form}").open("w", encoding="utf-8", newline="") as stream:
+                if form == "csv":
+                    text_files.write_csv(layer, stream, report=report)
+                else:
+                    text_files.write_geojson(layer, provenance, stream, report=report)
+        return
+    file = place if as_file else place / f"{safe_name(provenance.title)}{ONE_FILE[form]}"
+    writers: dict[str, Callable[[], None]] = {
+        "gpkg": partial(gdal_files.write_gpkg, layers, provenance, file, report=report),
+        "shp": partial(
+            gdal_files.write_shapefiles,
+            layers,
+            provenance,
+            file,
+            readme=readme(provenance, notes),
+            report=report,
+        ),
+        "xlsx": partial(spreadsheet.write_workbook, layers, provenance, notes, file, report=report),
+    }
+    if form == "kml":
+        with file.open("w", encoding="utf-8") as stream:
+            text_files.write_kml(layers, provenance, stream, report=report)
+    else:
+        writers[form]()
+
+
+def _write_lodes(
+    store: Store, folder: Path, date: datetime.date | None, report: Progress
+) -> tuple[list[str], list[str]]:
+    written = write_lodes(store, folder, date=date, report=report)
+    blocks = str(store.manifest.get("vintage", {}).get("blocks", ""))
+    version = {"2010": "LODES 7", "2020": "LODES 8"}.get(blocks)
+    warnings = written.notes()
+    notes = [
+        f"the layout is that of {version}, with blocks of {blocks}"
+        if version
+        else "the layout is that of LODES 7 and 8",
+        *(f"{name}: {n:,} jobs" for name, n in written.jobs.items()),
+        *warnings,
+        "createdate is the last day of the year of the jobs" if date is None else "createdate was chosen",
+        "a pair of blocks with several workers has its margins, as LODES has; the joint segments are in the release",
+    ]
+    return notes, warnings
+
+
+def _write_points(
+    store: Store, folder: Path, _date: datetime.date | None, report: Progress
+) -> tuple[list[str], list[str]]:
+    total, done = int(store.manifest["files"]["points.parquet"]["rows"]), 0
+    kinds = POINT_FIELDS | {
+        f"{end}_{axis}_deg": "number" for end in ("work", "home") for axis in ("lon", "lat")
+    }
+    with gzip.GzipFile(folder / "points.csv.gz", "wb", compresslevel=6, mtime=0) as stream:
+        stream.write((",".join(kinds) + "\n").encode())
+        options = pyarrow.csv.WriteOptions(include_header=False, quoting_style="none")
+        for frame in points_in_parts(store):
+            columns = {name: arrow_column(frame[name], kind) for name, kind in kinds.items()}
+            columns = {
+                name: pyarrow.compute.round(column, _DECIMALS) if kinds[name] == "number" else column
+                for name, column in columns.items()
+            }
+            pyarrow.csv.write_csv(pyarrow.table(columns), stream, options)
+            done += len(frame)
+            report(WRITING_POINTS, done, total)
+    return ["points.csv.gz: one row a synthetic worker; coordinates are WGS 84", *field_notes()], []
+
+
+_WHOLE: Final = {"lodes": _write_lodes, "points": _write_points}

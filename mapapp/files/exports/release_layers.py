@@ -1,0 +1,164 @@
+"""A whole release as layers: the units of its geography with their counts, its points, its flows between blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+import pandas
+import shapely
+
+from geodata.store import Store
+from mapapp.answers.analyses import Release
+from mapapp.answers.areas import LEVEL_LABELS
+from mapapp.files.exports.layer import Kind, Layer, Part, in_parts
+from mapapp.files.exports.pairs import pairs_in_parts
+from mapapp.question.address import Side
+from mapapp.question.filters import BANDS, CHARACTERISTICS
+
+BAND_FIELDS: Final = tuple(f"{name}_{band}" for name in CHARACTERISTICS for band in BANDS)
+UNIT_FIELDS: Final[dict[str, Kind]] = {
+    "unit_id": "text",
+    "name": "text",
+    "kind": "text",
+    **{
+        name: "whole"
+        for end in ("workers", "residents")
+        for name in (end, *(f"{end}_{band}" for band in BAND_FIELDS))
+    },
+}
+POINT_FIELDS: Final[dict[str, Kind]] = {
+    "work_block": "text",
+    "home_block": "text",
+    "age": "whole",
+    "earnings": "whole",
+    "industry": "whole",
+}
+FLOW_FIELDS: Final[dict[str, Kind]] = {
+    "work_block": "text",
+    "home_block": "text",
+    **dict.fromkeys(("workers", *BAND_FIELDS), "whole"),
+}
+_TITLES: Final[dict[Side, str]] = {
+    "work": "workplaces of synthetic workers",
+    "home": "homes of synthetic workers",
+}
+
+
+def unit_layer(release: Release, level: str) -> Layer:
+    """Units of a layer with those who work and those who live in each, by band; units elsewhere have no shape.
+
+    Raises
+    ------
+    UsageError
+        When the release has no such layer.
+    """
+    frame = unit_table(release, level)
+    outlines = release.outlines.of_layer(level)
+    shapes = np.empty(len(frame), dtype=object)
+    shapes[:] = [
+        outlines.get(unit_id) if kind == "unit" else None
+        for unit_id, kind in zip(frame["unit_id"], frame["kind"], strict=True)
+    ]
+    return Layer(
+        name=level,
+        title=LEVEL_LABELS.get(level, level).split(" (")[0].lower(),
+        geometry="MultiPolygon",
+        fields=dict(UNIT_FIELDS),
+        n_rows=len(frame),
+        parts=lambda: in_parts(frame, shapes),
+    )
+
+
+def unit_table(release: Release, level: str) -> Any:
+    """Rows of `unit_layer`: `UNIT_FIELDS`, by kind and identifier; every unit, also those without workers."""
+    names = ["unit_id", "kind"]
+    both = [release.comparison(side=side, layer=level).units for side in ("work", "home")]
+    work, home = (
+        frame[["unit_id", "name", "kind", "workers", *BAND_FIELDS]].rename(
+            columns={"workers": end, **{band: f"{end}_{band}" for band in BAND_FIELDS}}
+        )
+        for frame, end in zip(both, ("workers", "residents"), strict=True)
+    )
+    frame = work.merge(home.drop(columns="name"), on=names, how="outer", validate="one_to_one")
+    order = frame["kind"].map({"unit": 0, "elsewhere": 1, "none": 2})
+    frame = frame.assign(order=order).sort_values(["order", "unit_id"], ignore_index=True)
+    return frame[list(UNIT_FIELDS)]
+
+
+def point_layer(store: Store, end: Side) -> Layer:
+    """One point a synthetic worker: the home, or the workplace; a home known by its state only has no place."""
+    return Layer(
+        name=f"points_{end}",
+        title=_TITLES[end],
+        geometry="Point",
+        fields=dict(POINT_FIELDS),
+        n_rows=int(store.manifest["files"]["points.parquet"]["rows"]),
+        parts=lambda: _point_parts(store, end),
+    )
+
+
+def _point_parts(store: Store, end: Side) -> Iterator[Part]:
+    for frame in points_in_parts(store):
+        lon, lat = frame[f"{end}_lon_deg"].to_numpy(), frame[f"{end}_lat_deg"].to_numpy()
+        shapes = shapely.points(lon.astype(float), lat.astype(float))
+        yield Part(frame, np.where(np.isnan(lon), None, shapes))
+
+
+def points_in_parts(store: Store) -> Iterator[Any]:
+    """Yield the points of a release as frames: `POINT_FIELDS` and the four coordinates."""
+    block_id = store.table("blocks", ["block_id"])["block_id"].to_numpy(dtype=object)
+    for batch in store.batches("points"):
+        frame = batch.to_pandas()
+        segment = frame["segment"].to_numpy()
+        yield pandas.DataFrame(
+            {
+                "work_block": block_id[frame["destination_index"]],
+                "home_block": block_id[frame["origin_index"]],
+                "age": segment // 9 + 1,
+                "earnings": segment // 3 % 3 + 1,
+                "industry": segment % 3 + 1,
+                **{name: frame[name] for name in frame.columns if name.endswith("_deg")},
+            }
+        )
+
+
+def flow_layer(store: Store) -> Layer:
+    """Lines from home block to work block with their workers, in the order of the workplaces."""
+    return Layer(
+        name="flows",
+        title="flows between blocks",
+        geometry="LineString",
+        fields=dict(FLOW_FIELDS),
+        n_rows=0,
+        parts=lambda: _flow_parts(store),
+    )
+
+
+def _flow_parts(store: Store) -> Iterator[Part]:
+    blocks = store.table("blocks", ["block_id", "lon_deg", "lat_deg", "elsewhere"])
+    block_id, elsewhere = blocks["block_id"].to_numpy(dtype=object), blocks["elsewhere"].to_numpy()
+    place = blocks[["lon_deg", "lat_deg"]].to_numpy()
+    for pairs, _, _ in pairs_in_parts(store):
+        ends = np.stack([place[pairs.home], place[pairs.work]], axis=1)
+        shapes = np.where(elsewhere[pairs.home], None, shapely.linestrings(ends))
+        counts = dict(zip(("workers", *BAND_FIELDS), pairs.counts.T, strict=True))
+        frame = {"work_block": block_id[pairs.work], "home_block": block_id[pairs.home], **counts}
+        yield Part(pandas.DataFrame(frame), shapes)
+
+
+def field_notes() -> list[str]:
+    """What the fields of these layers mean, a line each."""
+    bands = {
+        name: ", ".join(f"{band} {label}" for band, label in zip(BANDS, labels, strict=True))
+        for name, labels in CHARACTERISTICS.items()
+    }
+    return [
+        "unit_id, name: of the area; kind: unit, or elsewhere (a whole state outside the imported area, which has no "
+        "shape), or none (blocks that are in no unit of the layer)",
+        "workers: synthetic workers who work there (of a flow: who go that way)",
+        "residents: synthetic workers who live there; only those whose workplace is in a state that the release covers",
+        "work_block, home_block: census blocks; a home with two digits is known by its state only, and has no place",
+        *(f"{name}, and what ends in _{name}_1 to _3: {text}" for name, text in bands.items()),
+    ]

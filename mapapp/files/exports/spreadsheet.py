@@ -1,0 +1,89 @@
+"""Tables for spreadsheets, in which no text is ever computed."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import xlsxwriter
+
+from geodata.progress import Progress, silent
+from mapapp.errors import UsageError
+from mapapp.files.exports.layer import Layer, records
+from mapapp.files.exports.provenance import Provenance
+
+WORKBOOK: Final = {
+    "strings_to_formulas": False,
+    "strings_to_urls": False,
+    "strings_to_numbers": False,
+    "constant_memory": True,
+}
+CREATED: Final = datetime.datetime(1980, 1, 1)
+"""When every workbook says it was made, so that the same tables are the same bytes."""
+
+MAX_SHEET_ROWS: Final = 1_048_575  # of Excel, below the header
+MAX_CELL: Final = 32_000
+_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
+
+
+def harmless(value: Any) -> Any:
+    """A cell of CSV: text that a spreadsheet would compute gets an apostrophe in front."""
+    return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
+
+
+def write_workbook(
+    layers: Sequence[Layer],
+    provenance: Provenance,
+    notes: Sequence[str],
+    file: Path,
+    *,
+    report: Progress = silent,
+) -> None:
+    """Write a sheet `provenance` and one of each layer's fields; row after row, so that memory stays small.
+
+    Raises
+    ------
+    UsageError
+        When a layer has more rows than a sheet holds.
+    """
+    with xlsxwriter.Workbook(str(file), {**WORKBOOK, "tmpdir": str(file.parent)}) as book:
+        book.set_properties({"created": CREATED, "title": provenance.title[:200]})
+        bold = book.add_format({"bold": True})
+        about = book.add_worksheet("provenance")
+        rows = [*provenance.texts().items(), *(("note", note) for note in notes)]
+        for row, (name, text) in enumerate(rows):
+            about.write_string(row, 0, name, bold)
+            about.write_string(row, 1, text[:MAX_CELL])
+        about.set_column(0, 0, 20)
+        about.set_column(1, 1, 90)
+        for layer in layers:
+            _write_sheet(book.add_worksheet(layer.name[:31]), bold, layer, report)
+
+
+def _write_sheet(sheet: Any, bold: Any, layer: Layer, report: Progress) -> None:
+    sheet.freeze_panes(1, 0)
+    for column, (name, kind) in enumerate(layer.fields.items()):
+        sheet.set_column(column, column, 24 if kind == "text" else 12)
+        sheet.write_string(0, column, name, bold)
+    at = 1
+    for part in layer.reported(report):
+        if at + len(part.frame) > MAX_SHEET_ROWS + 1:
+            raise UsageError(
+                f"{layer.title}: more rows than a sheet holds ({MAX_SHEET_ROWS:,}); write csv or gpkg instead"
+            )
+        for row in records(layer, part):
+            for column, value in enumerate(row.values()):
+                write_cell(sheet, at, column, value)
+            at += 1
+
+
+def write_cell(sheet: Any, row: int, column: int, value: Any) -> None:
+    """Write a plain value as what it is; text stays text, and nothing is written for None."""
+    if isinstance(value, bool):
+        sheet.write_boolean(row, column, value)
+    elif isinstance(value, (int, float)):
+        sheet.write_number(row, column, value)
+    elif isinstance(value, str) and value:
+        sheet.write_string(row, column, value[:MAX_CELL])

@@ -1,0 +1,285 @@
+"""Many reports into one folder: in several processes, and from where an earlier run was stopped.
+
+A report is written beside its place and renamed when it is whole. `reports.json` keeps what every file was made from,
+so that a file that is there, whole and of the same inputs, is not made again.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import hashlib
+import importlib.metadata
+import json
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Final
+
+from geodata.placing import claimed, name_of_partial, naming, partial_name
+from geodata.store import refuse_within_store
+from mapapp.answers.served_release import ServedRelease, open_releases
+from mapapp.errors import UsageError
+from mapapp.files.exports.provenance import Provenance
+from mapapp.files.reports import DRAWN, Form, build, write
+from mapapp.files.reports.batch_file import Job
+from mapapp.files.reports.batch_index import index_page, is_index
+from mapapp.files.reports.processes import each_done
+from mapapp.progress import Report as Progress
+from mapapp.progress import silent
+
+MANIFEST: Final = "reports.json"
+_MARKER: Final = ("reports", 1)
+"""What the list says of itself, so that no other program's file is taken for one: its subject and its version."""
+
+INDEX: Final = "index.html"
+LAYOUT: Final = 3
+"""Of reports: changes whenever the same question makes other bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A file of a batch, as `reports.json` has it."""
+
+    inputs: str
+    sha256: str
+    bytes: int
+    title: str
+    sentence: str
+
+
+_PLANNED: Final = Made("", "", 0, "", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How many files a batch made, and how many were there already."""
+
+    n_made: int
+    n_kept: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """The files of one report that are not there yet, by form: name and what they are made from."""
+
+    job: Job
+    files: dict[Form, tuple[str, str]]
+
+
+def make_batch(
+    paths: Sequence[Path],
+    releases: Sequence[ServedRelease],
+    jobs: Sequence[Job],
+    folder: Path,
+    *,
+    date: datetime.date | None = None,
+    workers: int = 1,
+    progress: Progress = silent,
+) -> Outcome:
+    """Make the reports of a batch that are not in its folder yet, and an index of all of them.
+
+    Parameters
+    ----------
+    paths, releases : sequences of Path and of ServedRelease
+        The same releases; other processes open them by themselves.
+    jobs : sequence of Job
+    folder : Path
+        Made where it is not there. One that holds anything else is refused.
+    date : date, optional
+        To stand on the reports.
+    workers : int
+        Processes; each holds the releases, and makes one report after the other.
+    progress : callable
+        Called with (stage, done, total).
+
+    Raises
+    ------
+    UsageError
+        When the folder cannot be written, or holds files of somebody else.
+    StoreError
+        When another run writes to the folder, or it lies within a dataset or release.
+    """
+    refuse_within_store(folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{folder}: {error.strerror}; name a folder that can be written") from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UsageError(f"{folder}: it cannot be written; name another folder")
+    with naming(folder), claimed(folder):
+        made = _read_manifest(folder)
+        try:
+            return _make_missing(
+                paths, releases, jobs, folder, made, date=date, workers=workers, progress=progress
+            )
+        finally:
+            _remove_half_written(folder)
+
+
+def _make_missing(
+    paths: Sequence[Path],
+    releases: Sequence[ServedRelease],
+    jobs: Sequence[Job],
+    folder: Path,
+    made: dict[str, Made],
+    *,
+    date: datetime.date | None,
+    workers: int,
+    progress: Progress,
+) -> Outcome:
+    """Make what is not in the folder yet, and enter it in `made` and in the folder's list."""
+    digests = [Provenance.of(release.store).release_sha256 for release in releases]
+    if os.path.lexists(folder / INDEX) and not is_index(folder / INDEX):
+        raise _foreign(folder / INDEX)
+    tasks, n_kept = [], 0
+    for job in jobs:
+        files = {form: (f"{job.stem}.{form}", _inputs(job, form, digests, date)) for form in job.forms}
+        missing = {form: each for form, each in files.items() if not _is_there(folder, *each, made)}
+        n_kept += len(files) - len(missing)
+        for name, _ in missing.values():
+            if name not in made and os.path.lexists(folder / name):
+                raise _foreign(folder / name)
+        if missing:
+            tasks.append(_Task(job, missing))
+    # Entered before they are made: what a killed run leaves without a checksum is ours, and made again.
+    made |= {name: made.get(name, _PLANNED) for task in tasks for name, _ in task.files.values()}
+    _replace(folder / MANIFEST, _manifest(made))
+    progress("making reports", 0, len(tasks))
+    alone = min(workers, len(tasks)) <= 1
+    maker = _Maker(tuple(paths), folder, date, list(releases) if alone else None)
+    done = each_done(maker, tasks, workers=workers)
+    for number, found in enumerate(done, 1):
+        made |= found
+        _replace(folder / MANIFEST, _manifest(made))
+        progress("making reports", number, len(tasks))
+    _replace(folder / INDEX, _index(releases, jobs, made))
+    return Outcome(sum(len(task.files) for task in tasks), n_kept)
+
+
+class _Maker:
+    """Makes reports, in a process that opens the releases by itself unless it has them."""
+
+    def __init__(
+        self,
+        paths: tuple[Path, ...],
+        folder: Path,
+        date: datetime.date | None,
+        releases: list[ServedRelease] | None,
+    ) -> None:
+        self._paths = paths
+        self._folder = folder
+        self._date = date
+        self._releases = releases
+
+    def __call__(self, task: _Task) -> dict[str, Made]:
+        """Write the files of one report and tell what they are."""
+        if self._releases is None:
+            self._releases = list(open_releases(list(self._paths)).values())
+        job = task.job
+        report = build(
+            self._releases,
+            job.states,
+            date=self._date,
+            error_rows=job.error_rows,
+            pictures=any(form in DRAWN for form in task.files),
+        )
+        found = {}
+        for form, (name, inputs) in task.files.items():
+            stream = BytesIO()
+            write(report, form, stream, paper=job.paper)
+            content = stream.getvalue()
+            _replace(self._folder / name, content)
+            found[name] = Made(
+                inputs, _sha256(content), len(content), report.title, report.answers[0].sentence
+            )
+        return found
+
+
+def _read_manifest(folder: Path) -> dict[str, Made]:
+    """What an earlier run made in a folder; UsageError where the folder is not a batch's."""
+    manifest = folder / MANIFEST
+    if not manifest.exists():
+        # A run that was killed as it began has left half a list, and nothing else.
+        if any(name_of_partial(entry) != MANIFEST for entry in folder.iterdir()):
+            raise UsageError(f"{folder}: it holds other files; name a new folder, or an empty one")
+        return {}
+    try:
+        document = json.loads(manifest.read_text(encoding="utf-8"))
+        if (document["commutemap"], document["version"]) != _MARKER:
+            raise ValueError("not a list of reports")
+        return {name: Made(**each) for name, each in document["files"].items()}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise UsageError(
+            f"{manifest}: it is not the list of a batch of reports, or cannot be read; name another folder"
+        ) from None
+
+
+def _foreign(file: Path) -> UsageError:
+    return UsageError(f"{file}: already exists, and no batch made it; name another folder")
+
+
+def _remove_half_written(folder: Path) -> None:
+    """Remove what a stopped or killed run left half-written, in a folder that a batch has put its list into."""
+    with suppress(UsageError):
+        ours = {MANIFEST, INDEX, *_read_manifest(folder)}
+        for entry in folder.iterdir():
+            if name_of_partial(entry) in ours and entry.is_file() and not entry.is_symlink():
+                entry.unlink(missing_ok=True)
+
+
+def _inputs(job: Job, form: Form, digests: Sequence[str], date: datetime.date | None) -> str:
+    """SHA-256 of everything that a file is made from."""
+    parts = {
+        "layout": LAYOUT,
+        "program": importlib.metadata.version("commutemap"),
+        "releases": list(digests),
+        "states": [dataclasses.asdict(state) for state in job.states],
+        "form": form,
+        "paper": job.paper if form == "pdf" else "",
+        "errors": job.error_rows,
+        "date": None if date is None else date.isoformat(),
+    }
+    return _sha256(json.dumps(parts, sort_keys=True).encode())
+
+
+def _is_there(folder: Path, name: str, inputs: str, made: dict[str, Made]) -> bool:
+    before = made.get(name)
+    if before is None or before.inputs != inputs:
+        return False
+    try:
+        return _sha256((folder / name).read_bytes()) == before.sha256
+    except OSError:
+        return False
+
+
+def _manifest(made: dict[str, Made]) -> bytes:
+    files = {name: dataclasses.asdict(made[name]) for name in sorted(made)}
+    document = {"commutemap": _MARKER[0], "version": _MARKER[1], "files": files}
+    return (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _index(releases: Sequence[ServedRelease], jobs: Sequence[Job], made: dict[str, Made]) -> bytes:
+    rows = []
+    for job in jobs:
+        files = [(form, f"{job.stem}.{form}") for form in job.forms]
+        rows.append((job.name, made[files[0][1]].sentence, files))
+    return index_page([release.title for release in releases], rows)
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file: there whole, or as it was before."""
+    partial = partial_name(path)
+    try:
+        partial.write_bytes(content)
+        os.replace(partial, path)
+    finally:
+        with suppress(FileNotFoundError):
+            partial.unlink()
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

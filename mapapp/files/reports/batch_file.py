@@ -1,0 +1,258 @@
+"""A TOML file of reports: what to make of a release, as many as one likes.
+
+Settings at the top hold for every report; those under `[[report]]` are its own::
+
+    formats = ["html", "pdf"]
+    analysis = "destinations"
+    layer = "ctycsub"
+
+    [[report]]
+    name = "Downtown"
+    area = "circle:-71.41,41.82,2"
+    analysis = ["inflow-outflow", "distance-direction"]
+
+    [[report]]
+    each = "ctycsub"      # one report for every county subdivision …
+    area = "state:44"     # … of this area
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, cast, get_args
+
+from geodata.errors import GeodataError
+from mapapp.answers.request import ANALYSES, Request
+from mapapp.answers.served_release import ServedRelease
+from mapapp.errors import UsageError
+from mapapp.files.reports import FORMS, ROWS_WITH_ERRORS, Form, Paper
+from mapapp.files.reports.file_names import file_stem
+from mapapp.files.reports.pdf_report import PAPERS
+from mapapp.files.reports.questions import states_of
+from mapapp.question.address import Show, ViewState
+from mapapp.question.filters import Filters
+
+MAX_BYTES: Final = 10_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One report of a batch.
+
+    Attributes
+    ----------
+    name, stem : str
+        For people, and of its files, without a suffix.
+    states : tuple of ViewState
+    forms : tuple of Form
+    paper : Paper
+    error_rows : int or None
+    """
+
+    name: str
+    stem: str
+    states: tuple[ViewState, ...]
+    forms: tuple[Form, ...]
+    paper: Paper
+    error_rows: int | None
+
+
+def _one_of(*allowed: str) -> tuple[Callable[[Any], bool], str]:
+    return lambda value: isinstance(value, str) and value in allowed, f"one of {', '.join(allowed)}"
+
+
+def _some_of(*allowed: str) -> tuple[Callable[[Any], bool], str]:
+    def fits(value: Any) -> bool:
+        every = value if isinstance(value, list) else [value]
+        return bool(every) and all(isinstance(each, str) and each in allowed for each in every)
+
+    return fits, f"one or several of {', '.join(allowed)}"
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _texts(value: Any) -> bool:
+    return _text(value) or (isinstance(value, list) and bool(value) and all(map(_text, value)))
+
+
+def _bands(value: Any) -> bool:
+    every = value if isinstance(value, list) else [value]
+    return all(isinstance(each, int) and not isinstance(each, bool) and 1 <= each <= 3 for each in every)
+
+
+def _miles(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(each, (int, float)) and not isinstance(each, bool) for each in value
+    )
+
+
+def _count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= -1
+
+
+_TEXT: Final = (_text, "a text")
+_KEYS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
+    "name": _TEXT,
+    "area": (_texts, "an area, or a list of them"),
+    "each": _TEXT,
+    "analysis": _some_of(*ANALYSES),
+    "side": _one_of("work", "home"),
+    "home-area": _TEXT,
+    "work-area": _TEXT,
+    "layer": _TEXT,
+    "home-layer": _TEXT,
+    "work-layer": _TEXT,
+    "age": (_bands, "bands 1, 2 and 3"),
+    "earnings": (_bands, "bands 1, 2 and 3"),
+    "industry": (_bands, "bands 1, 2 and 3"),
+    "bands": (_miles, "a list of miles"),
+    "show": _one_of(*get_args(Show)),
+    "formats": _some_of(*FORMS),
+    "paper": _one_of(*PAPERS),
+    "errors": (_count, "a number of rows, or -1 for no errors"),
+}
+_OF_ONE: Final = ("name", "area", "each")  # without a meaning for all reports at once
+
+
+def read_batch(path: Path, release: ServedRelease) -> list[Job]:
+    """Read a batch file and hold it against a release.
+
+    Raises
+    ------
+    UsageError
+        In one line, with the key and its line: it cannot be read, is no TOML, or asks for what the release has not.
+    """
+    text = _content(path)
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: not a TOML file: {error}") from None
+    entries = document.pop("report", [])
+    if not isinstance(entries, list) or not entries or not all(isinstance(each, dict) for each in entries):
+        raise UsageError(f"{path}: no reports in it; write a [[report]] for each, with its area")
+    lines = _Lines(path, text)
+    _check(document, lines, None)
+    jobs: list[Job] = []
+    for place, entry in enumerate(entries):
+        _check(entry, lines, place)
+        try:
+            for name, states in _reports({**document, **entry}, release):
+                stem = file_stem(name, [job.stem for job in jobs])
+                jobs.append(_job(name, stem, states, {**document, **entry}))
+        except (UsageError, GeodataError) as error:
+            raise UsageError(f"{lines.of(place)}: {error}") from error
+    return jobs
+
+
+class _Lines:
+    """Where something stands in a batch file."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self._path = path
+        self._lines = text.splitlines()
+        starts = [at for at, line in enumerate(self._lines) if re.match(r"\s*\[\[\s*report\s*\]\]", line)]
+        self._blocks = list(zip(starts, [*starts[1:], len(self._lines)], strict=True))
+
+    def of(self, place: int | None, key: str = "") -> str:
+        """Path and line of a report, or of one of its keys; of a key at the top where there is no report."""
+        first = self._blocks[0][0] if self._blocks else len(self._lines)
+        start, end = (0, first) if place is None else (0, len(self._lines))
+        if place is not None and place < len(self._blocks):
+            start, end = self._blocks[place]
+        pattern = re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*=""")
+        found = next((at for at in range(start, end) if key and pattern.match(self._lines[at])), start)
+        return f"{self._path}, line {found + 1}"
+
+
+def _content(path: Path) -> str:
+    try:
+        with path.open("rb") as stream:
+            content = stream.read(MAX_BYTES + 1)
+        text = content.decode("utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or 'it cannot be read'}; name a TOML file") from error
+    except UnicodeDecodeError:
+        raise UsageError(f"{path}: not a TOML file: it is not UTF-8") from None
+    if len(content) > MAX_BYTES:
+        raise UsageError(f"{path}: more than {MAX_BYTES:,} bytes; split it")
+    return text
+
+
+def _check(entry: dict[str, Any], lines: _Lines, place: int | None) -> None:
+    for key, value in entry.items():
+        if key not in _KEYS or (place is None and key in _OF_ONE):
+            hint = "it belongs under [[report]]" if key in _OF_ONE else f"known are {', '.join(_KEYS)}"
+            raise UsageError(f"{lines.of(place, key)}: key {key!r} has no meaning here; {hint}")
+        fits, allowed = _KEYS[key]
+        if not fits(value):
+            shown = value if isinstance(value, (str, int, float, list)) else type(value).__name__
+            raise UsageError(f"{lines.of(place, key)}: {key} = {str(shown)[:60]!r}; it must be {allowed}")
+
+
+def _reports(entry: dict[str, Any], release: ServedRelease) -> Iterator[tuple[str, list[ViewState]]]:
+    """Name and questions of every report that an entry stands for."""
+    requests = [_request(entry, analysis) for analysis in _listed(entry.get("analysis", "destinations"))]
+    show = cast(Show, entry.get("show", "points"))
+    if "each" not in entry:
+        states = [state for request in requests for state in states_of(request, release, show)]
+        yield entry.get("name") or _name_of(release, states), _held(release, states)
+        return
+    parts = [states_of(request, release, show) for request in requests]
+    for states_of_one in zip(*parts, strict=True):
+        states = list(states_of_one)
+        name = _name_of(release, states)
+        yield f"{entry['name']} {name}" if "name" in entry else name, _held(release, states)
+
+
+def _held(release: ServedRelease, states: list[ViewState]) -> list[ViewState]:
+    """The same states, if the release has their areas and layers."""
+    for state in states:
+        for steps in (state.areas, state.others):
+            if steps:
+                release.areas.select(" ".join(steps))
+        for layer in (state.layer, state.home_layer, state.work_layer):
+            release.areas.units(layer)
+    return states
+
+
+def _name_of(release: ServedRelease, states: list[ViewState]) -> str:
+    names = dict.fromkeys(
+        release.areas.select(" ".join(steps)).name
+        for state in states
+        for steps in (state.areas, state.others)
+        if steps
+    )
+    return " and ".join(names)
+
+
+def _listed(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _request(entry: dict[str, Any], analysis: str) -> Request:
+    names = ("home-area", "work-area", "side", "layer", "home-layer", "work-layer", "each")
+    given: dict[str, Any] = {name.replace("-", "_"): entry[name] for name in names if name in entry}
+    if "bands" in entry:
+        given["edges_mi"] = tuple(map(float, entry["bands"]))
+    if "area" in entry:
+        given["areas"] = tuple(_listed(entry["area"]))
+    kept = {name: tuple(_listed(entry.get(name, []))) for name in ("age", "earnings", "industry")}
+    return Request(analysis=analysis, filters=Filters(**kept), **given)
+
+
+def _job(name: str, stem: str, states: list[ViewState], entry: dict[str, Any]) -> Job:
+    errors = entry.get("errors", ROWS_WITH_ERRORS)
+    return Job(
+        name=name,
+        stem=stem,
+        states=tuple(states),
+        forms=tuple(dict.fromkeys(cast(list[Form], _listed(entry.get("formats", "html"))))),
+        paper=cast(Paper, entry.get("paper", "a4")),
+        error_rows=None if errors < 0 else errors,
+    )

@@ -1,0 +1,200 @@
+"""A report from releases and what is asked of them: every state is asked of every release."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Final
+
+from mapapp.answers import view_answers, words
+from mapapp.answers.change import change
+from mapapp.answers.results import Result
+from mapapp.answers.served_release import ServedRelease, names_of
+from mapapp.errors import UsageError
+from mapapp.files.reports.comparing import Asked, comparison
+from mapapp.files.reports.content import Answer, Report
+from mapapp.files.reports.facts import source_of
+from mapapp.files.reports.numbers import (
+    change_numbers,
+    key_numbers,
+    largest,
+    n_workers,
+    place_of,
+    sentence,
+    why_empty,
+)
+from mapapp.files.reports.questions import normal
+from mapapp.files.reports.remake import remake
+from mapapp.files.reports.report_pictures import charts_of, locator_of, map_of
+from mapapp.files.reports.tables import tables
+from mapapp.progress import Report as Progress
+from mapapp.progress import silent
+from mapapp.question.address import SHOWN, ViewState
+
+ROWS_WITH_ERRORS: Final = 27
+"""Rows of each table that have an expected error unless more are asked for: all joint segments, and the largest areas.
+Each takes some ten milliseconds."""
+
+_COVERED: Final = "The release covers"
+
+
+def build(
+    releases: Sequence[ServedRelease],
+    states: Sequence[ViewState],
+    *,
+    date: datetime.date | None = None,
+    error_rows: int | None = ROWS_WITH_ERRORS,
+    pictures: bool = True,
+    progress: Progress = silent,
+) -> Report:
+    """Ask every release every question, and say all there is to say about the answers.
+
+    Parameters
+    ----------
+    releases : sequence of ServedRelease
+        One at least; of several, the earlier first.
+    states : sequence of ViewState
+        One at least; which release they name does not matter.
+    date : date, optional
+        To stand on the report; without one there is none, so that the same report has the same bytes on any day.
+    error_rows : int or None
+        Rows of each table to give an expected error; None for no errors at all, not even of the key numbers.
+    pictures : bool
+        Whether to draw maps and charts, which a workbook has not.
+    progress : callable
+        Called with (stage, done, total).
+
+    Raises
+    ------
+    UsageError, GeometryError
+        When a state asks for what a release does not have.
+    """
+    if not releases or not states:
+        raise UsageError("a report needs a release and a question")
+    states = [normal(state) for state in states]
+    pairs = [(release, state) for state in states for release in releases]
+    titles = names_of(releases)
+    found, answers = [], []
+    for place, (release, state) in enumerate(pairs):
+
+        def step(of_three: int, place: int = place) -> None:
+            progress("asking and drawing", 3 * place + of_three, 3 * len(pairs))
+
+        step(0)
+        found.append(_ask(release, state, titles[release.slug], error_rows))
+        step(1)
+        answers.append(
+            _answer(found[-1], f"answer-{place + 1}", several=len(releases) > 1, pictures=pictures)
+        )
+        step(3)
+    changes = _changes(found) if pictures else []
+    return Report(
+        title=_title(answers),
+        subtitle=" · ".join(
+            [words.listed(_once(answer.analysis for answer in answers)), words.listed(list(titles.values()))]
+        ),
+        date=date,
+        answers=(*answers, *changes),
+        comparison=comparison(found),
+        sources=tuple(source_of(release, titles[release.slug]) for release in releases),
+        remake=remake(releases, states, date=date, error_rows=error_rows),
+    )
+
+
+def _ask(release: ServedRelease, state: ViewState, name: str, error_rows: int | None) -> Asked:
+    if not view_answers.is_ready(state):
+        raise UsageError(
+            "paired-area needs two areas"
+            if state.areas
+            else f"{state.analysis} needs an area; all is one, too"
+        )
+    result = view_answers.result(release, state)
+    if error_rows is not None:
+        result = release.analyses.with_errors(result, error_rows)
+    return Asked(release, state, result, name)
+
+
+def _answer(one: Asked, name: str, *, several: bool, pictures: bool) -> Answer:
+    about, place = one.result.about, place_of(one.release, one.state)
+    has_workers = n_workers(one.result) > 0
+    return Answer(
+        name=name,
+        heading=f"{place}: {about.title}{f' ({one.name})' if several else ''}",
+        place=place,
+        analysis=about.title,
+        release=one.name,
+        filters=about.filters,
+        sentence=sentence(one.release, one.state, one.result),
+        empty=why_empty(one.release, one.state, one.result),
+        locator=locator_of(one.release, one.state, name) if pictures else None,
+        map=map_of(one.release, one.state, name) if pictures else None,
+        numbers=(*key_numbers(one.result), *largest(one.result)),
+        charts=charts_of(one.release, one.state, one.result, name) if has_workers and pictures else (),
+        tables=tuple(table for table in tables(one.result) if table.rows),
+        notes=(*_coverage(one), *about.notes, *_errors(one.result)),
+    )
+
+
+def _changes(found: Sequence[Asked]) -> list[Answer]:
+    """What changed from each release to the next, as numbers and as a map where the analysis is drawn by unit."""
+    of_state: dict[ViewState, list[Asked]] = {}
+    for one in found:
+        of_state.setdefault(one.state, []).append(one)
+    pairs = [pair for group in of_state.values() for pair in pairwise(group)]
+    return [_change(*pair, f"change-{place}") for place, pair in enumerate(pairs, 1)]
+
+
+def _change(before: Asked, after: Asked, name: str) -> Answer:
+    compared, place = change(before.result, after.result).about, place_of(after.release, after.state)
+    by_unit = bool(SHOWN[after.state.analysis])
+    return Answer(
+        name=name,
+        heading=f"{place}: {compared.title} ({before.name} → {after.name})",
+        place=place,
+        analysis=compared.title,
+        release=f"{before.name} → {after.name}",
+        filters=compared.filters,
+        sentence=f"Change from {before.name} to {after.name}.",
+        empty="",
+        locator=None,
+        map=map_of(after.release, after.state, name, before.release) if by_unit else None,
+        numbers=change_numbers(before.result, after.result),
+        charts=(),
+        tables=(),
+        notes=(*compared.notes, *_errors(after.result)),
+    )
+
+
+def _coverage(one: Asked) -> tuple[str, ...]:
+    """What a reader of residents' numbers must know, unless the answer says so itself."""
+    if one.result.about.side == "work" or any(note.startswith(_COVERED) for note in one.result.about.notes):
+        return ()
+    if not one.release.covered_states:
+        return ()
+    return (
+        f"The release covers workplaces in {words.listed(words.covered_states(one.release))}; residents who work in "
+        "other states are not in it.",
+    )
+
+
+def _errors(result: Result) -> tuple[str, ...]:
+    known = any(number.error is not None for number in key_numbers(result))
+    if not known:
+        return ()
+    return (
+        "± is the expected error: how far a count is from the confidential one, as a rule. Counts by workplace alone "
+        "have ± 0: they are published as they are.",
+        "“caution” stands at counts of 3 to 9, and “substantial variability” at 1 and 2.",
+    )
+
+
+def _title(answers: Sequence[Answer]) -> str:
+    places = _once(answer.place for answer in answers)
+    if len(places) <= 3:
+        return words.listed(places)
+    return f"{places[0]} and {len(places) - 1} more areas"
+
+
+def _once(names: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(names))

@@ -1,0 +1,143 @@
+"""What the answers of one report have beside each other: areas side by side, and releases one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, Final
+
+import pandas
+
+from mapapp.answers.change import change
+from mapapp.answers.results import FlowMatrix, Result
+from mapapp.answers.served_release import ServedRelease
+from mapapp.files.reports.content import Column, Table
+from mapapp.files.reports.numbers import key_numbers, place_of
+from mapapp.files.reports.tables import table_of
+from mapapp.question.address import ViewState
+
+MOST_BESIDE: Final = 8
+"""As many areas have columns of their own beside each other."""
+
+_KEYS: Final = ("unit_id", "kind", "characteristic", "group", "band", "direction")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question, its answer with expected errors, and what the release is called in the report."""
+
+    release: ServedRelease
+    state: ViewState
+    result: Result
+    name: str
+
+
+def comparison(found: Sequence[Asked]) -> tuple[Table, ...]:
+    """The tables of a comparison, of answers that are about the same but for the area or the release; none for one."""
+    groups: dict[ViewState, list[Asked]] = {}
+    for one in found:
+        groups.setdefault(replace(one.state, areas=(), others=()), []).append(one)
+    titles = [_title(group[0], groups) for group in groups.values()]
+    made: list[Table] = []
+    for number, (title, group) in enumerate(zip(titles, groups.values(), strict=True), 1):
+        if len(group) > 1:
+            made.append(_key_numbers(f"compare{number}", title, group))
+            made += _changes(f"compare{number}_change", title, group)
+            made += _beside(f"compare{number}_rows", title, group)
+    return tuple(made)
+
+
+def _title(one: Asked, groups: Iterable[ViewState]) -> str:
+    """The analysis, and what tells it from the others of the same name."""
+    about = one.result.about
+    if sum(state.analysis == one.state.analysis for state in groups) == 1:
+        return about.title
+    who = {"work": "by workplace", "home": "by home"}[one.state.side]
+    return f"{about.title} ({'; '.join(part for part in (who, about.filters) if part)})"
+
+
+def _key_numbers(name: str, title: str, group: Sequence[Asked]) -> Table:
+    """A row an answer, a column a key number."""
+    first = key_numbers(group[0].result)
+    several = len({one.release.slug for one in group}) > 1
+    columns = [
+        Column(name="area", head="Area", kind="text"),
+        Column(name="release", head="Release", kind="text", printed=several),
+    ]
+    for place, number in enumerate(first):
+        columns.append(Column(name=f"number_{place + 1}", head=number.label, kind=number.kind))
+        if number.error is not None:
+            columns.append(Column(name=f"error_{place + 1}", head="Expected error", kind="error"))
+    rows = []
+    for one in group:
+        row: list[Any] = [place_of(one.release, one.state), one.name]
+        for number, like in zip(key_numbers(one.result), first, strict=True):
+            row.append(number.value)
+            if like.error is not None:
+                row.append(number.error)
+        rows.append(tuple(row))
+    return Table(
+        name=name,
+        title=f"{title}: key numbers",
+        words="One row for each area and release.",
+        columns=tuple(columns),
+        rows=tuple(rows),
+    )
+
+
+def _changes(name: str, title: str, group: Sequence[Asked]) -> list[Table]:
+    """What changed in each area from one release to the next."""
+    by_state: dict[ViewState, dict[str, Asked]] = {}
+    for one in group:
+        by_state.setdefault(one.state, {})[one.release.slug] = one
+    return [
+        _change_table(f"{name}{number}", title, before, after)
+        for number, (before, after) in enumerate(
+            (pair for same in by_state.values() for pair in pairwise(same.values())), 1
+        )
+    ]
+
+
+def _change_table(name: str, title: str, before: Asked, after: Asked) -> Table:
+    found = change(before.result, after.result)
+    order = found.rows["change"].abs().sort_values(ascending=False, kind="stable").index
+    return table_of(
+        name,
+        f"{place_of(after.release, after.state)}, {title}: {found.about.release}",
+        " ".join(["Largest change first; its share is of the earlier count.", *found.about.notes]),
+        found.rows.loc[order],
+    )
+
+
+def _beside(name: str, title: str, group: Sequence[Asked]) -> list[Table]:
+    """The rows of the main table, with a column of workers for each area."""
+    one_release = len({one.release.slug for one in group}) == 1
+    results = [one.result for one in group]
+    if not one_release or len(group) > MOST_BESIDE or isinstance(results[0], FlowMatrix):
+        return []
+    frames = [next(iter(result.tables().values())) for result in results]
+    keys = [key for key in _KEYS if all(key in frame.columns for frame in frames)]
+    parts = [frame.set_index(keys) for frame in frames]
+    index = parts[0].index
+    for part in parts[1:]:
+        index = index.union(part.index, sort=False)
+    labels = [each for each in ("name", "label", "band_label") if each in frames[0].columns]
+    named = pandas.concat([part[labels] for part in parts])
+    named = named[~named.index.duplicated()].reindex(index)
+    counts = [part["workers"].reindex(index, fill_value=0).to_numpy("int64") for part in parts]
+    plain = table_of(name, f"{title}: rows beside each other", "", named.reset_index())
+    heads = [
+        Column(name=f"workers_{place}", head=place_of(one.release, one.state), kind="count")
+        for place, one in enumerate(group, 1)
+    ]
+    most_first = sorted(range(len(index)), key=lambda at: -sum(int(each[at]) for each in counts))
+    ranked = most_first if "name" in labels else range(len(index))
+    return [
+        replace(
+            plain,
+            words="Workers in each area; every row that any of them has.",
+            columns=(*plain.columns, *heads),
+            rows=tuple((*plain.rows[at], *(int(each[at]) for each in counts)) for at in ranked),
+        )
+    ]

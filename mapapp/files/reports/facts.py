@@ -1,0 +1,71 @@
+"""What a report says of a release: the certificate, where the numbers come from, and how they were made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mapapp.answers import words
+from mapapp.answers.method_words import chapters
+from mapapp.answers.served_release import ServedRelease
+from mapapp.files.exports.provenance import Provenance
+from mapapp.files.reports.content import Source
+
+
+def source_of(release: ServedRelease, title: str) -> Source:
+    """Everything a report says of one release, which it calls by a title."""
+    certificate = release.certificate
+    return Source(
+        name=release.slug,
+        title=title,
+        warning=_warning(certificate),
+        is_private=words.is_private(certificate),
+        certificate=_certificate(certificate),
+        provenance=_provenance(release),
+        method=tuple(chapters(release)),
+    )
+
+
+def _warning(certificate: dict[str, Any]) -> str:
+    if words.may_be_released(certificate):
+        return ""
+    reasons = certificate.get("status_reasons")
+    texts = [str(reason) for reason in reasons] if isinstance(reasons, list) else []
+    return f"Not for release: {'; '.join(texts) or 'the certificate does not say why'}."
+
+
+def _certificate(certificate: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+    protected = certificate.get("unit_of_protection")
+    rows = {
+        "Promise": f"{words.promise(certificate)} · {words.grounds(certificate)}",
+        "ε of the draw": words.number_text(certificate, "epsilon"),
+        "ε (epsilon), pruning included": words.number_text(certificate, "epsilon_final"),
+        "δ (delta)": words.number_text(certificate, "delta"),
+        "Accountant": words.accountant(certificate) if words.has_accountant(certificate) else "none needed",
+        "Mechanism": words.mechanism(certificate),
+        "What is protected": protected if isinstance(protected, str) else "",
+        "Status": str(certificate.get("status") or "not stated"),
+    }
+    if not words.is_private(certificate):
+        rows = {name: rows[name] for name in ("Promise", "Mechanism", "Status")}
+    return tuple((term, value) for term, value in rows.items() if value)
+
+
+def _provenance(release: ServedRelease) -> tuple[tuple[str, str], ...]:
+    facts, digests = release.facts, Provenance.of(release.store)
+    sources = facts.get("sources")
+    named = [each.get("name") if isinstance(each, dict) else each for each in sources or ()]
+    vintage = facts.get("vintage")
+    rows = {
+        "Release": release.title,
+        "Year": release.analyses.year,
+        "Jobs": release.analyses.job_type,
+        "Made from": "; ".join(str(name) for name in named if name),
+        "Vintage of the geography": ", ".join(f"{name} {value}" for name, value in vintage.items())
+        if isinstance(vintage, dict)
+        else str(vintage or ""),
+        "Workplaces covered": words.listed(words.covered_states(release)),
+        "Release digest (SHA-256)": digests.release_sha256,
+        "SHA-256 of its certificate": digests.certificate_sha256,
+        "Written by": digests.program,
+    }
+    return tuple((term, value) for term, value in rows.items() if value)

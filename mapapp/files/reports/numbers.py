@@ -1,0 +1,178 @@
+"""The key numbers of an answer, and the answer in a sentence."""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from mapapp.answers import view_answers, words
+from mapapp.answers.results import (
+    AreaComparison,
+    Destinations,
+    DistanceDirection,
+    FlowMatrix,
+    InflowOutflow,
+    Miles,
+    Number,
+    PairedAreas,
+    Result,
+)
+from mapapp.answers.served_release import ServedRelease
+from mapapp.files.reports.content import KeyNumber, Kind
+from mapapp.question.address import Side, ViewState
+
+_WORKERS: Final = {
+    "work": "Workers who work in the area",
+    "home": "Workers who live in the area",
+    None: "Workers",
+}
+_VERB: Final[dict[Side, str]] = {"work": "Work", "home": "Live"}
+_LARGEST: Final = 3
+_LABELS: Final[dict[str, tuple[str, Kind]]] = {
+    "inflow": ("Come in: work here, live elsewhere", "count"),
+    "outflow": ("Go out: live here, work elsewhere", "count"),
+    "stay": ("Live and work here", "count"),
+    "employed": ("All who work here", "count"),
+    "living": ("All who live here", "count"),
+    "net_inflow": ("Net flow: in less out", "change"),
+    "stay_of_living": ("Working residents who stay (self-containment)", "share"),
+    "stay_of_employed": ("Jobs here held by residents", "share"),
+    "median_mi": ("Median distance from home to work", "miles"),
+    "mean_under_100_mi": ("Mean distance of the commutes under 100 miles", "miles"),
+    "share_of_living": ("Of all who live in the home area", "share"),
+    "share_of_employed": ("Of all who work in the work area", "share"),
+}
+_OF_A_PAIR: Final = {
+    "workers": "Live in the one, work in the other",
+    "living": "All who live in the home area",
+    "employed": "All who work in the work area",
+}
+
+
+def key_numbers(result: Result) -> tuple[KeyNumber, ...]:
+    """Every number of an answer, in an order that is the same for all answers to an analysis."""
+    found = []
+    for name, value in result.numbers().items():
+        label, kind = _LABELS.get(name, (_WORKERS[result.about.side], "count"))
+        if isinstance(result, PairedAreas):
+            label = _OF_A_PAIR.get(name, label)
+        if isinstance(value, Number):
+            found.append(
+                KeyNumber(
+                    label=label,
+                    kind=kind,
+                    value=value.value,
+                    error=value.expected_error,
+                    caution=value.caution,
+                )
+            )
+        elif isinstance(value, Miles):
+            found.append(KeyNumber(label=label, kind=kind, value=value.value, error=value.expected_error))
+        else:
+            found.append(KeyNumber(label=label, kind=kind, value=value))
+    if isinstance(result, FlowMatrix):
+        for frame, label in (
+            (result.homes, f"{words.plural(words.level_word(result.home_layer))} and states where they live"),
+            (result.works, f"{words.plural(words.level_word(result.work_layer))} where they work"),
+            (result.cells, "pairs with workers"),
+        ):
+            found.append(KeyNumber(label=label[0].upper() + label[1:], kind="count", value=len(frame)))
+    return tuple(found)
+
+
+def change_numbers(before: Result, after: Result) -> tuple[KeyNumber, ...]:
+    """How every number of an answer changed, with the expected error of the change."""
+    return tuple(
+        KeyNumber(
+            label=later.label,
+            kind="change" if later.kind == "count" else later.kind,
+            value=later.value - earlier.value,
+            error=_together(earlier.error, later.error),
+        )
+        for earlier, later in zip(key_numbers(before), key_numbers(after), strict=True)
+        if earlier.value is not None and later.value is not None
+    )
+
+
+def _together(earlier: float | None, later: float | None) -> float | None:
+    """Expected error of a difference; None if that of either part is not known."""
+    return None if earlier is None or later is None else math.hypot(earlier, later)
+
+
+def largest(result: Result) -> tuple[KeyNumber, ...]:
+    """The largest rows of an answer by area; they are others in another answer."""
+    if not isinstance(result, (AreaComparison, Destinations)):
+        return ()
+    verb = _VERB[drawn_side(result)]
+    return tuple(
+        KeyNumber(
+            label=f"{verb} in {row.name}",
+            kind="count",
+            value=int(row.workers),
+            error=None if math.isnan(row.expected_error) else float(row.expected_error),
+            caution=row.caution,
+        )
+        for row in result.units.head(_LARGEST).itertuples()
+        if row.workers
+    )
+
+
+def drawn_side(result: AreaComparison | Destinations) -> Side:
+    """The end of the commutes that the rows are about."""
+    side = result.about.side or "work"
+    return side if isinstance(result, AreaComparison) else view_answers.OTHER[side]
+
+
+def n_workers(result: Result) -> int:
+    """How many workers an answer is about."""
+    if isinstance(result, InflowOutflow):
+        return result.inflow.value + result.outflow.value + result.stay.value
+    workers = getattr(result, "workers", None)
+    return workers.value if isinstance(workers, Number) else 0
+
+
+def place_of(release: ServedRelease, state: ViewState) -> str:
+    """What an answer is about, as a title."""
+    if state.analysis not in ("paired-area", "flow-matrix"):
+        return _area(release, state.areas, release.title)
+    home, work = (_area(release, steps, "") for steps in (state.areas, state.others))
+    if not home or not work:
+        inside = home or work
+        return f"{'From' if home else 'To'} {inside}" if inside else release.title
+    return f"From {home} to {work}"
+
+
+def _area(release: ServedRelease, steps: tuple[str, ...], everything: str) -> str:
+    found = release.areas.select(view_answers.area(steps))
+    return everything if found.blocks is None else found.name
+
+
+def sentence(release: ServedRelease, state: ViewState, result: Result) -> str:
+    """The answer in a sentence."""
+    n = n_workers(result)
+    who = f"{n:,} synthetic worker{'s' * (n != 1)}"
+    s = "s" * (n == 1)
+    whole = "all areas of the release"
+    here, other = (_area(release, steps, whole) for steps in (state.areas, state.others))
+    if isinstance(result, InflowOutflow):
+        return f"{who} live{s} or work{s} in {here}."
+    if isinstance(result, (PairedAreas, FlowMatrix)):
+        return f"{who} live{s} in {here} and work{s} in {other}."
+    verb = words.VERB[result.about.side or "work"]
+    median = (
+        f"; half of them at most {words.miles(result.median_mi.value)} from home to work"
+        if isinstance(result, DistanceDirection) and result.median_mi.value is not None
+        else ""
+    )
+    return f"{who} {verb}{s} in {here}{median}."
+
+
+def why_empty(release: ServedRelease, state: ViewState, result: Result) -> str:
+    """Why an answer has no worker, as far as that is known; empty where it has some."""
+    if n_workers(result):
+        return ""
+    if state.side == "work" and not release.covers(state.areas):
+        return "Workplaces in this area are not in the release. That says nothing about how many people work there."
+    if result.about.filters:
+        return "There is nobody here of the chosen ages, earnings and industries. Keep more of them."
+    return "No synthetic worker fits. Choose another area, or the other side of the commutes."

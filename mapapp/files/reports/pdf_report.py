@@ -1,0 +1,222 @@
+"""A report as PDF: tagged, with bookmarks, set by Typst without a browser and without fonts of the system.
+
+Everything a report says reaches the template as data, in a JSON file; nothing is spliced into markup, so that a name
+with `#` or `$` in it is a name. A character that no embedded font has is written as its code point.
+"""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+import datetime
+import json
+import math
+import struct
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import IO, Any, Final, Literal
+
+import matplotlib
+import typst
+from matplotlib.ft2font import FT2Font
+
+from mapapp.files.reports.content import (
+    NUMERIC,
+    Answer,
+    Column,
+    Picture,
+    Report,
+    Source,
+    Table,
+    as_code_point,
+    shown,
+    upright,
+)
+
+Paper = Literal["a4", "letter"]
+PAPERS: Final[dict[Paper, str]] = {"a4": "a4", "letter": "us-letter"}
+MOST_ROWS: Final = 10_000
+"""Rows of a table in a PDF: some 200 pages, and a gigabyte and more of memory to set them."""
+
+MOST_ROWS_OF_ALL: Final = 20_000
+"""Rows of all tables of a PDF together; of longer ones all get as many."""
+
+_MANY_COLUMNS: Final = 7
+_FALLBACK: Final = "DejaVuSans.ttf"  # comes with matplotlib; the other fonts with Typst
+
+
+def write_pdf(report: Report, stream: IO[bytes], *, paper: Paper = "a4") -> None:
+    """Write a report as PDF/UA-1; the same bytes for the same report."""
+    files: dict[str, bytes] = {"main": Path(__file__).with_name("report.typ").read_bytes()}
+    data = _document(report, files, paper)
+    files["data.json"] = json.dumps(_printable(data), ensure_ascii=False).encode()
+    source: Any = files  # the library's annotations do not know of several files yet
+    stream.write(
+        typst.compile(
+            source,
+            format="pdf",
+            font_paths=_fonts(),
+            ignore_system_fonts=True,
+            sys_inputs={"paper": PAPERS[paper]},
+            pdf_standards="ua-1",
+            timestamp=_moment(report.date),
+        )
+    )
+
+
+def _moment(day: datetime.date | None) -> datetime.datetime:
+    day = day or datetime.date(1980, 1, 1)  # not shown: the template writes a date only where there is one
+    return datetime.datetime(day.year, day.month, day.day, tzinfo=datetime.UTC)
+
+
+@cache
+def _fonts() -> typst.Fonts:
+    return typst.Fonts(
+        include_system_fonts=False, include_embedded_fonts=True, font_paths=[str(_fallback().parent)]
+    )
+
+
+def _fallback() -> Path:
+    return Path(matplotlib.get_data_path()) / "fonts" / "ttf" / _FALLBACK
+
+
+@cache
+def _letters() -> frozenset[int]:
+    """Code points that can be set."""
+    return frozenset(FT2Font(str(_fallback())).get_charmap())
+
+
+def _printable(value: Any) -> Any:
+    """The same data with characters that can be set; others by their code point."""
+    if isinstance(value, str):
+        known, value = _letters(), upright(value)
+        if all(ord(letter) in known for letter in value):
+            return value
+        return "".join(
+            letter if ord(letter) in known or letter == "\n" else as_code_point(letter) for letter in value
+        )
+    if isinstance(value, dict):
+        return {name: _printable(part) for name, part in value.items()}
+    return [_printable(part) for part in value] if isinstance(value, (list, tuple)) else value
+
+
+def _document(report: Report, files: dict[str, bytes], paper: Paper) -> dict[str, Any]:
+    """The report as the template reads it; pictures become files."""
+    tables = [*(table for answer in report.answers for table in answer.tables), *report.comparison]
+    most = _most_rows([len(table.rows) for table in tables])
+    return {
+        "title": report.title,
+        "subtitle": report.subtitle,
+        "date": f"{report.date:%-d %B %Y}" if report.date else None,
+        "year": [report.date.year, report.date.month, report.date.day] if report.date else None,
+        "warning": report.warning,
+        "promise": report.promise,
+        "private": all(source.is_private for source in report.sources),
+        "several": len(report.answers) > 1,
+        "answers": [_answer(answer, files, most) for answer in report.answers],
+        "comparison": [_table(table, most) for table in report.comparison],
+        "sources": [_source(source) for source in report.sources],
+        "command": report.remake.command_for("pdf", paper),
+        "links": [[text, link or "?"] for text, link in report.remake.links],
+        "setups": [list(each) for each in report.remake.setups],
+    }
+
+
+def _answer(answer: Answer, files: dict[str, bytes], most: int) -> dict[str, Any]:
+    return {
+        "heading": answer.heading,
+        "analysis": answer.analysis,
+        "release": answer.release,
+        "filters": answer.filters,
+        "sentence": answer.sentence,
+        "empty": answer.empty,
+        "locator": _picture(answer.locator, files),
+        "map": _picture(answer.map, files),
+        "numbers": [
+            [each.label, shown(each.kind, each.value), shown("error", each.error), each.caution]
+            for each in answer.numbers
+        ],
+        "charts": [_picture(chart, files) for chart in answer.charts],
+        "notes": list(answer.notes),
+        "tables": [_table(table, most) for table in answer.tables],
+    }
+
+
+def _picture(picture: Picture | None, files: dict[str, bytes]) -> dict[str, str] | None:
+    if picture is None:
+        return None
+    name = f"{picture.name}.svg"
+    files[name] = picture.content if picture.form == "svg" else _wrapped(picture.content)
+    return {"file": name, "title": picture.title, "words": picture.words}
+
+
+def _wrapped(png: bytes) -> bytes:
+    """A PNG within an SVG: of files in memory, Typst takes only text."""
+    width, height = struct.unpack(">II", png[16:24])
+    data = base64.b64encode(png).decode()
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}">'
+        f'<image width="{width}" height="{height}" href="data:image/png;base64,{data}"/></svg>'
+    ).encode()
+
+
+def _most_rows(lengths: Sequence[int]) -> int:
+    """Rows that a table may have, so that the tables of a report together are not too many."""
+    left, most = MOST_ROWS_OF_ALL, MOST_ROWS
+    for n_longer, length in zip(range(len(lengths), 0, -1), sorted(lengths), strict=True):
+        if length > left // n_longer:
+            return min(most, left // n_longer)
+        left -= length
+    return most
+
+
+def _table(table: Table, most: int) -> dict[str, Any]:
+    words = table.words
+    if len(table.rows) > most:
+        words += (
+            f" The first {most:,} of {len(table.rows):,} rows: a PDF with all would have "
+            f"{len(table.rows) // 45:,} pages. The HTML and XLSX reports have every row."
+        )
+    return {
+        "title": table.title,
+        "words": words.strip(),
+        "parts": [_part(table, places, most) for places in table.parts],
+    }
+
+
+def _part(table: Table, places: Sequence[int], most: int) -> dict[str, Any]:
+    columns = [table.columns[place] for place in places]
+    rows = [
+        [shown(column.kind, row[place]) for place, column in zip(places, columns, strict=True)]
+        for row in table.rows[:most]
+    ]
+    return {
+        "weights": _weights(columns, rows),
+        "heads": [column.head for column in columns],
+        "kinds": ["number" if column.kind in NUMERIC else column.kind for column in columns],
+        "rows": rows,
+    }
+
+
+def _weights(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[int]:
+    """How the columns share the width: texts by their length, numbers as much as they need, which is 0 here."""
+    crowded = len(columns) > _MANY_COLUMNS
+    found = []
+    for place, column in enumerate(columns):
+        longest = max((len(row[place]) for row in rows), default=0)
+        if column.kind == "text" and column.name != "caution":
+            found.append(round(10 * math.sqrt(min(max(longest, 6), 24 if crowded else 60))))
+        else:
+            found.append(20 if crowded else 0)
+    return found
+
+
+def _source(source: Source) -> dict[str, Any]:
+    return {
+        "title": source.title,
+        "warning": source.warning,
+        "certificate": [list(row) for row in source.certificate],
+        "provenance": [list(row) for row in source.provenance],
+        "method": [dataclasses.asdict(chapter) for chapter in source.method],
+    }

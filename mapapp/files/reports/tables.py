@@ -1,0 +1,189 @@
+"""The complete tables of an answer: every row and column, with heads for people."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+import pandas
+
+from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
+from mapapp.answers import words
+from mapapp.answers.results import (
+    AreaComparison,
+    Change,
+    Destinations,
+    DistanceDirection,
+    FlowMatrix,
+    InflowOutflow,
+    Result,
+)
+from mapapp.files.reports.content import Column, Kind, Table
+from mapapp.files.reports.numbers import drawn_side
+
+_BANDS: Final = {"age": AGE_BANDS, "earnings": EARNINGS_BANDS, "industry": INDUSTRY_GROUPS}
+_HEADS: Final[dict[str, tuple[str, Kind, bool]]] = {
+    "name": ("Name", "text", True),
+    "unit_id": ("Identifier", "code", True),
+    "kind": ("Kind", "text", False),
+    "lon_deg": ("Longitude, degrees", "degrees", False),
+    "lat_deg": ("Latitude, degrees", "degrees", False),
+    "partly": ("Partly", "yes", True),
+    "group": ("Group", "text", False),
+    "group_label": ("Group", "text", True),
+    "characteristic": ("Characteristic", "text", False),
+    "characteristic_label": ("Characteristic", "text", True),
+    "band": ("Band", "count", False),
+    "label": ("", "text", True),
+    "band_label": ("Distance", "text", True),
+    "direction": ("Direction", "code", False),
+    "direction_label": ("Direction", "text", True),
+    "age": ("Age band", "count", False),
+    "earnings": ("Earnings band", "count", False),
+    "industry": ("Industry group", "count", False),
+    "home_name": ("Live in", "text", True),
+    "home_id": ("Identifier of the home", "code", False),
+    "home_kind": ("Kind of the home", "text", False),
+    "work_name": ("Work in", "text", True),
+    "work_id": ("Identifier of the workplace", "code", False),
+    "work_kind": ("Kind of the workplace", "text", False),
+    "workers": ("Workers", "count", True),
+    "before": ("Before", "count", True),
+    "after": ("After", "count", True),
+    "change": ("Change", "change", True),
+    "change_share": ("Change, %", "change share", True),
+    "share": ("Share", "share", True),
+    "expected_error": ("Expected error", "error", True),
+    "caution": ("Caution", "text", True),
+    **{
+        f"{name}_{band}": (label, "count", True)
+        for name, labels in _BANDS.items()
+        for band, label in enumerate(labels, 1)
+    },
+}
+_FIRST: Final = ("name", "group_label", "characteristic_label", "direction_label", "band_label", "label")
+_ENDS: Final = {"work": "homes", "home": "workplaces"}
+_DIRECTIONS: Final = {
+    "N": "North",
+    "NE": "North-east",
+    "E": "East",
+    "SE": "South-east",
+    "S": "South",
+    "SW": "South-west",
+    "W": "West",
+    "NW": "North-west",
+    "": "Same place",
+}
+
+
+def tables(result: Result) -> tuple[Table, ...]:
+    """Every table of an answer, the main one first."""
+    found = []
+    for name, frame in result.tables().items():
+        title, about = _title(result, name)
+        if isinstance(result, AreaComparison):
+            bands = [f"{each}_{band}" for each in _BANDS for band in (1, 2, 3)]
+            found.append(table_of(name, title, about, frame.drop(columns=bands)))
+            named = frame[["name", "unit_id", "kind", *bands]]
+            wide = table_of("bands", f"{title}: age, earnings and industry", _BANDS_WORDS, named)
+            found.append(_without_identifiers(wide))
+        else:
+            found.append(table_of(name, title, about, frame))
+    return tuple(found)
+
+
+_BANDS_WORDS: Final = (
+    "Workers by age in years, by earnings a month and by industry; each of the three adds up to all workers."
+)
+
+
+def table_of(name: str, title: str, about: str, frame: Any) -> Table:
+    """A table of a frame with known columns; those for people come first."""
+    frame = _labelled(frame)
+    first = [each for each in _FIRST if each in frame.columns]
+    order = [*first, *(each for each in frame.columns if each not in first)]
+    columns = []
+    for each in order:
+        head, kind, printed = _HEADS[each]
+        columns.append(Column(name=each, head=head or _label_head(frame), kind=kind, printed=printed))
+    errors = frame["expected_error"].notna().sum() if "expected_error" in frame else 0
+    if 0 < errors < len(frame):
+        about = f"{about} Expected errors are given for {errors:,} of {len(frame):,} rows.".strip()
+    values = [_plain(frame[each]) for each in order]
+    rows = tuple(zip(*values, strict=True))
+    return Table(name=name, title=title, words=about, columns=tuple(columns), rows=rows)
+
+
+def _without_identifiers(table: Table) -> Table:
+    """The same, too wide for them on paper."""
+    columns = (replace(each, printed=each.printed and each.kind != "code") for each in table.columns)
+    return replace(table, columns=tuple(columns))
+
+
+def _labelled(frame: Any) -> Any:
+    """The same with columns of words beside those of codes."""
+    if "group" in frame.columns and "characteristic" in frame.columns:
+        groups = {"inflow": "Come in", "outflow": "Go out", "stay": "Live and work here"}
+        frame = frame.assign(group_label=frame["group"].map(groups))
+    if "characteristic" in frame.columns:
+        frame = frame.assign(characteristic_label=frame["characteristic"].map(words.BAND_TITLES))
+    if "direction" in frame.columns and "label" not in frame.columns:
+        frame = frame.assign(direction_label=frame["direction"].map(_DIRECTIONS))
+    return frame
+
+
+def _label_head(frame: Any) -> str:
+    for column, head in (
+        ("characteristic", "Band"),
+        ("age", "Segment"),
+        ("group", "Group"),
+        ("direction", "Direction"),
+    ):
+        if column in frame.columns:
+            return head
+    return "Distance"
+
+
+def _plain(column: Any) -> list[Any]:
+    if column.dtype.kind == "f":
+        return [None if pandas.isna(value) else value for value in column.tolist()]
+    return [None if value is None or value != value else value for value in column.tolist()]
+
+
+def _title(result: Result, name: str) -> tuple[str, str]:
+    """Title of a table, and what its shares are of."""
+    if isinstance(result, Change):
+        return "What changed", "Largest first. The share is of the earlier count."
+    side = result.about.side
+    if isinstance(result, (Destinations, AreaComparison)):
+        by = words.plural(words.level_word(result.layer))
+        end = "workplaces" if drawn_side(result) == "work" else "homes"
+        partly = " Where a unit is partly in the area, only that part counts."
+        return (
+            f"{end.capitalize()} by {words.level_word(result.layer)}",
+            f"All {len(result.units):,} {by} and states outside the area, most workers first."
+            + (partly if isinstance(result, AreaComparison) else ""),
+        )
+    if isinstance(result, DistanceDirection):
+        return {
+            "cells": ("Distance and direction together", "Every pair of a distance and a direction."),
+            "bands": ("Distance from home to work", "Great-circle miles between blocks."),
+            "directions": ("Direction", f"From the area's end of a commute to the {_ENDS[side or 'work']}."),
+        }[name]
+    if isinstance(result, InflowOutflow):
+        return {
+            "groups": ("Who comes, goes and stays", "Shares are of all three groups."),
+            "segments": ("The three groups by age, earnings and industry", "Shares are of the group."),
+        }[name]
+    if isinstance(result, FlowMatrix):
+        home, work = (words.level_word(layer) for layer in (result.home_layer, result.work_layer))
+        return {
+            "cells": (f"From {home} to {work}", f"All {len(result.cells):,} pairs with workers."),
+            "homes": (f"Homes by {home}", f"All {len(result.homes):,}, most workers first."),
+            "works": (f"Workplaces by {work}", f"All {len(result.works):,}, most workers first."),
+        }[name]
+    return {
+        "bands": ("Age, earnings and industry", "Shares are of each characteristic."),
+        "segments": ("Age, earnings and industry together", "All 27 joint segments."),
+        "distances": ("Distance from home to work", "Great-circle miles between blocks."),
+    }[name]

@@ -1,0 +1,227 @@
+"""A report as a workbook: a sheet for each table, numbers as numbers, texts as texts."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Iterable, Sequence
+from io import BytesIO
+from typing import IO, Any, Final
+
+import xlsxwriter
+
+from mapapp.errors import UsageError
+from mapapp.files.reports.content import Answer, Column, Kind, Report, Table, shown
+
+MOST_ROWS: Final = 1_048_575  # of Excel, below the header
+MOST_LETTERS: Final = 32_000  # of a cell, about
+_LONG_NAME: Final = 31
+_EPOCH: Final = datetime.date(1980, 1, 1)
+"""Stands where a workbook must have a date and the report has none."""
+
+_FORMATS: Final[dict[Kind, str]] = {
+    "count": "#,##0",
+    "change": "+#,##0;-#,##0;0",
+    "share": "0.0%",
+    "change share": "+0.0%;-0.0%;0.0%",
+    "error": "#,##0.0",
+    "miles": "0.0",
+    "degrees": "0.00000",
+}
+_OPTIONS: Final = {
+    "in_memory": True,
+    "strings_to_formulas": False,
+    "strings_to_urls": False,
+    "strings_to_numbers": False,
+}
+
+
+def write_xlsx(report: Report, stream: IO[bytes]) -> None:
+    """Write a report; the same bytes for the same report.
+
+    Raises
+    ------
+    UsageError
+        When a table has more rows than a sheet holds.
+    """
+    content = BytesIO()
+    with xlsxwriter.Workbook(content, _OPTIONS) as book:
+        day = report.date or _EPOCH
+        created = datetime.datetime(day.year, day.month, day.day, tzinfo=datetime.UTC)
+        book.set_properties(
+            {"title": report.title, "subject": report.subtitle, "author": "CommuteMap", "created": created}
+        )
+        _Book(book).write(report)
+    stream.write(content.getvalue())
+
+
+class _Book:
+    """The sheets of one workbook, and the formats of their cells."""
+
+    def __init__(self, book: Any) -> None:
+        self._book = book
+        self._names: set[str] = set()
+        self._head = book.add_format({"bold": True, "bottom": 1, "text_wrap": True, "valign": "top"})
+        self._bold = book.add_format({"bold": True})
+        self._title = book.add_format({"bold": True, "font_size": 16})
+        self._wrapped = book.add_format({"text_wrap": True, "valign": "top"})
+        self._formats = {kind: book.add_format({"num_format": form}) for kind, form in _FORMATS.items()}
+
+    def write(self, report: Report) -> None:
+        front = self._add("Report")
+        tables = [
+            (self._add(self._free(_sheet_name(report, answer, table))), table, answer)
+            for answer in report.answers
+            for table in (_numbers(answer), *answer.tables)
+        ]
+        beside = [(self._add(self._free(table.name)), table) for table in report.comparison]
+        self._front(front, report, [(each.get_name(), table, answer) for each, table, answer in tables])
+        for sheet, table, _ in tables:
+            self._table(sheet, table)
+        for sheet, table in beside:
+            self._table(sheet, table)
+        self._provenance(self._add("Provenance"), report)
+        self._method(self._add("Method"), report)
+        self._remake(self._add("Setup"), report)
+        front.activate()
+
+    def _add(self, name: str) -> Any:
+        self._names.add(name.lower())
+        return self._book.add_worksheet(name)
+
+    def _free(self, name: str) -> str:
+        name = re.sub(r"[\[\]:*?/\\']", " ", name)[:_LONG_NAME]
+        number, found = 2, name
+        while found.lower() in self._names:
+            tail = f" {number}"
+            found, number = name[: _LONG_NAME - len(tail)] + tail, number + 1
+        return found
+
+    def _front(self, sheet: Any, report: Report, listed: Sequence[tuple[str, Table, Answer]]) -> None:
+        """What the workbook is, and what is on its sheets."""
+        sheet.set_column(0, 0, 34)
+        sheet.set_column(1, 1, 110)
+        sheet.write_string(0, 0, _cut(report.title), self._title)
+        rows: list[tuple[str, str]] = [("", report.subtitle)]
+        rows += [("Date of the report", report.date.isoformat())] if report.date else []
+        rows += [("Warning", report.warning)] if report.warning else []
+        rows += [("Promise", report.promise), ("", "")]
+        for answer in report.answers:
+            rows.append((answer.heading, answer.sentence))
+            rows += [("Only", answer.filters)] if answer.filters else []
+            rows += [("", answer.empty)] if answer.empty else []
+            rows += [("Note", note) for note in answer.notes]
+        rows += [("", ""), ("Sheet", "What is on it")]
+        rows += [
+            (name, f"{answer.heading}: {table.title}. {table.words}".strip())
+            for name, table, answer in listed
+        ]
+        rows += [(table.name, f"{table.title}. {table.words}".strip()) for table in report.comparison]
+        rows += [("Provenance", "Certificate, sources and checksums"), ("Method", "How to read the numbers")]
+        rows += [("Setup", "How to make this report again")]
+        self._texts(sheet, rows, 1)
+
+    def _texts(self, sheet: Any, rows: Iterable[tuple[str, str]], start: int = 0) -> int:
+        place = start
+        for term, value in rows:
+            if term:
+                sheet.write_string(place, 0, _cut(term), self._wrapped)
+            if value:
+                sheet.write_string(place, 1, _cut(value), self._wrapped)
+            place += 1
+        return place
+
+    def _table(self, sheet: Any, table: Table) -> None:
+        if len(table.rows) > MOST_ROWS:
+            raise UsageError(
+                f"{table.title}: {len(table.rows):,} rows are more than a sheet holds ({MOST_ROWS:,}); write html"
+            )
+        for place, column in enumerate(table.columns):
+            sheet.write_string(0, place, _cut(column.head), self._head)
+            sheet.set_column(place, place, _width(table, place, column))
+            form, write = self._formats.get(column.kind), _writer(sheet, column.kind)
+            for number, row in enumerate(table.rows, 1):
+                value = row[place]
+                if value is not None and value != "":
+                    write(number, place, value, form)
+        sheet.freeze_panes(1, 0)
+        if table.rows:
+            sheet.autofilter(0, 0, len(table.rows), len(table.columns) - 1)
+
+    def _provenance(self, sheet: Any, report: Report) -> None:
+        sheet.set_column(0, 0, 34)
+        sheet.set_column(1, 1, 90)
+        place = 0
+        for source in report.sources:
+            sheet.write_string(place, 0, _cut(source.title), self._bold)
+            rows = [("Warning", source.warning)] if source.warning else []
+            place = self._texts(sheet, [*rows, *source.provenance, *source.certificate], place + 1) + 1
+
+    def _method(self, sheet: Any, report: Report) -> None:
+        sheet.set_column(0, 0, 34)
+        sheet.set_column(1, 1, 110)
+        place = 0
+        for source in report.sources:
+            for chapter in source.method:
+                texts = [
+                    text for part in chapter.parts for text in ((part,) if isinstance(part, str) else part)
+                ]
+                terms = [chapter.title, *[""] * (len(texts) - 1)]
+                place = self._texts(sheet, zip(terms, texts, strict=True), place)
+
+    def _remake(self, sheet: Any, report: Report) -> None:
+        sheet.set_column(0, 0, 34)
+        sheet.set_column(1, 1, 110)
+        rows = [("Command", report.remake.command_for("xlsx"))]
+        rows += [("Link", link or "?") for _, link in report.remake.links]
+        place = self._texts(sheet, rows)
+        for name, text in report.remake.setups:
+            # A cell holds some 32,000 characters; put together, the cells are the file.
+            parts = [text[start : start + MOST_LETTERS] for start in range(0, len(text), MOST_LETTERS)]
+            terms = [name, *[""] * (len(parts) - 1)]
+            place = self._texts(sheet, zip(terms, parts, strict=True), place)
+
+
+def _numbers(answer: Answer) -> Table:
+    """The key numbers as a table."""
+    columns = (
+        Column(name="number", head="Number", kind="text"),
+        Column(name="value", head="Value", kind="number"),
+        Column(name="unit", head="Unit", kind="text"),
+        Column(name="error", head="Expected error", kind="error"),
+        Column(name="caution", head="Caution", kind="text"),
+    )
+    units = {"share": "share, 0 to 1", "miles": "miles"}
+    rows = tuple(
+        (each.label, each.value, units.get(each.kind, "workers"), each.error, each.caution)
+        for each in answer.numbers
+    )
+    return Table(
+        name="numbers",
+        title="Key numbers",
+        words=answer.sentence,
+        columns=columns,
+        rows=rows,
+    )
+
+
+def _sheet_name(report: Report, answer: Answer, table: Table) -> str:
+    place = report.answers.index(answer) + 1
+    return table.name if len(report.answers) == 1 else f"{place} {table.name}"
+
+
+def _writer(sheet: Any, kind: Kind) -> Any:
+    if kind in _FORMATS or kind == "number":
+        return sheet.write_number
+    if kind == "yes":
+        return sheet.write_boolean
+    return lambda row, place, value, form: sheet.write_string(row, place, _cut(str(value)), form)
+
+
+def _cut(text: str) -> str:
+    return text[:MOST_LETTERS]
+
+
+def _width(table: Table, place: int, column: Column) -> int:
+    texts = (shown(column.kind, row[place]) for row in table.rows[:200])
+    return min(max([len(column.head) // 2 + 4, *(len(text) + 2 for text in texts)]), 60)

@@ -1,0 +1,231 @@
+"""The confidential side of a dataset, as the measures of validity read it: in parts, and kept where they are small.
+
+A part (:class:`Panel`) is some destination tracts with their workers and with what no setting changes: distance and
+grid cell of every origin tract. A sample of tracts is one part and stays in memory, so that the next setting is
+measured at once; a whole dataset is read part by part, and a nation never stands in memory.
+
+Everything here but the geography is confidential: for the analyst alone.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from threading import RLock
+from typing import Any, Final, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.errors import ParameterError
+from engine.parameters import SynthesisParameters
+from engine.tracts import great_circle_mi
+from engine.validity import grid_cells
+from geodata.distance import bearing_deg
+from geodata.store import Store, open_store
+from mapapp.progress import Report, silent
+from mapapp.publishing.geography import Geography, Ints, Workplaces, read_geography, read_workplaces
+from mapapp.publishing.inputs import Inputs, read_inputs
+from mapapp.publishing.prior import PublicPrior, public_prior
+
+Floats = npt.NDArray[np.float64]
+_Value = TypeVar("_Value")
+
+_PAIRS_OF_PART: Final = 4_000_000  # of destination and origin tracts: about 40 MB a part
+_KEPT_PANELS: Final = 2
+_KEPT_PAIRS: Final = 8_000_000
+_KEPT_PRIORS: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """Some destination tracts with their confidential workers.
+
+    T destination tracts, n origin tracts, W workers.
+
+    Attributes
+    ----------
+    position : int64[T]
+        Positions in the dataset's destination tracts (:attr:`AnalystData.tract`), rising.
+    inputs : Inputs
+        Synthesizers and homes.
+    home_tract : int64[W]
+        Row of `tracts` of each worker's home.
+    distance_mi : float64[T, n]
+        Between tract centres; 0 within a tract.
+    cell : int8[T, n]
+        Cell of the grid of every origin tract.
+    """
+
+    position: Ints
+    inputs: Inputs
+    home_tract: Ints
+    distance_mi: Floats
+    cell: npt.NDArray[np.int8]
+
+
+class AnalystData:
+    """A dataset opened for measuring. May be asked from several threads.
+
+    Parameters
+    ----------
+    store : Store
+        A dataset; :meth:`open` opens one from its path.
+
+    Attributes
+    ----------
+    store : Store
+    geography : Geography
+    workplaces : Workplaces
+        All destination tracts and their workers: public.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.geography: Geography = read_geography(store)
+        self.workplaces: Workplaces = read_workplaces(store, self.geography)
+        self._kept: OrderedDict[Hashable, Any] = OrderedDict()
+        self._lock = RLock()
+
+    @classmethod
+    def open(cls, path: Path) -> AnalystData:
+        """Open and verify a dataset; StoreError where it is none."""
+        return cls(open_store(path, "dataset"))
+
+    @property
+    def tract(self) -> Ints:
+        """Row of `tracts` of every destination tract: int64[T]. Positions below count in this array."""
+        return self.workplaces.tract
+
+    def sample(self, n_tracts: int) -> Ints:
+        """Positions of about `n_tracts` destination tracts, evenly spaced in their order: the same at every call."""
+        n = self.tract.size
+        return np.unique(np.linspace(0, n - 1, min(max(n_tracts, 1), n)).round().astype(np.int64))
+
+    def prior(self, parameters: SynthesisParameters) -> PublicPrior:
+        """The public prior that a setting asks for, fitted once."""
+        key = ("prior", parameters.prior, parameters.q50_mi, parameters.q75_mi, parameters.q90_mi)
+        return self._once(
+            key, _KEPT_PRIORS, lambda: public_prior(self.geography, self.workplaces, parameters)
+        )
+
+    def panels(self, positions: Ints | None = None, report: Report = silent) -> Iterator[Panel]:
+        """Yield the destination tracts at some positions (all by default) in parts; small ones stay in memory.
+
+        Raises
+        ------
+        ParameterError
+            A position is none, or occurs twice.
+        """
+        chosen = np.arange(self.tract.size) if positions is None else _checked(positions, self.tract.size)
+        parts = list(self._parts(chosen))
+        keeps = chosen.size * self.geography.tracts.n_tracts <= _KEPT_PAIRS
+        for done, part in enumerate(parts):
+            report("measuring workplace tracts", done, len(parts))
+            read = partial(read_panel, self.store, self.geography, self.workplaces, part)
+            key = ("panel", part.tobytes())
+            panel = self._once(key, _KEPT_PANELS * len(parts), read) if keeps else read()
+            yield panel
+        report("measuring workplace tracts", len(parts), len(parts))
+
+    def _parts(self, chosen: Ints) -> Iterator[Ints]:
+        """Chosen positions, cut where a batch ends and where there are too many pairs of tracts."""
+        most = max(_PAIRS_OF_PART // self.geography.tracts.n_tracts, 1)
+        batch = np.searchsorted(self.workplaces.tract_ptr, chosen, side="right")
+        whole = chosen.size <= most and chosen.size < self.tract.size
+        for of_batch in [chosen] if whole else np.split(chosen, np.flatnonzero(np.diff(batch)) + 1):
+            for start in range(0, of_batch.size, most):
+                yield of_batch[start : start + most]
+
+    def _once(self, key: Hashable, most: int, make: Callable[[], _Value]) -> _Value:
+        """What `make` returns, kept for the next caller; the longest unused of its kind goes."""
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = make()
+                kind = key[0] if isinstance(key, tuple) else key
+                mine = [other for other in self._kept if isinstance(other, tuple) and other[0] == kind]
+                for old in mine[: max(len(mine) - most, 0)]:
+                    del self._kept[old]
+            self._kept.move_to_end(key)
+            kept: _Value = self._kept[key]
+            return kept
+
+
+def read_panel(store: Store, geography: Geography, workplaces: Workplaces, positions: Ints) -> Panel:
+    """Read the workers of the destination tracts at some positions (rising), of a dataset or of a release."""
+    inputs = read_tracts(store, geography, workplaces, positions)
+    distance, cell = _around(geography, inputs.destination_tract)
+    return Panel(
+        position=positions,
+        inputs=inputs,
+        home_tract=geography.tract_of_block[inputs.worker_origin].astype(np.int64),
+        distance_mi=distance,
+        cell=cell,
+    )
+
+
+def _around(geography: Geography, destination_tract: Ints) -> tuple[Floats, npt.NDArray[np.int8]]:
+    tracts = geography.tracts
+    lon, lat = tracts.lon_deg, tracts.lat_deg
+    bearing = bearing_deg(lon[destination_tract, None], lat[destination_tract, None], lon, lat)
+    # Two tracts with one centre have no bearing, whatever rounding makes of their distance.
+    distance = np.where(np.isnan(bearing), 0.0, great_circle_mi(tracts, destination_tract))
+    return distance, grid_cells(distance, bearing)
+
+
+def read_tracts(store: Store, geography: Geography, workplaces: Workplaces, positions: Ints) -> Inputs:
+    """Read the workers of the destination tracts at some positions (rising), whatever batches they are in."""
+    batch = np.searchsorted(workplaces.tract_ptr, positions, side="right") - 1
+    parts = []
+    for number in np.unique(batch):
+        inputs = read_inputs(store, geography, workplaces, int(number))
+        mine = positions[batch == number] - workplaces.tract_ptr[number]
+        parts.append(inputs if mine.size == inputs.destination_tract.size else _only(inputs, mine))
+    return parts[0] if len(parts) == 1 else _joined(parts)
+
+
+def _only(inputs: Inputs, tracts: Ints) -> Inputs:
+    """Workers of some of the destination tracts of a batch."""
+    place = np.full(inputs.destination_tract.size, -1, dtype=np.int32)
+    place[tracts] = np.arange(tracts.size, dtype=np.int32)
+    mine = place[inputs.tract] >= 0
+    count = inputs.count
+    return replace(
+        inputs,
+        destination_tract=inputs.destination_tract[tracts],
+        destination=inputs.destination[mine],
+        segment=inputs.segment[mine],
+        tract=place[inputs.tract[mine]],
+        worker_ptr=np.append(0, np.cumsum(count[mine])).astype(np.int64),
+        worker_origin=inputs.worker_origin[np.repeat(mine, count)],
+    )
+
+
+def _joined(parts: list[Inputs]) -> Inputs:
+    """Batches one after the other, as one."""
+    shift = np.cumsum([0, *(part.destination_tract.size for part in parts[:-1])])
+    return Inputs(
+        destination_tract=np.concatenate([part.destination_tract for part in parts]),
+        destination=np.concatenate([part.destination for part in parts]),
+        segment=np.concatenate([part.segment for part in parts]),
+        tract=np.concatenate([part.tract + by for part, by in zip(parts, shift, strict=True)]).astype(
+            np.int32
+        ),
+        worker_ptr=np.append(0, np.cumsum(np.concatenate([part.count for part in parts]))).astype(np.int64),
+        worker_origin=np.concatenate([part.worker_origin for part in parts]),
+    )
+
+
+def _checked(positions: Ints, n_tracts: int) -> Ints:
+    chosen = np.asarray(positions)
+    if chosen.ndim != 1 or chosen.dtype.kind not in "iu" or not chosen.size:
+        raise ParameterError(f"tracts is {chosen.dtype}{chosen.shape}: give positions of destination tracts")
+    rising = np.unique(chosen).astype(np.int64)
+    if rising.size != chosen.size or rising[0] < 0 or rising[-1] >= n_tracts:
+        raise ParameterError(
+            f"tracts runs from {rising[0]} to {rising[-1]}: give positions 0 to {n_tracts - 1}, none twice"
+        )
+    return rising

@@ -1,0 +1,347 @@
+"""Validity against a parameter: settings of a grid, each certified and measured on the confidential homes.
+
+CONFIDENTIAL, every row: for the analyst's screen and files, never for publication.
+
+A setting that no release could be made with becomes a row that says why. What was measured is kept by its fingerprint,
+a hash of the dataset's manifest, of the setting and of how it was measured: equal fingerprints, equal rows.
+
+Source: docs/method.md, section 10 (sweeps); P10 "Varying epsilon", "Varying min_p", "Varying delta".
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import version
+from typing import Any, Final
+
+from scipy.special import stdtrit
+
+from engine.errors import EngineError, ParameterError
+from engine.parameters import Prior, PrivacyParameters, SynthesisParameters, exact_fraction
+from mapapp.errors import UsageError
+from mapapp.measuring.analyst import AnalystData
+from mapapp.measuring.sweep_draws import DRAWN, Floats, drawn_measures
+from mapapp.measuring.validity import measure_setting
+from mapapp.progress import Report, silent
+from mapapp.publishing.design import PublicPart, design_parameters, read_public_part
+from mapapp.publishing.geography import Ints
+from mapapp.publishing.settings import DEFAULT_EPSILON, designed_priors, parameters_of
+
+Cell = str | int | float | None
+"""A value of a row: text, a count, a number that may be infinite, or nothing."""
+
+_SUMMARY: Final = (
+    "kl_all",
+    "kl_small",
+    "imse_all",
+    "imse_small",
+    "prior_mass",
+    "kept_prior_mass",
+    "prior_worker_share",
+    "n_support",
+    "n_support_kept",
+    "edited_out_all",
+    "edited_out_small",
+    "distance_real_mi",
+    "distance_expected_mi",
+)
+"""What :mod:`mapapp.measuring.validity` calls the headline numbers of a setting."""
+
+COLUMNS: Final[Mapping[str, Callable[[str], Cell]]] = {
+    **dict.fromkeys(("mechanism", "accountant", "epsilon"), str),
+    **dict.fromkeys(("epsilon_final", "delta", "delta_bound", "min_retention"), float),
+    "prior": str,
+    **dict.fromkeys(("strength", "retention_scale"), float),
+    "editing": str,
+    **dict.fromkeys(("q50_mi", "q90_mi", "tract_radius_mi", "puma_radius_mi"), float),
+    "placement": str,
+    "basis": str,
+    **dict.fromkeys(_SUMMARY, float),
+    "seeds": int,
+    **{f"{name}{end}": float for name in DRAWN for end in ("", "_low", "_high")},
+    **dict.fromkeys(("tracts_measured", "tracts", "workers_measured", "workers"), int),
+    "refusal": str,
+    "fingerprint": str,
+}
+"""Every value of a row and how it is read from text."""
+
+_FORMAT: Final = 1
+_CONFIDENCE: Final = 0.95
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    """One parameter of a sweep.
+
+    Attributes
+    ----------
+    name : str
+        Long name of the option, such as "min-retention".
+    values : tuple of (str, value)
+        As given, and as :func:`mapapp.publishing.settings.parameters_of` takes it.
+    """
+
+    name: str
+    values: tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweptSetting:
+    """One setting of a sweep.
+
+    Attributes
+    ----------
+    asked : dict of str to str
+        Value of every axis, as given.
+    epsilon : str or None
+        Bound before pruning that was asked for; None where the whole promise was.
+    privacy, parameters
+        None where the options do not go together.
+    design : tuple of {"gravity", "flows", "uniform"} or None
+        As for :func:`mapapp.publishing.run.run_synthesis`.
+    refusal : str or None
+        Why the options do not go together.
+    """
+
+    asked: dict[str, str]
+    epsilon: str | None = None
+    privacy: PrivacyParameters | None = None
+    parameters: SynthesisParameters | None = None
+    design: tuple[Prior, ...] | None = None
+    refusal: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweptRow:
+    """A setting and what was found.
+
+    Attributes
+    ----------
+    asked : dict of str to str
+    values : dict of str to value
+        By the names of `COLUMNS`; None where there is no value.
+    """
+
+    asked: dict[str, str]
+    values: dict[str, Cell]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        plain = {
+            name: "infinite" if isinstance(value, float) and math.isinf(value) else value
+            for name, value in self.values.items()
+        }
+        return {"asked": self.asked, **plain}
+
+
+def swept_settings(data: AnalystData, options: Mapping[str, Any], axes: Sequence[Axis]) -> list[SweptSetting]:
+    """Every combination of the axes' values over a base setting, the last axis fastest.
+
+    Parameters
+    ----------
+    data : AnalystData
+    options : mapping
+        As :func:`mapapp.publishing.settings.parameters_of` reads them; whether `not_private` is given is of no matter,
+        since nothing is released.
+    axes : sequence of Axis
+
+    Raises
+    ------
+    UsageError
+        A value fits none of the settings it stands in.
+    """
+    found = [
+        _setting(data, options, axes, chosen) for chosen in itertools.product(*(axis.values for axis in axes))
+    ]
+    for axis in axes:
+        for text, _ in axis.values:
+            mine = [setting for setting in found if setting.asked[axis.name] == text]
+            if all(setting.refusal for setting in mine):
+                raise UsageError(f"--over {axis.name}={text}: {mine[0].refusal}")
+    return found
+
+
+def _setting(
+    data: AnalystData, options: Mapping[str, Any], axes: Sequence[Axis], chosen: Sequence[tuple[str, Any]]
+) -> SweptSetting:
+    asked = {axis.name: text for axis, (text, _) in zip(axes, chosen, strict=True)}
+    changed = {option_key(axis.name): value for axis, (_, value) in zip(axes, chosen, strict=True)}
+    mine = {**options, **changed}
+    mine["not_private"] = mine["mechanism"] == "plug-in"
+    try:
+        privacy, parameters = parameters_of(data.store.path, mine)
+        if parameters.prior == "flows" and data.geography.flows.empty:
+            data.prior(parameters)  # says what is missing
+        design = designed_priors(mine)
+    except (EngineError, UsageError) as error:
+        return SweptSetting(asked=asked, refusal=_one_line(error))
+    whole = mine["epsilon_final"] is not None
+    return SweptSetting(
+        asked=asked,
+        epsilon=None if whole else str(mine["epsilon"] or DEFAULT_EPSILON),
+        privacy=privacy,
+        parameters=parameters,
+        design=design,
+    )
+
+
+def option_key(name: str) -> str:
+    """Key among the options of the option with a long name."""
+    key = name.replace("-", "_")
+    return f"{key}_mi" if key in ("q50", "q90", "tract_radius", "puma_radius") else key
+
+
+def run_sweep(
+    data: AnalystData,
+    settings: Sequence[SweptSetting],
+    *,
+    tracts: Ints | None = None,
+    seeds: int = 0,
+    kept: Mapping[str, dict[str, Cell]] | None = None,
+    report: Report = silent,
+) -> Iterator[SweptRow]:
+    """Measure settings one after the other, in their order.
+
+    Parameters
+    ----------
+    data : AnalystData
+    settings : sequence of SweptSetting
+    tracts : int64[T], optional
+        Positions of the destination tracts to measure on; all by default.
+    seeds : int
+        How often to draw each setting with the published test key; not at all by default.
+    kept : mapping of str to dict, optional
+        Values of settings measured before, by fingerprint; they are not measured again.
+    report : callable
+        Called with (stage, done, total); what it raises stops the sweep.
+
+    Yields
+    ------
+    SweptRow
+    """
+    public = cache(lambda: read_public_part(data.store))
+    known = {} if kept is None else kept
+    for number, setting in enumerate(settings):
+        report("measuring settings", 100 * number, 100 * len(settings))
+        mark = fingerprint(data, setting, tracts, seeds)
+        values = known.get(mark) if setting.refusal is None else _refused(setting, setting.refusal)
+        if values is None:
+            values = _measured(data, setting, tracts, seeds, public, _within(report, number, len(settings)))
+        full: dict[str, Cell] = {**dict.fromkeys(COLUMNS), **values, "fingerprint": mark}
+        yield SweptRow(asked=setting.asked, values=full)
+    report("measuring settings", 100 * len(settings), 100 * len(settings))
+
+
+def fingerprint(data: AnalystData, setting: SweptSetting, tracts: Ints | None, seeds: int) -> str:
+    """Sha256 of everything that a row depends on: the dataset's manifest, the setting, the tracts, the draws."""
+    about = {
+        "format": _FORMAT,
+        "version": version("commutemap"),
+        "dataset": data.store.manifest,
+        "asked": [setting.epsilon, setting.design, setting.asked if setting.refusal else None],
+        "privacy": setting.privacy and setting.privacy.to_dict(),
+        "synthesis": setting.parameters and setting.parameters.to_dict(),
+        "tracts": None if tracts is None else tracts.tolist(),
+        "seeds": seeds,
+    }
+    return hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest()
+
+
+def _within(report: Report, number: int, n_settings: int) -> Report:
+    """Progress of one setting as a part of all."""
+
+    def of_setting(_stage: str, done: int, total: int) -> None:
+        report("measuring settings", 100 * number + 100 * done // max(total, 1), 100 * n_settings)
+
+    return of_setting
+
+
+def _measured(
+    data: AnalystData,
+    setting: SweptSetting,
+    tracts: Ints | None,
+    seeds: int,
+    public: Callable[[], PublicPart],
+    report: Report,
+) -> dict[str, Cell]:
+    privacy, parameters = setting.privacy, setting.parameters
+    assert privacy is not None
+    assert parameters is not None
+    try:
+        if setting.design is not None:
+            privacy, parameters, _ = design_parameters(
+                public(), privacy.epsilon, privacy.delta, base=parameters, priors=setting.design or None
+            )
+        found = measure_setting(data, privacy, parameters, tracts=tracts, report=report)
+        draws = drawn_measures(data, privacy, parameters, seeds, tracts=tracts, report=report)
+    except EngineError as error:
+        return _refused(replace(setting, privacy=privacy, parameters=parameters), _one_line(error))
+    certificate, scope = found.facts["certificate"], found.facts["scope"]
+    return {
+        **_described(setting.epsilon, privacy, parameters),
+        **{name: certificate[name] for name in ("accountant", "epsilon_final", "delta", "delta_bound")},
+        "refusal": certificate["refusal"],
+        "basis": found.basis,
+        **{name: _number(found.summary[name]) for name in _SUMMARY},
+        **{name: int(scope[name]) for name in ("tracts_measured", "tracts", "workers_measured", "workers")},
+        "seeds": seeds or None,
+        **{key: value for name, of_seed in draws.items() for key, value in _interval(name, of_seed).items()},
+    }
+
+
+def _refused(setting: SweptSetting, why: str) -> dict[str, Cell]:
+    if setting.privacy is not None and setting.parameters is not None:
+        return _described(setting.epsilon, setting.privacy, setting.parameters) | {"refusal": why}
+    return {option_key(name): _as_column(name, text) for name, text in setting.asked.items()} | {
+        "refusal": why
+    }
+
+
+def _as_column(name: str, text: str) -> Cell:
+    if COLUMNS[option_key(name)] is not float:
+        return text
+    try:
+        return float(exact_fraction(text, name))
+    except ParameterError:
+        return None
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def _described(
+    epsilon: str | None, privacy: PrivacyParameters, parameters: SynthesisParameters
+) -> dict[str, Cell]:
+    near, far = parameters.coarsening_radii_mi
+    names = ("mechanism", "prior", "strength", "retention_scale", "editing", "q50_mi", "q90_mi", "placement")
+    return {
+        "accountant": privacy.accountant,
+        "epsilon": epsilon,
+        "epsilon_final": float(privacy.epsilon) if privacy.accountant == "sound" else None,
+        "delta": float(privacy.delta),
+        "min_retention": float(privacy.min_retention),
+        **{name: getattr(parameters, name) for name in names},
+        "tract_radius_mi": float(near),
+        "puma_radius_mi": float(far),
+    }
+
+
+def _interval(name: str, of_seed: Floats) -> dict[str, Cell]:
+    """Mean over draws, and the interval that holds its expectation with 95 % confidence (Student's t)."""
+    mean = _number(float(of_seed.mean()))
+    if of_seed.size < 2 or mean is None:
+        return {name: mean, f"{name}_low": None, f"{name}_high": None}
+    n = of_seed.size
+    wide = float(stdtrit(n - 1, 0.5 + _CONFIDENCE / 2) * of_seed.std(ddof=1) / math.sqrt(n))
+    return {name: mean, f"{name}_low": mean - wide, f"{name}_high": mean + wide}
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)

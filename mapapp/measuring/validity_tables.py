@@ -1,0 +1,347 @@
+"""From measured parts to a result: headline numbers, flat tables, and what the certificate would say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas
+
+from engine.accept_reject import inner_privacy
+from engine.errors import CertificateError
+from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.validity import DOMAIN_RANGES, LEVELS, RANGES, range_mass, weighted_mean
+from mapapp.measuring.analyst import AnalystData
+from mapapp.measuring.validity_part import SettingPart, ratio
+from mapapp.measuring.validity_result import Basis, Validity
+from mapapp.publishing.certificate.certificate import merge_rows
+from mapapp.publishing.mechanisms import OWN_PROOFS
+from mapapp.publishing.promise import pruned_as_a_whole
+
+Floats = npt.NDArray[np.float64]
+
+SIZE_CLASSES: Final = ((1, 9), (10, 49), (50, 249), (250, 999), (1000, None))
+"""Classes of destinations by workers, in which average commutes are compared."""
+
+_RETENTION_UNITS: Final = 1 << 32
+_WEIGHT_UNITS: Final = 1 << 20
+_LEVEL_ORDER: Final = (2, 1, 0, 3)  # as P10 prints them, and the remainder last
+
+
+def setting_result(
+    data: AnalystData,
+    privacy: PrivacyParameters,
+    parameters: SynthesisParameters,
+    parts: Sequence[SettingPart],
+) -> Validity:
+    """Put the parts of a setting together."""
+    tables = setting_tables(data, parts)
+    basis: Basis = "simulated" if parameters.mechanism in OWN_PROOFS else "closed form"
+    return Validity(
+        basis=basis,
+        facts={
+            "scope": scope(data, parts),
+            "parameters": {"privacy": privacy.to_dict(), "synthesis": parameters.to_dict()},
+            "certificate": certificate_facts(privacy, parameters, parts),
+        },
+        summary=setting_summary(tables, parts),
+        tables=tables,
+    )
+
+
+def scope(data: AnalystData, parts: Sequence[SettingPart]) -> dict[str, Any]:
+    """How much of the dataset was measured."""
+    n_tracts = sum(part.position.size for part in parts)
+    return {
+        "tracts_measured": n_tracts,
+        "tracts": int(data.tract.size),
+        "workers_measured": int(sum(part.n_real[0] for part in parts)),
+        "workers": int(data.workplaces.n_workers.sum()),
+        "is_sample": n_tracts < data.tract.size,
+    }
+
+
+def setting_tables(data: AnalystData, parts: Sequence[SettingPart]) -> dict[str, pandas.DataFrame]:
+    """Tables of a setting; those of a release have more columns."""
+    destinations = destination_table(data, parts)
+    return {
+        "destinations": destinations,
+        "tracts": tract_table(data, parts, destinations),
+        "ranges": range_table({name: _sum(parts, name) for name in parts[0].cell_sums}),
+        "support": _support_table(parts),
+        "positive_prior": _positive_table(parts),
+        "least_alpha": _least_alpha_table(parts),
+        "distances": distance_table(destinations),
+    }
+
+
+def setting_summary(tables: dict[str, pandas.DataFrame], parts: Sequence[SettingPart]) -> dict[str, float]:
+    """Headline numbers of a setting."""
+    destinations, tracts, classes = tables["destinations"], tables["tracts"], tables["least_alpha"]
+    summary = {**by_size(destinations, "kl"), **by_size(destinations, "imse")}
+    times = classes["n_synthesizers"].to_numpy(np.float64)
+    n = classes["n_workers"].to_numpy(np.float64)
+    for name in ("prior_mass", "kept_prior_mass"):
+        summary[name] = weighted_mean(classes[name], times)
+    kept = classes["kept_prior_mass"].to_numpy(np.float64)
+    summary["prior_worker_share"] = weighted_mean(kept / (n + kept), n * times)
+    for name in ("n_support", "n_support_kept"):
+        summary[name] = float(tracts[name].mean())
+    edited, real = (
+        sum((getattr(part, name) for part in parts), np.zeros(2)) for name in ("n_edited_out", "n_real")
+    )
+    summary["edited_out_all"], summary["edited_out_small"] = ratio(edited, real).tolist()
+    for kind in ("real", "expected"):
+        summary[f"distance_{kind}_mi"] = weighted_mean(destinations[f"{kind}_mi"], destinations["n_workers"])
+    return summary
+
+
+def by_size(destinations: pandas.DataFrame, name: str) -> dict[str, float]:
+    """Mean of a measure weighted by workers, over all destinations and over small ones."""
+    value, n = destinations[name].to_numpy(np.float64), destinations["n_workers"].to_numpy(np.float64)
+    counted = ~np.isnan(value)
+    small = destinations["is_small"].to_numpy(np.bool_)
+    return {
+        f"{name}_all": weighted_mean(value, n, counted),
+        f"{name}_small": weighted_mean(value, n, counted & small),
+    }
+
+
+def destination_table(data: AnalystData, parts: Sequence[SettingPart]) -> pandas.DataFrame:
+    """One row per destination block."""
+    columns: dict[str, Any] = {}
+    for name in (
+        "block",
+        "n_workers",
+        "is_small",
+        "kl",
+        "imse",
+        "real_mi",
+        "expected_mi",
+        "real_short_mi",
+        "expected_short_mi",
+    ):
+        columns[name] = np.concatenate([getattr(part.destinations, name) for part in parts])
+    block = columns.pop("block")
+    block_id = data.store.table("blocks", ["block_id"])["block_id"].to_numpy()
+    return pandas.DataFrame(
+        {
+            "destination_index": block,
+            "block_id": block_id[block],
+            "tract_index": data.geography.tract_of_block[block],
+            **columns,
+        }
+    )
+
+
+def tract_table(
+    data: AnalystData, parts: Sequence[SettingPart], destinations: pandas.DataFrame
+) -> pandas.DataFrame:
+    """One row per destination tract, measures weighted by workers."""
+    position = np.concatenate([part.position for part in parts])
+    tract = data.tract[position]
+    row = np.searchsorted(tract, destinations["tract_index"].to_numpy())
+    n = destinations["n_workers"].to_numpy(np.float64)
+    n_support = np.concatenate([part.domain["levels_after"].sum(axis=1) for part in parts])
+    table = pandas.DataFrame(
+        {
+            "position": position,
+            "tract_index": tract,
+            "tract_id": data.store.table("tracts", ["tract_id"])["tract_id"].to_numpy()[tract],
+            "n_workers": np.bincount(row, n, tract.size).astype(np.int64),
+            "n_destinations": np.bincount(row, minlength=tract.size),
+            "n_support": n_support,
+            "n_support_kept": np.concatenate([part.n_kept for part in parts]),
+        }
+    )
+    for name in ("kl", "imse", "kl_drawn", "imse_drawn", "moved"):
+        if name in destinations:
+            table[name] = _weighted_by_row(destinations[name], n, row, tract.size)
+    table["kl_small"] = _weighted_by_row(destinations["kl"], n * destinations["is_small"], row, tract.size)
+    return table
+
+
+def _weighted_by_row(values: Any, weight: Any, row: npt.NDArray[np.int64], n_rows: int) -> Floats:
+    """Weighted means over the destinations of each tract that have a value; NaN where none has."""
+    value, n = np.asarray(values, np.float64), np.asarray(weight, np.float64)
+    known = ~np.isnan(value) & (n > 0)
+    total = np.bincount(row[known], n[known], n_rows)
+    return ratio(np.bincount(row[known], (value * n)[known], n_rows), total)
+
+
+def range_table(cell_sums: dict[str, Floats]) -> pandas.DataFrame:
+    """P10's last table: mass by commute range."""
+    table: dict[str, Any] = {"range": list(RANGES)}
+    for row, who in enumerate(("all", "small")):
+        for name, cells in cell_sums.items():
+            total = cells[row].sum()
+            shares = cells[row][None] / total if total > 0 else np.full((1, cells.shape[1]), np.nan)
+            table[f"{name}_{who}"] = range_mass(shares, [1.0])
+    return pandas.DataFrame(table)
+
+
+def _sum(parts: Sequence[SettingPart], name: str) -> Floats:
+    return np.asarray(sum(part.cell_sums[name] for part in parts))
+
+
+def _support_table(parts: Sequence[SettingPart]) -> pandas.DataFrame:
+    """P10's table of support points: mean, least and greatest over destination tracts."""
+    rows = []
+    for when in ("before", "after"):
+        levels = np.concatenate([part.domain[f"levels_{when}"] for part in parts])
+        ranges = np.concatenate([part.domain[f"ranges_{when}"] for part in parts])
+        columns = [("total", "all", levels.sum(axis=1))]
+        columns += [("level", LEVELS[level], levels[:, level]) for level in _LEVEL_ORDER]
+        columns += [("distance", name, ranges[:, at]) for at, name in enumerate(DOMAIN_RANGES)]
+        rows += [
+            (f"{when} editing", by, name, float(values.mean()), int(values.min()), int(values.max()))
+            for by, name, values in columns
+        ]
+    return pandas.DataFrame(rows, columns=["when", "by", "name", "mean", "min", "max"])
+
+
+def _positive_table(parts: Sequence[SettingPart]) -> pandas.DataFrame:
+    """P10's two tables of points with positive prior counts: mean and standard deviation over destination tracts."""
+    table: dict[str, Any] = {"range": [*DOMAIN_RANGES, "all"]}
+    for when in ("before", "after"):
+        share = np.concatenate([part.domain[f"positive_{when}"] for part in parts])
+        known = [column[~np.isnan(column)] for column in share.T]
+        table[f"{when}_mean"] = [float(column.mean()) if column.size else math.nan for column in known]
+        table[f"{when}_sd"] = [float(column.std()) if column.size else math.nan for column in known]
+    return pandas.DataFrame(table)
+
+
+def _least_alpha_table(parts: Sequence[SettingPart]) -> pandas.DataFrame:
+    """Certified least weights by the workers of a synthesizer."""
+    names = (
+        "n_workers",
+        "n_synthesizers",
+        "least_alpha_min",
+        "least_alpha_mean",
+        "least_alpha_max",
+        "prior_mass",
+        "kept_prior_mass",
+        "prunes",
+    )
+    tables = [part.classes for part in parts if part.classes]
+    if not tables:
+        return pandas.DataFrame({name: np.zeros(0) for name in names})
+    column = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
+    n, row = np.unique(column["n_workers"], return_inverse=True)
+    times = np.bincount(row, column["n_synthesizers"], n.size)
+    alpha = column["least_weight"] / _WEIGHT_UNITS
+    least, most = np.full(n.size, np.inf), np.zeros(n.size)
+    np.minimum.at(least, row, alpha)
+    np.maximum.at(most, row, alpha)
+
+    def mean(values: npt.NDArray[Any]) -> Floats:
+        return np.bincount(row, values * column["n_synthesizers"], n.size) / times
+
+    return pandas.DataFrame(
+        {
+            "n_workers": n,
+            "n_synthesizers": times.astype(np.int64),
+            "least_alpha_min": least,
+            "least_alpha_mean": mean(alpha),
+            "least_alpha_max": most,
+            "prior_mass": mean(column["prior_mass"]),
+            "kept_prior_mass": mean(column["kept_mass"]),
+            "prunes": mean(column["prunes"].astype(np.float64)),
+        },
+        columns=list(names),
+    )
+
+
+def distance_table(destinations: pandas.DataFrame) -> pandas.DataFrame:
+    """Average commutes by class of destinations: means, and how far single destinations are off."""
+    n = destinations["n_workers"].to_numpy()
+    kinds = [name for name in destinations.columns if name.endswith("_mi")]
+    pairs = [
+        ("expected_error_mi", "expected_mi", "real_mi"),
+        ("expected_short_error_mi", "expected_short_mi", "real_short_mi"),
+        ("drawn_error_mi", "drawn_block_mi", "real_block_mi"),
+        ("drawn_short_error_mi", "drawn_block_short_mi", "real_block_short_mi"),
+    ]
+    rows = []
+    for least, most in SIZE_CLASSES:
+        chosen = destinations[(n >= least) & (n <= (most or np.inf))]
+        row: dict[str, Any] = {
+            "size": f"{least}-{most}" if most else f"{least} or more",
+            "n_destinations": len(chosen),
+            "n_workers": int(chosen["n_workers"].sum()),
+        }
+        row |= {name: float(chosen[name].mean()) for name in kinds}
+        for name, one, other in pairs:
+            if one in chosen:
+                row[name] = math.sqrt(float(((chosen[one] - chosen[other]) ** 2).mean()))
+        rows.append(row)
+    return pandas.DataFrame(rows)
+
+
+def certificate_facts(
+    privacy: PrivacyParameters, parameters: SynthesisParameters, parts: Sequence[SettingPart]
+) -> dict[str, Any]:
+    """What a certificate would say of a setting, on the tracts that were measured."""
+    if parameters.mechanism in OWN_PROOFS:
+        promise = OWN_PROOFS[parameters.mechanism].promise(privacy)
+        whole = None if promise.epsilon is None else float(promise.epsilon)
+        return {
+            "mechanism": parameters.mechanism,
+            "accountant": "none",
+            "epsilon_final": whole,
+            "delta": None if promise.delta is None else float(promise.delta),
+            "delta_bound": None,
+            "parts": []
+            if whole is None
+            else [{"name": "whole, by the mechanism's own proof", "value": whole}],
+            "refusal": None if promise.is_private else "not private: must not leave the house",
+        }
+    of_rows = inner_privacy(privacy) if parameters.mechanism == "accept-reject" else privacy
+    rows = merge_rows(of_rows, [part.certified.rows for part in parts])
+    refusal = None
+    try:
+        pruned_as_a_whole(
+            [part.certified.tails for part in parts if part.certified.tails], privacy, parameters
+        )
+    except CertificateError as error:
+        refusal = str(error)
+    final = (
+        float(privacy.epsilon)
+        if privacy.accountant == "sound"
+        else max(row["epsilon_final"]["value"] for row in rows)
+    )
+    return {
+        "mechanism": parameters.mechanism,
+        "accountant": privacy.accountant,
+        "epsilon_final": final,
+        "delta": float(privacy.delta),
+        "delta_bound": max(row["delta_bound"] for row in rows),
+        "parts": _parts_of_epsilon(privacy, final, rows),
+        "refusal": refusal,
+    }
+
+
+def _parts_of_epsilon(
+    privacy: PrivacyParameters, final: float, rows: Sequence[dict[str, Any]]
+) -> list[dict[str, Any]]:
+    """What epsilon_final is made of, at the worst row of each."""
+    if privacy.accountant == "sound":
+        least = float(privacy.min_retention)
+        kappa = max(row["kappa"] for row in rows)
+        whether, normaliser = -math.log(least), math.log(kappa)
+        return [
+            {"name": "draw of workers", "value": final - whether - normaliser},
+            {"name": "pruning: ln(1/min_retention)", "value": whether},
+            {"name": "pruning: ln kappa, points that may vanish", "value": normaliser},
+        ]
+    worst = max(rows, key=lambda row: row["epsilon_final"]["value"])
+    retention = worst["least_retention_units"] / _RETENTION_UNITS
+    draw = float(privacy.epsilon)
+    return [
+        {"name": "draw of workers: epsilon", "value": draw},
+        {"name": "pruning: ln(1/least retention)", "value": -math.log(retention)},
+        {"name": "pruning: ln 2 (Theorem 5.2)", "value": final - draw + math.log(retention)},
+    ]

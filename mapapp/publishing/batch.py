@@ -1,0 +1,247 @@
+"""One batch of destination tracts: what is certified about it, and the workers drawn for it.
+
+Batches know nothing of each other: what is drawn for a synthesizer depends on the key, on its address and on public
+tables only. So they may run in any order, on threads or on other machines, and make the same release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.coarsening import LEVEL_REMAINDER
+from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.placement import place_blocks
+from engine.points import CellTriangles, place_points, sort_homes
+from engine.prior import redraw_weight
+from engine.streams import PublicSeed, SecretKey
+from engine.synthesis import Synthesizers, redraw_remainder
+from geodata.points import cut_cells
+from geodata.store import Store
+from mapapp.publishing.geography import (
+    DEFAULT_BATCHES,
+    Geography,
+    Ints,
+    Workplaces,
+    read_geography,
+    read_workplaces,
+)
+from mapapp.publishing.inputs import Inputs, read_inputs
+from mapapp.publishing.mechanisms import draw_support_points
+from mapapp.publishing.prior import PublicPrior, public_prior
+from mapapp.publishing.promise import CertifiedBatch, certify_batch
+from mapapp.publishing.support import Support, build_support
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """What all batches of a dataset, or of a release under check, are made from.
+
+    Attributes
+    ----------
+    store : Store
+    geography : Geography
+    workplaces : Workplaces
+    prior : PublicPrior
+    seed : PublicSeed
+        Of domain editing.
+    privacy, parameters
+        What the release is made of.
+    """
+
+    store: Store
+    geography: Geography
+    workplaces: Workplaces
+    prior: PublicPrior
+    seed: PublicSeed
+    privacy: PrivacyParameters
+    parameters: SynthesisParameters
+
+    def inputs(self, batch: int) -> Inputs:
+        """Read the workers of one batch."""
+        return read_inputs(self.store, self.geography, self.workplaces, batch)
+
+    def support(self, destination_tract: Ints) -> Support:
+        """Make the support points of some destination tracts."""
+        tracts = self.geography.tracts
+        return build_support(self.seed, tracts, destination_tract, self.prior, self.privacy, self.parameters)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedBatch:
+    """Support points of a batch and the prior weights certified for them: public."""
+
+    support: Support
+    certified: CertifiedBatch
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrawnBatch:
+    """Synthetic workers of a batch, and one confidential number for the analyst.
+
+    Attributes
+    ----------
+    destination : int32[S]
+        Row of `blocks` of each synthesizer's workplace.
+    segment : int8[S]
+    synthetic_ptr : int64[S + 1]
+        Each synthesizer's workers.
+    home_block : int32[workers]
+        Row of `blocks`, rising within each synthesizer.
+    n_edited_out : int
+        Confidential: real workers whose support point was eliminated.
+    """
+
+    destination: npt.NDArray[np.int32]
+    segment: npt.NDArray[np.int8]
+    synthetic_ptr: Ints
+    home_block: npt.NDArray[np.int32]
+    n_edited_out: int
+
+    @property
+    def of_worker(self) -> Ints:
+        """Position of each worker's synthesizer: int64[workers]."""
+        return np.repeat(np.arange(self.destination.size), np.diff(self.synthetic_ptr))
+
+
+def open_source(
+    store: Store,
+    seed: PublicSeed,
+    privacy: PrivacyParameters,
+    parameters: SynthesisParameters,
+    *,
+    n_batches: int = DEFAULT_BATCHES,
+) -> Source:
+    """Read what all batches share, and fit the public prior; `n_batches` as in `read_workplaces`."""
+    geography = read_geography(store)
+    workplaces = read_workplaces(store, geography, n_batches=n_batches)
+    return Source(
+        store=store,
+        geography=geography,
+        workplaces=workplaces,
+        prior=public_prior(geography, workplaces, parameters),
+        seed=seed,
+        privacy=privacy,
+        parameters=parameters,
+    )
+
+
+def read_cells(store: Store, used: npt.NDArray[np.bool_], *, threads: int = 1) -> CellTriangles:
+    """Cut the cells of the blocks that are `used` (bool[blocks]) into triangles."""
+    cut = cut_cells(store.batches("cells"), used=used, threads=threads)
+    return CellTriangles(triangle_ptr=cut.ptr, triangle=cut.triangle)
+
+
+def prepare_batch(source: Source, batch: int) -> PreparedBatch:
+    """Make the support points of one batch, and certify its prior weights.
+
+    Raises
+    ------
+    EngineError
+        When a condition of the promise does not hold.
+    """
+    inputs = source.inputs(batch)
+    support = source.support(inputs.destination_tract)
+    return PreparedBatch(
+        support=support, certified=certify_batch(inputs, support, source.privacy, source.parameters.mechanism)
+    )
+
+
+def draw_batch(key: SecretKey, source: Source, batch: int, prepared: PreparedBatch) -> DrawnBatch:
+    """Draw the synthetic workers of one batch: support points, then home blocks."""
+    inputs = source.inputs(batch)
+    return draw_workers(key, inputs, source.geography, prepared, source.privacy, source.parameters)
+
+
+def draw_workers(
+    key: SecretKey,
+    inputs: Inputs,
+    geography: Geography,
+    prepared: PreparedBatch,
+    privacy: PrivacyParameters,
+    parameters: SynthesisParameters,
+) -> DrawnBatch:
+    """Draw synthetic workers in place of `inputs`: support points, then home blocks."""
+    support = prepared.support
+    synthesizers, n_edited_out = _likelihood(geography, inputs, prepared)
+    drawn = draw_support_points(
+        key,
+        synthesizers,
+        support.table,
+        privacy,
+        parameters.mechanism,
+        accepted_ratio=prepared.certified.accepted_ratio,
+    )
+    drawn = redraw_remainder(key, synthesizers, drawn, support.coarsening, redraw_weight(support.share))
+    placed = place_blocks(
+        key, synthesizers, drawn, support.coarsening, geography.blocks, mode=parameters.placement
+    )
+    return DrawnBatch(
+        destination=inputs.destination.astype(np.int32),
+        segment=inputs.segment.astype(np.int8),
+        synthetic_ptr=drawn.synthetic_ptr,
+        home_block=sort_homes(drawn.synthetic_ptr, placed),
+        n_edited_out=n_edited_out,
+    )
+
+
+def jobs_of(drawn: DrawnBatch) -> dict[str, npt.NDArray[Any]]:
+    """Count workers by destination, segment and origin, in this order: columns of the release's `jobs`."""
+    of_worker, home_block = drawn.of_worker, drawn.home_block
+    changes = (of_worker[1:] != of_worker[:-1]) | (home_block[1:] != home_block[:-1])
+    start = np.flatnonzero(np.append(True, changes)) if of_worker.size else np.zeros(0, dtype=np.int64)
+    synthesizer = of_worker[start]
+    segment = drawn.segment[synthesizer]
+    return {
+        "destination_index": drawn.destination[synthesizer],
+        "origin_index": home_block[start],
+        "age": segment // 9 + np.int8(1),
+        "earnings": segment // 3 % 3 + np.int8(1),
+        "industry": segment % 3 + np.int8(1),
+        "count": np.diff(np.append(start, of_worker.size)).astype(np.int32),
+    }
+
+
+def points_of(key: SecretKey, drawn: DrawnBatch, cells: CellTriangles) -> dict[str, npt.NDArray[Any]]:
+    """Draw a point at home and one at work for every worker: columns of the release's `points`."""
+    places = place_points(key, drawn.destination, drawn.segment, drawn.synthetic_ptr, drawn.home_block, cells)
+    of_worker = drawn.of_worker
+    return {
+        "destination_index": drawn.destination[of_worker],
+        "origin_index": drawn.home_block,
+        "segment": drawn.segment[of_worker],
+        "home_lon_deg": places.home_lon_deg,
+        "home_lat_deg": places.home_lat_deg,
+        "work_lon_deg": places.work_lon_deg,
+        "work_lat_deg": places.work_lat_deg,
+    }
+
+
+def _likelihood(geography: Geography, inputs: Inputs, prepared: PreparedBatch) -> tuple[Synthesizers, int]:
+    """Every worker's support point. Under `drop` editing some have none, and leave the likelihood."""
+    coarsening = prepared.support.coarsening
+    n = inputs.count
+    tract = np.repeat(inputs.tract, n)
+    point = coarsening.find(tract, geography.tract_of_block[inputs.worker_origin])
+    in_remainder = (
+        coarsening.support_level[coarsening.support_ptr[tract] + np.maximum(point, 0)] == LEVEL_REMAINDER
+    )
+    n_edited_out = int(np.count_nonzero((point < 0) | in_remainder))
+    if np.any(point < 0):
+        kept = point >= 0
+        n = np.bincount(np.repeat(np.arange(n.size), n)[kept], minlength=n.size)
+        point = point[kept]
+    synthesizers = Synthesizers(
+        tract=inputs.tract,
+        destination=inputs.destination,
+        segment=inputs.segment,
+        worker_ptr=np.concatenate(([0], np.cumsum(n))).astype(np.int64),
+        worker_point=point,
+        min_prior_weight=prepared.certified.min_prior_weight,
+        published_count=inputs.count,
+        prunes=prepared.certified.prunes,
+    )
+    return synthesizers, n_edited_out

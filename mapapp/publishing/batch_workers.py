@@ -1,0 +1,129 @@
+"""Workers on the batches of a run: the threads of this process. `mapapp.publishing.cluster` has those of a cluster."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.streams import SecretKey
+from mapapp.progress import Report, silent
+from mapapp.publishing.batch import (
+    DrawnBatch,
+    PreparedBatch,
+    Source,
+    draw_batch,
+    jobs_of,
+    points_of,
+    prepare_batch,
+    read_cells,
+)
+from mapapp.publishing.promise import CertifiedBatch
+
+Columns = dict[str, npt.NDArray[Any]]
+
+_Result = TypeVar("_Result")
+
+
+class Crew(Protocol):
+    """Works on every batch, in three stages one after the other; the rows do not depend on who it is."""
+
+    n_edited_out: int
+    """Confidential: real workers drawn so far whose support point was eliminated."""
+
+    def certify(self) -> list[CertifiedBatch]:
+        """Prepare and certify every batch."""
+        ...
+
+    def jobs(self, key: SecretKey) -> Iterator[Columns]:
+        """Draw every batch: columns of `jobs`, in the order of the batches."""
+        ...
+
+    def points(self, key: SecretKey) -> Iterator[Columns]:
+        """Draw the points of every batch, after `jobs`: columns of `points`, in the order of the batches."""
+        ...
+
+
+class LocalCrew:
+    """Threads of this process, each working on one batch.
+
+    Parameters
+    ----------
+    source : Source
+    threads : int
+    report : callable
+        Progress.
+
+    Attributes
+    ----------
+    n_edited_out : int
+        As in `Crew`.
+    """
+
+    def __init__(self, source: Source, *, threads: int, report: Report = silent) -> None:
+        self.n_edited_out = 0
+        self._source = source
+        self._threads = threads
+        self._report = report
+        self._prepared: list[PreparedBatch] = []
+        self._drawn: list[DrawnBatch] = []
+
+    def certify(self) -> list[CertifiedBatch]:
+        """As in `Crew`."""
+        self._prepared = list(prepare_all(self._source, threads=self._threads, report=self._report))
+        return [batch.certified for batch in self._prepared]
+
+    def jobs(self, key: SecretKey) -> Iterator[Columns]:
+        """As in `Crew`."""
+        draws = self._in_order(
+            "drawing synthetic workers",
+            lambda batch: draw_batch(key, self._source, batch, self._prepared[batch]),
+        )
+        for drawn in draws:
+            self._drawn.append(drawn)
+            self.n_edited_out += drawn.n_edited_out
+            yield jobs_of(drawn)
+
+    def points(self, key: SecretKey) -> Iterator[Columns]:
+        """As in `Crew`."""
+        self._report("cutting block cells", 0, 0)
+        used = np.zeros(self._source.geography.n_blocks, dtype=np.bool_)
+        for drawn in self._drawn:
+            used[drawn.home_block] = True
+            used[drawn.destination] = True
+        cells = read_cells(self._source.store, used, threads=self._threads)
+        return self._in_order("drawing points", lambda batch: points_of(key, self._drawn[batch], cells))
+
+    def _in_order(self, stage: str, work: Callable[[int], _Result]) -> Iterator[_Result]:
+        return _in_order(work, range(self._source.workplaces.n_batches), self._threads, self._report, stage)
+
+
+def prepare_all(source: Source, *, threads: int, report: Report = silent) -> Iterator[PreparedBatch]:
+    """Prepare and certify every batch."""
+    numbers = range(source.workplaces.n_batches)
+    return _in_order(
+        lambda batch: prepare_batch(source, batch), numbers, threads, report, "certifying prior weights"
+    )
+
+
+def _in_order(
+    work: Callable[[int], _Result], numbers: range, threads: int, report: Report, stage: str
+) -> Iterator[_Result]:
+    """Results in the order of their numbers, worked out by threads a little ahead of whoever takes them."""
+    report(stage, 0, len(numbers))
+    pending: deque[Future[_Result]] = deque()
+    waiting = iter(numbers)
+    pool = ThreadPoolExecutor(max_workers=threads)
+    try:
+        for done in numbers:
+            # As many ahead as keep the threads busy, and no more: a batch of workers is some hundred megabytes.
+            while len(pending) <= threads and (number := next(waiting, None)) is not None:
+                pending.append(pool.submit(work, number))
+            yield pending.popleft().result()
+            report(stage, done + 1, len(numbers))
+    finally:
+        pool.shutdown(cancel_futures=True)

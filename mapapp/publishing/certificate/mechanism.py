@@ -1,0 +1,252 @@
+"""What a certificate says of another mechanism than the Dirichlet-multinomial: written, and redone.
+
+Accept/reject is certified by the sound accountant: its certificate holds the rows of one round, at an epsilon a little
+below epsilon_final, and what follows for the whole. The Laplace sanitizer and the sparse histogram have proofs of their
+own, which read epsilon and delta alone: no accountant, no rows by count. Plug-in promises nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Final
+
+from engine.accept_reject import accepted_promise, inner_privacy
+from engine.errors import CertificateError
+from engine.mechanisms.promise import MechanismPromise
+from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters
+from mapapp.publishing.certificate.terms import (
+    COMPOSITION,
+    NEIGHBOURS,
+    UNIT,
+    CertificateCheck,
+    exact_number,
+)
+from mapapp.publishing.mechanisms import OWN_PROOFS
+
+__all__ = [
+    "NO_ACCOUNTANT",
+    "accepted_claims",
+    "check_accepted",
+    "check_own_proof",
+    "one_round",
+    "own_claims",
+    "read_privacy",
+    "stated_privacy",
+]
+
+NO_ACCOUNTANT: Final = "none"
+
+_ACCEPTED_CAVEATS: Final = (
+    "Rows certify one round of drawing, at the epsilon given in 'mechanism' as that of one round. An output that no "
+    "neighbouring table makes likely is drawn again, and epsilon_final covers that (P08 Lemma 5.2).",
+    "Drawing again makes outputs far from the data rarer; it makes no promise stronger. How often something was "
+    "drawn again is published nowhere.",
+)
+
+_UNREAD: Final = {"epsilon": "1", "delta": "1e-6", "min_retention": "1", "accountant": "sound"}
+"""Stands in for parameters that a mechanism does not go by; nothing depends on these values."""
+
+
+def stated_privacy(privacy: PrivacyParameters, mechanism: Mechanism) -> dict[str, Any]:
+    """The privacy parameters that a certificate repeats: those the mechanism goes by."""
+    values = privacy.to_dict()
+    goes_by = OWN_PROOFS[mechanism].goes_by if mechanism in OWN_PROOFS else tuple(values)
+    return {name: values[name] for name in goes_by}
+
+
+def read_privacy(parameters: Mapping[str, Any]) -> PrivacyParameters:
+    """The privacy parameters of a certificate's `parameters`, from :func:`stated_privacy`'s values.
+
+    Raises
+    ------
+    CertificateError
+        There are others than the mechanism goes by.
+    ParameterError
+        A value is outside its range.
+    """
+    given = dict(parameters["privacy"])
+    own = OWN_PROOFS.get(parameters["synthesis"].get("mechanism"))
+    if own is None:
+        return PrivacyParameters.from_dict(given)
+    if set(given) != set(own.goes_by):
+        raise CertificateError(
+            f"parameters.privacy has {sorted(given)}; this mechanism goes by {sorted(own.goes_by)} alone"
+        )
+    return PrivacyParameters.from_dict(_UNREAD | given)
+
+
+def own_claims(
+    privacy: PrivacyParameters, synthesis: SynthesisParameters, n_synthesizers: int
+) -> dict[str, Any]:
+    """Fields of the certificate of a mechanism with a proof of its own, as far as they follow from the parameters.
+
+    Parameters
+    ----------
+    privacy, synthesis
+        What was asked for.
+    n_synthesizers : int
+        How many draw anything.
+
+    Raises
+    ------
+    CertificateError
+        No synthesizer draws anything.
+    ParameterError
+        Epsilon is out of the mechanism's range.
+    """
+    if n_synthesizers < 1:
+        raise CertificateError("no synthesizer draws anything; there is nothing to certify")
+    own = OWN_PROOFS[synthesis.mechanism]
+    promise = own.promise(privacy)
+    epsilon, delta = (
+        None if value is None else exact_number(value) for value in (promise.epsilon, promise.delta)
+    )
+    private = promise.is_private
+    return {
+        "accountant": NO_ACCOUNTANT,
+        "epsilon": epsilon,
+        "delta": delta,
+        "epsilon_final": epsilon,
+        "readings": _readings(promise, {"epsilon": epsilon, "delta": delta}) if private else {},
+        "neighbours": NEIGHBOURS if private else None,
+        "unit_of_protection": UNIT if private else None,
+        "composition": COMPOSITION if private else None,
+        "worst_synthesizer": None,
+        "preconditions": _preconditions(promise, synthesis) if private else [],
+        "accounting": {
+            "published_counts_replace_likelihood_counts": False,
+            "rows": [{"rule": promise.rule, "synthesizers": n_synthesizers}],
+        },
+        "mechanism": _section(promise),
+        "caveats": list(own.caveats),
+    }
+
+
+def _readings(promise: MechanismPromise, numbers: dict[str, Any]) -> dict[str, Any]:
+    """Both readings where both hold; they hold with the same numbers."""
+    readings: dict[str, Any] = {
+        "differential_privacy": numbers | {"holds_for": "the whole release", "survives_post_processing": True}
+    }
+    if promise.holds_as_probabilistic:
+        readings["probabilistic_differential_privacy"] = numbers | {
+            "holds_for": "each (destination block, segment) by itself",
+            "delta_of_all_together": 0.0,
+        }
+    return readings
+
+
+def _preconditions(promise: MechanismPromise, synthesis: SynthesisParameters) -> list[dict[str, Any]]:
+    items = [
+        (
+            "neighbouring tables have the same number of workers",
+            synthesis.editing != "drop",
+            f"editing is {synthesis.editing!r}",
+        )
+    ]
+    if promise.mechanism == "sparse-histogram":
+        bound, delta = promise.numbers["delta_bound"], promise.delta
+        items.append(
+            (
+                "a worker alone in a support point is published with a chance of at most delta",
+                delta is not None and bound <= delta,
+                f"threshold {promise.numbers['threshold']}, chance at most {float(bound):.6g}",
+            )
+        )
+    return [{"name": name, "holds": bool(holds), "evidence": evidence} for name, holds, evidence in items]
+
+
+def _section(promise: MechanismPromise) -> dict[str, Any]:
+    """The certificate's `mechanism`; only there where it is not the Dirichlet-multinomial."""
+    return {
+        "name": promise.mechanism,
+        "is_private": promise.is_private,
+        "rule": promise.rule,
+        "taken_for_granted": list(promise.preconditions),
+        "numbers": {
+            name: exact_number(value) if isinstance(value, Fraction) else value
+            for name, value in promise.numbers.items()
+        },
+    }
+
+
+def accepted_claims(of_one_round: Mapping[str, Any], privacy: PrivacyParameters) -> dict[str, Any]:
+    """The certificate's claims under accept/reject, from those of one round at `engine.accept_reject.inner_privacy`.
+
+    Raises
+    ------
+    ParameterError
+        Epsilon is out of range, or another accountant than the sound one is asked for.
+    """
+    rows = of_one_round["accounting"]["rows"]
+    final = exact_number(privacy.epsilon)
+    return {
+        **of_one_round,
+        "epsilon": final,
+        "epsilon_final": final,
+        "readings": {
+            name: {**reading, "epsilon": final} for name, reading in of_one_round["readings"].items()
+        },
+        "mechanism": _accepted_section(privacy, max(row["delta_bound"] for row in rows)),
+        "caveats": [*of_one_round["caveats"], *_ACCEPTED_CAVEATS],
+    }
+
+
+def _accepted_section(privacy: PrivacyParameters, failure_bound: float) -> dict[str, Any]:
+    section = _section(accepted_promise(privacy, Fraction(failure_bound)))
+    # A float as the rows' bounds are: found in floating point, and so equal to within rounding elsewhere.
+    section["numbers"]["failure_bound"] = failure_bound
+    section["numbers"]["epsilon_of_one_round"] = exact_number(inner_privacy(privacy).epsilon)
+    return section
+
+
+def one_round(certificate: Mapping[str, Any], privacy: PrivacyParameters) -> dict[str, Any]:
+    """The certificate of one round of accept/reject: what :func:`accepted_claims` was made from."""
+    epsilon = exact_number(inner_privacy(privacy).epsilon)
+    readings = {name: {**reading, "epsilon": epsilon} for name, reading in certificate["readings"].items()}
+    return {
+        **{name: value for name, value in certificate.items() if name != "mechanism"},
+        "epsilon": epsilon,
+        "epsilon_final": epsilon,
+        "readings": readings,
+    }
+
+
+def check_accepted(certificate: Mapping[str, Any], privacy: PrivacyParameters) -> list[CertificateCheck]:
+    """What accept/reject adds to the certificate of one round: epsilon_final wherever it is stated, and the lemma."""
+    final = exact_number(privacy.epsilon)
+    stated = [certificate["epsilon"], certificate["epsilon_final"]]
+    stated += [reading["epsilon"] for reading in certificate["readings"].values()]
+    rows = certificate["accounting"]["rows"]
+    section = _accepted_section(privacy, max(row["delta_bound"] for row in rows))
+    bound = section["numbers"]["failure_bound"]
+    return [
+        CertificateCheck(
+            "promise", all(number == final for number in stated), f"epsilon_final {final['value']:.9g}"
+        ),
+        CertificateCheck(
+            "mechanism", certificate["mechanism"] == section, f"accept-reject, p at most {bound:.6g}"
+        ),
+    ]
+
+
+def check_own_proof(
+    certificate: Mapping[str, Any],
+    privacy: PrivacyParameters,
+    synthesis: SynthesisParameters,
+    counts_by_n: Mapping[int, int] | None,
+) -> list[CertificateCheck]:
+    """Every claim of a mechanism with a proof of its own, made again from the parameters."""
+    rows: Sequence[Mapping[str, Any]] = certificate["accounting"]["rows"]
+    n_synthesizers = rows[0]["synthesizers"]
+    again = own_claims(privacy, synthesis, n_synthesizers)
+    checks = [
+        CertificateCheck(name, certificate[name] == value, "follows from the parameters")
+        for name, value in again.items()
+        if name != "caveats"  # others may stand beside these; all are compared when a release is checked
+    ]
+    if counts_by_n is not None:
+        found = sum(times for n, times in counts_by_n.items() if n > 0)
+        detail = f"{found} in the release, {n_synthesizers} in the certificate"
+        checks.append(CertificateCheck("every synthesizer is counted", found == n_synthesizers, detail))
+    return checks

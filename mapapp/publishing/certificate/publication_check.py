@@ -1,0 +1,115 @@
+"""Checking what a reader is shown of a release (facts, sizes, rows) against its certificate and its tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import pyarrow.parquet
+
+from geodata.schema import LAYER_LABELS, TABLES
+from geodata.store import Store
+from mapapp.answers.publication import (
+    BOUND_FIELD,
+    CERTIFICATE,
+    PUBLIC_FACTS,
+    is_bound,
+    listed_tables,
+    public_facts,
+)
+from mapapp.publishing.certificate.terms import CertificateCheck
+
+
+def check_files(release: Store) -> CertificateCheck:
+    """The release holds its tables, their columns, the certificate and public facts: nothing else."""
+    allowed = {f"{table.name}.parquet" for table in TABLES["release"]} | {CERTIFICATE}
+    strange = sorted(set(release.manifest["files"]) ^ allowed)
+    strange += sorted(set(release.manifest) - {"schema_version", "kind", "files", *PUBLIC_FACTS})
+    for table in TABLES["release"]:
+        found = (
+            set(release.columns(table.name))
+            - set(table.columns)
+            - ({"geometry"} if table.geometry else set())
+        )
+        strange += sorted(c for c in found if not (table.open_ended and c.startswith("layer_")))
+    detail = (
+        f"unexpected or missing: {', '.join(strange)}"
+        if strange
+        else "as listed in the manifest, sha256 and all"
+    )
+    return CertificateCheck(
+        "files and columns", not strange, f"{len(release.manifest['files'])} files, {detail}"
+    )
+
+
+def check_sizes(release: Store) -> CertificateCheck:
+    """The sizes and row counts in the manifest are those of the files, and it says nothing else of them."""
+    listed = release.manifest["files"]
+    wrong = [name for name, stated in listed.items() if not _equal(stated, _measured(release, name, stated))]
+    detail = f"not as the manifest says: {', '.join(wrong)}" if wrong else f"of all {len(listed)} files"
+    return CertificateCheck("sizes and rows", not wrong, detail)
+
+
+def check_publication(release: Store, certificate: Mapping[str, Any]) -> list[CertificateCheck]:
+    """The facts and files in the manifest are those that the certificate binds; nothing under schema 1."""
+    if not is_bound(certificate):
+        return []
+    bound, files = certificate[BOUND_FIELD], listed_tables(release.manifest["files"])
+    if not isinstance(bound, dict) or set(bound) != {"facts", "files"}:
+        return [CertificateCheck("publication", False, "the certificate does not say which facts and files")]
+    return [
+        _compared("facts shown to readers", bound["facts"], public_facts(release.manifest)),
+        _compared("tables", bound["files"], files),
+    ]
+
+
+def check_facts(release: Store, jobs: pandas.DataFrame) -> CertificateCheck:
+    """The states and layers in the manifest are those of the tables."""
+    states = release.table("blocks", ["state_id"])["state_id"].to_numpy(dtype=str)
+    used = set(states[np.unique(jobs["destination_index"].to_numpy())].tolist())
+    stated = release.manifest.get("destination_states", [])
+    n_units = release.table("layers", ["layer"])["layer"].value_counts()
+    layers = [
+        {"layer": code, "label": LAYER_LABELS.get(code, code), "column": f"layer_{code}", "n_units": int(n)}
+        for code, n in n_units.items()
+    ]
+    wrong = []
+    if not isinstance(stated, list) or not used <= {str(state) for state in stated}:
+        wrong.append(f"destination_states: workplaces are in {', '.join(sorted(used))}")
+    if not _equal(_by_code(release.manifest.get("layers", [])), _by_code(layers)):
+        wrong.append("layers: not those of the layers table")
+    return CertificateCheck("states and layers", not wrong, "; ".join(wrong) or "as in the tables")
+
+
+def _measured(release: Store, name: str, stated: Any) -> dict[str, Any]:
+    """What the manifest should say of a file; opening the release has compared its sha256."""
+    file = Path(release.path / name)
+    facts = {"sha256": stated["sha256"], "bytes": file.stat().st_size}
+    return facts if name == CERTIFICATE else {**facts, "rows": pyarrow.parquet.read_metadata(file).num_rows}
+
+
+def _compared(check: str, bound: Any, found: Mapping[str, Any]) -> CertificateCheck:
+    """Whether the certificate and the manifest agree, entry by entry."""
+    if not isinstance(bound, dict):
+        return CertificateCheck(check, False, "the certificate does not list them")
+    names = sorted(bound.keys() | found.keys())
+    wrong = [n for n in names if n not in bound or n not in found or not _equal(bound[n], found[n])]
+    detail = f"not as the certificate says: {', '.join(wrong)}" if wrong else f"all {len(names)} as bound"
+    return CertificateCheck(check, not wrong, detail)
+
+
+def _equal(one: Any, other: Any) -> bool:
+    """Whether two values read from JSON are written alike: 1, 1.0 and true differ."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def _by_code(layers: Any) -> Any:
+    """Layers in the order of their codes, where each has one."""
+    try:
+        return sorted(layers, key=lambda layer: str(layer["layer"]))
+    except (TypeError, KeyError, IndexError):
+        return layers

@@ -1,0 +1,247 @@
+"""Rows of a certificate under the sound accountant: written, and redone from the certificate alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from engine.accountant import RETENTION_UNITS, WEIGHT_UNITS, SynthesizerClasses
+from engine.errors import CertificateError
+from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.sound import (
+    SOUND_PURE,
+    SOUND_RULES,
+    SOUND_TAILS,
+    SoundAccounting,
+    SoundBound,
+    WeightGroup,
+    groups_of_points,
+    sound_bound_of_groups,
+)
+from mapapp.publishing.certificate.terms import CertificateCheck, exact_number
+
+__all__ = ["SOUND_CAVEATS", "check_sound_row", "listed_row", "sound_preconditions", "sound_rows"]
+
+SOUND_CAVEATS = (
+    "epsilon is the whole promise, pruning included, and equals epsilon_final: the sound accountant certifies the "
+    "pruned mechanism as one, and has no epsilon of the draw alone.",
+    "The delta bounds are upper bounds, found by adding up tails in floating point with stated margins; brute "
+    "force over small cases never exceeds them.",
+)
+
+_BOUND_FIELDS = (
+    "kappa",
+    "kept_mass_units",
+    "chernoff_rate",
+    "kept_mass_term",
+    "empty_points_term",
+    "occupied_points_term",
+    "delta_bound",
+)
+"""Fields of a row, in the order of :class:`engine.sound.SoundBound`."""
+
+_AGREE = 1e-6
+
+
+def sound_rows(
+    privacy: PrivacyParameters,
+    classes: SynthesizerClasses,
+    accounting: SoundAccounting,
+    synthesizers: NDArray[np.int64],
+    members_of: Mapping[tuple[int, int], NDArray[np.intp]],
+) -> list[dict[str, Any]]:
+    """One row for each published count and rule (`members_of` says which classes): its worst class."""
+    return [
+        _row(privacy, count, SOUND_RULES[rule], classes, accounting, synthesizers, members)
+        for (count, rule), members in members_of.items()
+    ]
+
+
+def _row(
+    privacy: PrivacyParameters,
+    count: int,
+    rule: str,
+    classes: SynthesizerClasses,
+    accounting: SoundAccounting,
+    synthesizers: NDArray[np.int64],
+    members: NDArray[np.intp],
+) -> dict[str, Any]:
+    """The worst member: the largest bound, or the least weight where no output can fail."""
+    badness = accounting.delta_bound[members] if rule == SOUND_TAILS else -accounting.least_weight[members]
+    worst = int(members[int(np.argmax(badness))])
+    return {
+        "published_count": count,
+        "synthesizers": int(synthesizers[members].sum()),
+        "rule": rule,
+        "certified_for_n": 1 if classes.is_published else count,
+        "n_support_least": int(accounting.n_support[members].min()),
+        "n_support_most": int(accounting.n_support[members].max()),
+        "worst_n_support": int(accounting.n_support[worst]),
+        "worst_min_prior_weight_units": int(accounting.least_weight[worst]),
+        "worst_total_prior_weight_units": int(accounting.total_weight[worst]),
+        **dict(zip(_BOUND_FIELDS, accounting.bound(worst), strict=True)),
+        "prior_weights": PointWeights.of_class(accounting, worst),
+        "epsilon_final": exact_number(privacy.epsilon),
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointWeights:
+    """Weights and retentions of one class, listed only once it is known that the certificate shows them."""
+
+    base_weight: NDArray[np.int64]
+    retention: NDArray[np.int64]
+    min_weight: int
+    prune: bool
+
+    @classmethod
+    def of_class(cls, accounting: SoundAccounting, position: int) -> PointWeights:
+        """Take those of one class of an accounting."""
+        prior, tract = accounting.prior, int(accounting.tract[position])
+        points = slice(int(prior.support_ptr[tract]), int(prior.support_ptr[tract + 1]))
+        return cls(
+            base_weight=prior.base_weight[points],
+            retention=prior.retention[points],
+            min_weight=int(accounting.min_weight[position]),
+            prune=bool(accounting.prune[position]),
+        )
+
+    def text(self) -> str:
+        """Groups of equal points as "weight:retention" in units, with "xN" where N points share them."""
+        return _listed(groups_of_points(self.base_weight, self.retention, self.min_weight, prune=self.prune))
+
+
+def listed_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row with its weights written out."""
+    return {**row, "prior_weights": row["prior_weights"].text()}
+
+
+def _listed(groups: Sequence[WeightGroup]) -> str:
+    """Text of groups of equal points."""
+    return " ".join(
+        f"{group.weight}:{group.retention}" + (f"x{group.n_points}" if group.n_points > 1 else "")
+        for group in groups
+    )
+
+
+def _read(text: str) -> list[WeightGroup]:
+    """Groups from their text."""
+    groups = []
+    for part in text.split():
+        weight, _, rest = part.partition(":")
+        retention, _, times = rest.partition("x")
+        if not all(number.isascii() and number.isdigit() for number in (weight, retention, times or "1")):
+            raise CertificateError(f"prior_weights holds {part[:40]!r}; weight:retention in units is needed")
+        groups.append(WeightGroup(int(weight), int(retention), int(times or "1")))
+    return groups
+
+
+def sound_preconditions(
+    privacy: PrivacyParameters, synthesis: SynthesisParameters, rows: Sequence[Mapping[str, Any]]
+) -> list[dict[str, Any]]:
+    """What the bound asks for, whether it holds, and the evidence."""
+    groups = [_read(row["prior_weights"]) for row in rows]
+    least = min(group.retention for listed in groups for group in listed) / RETENTION_UNITS
+    slack = min(
+        privacy.epsilon + Fraction(_log_least(listed)) - Fraction(math.log(row["kappa"]))
+        for listed, row in zip(groups, rows, strict=True)
+    )
+    worst = max(row["delta_bound"] for row in rows)
+    items = [
+        (
+            "neighbouring tables have the same number of workers",
+            synthesis.editing != "drop",
+            f"editing is {synthesis.editing!r}",
+        ),
+        (
+            "every support point can be kept, and retention times e^epsilon_final is at least kappa",
+            least > 0 and slack > Fraction(1, 10**12),
+            f"least retention {least:.6g}",
+        ),
+        (
+            "support points heavier than one worker are never pruned",
+            all(_is_certain(group) for listed in groups for group in listed),
+            "in every row",
+        ),
+        (
+            "the chance of failing stays within delta",
+            Fraction(worst) <= privacy.delta,
+            f"largest bound {worst:.6g}, delta {float(privacy.delta):g}",
+        ),
+    ]
+    return [{"name": name, "holds": bool(holds), "evidence": evidence} for name, holds, evidence in items]
+
+
+def _log_least(groups: Sequence[WeightGroup]) -> float:
+    return math.log(min(group.retention for group in groups) / RETENTION_UNITS)
+
+
+def _is_certain(group: WeightGroup) -> bool:
+    """The sampler keeps what weighs more than one worker, so nothing else may be certified for it."""
+    return group.weight <= WEIGHT_UNITS or group.retention == RETENTION_UNITS
+
+
+def check_sound_row(
+    row: Mapping[str, Any], privacy: PrivacyParameters, published: bool
+) -> list[CertificateCheck]:
+    """The weights of one row, the bound that follows from them, and the promise."""
+    name = f"n = {row['published_count']}, {row['rule']}"
+    groups = _read(row["prior_weights"])
+    final = row["epsilon_final"]
+    promised = Fraction(final["exact"]) == privacy.epsilon and final["value"] == float(privacy.epsilon)
+    return [
+        _check_weights(name, row, groups, privacy, published),
+        _check_bound(name, row, groups, privacy),
+        CertificateCheck(f"{name}: promise", promised, f"epsilon_final {final['value']:.9g}"),
+    ]
+
+
+def _check_weights(
+    name: str,
+    row: Mapping[str, Any],
+    groups: Sequence[WeightGroup],
+    privacy: PrivacyParameters,
+    published: bool,
+) -> CertificateCheck:
+    """The weights listed are those summed up, and retentions are those asked for."""
+    count, k = row["published_count"], row["worst_n_support"]
+    least, total = row["worst_min_prior_weight_units"], row["worst_total_prior_weight_units"]
+    listed = (
+        sum(group.n_points for group in groups),
+        min(group.weight for group in groups),
+        sum(group.weight * group.n_points for group in groups),
+    )
+    sane = all(type(value) is int and value > 0 for value in (count, k, least, total, row["synthesizers"]))
+    sane = sane and row["n_support_least"] <= k <= row["n_support_most"] and listed == (k, least, total)
+    sane = sane and row["certified_for_n"] == (1 if published else count)
+    # Retentions are rounded up from floats, so the least of them can miss min_retention by a float's rounding.
+    lowest = privacy.min_retention * (1 - Fraction(1, 10**12)) * RETENTION_UNITS
+    kept = all(group.retention >= lowest and _is_certain(group) for group in groups)
+    return CertificateCheck(f"{name}: prior weights", sane and kept, f"k {k}, least {least}, total {total}")
+
+
+def _check_bound(
+    name: str, row: Mapping[str, Any], groups: Sequence[WeightGroup], privacy: PrivacyParameters
+) -> CertificateCheck:
+    """The bound again, term by term, at the kept mass that the row states."""
+    stated = SoundBound(*(row[field] for field in _BOUND_FIELDS))
+    again = sound_bound_of_groups(
+        row["certified_for_n"],
+        row["published_count"],
+        groups,
+        privacy.epsilon,
+        stated.mass_low,
+        stated.chernoff_rate,
+    )
+    agree = all(math.isclose(a, b, rel_tol=_AGREE) for a, b in zip(again, stated, strict=True))
+    within = max(Fraction(stated.delta), Fraction(again.delta)) <= privacy.delta
+    named = row["rule"] == (SOUND_TAILS if again.delta > 0 else SOUND_PURE)
+    return CertificateCheck(
+        f"{name}: bound", agree and within and named, f"gives {again.delta:.6g}, stated {stated.delta:.6g}"
+    )

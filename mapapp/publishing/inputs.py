@@ -1,0 +1,105 @@
+"""The workers of one batch of destination tracts as arrays, in the order in which everything afterwards counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from geodata.schema import N_SEGMENTS, segment_code
+from geodata.store import Store
+from mapapp.publishing.geography import Geography, Ints, Workplaces
+
+_COLUMNS = ["destination_index", "origin_index", "age", "earnings", "industry", "count"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Inputs:
+    """What synthesis reads of a batch of destination tracts.
+
+    S synthesizers, one for each (destination block, segment) with workers; T destination tracts.
+
+    Attributes
+    ----------
+    destination_tract : int64[T]
+        Row of `tracts` of each destination tract, rising. Public: workplace counts are.
+    destination : int64[S]
+        Row of `blocks` of each synthesizer's workplace; synthesizers are sorted by it, then by segment.
+    segment : int64[S]
+        0..26.
+    tract : int32[S]
+        Position in `destination_tract`.
+    worker_ptr : int64[S + 1]
+        Each synthesizer's workers.
+    worker_origin : int32[workers]
+        Row of `blocks` of each worker's home. Confidential.
+    """
+
+    destination_tract: Ints
+    destination: Ints
+    segment: Ints
+    tract: npt.NDArray[np.int32]
+    worker_ptr: Ints
+    worker_origin: npt.NDArray[np.int32]
+
+    @property
+    def count(self) -> Ints:
+        """n of each synthesizer (public): int64[S]."""
+        return np.diff(self.worker_ptr)
+
+
+def read_inputs(store: Store, geography: Geography, workplaces: Workplaces, batch: int) -> Inputs:
+    """Read the jobs of one batch of destination tracts.
+
+    A release has the same tables with synthetic homes; `certify` reads it the same way.
+    """
+    first, last = (int(workplaces.row_ptr[batch + end]) for end in (0, 1))
+    jobs = store.slice("jobs", first, last, _COLUMNS)
+    destination, segment, worker_ptr, worker_origin = synthesizers_of(jobs)
+    destination_tract = workplaces.tract[workplaces.tract_ptr[batch] : workplaces.tract_ptr[batch + 1]]
+    tract = np.searchsorted(destination_tract, geography.tract_of_block[destination])
+    return Inputs(
+        destination_tract=destination_tract,
+        destination=destination,
+        segment=segment,
+        tract=tract.astype(np.int32),
+        worker_ptr=worker_ptr,
+        worker_origin=worker_origin,
+    )
+
+
+def segment_of(jobs: Mapping[str, Any]) -> npt.NDArray[np.int64]:
+    """Segment 0..26 of every row of a `jobs` table."""
+    columns = (np.asarray(jobs[name], dtype=np.int64) for name in ("age", "earnings", "industry"))
+    return np.asarray(segment_code(*columns), dtype=np.int64)
+
+
+def synthesizers_of(jobs: Mapping[str, Any]) -> tuple[Ints, Ints, Ints, npt.NDArray[np.int32]]:
+    """Synthesizers of some rows of `jobs`: destination, segment, worker_ptr and worker_origin as in `Inputs`."""
+    # Sorted by (destination, segment, origin), so that the order of rows in the source files decides nothing.
+    synthesizer = np.asarray(jobs["destination_index"], dtype=np.int64) * N_SEGMENTS + segment_of(jobs)
+    origin, count = np.asarray(jobs["origin_index"]), np.asarray(jobs["count"])
+    if not _rises(synthesizer, origin):
+        order = np.lexsort((origin, synthesizer))
+        synthesizer, origin, count = synthesizer[order], origin[order], count[order]
+    start = (
+        np.flatnonzero(np.append(True, synthesizer[1:] != synthesizer[:-1])) if synthesizer.size else _NONE
+    )
+    distinct = synthesizer[start]
+    n_workers = np.add.reduceat(count.astype(np.int64), start) if start.size else _NONE
+    worker_ptr = np.concatenate(([0], np.cumsum(n_workers))).astype(np.int64)
+    if np.any(count != 1):
+        origin = np.repeat(origin, count)
+    return distinct // N_SEGMENTS, distinct % N_SEGMENTS, worker_ptr, origin
+
+
+_NONE: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+
+
+def _rises(synthesizer: npt.NDArray[np.int64], origin: npt.NDArray[np.int32]) -> bool:
+    """Whether rows come by synthesizer, then by origin, as every writer of ours leaves them."""
+    same = synthesizer[1:] == synthesizer[:-1]
+    return bool(np.all((synthesizer[1:] > synthesizer[:-1]) | (same & (origin[1:] >= origin[:-1]))))

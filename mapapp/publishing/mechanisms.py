@@ -1,0 +1,138 @@
+"""The mechanisms that no accountant certifies: what each goes by, promises and draws; and the drawing of them all.
+
+The Dirichlet-multinomial and accept/reject are as private as their prior weights are large, which an accountant
+certifies. These three have proofs of their own, which read epsilon and delta alone, and plug-in has none to have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.accept_reject import inner_privacy, synthesize_accepted
+from engine.mechanisms.laplace import laplace_histogram, laplace_promise
+from engine.mechanisms.plug_in import plug_in_multinomial, plug_in_promise
+from engine.mechanisms.promise import MechanismPromise
+from engine.mechanisms.sparse import sparse_histogram, sparse_promise
+from engine.parameters import Mechanism, PrivacyParameters
+from engine.prior import WEIGHT_ONE
+from engine.streams import SecretKey
+from engine.synthesis import SupportTable, Synthesizers, SyntheticPoints, synthesize
+from mapapp.publishing.certificate.terms import MARGINS_CAVEAT, SINGLE_HOMES_CAVEAT
+
+__all__ = ["OWN_PROOFS", "OwnProof", "draw_support_points", "require_range"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnProof:
+    """A mechanism that no accountant certifies.
+
+    Attributes
+    ----------
+    goes_by : tuple of str
+        The privacy parameters that it depends on; it heeds no other.
+    promise : callable
+        Takes the privacy parameters; ParameterError where epsilon is out of its range.
+    draw : callable
+        Takes key, synthesizers, support and the privacy parameters; returns a support point per synthetic worker.
+    caveats : tuple of str
+        For the certificate.
+    """
+
+    goes_by: tuple[str, ...]
+    promise: Callable[[PrivacyParameters], MechanismPromise]
+    draw: Callable[[SecretKey, Synthesizers, SupportTable, PrivacyParameters], SyntheticPoints]
+    caveats: tuple[str, ...]
+
+
+OWN_PROOFS: Final[Mapping[str, OwnProof]] = {
+    "laplace": OwnProof(
+        goes_by=("epsilon",),
+        promise=lambda privacy: laplace_promise(privacy.epsilon),
+        draw=lambda key, synthesizers, support, privacy: laplace_histogram(
+            key, synthesizers, support, epsilon=privacy.epsilon
+        ),
+        caveats=(
+            "Noise is added to the number of homes in every support point. That alone is the promise, so it holds in "
+            "both readings with delta 0, and survives whatever is computed from the noisy counts.",
+            MARGINS_CAVEAT,
+            SINGLE_HOMES_CAVEAT,
+        ),
+    ),
+    "sparse-histogram": OwnProof(
+        goes_by=("epsilon", "delta"),
+        promise=lambda privacy: sparse_promise(privacy.epsilon, privacy.delta),
+        draw=lambda key, synthesizers, support, privacy: sparse_histogram(
+            key, synthesizers, support, epsilon=privacy.epsilon, delta=privacy.delta
+        ),
+        caveats=(
+            "The promise is ordinary (epsilon, delta)-differential privacy and survives whatever is computed from the "
+            "release. It does not hold in the probabilistic reading: where many workers live each alone in a support "
+            "point, some point gives its worker away with a chance of up to delta times their number.",
+            MARGINS_CAVEAT,
+            SINGLE_HOMES_CAVEAT,
+        ),
+    ),
+    "plug-in": OwnProof(
+        goes_by=(),
+        promise=lambda privacy: plug_in_promise(),
+        draw=lambda key, synthesizers, support, privacy: plug_in_multinomial(key, synthesizers, support),
+        caveats=(
+            "Nothing is promised. Synthetic workers are drawn from the real ones, so a place on the map is a place "
+            "where somebody lives who works there. This exists to be compared with, and must not leave the house.",
+        ),
+    ),
+}
+
+
+def require_range(privacy: PrivacyParameters, mechanism: Mechanism) -> None:
+    """Refuse a promise that a mechanism cannot make, before anything is read.
+
+    Raises
+    ------
+    ParameterError
+        Epsilon is out of the mechanism's range, or it is not for this accountant.
+    """
+    if mechanism in OWN_PROOFS:
+        OWN_PROOFS[mechanism].promise(privacy)
+    elif mechanism == "accept-reject":
+        inner_privacy(privacy)
+
+
+def draw_support_points(
+    key: SecretKey,
+    synthesizers: Synthesizers,
+    support: SupportTable,
+    privacy: PrivacyParameters,
+    mechanism: Mechanism,
+    *,
+    accepted_ratio: npt.NDArray[np.int64] | None,
+) -> SyntheticPoints:
+    """Draw a support point for every synthetic worker.
+
+    Parameters
+    ----------
+    key : SecretKey
+    synthesizers, support
+        As for :func:`engine.synthesis.synthesize`.
+    privacy : PrivacyParameters
+        The promise, whose epsilon (and delta) set the noise where there is noise.
+    mechanism : str
+    accepted_ratio : int64[S] or None
+        What accept/reject accepts (:attr:`engine.accept_reject.AcceptedAccounting.ratio`).
+
+    Raises
+    ------
+    EngineError
+        As the mechanism's own function.
+    """
+    if mechanism in OWN_PROOFS:
+        return OWN_PROOFS[mechanism].draw(key, synthesizers, support, privacy)
+    # Both accountants certify pruning that spares what weighs more than one worker; so it is drawn.
+    if accepted_ratio is not None:
+        return synthesize_accepted(key, synthesizers, support, accepted_ratio, certain_above=WEIGHT_ONE)
+    return synthesize(key, synthesizers, support, certain_above=WEIGHT_ONE)

@@ -1,0 +1,313 @@
+"""One synthesis run: dataset → coarsen, edit, prior, certify, prune, sample → release."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.parameters import Prior, PrivacyParameters, SynthesisParameters
+from engine.precompile import ensure_compiled
+from engine.sound import require_fixed_count
+from engine.streams import PublicSeed, SecretKey
+from geodata.schema import PUBLIC_TABLES
+from geodata.store import (
+    Store,
+    StoreWriter,
+    open_store,
+    refuse_existing,
+    store_digest,
+    writing_store,
+)
+from mapapp.answers.publication import CERTIFICATE, bind_publication, public_facts
+from mapapp.errors import UsageError
+from mapapp.progress import Report, silent
+from mapapp.publishing.batch import Source, open_source
+from mapapp.publishing.batch_workers import Columns, Crew, LocalCrew
+from mapapp.publishing.certificate.certificate import keyed_file_hash
+from mapapp.publishing.certificate.mechanism import NO_ACCOUNTANT
+from mapapp.publishing.design import design_lines, design_parameters, read_public_part
+from mapapp.publishing.last_release import last_release_lines, with_last_release
+from mapapp.publishing.ledger import Ledger, Reading
+from mapapp.publishing.promise import CertifiedBatch, make_certificate
+
+TEST_KEY_REASON = "test key: whoever knows it can undo the release"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a run tells the analyst. Some of it is confidential: it is printed, never written.
+
+    Attributes
+    ----------
+    release : Path
+        Where the release is.
+    digest : str
+        The release digest; see `geodata.store.store_digest`.
+    certificate : dict
+        As in the release.
+    n_workers, n_synthesizers, n_destination_tracts : int
+        Sizes.
+    n_support : tuple of (least, mean, greatest)
+        Support points of a destination tract, after editing.
+    share_edited_out : float
+        Share of the confidential workers whose support point was eliminated.
+    """
+
+    release: Path
+    digest: str
+    certificate: dict[str, Any]
+    n_workers: int
+    n_synthesizers: int
+    n_destination_tracts: int
+    n_support: tuple[int, float, int]
+    share_edited_out: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for `--json`."""
+        least, mean, greatest = self.n_support
+        return {
+            "release": str(self.release),
+            "release_digest": self.digest,
+            "status": self.certificate["status"],
+            **{name: _value(self.certificate[name]) for name in ("epsilon", "delta", "epsilon_final")},
+            "n_workers": self.n_workers,
+            "n_synthesizers": self.n_synthesizers,
+            "n_destination_tracts": self.n_destination_tracts,
+            "n_support": {"least": least, "mean": round(mean, 1), "greatest": greatest},
+            "confidential": {"share_edited_out": self.share_edited_out},
+        }
+
+    def lines(self) -> list[str]:
+        """Sentences for a person."""
+        values = self.to_dict()
+        least, mean, greatest = self.n_support
+        return [
+            f"{self.release}: {self.n_workers:,} synthetic workers from {self.n_synthesizers:,} synthesizers",
+            f"  promise          {_promise(self.certificate)}",
+            f"  support points   {least}–{greatest}, mean {mean:.0f} ({self.n_destination_tracts} workplace tracts)",
+            *design_lines(self.certificate),
+            *last_release_lines(self.certificate["construction"]),
+            f"  edited out       {self.share_edited_out:.2%} of workers lived in eliminated points (confidential)",
+            f"  status           {values['status']}",
+            f"  release digest   {self.digest}",
+        ]
+
+
+def _value(number: dict[str, Any] | None) -> float | None:
+    """A number of the certificate, or None where nothing is promised."""
+    return None if number is None else float(number["value"])
+
+
+def _promise(certificate: dict[str, Any]) -> str:
+    final, delta = (_value(certificate[name]) for name in ("epsilon_final", "delta"))
+    if final is None or delta is None:
+        return "none: not private; must not leave the house"
+    return f"epsilon_final {final:.3f}, delta {delta:g} ({_grounds(certificate)})"
+
+
+def _grounds(certificate: dict[str, Any]) -> str:
+    name = certificate.get("mechanism", {}).get("name")
+    of = "" if name is None else f"{name}, "
+    if certificate["accountant"] == NO_ACCOUNTANT:
+        return f"{name}: it needs no accountant"
+    if certificate["accountant"] == "sound":
+        return f"{of}sound accountant"
+    return f"paper accountant: epsilon {certificate['epsilon']['value']:g} and the cost of pruning"
+
+
+def run_synthesis(
+    dataset_path: Path,
+    release_path: Path,
+    privacy: PrivacyParameters,
+    parameters: SynthesisParameters,
+    *,
+    last_release: Path | None = None,
+    design: tuple[Prior, ...] | None = None,
+    test_key: bool = False,
+    threads: int | None = None,
+    scheduler: str | None = None,
+    report: Report = silent,
+) -> Outcome:
+    """Make a release from a dataset.
+
+    The order matters: the promise is certified, then entered in the ledger, and only then is anything drawn. When the
+    tables are written, the certificate is completed by what it binds: the public facts and the files.
+
+    Parameters
+    ----------
+    dataset_path, release_path : Path
+    privacy, parameters
+        What the release is made of.
+    last_release : Path, optional
+        An earlier release, whose workers are the flows of the prior instead of the dataset's.
+    design : tuple of {"gravity", "flows", "uniform"}, optional
+        Choose radii, retention, strength and prior from public data, the last among these, or among all that the
+        dataset has if there are none here; `privacy` then says the promise and `parameters` everything else.
+    test_key : bool
+        Use the published test key and seed; the release is stamped not for release.
+    threads : int, optional
+        Batches worked on at once; all processors by default. The release does not depend on it.
+    scheduler : str, optional
+        Address of a Dask scheduler whose workers take the batches; they must see both paths.
+    report : callable
+        Called with (stage, done, total).
+
+    Raises
+    ------
+    EngineError, GeodataError, LedgerError, UsageError
+        Nothing is left at `release_path`.
+    """
+    if scheduler is not None and threads is not None:
+        raise UsageError(
+            f"--threads {threads} with --scheduler: workers have the threads they were started with; leave it out"
+        )
+    require_fixed_count(privacy, parameters)
+    refuse_existing(release_path)
+    if scheduler is None:
+        ensure_compiled(lambda: report("compiling kernels (once)", 0, 0))
+    key = SecretKey.for_tests() if test_key else SecretKey.fresh()
+    seed = PublicSeed.for_tests() if test_key else PublicSeed.fresh()
+    # The place is claimed before anything is spent: of several runs to one place, one goes on.
+    with writing_store(release_path, "release") as writer, _connected(scheduler, key) as client:
+        report("reading the dataset", 0, 0)
+        dataset = open_store(dataset_path, "dataset")
+        if last_release is not None:
+            for_release = not test_key and not parameters.not_for_release_reasons()
+            dataset = with_last_release(dataset, last_release, for_release=for_release)
+        facts: dict[str, Any] | None = None
+        if design is not None:
+            privacy, parameters, facts = design_parameters(
+                read_public_part(dataset),
+                privacy.epsilon,
+                privacy.delta,
+                base=parameters,
+                priors=design or None,
+                report=report,
+            )
+        source = open_source(dataset, seed, privacy, parameters)
+        with _crew(client, source, writer.directory, key, threads=threads, report=report) as crew:
+            certified = crew.certify()
+            certificate = _certificate(dataset, source, certified, key, facts)
+            _spend(dataset, release_path, certificate)
+            _stream(writer, "jobs", crew.jobs(key))
+            _stream(writer, "points", crew.points(key))
+        report("writing the release", 0, 0)
+        copy_public_tables(dataset, writer)
+        dataset.require_unchanged(digests=False)  # drawing has read it, too
+        certificate = bind_publication(certificate, public_facts(dataset.manifest), writer.listed())
+        writer.document(CERTIFICATE, certificate)
+        writer.facts(**public_facts(dataset.manifest))
+    return _outcome(release_path, certificate, source, certified, crew.n_edited_out)
+
+
+def _connected(scheduler: str | None, key: SecretKey) -> AbstractContextManager[Any]:
+    """A cluster's client, or None for this machine alone, which needs no Dask."""
+    if scheduler is None:
+        return nullcontext()
+    from mapapp.publishing.cluster.coordinator import connected
+
+    return connected(scheduler, secret=not key.is_test)
+
+
+def _crew(
+    client: Any,
+    source: Source,
+    directory: Path,
+    key: SecretKey,
+    *,
+    threads: int | None,
+    report: Report,
+) -> AbstractContextManager[Crew]:
+    """Who works on the batches."""
+    if client is None:
+        return nullcontext(LocalCrew(source, threads=threads or os.cpu_count() or 1, report=report))
+    from mapapp.publishing.cluster.coordinator import cluster_crew
+
+    return cluster_crew(client, source, directory, secret=not key.is_test, report=report)
+
+
+def _certificate(
+    dataset: Store,
+    source: Source,
+    certified: list[CertifiedBatch],
+    key: SecretKey,
+    design: dict[str, Any] | None,
+) -> dict[str, Any]:
+    return make_certificate(
+        dataset,
+        certified,
+        source.prior,
+        source.seed,
+        source.privacy,
+        source.parameters,
+        confidential_inputs=_confidential_hashes(dataset),
+        reasons=(TEST_KEY_REASON,) if key.is_test else (),
+        design=design,
+    )
+
+
+def _stream(writer: StoreWriter, table: str, parts: Iterator[Columns]) -> None:
+    with writer.stream(table) as stream:
+        for rows in parts:
+            stream.write(rows)
+
+
+def copy_public_tables(dataset: Store, writer: StoreWriter) -> None:
+    """Copy the geography and the public prior of a dataset into a release, byte for byte."""
+    for table in PUBLIC_TABLES:
+        writer.copy_table(dataset, table.name)
+
+
+def _spend(dataset: Store, release: Path, certificate: dict[str, Any]) -> None:
+    """Enter the promise in the dataset's ledger.
+
+    Raises
+    ------
+    LedgerError
+        The promise would pass the budget.
+    StoreError
+        The dataset is not the one that was read: another may have taken its place, with a ledger of its own.
+    """
+    promised = certificate["epsilon_final"] is not None
+    Ledger(dataset.path).spend(
+        epsilon=certificate["epsilon_final"]["exact"] if promised else None,
+        delta=certificate["delta"]["exact"] if promised else None,
+        release=release.name,
+        reasons=tuple(certificate["status_reasons"]),
+        readings=Reading.of_certificate(certificate["readings"]),
+        check=dataset.require_unchanged,
+    )
+
+
+def _confidential_hashes(dataset: Store) -> dict[str, str]:
+    """Keyed hash of the confidential jobs: whoever holds the dataset can show that a release came from it."""
+    return {"jobs": keyed_file_hash(bytes.fromhex(dataset.manifest["commitment_key"]), dataset.file("jobs"))}
+
+
+def _outcome(
+    release: Path,
+    certificate: dict[str, Any],
+    source: Source,
+    certified: list[CertifiedBatch],
+    n_edited_out: int,
+) -> Outcome:
+    sizes = [batch.n_support for batch in certified]
+    n_workers, n_tracts = int(source.workplaces.n_workers.sum()), source.workplaces.tract.size
+    return Outcome(
+        release=release,
+        digest=store_digest(release),
+        certificate=certificate,
+        n_workers=n_workers,
+        n_synthesizers=sum(batch.min_prior_weight.size for batch in certified),
+        n_destination_tracts=n_tracts,
+        n_support=(
+            min(least for least, _, _ in sizes),
+            sum(total for _, total, _ in sizes) / n_tracts,
+            max(greatest for _, _, greatest in sizes),
+        ),
+        share_edited_out=n_edited_out / n_workers,
+    )

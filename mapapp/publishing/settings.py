@@ -1,0 +1,169 @@
+"""From command-line options to the engine's parameter types."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from engine.parameters import Mechanism, Number, Prior, PrivacyParameters, SynthesisParameters
+from engine.sound import comparable_epsilon_final, require_fixed_count
+from geodata.store import open_store
+from mapapp.errors import UsageError
+from mapapp.publishing.mechanisms import OWN_PROOFS, require_range
+
+DEFAULT_EPSILON = "4.6"
+DEFAULT_DELTA = "1e-6"
+DEFAULT_MIN_RETENTION = "0.025"
+
+_OF_PRUNED = ("epsilon", "accountant", "min_retention", "retention_scale", "strength")
+_OPTIONAL = ("strength", "q50_mi", "q90_mi", "retention_scale", "tract_radius_mi", "puma_radius_mi")
+_DESIGNED = {
+    "min_retention": "--min-retention",
+    "strength": "--strength",
+    "retention_scale": "--retention-scale",
+    "tract_radius_mi": "--tract-radius",
+    "puma_radius_mi": "--puma-radius",
+}
+
+
+def parameters_of(dataset: Path, options: Mapping[str, Any]) -> tuple[PrivacyParameters, SynthesisParameters]:
+    """Make the parameters of a release from the options of `synthesize`.
+
+    `prior` "auto" becomes "flows" where the dataset has a public flow table, or where there is a `prior_release`, else
+    "gravity". The 75th percentile belongs to the published defaults; with other percentiles it is left out.
+
+    Raises
+    ------
+    UsageError, ParameterError
+        Options contradict each other, or a value is outside its range.
+    """
+    mechanism = options.get("mechanism", "dirichlet-multinomial")
+    _refuse_what_it_ignores(mechanism, options)
+    privacy = privacy_of(
+        accountant=_given(options, "accountant", "sound"),
+        epsilon=options["epsilon"],
+        epsilon_final=options["epsilon_final"],
+        delta=_given(options, "delta", DEFAULT_DELTA),
+        min_retention=_given(options, "min_retention", DEFAULT_MIN_RETENTION),
+    )
+    chosen: dict[str, Any] = {name: options[name] for name in _OPTIONAL if options[name] is not None}
+    chosen["mechanism"] = mechanism
+    if "q50_mi" in chosen or "q90_mi" in chosen:
+        chosen["q75_mi"] = None
+    for name in ("editing", "placement", "replication"):
+        chosen[name] = options[name]
+    chosen["prior"] = _prior(dataset, options["prior"], options.get("prior_release"))
+    parameters = SynthesisParameters(**chosen)
+    require_fixed_count(privacy, parameters)
+    require_range(privacy, mechanism)
+    return privacy, parameters
+
+
+def _given(options: Mapping[str, Any], name: str, default: str) -> Any:
+    return default if options[name] is None else options[name]
+
+
+def _refuse_what_it_ignores(mechanism: Mechanism, options: Mapping[str, Any]) -> None:
+    """Refuse plug-in unless it is asked for by what it is, and options that a mechanism does not go by."""
+    not_private = options.get("not_private", False)
+    if mechanism == "plug-in" and not not_private:
+        raise UsageError(
+            "--mechanism plug-in shows where real workers live and promises nothing: give --not-private to make it for "
+            "comparison, stamped not for release"
+        )
+    if mechanism != "plug-in" and not_private:
+        raise UsageError(f"--not-private with --mechanism {mechanism}: it allows plug-in only; leave it out")
+    if mechanism not in OWN_PROOFS:
+        return
+    goes_by = OWN_PROOFS[mechanism].goes_by
+    whole = {"epsilon_final": "epsilon", "delta": "delta"}
+    for name in (*_OF_PRUNED, *(option for option, parameter in whole.items() if parameter not in goes_by)):
+        if options[name] is not None:
+            instead = "give --epsilon-final" if name == "epsilon" and "epsilon" in goes_by else "leave it out"
+            raise UsageError(
+                f"--{name.replace('_', '-')} {options[name]} with --mechanism {mechanism}: nothing there depends "
+                f"on it; {instead}"
+            )
+
+
+def designed_priors(options: Mapping[str, Any]) -> tuple[Prior, ...] | None:
+    """Priors that `--design auto` may choose from; None where no setting is to be chosen.
+
+    An empty tuple stands for all that the dataset has.
+
+    Raises
+    ------
+    UsageError
+        An option asks for what would be chosen, or the accountant certifies no whole promise.
+    """
+    if options.get("design") is None:
+        return None
+    given = [flag for name, flag in _DESIGNED.items() if options[name] is not None]
+    if given:
+        raise UsageError(f"--design auto chooses {given[0]} itself; leave it out, or leave --design out")
+    if options["accountant"] == "paper" or options["mechanism"] != "dirichlet-multinomial":
+        asked = (
+            "--accountant paper"
+            if options["accountant"] == "paper"
+            else f"--mechanism {options['mechanism']}"
+        )
+        raise UsageError(
+            f"--design auto with {asked}: it chooses for dirichlet-multinomial and the sound accountant; leave out one"
+        )
+    if options.get("prior_release") is not None:
+        return ()
+    return () if options["prior"] == "auto" else (options["prior"],)
+
+
+def privacy_of(
+    *,
+    accountant: str,
+    epsilon: Number | None = None,
+    epsilon_final: Number | None = None,
+    delta: Number,
+    min_retention: Number,
+) -> PrivacyParameters:
+    """The promise, from epsilon before pruning or from the whole.
+
+    `epsilon` means the same under every accountant: the bound before pruning, to which pruning adds
+    ln(1/min_retention) + ln 2 (P08 Theorem 5.2). The paper accountant certifies it and adds. The sound accountant
+    certifies the whole: `epsilon_final` where it is given, else what the paper accountant would promise, so that
+    one setting makes one promise and the accountants differ in noise alone.
+
+    Raises
+    ------
+    UsageError
+        Both are given, or `epsilon_final` with the paper accountant.
+    """
+    if epsilon is not None and epsilon_final is not None:
+        raise UsageError(
+            f"--epsilon {epsilon} and --epsilon-final {epsilon_final}: give one, the bound before pruning or the "
+            "whole promise"
+        )
+    before = DEFAULT_EPSILON if epsilon is None else epsilon
+    if accountant == "sound":
+        whole = epsilon_final
+        if whole is None:
+            asked = PrivacyParameters(epsilon=before, delta=delta, min_retention=min_retention)
+            whole = comparable_epsilon_final(asked.epsilon, asked.min_retention)
+        return PrivacyParameters(epsilon=whole, delta=delta, min_retention=min_retention, accountant="sound")
+    if epsilon_final is not None:
+        raise UsageError(
+            f"--epsilon-final {epsilon_final} with accountant {accountant!r}: it certifies a bound before pruning; "
+            "give --epsilon, or use --accountant sound"
+        )
+    return PrivacyParameters(epsilon=before, delta=delta, min_retention=min_retention, accountant="paper")
+
+
+def _prior(dataset: Path, asked: str, last_release: Path | None) -> str:
+    if last_release is not None:
+        if asked not in ("auto", "flows"):
+            raise UsageError(
+                f"--prior {asked} and --prior-release {last_release}: give one; a release is a prior of flows"
+            )
+        return "flows"
+    if asked != "auto":
+        return asked
+    store = open_store(dataset, "dataset", verify=False)
+    return "flows" if store.manifest["files"]["prior.parquet"]["rows"] else "gravity"

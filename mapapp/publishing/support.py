@@ -1,0 +1,148 @@
+"""The support points of a batch of destination tracts, their prior shares and retention, from public data alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.coarsening import Coarsening, coarsen
+from engine.editing import EditedDomain, edit_domain
+from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.prior import prior_share, prior_weight, uniform_share
+from engine.pruning import retention_threshold
+from engine.streams import PublicSeed
+from engine.synthesis import SupportTable
+from engine.tracts import OriginTracts
+from mapapp.publishing.prior import PublicPrior
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Support:
+    """Support points of some destination tracts after coarsening and domain editing.
+
+    Attributes
+    ----------
+    coarsening : Coarsening
+        After editing.
+    share : float64[K]
+        Public prior share; sums to 1 in each destination tract.
+    table : SupportTable
+        The same as integers, with retention thresholds.
+    n_eliminated : int
+        Points that editing took.
+    n_without_flows : int
+        Destination tracts that fell back on gravity under the flows prior.
+    """
+
+    coarsening: Coarsening
+    share: Floats
+    table: SupportTable
+    n_eliminated: int
+    n_without_flows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Domain:
+    """Support points of some destination tracts before and after editing.
+
+    Attributes
+    ----------
+    before : Coarsening
+    mass : float64[K before] or None
+        Public prior mass that editing goes by; None under the uniform prior, where every point has some.
+    edited : EditedDomain
+    share : float64[K]
+        Public prior share after editing; sums to 1 in each destination tract.
+    fell_back : bool[T]
+        Destination tracts without flows, under the flows prior.
+    """
+
+    before: Coarsening
+    mass: Floats | None
+    edited: EditedDomain
+    share: Floats
+    fell_back: npt.NDArray[np.bool_]
+
+
+def build_domain(
+    seed: PublicSeed,
+    tracts: OriginTracts,
+    destination_tract: npt.NDArray[np.int64],
+    prior: PublicPrior,
+    parameters: SynthesisParameters,
+) -> Domain:
+    """Coarsen, weigh by the prior, and edit, for some destination tracts; arguments as in :func:`build_support`.
+
+    Source: docs/method.md, sections 2, 3 and 4.
+    """
+    q50_mi, q90_mi = parameters.coarsening_radii_mi
+    coarse, gravity_mass = coarsen(tracts, destination_tract, q50_mi=q50_mi, q90_mi=q90_mi, decay=prior.decay)
+    mass, fell_back = prior.mass(coarse, gravity_mass)
+    edited = edit_domain(
+        seed,
+        coarse,
+        np.ones(coarse.support_level.size) if mass is None else mass,
+        destination_tract,
+        mode=parameters.editing,
+        elimination=parameters.elimination,
+    )
+    after = edited.coarsening
+    share = uniform_share(after) if mass is None else prior_share(after, edited.carry(mass))
+    return Domain(before=coarse, mass=mass, edited=edited, share=share, fell_back=fell_back)
+
+
+def build_support(
+    seed: PublicSeed,
+    tracts: OriginTracts,
+    destination_tract: npt.NDArray[np.int64],
+    prior: PublicPrior,
+    privacy: PrivacyParameters,
+    parameters: SynthesisParameters,
+) -> Support:
+    """Coarsen, weigh by the prior, edit, and set retention for some destination tracts.
+
+    Source: docs/method.md, sections 2, 3, 4 and 6. Reads no confidential count, and draws only from the public seed, so
+    that a reader of the release can make the same support again.
+
+    Parameters
+    ----------
+    seed : PublicSeed
+        Of domain editing.
+    tracts : OriginTracts
+    destination_tract : int64[T]
+        Rows of `tracts`.
+    prior : PublicPrior
+    privacy, parameters
+        What the release is made of.
+    """
+    domain = build_domain(seed, tracts, destination_tract, prior, parameters)
+    return weigh(domain, privacy, parameters)
+
+
+def weigh(domain: Domain, privacy: PrivacyParameters, parameters: SynthesisParameters) -> Support:
+    """Prior weights and retention of an edited domain.
+
+    Source: docs/method.md, sections 3 and 6.
+    """
+    after = domain.edited.coarsening
+    table = SupportTable(
+        support_ptr=after.support_ptr,
+        prior_weight=prior_weight(domain.share, strength=parameters.strength),
+        retention_threshold=retention_threshold(
+            after,
+            domain.share,
+            scale=parameters.retention_scale,
+            min_retention=float(privacy.min_retention),
+        ),
+    )
+    return Support(
+        coarsening=after,
+        share=domain.share,
+        table=table,
+        n_eliminated=int(domain.edited.n_eliminated.sum()),
+        n_without_flows=int(domain.fell_back.sum()),
+    )

@@ -1,0 +1,225 @@
+"""The left panel of Tune: every parameter of a release, typed exactly or moved along sensible values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+
+from mapapp.answers.words import aria
+from mapapp.workbench.fields import choice
+from mapapp.workbench.setting import MEANS, NUMBERS
+from mapapp.workbench.work import cancel_row
+
+STOPS: Final[dict[str, tuple[str, ...]]] = {
+    "epsilon": (
+        "0.5",
+        "1",
+        "1.5",
+        "2",
+        "3",
+        "4",
+        "4.6",
+        "5",
+        "6",
+        "7",
+        "8",
+        "9",
+        "10",
+        "12",
+        "15",
+        "20",
+        "25",
+    ),
+    "delta": ("1e-12", "1e-11", "1e-10", "1e-9", "1e-8", "1e-7", "1e-6", "1e-5", "1e-4", "1e-3"),
+    "min_retention": ("0.001", "0.005", "0.01", "0.025", "0.05", "0.1", "0.2", "0.3", "0.5", "1"),
+    "retention_scale": ("0", "1", "3", "10", "30", "100"),
+    "tract_radius": (
+        "0",
+        "1",
+        "2",
+        "4",
+        "6.23",
+        "8",
+        "10",
+        "15",
+        "20",
+        "25",
+        "30",
+        "40",
+        "60",
+        "100",
+        "12500",
+    ),
+    "puma_radius": ("4", "10", "15", "21.54", "25", "30", "40", "50", "60", "80", "100", "150", "12500"),
+    "q50": ("2", "3", "4", "5", "6.23", "8", "10", "15"),
+    "q75": ("6", "8", "10", "13.1", "15", "20", "25", "30"),
+    "q90": ("10", "15", "21.54", "25", "30", "40", "50", "60"),
+    "beyond_100": ("0", "0.1", "0.25", "0.5", "0.75", "0.9", "1"),
+    "beyond_200": ("0", "0.25", "0.5", "0.75", "0.9", "0.98", "1"),
+    "beyond_500": ("0", "0.25", "0.5", "0.75", "0.9", "0.98", "1"),
+    "strength": ("0", "0.01", "0.03", "0.1", "0.3", "1", "3", "10", "30"),
+}
+"""Where a number's slider can stand; any other value can be typed."""
+
+_MECHANISMS: Final = {
+    "dirichlet-multinomial": "Dirichlet-multinomial",
+    "accept-reject": "Accept/reject",
+    "laplace": "Laplace noise",
+    "sparse-histogram": "Sparse histogram",
+    "plug-in": "Plug-in (not private)",
+}
+_HINTS: Final = {
+    "min_retention": "Probability of keeping a support point where nobody lives. Costs ln(1/this).",
+    "strength": "Prior workers spread by prior share, at least the certified weight each.",
+    "tract_radius": "Origins nearer than this stay tracts.",
+    "puma_radius": "Origins farther than this become SuperPUMAs.",
+}
+_UNITS: Final = dict.fromkeys(("tract_radius", "puma_radius", "q50", "q75", "q90"), "mi")
+
+
+def controls(values: Mapping[str, Any], *, has_flows: bool) -> Any:
+    """Every control, standing as `values` say."""
+
+    def number(name: str) -> Any:
+        return number_field(name, str(values[name]))
+
+    priors = {"gravity": "Gravity", **({"flows": "Flows"} if has_flows else {}), "uniform": "Uniform"}
+    return html.Div(
+        [
+            html.Div(
+                [
+                    html.Button("Design", id="design", n_clicks=0, className="button"),
+                    html.Button("Publish …", id="publish", n_clicks=0, className="button strong"),
+                ],
+                className="buttons",
+            ),
+            html.P(
+                "Design finds radii, retention, strength and prior for the promise from public data alone.",
+                className="hint",
+            ),
+            cancel_row("design"),
+            html.Div(id="design-progress"),
+            _group(
+                "Promise",
+                [
+                    choice("means", "ε is the bound", values["means"], MEANS),
+                    number("epsilon"),
+                    number("delta"),
+                    choice(
+                        "accountant", "Accountant", values["accountant"], {"sound": "Sound", "paper": "Paper"}
+                    ),
+                    _mechanism(values["mechanism"]),
+                ],
+            ),
+            _group("Pruning", [number("min_retention"), number("retention_scale")]),
+            _group("Coarsening", [number("tract_radius"), number("puma_radius")]),
+            _group(
+                "Prior", [choice("prior", "Prior shares from", values["prior"], priors), number("strength")]
+            ),
+            _group(
+                "Domain editing",
+                [
+                    choice(
+                        "editing",
+                        "Points without prior mass are",
+                        values["editing"],
+                        {"pool": "Pooled", "none": "Kept", "drop": "Dropped"},
+                    ),
+                    number("beyond_100"),
+                    number("beyond_200"),
+                    number("beyond_500"),
+                ],
+                open_=False,
+            ),
+            _group(
+                "What commutes are like",
+                [
+                    html.P("Public percentiles; the gravity prior is fitted to them.", className="hint"),
+                    number("q50"),
+                    number("q75"),
+                    number("q90"),
+                ],
+                open_=False,
+            ),
+            _group(
+                "Replication",
+                [
+                    dmc.Switch(
+                        id="replication",
+                        label="Allow what the 2010 release did without proof",
+                        description="Stamped not for release. Dropped points need it, and the paper accountant.",
+                        checked=bool(values["replication"]),
+                        size="sm",
+                    ),
+                ],
+                open_=False,
+            ),
+        ],
+        className="controls",
+    )
+
+
+def number_field(name: str, value: str) -> Any:
+    """A number as exact text, and a slider over its stops; the browser keeps the two together."""
+    label = NUMBERS[name]
+    stops = STOPS[name]
+    unit = _UNITS.get(name)
+    return html.Div(
+        [
+            html.Div(
+                [
+                    html.Label(f"{label}, {unit}" if unit else label, htmlFor=name, className="label"),
+                    dmc.TextInput(id=name, value=value, size="xs", debounce=True, className="exact"),
+                ],
+                className="row-between",
+            ),
+            dmc.Slider(
+                id=f"{name}-slider",
+                value=nearest(value, stops),
+                min=0,
+                max=len(stops) - 1,
+                step=1,
+                size="sm",
+                label=None,
+                thumbLabel=f"{label}, by steps",
+                color="blue.8",
+            ),
+            dcc.Store(id=f"{name}-stops", data=list(stops)),
+            *([html.P(_HINTS[name], className="hint")] if name in _HINTS else []),
+        ],
+        className="field number-field",
+    )
+
+
+def nearest(value: str, stops: tuple[str, ...]) -> int:
+    """Position of the stop nearest to a number; 0 where it is none."""
+    try:
+        wanted = float(value)
+    except ValueError:
+        return 0
+    return min(range(len(stops)), key=lambda at: abs(float(stops[at]) - wanted))
+
+
+def _mechanism(value: str) -> Any:
+    return dmc.Select(
+        id="mechanism",
+        label="Mechanism",
+        data=[{"value": key, "label": text} for key, text in _MECHANISMS.items()],
+        value=value,
+        allowDeselect=False,
+        comboboxProps={"zIndex": 400, "withinPortal": False},
+        withScrollArea=False,
+        size="sm",
+    )
+
+
+def _group(title: str, parts: list[Any], *, open_: bool = True) -> Any:
+    return html.Details(
+        [html.Summary(title), html.Div(parts, className="group")],
+        open=open_,
+        className="filters",
+        **aria(label=title),
+    )

@@ -1,0 +1,97 @@
+"""The callbacks of choosing a setting from public data; what is found moves the controls."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dash import Dash, Input, Output, State, html, no_update
+
+from mapapp.errors import UsageError
+from mapapp.progress import Report
+from mapapp.publishing.design import design_parameters, read_public_part
+from mapapp.workbench.bench import Bench
+from mapapp.workbench.jobs import EXPECTED_ERRORS, one_line
+from mapapp.workbench.setting import CONTROLS, Setting, read_setting, values_of
+from mapapp.workbench.tune_callbacks import PROPERTIES, control_inputs
+from mapapp.workbench.work import add_cancel, ended, more, row_outputs, row_state
+
+
+def register(app: Dash, bench: Bench) -> None:
+    """Attach them to an app."""
+
+    @app.callback(
+        Output("design-more", "data"),
+        Output("design-progress", "children"),
+        *row_outputs("design"),
+        Input("design", "n_clicks"),
+        State("tab", "data"),
+        *control_inputs(State),
+        prevent_initial_call=True,
+    )
+    def start(clicks: int, tab: str, *values: Any) -> tuple[Any, ...]:
+        if not clicks:
+            return (no_update,) * 5
+        given = dict(zip(CONTROLS, values, strict=True))
+        try:
+            setting = read_setting(given)
+            require_designable(setting)
+        except EXPECTED_ERRORS as error:
+            return None, html.P(one_line(error), className="refusal", role="status"), *row_state(None)
+        job = bench.start(tab, "design", lambda report: design(bench, setting, report))
+        return more(job), None, *row_state(job)
+
+    @app.callback(
+        Output("design-more", "data", allow_duplicate=True),
+        Output("design-progress", "children", allow_duplicate=True),
+        *[Output(name, PROPERTIES.get(name, "value"), allow_duplicate=True) for name in CONTROLS],
+        *row_outputs("design"),
+        Input("design-pulse", "data"),
+        State("tab", "data"),
+        prevent_initial_call=True,
+    )
+    def follow(_pulse: Any, tab: str) -> tuple[Any, ...]:
+        still = [no_update] * len(CONTROLS)
+        state = bench.tab(tab)
+        job = state.jobs.get("design")
+        if job is None:
+            return None, None, *still, *row_state(None)
+        if job.state != "done":
+            line = None if job.state == "running" else ended(job, "The search")
+            return more(job), line, *still, *row_state(job)
+        setting, facts = job.result
+        values = values_of(setting)
+        line = html.P(
+            f"Chosen from public data out of {facts['settings_tried']} settings; KL to be expected "
+            f"{facts['expected_kl_all']:.3g}, small {facts['expected_kl_small']:.3g}.",
+            className="quiet small",
+            role="status",
+        )
+        return None, line, *[values[name] for name in CONTROLS], *row_state(job)
+
+    add_cancel(app, bench, "design")
+
+
+def require_designable(setting: Setting) -> None:
+    """Refuse what no setting is chosen for.
+
+    Raises
+    ------
+    UsageError
+        Another mechanism or accountant than the search is for.
+    """
+    if setting.privacy.accountant != "sound" or setting.parameters.mechanism != "dirichlet-multinomial":
+        raise UsageError(
+            "Design chooses for the Dirichlet-multinomial and the sound accountant; choose these first"
+        )
+
+
+def design(bench: Bench, setting: Setting, report: Report) -> tuple[Setting, dict[str, Any]]:
+    """Find the setting of least expected divergence at the same promise, and how it was found."""
+    privacy, parameters, facts = design_parameters(
+        read_public_part(bench.store),
+        setting.privacy.epsilon,
+        setting.privacy.delta,
+        base=setting.parameters,
+        report=report,
+    )
+    return Setting(privacy, parameters), facts

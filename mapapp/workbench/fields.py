@@ -1,0 +1,88 @@
+"""Controls of the workbench: a value typed exactly, with a slider over sensible ones, and choices of a few."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dash_mantine_components as dmc
+from dash import html
+
+from mapapp.answers.words import aria
+
+
+def slider(name: str, label: str, value: float, bounds: tuple[float, float, float], hint: str = "") -> Any:
+    """A number on a line of evenly spaced ones; `bounds` are the least, the most and the step.
+
+    What it stands at is shown beside the label, as component `{name}-shown`.
+    """
+    least, most, step = bounds
+    return html.Div(
+        [
+            html.Div(
+                [html.Span(label), html.Output(shown(value), id=f"{name}-shown", className="shown")],
+                className="label row-between",
+            ),
+            dmc.Slider(
+                id=name,
+                value=value,
+                min=least,
+                max=most,
+                step=step,
+                size="sm",
+                label=None,
+                thumbLabel=label,
+                color="blue.8",
+            ),
+            *([html.P(hint, className="hint")] if hint else []),
+        ],
+        className="field",
+    )
+
+
+def shown(value: float) -> str:
+    """A number as it stands beside its label."""
+    return f"{value:g}"
+
+
+def choice(name: str, label: str, value: str, options: Mapping[str, str], hint: str = "") -> Any:
+    """One of a few that fit beside each other, with its label above."""
+    above = f"{name}-label"
+    data = [{"value": key, "label": text} for key, text in options.items()]
+    return html.Div(
+        [
+            html.Div(label, className="label", id=above),
+            dmc.SegmentedControl(
+                id=name,
+                data=data,
+                value=value,
+                size="sm",
+                fullWidth=True,
+                color="blue.8",
+                **aria(labelledby=above),
+            ),
+            *([html.P(hint, className="hint")] if hint else []),
+        ],
+        className="field",
+    )
+
+
+def table(
+    caption: str, columns: Sequence[Any], rows: Sequence[tuple[Any, Sequence[Any]]], class_name: str = ""
+) -> Any:
+    """A table with a caption; each row is its head and its cells, which may be `html.Td` or plain values."""
+    head = html.Thead(html.Tr([html.Th(column, scope="col") for column in columns]))
+    body = html.Tbody([html.Tr([html.Th(name, scope="row"), *map(_cell, cells)]) for name, cells in rows])
+    return html.Div(
+        html.Table(
+            [html.Caption(caption), head, body] if caption else [head, body], className=f"grid {class_name}"
+        ),
+        className="wide",
+        tabIndex=0,
+        role="region",
+        **aria(label=caption or "Table"),
+    )
+
+
+def _cell(value: Any) -> Any:
+    return value if isinstance(value, html.Td) else html.Td(value)

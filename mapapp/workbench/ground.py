@@ -1,0 +1,79 @@
+"""The geography of a dataset for the map: public, and the only thing that has addresses of its own here."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Hashable
+from threading import RLock
+from typing import Any, TypeVar
+
+import flask
+import shapely
+
+from geodata.store import Store
+from mapapp.answers.areas import Areas
+from mapapp.drawing import map_layers
+from mapapp.explore import web_app
+
+Value = TypeVar("Value")
+
+
+class Ground:
+    """Tracts, counties and states of a dataset.
+
+    Parameters
+    ----------
+    store : Store
+        The dataset; nothing confidential of it is read.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.slug = "dataset"
+        self.version = secrets.token_hex(6)  # of this run: nothing in an address may follow from the jobs
+        self.areas = Areas(store)
+        self._kept: dict[Hashable, Any] = {}
+        self._lock = RLock()
+
+    @property
+    def title(self) -> str:
+        """Name of the dataset for people, with the year."""
+        manifest = self.store.manifest
+        title, year = str(manifest.get("title") or "dataset"), str(manifest.get("year") or "")
+        return title if not year or year in title else f"{title}, {year}"
+
+    @property
+    def covered_states(self) -> list[str]:
+        """Identifiers of the states whose workplaces are in the dataset."""
+        given = self.store.manifest.get("destination_states")
+        return [str(state) for state in given] if isinstance(given, list) else []
+
+    def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
+        """What `make` returns, kept for the next callers with the same key."""
+        with self._lock:
+            if key not in self._kept:
+                self._kept[key] = make()
+            kept: Value = self._kept[key]
+            return kept
+
+    def outline(self, tract_id: str) -> dict[str, Any] | None:
+        """GeoJSON of one tract, for the map; None where it has no shape."""
+
+        def shapes() -> Any:
+            return self.store.table("tracts", ["tract_id", "geometry"]).set_index("tract_id").geometry
+
+        found = self.once(("shapes",), shapes).get(tract_id)
+        if found is None or found.is_empty:
+            return None
+        geometry = shapely.geometry.mapping(shapely.simplify(found, 1.5e-4))
+        return {"type": "Feature", "properties": {}, "geometry": geometry}
+
+
+def add_layers(server: flask.Flask, ground: Ground) -> None:
+    """Serve the base layers as GeoJSON."""
+
+    @server.get(f"/geo/{ground.slug}/{ground.version}/<name>.geojson")
+    def shapes(name: str) -> flask.Response:
+        if name not in map_layers.BASE_LAYERS:
+            flask.abort(404)
+        return web_app.geojson(map_layers.base_layer(ground, name))

@@ -1,0 +1,152 @@
+"""The Tune page: left what a release would be made of, the map, right what it promises and costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import dash_mantine_components as dmc
+from dash import dcc, html
+
+from mapapp.answers.words import aria
+from mapapp.drawing.plotly.commute_map import CONFIG
+from mapapp.explore.pages.controls import segments
+from mapapp.publishing.mechanisms import OWN_PROOFS
+from mapapp.workbench.controls import controls
+from mapapp.workbench.panels import weights_frame
+from mapapp.workbench.publishing_page import dialog
+from mapapp.workbench.tract_panel import tract_list
+from mapapp.workbench.work import cancel_row, stores
+
+MAP_SHOWS = {
+    "kl": "KL",
+    "level": "Levels",
+    "prior": "Prior",
+    "likelihood": "Real",
+    "posterior": "Posterior",
+}
+
+
+def page(values: Mapping[str, Any], figure: Any, *, has_flows: bool) -> Any:
+    """The page before its first answer; `figure` is the map without numbers."""
+    return html.Main(
+        [
+            html.H1("Tune a release before it is published", className="unseen"),
+            html.A("Skip the map, go to the numbers", href="#panels", className="skip"),
+            html.Aside(
+                controls(values, has_flows=has_flows),
+                className="panel ask",
+                **aria(label="What a release is made of"),
+            ),
+            html.Section(_stage(figure), className="stage", **aria(label="Map of divergence")),
+            html.Aside(
+                [
+                    html.Div(id="notes"),
+                    html.Div(_progress(), className="scope", id="scope-card"),
+                    html.Div(_tabs(), id="panels", tabIndex=-1, className="panels"),
+                ],
+                className="panel result",
+                **aria(label="What it promises and costs"),
+            ),
+            html.Div(id="tune-glance", className="tune-glance", **aria(hidden="true")),
+            dialog(),
+            dcc.Store(id="own-proofs", data=list(OWN_PROOFS)),
+            *[
+                dcc.Store(id=name)
+                for name in ("job", "chosen-tract", "asked-tract", "tract-data", "sweep-shown")
+            ],
+            *stores(),
+        ],
+        className="explore tune",
+    )
+
+
+def _stage(figure: Any) -> list[Any]:
+    graph = dcc.Graph(
+        id="map",
+        figure=figure,
+        config=cast(Any, CONFIG),
+        responsive=True,
+        className="map",
+        clear_on_unhover=True,
+    )
+    return [
+        html.Div(id="busy", className="busy"),
+        graph,
+        html.Div(
+            segments("map-shows", "kl", MAP_SHOWS, size="xs", label="The map shows"),
+            className="map-switch",
+        ),
+    ]
+
+
+def _progress() -> list[Any]:
+    return [
+        html.P(id="scope", className="scope-line", **aria(live="polite")),
+        html.Div(
+            [
+                html.Progress(id="progress", max="100", **aria(label="Tracts measured")),
+                html.Button("Cancel", id="cancel", n_clicks=0, className="link-button"),
+            ],
+            id="progress-row",
+            className="row-between",
+            hidden=True,
+        ),
+    ]
+
+
+def _tabs() -> Any:
+    panels = {
+        "setting": ("Setting", [html.Div(id="setting-panel", className="answer"), weights_frame()]),
+        "commutes": ("Commutes", [html.Div(id="commutes-panel", className="answer"), _tract_list()]),
+        "sweeps": ("Sweeps", sweep_panel()),
+        "tract": ("Tract", html.Div(_no_tract(), id="tract-panel", className="answer")),
+    }
+    return dmc.Tabs(
+        [
+            dmc.TabsList([dmc.TabsTab(title, value=name) for name, (title, _) in panels.items()]),
+            *[dmc.TabsPanel(panel, value=name) for name, (_, panel) in panels.items()],
+        ],
+        id="tabs",
+        value="setting",
+        keepMounted=True,
+        color="blue.8",
+    )
+
+
+def _tract_list() -> Any:
+    return html.Div(tract_list(), className="answer")
+
+
+def _no_tract() -> Any:
+    return html.P("Click a workplace tract on the map to see its support points.", className="quiet")
+
+
+def sweep_panel() -> Any:
+    """What the sweeps need before they have run."""
+    return html.Div(
+        [
+            html.P(
+                "One parameter is changed at a time, all others stay as they are. The papers' setting (V3: ε 4.6 "
+                "before pruning, retention 0.025, δ 10⁻⁶) is marked.",
+                className="quiet",
+            ),
+            html.Div(
+                [
+                    segments(
+                        "sweep-extent",
+                        "sample",
+                        {"sample": "On the sample", "whole": "On all tracts"},
+                        size="xs",
+                        label="Tracts to sweep over",
+                    ),
+                    html.Button("Run the sweeps", id="sweep", n_clicks=0, className="button"),
+                ],
+                className="row-between",
+            ),
+            cancel_row("sweep"),
+            html.Div(id="sweep-progress"),
+            html.Div(id="sweep-charts"),
+        ],
+        className="answer",
+    )

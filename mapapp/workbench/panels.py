@@ -1,0 +1,391 @@
+"""The right panel of Tune: what a setting promises and what it costs, the setting before drawn beside."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Final
+
+from dash import dcc, html
+
+from mapapp.answers.words import aria, plain
+from mapapp.workbench.bench import Look
+from mapapp.workbench.fields import table
+from mapapp.workbench.figures import GRAPH_CONFIG, alpha_chart
+
+MEASURES: Final = (
+    ("kl_all", "KL, all destinations"),
+    ("kl_small", "KL, small (1–9 workers)"),
+    ("imse_all", "IMSE, all destinations"),
+    ("imse_small", "IMSE, small (1–9 workers)"),
+)
+_SHOWN_SIZES: Final = (1, 2, 3, 5, 9, 15, 30, 50, 100, 300, 1000)
+_PART_COLOURS: Final = ("#1d4f9c", "#c9772b", "#6b8e3d")
+
+
+def scope_lines(look: Look) -> list[str]:
+    """On how much the numbers rest, and how they were found where that is not in closed form."""
+    scope = look.found.facts["scope"]
+    lines = [f"All {scope['tracts']:,} workplace tracts, {scope['workers']:,} workers."]
+    if scope["is_sample"]:
+        tracts = f"{scope['tracts_measured']:,} of {scope['tracts']:,} workplace tracts"
+        lines = [f"A sample: {tracts}, evenly spaced; {scope['workers_measured']:,} workers."]
+        if look.job is not None and look.job.state == "running":
+            lines.append(" All follow.")
+    if look.found.basis == "simulated":
+        lines.append(" This mechanism was drawn a few times, so its numbers vary a little.")
+    return lines
+
+
+def glance(look: Look) -> str:
+    """The headline in one line, for a small screen."""
+    summary, final = look.found.summary, look.found.facts["certificate"]["epsilon_final"]
+    promised = "not private" if final is None else f"ε′ {final:.3g}"
+    sample = " (sample)" if look.extent == "sample" else ""
+    return f"{promised} · KL {digits(summary['kl_all'])} · small {digits(summary['kl_small'])}{sample}"
+
+
+def promise_card(look: Look) -> Any:
+    """ε′ and what makes it up, δ, and why a release would not be made."""
+    certificate = look.found.facts["certificate"]
+    final, delta = certificate["epsilon_final"], certificate["delta"]
+    if final is None:
+        return html.Section(
+            [
+                html.H2("Promise"),
+                html.P("None: not private. It must not leave the house.", className="refusal"),
+            ],
+            className="card",
+        )
+    parts = [part for part in certificate["parts"] if abs(part["value"]) >= 5e-4]
+    alpha = look.found.tables["least_alpha"]
+    unpruned = certificate["accountant"] == "sound" and len(alpha) > 0 and not (alpha["prunes"] > 0).any()
+    return html.Section(
+        [
+            html.H2("Promise"),
+            html.Dl(
+                [
+                    _tile("epsilon-final", f"{final:.3f}", "ε′, pruning included"),
+                    _tile("delta-now", plain(delta), "δ"),
+                ],
+                className="tiles",
+            ),
+            html.P(
+                "Nothing is pruned: at this promise that would take larger weights.", className="quiet small"
+            )
+            if unpruned
+            else _stack(parts, final),
+            html.P(_grounds(certificate), className="quiet small"),
+            *(
+                [
+                    html.P(
+                        ["No release would be made: ", certificate["refusal"], "."],
+                        className="refusal",
+                        role="status",
+                    )
+                ]
+                if certificate["refusal"]
+                else []
+            ),
+        ],
+        className="card",
+        **aria(label="Promise"),
+    )
+
+
+def _grounds(certificate: dict[str, Any]) -> str:
+    bound = certificate["delta_bound"]
+    proof = (
+        "its own proof, no accountant needed"
+        if certificate["accountant"] == "none"
+        else f"the {certificate['accountant']} accountant"
+    )
+    certified = f"; largest bound on the failure probability {plain(bound)}" if bound is not None else ""
+    return f"Certified by {proof}{certified}."
+
+
+def _stack(parts: list[dict[str, Any]], final: float) -> Any:
+    """What makes ε′ up, as a bar and in words."""
+    if not parts or min(part["value"] for part in parts) < 0:
+        return None
+    pieces = zip(parts, _PART_COLOURS, strict=False)
+    return html.Div(
+        [
+            html.Div(
+                [
+                    html.Span(style={"width": f"{100 * part['value'] / final:.2f}%", "background": colour})
+                    for part, colour in pieces
+                ],
+                className="stack",
+                **aria(hidden="true"),
+            ),
+            html.Ul(
+                [
+                    html.Li(
+                        [
+                            html.Span(className="swatch", style={"background": colour}),
+                            html.Span(part["name"]),
+                            html.Span(f"{part['value']:.3f}", className="number"),
+                        ]
+                    )
+                    for part, colour in zip(parts, _PART_COLOURS, strict=False)
+                ],
+                className="parts",
+            ),
+        ]
+    )
+
+
+def validity_card(look: Look) -> Any:
+    """KL and IMSE, all and small, beside the setting before."""
+    now = look.found.summary
+    before = look.previous.summary if look.previous is not None else {}
+    top = max(
+        (
+            value
+            for of in (now, before)
+            for name, _ in MEASURES
+            if math.isfinite(value := of.get(name, math.nan))
+        ),
+        default=1.0,
+    )
+    rows = [_measure(name, label, now.get(name, math.nan), before.get(name), top) for name, label in MEASURES]
+    head = html.Tr(
+        [
+            html.Th("Measure", scope="col"),
+            html.Th("", scope="col", **aria(hidden="true")),
+            html.Th("now", scope="col"),
+            html.Th("before", scope="col"),
+        ]
+    )
+    return html.Section(
+        [
+            html.H2("Validity"),
+            html.Table([html.Thead(head), html.Tbody(rows)], className="measures"),
+            html.P(
+                "KL in nats between real and expected commutes on a grid of 29 cells, weighted by workers. 0 is "
+                "perfect.",
+                className="quiet small",
+            ),
+        ],
+        className="card",
+        **aria(label="Validity"),
+    )
+
+
+def _measure(name: str, label: str, now: float, before: float | None, top: float) -> Any:
+    return html.Tr(
+        [
+            html.Th(label, scope="row"),
+            html.Td(
+                [_bar(now, top, "now"), *([_bar(before, top, "before")] if before is not None else [])],
+                className="bars",
+                **aria(hidden="true"),
+            ),
+            html.Td(digits(now), id=name.replace("_", "-"), className="number"),
+            html.Td("" if before is None else digits(before), className="number quiet before"),
+        ]
+    )
+
+
+def _bar(value: float, top: float, kind: str) -> Any:
+    share = min(value / top, 1.0) if math.isfinite(value) and top > 0 else 0.0
+    return html.Span(className=kind, style={"width": f"{100 * share:.1f}%"})
+
+
+def digits(value: float) -> str:
+    """A measure with four digits at most; a dash where there is none."""
+    if math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞"
+    return f"{value:.4f}" if value < 10 else f"{value:,.1f}"
+
+
+def weights_frame() -> Any:
+    """Where least prior weights show: the chart stays while its lines change."""
+    return html.Div(
+        html.Section(
+            [
+                html.H2("Least prior weight by workforce"),
+                dcc.Graph(id="alpha-chart", config=GRAPH_CONFIG, className="chart"),
+                html.Div(id="weights"),
+            ],
+            className="card",
+            id="weights-card",
+            hidden=True,
+            **aria(label="Least prior weight by workforce"),
+        ),
+        className="answer",
+    )
+
+
+def weights_chart(look: Look) -> Any:
+    """The chart in it; None for a mechanism without least weights."""
+    alpha = look.found.tables["least_alpha"]
+    before = look.previous.tables["least_alpha"] if look.previous is not None else None
+    return None if alpha.empty else alpha_chart(alpha, before)
+
+
+def weights(look: Look) -> list[Any]:
+    """Prior mass that is kept, and least weights as a table."""
+    alpha, summary = look.found.tables["least_alpha"], look.found.summary
+    kept = f"prior workers kept, of {summary['prior_mass']:.3g}"
+    share = percent(summary["prior_worker_share"])
+    shown = alpha[alpha["n_workers"].isin(_SHOWN_SIZES)]
+    rows = [
+        (
+            f"{int(row.n_workers):,}",
+            [
+                html.Td(text, className="number")
+                for text in (
+                    f"{row.least_alpha_mean:.4g}",
+                    f"{row.prior_mass:.4g}",
+                    f"{row.kept_prior_mass:.4g}",
+                    f"{row.n_synthesizers:,}",
+                )
+            ],
+        )
+        for row in shown.itertuples()
+    ]
+    return [
+        html.Dl(
+            [
+                _tile("kept-mass", f"{summary['kept_prior_mass']:.3g}", kept),
+                _tile("prior-share", share, "of synthetic workers come from the prior"),
+            ],
+            className="tiles",
+        ),
+        table(
+            "By workers of a synthesizer: least α, prior mass before and after pruning, synthesizers",
+            ["n", "least α", "prior", "kept", "number"],
+            rows,
+            "numbers small",
+        ),
+    ]
+
+
+def ranges_card(look: Look) -> Any:
+    """Where real, synthetic and prior workers commute from, by distance: P10's last table."""
+    ranges = look.found.tables["ranges"]
+    parts = []
+    for who, title in (("all", "All destinations"), ("small", "Small destinations (1–9 workers)")):
+        rows = [
+            (
+                row["range"],
+                [_share_cell(row[f"{name}_{who}"], name) for name in ("likelihood", "posterior", "prior")],
+            )
+            for row in ranges.to_dict("records")
+        ]
+        parts.append(
+            table(
+                f"{title}: share of workers by miles",
+                ["miles", "real", "posterior", "prior"],
+                rows,
+                "numbers small shares",
+            )
+        )
+    return html.Section(
+        [
+            html.H2("Commute ranges"),
+            *parts,
+            html.P("Prior: all of it, before pruning.", className="quiet small"),
+        ],
+        className="card",
+        **aria(label="Commute ranges"),
+    )
+
+
+def _share_cell(value: float, kind: str) -> Any:
+    if math.isnan(value):
+        return html.Td("–", className="number")
+    return html.Td(
+        [
+            html.Span(percent(value)),
+            html.Span(
+                className=f"share {kind}",
+                style={"width": f"{100 * min(value, 1):.1f}%"},
+                **aria(hidden="true"),
+            ),
+        ],
+        className="number",
+    )
+
+
+def support_card(look: Look) -> Any:
+    """Support points by level and distance, after editing."""
+    support = look.found.tables["support"]
+    after = support[support["when"] == "after editing"]
+    summary = look.found.summary
+    rows = [
+        (
+            row.name_,
+            [
+                html.Td(f"{row.mean:,.0f}", className="number"),
+                html.Td(f"{row.min:,}", className="number"),
+                html.Td(f"{row.max:,}", className="number"),
+            ],
+        )
+        for row in after.rename(columns={"name": "name_"}).itertuples()
+        if row.max > 0 or row.by == "total"
+    ]
+    return html.Section(
+        [
+            html.H2("Support points of a workplace tract"),
+            table(
+                "After editing, by level and by miles",
+                ["points", "mean", "least", "most"],
+                rows,
+                "numbers small",
+            ),
+            html.P(
+                f"About {summary['n_support_kept']:.1f} of {summary['n_support']:.0f} stay where nobody lives. "
+                f"{percent(summary['edited_out_all'])} of real workers live in eliminated points.",
+                className="quiet small",
+            ),
+        ],
+        className="card",
+        **aria(label="Support points"),
+    )
+
+
+def distance_card(look: Look) -> Any:
+    """Average commutes by size of the destination."""
+    rows = [
+        (
+            row.size_,
+            [
+                html.Td(_miles(value), className="number")
+                for value in (row.real_mi, row.expected_mi, row.real_short_mi, row.expected_short_mi)
+            ],
+        )
+        for row in look.found.tables["distances"].rename(columns={"size": "size_"}).itertuples()
+        if row.n_destinations
+    ]
+    return html.Section(
+        [
+            html.H2("Average commute, miles"),
+            table(
+                "By workers of the destination: all commutes, and short ones (below the median)",
+                ["workers", "real", "expected", "real short", "expected"],
+                rows,
+                "numbers small",
+            ),
+        ],
+        className="card",
+        **aria(label="Average commute"),
+    )
+
+
+def _miles(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.1f}"
+
+
+def percent(value: float) -> str:
+    """A share; a dash where there is none."""
+    if math.isnan(value):
+        return "–"
+    return f"{100 * value:.1f} %" if value == 0 or value >= 0.0005 else "< 0.1 %"
+
+
+def _tile(name: str, value: str, text: str) -> Any:
+    return html.Div([html.Dt(text), html.Dd(value, id=name)], className="tile")

@@ -1,0 +1,113 @@
+"""The dialog of publishing: what a release would be made of and spend, where to, and how it went."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import dash_mantine_components as dmc
+from dash import html
+
+from mapapp.answers.words import plain
+from mapapp.workbench.publishing import Spending
+from mapapp.workbench.setting import Setting, described
+
+
+def dialog() -> Any:
+    """The dialog, closed."""
+    return dmc.Modal(
+        [
+            html.Div(id="publish-summary"),
+            dmc.TextInput(
+                id="publish-path",
+                label="Write the release to",
+                placeholder="for example ri.release",
+                description="A folder that is not there yet, outside the dataset.",
+                value="",
+            ),
+            dmc.Switch(
+                id="publish-test-key",
+                label="Test key: reproducible, stamped not for release, spends nothing",
+                checked=False,
+                size="sm",
+                className="spaced",
+            ),
+            html.Div(id="publish-outcome", className="outcome", role="status"),
+            html.Div(
+                [
+                    html.Button("Close", id="publish-close", n_clicks=0, className="button"),
+                    html.Button("Spend and publish", id="publish-go", n_clicks=0, className="button strong"),
+                ],
+                className="buttons spaced",
+            ),
+        ],
+        id="publish-dialog",
+        title="Publish a release",
+        opened=False,
+        size="lg",
+        zIndex=500,
+        closeButtonProps={"aria-label": "Close the dialog"},
+    )
+
+
+def summary(setting: Setting, spends: Spending) -> list[Any]:
+    """What the release would be and what it would spend."""
+    return [
+        html.P("Exactly these parameters:"),
+        _facts(described(setting)),
+        html.H2("What it spends"),
+        _facts(_rows(spends)),
+        *(
+            [
+                html.P(
+                    f"Stamped not for release ({'; '.join(spends.reasons)}), so it spends nothing.",
+                    className="refusal",
+                )
+            ]
+            if spends.reasons
+            else []
+        ),
+        *(
+            []
+            if spends.fits
+            else [html.P("The budget does not allow it: it will be refused.", className="refusal")]
+        ),
+        html.P(
+            [
+                html.Strong("Mind how the setting was chosen. "),
+                "The promise holds for settings chosen without a look at the homes. Whoever tries many here and takes "
+                "the best lets the homes take part in the choice, and no ledger counts that. Design reads public data "
+                "only.",
+            ],
+            className="caution",
+        ),
+        html.P(
+            "The ledger is written before anything is drawn. A release that fails later has spent all the same.",
+            className="quiet small",
+        ),
+    ]
+
+
+def _rows(spends: Spending) -> list[tuple[str, str]]:
+    epsilon = "no bound" if spends.epsilon is None else f"{spends.epsilon:.6g}"
+    delta = "no bound" if spends.delta is None else plain(spends.delta)
+    rows = [("This release: ε′", epsilon), ("This release: δ", delta)]
+    spent_epsilon, spent_delta = (float(value) for value in spends.spent)
+    rows.append(("Spent before", f"ε {spent_epsilon:.6g}, δ {plain(spent_delta)}"))
+    if spends.epsilon is not None and spends.delta is not None and spends.counts:
+        rows.append(
+            (
+                "Spent afterwards",
+                f"ε {spent_epsilon + spends.epsilon:.6g}, δ {plain(spent_delta + spends.delta)}",
+            )
+        )
+    if spends.budget is None:
+        rows.append(("Budget", "none is set for this dataset"))
+    else:
+        rows.append(("Budget", f"ε {float(spends.budget[0]):.6g}, δ {plain(float(spends.budget[1]))}"))
+    return rows
+
+
+def _facts(rows: list[tuple[str, str]]) -> Any:
+    return html.Dl(
+        [part for term, value in rows for part in (html.Dt(term), html.Dd(value))], className="facts"
+    )

@@ -1,0 +1,228 @@
+"""A setting: what the controls of the workbench say, as the engine's parameters, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, get_args
+
+from engine.parameters import (
+    Accountant,
+    Editing,
+    Mechanism,
+    Prior,
+    PrivacyParameters,
+    SynthesisParameters,
+    exact_fraction,
+)
+from engine.sound import comparable_epsilon_final, require_fixed_count
+from mapapp.errors import UsageError
+from mapapp.publishing.mechanisms import OWN_PROOFS, require_range
+from mapapp.publishing.settings import DEFAULT_DELTA, DEFAULT_EPSILON, DEFAULT_MIN_RETENTION
+
+MEANS: Final = {"before": "Before pruning", "whole": "The whole, ε′"}
+ELIMINATION_MI: Final = (500.0, 200.0, 100.0)
+_PLAIN: Final = SynthesisParameters()
+
+NUMBERS: Final = {
+    "epsilon": "ε (epsilon)",
+    "delta": "δ (delta)",
+    "min_retention": "Least retention",
+    "retention_scale": "Retention scale",
+    "tract_radius": "Tracts within",
+    "puma_radius": "PUMAs within",
+    "q50": "Median commute",
+    "q75": "75th percentile",
+    "q90": "90th percentile",
+    "beyond_100": "Eliminated beyond 100 mi",
+    "beyond_200": "Eliminated beyond 200 mi",
+    "beyond_500": "Eliminated beyond 500 mi",
+    "strength": "Prior strength",
+}
+"""Controls that hold a number as text, and their labels."""
+
+CHOICES: Final[dict[str, tuple[str, ...]]] = {
+    "means": tuple(MEANS),
+    "editing": get_args(Editing),
+    "prior": get_args(Prior),
+    "accountant": get_args(Accountant),
+    "mechanism": get_args(Mechanism),
+}
+"""Controls that hold one of a few."""
+
+CONTROLS: Final = (*NUMBERS, *CHOICES, "replication")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a release would be made of."""
+
+    privacy: PrivacyParameters
+    parameters: SynthesisParameters
+
+
+def start_values(*, has_flows: bool) -> dict[str, Any]:
+    """How the controls stand at first: as the command `synthesize` has them."""
+    values = values_of(
+        Setting(
+            PrivacyParameters(
+                epsilon=DEFAULT_EPSILON,
+                delta=DEFAULT_DELTA,
+                min_retention=DEFAULT_MIN_RETENTION,
+                accountant="sound",
+            ),
+            SynthesisParameters(prior="flows" if has_flows else "gravity"),
+        )
+    )
+    return values | {"means": "before"}
+
+
+def read_setting(values: Mapping[str, Any]) -> Setting:
+    """Make a setting of what the controls say.
+
+    Raises
+    ------
+    UsageError, ParameterError
+        A value is none or outside its range, or two contradict each other; one line.
+    """
+    mechanism = _choice(values, "mechanism")
+    parameters = SynthesisParameters(
+        **_distances(values),
+        editing=_choice(values, "editing"),
+        elimination=tuple((miles, _number(values, f"beyond_{miles:.0f}")) for miles in ELIMINATION_MI),
+        prior=_choice(values, "prior"),
+        strength=_number(values, "strength"),
+        retention_scale=_number(values, "retention_scale"),
+        replication=bool(values["replication"]),
+        mechanism=mechanism,
+    )
+    privacy = _privacy(values, mechanism)
+    require_fixed_count(privacy, parameters)
+    require_range(privacy, mechanism)
+    return Setting(privacy, parameters)
+
+
+def values_of(setting: Setting) -> dict[str, Any]:
+    """Values of the controls that make a setting; ε as `PrivacyParameters` holds it."""
+    privacy, parameters = setting.privacy, setting.parameters
+    tract_mi, puma_mi = parameters.coarsening_radii_mi
+    q75 = parameters.q75_mi
+    numbers = {
+        "tract_radius": tract_mi,
+        "puma_radius": puma_mi,
+        "q50": parameters.q50_mi,
+        "q90": parameters.q90_mi,
+        "strength": parameters.strength,
+        "retention_scale": parameters.retention_scale,
+        **{f"beyond_{miles:.0f}": chance for miles, chance in parameters.elimination},
+    }
+    return {
+        "epsilon": exact_text(privacy.epsilon),
+        "delta": exact_text(privacy.delta),
+        "min_retention": exact_text(privacy.min_retention),
+        "q75": "" if q75 is None else f"{q75:g}",
+        **{name: f"{value:g}" for name, value in numbers.items()},
+        "means": "whole" if privacy.accountant == "sound" else "before",
+        "editing": parameters.editing,
+        "prior": parameters.prior,
+        "accountant": privacy.accountant,
+        "mechanism": parameters.mechanism,
+        "replication": parameters.replication,
+    }
+
+
+def exact_text(value: Fraction) -> str:
+    """An exact number as short as people write it: as a decimal where that says the same, else as a fraction."""
+    texts = (f"{float(value):.{digits}g}".replace("e-0", "e-") for digits in (6, 12))
+    return next((text for text in texts if Fraction(text) == value), str(value))
+
+
+def described(setting: Setting) -> list[tuple[str, str]]:
+    """A setting in words and numbers, for a person who is about to publish it."""
+    privacy, parameters = setting.privacy, setting.parameters
+    tract_mi, puma_mi = parameters.coarsening_radii_mi
+    rows: list[tuple[str, str]] = [("Mechanism", parameters.mechanism)]
+    if parameters.mechanism not in OWN_PROOFS:
+        rows += [
+            ("Accountant", privacy.accountant),
+            ("Least retention", exact_text(privacy.min_retention)),
+            ("Retention scale", f"{parameters.retention_scale:g}"),
+            ("Prior strength", f"{parameters.strength:g}"),
+        ]
+    rows += [
+        ("Prior", parameters.prior),
+        ("Coarsening", f"tracts within {tract_mi:g} mi, PUMAs within {puma_mi:g} mi, SuperPUMAs beyond"),
+        ("Domain editing", f"{parameters.editing}; {_eliminated(parameters)}"),
+        ("Commutes are like", _percentiles(parameters)),
+    ]
+    if parameters.replication:
+        rows.append(("Replication", "what the 2010 release did without proof is allowed"))
+    return rows
+
+
+def _eliminated(parameters: SynthesisParameters) -> str:
+    steps = [f"{chance:.4g} beyond {miles:g} mi" for miles, chance in reversed(parameters.elimination)]
+    return f"eliminated with probability {', '.join(steps)}"
+
+
+def _percentiles(parameters: SynthesisParameters) -> str:
+    found = {"median": parameters.q50_mi, "75 %": parameters.q75_mi, "90 %": parameters.q90_mi}
+    return ", ".join(f"{name} {miles:g} mi" for name, miles in found.items() if miles is not None)
+
+
+def _privacy(values: Mapping[str, Any], mechanism: Mechanism) -> PrivacyParameters:
+    """The promise; ε before pruning means the same under every accountant, as for the command `synthesize`."""
+    accountant: Accountant = "sound" if mechanism in OWN_PROOFS else _choice(values, "accountant")
+    before = _choice(values, "means") == "before"
+    if accountant == "paper" and not before:
+        raise UsageError(
+            "The paper accountant certifies ε before pruning and adds to it: choose “before pruning”, or the sound one"
+        )
+    # Mechanisms that do not prune have the whole that the usual pruning would come to.
+    kept = DEFAULT_MIN_RETENTION if mechanism in OWN_PROOFS else _text(values, "min_retention")
+    asked = PrivacyParameters(
+        epsilon=_exact(values, "epsilon"),
+        delta=_exact(values, "delta"),
+        min_retention=exact_fraction(kept, NUMBERS["min_retention"]),
+        accountant=accountant,
+    )
+    if accountant == "paper" or not before:
+        return asked
+    return PrivacyParameters(
+        epsilon=comparable_epsilon_final(asked.epsilon, asked.min_retention),
+        delta=asked.delta,
+        min_retention=asked.min_retention,
+        accountant="sound",
+    )
+
+
+def _distances(values: Mapping[str, Any]) -> dict[str, Any]:
+    q50, q90 = _number(values, "q50"), _number(values, "q90")
+    tract, puma = _number(values, "tract_radius"), _number(values, "puma_radius")
+    found: dict[str, Any] = {
+        "q50_mi": q50,
+        "q75_mi": _number(values, "q75") if _text(values, "q75") else None,
+        "q90_mi": q90,
+    }
+    if (tract, puma) != (q50, q90):
+        found |= {"tract_radius_mi": tract, "puma_radius_mi": puma}
+    return found
+
+
+def _choice(values: Mapping[str, Any], name: str) -> Any:
+    if values[name] not in CHOICES[name]:
+        raise UsageError(f"{name} is {values[name]!r}; it must be one of {', '.join(CHOICES[name])}")
+    return values[name]
+
+
+def _text(values: Mapping[str, Any], name: str) -> str:
+    return str(values[name] if values[name] is not None else "").strip()
+
+
+def _exact(values: Mapping[str, Any], name: str) -> Fraction:
+    return exact_fraction(_text(values, name), NUMBERS[name])
+
+
+def _number(values: Mapping[str, Any], name: str) -> float:
+    return float(_exact(values, name))

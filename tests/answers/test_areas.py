@@ -1,0 +1,262 @@
+"""Areas: how they are written, which blocks they hold, and what a stranger may write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import pytest
+import shapely
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from geodata import drawn
+from geodata.distance import distance_mi
+from geodata.errors import GeometryError
+from mapapp.answers import selection
+from mapapp.answers.areas import Areas
+from mapapp.answers.box_index import BoxIndex
+from mapapp.answers.cells import near_border
+from mapapp.answers.selection import polygon_of
+from mapapp.api import open_release
+from mapapp.errors import UsageError
+from mapapp.question.area_text import (
+    Box,
+    Circle,
+    Everything,
+    Shape,
+    Step,
+    Unit,
+    area_text,
+    parse_area,
+    ring_areas,
+)
+from tests.releases import ELSEWHERE, write_release
+
+DEGREES = st.floats(-60, 60)
+PARTS = st.one_of(
+    st.builds(Unit, st.sampled_from(("county", "stplc")), st.from_regex(r"[0-9A-Z]{2,12}", fullmatch=True)),
+    st.builds(Circle, DEGREES, DEGREES, st.just(0.0), st.floats(0.1, 500)),
+    st.builds(Circle, DEGREES, DEGREES, st.floats(0.1, 10), st.floats(10.1, 500)),
+    st.builds(Box, st.floats(-60, -1), st.floats(-60, -1), st.floats(1, 60), st.floats(1, 60)),
+    st.just(Everything()),
+    st.just(Shape.of(shapely.box(1, 2, 3, 4).difference(shapely.box(1.5, 2.5, 2, 3)))),
+)
+STEPS = st.lists(st.builds(Step, st.sampled_from(("+", "-", "&")), PARTS), min_size=1, max_size=5).map(tuple)
+
+
+@pytest.fixture(scope="module")
+def areas(tmp_path_factory: pytest.TempPathFactory) -> Areas:
+    return open_release(write_release(tmp_path_factory.mktemp("made") / "squareland")).areas
+
+
+@settings(max_examples=100, deadline=None)
+@given(STEPS)
+def test_text_and_steps_are_the_same(steps: Any) -> None:
+    assert parse_area(area_text(steps)) == steps
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.floats(-179, 179), st.floats(-89, 89)), min_size=3, max_size=30))
+def test_polygons_survive_as_text(places: Any) -> None:
+    try:
+        shape = drawn.mended(shapely.Polygon(numpy.round(places, 5)))
+    except GeometryError:
+        return
+    back = drawn.polygon_of(drawn.polygon_text(shape))
+    assert shapely.area(shapely.symmetric_difference(shape, back)) <= 1e-5 * shapely.length(shape) + 1e-9
+
+
+def test_steps_are_taken_from_left_to_right(areas: Areas) -> None:
+    county, place = areas.blocks(["county:10001"]), areas.blocks(["stplc:4459"])
+    assert set(areas.blocks(["county:10001", "stplc:4459"])) == {*county, *place}
+    assert set(areas.blocks(["county:10001", "-stplc:4459"])) == {*county} - {*place}
+    assert set(areas.blocks(["county:10001", "&stplc:4459"])) == {*county} & {*place}
+    assert set(areas.blocks(["county:10001", "-stplc:4459", "+stplc:4459"])) == {*county, *place}
+    n_blocks = len(areas.places)
+    assert len(areas.blocks(["-county:10001"])) == n_blocks - len(county)
+    assert areas.blocks(["all"]) is None
+    assert areas.blocks([]) is None
+    assert areas.select("county:10001 -county:10001").n_blocks == 0
+    name = areas.select("county:10001 -stplc:4459 &circle:-70.9,42.1,4").name
+    assert name == "County 10001 without Old Harbour city within 4 mi around 42.100, -70.900"
+
+
+def test_a_block_belongs_when_its_internal_point_does(areas: Areas) -> None:
+    places = areas.places
+    chosen = areas.select("box:-71,42,-70.98,42.03")
+    inside = (places["lon_deg"] < -70.98) & (places["lat_deg"] < 42.03) & ~places["elsewhere"]
+    assert chosen.blocks.tolist() == numpy.flatnonzero(inside).tolist()
+    # It takes most of one cell and some of the next one to the north.
+    assert chosen.n_edge_blocks == 2
+    assert areas.select("box:-71,42,-70.975,42.025").n_edge_blocks == 0  # along the borders of cells
+    # An edge matters only where the rest of the area leaves it open.
+    assert areas.select("box:-71,42,-70.98,42.03 -county:10001").n_edge_blocks == 0
+    assert areas.select("box:-71,42,-70.98,42.03 +county:10001").n_edge_blocks == 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000))
+def test_no_box_at_the_border_is_missed(seed: int) -> None:
+    random = numpy.random.default_rng(seed)
+    corners = random.uniform(-1, 1, (random.integers(3, 9), 2)) * [1.0, random.choice([0.01, 1.0])]
+    shape = shapely.concave_hull(shapely.MultiPoint(corners), ratio=0.3)
+    if shape.geom_type != "Polygon":
+        return
+    middle, size = random.uniform(-1.3, 1.3, (2, 400)), random.choice([1e-4, 0.01, 0.3], (2, 400))
+    bounds = numpy.concatenate([middle - size, middle + size])
+    meets = shapely.intersects(shapely.boundary(shape), shapely.box(*bounds))
+    near = near_border(shape, bounds)
+    assert near[meets].all()
+    assert near.sum() <= meets.sum() + 0.2 * near.size
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000))
+def test_the_index_finds_the_boxes_that_meet_a_rectangle_and_no_others(seed: int) -> None:
+    random = numpy.random.default_rng(seed)
+    n = int(random.integers(1, 300))
+    middle = random.uniform(-1, 1, (2, n))
+    size = random.choice([0.0, 1e-4, 0.01, 0.3, 2.0], (2, n))
+    bounds = numpy.concatenate([middle - size, middle + size])
+    index = BoxIndex(bounds)
+    for _ in range(5):
+        west, south = random.uniform(-1.5, 1.5, 2)
+        east, north = numpy.array([west, south]) + random.choice([0.0, 0.01, 0.5, 4.0], 2)
+        meets = (bounds[0] <= east) & (bounds[2] >= west) & (bounds[1] <= north) & (bounds[3] >= south)
+        assert index.meeting((west, south, east, north)).tolist() == numpy.flatnonzero(meets).tolist()
+
+
+def test_a_drawn_step_looks_only_at_the_blocks_near_it(areas: Areas, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at: list[int] = []
+    monkeypatch.setattr(
+        selection,
+        "distance_mi",
+        lambda lon, lat, lons, lats: looked_at.append(len(lons)) or distance_mi(lon, lat, lons, lats),  # type: ignore[func-returns-value]  # append, in a lambda
+    )
+    n_blocks = len(areas.places)
+    areas.select("circle:-70.99,42.01,0.5 +circle:-70.985,42.01,0.5")
+    assert sum(looked_at) < 0.1 * n_blocks
+    whole = areas.select("circle:-70.9,42.1,500")
+    assert looked_at[-1] > 0.9 * n_blocks >= 0.9 * whole.n_blocks
+
+
+def test_a_shape_is_decoded_once_however_often_its_area_is_asked_for(
+    areas: Areas, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    decoded: list[str] = []
+    decode = drawn.polygon_of
+    monkeypatch.setattr(drawn, "polygon_of", lambda text: decoded.append(text) or decode(text))  # type: ignore[func-returns-value]  # append, in a lambda
+    text = f"county:10003 shape:{drawn.polygon_text(shapely.box(-70.97, 42.01, -70.93, 42.07))}"
+    for _ in range(3):
+        areas.select(text)
+    assert len(decoded) == 1
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.floats(-179, 179), st.floats(-80, 80)), min_size=3, max_size=40, unique=True))
+def test_vertices_are_counted_without_decoding(places: Any) -> None:
+    shape = shapely.convex_hull(shapely.MultiPoint(numpy.round(places, 5)))
+    if shape.geom_type != "Polygon":
+        return
+    n_corners = shapely.get_num_coordinates(shape) - 1
+    assert drawn.n_vertices(drawn.polygon_text(shape)) == n_corners
+
+
+def test_a_shape_whose_edges_cross_everywhere_is_refused_before_it_is_repaired(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    random = numpy.random.default_rng(1)
+    scribble = shapely.Polygon(random.uniform(-1, 1, (1_500, 2)))
+    monkeypatch.setattr(shapely, "make_valid", None)
+    with pytest.raises(GeometryError, match="overlap or cross in too many places"):
+        drawn.mended(scribble)
+
+
+def test_a_hatched_rectangle_and_a_shape_that_crosses_itself_a_few_times_are_taken() -> None:
+    x = numpy.arange(400) / 400
+    hatched = shapely.Polygon([*zip(x, x % 0.005 * 200, strict=True), (1, -1), (0, -1)])
+    assert drawn.mended(hatched).area > 0
+    turn = numpy.linspace(0, 8 * numpy.pi, 500)[:-1]  # four loops around the same middle
+    loops = shapely.Polygon(numpy.column_stack([numpy.cos(turn) * (1 + turn / 50), numpy.sin(turn)]))
+    assert shapely.is_valid(drawn.mended(loops))
+
+
+def test_rings_share_out_their_circle(areas: Areas) -> None:
+    rings = [areas.select(steps) for steps in ring_areas(-70.85, 42.1, [3, 9, 6])]
+    whole = areas.select("circle:-70.85,42.1,9")
+    joined = numpy.sort(numpy.concatenate([ring.blocks for ring in rings]))
+    assert joined.tolist() == whole.blocks.tolist()
+    lon, lat = areas.places["lon_deg"], areas.places["lat_deg"]
+    away = distance_mi(-70.85, 42.1, lon, lat)
+    assert set(rings[1].blocks) == set(numpy.flatnonzero((away > 3) & (away <= 6)))
+    with pytest.raises(UsageError, match="give one to 3"):
+        ring_areas(0, 0, [1, 2, 3, 4])
+
+
+def test_shapes_never_take_a_state_outside(areas: Areas) -> None:
+    far = areas.select("circle:-80,30,50")
+    assert far.n_blocks == 0
+    assert areas.select(f"state:{ELSEWHERE}").n_blocks == 1
+
+
+def test_shapes_with_holes_and_parts(areas: Areas) -> None:
+    shape = shapely.union(
+        shapely.box(-71, 42, -70.9, 42.1).difference(shapely.box(-70.98, 42.02, -70.92, 42.08)),
+        shapely.box(-70.8, 42.1, -70.75, 42.15),
+    )
+    chosen = areas.select((Step("+", Shape.of(shape)),))
+    lon, lat = areas.places["lon_deg"], areas.places["lat_deg"]
+    assert chosen.blocks.tolist() == numpy.flatnonzero(shapely.intersects_xy(shape, lon, lat)).tolist()
+    assert 0 < chosen.n_blocks < 20
+
+
+def test_a_circle_looks_like_what_it_counts() -> None:
+    outline = shapely.get_coordinates(polygon_of(Circle(-71.4, 41.8, 0.0, 10.0)))
+    away = distance_mi(-71.4, 41.8, outline[:, 0], outline[:, 1])
+    assert away == pytest.approx(10.0, rel=1e-9)
+
+
+def test_the_180th_meridian_is_no_border() -> None:
+    for shape in (drawn.circle(179.9, 52, 30), drawn.circle(-179.9, 52, 30), drawn.box(179, 51, -179, 53)):
+        west, _, east, _ = shapely.bounds(shape)
+        assert (west, east) == (-180, 180)
+        assert shapely.area(shape) < 5
+        assert shapely.intersects_xy(shape, 179.95, 52)
+        assert shapely.intersects_xy(shape, -179.95, 52)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "without anything"),
+        ("county", "write level:identifier"),
+        ("county:", "letters and digits only"),
+        ("county:../../etc/passwd", "letters and digits only"),
+        ("county:1' OR '1'='1", "letters and digits only"),
+        ("circle:1,2", "3 numbers"),
+        ("circle:1,2,nan", "3 numbers"),
+        ("circle:1,2,inf", "3 numbers"),
+        ("circle:1,2,-3", "radius"),
+        ("circle:1,2,0", "radius"),
+        ("circle:1,2,5000", "at most 1000"),
+        ("circle:1,95,5", "latitude"),
+        ("circle:1,89.9,50", "pole"),
+        ("ring:1,2,5,5", "inner radius comes first"),
+        ("box:1,2,1,3", "no area"),
+        ("box:1,3,2,2", "no area"),
+        ("shape:", "cut short"),
+        ("shape:AAAA", "cut short"),
+        ("shape:AAAAAA", "no area"),
+        ("shape:<script>", "character"),
+        ("shape:" + "_" * 700_000, "characters"),
+        ("county:1 " * 100_000, "characters"),
+        ("a:1 " * 600, "steps"),
+        ("shape:" + "AC" * 200_000, "vertices"),
+    ],
+)
+def test_what_is_no_area_is_refused_in_one_line(areas: Areas, text: str, said: str) -> None:
+    with pytest.raises((UsageError, GeometryError), match=said) as caught:
+        areas.select(text)
+    assert len(str(caught.value)) < 300
+    assert "\n" not in str(caught.value)

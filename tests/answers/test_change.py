@@ -1,0 +1,178 @@
+"""Two releases compared: named apart, drawn as a change, with an expected error beside each difference."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mapapp.answers import view_answers
+from mapapp.answers.release_names import names_apart
+from mapapp.answers.served_release import ServedRelease, names_of, open_releases
+from mapapp.drawing import map_content, palette
+from mapapp.drawing.labels import change_texts
+from mapapp.drawing.paper import map_picture, map_words
+from mapapp.drawing.plotly import commute_map
+from mapapp.explore.callbacks import draw, events
+from mapapp.explore.callbacks.views import Views
+from mapapp.explore.pages import answer, answer_tables, controls
+from mapapp.files.reports import build
+from mapapp.question.address import ViewState, to_query
+from tests.releases import write_release
+
+AREA = ("county:10001",)
+
+
+@pytest.fixture(scope="module")
+def views(tmp_path_factory: pytest.TempPathFactory) -> Views:
+    folder = tmp_path_factory.mktemp("compared")
+    paths = [write_release(folder / name, n_pairs=400, seed=seed) for name, seed in (("old", 1), ("new", 2))]
+    return Views(open_releases(paths))
+
+
+@pytest.fixture(scope="module")
+def state(views: Views) -> ViewState:
+    return ViewState(release="new", against="old", areas=AREA, layer="tract")
+
+
+def test_names_are_told_apart_by_as_little_as_possible() -> None:
+    exponential = {"mechanism": "exponential", "epsilon_final": 6.5}
+    paper = {"mechanism": "dirichlet-multinomial", "epsilon_final": 8.982}
+    assert names_apart([("Rhode Island", paper, "ab"), ("Ohio", paper, "cd")]) == ["Rhode Island", "Ohio"]
+    assert names_apart([("RI", paper, "ab"), ("RI", exponential, "cd")]) == [
+        "RI (ε = 8.98, dirichlet-multinomial)",
+        "RI (ε = 6.5, exponential)",
+    ]
+    assert names_apart([("RI", paper, "0123456789ab"), ("RI", paper, "ba9876543210")]) == [
+        "RI (01234567, ε = 8.98, dirichlet-multinomial)",
+        "RI (ba987654, ε = 8.98, dirichlet-multinomial)",
+    ]
+    assert len(set(names_apart([("RI", {}, "1"), ("RI", {}, "2"), ("RI", paper, "3")]))) == 3
+
+
+def test_menus_headlines_and_captions_use_these_names(views: Views, state: ViewState) -> None:
+    earlier, later = names_of([views.releases["old"], views.releases["new"]]).values()
+    assert earlier != later
+    menus = json.dumps(
+        controls.controls(views.releases, state, {"tract": "Tract"}),
+        default=lambda part: part.to_plotly_json(),
+        ensure_ascii=False,
+    )
+    assert earlier in menus
+    assert later in menus
+    found = view_answers.changed(views.releases["old"], views.releases["new"], state)
+    assert found.names == (earlier, later)
+    assert found.about.release == f"{earlier} → {later}"
+    assert earlier in str(answer.tiles(found))
+    caption = map_content.what_is_drawn(views.releases["new"], state, views.releases["old"])
+    assert caption.startswith(f"Change from {earlier} to {later}")
+    report = build([views.releases["old"], views.releases["new"]], [state])
+    assert any(f"{earlier} → {later}" in one.heading for one in report.answers)
+    assert any(each.map for each in report.answers if each.name.startswith("change"))
+
+
+def test_a_release_is_not_offered_for_comparison_with_itself(views: Views, state: ViewState) -> None:
+    assert set(controls.earlier_releases(views.releases, state)) == {"", "old"}
+    assert set(controls.earlier_releases(views.releases, ViewState())) == {"", "new"}
+    assert views.before(ViewState(release="old", against="old", areas=AREA)) is None
+    changed = events.after(state, views.releases["new"], "release", "old", {})
+    assert (changed.release, changed.against) == ("old", "")
+
+
+def test_units_are_coloured_by_their_change(views: Views, state: ViewState) -> None:
+    before, release = views.releases["old"], views.releases["new"]
+    counts = [view_answers.units(each, state).set_index("unit_id")["workers"] for each in (before, release)]
+    frame = map_content.change_frame(before, release, state).set_index("unit_id")
+    assert (frame["change"] == frame["after"] - frame["before"]).all()
+    for unit, row in frame.iterrows():
+        assert row["before"] == counts[0].get(unit, 0)
+        assert row["after"] == counts[1].get(unit, 0)
+    figure = draw.whole(release, state, "/", before=before)
+    trace = figure.data[commute_map.UNITS]
+    assert (numpy.sign(trace.z) == numpy.sign(frame["change"].to_numpy())).all()
+    assert trace.zmin == -trace.zmax
+    assert all(other.lon is None for other in figure.data[1:]), "no points of the later release"
+    assert map_content.drawn_as(release, state, before) == "change"
+    assert [each["value"] for each in controls.show_options(state, "change") if not each["disabled"]] == [
+        "areas"
+    ]
+    assert "change" in controls.show_note(state, "change")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_pictures_show_the_change(views: Views, state: ViewState, theme: Any) -> None:
+    before, release = views.releases["old"], views.releases["new"]
+    asks = ViewState(areas=AREA, layer="tract", theme=theme)
+    assert map_picture(release, asks, before=before) != map_picture(release, asks)
+    assert "Change from" in map_words(release, asks, before)
+
+
+@pytest.mark.parametrize("analysis", ["inflow-outflow", "paired-area", "flow-matrix"])
+def test_what_is_not_drawn_by_unit_says_that_it_is_one_release(views: Views, analysis: Any) -> None:
+    state = ViewState(areas=AREA, others=AREA, analysis=analysis)
+    text = map_content.what_is_drawn(views.releases["new"], state, views.releases["old"])
+    assert "alone, not its change from" in text
+
+
+@given(st.lists(st.integers(-(10**7), 10**7), min_size=1, max_size=50))
+def test_classes_of_change_are_symmetric_and_hold_every_change(changes: list[int]) -> None:
+    limits = palette.change_limits(max(map(abs, changes)))
+    ground = palette.GROUNDS["light"]
+    assert 1 <= len(limits) <= 4
+    classes = commute_map.change_classes(numpy.array(changes), limits)
+    assert abs(classes).max() <= len(limits)
+    assert (numpy.sign(classes) == numpy.sign(changes)).all()
+    colours = palette.change_colours(len(limits), ground)
+    assert len(colours) == len(change_texts(limits)) == 2 * len(limits) + 1
+    assert len(set(colours)) == len(colours)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_colours_of_change_grow_away_from_the_land_on_both_sides(theme: str) -> None:
+    def lightness(colour: str) -> float:
+        red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+        linear = [
+            (part / 12.92) if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
+            for part in (red, green, blue)
+        ]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    ground = palette.GROUNDS[theme]
+    land = lightness(ground.same)
+    for side in (ground.fewer, ground.more):
+        away = [abs(lightness(colour) - land) for colour in side]
+        assert all(low < high for low, high in itertools.pairwise(away))
+    for less, more in zip(ground.fewer, ground.more, strict=True):
+        red_less, blue_less = int(less[1:3], 16), int(less[5:7], 16)
+        red_more, blue_more = int(more[1:3], 16), int(more[5:7], 16)
+        assert red_less > blue_less, "a decrease is orange"
+        assert blue_more > red_more, "an increase is blue"
+
+
+def test_every_difference_has_its_error(demo_release: Path) -> None:
+    one, other = (ServedRelease(demo_release, slug) for slug in ("one", "other"))
+    county = one.analyses.comparison(layer="county").units["unit_id"].iloc[0]
+    state = ViewState(areas=(f"county:{county}",), layer="county")
+    found = view_answers.changed_with_errors(one, other, state)
+    number = found.numbers()["workers"]
+    assert number["expected_error"] == math.hypot(*[found.after.workers.expected_error] * 2)  # type: ignore[attr-defined]  # a Result of this analysis has workers
+    table = answer_tables.table(found, every=False)
+    assert table["heads"][-2:] == ["Change", "±"]
+    far = ViewState(areas=state.areas, analysis="distance-direction")
+    moved = view_answers.changed_with_errors(one, other, far)
+    assert moved.numbers()["median_mi"]["expected_error"] > 0
+    page = json.dumps(answer.tiles(moved), default=lambda part: part.to_plotly_json(), ensure_ascii=False)
+    assert "change of the median distance" in page
+    assert page.count("±") >= 3
+
+
+def test_an_address_with_a_comparison_is_read_back(views: Views, state: ViewState) -> None:
+    assert views.parse(to_query(state))[0] == state
+    assert views.before(state) is views.releases["old"]

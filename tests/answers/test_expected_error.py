@@ -1,0 +1,197 @@
+"""The expected error of a count: against drawing, against the pipeline's own prior, and on a whole release."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+
+from engine.parameters import SynthesisParameters
+from engine.streams import PublicSeed
+from geodata.store import Store, open_store
+from mapapp.answers.expected_error import CountError, ExpectedErrors
+from mapapp.publishing.certificate.mechanism import read_privacy
+from mapapp.publishing.geography import read_geography, read_workplaces
+from mapapp.publishing.prior import public_prior
+from mapapp.publishing.support import build_support
+
+COLUMNS = ["lon_deg", "lat_deg", "puma_index", "superpuma_index", "population"]
+UNITS, WHOLE = 1 << 20, 1 << 32
+
+
+def certificate_of(alpha: dict[int, float], retention: float, **synthesis: Any) -> dict[str, Any]:
+    """As much of a certificate as is read: least weights by n, one retention, a uniform prior."""
+    kept = f"1:{int(retention * WHOLE)}"
+    rows = [
+        {"published_count": n, "worst_min_prior_weight_units": round(weight * UNITS), "prior_weights": kept}
+        for n, weight in alpha.items()
+    ]
+    parameters = SynthesisParameters(
+        prior="uniform", strength=0.0, retention_scale=0.0, editing="none", **synthesis
+    )
+    return {
+        "parameters": {
+            "privacy": {"min_retention": str(Fraction(retention).limit_denominator(1000))},
+            "synthesis": parameters.to_dict(),
+        },
+        "construction": {},
+        "accounting": {"rows": rows, "weight_units_per_worker": UNITS, "retention_units": WHOLE},
+    }
+
+
+def line_of_tracts(n_tracts: int) -> pandas.DataFrame:
+    """Tracts a mile apart, each of a hundred people, two a PUMA and four a SuperPUMA."""
+    place = np.arange(n_tracts)
+    return pandas.DataFrame(
+        {
+            "lon_deg": -71.0 + place * 0.0192,
+            "lat_deg": 41.0,
+            "puma_index": place // 2,
+            "superpuma_index": place // 4,
+            "population": 100,
+        }
+    )
+
+
+NO_FLOWS = pandas.DataFrame({"destination_tract_index": [], "origin_tract_index": [], "weight": []})
+
+
+@pytest.mark.parametrize("retention", [1.0, 0.1])
+@pytest.mark.parametrize("inside", [range(1), range(4), range(5, 15), range(20)])
+def test_it_is_the_error_of_drawing_many_times(retention: float, inside: range) -> None:
+    """Fixed tables, pruned and drawn 4,000 times: what is stated is no less than the root mean squared error.
+
+    Nor is it half as much again: pooling synthesizers overstates p (1 - p). Tracts are points of their own, so nothing
+    is due to placing. The stated error is that of the count that was read, so it is averaged as squares.
+    """
+    rng = np.random.default_rng(4)
+    k, sizes, n_draws = 20, np.repeat([1, 2, 5, 30], [60, 30, 10, 3]), 4_000
+    alpha = {1: 0.05, 2: 0.1, 5: 0.2, 30: 0.4}
+    likely = rng.dirichlet(np.full(k, 0.5))
+    home = np.zeros(k)
+    home[list(inside)] = 1.0
+    counts, real = np.zeros(n_draws), 0
+    for n in sizes:
+        table = rng.multinomial(n, likely)
+        kept = (rng.random((n_draws, k)) < retention) | (table > 0)
+        weights = rng.gamma(table + alpha[int(n)], size=(n_draws, k)) * kept
+        drawn = rng.multinomial(n, weights / weights.sum(axis=1, keepdims=True))
+        counts += drawn @ home
+        real += int(table @ home)
+    wide = {"tract_radius_mi": 12_500.0, "puma_radius_mi": 12_500.0}
+    errors = ExpectedErrors(certificate_of(alpha, retention, **wide), line_of_tracts(k), NO_FLOWS)
+    n, times = np.unique(sizes, return_counts=True)
+    workplaces = pandas.DataFrame({"tract_index": 0, "n_workers": n, "n_synthesizers": times})
+    stated = [errors.of_count(home, workplaces, {0: int(count)}) for count in counts[:200]]
+    assert all(found.placement == 0 for found in stated)
+    actual = np.sqrt(np.mean((counts - real) ** 2))
+    root = np.sqrt(np.mean([found.error**2 for found in stated]))
+    if len(inside) == k:
+        assert actual == 0
+        assert root < 1.0  # of 270 workers; p takes half a worker elsewhere
+        return
+    assert actual < root < 1.5 * actual
+    covered = np.mean([low <= real <= high for low, high in (found.interval for found in stated)])
+    assert covered > 0.8
+
+
+def the_prior(store: Store) -> tuple[Any, Any, ExpectedErrors]:
+    """Support points of all workplace tracts as the pipeline makes them, and as the errors take them."""
+    certificate = store.document("certificate.json")
+    parameters = SynthesisParameters.from_dict(certificate["parameters"]["synthesis"])
+    geography = read_geography(store)
+    workplaces = read_workplaces(store, geography)
+    support = build_support(
+        PublicSeed(certificate["construction"]["editing_seed"]),
+        geography.tracts,
+        workplaces.tract,
+        public_prior(geography, workplaces, parameters),
+        read_privacy(certificate["parameters"]),
+        parameters,
+    )
+    errors = ExpectedErrors(certificate, store.table("tracts", COLUMNS), store.table("prior"))
+    return workplaces, support, errors
+
+
+def test_it_takes_the_prior_for_what_the_pipeline_makes_of_it(demo_release: Path) -> None:
+    """Points with prior mass are the same with the same share and retention; the others are taken by probability."""
+    workplaces, support, errors = the_prior(open_store(demo_release, "release"))
+    for row, tract in enumerate(workplaces.tract):
+        mine = slice(*support.coarsening.support_ptr[row : row + 2])
+        share, retention = support.share[mine], support.table.retention_threshold[mine] / WHOLE
+        found = errors._prior(int(tract))
+        # The pipeline's decay is interpolated far away.
+        np.testing.assert_allclose(found.share[found.share > 0], share[share > 0], rtol=1e-3, atol=1e-9)
+        np.testing.assert_allclose(found.retention[found.share > 0], retention[share > 0], rtol=1e-3)
+        assert (found.pooled > 0) == bool(((found.stays < 1) & (found.share == 0)).any())
+
+
+def test_it_covers_the_flows_of_a_whole_release(demo_dataset: Path, demo_release: Path) -> None:
+    """Every pair of tracts with a workplace: the same release in every run."""
+    release = open_store(demo_release, "release")
+    errors = ExpectedErrors(
+        release.document("certificate.json"), release.table("tracts", COLUMNS), release.table("prior")
+    )
+    tract_of_block = release.table("blocks", ["tract_index"])["tract_index"].to_numpy()
+    flows, workplaces = {}, None
+    for who, store in (("drawn", release), ("real", open_store(demo_dataset, "dataset"))):
+        jobs = store.table("jobs")
+        work, home = (tract_of_block[jobs[f"{end}_index"]] for end in ("destination", "origin"))
+        flows[who] = jobs.groupby([work, home])["count"].sum()
+        of_synthesizer = jobs.groupby([work, "destination_index", "age", "earnings", "industry"])[
+            "count"
+        ].sum()
+        table = (
+            of_synthesizer.rename_axis(["tract_index", "block", "a", "e", "i"])
+            .reset_index()
+            .groupby(["tract_index", "count"])
+            .size()
+        )
+        workplaces = table.reset_index(name="n_synthesizers").rename(columns={"count": "n_workers"})
+    pairs = pandas.DataFrame(flows).fillna(0).astype(int)
+    assert workplaces is not None
+    n_tracts, rows = len(release.table("tracts", COLUMNS)), []
+    for (work, home), row in pairs.iterrows():
+        area = np.zeros(n_tracts)
+        area[home] = 1.0
+        mine = workplaces[workplaces["tract_index"] == work]
+        found = errors.of_count(area, mine, {int(work): int(row["drawn"])})
+        low, high = found.interval
+        rows.append((found.error**2, (row["drawn"] - row["real"]) ** 2, low <= row["real"] <= high))
+    stated, actual, covered = np.array(rows, dtype=float).T
+    assert 0.85 < np.sqrt(stated.mean() / actual.mean()) < 1.6
+    assert covered.mean() > 0.9
+
+
+def test_sums_over_workplaces_are_no_more_certain_than_their_parts() -> None:
+    errors = ExpectedErrors(certificate_of({3: 0.1}, 0.5), line_of_tracts(12), NO_FLOWS)
+    home = np.ones(12)
+    home[6:] = 0.0
+    workplaces = pandas.DataFrame({"tract_index": [1, 9], "n_workers": 3, "n_synthesizers": 20})
+    both = errors.of_count(home, workplaces, {1: 50, 9: 10})
+    parts = [
+        errors.of_count(home, workplaces[workplaces["tract_index"] == t], {t: c})
+        for t, c in ((1, 50), (9, 10))
+    ]
+    assert both.count == 60
+    assert both.bias == pytest.approx(sum(part.bias for part in parts))
+    assert both.sd == pytest.approx(np.hypot(*(part.sd for part in parts)))
+    assert both.error <= sum(part.error for part in parts) + 1e-9
+
+
+def test_a_count_is_shown_with_its_error() -> None:
+    found = CountError(count=4, bias=-1.0, sd=2.0, placement=2.0)
+    assert found.error == pytest.approx(3.0)
+    assert found.interval == (0.0, 10.0)
+
+
+def test_other_mechanisms_have_no_expected_error() -> None:
+    certificate = certificate_of({1: 0.1}, 1.0)
+    certificate["parameters"]["synthesis"]["mechanism"] = "laplace"
+    assert not ExpectedErrors.is_known(certificate)
+    with pytest.raises(ValueError, match="show none"):
+        ExpectedErrors(certificate, line_of_tracts(4), NO_FLOWS)

@@ -1,0 +1,181 @@
+"""The longest of every list that a question may hold is answered in every way to ask; one item more is refused."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pandas
+import pytest
+import shapely
+
+from mapapp.answers import view_answers
+from mapapp.answers.prepared import octant
+from mapapp.answers.request import Request
+from mapapp.answers.served_release import ServedRelease
+from mapapp.api import Filters, open_release, ring_areas
+from mapapp.cli import run
+from mapapp.errors import UsageError
+from mapapp.explore.callbacks import draw
+from mapapp.explore.pages import answer, answer_charts, answer_tables
+from mapapp.files.reports import FORMS, build, write
+from mapapp.files.reports.batch_file import read_batch
+from mapapp.files.reports.questions import states_of
+from mapapp.files.reports.remake import remake
+from mapapp.question import setup_file
+from mapapp.question.address import ViewState, from_query, to_query
+from mapapp.question.area_text import MAX_RINGS, MAX_STEPS, MAX_TEXT, Shape
+from mapapp.question.cost import MAX_PARTS
+from mapapp.question.distance_bands import MAX_EDGE_MI, MAX_EDGES, check_edges
+from tests.commands.running import refused
+from tests.releases import rewrite_table, write_release
+
+EDGES = (*(float(mile) for mile in range(1, MAX_EDGES)), MAX_EDGE_MI)
+TOO_MANY = (*range(1, MAX_EDGES + 1), MAX_EDGE_MI)
+TEXT = ",".join(f"{edge:g}" for edge in EDGES)
+
+
+@pytest.fixture(scope="module")
+def release(demo_release: Path) -> ServedRelease:
+    return ServedRelease(demo_release, "demo")
+
+
+@pytest.fixture(scope="module")
+def county(release: ServedRelease) -> str:
+    return f"county:{release.analyses.comparison(layer='county').units['unit_id'].iloc[0]}"
+
+
+def read(query: str) -> tuple[ViewState, tuple[str, ...]]:
+    return from_query(query, releases=["demo"], is_area=lambda *_: True, is_layer=lambda *_: True)
+
+
+@pytest.mark.parametrize("side", ["work", "home"])
+@pytest.mark.parametrize("n_edges", range(MAX_EDGES + 1))
+def test_every_number_of_distance_bands_has_errors(
+    release: ServedRelease, county: str, side: Any, n_edges: int
+) -> None:
+    answered = release.analyses.distance_direction(county, side=side, edges_mi=EDGES[:n_edges])
+    found: Any = release.analyses.with_errors(answered)
+    assert len(found.bands) == n_edges + 1
+    assert found.bands["expected_error"].notna().all()
+    assert found.bands["workers"].sum() == found.workers.value
+
+
+def test_as_many_bands_as_allowed_on_the_page(release: ServedRelease, county: str) -> None:
+    for analysis in ("distance-direction", "paired-area"):
+        others = (county,) if analysis == "paired-area" else ()
+        state = ViewState(analysis=analysis, areas=(county,), others=others, edges=EDGES)
+        assert read(to_query(state)) == (state, ())
+        found = view_answers.with_errors(release, state)
+        assert "workers" in str(answer.answer(release, state, found, ""))
+        assert answer_tables.table(found, every=True)["rows"]
+        answer_charts.drawn_chart(found, state)
+        draw.whole(release, state, "/")
+
+
+def test_as_many_bands_as_allowed_by_command(
+    demo_release: Path, release: ServedRelease, county: str, tmp_path: Path
+) -> None:
+    question = ("--analysis", "distance-direction", "--area", county, "--bands", TEXT)
+    assert run(["analyze", str(demo_release), *question, "-q", "-o", str(tmp_path / "answer.json")]) == 0
+    assert f"{MAX_EDGE_MI:g} miles or more" in (tmp_path / "answer.json").read_text()
+    output = tmp_path / "report.html"
+    assert run(["report", str(demo_release), *question, "-q", "-o", str(output)]) == 0
+
+
+def test_as_many_bands_as_allowed_in_a_report_its_setup_and_a_batch(
+    release: ServedRelease, county: str, tmp_path: Path
+) -> None:
+    request = Request(analysis="distance-direction", areas=(county,), edges_mi=EDGES)
+    (state,) = states_of(request, release)
+    report = build([release], [state])
+    for form in FORMS:
+        stream = BytesIO()
+        write(report, form, stream)
+        assert stream.tell()
+    (embedded,) = remake([release], [state], date=None, error_rows=27).setups
+    assert setup_file.load(embedded[1].encode(), release)[0].edges == EDGES
+    batch = tmp_path / "batch.toml"
+    batch.write_text(f'[[report]]\narea = "{county}"\nanalysis = "distance-direction"\nbands = [{TEXT}]\n')
+    assert read_batch(batch, release)[0].states[0].edges == EDGES
+
+
+def test_one_band_too_many_is_refused_with_the_same_words(
+    demo_release: Path, release: ServedRelease, county: str, tmp_path: Path
+) -> None:
+    allowed = f"up to {MAX_EDGES} rising miles"
+    text = ",".join(f"{edge:g}" for edge in TOO_MANY)
+    with pytest.raises(UsageError, match=allowed):
+        check_edges(TOO_MANY)
+    with pytest.raises(UsageError, match=allowed):
+        release.analyses.distance_direction(county, edges_mi=TOO_MANY)
+    state = ViewState(areas=(county,), analysis="distance-direction", edges=TOO_MANY)
+    with pytest.raises(UsageError, match=allowed):
+        setup_file.read(setup_file.save(release, state))
+    assert allowed in read(f"?edges={text}")[1][0]
+    for command in ("analyze", "report"):  # also for an analysis without distance bands: a setup holds them
+        asking = (command, demo_release, "--analysis", "profile", "--bands", text)
+        assert allowed in refused(*asking, "-q", "-o", tmp_path / "x.html")
+    batch = tmp_path / "batch.toml"
+    batch.write_text(f'[[report]]\narea = "{county}"\nbands = [{text}]\n')
+    assert allowed in refused("report", demo_release, "--batch", batch, "-q", "-o", tmp_path / "out")
+
+
+def test_a_direction_can_be_combined_with_other_keys() -> None:
+    way = octant(numpy.array([0.0, 359.0, 180.0, numpy.nan]))
+    assert ((MAX_EDGES + 1) * 10 + way).tolist() == [210, 210, 214, 209]
+
+
+def test_the_longest_area_has_an_answer_a_setup_and_a_report(release: ServedRelease) -> None:
+    units = release.areas.units("block").rows["unit_id"]
+    blocks = [f"block:{unit}" for unit in units[units.str.len() == 15]]
+    text = " +".join((blocks * 2)[:MAX_STEPS])
+    found = release.analyses.with_errors(release.analyses.profile(text, side="home"))
+    assert found.about.n_blocks == min(len(blocks), MAX_STEPS)
+    state = ViewState(areas=tuple(blocks[:MAX_PARTS]), side="home")
+    assert read(to_query(state)) == (state, ())
+    assert setup_file.load(setup_file.save(release, state), release)[0] == state
+    assert "stay" in str(release.analyses.with_errors(release.analyses.inflow_outflow(text)).numbers())
+
+
+def test_the_largest_shape_is_kept_by_a_setup(release: ServedRelease) -> None:
+    turn = numpy.linspace(0, 2 * numpy.pi, 49_000, endpoint=False)
+    places = release.areas.places
+    middle = float(places["lon_deg"].iloc[0]), float(places["lat_deg"].iloc[0])
+    reach = 1 + 0.2 * numpy.sin(3_000 * turn)
+    shape = shapely.Polygon(
+        numpy.column_stack([middle[0] + reach * numpy.cos(turn) / 2, middle[1] + reach * numpy.sin(turn) / 2])
+    )
+    step = str(Shape.of(shape))
+    assert 200_000 < len(step) <= MAX_TEXT
+    state = ViewState(areas=(step,), others=(step,), analysis="paired-area", side="home")
+    (embedded,) = remake([release], [state], date=None, error_rows=27).setups
+    assert setup_file.load(embedded[1].encode(), release)[0] == state
+
+
+def test_the_most_rings_filters_and_layers_are_answered(release: ServedRelease, county: str) -> None:
+    block = release.areas.places.iloc[0]
+    rings = ring_areas(block["lon_deg"], block["lat_deg"], range(1, MAX_RINGS + 1))
+    every = Filters((1, 2, 3), (1, 2, 3), (1, 2, 3))
+    for ring in rings:
+        release.analyses.with_errors(release.analyses.inflow_outflow(ring, every))
+    finest = "block"
+    found: Any = release.analyses.flow_matrix(finest, finest, every)
+    assert found.cells["workers"].sum() == found.workers.value == release.analyses.profile().workers.value
+    for layer in release.areas.columns:
+        answered: Any = release.analyses.with_errors(release.analyses.comparison(filters=every, layer=layer))
+        assert answered.units["workers"].sum() == found.workers.value
+
+
+def test_counts_beyond_an_int32_add_up(tmp_path: Path) -> None:
+    path = write_release(tmp_path / "large")
+    rewrite_table(path, "jobs", lambda jobs: jobs.assign(count=numpy.int32(2**31 - 1)))
+    jobs = pandas.read_parquet(path / "jobs.parquet")
+    release = open_release(path)
+    whole = int(jobs["count"].astype("int64").sum())
+    assert release.profile().workers.value == whole
+    assert release.comparison(layer="block").units["workers"].sum() == whole
+    assert release.distance_direction().bands["workers"].sum() == whole
+    assert release.flow_matrix().cells["workers"].sum() == whole

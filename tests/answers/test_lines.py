@@ -1,0 +1,90 @@
+"""The lines of a map against every job of the release: who leaves the area, to which unit, and who stays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pytest
+
+from mapapp.answers import view_answers
+from mapapp.answers.served_release import ServedRelease
+from mapapp.drawing import map_content
+from mapapp.question.address import ViewState
+from tests.oracles import analyses as twin
+
+LAYERS = {
+    "county": "county_id",
+    "tract": "tract_id",
+    "puma": "puma_id",
+    "stplc": "layer_stplc",
+    "zcta": "layer_zcta",
+}
+AREAS = ("zcta", "stplc", "tract", "county", "circle", "elsewhere")
+
+
+@pytest.fixture(scope="module")
+def release(demo_release: Path) -> ServedRelease:
+    return ServedRelease(demo_release, "demo")
+
+
+@pytest.fixture(scope="module")
+def workers(release: ServedRelease) -> Any:
+    return twin.workers_of(release.store)
+
+
+def area_of(release: ServedRelease, kind: str) -> tuple[tuple[str, ...], set[int]]:
+    """Steps of an area, and its blocks by looking at every block."""
+    blocks = release.store.table("blocks").to_dict("records")
+    mine = next(block for block in blocks if not block["elsewhere"] and block["layer_stplc"])
+    if kind == "circle":
+        lon, lat = round(mine["lon_deg"], 4), round(mine["lat_deg"], 4)
+        return (f"circle:{lon},{lat},4",), twin.blocks_of(blocks, [("+", ("circle", lon, lat, 0.0, 4.0))])
+    far = next(block for block in blocks if block["elsewhere"])
+    zcta, state = f"zcta:{mine['layer_zcta']}", f"+state:{far['state_id']}"
+    if kind == "elsewhere":  # a unit with a whole state outside the imported area
+        found = twin.blocks_of(
+            blocks,
+            [("+", ("unit", "layer_zcta", mine["layer_zcta"])), ("+", ("unit", "state_id", far["state_id"]))],
+        )
+        return (zcta, state), found
+    column = LAYERS[kind]
+    return (f"{kind}:{mine[column]}",), twin.blocks_of(blocks, [("+", ("unit", column, mine[column]))])
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+@pytest.mark.parametrize("kind", AREAS)
+@pytest.mark.parametrize("side", ["work", "home"])
+def test_who_stays_and_who_leaves_is_counted_by_block(
+    release: ServedRelease, workers: Any, side: Any, kind: str, layer: str
+) -> None:
+    steps, area = area_of(release, kind)
+    state = ViewState(areas=steps, side=side, show="lines", layer=layer)
+    mine = workers[twin.at(workers, side, area)]
+    other = twin.OTHER[side]
+    stays = twin.at(mine, other, area)
+    found = view_answers.lines(release, state)
+    assert (found.within, found.total) == (stays.sum(), len(mine))
+    leaving = twin.by_unit(mine[~stays], other, LAYERS[layer])
+    units = {unit: n for (of, unit), n in leaving.items() if of == "unit"}
+    assert sorted(found.frame["workers"]) == sorted(units.values())[-len(found.frame) :]
+    share = 100 * stays.sum() / max(len(mine), 1)
+    assert f"; {share:.1f} % stay in the area" in map_content.what_is_drawn(release, state)
+
+
+def test_a_unit_that_the_area_cuts_has_a_line_for_its_rest(release: ServedRelease) -> None:
+    steps, area = area_of(release, "zcta")
+    counties = release.store.table("blocks", ["county_id"])["county_id"].iloc[sorted(area)].nunique()
+    found = view_answers.lines(release, ViewState(areas=steps, show="lines", layer="county"))
+    assert found.within
+    assert found.frame["label"].str.startswith("the rest of ").sum() == counties
+    assert not numpy.isnan(found.frame["to_lon_deg"]).any()
+
+
+def test_homes_and_workplaces_by_different_layers_have_no_unit_in_common(release: ServedRelease) -> None:
+    mixed = ViewState(analysis="flow-matrix", home_layer="county", work_layer="zcta")
+    assert view_answers.lines(release, mixed).within is None
+    assert "stay" not in map_content.what_is_drawn(release, mixed)
+    same = ViewState(analysis="flow-matrix", home_layer="county", work_layer="county")
+    assert "stay in one unit" in map_content.what_is_drawn(release, same)

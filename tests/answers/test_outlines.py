@@ -1,0 +1,80 @@
+"""Outlines: published where there are any, else dissolved from cells; kept on disk only while they hold."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from pathlib import Path
+from typing import Any
+
+import geopandas
+import numpy
+import pytest
+import shapely
+
+from mapapp.answers.outlines import dissolved
+from mapapp.api import Release, open_release
+
+LAYERS = ("county", "tract", "puma", "stplc", "zcta", "bgrp", "ctycsub")
+
+
+@pytest.fixture(scope="module")
+def release(demo_release: Path) -> Release:
+    return open_release(demo_release)
+
+
+def cells_of(release: Release, blocks: Any) -> Any:
+    cells = release.store.table("cells")
+    return shapely.union_all(cells.geometry[cells["block_index"].isin(blocks)].to_numpy())
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_every_unit_is_the_union_of_its_cells(release: Release, layer: str) -> None:
+    units = release.areas.units(layer)
+    outlines = release.outlines.of_layer(layer)
+    assert set(outlines) == set(units.rows.loc[units.rows["kind"] == "unit", "unit_id"])
+    for unit_id, outline in list(outlines.items())[::7]:
+        row = int(units.rows.index[(units.rows["unit_id"] == unit_id) & (units.rows["kind"] == "unit")][0])
+        union = cells_of(release, numpy.flatnonzero(units.code == row))
+        assert shapely.is_valid(outline)
+        assert shapely.area(shapely.symmetric_difference(outline, union)) < 1e-6 * shapely.area(union) + 1e-9
+
+
+def test_an_area_is_the_union_of_its_cells(release: Release) -> None:
+    county = release.comparison(layer="county").units["unit_id"].iloc[0]
+    chosen = release.areas.select(f"county:{county}")
+    centre = shapely.centroid(release.outlines.of_blocks(chosen.blocks))
+    for text in (f"county:{county}", f"county:{county} -circle:{centre.x:.4f},{centre.y:.4f},2", "all"):
+        chosen = release.areas.select(text)
+        outline = release.outlines.of_blocks(chosen.blocks)
+        blocks = range(len(release.areas.places)) if chosen.blocks is None else chosen.blocks
+        union = cells_of(release, blocks)
+        assert shapely.area(shapely.symmetric_difference(outline, union)) < 1e-6 * shapely.area(union)
+    elsewhere = numpy.flatnonzero(release.areas.places["elsewhere"])
+    assert release.outlines.of_blocks(elsewhere.astype(numpy.int32)) is None
+
+
+def test_a_damaged_layer_is_made_again(release: Release) -> None:
+    release.outlines.of_layer("zcta")
+    (file,) = release.outlines._folder.glob("outlines-zcta-*.parquet")
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-50])
+    again = release.outlines.of_layer("zcta")
+    assert len(again) == (release.areas.units("zcta").rows["kind"] == "unit").sum()
+    # PROJ words the reference system differently on another thread, such as that of a server that made the first file.
+    (made,) = release.outlines._folder.glob("outlines-zcta-*.parquet")
+    assert made.stem.endswith(hashlib.sha256(made.read_bytes()).hexdigest()[:32])
+    first, second = (geopandas.read_parquet(source) for source in (io.BytesIO(whole), made))
+    assert first["unit_id"].equals(second["unit_id"])
+    assert first.geometry.to_wkb().equals(second.geometry.to_wkb())
+
+
+def test_crumbs_between_cells_are_left_out() -> None:
+    left = shapely.Polygon([(0, 0), (1, 0), (1, 0.4), (1, 0.6), (1, 1), (0, 1)])
+    right = shapely.Polygon([(1, 0), (2, 0), (2, 1), (1, 1), (1, 0.6), (1 + 1e-10, 0.5), (1, 0.4)])
+    assert len(shapely.union_all([left, right]).interiors) == 1
+    joined = dissolved(numpy.array([left, right], dtype=object))
+    assert joined.geom_type == "Polygon"
+    assert not joined.interiors
+    hole = shapely.box(0, 0, 3, 3).difference(shapely.box(1, 1, 2, 2))
+    assert len(dissolved(numpy.array([hole], dtype=object)).interiors) == 1

@@ -1,0 +1,190 @@
+"""Every number on the page against a plain pandas twin that starts from the jobs table instead of the points."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pandas
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from geodata.distance import distance_mi
+from geodata.errors import StoreError
+from mapapp.answers.commutes import BAND_EDGES_MI, BANDS
+from mapapp.answers.served_release import ServedRelease, caution, open_releases
+from mapapp.question.address import ViewState
+from tests.releases import ELSEWHERE, UNDRAWN_TRACT, write_release
+
+AREAS = (
+    "tract:10001000000",
+    "tract:10003000002",
+    "county:10003",
+    "county:11001",
+    "state:10",
+    "puma:1000001",
+    "stplc:4459",
+)
+BAND_SETS = st.sets(st.integers(1, 3), max_size=2).map(lambda kept: tuple(sorted(kept)))
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> ServedRelease:
+    return ServedRelease(write_release(tmp_path_factory.mktemp("made") / "squareland"), "squareland")
+
+
+@pytest.fixture(scope="module")
+def twin(release: ServedRelease) -> Any:
+    """One row a worker, from `jobs` and `blocks` alone."""
+    jobs, blocks = release.store.table("jobs"), release.store.table("blocks")
+    rows = jobs.loc[jobs.index.repeat(jobs["count"])].reset_index(drop=True)
+    home, work = (
+        blocks.iloc[rows[name]].reset_index(drop=True) for name in ("origin_index", "destination_index")
+    )
+    far = distance_mi(work["lon_deg"], work["lat_deg"], home["lon_deg"], home["lat_deg"])
+    rows["distance_mi"] = numpy.where(rows["origin_index"] == rows["destination_index"], 0.0, far)
+    for name, end in (("home", home), ("work", work)):
+        for column in (
+            "tract_id",
+            "county_id",
+            "state_id",
+            "puma_id",
+            "layer_stplc",
+            "elsewhere",
+            "tract_index",
+        ):
+            rows[f"{name}_{column}"] = end[column].to_numpy()
+    return rows
+
+
+def chosen(twin: Any, side: str, areas: tuple[str, ...]) -> Any:
+    mask = numpy.zeros(len(twin), dtype=bool)
+    for area in areas:
+        level, _, unit_id = area.partition(":")
+        column = f"{side}_layer_{level}" if level == "stplc" else f"{side}_{level}_id"
+        mask |= (twin[column] == unit_id).to_numpy()
+    return mask
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    side=st.sampled_from(("work", "home")),
+    areas=st.lists(st.sampled_from(AREAS), unique=True, max_size=4).map(tuple),
+    age=BAND_SETS,
+    earnings=BAND_SETS,
+    industry=BAND_SETS,
+)
+def test_summary_and_tables_equal_the_twin(
+    release: ServedRelease, twin: Any, side: Any, areas: Any, age: Any, earnings: Any, industry: Any
+) -> None:
+    state = ViewState(side=side, areas=areas, age=age, earnings=earnings, industry=industry)
+    other = {"work": "home", "home": "work"}[side] if areas else side
+    keep = chosen(twin, side, areas) if areas else numpy.ones(len(twin), dtype=bool)
+    for name, bands in (("age", age), ("earnings", earnings), ("industry", industry)):
+        keep &= twin[name].isin(bands).to_numpy() if bands else True
+    mine = twin[keep]
+    summary = release.summary(state)
+    assert summary.workers == len(mine)
+    assert summary.within_10_mi == int((mine["distance_mi"] < 10).sum())
+    assert summary.elsewhere == int(mine["home_elsewhere"].sum())
+    assert summary.inside == (int(chosen(mine, other, areas).sum()) if areas else len(mine))
+    if len(mine):
+        assert summary.median_mi == pytest.approx(float(mine["distance_mi"].median()), rel=1e-12)
+    else:
+        assert numpy.isnan(summary.median_mi)
+    edges = [-numpy.inf, numpy.nextafter(0, 1), *BAND_EDGES_MI, numpy.inf]
+    expected = pandas.cut(mine["distance_mi"], edges, right=False, labels=BANDS).value_counts().reindex(BANDS)
+    assert summary.bands["workers"].tolist() == expected.tolist()
+    for rows in ("tract", "county"):
+        table = release.table(state, rows)  # type: ignore[arg-type]  # a literal by parametrize
+        assert (
+            dict(zip(table["unit_id"], table["workers"], strict=True))
+            == mine[f"{other}_{rows}_id"].value_counts().to_dict()
+        )
+        assert table["workers"].is_monotonic_decreasing
+        assert table["share"].sum() == pytest.approx(1.0 if len(mine) else 0.0)
+
+
+def test_points_are_the_drawn_ends_and_homes_elsewhere_have_none(release: ServedRelease, twin: Any) -> None:
+    state = ViewState(areas=("county:10001",))
+    points = release.points(state)
+    mine = twin[chosen(twin, "work", state.areas) & ~twin["home_elsewhere"].to_numpy()]
+    assert len(points["lon_deg"]) == len(mine)
+    blocks = release.store.table("blocks")
+    expected = numpy.sort(blocks["lon_deg"].to_numpy()[mine["origin_index"]].astype(numpy.float32))
+    assert numpy.array_equal(numpy.sort(points["lon_deg"]), expected)
+    assert not numpy.isnan(points["lat_deg"]).any()
+
+
+def test_overlapping_areas_count_a_worker_once(release: ServedRelease) -> None:
+    one = release.summary(ViewState(areas=("county:10001",))).workers
+    assert release.summary(ViewState(areas=("county:10001", "tract:10001000000"))).workers == one
+
+
+def test_the_database_reads_nothing_but_the_release(release: ServedRelease, tmp_path: Path) -> None:
+    import duckdb
+
+    secret = tmp_path / "secret.csv"
+    secret.write_text("a\n1\n")
+    cursor = release.analyses.flows._connection.cursor()
+    with pytest.raises(duckdb.Error):
+        cursor.execute("SELECT * FROM read_csv(?)", [str(secret)])
+    with pytest.raises(duckdb.Error):
+        cursor.execute("SET enable_external_access = true")
+
+
+def test_search_finds_every_kind_of_area_by_name(release: ServedRelease) -> None:
+    assert release.areas.search("old harbour")[0].key == "stplc:4459"
+    assert release.areas.search("county 10003")[0].key == "county:10003"
+    assert {area.level for area in release.areas.search("10", limit=99)} >= {
+        "county",
+        "state",
+        "puma",
+        "superpuma",
+        "tract",
+    }
+    assert release.areas.search("far")[0].name == "Far Away (outside the area)"
+    assert release.areas.search("no such place") == []
+    assert release.areas.search("old habrour") == []
+    assert release.areas.search("old habrour", near=True)[0].key == "stplc:4459"
+    assert release.areas.search("old 99999", near=True) == []
+    assert len(release.areas.search("")) == 12
+
+
+def test_areas_know_their_blocks(release: ServedRelease) -> None:
+    blocks = release.store.table("blocks")
+    for area in ("tract:10001000000", "puma:1000002", "stplc:4460", f"state:{ELSEWHERE}"):
+        level, _, unit_id = area.partition(":")
+        column = "layer_stplc" if level == "stplc" else f"{level}_id"
+        assert release.areas.blocks([area]).tolist() == numpy.flatnonzero(blocks[column] == unit_id).tolist()
+    assert release.areas.blocks([]) is None
+    assert f"tract:{UNDRAWN_TRACT}" in release.areas
+    assert f"county:{ELSEWHERE}" not in release.areas
+
+
+def test_like_names_of_releases_are_told_apart(tmp_path: Path) -> None:
+    first = write_release(tmp_path / "a" / "ri 2019.release", n_pairs=20)
+    second = write_release(tmp_path / "b" / "ri 2019.release", n_pairs=20)
+    assert list(open_releases([first, second])) == ["ri-2019", "ri-2019-2"]
+
+
+def test_a_dataset_is_refused(demo_dataset: Path) -> None:
+    with pytest.raises(StoreError, match="this is a dataset"):
+        ServedRelease(demo_dataset, "demo")
+
+
+@pytest.mark.parametrize(
+    ("workers", "said"),
+    [
+        (0, ""),
+        (1, "substantial variability"),
+        (2, "substantial variability"),
+        (3, "caution"),
+        (9, "caution"),
+        (10, ""),
+    ],
+)
+def test_small_counts_carry_a_caution(workers: int, said: str) -> None:
+    assert caution(workers) == said

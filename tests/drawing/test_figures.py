@@ -1,0 +1,307 @@
+"""The map figure: its parts and their order, nothing from the network, and classes that hold every count."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy
+import pandas
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mapapp.answers import view_answers
+from mapapp.answers.served_release import ServedRelease
+from mapapp.drawing import camera, flow_shapes, map_content, map_layers, palette
+from mapapp.drawing.plotly import charts, commute_map, flow_lines
+from mapapp.explore.callbacks import draw
+from mapapp.question.address import ViewState
+from tests.releases import ELSEWHERE, UNDRAWN_TRACT, write_release
+
+TRACT = "tract:10001000000"
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> ServedRelease:
+    return ServedRelease(write_release(tmp_path_factory.mktemp("made") / "squareland"), "squareland")
+
+
+def plain(figure: Any) -> Any:
+    return json.loads(figure.to_json())
+
+
+@pytest.mark.parametrize("show", ["points", "areas", "density"])
+@pytest.mark.parametrize("areas", [(), (TRACT,)])
+def test_no_figure_names_another_machine(release: ServedRelease, show: Any, areas: tuple[str, ...]) -> None:
+    figure = draw.whole(release, ViewState(show=show, areas=areas), "/")
+    text = json.dumps({"data": plain(figure)["data"], "map": plain(figure)["layout"]["map"]})
+    assert "http" not in text
+    assert "//" not in text
+    assert "glyphs" not in text
+    style = figure.layout.map.style
+    assert style["sources"], "an empty `sources` breaks the map at its first move"
+    assert all(source["data"].startswith("/geo/squareland/") for source in style["sources"].values())
+
+
+def test_polygons_come_by_address_and_not_in_the_figure(release: ServedRelease) -> None:
+    figure = draw.whole(release, ViewState(areas=(TRACT,)), "/base/")
+    assert figure.data[commute_map.UNITS].geojson.startswith("/base/geo/")
+    assert figure.layout.map.layers[commute_map.OUTLINE].source.endswith(f"areas.geojson?area={TRACT}")
+    assert len(figure.to_json()) < 200_000
+
+
+def test_traces_and_layers_keep_their_places(release: ServedRelease) -> None:
+    for show in ("points", "areas", "density"):
+        figure = draw.whole(release, ViewState(show=show, areas=(TRACT,)), "/")  # type: ignore[arg-type]  # a literal by parametrize
+        assert [trace.type for trace in figure.data] == [
+            "choroplethmap",
+            *["scattermap"] * commute_map.MIDDLES,
+        ]
+        kinds = [layer.sourcetype for layer in figure.layout.map.layers]
+        assert kinds == ["geojson", "geojson", "image", "geojson", "geojson"]
+        assert figure.layout.map.layers[commute_map.DENSITY].visible is (show == "density")
+        assert bool(figure.data[commute_map.UNITS].showscale) is (show == "areas")
+
+
+def test_a_point_for_every_worker_whose_home_has_a_place(release: ServedRelease) -> None:
+    state = ViewState(areas=("county:10001",))
+    points = draw.whole(release, state, "/").data[commute_map.POINTS]
+    summary = release.summary(state)
+    assert len(points.lon) == len(points.lat) == summary.workers - summary.elsewhere
+
+
+def test_the_coloured_tracts_say_the_numbers_of_the_table(release: ServedRelease) -> None:
+    state = ViewState(areas=("county:10001",), show="areas")
+    frame = draw.unit_labels(release, state)
+    table = release.table(state, "tract").set_index("unit_id")["workers"]
+    shown = frame.set_index("unit_id")["workers"]
+    assert shown[shown > 0].to_dict() == table.drop([ELSEWHERE, UNDRAWN_TRACT], errors="ignore").to_dict()
+    assert UNDRAWN_TRACT not in shown.index
+
+
+def test_legend_source_year_and_promise_are_on_the_picture(release: ServedRelease) -> None:
+    for show in ("points", "areas", "density"):
+        figure = draw.whole(release, ViewState(show=show, areas=(TRACT,)), "/")  # type: ignore[arg-type]  # a literal by parametrize
+        text = figure.layout.annotations[0].text
+        assert all(part in text for part in ("Made by hand, 2019", "ε = 8.98", "δ = 10⁻⁶", "Tract 0.01"))
+        assert "NOT FOR RELEASE" not in text
+
+
+def test_a_release_that_must_not_be_used_says_so_on_the_picture(tmp_path: Path) -> None:
+    release = ServedRelease(write_release(tmp_path / "x", n_pairs=50, status="not for release"), "x")
+    assert "NOT FOR RELEASE" in draw.whole(release, ViewState(), "/").layout.annotations[0].text
+
+
+def test_names_are_text_and_never_markup(release: ServedRelease) -> None:
+    figure = draw.whole(release, ViewState(areas=("stplc:4460",)), "/")
+    assert "&lt;b&gt;Bold" in figure.layout.annotations[0].text
+
+
+def test_a_patch_leaves_the_camera_alone_unless_it_should_move(release: ServedRelease) -> None:
+    figure = draw.whole(release, ViewState(areas=(TRACT,)), "/")
+    for move in (False, True):
+        places = [
+            tuple(step["location"]) for step in draw.changes(figure, move=move).to_plotly_json()["operations"]
+        ]
+        assert (("layout", "map", "center") in places) is move
+        assert ("layout", "map", "style") not in places
+
+
+def test_the_map_offers_no_upload() -> None:
+    assert commute_map.CONFIG["showSendToCloud"] is False
+    assert commute_map.CONFIG["plotlyServerURL"] == ""
+    assert commute_map.CONFIG["displaylogo"] is False
+
+
+@given(st.lists(st.integers(1, 10**7), min_size=1, max_size=30))
+def test_classes_hold_every_count_and_fit_the_colours(counts: list[int]) -> None:
+    classes = palette.count_classes(min(counts), max(counts))
+    assert len(classes) <= len(palette.RAMP) or max(counts) >= 10**6
+    assert classes[0][0] <= min(counts)
+    assert classes[-1][0] <= max(counts)
+    for (_, high), (low, _) in itertools.pairwise(classes):
+        assert high is not None
+        assert high + 1 == low
+    if min(counts) < 3 <= 10 <= max(counts):
+        assert classes[:2] == [(1, 2), (3, 9)]
+
+
+@given(st.integers(1, 10**8), st.integers(1, 10**8))
+def test_classes_of_width_hold_every_count_too(one: int, other: int) -> None:
+    smallest, largest = sorted((one, other))
+    classes = flow_shapes.line_classes(smallest, largest)
+    assert len(classes) <= len(commute_map.LINES)
+    assert classes[0][0] <= smallest
+    assert all(high == low - 1 for (_, high), (low, _) in itertools.pairwise(classes))
+
+
+def test_the_ramp_darkens_all_the_way() -> None:
+    def lightness(colour: str) -> float:
+        red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+    light = [lightness(colour) for colour in palette.RAMP]
+    assert all(first - second > 12 for first, second in itertools.pairwise(light))
+
+
+@given(
+    st.floats(-170, 160),
+    st.floats(-70, 60),
+    st.floats(0.02, 9),
+    st.floats(0.02, 9),
+    st.tuples(st.integers(320, 1500), st.integers(320, 1500)),
+    st.integers(0, 80),
+)
+def test_the_camera_holds_its_bounds_above_the_caption(
+    west: float, south: float, width: float, height: float, size: tuple[int, int], below: int
+) -> None:
+    def northing(lat: float) -> float:
+        return math.asinh(math.tan(math.radians(lat)))
+
+    look = camera.fitted((west, south, west + width, south + height), size, below)
+    pixels = 512 * 2 ** look["zoom"] / (2 * math.pi)
+    assert math.radians(width) * pixels <= size[0]
+    assert look["center"]["lon"] == pytest.approx(west + width / 2)
+    middle = northing(look["center"]["lat"])
+    assert (northing(south + height) - middle) * pixels <= size[1] / 2
+    assert (middle - northing(south)) * pixels <= size[1] / 2 - below
+
+
+def test_a_narrow_picture_of_points_has_no_colour_bar(release: ServedRelease) -> None:
+    figure = draw.whole(release, ViewState(areas=(TRACT,)), "/", 390, 490)
+    assert "colorbar" not in plain(figure)["data"][commute_map.POINTS]["marker"]
+
+
+def test_homes_beyond_the_map_do_not_move_the_camera(release: ServedRelease) -> None:
+    state = ViewState(areas=(f"state:{ELSEWHERE}",), side="home")
+    west, south, east, north = map_content.view_bounds(release, state)
+    home = map_layers.home_bounds(release)
+    assert west >= home[0] - 0.1
+    assert east <= home[2] + 0.1
+    assert south >= home[1] - 0.1
+    assert north <= home[3] + 0.1
+
+
+def test_the_camera_leaves_out_the_far_few() -> None:
+    lon, lat = (
+        numpy.append(numpy.linspace(-72, -71, 99), -120.0),
+        numpy.append(numpy.linspace(41, 42, 99), 10.0),
+    )
+    west, south, east, north = camera.around(lon, lat, numpy.ones(100), within=(-71.5, 41.5, -70.5, 41.6))
+    assert -72 <= west < -71.9
+    assert east == -70.5
+    assert 41 <= south < north <= 42
+
+
+def test_lines_show_what_the_caption_says(release: ServedRelease) -> None:
+    state = ViewState(areas=("county:10001",), show="lines", layer="county")
+    lines = view_answers.lines(release, state)
+    units = view_answers.units(release, state).set_index("unit_id")["workers"]
+    outer = units.drop(["10001", ELSEWHERE], errors="ignore")
+    assert sorted(lines.frame["workers"]) == sorted(outer)
+    assert lines.within == units["10001"]
+    assert lines.total == units.sum()
+    text = map_content.what_is_drawn(release, state)
+    assert f"shows {100 * outer.sum() / units.sum():.1f} % of {units.sum():,} jobs" in text
+    traces = draw.whole(release, state, "/").data
+    ends = [trace.lon for trace in (traces[at] for at in commute_map.LINES) if trace.lon is not None]
+    assert sum(len(lon) for lon in ends) == 3 * len(lines.frame)
+    assert len(traces[commute_map.MIDDLES].lon) == len(lines.frame)
+    assert traces[commute_map.MIDDLES].marker.opacity == 0
+
+
+def test_a_flow_matrix_is_drawn_as_lines_without_those_that_stay(release: ServedRelease) -> None:
+    state = ViewState(analysis="flow-matrix")
+    drawn = view_answers.lines(release, state)
+    cells = view_answers.result(release, state).tables()["cells"]
+    both = cells[(cells["home_kind"] == "unit") & (cells["work_kind"] == "unit")]
+    assert drawn.workers + drawn.within == both["workers"].sum()
+    assert drawn.total == cells["workers"].sum()
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.lists(st.integers(1, 10**6), min_size=1, max_size=40))
+def test_every_line_has_a_class_of_width(counts: list[int]) -> None:
+    frame = pandas.DataFrame({"workers": sorted(counts, reverse=True)})
+    for name in ("from_lon_deg", "from_lat_deg", "to_lon_deg", "to_lat_deg"):
+        frame[name] = 1.0
+    traces = flow_lines.line_traces(frame.assign(label="x"), "Workers", palette.GROUNDS["light"])
+    assert len(traces) == len(commute_map.LINES) + 1
+    lines = [trace for trace in traces[:-1] if trace.lon is not None]
+    assert sum(len(trace.lon) for trace in lines) == 3 * len(counts)
+    widths = [trace.line.width for trace in lines]
+    assert widths == sorted(widths)
+
+
+def test_arrows_are_closed_shapes_and_have_labels(release: ServedRelease) -> None:
+    figure = draw.whole(release, ViewState(areas=("county:10001",), analysis="inflow-outflow"), "/")
+    answer: Any = view_answers.result(release, ViewState(areas=("county:10001",), analysis="inflow-outflow"))
+    for position in commute_map.LINES[:3]:
+        trace = figure.data[position]
+        assert trace.fill == "toself"
+        assert (trace.lon[0], trace.lat[0]) == (trace.lon[-1], trace.lat[-1])
+    shown = [label["text"] for label in figure.layout.meta["labels"]]
+    assert shown == [f"{number.value:,}" for number in (answer.inflow, answer.outflow, answer.stay)]
+
+
+def test_a_pair_is_drawn_at_both_ends(release: ServedRelease) -> None:
+    state = ViewState(areas=("county:10001",), others=("county:10003",), analysis="paired-area")
+    figure = draw.whole(release, state, "/")
+    answer: Any = view_answers.result(release, state)
+    for position in (commute_map.POINTS, commute_map.MORE_POINTS):
+        assert len(figure.data[position].lon) == answer.workers.value
+    assert figure.layout.map.layers[commute_map.OTHER_OUTLINE].source.endswith("county:10003")
+
+
+def test_the_rose_and_the_heat_map_have_every_worker(release: ServedRelease) -> None:
+    answer: Any = view_answers.result(
+        release, ViewState(areas=("county:10001",), analysis="distance-direction")
+    )
+    rose = charts.rose(answer.cells, palette.GROUNDS["dark"])
+    placed = answer.cells.loc[answer.cells["direction"] != "", "workers"].sum()
+    assert sum(sum(trace.r) for trace in rose.data) == placed
+    matrix: Any = view_answers.result(release, ViewState(analysis="flow-matrix"))
+    wide = matrix.wide()
+    figure = charts.heat_map(wide, {"home": {}, "work": {}}, palette.GROUNDS["light"])
+    assert numpy.shape(figure.data[0].z) == wide.shape
+    assert (numpy.asarray(figure.data[0].z) > 0).sum() == (wide.to_numpy() > 0).sum()
+
+
+def test_dark_and_light_differ_in_colour_alone(release: ServedRelease) -> None:
+    light, dark = (
+        plain(draw.whole(release, ViewState(areas=(TRACT,), theme=theme), "/")) for theme in ("light", "dark")
+    )
+    assert light["layout"]["map"]["center"] == dark["layout"]["map"]["center"]
+    assert light["layout"]["map"]["style"] == dark["layout"]["map"]["style"], "another one would be read anew"
+    assert light["layout"]["meta"]["paint"].keys() == {
+        each["id"] for each in light["layout"]["map"]["style"]["layers"]
+    }
+    assert light["layout"]["meta"]["paint"] != dark["layout"]["meta"]["paint"]
+    assert light["data"][commute_map.POINTS]["lon"] == dark["data"][commute_map.POINTS]["lon"]
+    places = [
+        tuple(step["location"])
+        for step in draw.changes(
+            draw.whole(release, ViewState(theme="dark"), "/"), move=False, restyle=True
+        ).to_plotly_json()["operations"]
+    ]
+    assert ("layout", "meta") in places
+    assert ("layout", "map", "style") not in places
+
+
+def test_points_without_a_place_are_not_drawn(release: ServedRelease) -> None:
+    places = view_answers.places(release, ViewState(), "home")
+    assert all(numpy.isfinite(values).all() for values in places.values())
+
+
+def test_a_density_is_drawn_once_whoever_names_the_release(release: ServedRelease) -> None:
+    """The address of the page need not name the release, that of the picture does."""
+    state = ViewState(
+        areas=(f"tract:{release.areas.units('tract').rows['unit_id'].iloc[0]}",), show="density"
+    )
+    named = replace(state, release=release.slug)
+    assert map_content.density_image(release, state) is map_content.density_image(release, named)

@@ -1,0 +1,314 @@
+"""Pictures stand alone: the same bytes every time, the size that was asked for, nothing outside, any name, any area."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy
+import pytest
+from PIL import Image
+
+import tests.releases
+from mapapp.answers import view_answers
+from mapapp.answers.served_release import ServedRelease
+from mapapp.drawing import map_content, map_layers
+from mapapp.drawing.labels import short_names
+from mapapp.drawing.palette import GROUNDS
+from mapapp.drawing.paper import chart_pictures, locator_picture, map_picture, map_title, map_words
+from mapapp.drawing.paper.ground import frame_of
+from mapapp.drawing.paper.legend import draw_scale
+from mapapp.drawing.paper.paper import PIXELS_PER_INCH, Sheet, fitted, printable, width_in, wrapped
+from mapapp.errors import UsageError
+from mapapp.question.address import ViewState
+from tests.releases import write_release
+
+COUNTY = ("county:10001",)
+STATES = {
+    "points": ViewState(areas=COUNTY),
+    "areas": ViewState(areas=COUNTY, show="areas", side="home"),
+    "areas of a layer": ViewState(areas=COUNTY, show="areas", layer="stplc"),
+    "density": ViewState(areas=COUNTY, show="density"),
+    "lines": ViewState(areas=COUNTY, show="lines"),
+    "area-profile": ViewState(areas=COUNTY, analysis="area-profile"),
+    "area-comparison": ViewState(areas=COUNTY, analysis="area-comparison"),
+    "distance-direction": ViewState(areas=COUNTY, analysis="distance-direction", edges=(1.0, 2.0)),
+    "inflow-outflow": ViewState(areas=COUNTY, analysis="inflow-outflow"),
+    "paired-area": ViewState(areas=COUNTY, others=("county:10003",), analysis="paired-area"),
+    "flow-matrix": ViewState(analysis="flow-matrix"),
+    "nothing chosen": ViewState(),
+    "half chosen": ViewState(areas=COUNTY, analysis="paired-area"),
+    "drawn, with bands": ViewState(
+        areas=("circle:-70.9,42.1,3", "-circle:-70.9,42.1,1"), age=(1,), earnings=(2,)
+    ),
+    "one block": ViewState(areas=("box:-70.999,42.001,-70.976,42.024",), show="areas"),
+    "the whole": ViewState(areas=("all",), show="areas"),
+    "nobody": ViewState(areas=("county:11001",), show="points"),
+    "nobody, areas": ViewState(areas=("county:11001",), show="areas"),
+    "nobody, density": ViewState(areas=("county:11001",), show="density"),
+    "nobody, lines": ViewState(areas=("county:11001",), show="lines"),
+}
+HOSTILE = (
+    r"$\frac{1}{0}$ _{x}^{2}",
+    "São Tomé “d'Île” <script>alert(1)</script> & Co",
+    "🏙️ 東京 \u202eabc\x07 \\n {} %s",
+    "x" * 300,
+    "",
+)
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> ServedRelease:
+    return ServedRelease(write_release(tmp_path_factory.mktemp("made") / "squareland"), "squareland")
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedRelease]:
+    """The release with names that could be taken for something else."""
+    units = tests.releases._units
+
+    def renamed(tracts: Any, level: str) -> Any:
+        frame = units(tracts, level)
+        frame["name"] = [HOSTILE[at % len(HOSTILE)] for at in range(len(frame))]
+        return frame
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tests.releases, "_units", renamed)
+        yield ServedRelease(write_release(tmp_path_factory.mktemp("made") / "hostile"), "hostile")
+
+
+@pytest.fixture(autouse=True)
+def _no_missing_letters() -> Iterator[None]:
+    """Matplotlib only warns of a letter that its font does not have."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+def pixels(content: bytes) -> Any:
+    with Image.open(io.BytesIO(content)) as image:
+        return numpy.asarray(image.convert("RGB")).astype(int)
+
+
+def check_svg(content: bytes) -> ElementTree.Element:
+    """An SVG that loads nothing, runs nothing, and does not interfere with the page around it."""
+    text = content.decode("utf-8")
+    assert "<script" not in text
+    assert "<!DOCTYPE" not in text
+    for reference in re.findall(r'(?:href|src)="([^"]*)"', text) + re.findall(r"url\(([^)]*)\)", text):
+        assert reference.startswith(("#", "data:image/png;base64,")), reference[:60]
+    root = ElementTree.fromstring(text)
+    ids = re.findall(r'\sid="([^"]*)"', text)
+    assert len(set(ids)) == len(ids)
+    assert {one for one in re.findall(r'href="#([^"]*)"|url\(#([^)]*)\)', text) for one in one if one} <= set(
+        ids
+    )
+    return root
+
+
+DARK = ("points", "areas", "density", "lines", "inflow-outflow")
+
+
+@pytest.mark.parametrize(
+    ("name", "theme"), [*((one, "light") for one in STATES), *((one, "dark") for one in DARK)]
+)
+def test_every_view_is_drawn(release: ServedRelease, name: str, theme: Any) -> None:
+    state = replace(STATES[name], theme=theme)
+    found = pixels(map_picture(release, state, size_in=(6.0, 6.0)))
+    assert found.shape == (6 * PIXELS_PER_INCH, 6 * PIXELS_PER_INCH, 3)
+    land = [int(GROUNDS[state.theme].land[at : at + 2], 16) for at in (1, 3, 5)]
+    middle = found[130:380, 30:-30].reshape(-1, 3)
+    assert len(numpy.unique(middle, axis=0)) > 5
+    assert (middle == land).all(axis=1).mean() < 0.999
+
+
+@pytest.mark.parametrize("name", ["points", "areas", "density", "lines", "inflow-outflow", "paired-area"])
+def test_the_same_bytes_twice(release: ServedRelease, name: str) -> None:
+    for form in ("png", "svg"):
+        again = ServedRelease(release.store.path, "squareland")
+        first, second = (map_picture(one, STATES[name], form=form) for one in (release, again))  # type: ignore[arg-type]
+        assert first == second
+
+
+def test_colours_of_the_answer_are_on_the_map(release: ServedRelease) -> None:
+    """A unit's middle has the colour of its class: as many pixels as its share of the map, and no others."""
+    state = STATES["areas"]
+    counted = map_content.unit_frame(release, state)
+    bounds = map_layers.home_bounds(release)
+    found = pixels(map_picture(release, state, bounds=bounds, size_in=(8.0, 8.0)))
+    ramp = [[int(one[at : at + 2], 16) for at in (1, 3, 5)] for one in GROUNDS["light"].ramp]
+    seen = [bool((found == colour).all(axis=2).sum() > 50) for colour in ramp]
+    assert counted["workers"].max() > 0
+    assert sum(seen) >= 2
+
+
+@pytest.mark.parametrize("scale", [1, 2, 3, 4])
+def test_a_scale_multiplies_the_pixels(release: ServedRelease, scale: int) -> None:
+    state = STATES["areas"]
+    made = map_picture(release, state, scale=scale, size_in=(5.0, 4.5))
+    assert pixels(made).shape[:2] == (432 * scale, 480 * scale)
+    profile = STATES["area-profile"]
+    answer = view_answers.result(release, profile)
+    [(_, _, chart)] = chart_pictures(release, profile, answer, scale=scale, width_in=5.0)
+    assert pixels(chart).shape[1] == 480 * scale
+    assert pixels(locator_picture(release, state, scale=scale)).shape[:2] == (230 * scale,) * 2
+
+
+def test_the_current_view_is_kept(release: ServedRelease) -> None:
+    state = STATES["points"]
+    bounds = (-70.98, 42.01, -70.96, 42.03)
+    near, far = (map_picture(release, state, bounds=each) for each in (bounds, None))
+    assert near != far
+    frame = frame_of(bounds, 7.0, 5.0, 0.0)
+    assert numpy.degrees(frame.west) <= bounds[0] + 1e-9
+    assert numpy.degrees(frame.east) >= bounds[2] - 1e-9
+    assert frame.width_in / frame.height_in == pytest.approx(
+        (frame.east - frame.west) / (frame.north - frame.south)
+    )
+
+
+@pytest.mark.parametrize("name", ["points", "density", "drawn, with bands", "paired-area", "nothing chosen"])
+def test_an_svg_is_safe_and_says_what_it_shows(release: ServedRelease, name: str) -> None:
+    root = check_svg(map_picture(release, STATES[name], form="svg"))
+    names = {child.tag.rpartition("}")[2]: child.text for child in root}
+    assert names["title"] == printable(map_title(release, STATES[name]))
+    assert names["desc"] == printable(map_words(release, STATES[name]))
+    assert "ε = 8.98" in str(names["desc"])
+    assert "sound accountant" in str(names["desc"])
+
+
+def test_svgs_can_stand_in_one_page(release: ServedRelease) -> None:
+    ids = [
+        set(re.findall(r'\sid="([^"]*)"', map_picture(release, STATES[name], form="svg").decode()))
+        for name in ("points", "areas")
+    ]
+    assert not ids[0] & ids[1]
+
+
+@pytest.mark.parametrize("name", ["points", "areas", "lines", "inflow-outflow", "paired-area", "flow-matrix"])
+def test_names_are_only_names(hostile: ServedRelease, name: str) -> None:
+    state = replace(STATES[name], layer="county") if name != "points" else STATES[name]
+    check_svg(map_picture(hostile, state, form="svg"))
+    check_svg(locator_picture(hostile, state, form="svg"))
+    for _, _, content in chart_pictures(hostile, state, view_answers.result(hostile, state), form="svg"):
+        check_svg(content)
+
+
+def test_a_title_of_ones_own_is_only_text(release: ServedRelease) -> None:
+    for title in HOSTILE:
+        check_svg(map_picture(release, STATES["areas"], form="svg", title=title))
+
+
+@pytest.mark.parametrize("name", [one for one in STATES if one not in ("areas", "density", "lines")])
+def test_charts_say_their_numbers(release: ServedRelease, name: str) -> None:
+    state = STATES[name]
+    result = view_answers.with_errors(release, state)
+    found = chart_pictures(release, state, result)
+    assert found == chart_pictures(release, state, result)
+    workers = getattr(result, "workers", None)
+    if workers is not None and workers.value == 0:
+        assert not found
+    for title, text, content in found:
+        assert text.startswith(title)
+        assert len(numpy.unique(pixels(content).reshape(-1, 3), axis=0)) > 5
+    for title, _, content in chart_pictures(release, state, result, form="svg"):
+        names = {child.tag.rpartition("}")[2]: child.text for child in check_svg(content)}
+        assert str(names["title"]).startswith(title)
+
+
+def test_bars_are_as_long_as_they_say(release: ServedRelease) -> None:
+    state = STATES["inflow-outflow"]
+    result: Any = view_answers.result(release, state)
+    [(_, text, content)] = chart_pictures(release, state, result)
+    for count in (result.inflow, result.outflow, result.stay):
+        assert f"{count.value:,}" in text
+    blue = (pixels(content) == [42, 109, 181]).all(axis=2).sum(axis=1)
+    rows = [
+        int(run.max()) for run in numpy.split(blue, numpy.flatnonzero(numpy.diff(blue > 0)) + 1) if run.max()
+    ]
+    workers = result.groups["workers"].to_numpy()
+    assert len(rows) == len(workers)
+    assert numpy.allclose(rows, workers / workers.max() * max(rows), atol=1.5)
+
+
+def test_a_change_shows_the_later_answer(release: ServedRelease) -> None:
+    state = STATES["area-profile"]
+    changed = view_answers.changed(release, release, state)
+    assert chart_pictures(release, state, changed) == chart_pictures(release, state, changed.after)  # type: ignore[attr-defined]
+
+
+def test_a_release_that_is_not_for_release_says_so(tmp_path: Path) -> None:
+    path = write_release(tmp_path / "test", n_pairs=200, status="test key: not for release")
+    warned = ServedRelease(path, "test")
+    plain = ServedRelease(write_release(tmp_path / "plain", n_pairs=200), "plain")
+    colour = [int(GROUNDS["light"].work[at : at + 2], 16) for at in (1, 3, 5)]
+    below = [pixels(map_picture(each, ViewState(), scale=2))[-100:] for each in (warned, plain)]
+    seen = [int((each == colour).all(axis=2).sum()) for each in below]
+    assert seen[0] > 50
+    assert seen[1] == 0
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"form": "pdf"},
+        {"scale": 0},
+        {"scale": 5},
+        {"scale": True},
+        {"scale": 1.5},
+        {"size_in": (0.0, 5.0)},
+        {"size_in": (5.0, float("nan"))},
+        {"size_in": (5.0, 1e6)},
+    ],
+)
+def test_impossible_pictures_are_refused_in_one_line(release: ServedRelease, wrong: dict[str, Any]) -> None:
+    with pytest.raises(UsageError) as said:
+        map_picture(release, ViewState(), **wrong)
+    assert "\n" not in str(said.value)
+
+
+def test_texts_fit_where_they_are_put() -> None:
+    text = "Homes of those who work in a place with a long name " * 4
+    for line in wrapped(text, 2.0, 8.0, lines=3):
+        assert width_in(line, 8.0) <= 2.0
+    assert len(wrapped(text, 2.0, 8.0, lines=3)) == 3
+    assert wrapped("short", 2.0, 8.0) == ["short"]
+    assert wrapped("", 2.0, 8.0) == []
+    assert fitted("x" * 300, 1.0, 8.0).endswith("…")
+    assert fitted("", 1.0, 8.0) == ""
+    assert printable("a\n\tb 🏙️ é e\u0301") == "a b □ é é"
+
+
+def test_a_text_is_measured_once(release: ServedRelease) -> None:
+    map_picture(release, STATES["points"])
+    before = width_in.cache_info().misses
+    map_picture(release, STATES["points"], form="svg")
+    assert width_in.cache_info().misses == before
+
+
+@pytest.mark.parametrize("miles", [0.004, 0.05, 0.3, 7.0])
+def test_the_scale_bar_does_not_reach_north(miles: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    half = miles / 2 / 69.0
+    frame = frame_of((-half, -half, half, half), 7.0, 7.0)
+    sheet = Sheet((7.0, 1.0), GROUNDS["light"])
+    ends: list[float] = []
+
+    def write(x: float, _y: float, text: str, *, size: float, **_: Any) -> None:
+        if text != "N":
+            ends.append(x + width_in(text, size))
+
+    monkeypatch.setattr(sheet, "write", write)
+    draw_scale(sheet, frame, 5.0, 0.0)
+    assert len(ends) == 2
+    assert max(ends) < 5.0 - 0.12 - 0.09, "of the arrow, its left end"
+
+
+def test_units_of_a_heat_map_can_be_told_apart() -> None:
+    names = ["Tract 2, Fenbury County", "Tract 7, Fenbury County", "Tract 2, Mossfield County", "x" * 99]
+    assert short_names(names) == [names[0], "Tract 7", names[2], "x" * 15 + "…"]

@@ -1,0 +1,320 @@
+"""What a visitor does to a view: each step, and nothing but the step."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import shapely
+
+from geodata.errors import GeometryError
+from mapapp.answers.served_release import ServedRelease
+from mapapp.errors import UsageError
+from mapapp.explore.callbacks.asking import MAX_CHOICES, fitted, followed
+from mapapp.explore.callbacks.events import after
+from mapapp.explore.callbacks.views import Views
+from mapapp.explore.uploads import Uploads
+from mapapp.question.address import ViewState
+from mapapp.question.area_text import Shape
+from mapapp.question.cost import MAX_PARTS
+from tests.releases import write_release
+
+TRACT = "tract:10001000000"
+AT_REST: dict[str, Any] = {"pick": "tract", "sign": "+", "target": "areas", "centre": None, "radii": ""}
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> ServedRelease:
+    return ServedRelease(
+        write_release(tmp_path_factory.mktemp("made") / "squareland", n_pairs=50), "squareland"
+    )
+
+
+def click(release: ServedRelease, tract_id: str) -> dict[str, Any]:
+    tracts = release.store.table("tracts", ["tract_id", "geometry"]).set_index("tract_id")
+    place = tracts.geometry[tract_id].representative_point()
+    return {"lon": place.x, "lat": place.y, "at": 1}
+
+
+def test_a_click_takes_a_tract_in_and_out(release: ServedRelease) -> None:
+    at = click(release, "10001000000")
+    once = after(ViewState(), release, "clicked", at, AT_REST)
+    assert once == ViewState(areas=(TRACT,))
+    assert after(once, release, "clicked", at, AT_REST) == ViewState()
+
+
+@pytest.mark.parametrize(
+    ("level", "key"),
+    [("county", "county:10003"), ("state", "state:10"), ("puma", "puma:1000001"), ("stplc", None)],
+)
+def test_a_click_can_pick_a_unit_of_any_layer(release: ServedRelease, level: str, key: str | None) -> None:
+    asked = after(ViewState(), release, "clicked", click(release, "10003000002"), AT_REST | {"pick": level})
+    assert asked.areas == ((key,) if key else ())
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        {},
+        [],
+        {"lon": 1},
+        {"lon": "x", "lat": 2},
+        {"lon": float("nan"), "lat": 42},
+        {"lon": 0.0, "lat": 0.0},
+    ],
+)
+def test_a_click_beside_every_tract_does_nothing(release: ServedRelease, value: Any) -> None:
+    assert after(ViewState(), release, "clicked", value, AT_REST) == ViewState()
+    assert (
+        after(ViewState(), release, "clicked", click(release, "10001000000"), AT_REST | {"pick": "x"})
+        == ViewState()
+    )
+
+
+def test_units_are_cut_out_and_kept_within(release: ServedRelease) -> None:
+    state = ViewState(areas=("county:10001",))
+    less = after(state, release, "search", TRACT, AT_REST | {"sign": "-"})
+    assert less.areas == ("county:10001", f"-{TRACT}")
+    assert after(less, release, "clicked", click(release, "10001000000"), AT_REST) == state
+    within = after(state, release, "search", "stplc:4459", AT_REST | {"sign": "&"})
+    assert within.areas == ("county:10001", "&stplc:4459")
+    blocks = release.areas.select(" ".join(within.areas)).n_blocks
+    assert 0 < blocks < release.areas.select("county:10001").n_blocks
+
+
+def test_boxes_and_lassos_become_steps(release: ServedRelease) -> None:
+    box = {"points": [[-71.0, 42.1], [-70.95, 42.0]], "at": 1}
+    state = after(ViewState(), release, "drawn", box, AT_REST)
+    assert state.areas == ("box:-71,42,-70.95,42.1",)
+    ring = {"points": [[-71, 42], [-70.9, 42], [-70.9, 42.1], [-71, 42.1]], "at": 2}
+    lasso = after(state, release, "drawn", ring, AT_REST | {"sign": "-"})
+    assert len(lasso.areas) == 2
+    assert lasso.areas[1].startswith("-shape:")
+    many = [[-71 + math.cos(turn / 400) / 10, 42 + math.sin(turn / 400) / 10] for turn in range(2_500)]
+    (step,) = after(ViewState(), release, "drawn", {"points": many}, AT_REST).areas
+    assert len(step) < 6_000
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None,
+        {},
+        {"points": "x"},
+        {"points": [[1]]},
+        {"points": [["a", "b"]] * 5},
+        {"points": [[0, 0]] * 9_999},
+    ],
+)
+def test_nonsense_is_no_drawing(release: ServedRelease, value: Any) -> None:
+    assert after(ViewState(), release, "drawn", value, AT_REST) == ViewState()
+
+
+@pytest.mark.parametrize(
+    "points", [[[0, 0], [1, 1], [2, 2], [0, 0]], [[0, 95], [1, 94]], [[0, 0], [1, 1], [0, 0]]]
+)
+def test_a_drawing_that_is_no_area_is_refused_in_one_line(release: ServedRelease, points: Any) -> None:
+    with pytest.raises((UsageError, GeometryError)) as refused:
+        after(ViewState(), release, "drawn", {"points": points}, AT_REST)
+    assert "\n" not in str(refused.value)
+
+
+def test_circles_and_rings_without_a_mouse(release: ServedRelease) -> None:
+    here = AT_REST | {"centre": "stplc:4459", "radii": "2"}
+    (one,) = after(ViewState(), release, "add-circle", 1, here).areas
+    assert one.startswith("circle:")
+    typed = AT_REST | {"centre": "42.1, -70.9", "radii": "1, 3, 5"}
+    rings = after(ViewState(), release, "add-circle", 1, typed).areas
+    assert rings == ("circle:-70.9,42.1,1", "ring:-70.9,42.1,1,3", "ring:-70.9,42.1,3,5")
+
+
+@pytest.mark.parametrize(
+    ("centre", "radii"),
+    [
+        (None, "5"),
+        ("nowhere", "5"),
+        ("42, -71", ""),
+        ("42, -71", "x"),
+        ("42, -71", "1,2,3,4"),
+        ("42, -71", "-3"),
+    ],
+)
+def test_a_circle_that_is_none_is_refused_in_one_line(
+    release: ServedRelease, centre: Any, radii: str
+) -> None:
+    with pytest.raises((UsageError, GeometryError)) as refused:
+        after(ViewState(), release, "add-circle", 1, AT_REST | {"centre": centre, "radii": radii})
+    assert "\n" not in str(refused.value)
+
+
+def test_the_other_area_of_a_pair(release: ServedRelease) -> None:
+    pair = AT_REST | {"target": "others"}
+    one = ViewState(analysis="paired-area", areas=(TRACT,))
+    state = after(one, release, "search", "county:11001", pair)
+    assert state == ViewState(analysis="paired-area", areas=(TRACT,), others=("county:11001",))
+    gone = after(state, release, {"type": "remove", "area": "county:11001", "of": "others"}, 1, pair)
+    assert gone.others == ()
+    alone = after(ViewState(), release, "search", TRACT, AT_REST | {"target": "others"})
+    assert alone.areas == (TRACT,)
+
+
+def test_a_row_leads_on(release: ServedRelease) -> None:
+    state = ViewState(areas=("county:10001",))
+    pair = after(state, release, "drill", {"unit": "county:11001"}, AT_REST)
+    assert (pair.analysis, pair.areas, pair.others) == ("paired-area", ("county:10001",), ("county:11001",))
+    matrix = ViewState(analysis="flow-matrix")
+    cell = after(matrix, release, "drill", {"unit": "county:11001 county:10001"}, AT_REST)
+    assert (cell.analysis, cell.areas, cell.others) == ("paired-area", ("county:10001",), ("county:11001",))
+    compared = replace(state, analysis="area-comparison")
+    part = after(compared, release, "drill", {"unit": TRACT}, AT_REST)
+    assert (part.analysis, part.areas) == ("area-profile", (TRACT,))
+    for nonsense in (None, {}, {"unit": 5}, {"unit": "tract:none"}, {"unit": "a b c"}):
+        assert after(state, release, "drill", nonsense, AT_REST) == state
+
+
+def test_bands_of_distance_are_taken_or_refused(release: ServedRelease) -> None:
+    assert after(ViewState(), release, "edges", "5, 20", AT_REST).edges == (5.0, 20.0)
+    with pytest.raises(UsageError, match="rising miles"):
+        after(ViewState(), release, "edges", "20, 5", AT_REST)
+
+
+def test_another_analysis_keeps_the_way_to_draw_that_was_chosen(release: ServedRelease) -> None:
+    state = ViewState(analysis="area-comparison", show="points")  # which is drawn as areas
+    assert after(state, release, "analysis", "destination", AT_REST).show == "points"
+
+
+def test_a_search_adds_and_never_removes(release: ServedRelease) -> None:
+    once = after(ViewState(), release, "search", "stplc:4459", AT_REST)
+    assert once.areas == ("stplc:4459",)
+    assert after(once, release, "search", "stplc:4459", AT_REST) == once
+    assert after(once, release, "search", "stplc:none", AT_REST) == once
+    assert after(once, release, "search", None, AT_REST) == once
+
+
+def test_buttons_add_remove_and_clear(release: ServedRelease) -> None:
+    state = ViewState(areas=(TRACT, "county:10001"))
+    assert after(state, release, {"type": "remove", "area": TRACT}, 1, AT_REST).areas == ("county:10001",)
+    assert after(state, release, {"type": "remove", "area": "*"}, 1, AT_REST).areas == ()
+    assert after(ViewState(), release, {"type": "suggest", "area": TRACT}, 1, AT_REST).areas == (TRACT,)
+    assert after(state, release, {"type": "remove", "area": TRACT}, 0, AT_REST) == state  # it only appeared
+
+
+def choice(trigger: Any, value: Any, **read: Any) -> dict[str, Any]:
+    return {"trigger": trigger, "value": value, "read": AT_REST | read}
+
+
+def test_choices_made_at_once_are_followed_in_their_order(release: ServedRelease) -> None:
+    views = Views({"squareland": release})
+    six = [choice("side", side) for side in ("work", "home") * 3]
+    more = [
+        choice("search", TRACT),
+        choice("age", ["3", "1"]),
+        *six,
+        choice("clicked", click(release, "10001000000")),
+    ]
+    assert followed(views, {"n": 6, "search": "", "choices": six}) == {
+        "n": 6,
+        "search": "?side=home",
+        "said": "",
+        "setup": None,
+    }
+    assert followed(views, {"n": 9, "search": "", "choices": more})["search"] == "?side=home&age=1,3"
+    same = followed(views, {"n": 1, "search": "?side=home", "choices": [choice("side", "home")]})
+    assert same["search"] is None
+
+
+def test_a_choice_that_cannot_be_followed_undoes_no_other(release: ServedRelease) -> None:
+    views = Views({"squareland": release})
+    choices = [choice("side", "home"), choice("edges", "20, 5"), choice("industry", ["1", "2", "3"])]
+    assert followed(views, {"n": 3, "search": "", "choices": choices[:2]})["search"] == "?side=home"
+    assert "rising miles" in followed(views, {"n": 3, "search": "", "choices": choices[:2]})["said"]
+    beside = [choice("clicked", {"lon": 0.0, "lat": 0.0})]
+    assert followed(views, {"n": 1, "search": "", "choices": beside})["said"] == "There is no tract here."
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        None,
+        "side",
+        [None, 5, "x"],
+        [{"trigger": ["side"], "value": "home"}],
+        [{"trigger": "side", "value": ["home"]}, {"trigger": "side", "value": "<script>"}],
+        [{"trigger": "release", "value": "nowhere"}, {"trigger": "release", "value": {}}],
+        [{"trigger": "clicked", "value": {"lon": 1, "lat": 2}, "read": {"pick": ["tract"]}}],
+        [{"trigger": "clicked", "value": {"lon": 1, "lat": 2}, "read": "pick"}],
+        [{"trigger": "open-setup", "value": 5}],
+        [{"trigger": "every", "value": 1}] * 2 * MAX_CHOICES,
+    ],
+)
+def test_forged_choices_lead_nowhere(release: ServedRelease, choices: Any) -> None:
+    found = followed(Views({"squareland": release}), {"n": "x", "search": ["?"], "choices": choices})
+    assert found["search"] is None
+
+
+def test_another_release_keeps_the_areas_that_it_has(release: ServedRelease) -> None:
+    state = ViewState(areas=(TRACT, "circle:0.1,0.1,5"))
+    turned = after(state, release, "release", "other", AT_REST)
+    assert turned == replace(state, release="other")
+    views = Views({"squareland": release, "other": release})
+    assert fitted(views, turned) == (turned, "")
+    gone = replace(turned, areas=(*turned.areas, "tract:99999999999"))
+    kept, said = fitted(views, gone)
+    assert kept == turned
+    assert said.startswith("1 part of the area left out")
+    assert after(state, release, "release", "squareland", AT_REST) == state
+
+
+def test_there_is_a_most_of_areas(release: ServedRelease) -> None:
+    full = ViewState(areas=tuple(f"x:{number}" for number in range(MAX_PARTS)))
+    with pytest.raises(UsageError, match="at most"):
+        after(full, release, "search", TRACT, AT_REST)
+
+
+def uploaded(name: str, content: bytes) -> Any:
+    """The polygon of a file that has been uploaded and read."""
+    uploads = Uploads()
+    token = uploads.add("somebody", name, content)
+    while uploads.progress(token)["state"] in ("waiting", "reading"):
+        time.sleep(0.01)
+    return uploads.area(token)
+
+
+def test_an_uploaded_area_keeps_its_blocks_with_few_corners(release: ServedRelease) -> None:
+    round_one = shapely.Point(-70.9, 42.1).buffer(0.06, quad_segs=2_000)
+    area = uploaded("round.geojson", json.dumps(shapely.geometry.mapping(round_one)).encode())
+    (step,) = after(ViewState(), release, "open-area", area, AT_REST).areas
+    assert len(step) < 3_000
+    exact = str(Shape.of(round_one))
+    assert len(exact) > 10_000
+    assert list(release.areas.select(step).blocks) == list(release.areas.select(exact).blocks)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("x.exe", b"MZ"),
+        ("../../etc/passwd", b"root"),
+        ("x.kml", b'<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><kml>&b;</kml>'),
+        ("x.zip", b"!!!"),
+    ],
+)
+def test_an_upload_that_is_no_area_is_refused_in_one_line(name: str, content: bytes) -> None:
+    with pytest.raises(UsageError) as refused:
+        uploaded(name, content)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "value", [None, {}, {"token": None}, {"token": "x"}, {"name": "x.zip", "content": "!!!"}]
+)
+def test_a_file_that_was_never_uploaded_is_refused_in_one_line(release: ServedRelease, value: Any) -> None:
+    views = Views({"squareland": release})
+    choice = {"trigger": "open-area", "value": value, "read": {}}
+    found = followed(views, {"n": 1, "search": "", "choices": [choice]})
+    assert (found["search"], found["said"]) == (None, "the file is no longer here; choose it again")

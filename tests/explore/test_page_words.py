@@ -1,0 +1,112 @@
+"""What the page says beside its numbers: errors of changes, cautions of every count, settings that mean something."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from geodata.store import sha256_of
+from mapapp.answers import view_answers
+from mapapp.answers.publication import UNBOUND_NOTE
+from mapapp.answers.results import caution
+from mapapp.answers.served_release import ServedRelease
+from mapapp.explore.callbacks.explore import answer_of
+from mapapp.explore.callbacks.views import Views
+from mapapp.explore.pages import answer, answer_tables, controls, method
+from mapapp.question.address import Analysis, ViewState
+from tests.releases import write_release
+
+
+@pytest.fixture(scope="module")
+def views(demo_release: Path) -> Views:
+    return Views({name: ServedRelease(demo_release, name) for name in ("now", "before")})
+
+
+def _state(views: Views, analysis: Any) -> ViewState:
+    release = views.release(ViewState())
+    county = release.table(ViewState(), "county")["unit_id"].iloc[0]
+    return ViewState(
+        analysis=analysis, areas=(f"county:{county}",), others=(f"county:{county}",), against="before"
+    )
+
+
+@pytest.mark.parametrize("analysis", get_args(Analysis))
+def test_a_change_has_the_errors_of_both_releases(views: Views, analysis: Analysis) -> None:
+    release, before, state = views.releases["now"], views.releases["before"], _state(views, analysis)
+    found = view_answers.changed_with_errors(before, release, state)
+    table = answer_tables.table(found, every=False)
+    page = json.dumps(answer.tiles(found), default=lambda part: part.to_plotly_json(), ensure_ascii=False)
+    one = answer.main_number(found.after).expected_error
+    if one:
+        assert f"± {math.hypot(one, one):,.0f}" in page or f"± {math.hypot(one, one):.1f}" in page
+    if analysis != "distance-direction":  # the formula is about areas
+        assert table["heads"][-1] == "±"
+        assert all(row["cells"][-1] for row in table["rows"][:5])
+    assert answer.main_result(found).about.title in found.about.title
+
+
+@pytest.mark.parametrize("analysis", get_args(Analysis))
+def test_every_small_count_of_a_table_has_its_caution(views: Views, analysis: Analysis) -> None:
+    state = _state(views, analysis)
+    for each in (state, ViewState(analysis=analysis, areas=state.areas, others=state.others)):
+        found, _, _ = answer_of(views, each)
+        for row in answer_tables.table(found, every=True)["rows"]:
+            for text, mark in zip(row["cells"], row["marks"], strict=False):
+                count = int(text.replace(",", ""))
+                assert mark == (caution(count) if count else "")
+
+
+def test_a_release_against_itself_says_that_it_is_none(views: Views) -> None:
+    _, _, notes = answer_of(views, ViewState(release="before", against="before"))
+    assert "another release" in notes[0]
+
+
+def test_the_method_page_says_what_an_older_certificate_does_not_bind(views: Views, tmp_path: Path) -> None:
+    older = ServedRelease(write_release(tmp_path / "older", n_pairs=50), "older")
+    for release, is_noted in ((older, True), (views.releases["now"], False)):
+        page = json.dumps(method.page(release), default=lambda part: part.to_plotly_json())
+        assert (UNBOUND_NOTE in page) == is_noted
+        assert ("not bound by this certificate (schema 1)" in page) == is_noted
+        assert sha256_of(release.store.path / "manifest.json") in page
+
+
+def test_settings_that_change_nothing_are_hidden() -> None:
+    def shown(state: ViewState) -> set[str]:
+        hidden = controls.hidden_fields(state)
+        return {name for name, away in zip(controls.FIELDS, hidden, strict=True) if not away}
+
+    assert shown(ViewState()) == {"side", "layer"}
+    assert shown(ViewState(analysis="inflow-outflow", areas=("county:1",))) == set()
+    assert shown(ViewState(analysis="flow-matrix")) == {"side", "matrix"}
+    assert shown(ViewState(areas=("county:1",))) == {"side", "layer", "show"}
+
+
+def test_menus_of_layers_begin_with_the_usual_ones_and_leave_out_empty_ones(demo_release: Path) -> None:
+    release = ServedRelease(demo_release, "demo")
+    usual = [
+        level
+        for level in ("ctycsub", "stplc", "county", "zcta", "tract", "bgrp")
+        if level in release.areas.columns
+    ]
+    known = set(release.areas.columns)
+    release.areas.columns["trib"] = "layer_trib"  # a layer without a unit
+    offered = list(Views({"demo": release}).layers(ViewState()))
+    assert offered[: len(usual)] == usual
+    assert len(usual) >= 5
+    assert set(offered) == known
+
+
+@pytest.mark.parametrize(("kind", "stands_in"), [("density", True), ("points", False), ("areas", False)])
+def test_the_control_shows_what_the_map_draws(kind: str, stands_in: bool) -> None:
+    state = ViewState(areas=("county:10001",))
+    assert controls.show_value(state, kind) == kind
+    disabled = [option["value"] for option in controls.show_options(state, kind) if option["disabled"]]
+    assert disabled == ["points"] * stands_in
+    assert bool(controls.show_note(state, kind)) == stands_in
+    chosen = ViewState(areas=("county:10001",), show="density")
+    assert controls.show_note(chosen, "density") == ""
+    assert controls.show_value(ViewState(analysis="inflow-outflow"), "arrows") == "points"

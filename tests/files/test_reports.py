@@ -1,0 +1,357 @@
+"""Reports reopened with other libraries: the numbers of the query, all rows, hostile names as text, the same bytes."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from io import BytesIO
+from itertools import pairwise
+from typing import Any
+
+import openpyxl
+import pypdf
+import pypdfium2
+import pytest
+
+from mapapp.answers import view_answers
+from mapapp.answers.served_release import ServedRelease, names_of
+from mapapp.errors import UsageError
+from mapapp.files.reports import FORMS, Form, Report, build, write
+from mapapp.files.reports.content import Column, shown
+from mapapp.question.address import ViewState, from_query
+from tests.files.making import HOSTILE, PLACE, QUESTIONS, of, written
+
+
+class Page(HTMLParser):
+    """What a page has: tables as rows of texts, pictures, elements and links."""
+
+    def __init__(self, content: bytes) -> None:
+        super().__init__()
+        self.tables: list[list[list[str]]] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: list[str] = []
+        self._in_cell = False
+        self.feed(content.decode())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+            self._in_cell = True
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("td", "th"):
+            self._in_cell = False
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
+        if self._in_cell:
+            self.tables[-1][-1][-1] += data
+
+
+def main_rows(release: ServedRelease, state: ViewState) -> list[tuple[str, int]]:
+    """Name and workers of every row of the main table, asked anew."""
+    frame: Any = next(iter(view_answers.result(release, state).tables().values()))
+    name = next(each for each in ("name", "home_name", "label", "band_label") if each in frame)
+    return list(zip(frame[name].tolist(), frame["workers"].tolist(), strict=True))
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_html_has_every_row_of_the_query(releases: list[ServedRelease], name: str) -> None:
+    state = QUESTIONS[name]
+    page = Page(of(releases[0], name, "html"))
+    wanted = sorted((name, f"{workers:,}") for name, workers in main_rows(releases[0], state))
+    found = []
+    for head, *rows in page.tables:
+        if "Workers" in head:
+            at = head.index("Workers")
+            found.append(sorted((cell, row[at]) for row in rows for cell in row[:3]))
+    assert any(set(wanted) <= set(rows) for rows in found)
+    assert any(len(table) - 1 == len(wanted) for table in page.tables)
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_xlsx_has_typed_numbers_of_every_row(releases: list[ServedRelease], name: str) -> None:
+    state = QUESTIONS[name]
+    book = openpyxl.load_workbook(BytesIO(of(releases[0], name, "xlsx")))
+    result = view_answers.result(releases[0], state)
+    for table, frame in result.tables().items():
+        head, *rows = book[table].iter_rows(values_only=True)
+        at = head.index("Workers")
+        assert [row[at] for row in rows] == frame["workers"].tolist()
+        assert all(isinstance(row[at], int) for row in rows)
+        share = head.index("Share")
+        assert [row[share] for row in rows] == pytest.approx(frame["share"].tolist())
+    cells = [cell for sheet in book for row in sheet.iter_rows() for cell in row]
+    assert not [cell for cell in cells if cell.data_type == "f"]
+    numbers = [row[1] for row in book["numbers"].iter_rows(min_row=2, values_only=True)]
+    wanted = [getattr(value, "value", value) for value in result.numbers().values()]
+    assert numbers[: len(wanted)] == pytest.approx(wanted)
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_pdf_has_the_numbers_as_text(releases: list[ServedRelease], name: str) -> None:
+    state = QUESTIONS[name]
+    document = pypdf.PdfReader(BytesIO(of(releases[0], name, "pdf")))
+    text = "\n".join(page.extract_text() for page in document.pages)
+    for row, workers in main_rows(releases[0], state)[:40]:
+        assert f"{workers:,}" in text
+        if "#" not in row:
+            assert " ".join(row.split()[:2]) in " ".join(text.split())
+    assert document.outline
+    assert document.trailer["/Root"]["/MarkInfo"]["/Marked"]
+    assert document.trailer["/Root"]["/Lang"] == "en"
+    assert "pdfuaid" in document.xmp_metadata.stream.get_data().decode()
+
+
+@pytest.mark.parametrize(("paper", "size"), [("a4", (595, 842)), ("letter", (612, 792))])
+def test_pages_of_a_pdf_have_their_size_and_are_not_blank(
+    releases: list[ServedRelease], paper: Any, size: tuple[int, int]
+) -> None:
+    document = pypdfium2.PdfDocument(written(releases[:1], [PLACE], "pdf", paper=paper))
+    for page in document:
+        assert page.get_size() == pytest.approx(size, abs=1)
+        grey = page.render(scale=0.5).to_pil().convert("L")
+        assert sum(value < 160 for value in grey.tobytes()) > 20
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_same_report_has_the_same_bytes(releases: list[ServedRelease], form: Form) -> None:
+    once = of(releases[0], "inflow-outflow", form)
+    assert written(releases[:1], [QUESTIONS["inflow-outflow"]], form) == once
+    dated = written(releases[:1], [QUESTIONS["inflow-outflow"]], form, date=datetime.date(2026, 1, 31))
+    assert dated != once
+
+
+def test_a_hostile_name_is_text_everywhere(releases: list[ServedRelease]) -> None:
+    page = Page(of(releases[0], "destination", "html"))
+    assert HOSTILE in page.texts
+    assert not {tag for tag, _ in page.tags} & {"script", "b", "iframe", "object", "link"}
+    book = openpyxl.load_workbook(BytesIO(of(releases[0], "destination", "xlsx")))
+    cell = book["Report"]["A1"]
+    assert (cell.value, cell.data_type) == (HOSTILE, "s")
+    text = pypdf.PdfReader(BytesIO(of(releases[0], "destination", "pdf"))).pages[0].extract_text()
+    assert '=1+1 #let $x$ "Q" \\ */ é' in " ".join(text.split())
+    assert "[U+540D]" in text
+
+
+def test_html_asks_nothing_of_anybody(releases: list[ServedRelease]) -> None:
+    page = Page(written(releases, [PLACE], "html"))
+    for tag, attributes in page.tags:
+        assert not any(name.startswith("on") for name in attributes), tag
+        assert "style" not in attributes, tag
+        for name in ("src", "href"):
+            value = attributes.get(name) or ""
+            assert not value or value.startswith(("data:image/", "#")), value[:40]
+    policy = next(at["content"] for tag, at in page.tags if at.get("http-equiv"))
+    assert policy is not None
+    assert policy.startswith("default-src 'none'")
+    assert "unsafe" not in policy
+
+
+def test_html_can_be_read_aloud(releases: list[ServedRelease]) -> None:
+    content = written(releases, [PLACE, QUESTIONS["inflow-outflow"]], "html")
+    page = Page(content)
+    levels = [int(tag[1]) for tag, _ in page.tags if re.fullmatch(r"h\d", tag)]
+    assert levels[0] == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    assert all(attributes.get("scope") for tag, attributes in page.tags if tag == "th")
+    assert sum(tag == "caption" for tag, _ in page.tags) == sum(tag == "table" for tag, _ in page.tags)
+    assert all(attributes.get("alt") for tag, attributes in page.tags if tag == "img")
+    names = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(names) == len(set(names))
+    assert ("html", {"lang": "en"}) in page.tags
+
+
+def test_certificate_and_checksums_stand_in_every_form(releases: list[ServedRelease]) -> None:
+    import hashlib
+
+    release = releases[0]
+    digests = [
+        hashlib.sha256((release.store.path / name).read_bytes()).hexdigest()
+        for name in ("manifest.json", "certificate.json")
+    ]
+    html = of(release, "destination", "html").decode()
+    book = openpyxl.load_workbook(BytesIO(of(release, "destination", "xlsx")))
+    cells = " ".join(str(cell) for row in book["Provenance"].iter_rows(values_only=True) for cell in row)
+    pages = pypdf.PdfReader(BytesIO(of(release, "destination", "pdf"))).pages
+    text = re.sub(r"[\s\u200b]", "", "".join(page.extract_text() for page in pages))
+    for place in (html, cells, text):
+        assert all(digest in place for digest in digests)
+        assert "8.98" in place
+        assert "sound" in place
+
+
+def test_areas_are_compared(releases: list[ServedRelease]) -> None:
+    states = [replace(PLACE, areas=(area,)) for area in ("county:10001", "county:10003")]
+    report = build(releases[:1], states, pictures=False)
+    numbers, rows = report.comparison
+    assert [row[0] for row in numbers.rows] == ["County 10001", "County 10003"]
+    workers = [view_answers.result(releases[0], state).numbers()["workers"].value for state in states]
+    assert [row[2] for row in numbers.rows] == workers
+    assert [sum(row[at] for row in rows.rows) for at in (-2, -1)] == workers
+
+
+def test_only_what_is_asked_alike_is_compared(releases: list[ServedRelease]) -> None:
+    areas = ("county:10001", "county:10003")
+    states = [
+        replace(PLACE, areas=(area,), side=side)  # type: ignore[arg-type]
+        for side in ("work", "home")
+        for area in areas
+    ]
+    pairs = [QUESTIONS[name] for name in ("flow-matrix", "paired-area")]
+    report = build(releases, [*states, *pairs], pictures=False)
+    names = [table.title for table in report.comparison]
+    assert len(names) == len(set(names)) == 2 * (1 + 2) + 2 * (1 + 1)
+    for place, side in enumerate(("work", "home")):
+        table = report.comparison[3 * place]
+        assert [row[:2] for row in table.rows] == [
+            (f"County {area[-5:]}", name) for area in areas for name in names_of(releases).values()
+        ]
+        wanted = [
+            view_answers.result(release, state).numbers()["workers"].value
+            for state in states
+            if state.side == side
+            for release in releases
+        ]
+        assert [row[2] for row in table.rows] == wanted
+        assert {column.name for column in table.columns} <= {"area", "release", "number_1", "error_1"}
+
+
+def test_releases_are_compared(releases: list[ServedRelease]) -> None:
+    state = QUESTIONS["area-profile"]
+    report = build(releases, [state], pictures=False)
+    changes = next(table for table in report.comparison if "change" in table.name)
+    found = view_answers.changed(releases[0], releases[1], state)
+    heads = [column.name for column in changes.columns]
+    for name in ("before", "after", "change"):
+        assert sorted(row[heads.index(name)] for row in changes.rows) == sorted(found.rows[name])
+
+
+def test_an_area_of_one_block(releases: list[ServedRelease]) -> None:
+    block = releases[0].store.table("blocks", ["block_id"])["block_id"].iloc[0]
+    for form in FORMS:
+        assert written(releases[:1], [ViewState(areas=(f"block:{block}",), layer="county")], form)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_empty_answer_says_why(releases: list[ServedRelease], form: Form) -> None:
+    state = ViewState(areas=("state:11",), layer="county")  # no workplace of that state is covered
+    content = written(releases[:1], [state], form)
+    if form == "html":
+        assert "Workplaces in this area are not in the release" in content.decode()
+        assert b"<h3>Key numbers" not in content
+
+
+def test_every_character_can_be_printed(releases: list[ServedRelease]) -> None:
+    from mapapp.files.reports.pdf_report import _printable
+
+    assert _printable({"a": ["ε = 8.98 · δ = 10⁻⁶ → –", "名\n"]}) == {
+        "a": ["ε = 8.98 · δ = 10⁻⁶ → –", "[U+540D]\n"]
+    }
+
+
+def test_no_name_turns_the_numbers_after_it(releases: list[ServedRelease]) -> None:
+    report = build(releases[:1], [PLACE], pictures=False)
+    hostile = replace(report, title="a \u202eb \u2067c", subtitle="2023")
+    page, stream = pdf_text(hostile, "a4"), BytesIO()
+    write(hostile, "html", stream)
+    for text in (page, stream.getvalue().decode()):
+        assert "a [U+202E]b [U+2067]c" in text
+        assert "2023" in text
+
+
+def test_values_as_people_read_them() -> None:
+    assert [shown("count", 1234), shown("change", 0), shown("change", -5), shown("share", 0.5)] == [
+        "1,234",
+        "0",
+        "-5",
+        "50.0 %",
+    ]
+    assert [shown("error", 0.0), shown("error", None), shown("share", None)] == ["± 0", "", "–"]
+
+
+def test_a_report_needs_an_area(releases: list[ServedRelease]) -> None:
+    with pytest.raises(UsageError, match="needs an area"):
+        build(releases, [ViewState()])
+
+
+def test_a_pdf_tells_how_to_make_itself(releases: list[ServedRelease]) -> None:
+    state = replace(QUESTIONS["distance-direction"], edges=(1.23456789, 2.0, 1234.5678))
+    report = build(releases[:1], [state], pictures=False)
+    text = pdf_text(report, "letter").replace("\r\n", "").replace(" ", "")
+    assert "--bands1.23456789,2,1234.5678--errors27--paperletter-oreport.pdf" in text
+    (told,) = (link for _, link in report.remake.links)
+    assert (
+        from_query(told, releases=[], is_area=lambda *_: True, is_layer=lambda *_: True)[0].edges
+        == state.edges
+    )
+    # A digest that is searched for, or copied, is all there.
+    assert dict(report.sources[0].provenance)["Release digest (SHA-256)"] in text
+
+
+def test_many_key_numbers_of_areas_are_legible_in_a_pdf(releases: list[ServedRelease]) -> None:
+    areas = ("county:10001", "county:10003")
+    states = [replace(QUESTIONS["inflow-outflow"], areas=(area,)) for area in areas]
+    report = build(releases[:1], states, pictures=False)
+    plain = report.comparison[0]
+    head, *numbers = (plain.columns[place] for place in plain.printed)
+    error = Column(name="error", head="Expected error", kind="error")
+    wide = replace(
+        plain,
+        columns=(head, *(each for number in numbers for each in (number, error))),
+        rows=tuple((row[0], *(each for value in row[2:] for each in (value, 1.0))) for row in plain.rows),
+    )
+    report = replace(report, comparison=(wide,))
+    stream = BytesIO()
+    write(report, "html", stream)
+    parts = [table for table in Page(stream.getvalue()).tables if table[0][0] == "Area"]
+    assert [len(table) for table in parts] == [3, 3, 3]
+    assert max(len(table[0]) for table in parts) <= 8, "wider, it would be cut where a page is printed"
+    assert sum(len(table[0]) - 1 for table in parts) == 2 * len(numbers)
+    text = pdf_text(report, "a4")
+    page = text[text.index("Inflow and outflow: key numbers") :]
+    # Side by side on one page, their heads would be broken at every word and lie on each other.
+    words = page[: page.index("Method and certificate")].split()
+    assert words.count("10003") == 3 + 1, "a row of each part, and the head of the page"
+    values = [shown(number.kind, value) for number, value in zip(numbers, plain.rows[1][2:], strict=True)]
+    assert [value.split()[0] in words for value in values] == [True] * len(values)
+
+
+def test_nobody_needs_no_caution(releases: list[ServedRelease]) -> None:
+    state = replace(QUESTIONS["inflow-outflow"], industry=(1,), age=(1,), earnings=(1,))
+    for release in releases:
+        for table in build([release], [state], pictures=False).answers[0].tables:
+            names = [column.name for column in table.columns]
+            for row in table.rows:
+                workers, said = (row[names.index(name)] for name in ("workers", "caution"))
+                assert (said == "substantial variability") == (workers in (1, 2))
+
+
+def pdf_text(report: Report, paper: Any) -> str:
+    stream = BytesIO()
+    write(report, "pdf", stream, paper=paper)
+    return "\r\n".join(
+        page.get_textpage().get_text_range() for page in pypdfium2.PdfDocument(stream.getvalue())
+    )
+
+
+def test_a_pdf_of_many_long_tables_is_bounded(
+    releases: list[ServedRelease], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = build(releases[:1], [QUESTIONS["flow-matrix"]], pictures=False)
+    lengths = [len(table.rows) for table in report.answers[0].tables]
+    most = max(lengths) // 2
+    monkeypatch.setattr(
+        "mapapp.files.reports.pdf_report.MOST_ROWS_OF_ALL", sum(min(each, most) for each in lengths)
+    )
+    text = pdf_text(report, "a4")
+    assert f"The first {most:,} of {max(lengths):,} rows" in text.replace("\r\n", " ")
+    monkeypatch.setattr("mapapp.files.reports.pdf_report.MOST_ROWS_OF_ALL", sum(lengths))
+    assert "The first" not in pdf_text(report, "a4")

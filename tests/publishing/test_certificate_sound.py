@@ -1,0 +1,231 @@
+"""Certificates under the sound accountant: written, redone from themselves, and tampered with."""
+
+import copy
+import json
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from engine.accountant import RETENTION_UNITS, WEIGHT_UNITS, SynthesizerClasses, certify_classes
+from engine.errors import CertificateError, ParameterError
+from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.sound import certify_sound, comparable_epsilon_final, require_fixed_count
+from mapapp.errors import UsageError
+from mapapp.publishing.certificate.certificate import (
+    build_certificate,
+    certificate_rows,
+    certificate_text,
+    check_certificate,
+)
+from mapapp.publishing.settings import privacy_of
+from tests.publishing.test_certificate import COUNTS, HASH, V3, _drop_row, _number, _prior, _row, _set
+
+SOUND = privacy_of(accountant="sound", delta="1e-6", min_retention="0.025")
+
+
+def _build(privacy=SOUND, synthesis=None, counts=(1, 2, 9, 15, 60, 400), published=None, **more):
+    n = np.tile(np.array(counts, dtype=np.int64), 2)
+    m = n if published is None else np.tile(np.array(published, dtype=np.int64), 2)
+    classes = SynthesizerClasses(
+        tract=np.repeat(np.arange(2), len(counts)), likelihood_count=n, published_count=m
+    )
+    return build_certificate(
+        privacy=privacy,
+        synthesis=SynthesisParameters() if synthesis is None else synthesis,
+        rows=certificate_rows(
+            privacy, classes, certify_sound(_prior(), classes, privacy), np.full(n.shape, 3, dtype=np.int64)
+        ),
+        is_published=classes.is_published,
+        public_inputs={"prior": HASH},
+        confidential_inputs={"jobs": HASH},
+        **more,
+    )
+
+
+@pytest.fixture(scope="module")
+def certificate():
+    return json.loads(certificate_text(_build()))
+
+
+def _failed(certificate, counts=None):
+    return [check for check in check_certificate(certificate, counts) if not check.ok]
+
+
+def test_a_certificate_holds(certificate):
+    assert _failed(certificate, COUNTS) == []
+    assert certificate["status"] == "for release"
+    assert certificate["accountant"] == "sound"
+    rules = [row["rule"] for row in certificate["accounting"]["rows"]]
+    assert rules == ["sound: no output can fail"] * 3 + ["sound: tails within delta"] * 3
+
+
+def test_it_promises_epsilon_final_and_nothing_else(certificate):
+    assert certificate["epsilon"] == certificate["epsilon_final"]
+    assert Fraction(certificate["epsilon_final"]["exact"]) == comparable_epsilon_final("4.6", "0.025")
+    assert certificate["epsilon_final"]["value"] == pytest.approx(4.6 + math.log(80), abs=1e-6)
+    said = " ".join(certificate["caveats"])
+    assert "Theorem 5.2" not in said
+    assert "epsilon is the whole promise" in said
+
+
+def test_the_same_promise_as_the_paper_accountant_with_less_noise(certificate):
+    n = np.array([1, 2, 9, 15, 60, 400])
+    classes = SynthesizerClasses(tract=np.zeros_like(n), likelihood_count=n, published_count=n)
+    paper = certify_classes(_prior(), classes, V3)
+    assert certificate["epsilon_final"]["value"] <= paper.epsilon_final.max()
+    assert (certify_sound(_prior(), classes, SOUND).min_weight < paper.min_weight).all()
+
+
+def _lower_final_everywhere(certificate):
+    for place in (certificate, certificate["worst_synthesizer"], *certificate["accounting"]["rows"]):
+        place["epsilon_final"] = _number("8.5")
+    certificate["epsilon"] = _number("8.5")
+    certificate["parameters"]["privacy"]["epsilon"] = "17/2"
+    for reading in certificate["readings"].values():
+        reading["epsilon"] = _number("8.5")
+
+
+def _lower_delta_everywhere(certificate):
+    certificate["parameters"]["privacy"]["delta"] = "1/100000000"
+    certificate["delta"] = _number("1/100000000")
+    for reading in certificate["readings"].values():
+        reading["delta"] = _number("1/100000000")
+
+
+def _call_it_paper(certificate):
+    certificate["accountant"] = certificate["parameters"]["privacy"]["accountant"] = "paper"
+
+
+def _first(change):
+    """Change the first group of listed weights, as three numbers."""
+
+    def changed(text):
+        first, *rest = text.split()
+        weight, _, kept = first.partition(":")
+        retention, _, times = kept.partition("x")
+        w, r, c = change(int(weight), int(retention), int(times or 1))
+        return " ".join([f"{w}:{r}x{c}", *rest])
+
+    return changed
+
+
+@pytest.mark.parametrize(
+    "tamper",
+    [
+        _lower_final_everywhere,
+        _lower_delta_everywhere,
+        _call_it_paper,
+        _drop_row,
+        _set(["epsilon"], _number("8.5")),
+        _set(["epsilon_final"], _number("8.5")),
+        _set(["accounting", "published_counts_replace_likelihood_counts"], True),
+        _set(["parameters", "synthesis", "editing"], "drop"),
+        _set(["parameters", "privacy", "min_retention"], "1/10"),
+        _set(["preconditions", 1, "holds"], False),
+        *(_row(60, "prior_weights", _first(change)) for change in (
+            lambda w, r, c: (w - 9, r, c),
+            lambda w, r, c: (w + 9, r, c),
+            lambda w, r, c: (w, r + 10**7, c),
+            lambda w, r, c: (w, r // 2, c),
+            lambda w, r, c: (w, 0, c),
+            lambda w, r, c: (w, RETENTION_UNITS + 1, c),
+            lambda w, r, c: (w, r, c - 1),
+            lambda w, r, c: (2 * WEIGHT_UNITS, r, c),
+            lambda w, r, c: (-w, r, c),
+        )),
+        _row(60, "prior_weights", ""),
+        _row(60, "prior_weights", "1:1x1"),
+        _row(60, "prior_weights", lambda text: text.replace(":", ";")),
+        _row(60, "kept_mass_units", lambda units: units + WEIGHT_UNITS),
+        _row(60, "kept_mass_units", -1),
+        _row(60, "kept_mass_units", 1 << 50),
+        _row(60, "chernoff_rate", lambda rate: rate * 1.1 + 1),
+        _row(60, "kappa", 1.0),
+        _row(60, "kept_mass_term", 1e-20),
+        _row(60, "empty_points_term", 0.0),
+        _row(60, "occupied_points_term", 0.0),
+        _row(60, "delta_bound", 1e-9),
+        _row(60, "delta_bound", 1e-3),
+        _row(60, "rule", "sound: no output can fail"),
+        _row(60, "rule", "theorem 4.1"),
+        _row(60, "certified_for_n", 61),
+        _row(60, "worst_n_support", 299),
+        _row(60, "worst_min_prior_weight_units", lambda units: units + 1),
+        _row(60, "worst_total_prior_weight_units", lambda units: units * 2),
+        _row(1, "rule", "sound: tails within delta"),
+        _row(1, "published_count", 3),
+        _row(1, "synthesizers", 5),
+        _row(9, "epsilon_final", _number("4.6")),
+    ],
+)  # fmt: skip
+def test_tampering_is_found(certificate, tamper):
+    changed = copy.deepcopy(certificate)
+    tamper(changed)
+    assert changed != certificate
+    assert _failed(changed, COUNTS)
+
+
+def test_every_field_of_a_row_is_needed(certificate):
+    for name in certificate["accounting"]["rows"][3]:
+        changed = copy.deepcopy(certificate)
+        del changed["accounting"]["rows"][3][name]
+        assert _failed(changed, COUNTS), name
+
+
+def test_published_counts_show_nothing_of_the_real_ones():
+    one = _build(counts=(1, 5, 8), published=(2, 5, 9), versions={})
+    other = _build(counts=(7, 4, 9), published=(2, 5, 9), versions={})
+    assert one == other
+    assert _failed(json.loads(certificate_text(one)), {2: 6, 5: 6, 9: 6}) == []
+    assert one["epsilon_final"] == _build()["epsilon_final"]
+
+
+@pytest.mark.parametrize("epsilon", ["0.5", "2", "4.6", "25"])
+@pytest.mark.parametrize("kept", ["0.025", "1"])
+def test_certificates_of_other_promises_hold(epsilon, kept):
+    privacy = privacy_of(accountant="sound", epsilon_final=epsilon, delta="1e-5", min_retention=kept)
+    prior = _prior()
+    prior.retention[:] = np.maximum(prior.retention, int(float(kept) * RETENTION_UNITS))
+    n = np.array([1, 4, 40])
+    classes = SynthesizerClasses(tract=np.zeros_like(n), likelihood_count=n, published_count=n)
+    built = build_certificate(
+        privacy=privacy,
+        synthesis=SynthesisParameters(),
+        rows=certificate_rows(privacy, classes, certify_sound(prior, classes, privacy), np.ones_like(n)),
+        is_published=classes.is_published,
+        public_inputs={"prior": HASH},
+        confidential_inputs={"jobs": HASH},
+    )
+    assert _failed(json.loads(certificate_text(built)), {1: 1, 4: 1, 40: 1}) == []
+    assert built["epsilon_final"]["exact"] == str(Fraction(epsilon))
+
+
+def test_drop_editing_is_refused():
+    synthesis = SynthesisParameters(editing="drop", replication=True)
+    with pytest.raises(ParameterError, match="n can differ between neighbouring tables"):
+        _build(synthesis=synthesis)
+    require_fixed_count(V3, synthesis)
+
+
+def test_an_accounting_of_the_other_accountant_is_refused():
+    n = np.array([3])
+    classes = SynthesizerClasses(tract=np.array([0]), likelihood_count=n, published_count=n)
+    with pytest.raises(CertificateError, match="did not make this accounting"):
+        certificate_rows(SOUND, classes, certify_classes(_prior(), classes, V3), n)
+
+
+def test_epsilon_means_one_thing_under_both_accountants():
+    told = {"delta": "1e-6", "min_retention": "0.025"}
+    assert privacy_of(accountant="paper", **told) == PrivacyParameters(epsilon="4.6", **told)
+    assert privacy_of(accountant="sound", epsilon="4.6", **told) == SOUND
+    assert float(SOUND.epsilon) == pytest.approx(8.982, abs=1e-3)
+    whole = privacy_of(accountant="sound", epsilon_final="8", **told)
+    assert whole.epsilon == 8
+    unpruned = privacy_of(accountant="sound", epsilon="3", delta="1e-6", min_retention=1)
+    assert unpruned.epsilon == 3
+    with pytest.raises(UsageError, match="give one"):
+        privacy_of(accountant="sound", epsilon="4.6", epsilon_final="8", **told)
+    with pytest.raises(UsageError, match="give --epsilon"):
+        privacy_of(accountant="paper", epsilon_final="8", **told)

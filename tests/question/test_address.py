@@ -1,0 +1,188 @@
+"""An address brings back the view it was made from, and no address can do harm."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mapapp.question.address import (
+    MAX_QUERY_LENGTH,
+    Analysis,
+    Show,
+    Side,
+    Theme,
+    ViewState,
+    drawn_end,
+    edges_of,
+    from_query,
+    shown_as,
+    to_query,
+)
+from mapapp.question.cost import MAX_DRAWN_PARTS, MAX_PARTS, MAX_VERTICES
+
+RELEASES = ("ri-2019", "ri-2020")
+AREAS = tuple(
+    f"{level}:{code}"
+    for level in ("tract", "county", "stplc")
+    for code in ("44007", "44:07", "a b&c=d", "naïve")
+)
+STEPS = (*AREAS, "-tract:44007", "&circle:-71.41279,41.82399,5", "shape:abc.d~e_f-g")
+LAYERS = ("tract", "county", "stplc")
+
+
+def bands() -> Any:
+    return st.sets(st.integers(1, 3), max_size=2).map(lambda kept: tuple(sorted(kept)))
+
+
+def read(query: str | None) -> tuple[ViewState, tuple[str, ...]]:
+    return from_query(
+        query,
+        releases=RELEASES,
+        is_area=lambda release, area: area in STEPS,
+        is_layer=lambda release, layer: layer in LAYERS,
+    )
+
+
+STATES = st.builds(
+    ViewState,
+    release=st.sampled_from(("", *RELEASES)),
+    side=st.sampled_from(get_args(Side)),
+    against=st.sampled_from(("", *RELEASES)),
+    analysis=st.sampled_from(get_args(Analysis)),
+    areas=st.lists(st.sampled_from(STEPS), unique=True).map(tuple),
+    others=st.lists(st.sampled_from(STEPS), unique=True).map(tuple),
+    show=st.sampled_from(get_args(Show)),
+    layer=st.sampled_from(LAYERS),
+    home_layer=st.sampled_from(LAYERS),
+    work_layer=st.sampled_from(LAYERS),
+    edges=st.sets(st.sampled_from((0.25, 1.0, 10.0, 25.0, 500.0))).map(lambda edges: tuple(sorted(edges))),
+    every=st.booleans(),
+    theme=st.sampled_from(get_args(Theme)),
+    age=bands(),
+    earnings=bands(),
+    industry=bands(),
+)
+
+
+@given(STATES)
+def test_a_view_survives_its_address(state: ViewState) -> None:
+    assert read(to_query(state)) == (state, ())
+
+
+def test_the_plain_view_has_a_plain_address() -> None:
+    assert to_query(ViewState()) == ""
+    assert read("") == read(None) == read("?") == (ViewState(), ())
+
+
+def test_an_address_people_can_read() -> None:
+    state = ViewState(side="home", areas=("tract:44007000100", "county:44007"), age=(1, 3))
+    assert to_query(state) == "?side=home&area=tract:44007000100&area=county:44007&age=1,3"
+
+
+@given(st.text())
+def test_any_text_gives_a_view(text: str) -> None:
+    state, notes = read(text)
+    assert read(to_query(state)) == (state, ())
+    assert all(len(note) < 200 and note.isprintable() for note in notes)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(
+                ["side", "area", "other", "show", "rows", "layer", "edges", "every", "age", "release", "x"]
+            ),
+            st.text(),
+        )
+    )
+)
+def test_any_values_give_a_view_and_each_is_taken_or_noted(pairs: list[tuple[str, str]]) -> None:
+    from urllib.parse import urlencode
+
+    state, notes = read("?" + urlencode(pairs))
+    assert set(state.areas) <= set(STEPS)
+    if any(name == "area" and value not in STEPS for name, value in pairs):
+        assert notes
+
+
+def test_every_refused_part_is_named() -> None:
+    _, notes = read("?side=up&area=tract:0&show=gold&age=4&evil=1&release=../etc")
+    text = " ".join(notes)
+    assert len(notes) == 6
+    assert all(part in text for part in ("up", "tract:0", "gold", "4", "evil", "../etc"))
+
+
+def test_a_long_address_is_cut() -> None:
+    assert read("?" + "area=x&" * (MAX_QUERY_LENGTH // 7 + 1))[0] == ViewState()
+
+
+@pytest.mark.parametrize(
+    ("areas", "others", "said"),
+    [
+        ([f"tract:{i}" for i in range(MAX_PARTS)], ["tract:x"], "201 parts in its areas"),
+        ([f"circle:0,{i},1" for i in range(MAX_DRAWN_PARTS)], ["-box:0,0,1,1"], "21 drawn parts"),
+        (["shape:" + "A" * (2 * MAX_VERTICES)], ["shape:AAAAAA"], "5,003 corners"),
+    ],
+)
+def test_a_question_that_costs_too_much_is_refused_whole_before_its_areas_are_looked_at(
+    areas: list[str], others: list[str], said: str
+) -> None:
+    looked_at: list[str] = []
+
+    def ask(areas: list[str], others: list[str]) -> tuple[ViewState, tuple[str, ...]]:
+        query = "&".join([*(f"area={one}" for one in areas), *(f"other={one}" for one in others)])
+        return from_query(
+            "?analysis=paired-area&" + query,
+            releases=(),
+            is_area=lambda _, area: bool(looked_at.append(area)) or True,  # type: ignore[func-returns-value]  # append, in a lambda
+            is_layer=lambda *_: True,
+        )
+
+    state, notes = ask(areas, others)
+    assert state == ViewState(analysis="paired-area")
+    assert looked_at == []
+    assert len(notes) == 1
+    assert said in notes[0]
+    assert "answers at most" in notes[0]
+    state, notes = ask(areas, [])
+    assert state.areas == tuple(areas)
+    assert notes == ()
+
+
+def test_all_three_bands_are_no_filter() -> None:
+    assert read("?age=3,1,2")[0] == ViewState()
+
+
+def test_addresses_from_before_the_analyses_still_work() -> None:
+    state, notes = read("?side=home&area=tract:44007&show=tracts&rows=county&age=2")
+    assert notes == ()
+    assert state == ViewState(side="home", areas=("tract:44007",), show="areas", layer="county", age=(2,))
+
+
+@pytest.mark.parametrize(
+    "text", ["a", "5,5", "10,5", "0,5", "-1", "nan", "inf", "1e9", ",".join(map(str, range(1, 22)))]
+)
+def test_bands_that_are_none_are_refused(text: str) -> None:
+    assert edges_of(text) is None
+    assert read(f"?edges={text}")[1]
+
+
+def test_bands_as_people_write_them() -> None:
+    assert edges_of(" 5, 10;25 ") == (5.0, 10.0, 25.0)
+    assert edges_of("") == ()
+
+
+def test_an_analysis_is_drawn_as_it_can_be() -> None:
+    assert shown_as(ViewState(analysis="area-comparison")) == "areas"
+    assert shown_as(ViewState(analysis="area-profile", show="lines")) == "points"
+    assert shown_as(ViewState(show="lines")) == "lines"
+
+
+def test_the_drawn_end_is_the_other_one_once_an_area_is_chosen() -> None:
+    assert drawn_end(ViewState()) == "work"
+    assert drawn_end(ViewState(areas=("a",))) == "home"
+    assert drawn_end(ViewState(areas=("a",), side="home")) == "work"
+    assert drawn_end(ViewState(areas=("a",), analysis="area-profile")) == "work"

@@ -1,0 +1,349 @@
+"""A saved view opens as it was, runs again to the byte, and no other file does harm."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import hypothesis.strategies as st
+import numpy
+import pytest
+import shapely
+from hypothesis import given, settings
+
+from mapapp.answers import view_answers
+from mapapp.answers.served_release import ServedRelease, open_releases
+from mapapp.cli import run
+from mapapp.errors import UsageError
+from mapapp.explore.callbacks import draw
+from mapapp.explore.callbacks.setup_file import bounds_for, opened
+from mapapp.explore.callbacks.views import Views
+from mapapp.question import setup_file
+from mapapp.question.address import MAX_QUERY_LENGTH, ViewState, to_query
+from mapapp.question.area_text import MAX_TEXT, Shape
+from mapapp.question.cost import MAX_PARTS
+from tests.commands.running import refused
+from tests.releases import write_release
+
+STATE = ViewState(
+    analysis="distance-direction",
+    side="home",
+    areas=("county:10001", "-stplc:4459", "+circle:-70.9,42.1,6"),
+    show="density",
+    layer="stplc",
+    edges=(1.0, 2.5, 30.0),
+    theme="dark",
+    every=True,
+    age=(1, 3),
+    industry=(2,),
+)
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("setups")
+    return [write_release(folder / f"square-{seed}.release", n_pairs=300, seed=seed) for seed in (1, 2)]
+
+
+@pytest.fixture(scope="module")
+def views(paths: list[Path]) -> Views:
+    return Views(open_releases(paths))
+
+
+@pytest.fixture(scope="module")
+def release(views: Views) -> ServedRelease:
+    return views.releases["square-1"]
+
+
+def file(content: bytes) -> dict[str, Any]:
+    return {"name": "x", "size": len(content), "content": base64.b64encode(content).decode()}
+
+
+def changed(made_with: ServedRelease, /, **sections: Any) -> bytes:
+    """A good setup with some settings exchanged."""
+    document = json.loads(setup_file.save(made_with, STATE))
+    for name, value in sections.items():
+        document[name] = document[name] | value if isinstance(value, dict) else value
+    return json.dumps(document).encode()
+
+
+def test_a_view_comes_back_as_it_was(release: ServedRelease, tmp_path: Path) -> None:
+    content = setup_file.save(release, STATE, bounds_deg=(-71.0, 42.0, -70.5, 42.25))
+    assert content == setup_file.save(release, STATE, bounds_deg=(-71.0, 42.0, -70.5, 42.25))
+    path = tmp_path / "setup.json"
+    path.write_bytes(content)
+    assert setup_file.load(path, release) == (STATE, ())
+    assert setup_file.read(content).bounds_deg == (-71.0, 42.0, -70.5, 42.25)
+
+
+def test_a_plain_view_comes_back_too(release: ServedRelease) -> None:
+    assert setup_file.load(setup_file.save(release, ViewState()), release) == (ViewState(), ())
+
+
+def test_another_release_is_told(views: Views, release: ServedRelease) -> None:
+    content = setup_file.save(release, STATE)
+    state, notes = setup_file.load(content, views.releases["square-2"])
+    assert state == STATE
+    assert len(notes) == 1
+    assert release.version in notes[0]
+    assert views.releases["square-2"].version in notes[0]
+
+
+def test_the_release_compared_with_is_told(views: Views, release: ServedRelease) -> None:
+    content = setup_file.save(release, STATE, against=views.releases["square-2"])
+    _, notes = setup_file.load(content, release)
+    assert len(notes) == 1
+    assert "compares with" in notes[0]
+
+
+def test_what_the_release_lacks_is_refused_or_left_out(release: ServedRelease) -> None:
+    state = replace(STATE, areas=("county:10001", "county:99999"), layer="cbsa")
+    content = setup_file.save(release, state)
+    with pytest.raises(UsageError, match="county:99999"):
+        setup_file.load(content, release)
+    found, notes = setup_file.load(content, release, leave_out=True)
+    assert (found.areas, found.layer) == (("county:10001",), "tract")
+    assert len(notes) == 2
+
+
+@pytest.mark.parametrize("version", [{}, {"version": 1}])
+def test_the_first_form_migrates(release: ServedRelease, version: dict[str, int]) -> None:
+    old = {"commutemap": "setup", "query": to_query(STATE)} | version
+    assert setup_file.load(json.dumps(old).encode(), release) == (STATE, ())
+
+
+def test_what_the_first_form_could_not_say_is_told(release: ServedRelease) -> None:
+    old = {"commutemap": "setup", "version": 1, "query": "?area=county:10001&colour=red"}
+    state, notes = setup_file.load(json.dumps(old).encode(), release)
+    assert state.areas == ("county:10001",)
+    assert any("colour" in note for note in notes)
+
+
+@pytest.mark.parametrize("version", [0, 3, 1e308, -1, "2", True, None, [], {}])
+def test_an_unknown_version_is_refused(version: Any) -> None:
+    with pytest.raises(UsageError, match="version") as said:
+        setup_file.read(json.dumps({"commutemap": "setup", "version": version}).encode())
+    assert "\n" not in str(said.value)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff\xfe",
+        b"{}",
+        b"[1]",
+        b"null",
+        b'{"commutemap": "setup", "query": 5}',
+        b"[" * 100_000,
+        b'{"a":' * 100_000,
+        b" " * (setup_file.MAX_BYTES + 1),
+        b'{"commutemap": "setup", "version": 2, "look": {"bounds_deg": [NaN, 0, 1, 1]}}',
+        b'{"commutemap": "setup", "version": ' + b"9" * 5000 + b"}",
+    ],
+)
+def test_other_files_are_refused_in_one_line(content: bytes) -> None:
+    with pytest.raises(UsageError) as said:
+        setup_file.read(content)
+    assert "\n" not in str(said.value)
+    assert len(str(said.value)) < 300
+
+
+@pytest.mark.parametrize(
+    "sections",
+    [
+        {"question": {"analysis": "guess"}},
+        {"question": {"analysis": ["destination"]}},
+        {"question": {"areas": "county:10001"}},
+        {"question": {"areas": [5]}},
+        {"question": {"areas": [""]}},
+        {"question": {"areas": [f"county:{n}" for n in range(MAX_PARTS + 1)]}},
+        {"question": {"others": ["shape:" + "x" * MAX_TEXT]}},
+        {"question": {"edges": [5, 2]}},
+        {"question": {"edges": [0]}},
+        {"question": {"edges": [True]}},
+        {"question": {"edges": [10**400]}},
+        {"question": {"age": [4]}},
+        {"question": {"age": [True]}},
+        {"question": {"layer": "tract" * 10}},
+        {"question": {"theme": "dark"}},
+        {"question": []},
+        {"look": {"theme": "pink\n"}},
+        {"look": {"every": 1}},
+        {"look": {"bounds_deg": [1, 2, 3]}},
+        {"look": {"bounds_deg": [10, 0, 5, 1]}},
+        {"look": {"bounds_deg": ["a", 0, 5, 1]}},
+        {"release": "square"},
+        {"release": {"title": "x" * 400}},
+        {"release": {"path": "/etc/passwd"}},
+        {"extra\n": 1},
+    ],
+)
+def test_wrong_settings_are_refused_in_one_line(release: ServedRelease, sections: dict[str, Any]) -> None:
+    with pytest.raises(UsageError) as said:
+        setup_file.read(changed(release, **sections))
+    assert "\n" not in str(said.value)
+    assert len(str(said.value)) < 300
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=10,
+)
+
+
+@settings(max_examples=150)
+@given(
+    section=st.sampled_from(["question", "look", "release", "against", "version"]),
+    key=st.sampled_from(["areas", "others", "edges", "age", "layer", "show", "every", "bounds_deg", "title"]),
+    value=JSON,
+    whole=st.booleans(),
+)
+def test_any_json_is_read_or_refused(
+    release: ServedRelease, section: str, key: str, value: Any, whole: bool
+) -> None:
+    document = json.loads(setup_file.save(release, STATE, against=release))
+    if whole or section == "version":
+        document[section] = value
+    else:
+        document[section][key] = value
+    try:
+        state, _ = setup_file.load(json.dumps(document).encode(), release, leave_out=True)
+    except UsageError as error:
+        lines = str(error).splitlines()
+    else:
+        lines = ["read"]
+        assert setup_file.load(setup_file.save(release, state), release)[0] == state
+    assert len(lines) == 1
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    for path in (tmp_path / "none.json", tmp_path):
+        with pytest.raises(UsageError):
+            setup_file.read(path)
+
+
+def test_the_page_opens_what_it_saves(views: Views) -> None:
+    state = replace(STATE, release="square-2", against="square-1")
+    content = setup_file.save(
+        views.releases["square-2"], state, name="square-2", against=views.releases["square-1"]
+    )
+    assert opened(views, file(content)) == (state, (), None)
+
+
+def test_the_map_looks_where_the_file_says(views: Views, release: ServedRelease) -> None:
+    bounds = (-70.98, 42.01, -70.93, 42.05)
+    content = setup_file.save(release, ViewState(), bounds_deg=bounds)
+    state, _, found = opened(views, file(content))
+    assert found == bounds
+    view = {"search": to_query(state), "bounds": list(bounds)}
+    assert bounds_for(to_query(state), view) == bounds
+    assert bounds_for("?side=home", view) is None
+    for forged in (None, 5, {"search": to_query(state), "bounds": "x"}, {"search": to_query(state)}):
+        assert bounds_for(to_query(state), forged) is None
+    plain, there = draw.whole(release, state, "/"), draw.whole(release, state, "/", bounds=bounds)
+    assert there.layout.map.center.lon == pytest.approx((bounds[0] + bounds[2]) / 2)
+    assert there.layout.map.zoom > plain.layout.map.zoom
+    assert there.layout.map.uirevision != plain.layout.map.uirevision
+
+
+def test_the_page_finds_a_release_by_its_digest_first(views: Views) -> None:
+    content = setup_file.save(views.releases["square-2"], STATE, name="square-1")
+    assert opened(views, file(content))[0].release == "square-2"
+
+
+def test_the_page_says_that_it_shows_another_release(views: Views, release: ServedRelease) -> None:
+    content = changed(release, release={"digest": "0" * 12, "name": "gone", "title": "Gone"})
+    state, notes, _ = opened(views, file(content))
+    assert state.release == ""
+    assert any("Gone" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        None,
+        [],
+        {},
+        {"content": 5},
+        {"content": "not base64!"},
+        {"content": "A" * (2 * setup_file.MAX_BYTES + 4)},
+    ],
+)
+def test_the_page_refuses_other_files(views: Views, chosen: Any) -> None:
+    with pytest.raises(UsageError) as said:
+        opened(views, chosen)
+    assert "\n" not in str(said.value)
+
+
+def test_a_setup_that_costs_too_much_is_refused_by_the_page_alone(
+    views: Views, release: ServedRelease
+) -> None:
+    def rough(radius_deg: float) -> str:
+        turn = numpy.linspace(0, 2 * numpy.pi, 1_800, endpoint=False)
+        reach = radius_deg * (1 + 0.1 * numpy.sin(turn * 300))
+        places = numpy.column_stack([-70.9 + reach * numpy.cos(turn), 42.1 + reach * numpy.sin(turn)])
+        return str(Shape.of(shapely.Polygon(places)))
+
+    state = ViewState(areas=tuple(rough(0.05 + at / 100) for at in range(8)))
+    assert len(to_query(state)) > MAX_QUERY_LENGTH
+    content = setup_file.save(release, state)
+    assert setup_file.load(content, release) == (state, ())
+    with pytest.raises(UsageError, match="14,400 corners"):
+        opened(views, file(content))
+
+
+STATES = {
+    "destination": STATE,
+    "area-profile": STATE,
+    "area-comparison": STATE,
+    "distance-direction": STATE,
+    "inflow-outflow": STATE,
+    "paired-area": replace(STATE, others=("stplc:4459",)),
+    "flow-matrix": replace(STATE, home_layer="tract", work_layer="stplc"),
+}
+
+
+@pytest.mark.parametrize("analysis", STATES)
+@pytest.mark.parametrize("form", ["csv", "json"])
+def test_a_setup_runs_again_to_the_byte(paths: list[Path], tmp_path: Path, analysis: Any, form: str) -> None:
+    """From a file, from the same file kept once more, and from the address: always the same bytes."""
+    state = replace(STATES[analysis], analysis=analysis)
+    written = []
+    release = open_releases(paths[:1])["square-1"]
+    for place in range(2):
+        setup, out = tmp_path / f"{place}.setup", tmp_path / f"{place}.{form}"
+        content = setup_file.save(release, state)
+        if place:
+            content = json.dumps({"commutemap": "setup", "version": 1, "query": to_query(state)}).encode()
+        setup.write_bytes(content)
+        assert run(["analyze", str(paths[0]), "--setup", str(setup), "-o", str(out), "-q"]) == 0
+        written.append(out.read_bytes())
+    assert written[0] == written[1]
+
+
+@pytest.mark.parametrize("analysis", STATES)
+def test_a_setup_gives_the_numbers_of_the_page(
+    paths: list[Path], tmp_path: Path, release: ServedRelease, analysis: Any
+) -> None:
+    state = replace(STATES[analysis], analysis=analysis)
+    setup, out = tmp_path / "setup.json", tmp_path / "out.json"
+    setup.write_bytes(setup_file.save(release, state))
+    assert run(["analyze", str(paths[0]), "--setup", str(setup), "-o", str(out), "-q", "--errors", "-1"]) == 0
+    [answer] = json.loads(out.read_bytes())["answers"]
+    assert answer == json.loads(json.dumps(view_answers.result(release, state).to_dict()))
+
+
+def test_a_setup_and_a_question_are_refused(
+    paths: list[Path], tmp_path: Path, release: ServedRelease
+) -> None:
+    setup = tmp_path / "setup.json"
+    setup.write_bytes(setup_file.save(release, STATE))
+    said = refused("analyze", paths[0], "--setup", setup, "--area", "county:10001")
+    assert "--area" in said
+    assert "--analysis" in refused("analyze", paths[0])
+    assert "none.json" in refused("analyze", paths[0], "--setup", tmp_path / "none.json")

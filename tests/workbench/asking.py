@@ -1,0 +1,55 @@
+"""Asking an app as a browser would: pages, files and callbacks, all from a page of its own."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from mapapp.workbench.frame import PAGES
+
+HOST = "127.0.0.1:8051"
+OWN_PAGE = {"Host": HOST, "Origin": f"http://{HOST}", "Sec-Fetch-Site": "same-origin"}
+MANY = {"nav": [{"page": page, "type": "nav"} for page in PAGES]}  # what stands for all components of a type
+
+
+def get(client: Any, address: str, **headers: str) -> Any:
+    """An answer, read to its end and closed."""
+    given = {name.replace("_", "-"): value for name, value in headers.items()}
+    with client.get(address, headers={"Host": HOST} | given) as answer:
+        answer.get_data()
+        return answer
+
+
+def ask(
+    client: Any, app: Any, output: str, values: dict[str, Any], headers: dict[str, str] | None = None
+) -> Any:
+    """Call the callback with an output, given values by "id.property"; what is not given is None."""
+    key = next(key for key in app.callback_map if output in key)
+    entry = app.callback_map[key]
+    given = entry["output"]
+    outputs = (
+        [_many(one.component_id, one.component_property) for one in given]
+        if isinstance(given, list)
+        else None
+    )
+    body = {
+        "output": key,
+        "outputs": outputs or _many(given.component_id, given.component_property),
+        "inputs": [_many(one["id"], one["property"], values) for one in entry["inputs"]],
+        "state": [_many(one["id"], one["property"], values) for one in entry["state"]],
+        "changedPropIds": list(values)[:1],
+    }
+    return client.post("/_dash-update-component", json=body, headers=OWN_PAGE if headers is None else headers)
+
+
+def _many(id_: Any, property_: str, values: dict[str, Any] | None = None) -> Any:
+    """One component's property, or a list of them where the identifier stands for many."""
+    pattern = id_ if isinstance(id_, dict) else json.loads(id_) if id_.startswith("{") else None
+    if pattern is not None:
+        return [_one(one, property_, values) for one in MANY.get(pattern["type"], [])]
+    return _one(id_, property_, values)
+
+
+def _one(id_: Any, property_: str, values: dict[str, Any] | None) -> dict[str, Any]:
+    place = {"id": id_, "property": property_}
+    return place if values is None else place | {"value": values.get(f"{id_}.{property_}")}

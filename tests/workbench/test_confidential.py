@@ -1,0 +1,214 @@
+"""Nothing that was counted leaves the workbench: not by `serve`, an address, a log, or a file."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mapapp.explore.server
+from mapapp.workbench.app import create_app
+from mapapp.workbench.setting import CONTROLS, start_values
+from tests.workbench.asking import OWN_PAGE, ask, get
+
+PATIENCE_S = 120
+START = start_values(has_flows=True)
+PUBLIC_RULES = {
+    "/",
+    "/<path:path>",
+    "/assets/<path:filename>",
+    "/_dash-component-suites/<string:package_name>/<path:fingerprinted_path>",
+    "/_dash-dependencies",
+    "/_dash-layout",
+    "/_dash-update-component",
+    "/_favicon.ico",
+    "/_reload-hash",
+    "/static/<path:filename>",
+    "/geo/<slug>/<version>/<name>.geojson",
+    "/density/<slug>/<version>.png",
+    "/setup.json",
+    "/take/<slug>/<version>/<name>",
+    "/upload/area",
+    "/upload/area/<token>",
+}
+PUBLIC_OUTPUTS = {
+    "answer", "area-data", "banner", "busy", "certificate", "chips", "glance", "look", "map", "moved-by", "nav",
+    "notes", "on-map", "page", "release", "release-title", "search", "show-label", "table-card", "url",
+    "side", "show", "age", "earnings", "industry", "analysis", "layer", "home_layer", "work_layer", "theme", "edges",
+    "against", "pick", "target", "centre", "area-said", "area-size", "other-chips", "setup-said", "csv", "app",
+    "answered", "take-files", "opened-view",
+    "chart", "chart-card", "chart-text", "chart-title", "theme-provider", "field-side", "field-show", "field-layer",
+    "field-matrix", "field-edges", "field-target", "asked", "choices", "chosen", "controls", "followed", "placed",
+    "show-said", "shown",
+}  # fmt: skip
+
+
+def outputs_of(key: str) -> set[str]:
+    """Component identifiers of a callback's outputs; of many of a type, the type."""
+    found = set()
+    for part in key.strip(".").split("..."):
+        name = part.rsplit(".", 1)[0]
+        found.add(json.loads(name)["type"] if name.startswith("{") else name)
+    return found
+
+
+@pytest.fixture
+def served(demo_release: Path) -> Any:
+    return mapapp.explore.server.create_app([demo_release])
+
+
+@pytest.fixture
+def app(demo_dataset: Path, tmp_path: Path) -> Any:
+    return create_app(Path(shutil.copytree(demo_dataset, tmp_path / "secret.dataset")))
+
+
+def test_every_route_of_serve_is_a_public_one(served: Any) -> None:
+    assert {rule.rule for rule in served.server.url_map.iter_rules()} <= PUBLIC_RULES
+
+
+def test_every_callback_of_serve_is_a_public_one(served: Any, app: Any) -> None:
+    public = set(served.callback_map)
+    for key in public:
+        if "." in key:
+            assert outputs_of(key) <= PUBLIC_OUTPUTS, key
+        else:  # without outputs, so it has a digest for a name: it runs in the browser and asks the server nothing
+            assert "callback" not in served.callback_map[key], key
+    confidential = {key for key in app.callback_map if not outputs_of(key) <= {"page", "nav"}}
+    assert len(confidential) > 20
+    assert not public & confidential
+
+
+def test_serve_answers_nothing_that_the_workbench_is_asked(served: Any, app: Any) -> None:
+    served.server.config["PROPAGATE_EXCEPTIONS"] = False
+    client = served.server.test_client()
+    asked = 0
+    for key, entry in app.callback_map.items():
+        if not outputs_of(key) <= {"page", "nav"}:
+            body = {"output": key, "outputs": [], "inputs": entry["inputs"], "state": entry["state"]}
+            answer = client.post("/_dash-update-component", json=body | {"changedPropIds": []})
+            assert answer.status_code >= 400, key
+            asked += 1
+    assert asked > 20
+    (geography,) = [rule.rule for rule in app.server.url_map.iter_rules() if "/geo/" in rule.rule]
+    assert client.get(geography.replace("<name>", "tracts")).status_code == 404
+
+
+def test_no_callback_of_the_workbench_writes_the_address(app: Any) -> None:
+    for key in app.callback_map:
+        assert "url" not in outputs_of(key), key
+
+
+def values(**more: Any) -> dict[str, Any]:
+    return {
+        **{name.replace("__", "."): value for name, value in more.items()},
+        **{f"{name}.{'checked' if name == 'replication' else 'value'}": START[name] for name in CONTROLS},
+        "tab.data": "a tab",
+    }
+
+
+def drive(app: Any) -> str:
+    """Use everything that shows numbers, also the wrong way; all answers as one text."""
+    client, bench = app.server.test_client(), app.server.extensions["workbench"][0]
+    tract_id = bench.store.table("tracts", ["tract_id"])["tract_id"].iloc[int(bench.data.tract[0])]
+    said = [get(client, address).get_data(as_text=True) for address in ("/", "/lab", "/_dash-layout")]
+
+    def say(output: str, **more: Any) -> None:
+        answer = ask(client, app, output, values(**more))
+        assert answer.status_code in (200, 204), output
+        said.append(answer.get_data(as_text=True))
+
+    say("page.children", url__pathname="/")
+    say("job.data...notes")
+    say("job.data...notes", tab__data="a tab", mechanism__value="laplace")
+    ask(client, app, "job.data...notes", values() | {"epsilon.value": "none at all"})
+    look = bench.now("a tab")
+    assert look is not None
+    if look.job is not None:
+        assert look.job.wait(PATIENCE_S)
+    say("progress.value", **{"measure-pulse__data": 1})
+    say("setting-panel.children", job__data=[1])
+    say("commutes-panel.children", tabs__value="commutes")
+    for shows in ("kl", "level", "prior", "likelihood", "posterior"):
+        say("map.figure", **{"chosen-tract__data": tract_id, "map-shows__value": shows})
+    say("chosen-tract.data", map__clickData={"points": [{"location": tract_id}]})
+    say("sweep-progress.children", sweep__n_clicks=1, **{"sweep-extent__value": "sample"})
+    assert bench.tab("a tab").jobs["sweep"].wait(PATIENCE_S)
+    say("sweep-charts.children", **{"sweep-pulse__data": 1})
+    say("publish-dialog.opened...", publish__n_clicks=1)
+    return "\n".join(said)
+
+
+def test_nothing_is_written_but_what_is_published(
+    app: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[str] = []
+    watching = True
+
+    def watch(event: str, arguments: Any) -> None:
+        if watching and event == "open" and isinstance(arguments[0], str | bytes):
+            path, mode, flags = arguments[0], arguments[1], arguments[2]
+            writes = (mode and set("wax+") & set(mode)) or (flags or 0) & 0o3
+            if writes:
+                written.append(str(path))
+        if watching and event in ("os.mkdir", "os.rename", "tempfile.mkstemp", "tempfile.mkdtemp"):
+            written.append(f"{event} {arguments[0]}")
+
+    monkeypatch.chdir(tmp_path)
+    before = sorted(path for path in tmp_path.rglob("*"))
+    drive(app)  # compiles what is not compiled yet: kernels are kept in files, and hold no data
+    sys.addaudithook(watch)
+    said = drive(app)
+    watching = False
+    assert "kl-all" in said
+    assert [path for path in written if not path.startswith("/dev/")] == []
+    assert sorted(path for path in tmp_path.rglob("*")) == before
+
+
+def test_nothing_counted_is_logged(
+    app: Any, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with caplog.at_level(logging.DEBUG):
+        drive(app)
+    ours = [
+        record
+        for record in caplog.records
+        if record.name.startswith(("commutemap", "mapapp", "waitress", "werkzeug"))
+    ]
+    assert ours == []
+    printed = capfd.readouterr()
+    assert (printed.out, printed.err) == ("", "")
+
+
+def test_an_unforeseen_error_is_named_and_its_text_kept_back(
+    app: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = app.server.extensions["workbench"][0]
+
+    def breaks(*_: Any) -> Any:
+        raise RuntimeError("block 17 has 4711 workers")
+
+    monkeypatch.delenv("COMMUTEMAP_DEBUG", raising=False)
+    monkeypatch.setattr(type(bench), "look", breaks)
+    client = app.server.test_client()
+    with caplog.at_level(logging.DEBUG):
+        answer = ask(client, app, "job.data...notes", values())
+    assert "4711" not in answer.get_data(as_text=True) + caplog.text
+    assert "RuntimeError" in caplog.text
+
+
+def test_addresses_hold_nothing_of_the_data(app: Any, demo_dataset: Path) -> None:
+    """Every address of the app is fixed but for a word drawn anew for each run."""
+    rules = [rule.rule for rule in app.server.url_map.iter_rules()]
+    (geography,) = [rule for rule in rules if "/geo/" in rule]
+    again = create_app(Path(app.server.extensions["workbench"][0].path))
+    assert geography not in [rule.rule for rule in again.server.url_map.iter_rules()]
+    manifest = (demo_dataset / "manifest.json").read_text(encoding="utf-8")
+    assert geography.split("/")[3] not in manifest
+    client = app.server.test_client()
+    answer = client.get(geography.replace("<name>", "jobs"), headers=OWN_PAGE)
+    assert answer.status_code == 404

@@ -1,0 +1,149 @@
+"""From controls to parameters and back, exactly, and one line for whatever is none."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engine.errors import EngineError
+from engine.parameters import PrivacyParameters, SynthesisParameters
+from mapapp.errors import UsageError
+from mapapp.publishing.settings import parameters_of
+from mapapp.workbench.controls import STOPS, controls, nearest
+from mapapp.workbench.setting import (
+    CONTROLS,
+    NUMBERS,
+    Setting,
+    exact_text,
+    read_setting,
+    start_values,
+    values_of,
+)
+from tests.workbench.test_lab import parts
+
+START = start_values(has_flows=True)
+
+
+def test_it_starts_as_the_command_does(demo_dataset: Any) -> None:
+    asked = dict.fromkeys(
+        (
+            "epsilon",
+            "epsilon_final",
+            "delta",
+            "min_retention",
+            "accountant",
+            "strength",
+            "q50_mi",
+            "q90_mi",
+            "retention_scale",
+            "tract_radius_mi",
+            "puma_radius_mi",
+        )
+    )
+    asked |= {"editing": "pool", "placement": "population", "replication": False, "prior": "auto"}
+    privacy, parameters = parameters_of(demo_dataset, asked)
+    assert read_setting(START) == Setting(privacy, parameters)
+    assert START["delta"] == "1e-6"
+
+
+def test_every_control_is_on_the_page_and_starts_at_its_value() -> None:
+    page = controls(START, has_flows=True)
+    found = {
+        component.id: component
+        for kind in ("TextInput", "SegmentedControl", "Select", "Switch")
+        for component in parts(page, kind)
+    }
+    assert set(found) == set(CONTROLS)
+    for name in CONTROLS:
+        value = found[name].checked if name == "replication" else found[name].value
+        assert value == START[name]
+    sliders = {component.id: component for component in parts(page, "Slider")}
+    assert set(sliders) == {f"{name}-slider" for name in NUMBERS}
+
+
+@pytest.mark.parametrize("name", list(NUMBERS))
+def test_every_stop_of_every_slider_is_a_value(name: str) -> None:
+    others = {
+        "tract_radius": {"puma_radius": "12500"},
+        "puma_radius": {"tract_radius": "0"},
+        "q50": {"q75": "", "q90": "60"},
+        "q75": {"q50": "2", "q90": "60"},
+        "q90": {"q50": "2", "q75": ""},
+    }
+    for stop in STOPS[name]:
+        read_setting(START | others.get(name, {}) | {name: stop})
+        assert STOPS[name][nearest(stop, STOPS[name])] == stop
+    assert START[name] in STOPS[name]
+
+
+@settings(deadline=None)
+@given(
+    epsilon=st.fractions(Fraction(1, 8), 40, max_denominator=997),
+    delta=st.integers(3, 30),
+    kept=st.sampled_from(["1", "1/7", "0.025"]),
+    tract=st.sampled_from([0.0, 6.23, 12500.0]),
+    strength=st.sampled_from([0.0, 0.25, 30.0]),
+    editing=st.sampled_from(["pool", "none"]),
+    prior=st.sampled_from(["gravity", "flows", "uniform"]),
+)
+def test_a_setting_comes_back_from_its_controls(
+    epsilon: Fraction, delta: int, kept: str, tract: float, strength: float, editing: Any, prior: Any
+) -> None:
+    radii: dict[str, Any] = {} if tract == 6.23 else {"tract_radius_mi": tract, "puma_radius_mi": 12500.0}
+    setting = Setting(
+        PrivacyParameters(epsilon=epsilon, delta=f"1e-{delta}", min_retention=kept, accountant="sound"),
+        SynthesisParameters(editing=editing, prior=prior, strength=strength, **radii),
+    )
+    assert read_setting(values_of(setting)) == setting
+
+
+def test_epsilon_before_pruning_means_the_same_under_both_accountants() -> None:
+    sound = read_setting(START)
+    paper = read_setting(START | {"accountant": "paper"})
+    assert float(sound.privacy.epsilon) == pytest.approx(8.982, abs=5e-4)
+    assert paper.privacy.epsilon == Fraction(23, 5)
+
+
+def test_mechanisms_with_their_own_proof_heed_no_retention() -> None:
+    for kept in ("0.025", "1", "nothing at all"):
+        setting = read_setting(START | {"mechanism": "laplace", "min_retention": kept, "accountant": "paper"})
+        assert setting.privacy.accountant == "sound"
+        assert float(setting.privacy.epsilon) == pytest.approx(8.982, abs=5e-4)
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"epsilon": "many"}, "epsilon"),
+        ({"epsilon": "-1"}, "epsilon is -1"),
+        ({"epsilon": None}, "epsilon"),
+        ({"delta": "0"}, "delta is 0"),
+        ({"delta": "1e-400"}, "delta"),
+        ({"min_retention": "0"}, "min_retention is 0"),
+        ({"tract_radius": "30"}, "puma_radius_mi"),
+        ({"q50": "40"}, "q75_mi"),
+        ({"strength": "-1"}, "strength"),
+        ({"beyond_100": "2"}, "probability"),
+        ({"editing": "drop"}, "replication"),
+        ({"prior": "guess"}, "prior is 'guess'"),
+        ({"mechanism": "magic"}, "mechanism is 'magic'"),
+        ({"accountant": "paper", "means": "whole"}, "before pruning"),
+        ({"mechanism": "laplace", "epsilon": "1e-9", "means": "whole"}, "epsilon"),
+    ],
+)
+def test_wrong_values_are_refused_in_one_line(change: dict[str, Any], word: str) -> None:
+    with pytest.raises((UsageError, EngineError)) as refused:
+        read_setting(START | change)
+    assert word in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [("4.6", "4.6"), ("1e-6", "1e-6"), ("1/3", "1/3"), ("8.98202663", "8.98202663")]
+)
+def test_exact_numbers_are_written_as_people_do(value: str, text: str) -> None:
+    assert exact_text(Fraction(value)) == text
