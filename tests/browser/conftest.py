@@ -58,9 +58,7 @@ class Visit:
         self.page.wait_for_function(is_so, arg=argument, timeout=PATIENCE_MS)
 
     def wait_for_count(self, workers: int) -> None:
-        self.wait_until(
-            "text => document.getElementById('worker-count')?.innerText === text", f"{workers:,}"
-        )
+        self.wait_until("text => document.getElementById('worker-count')?.innerText === text", f"{workers:,}")
 
     @contextmanager
     def intercepting(self, url: str, handler: Callable[[Any], None]) -> Iterator[None]:
