@@ -50,18 +50,19 @@ from contextlib import contextmanager
 from pathlib import Path
 import mapapp.progress as progress
 from engine.streams import SecretKey
-from mapapp.publishing import cluster, geography
+from mapapp.publishing import geography
+from mapapp.publishing.cluster import coordinator
 plan = json.loads(sys.argv[1])
 directory = Path(plan["signs"])
 geography._FEWEST_WORKERS = plan["batch"]
-cluster._CONNECT_S = 60.0  # on a busy machine a scheduler takes more than some seconds to answer
+coordinator._CONNECT_S = 60.0  # on a busy machine a scheduler takes more than some seconds to answer
 if "key" in plan:
     SecretKey.fresh = classmethod(lambda cls: cls._from_bytes(bytes.fromhex(plan["key"]), is_test=False))
 if "wait_s" in plan:
-    cluster._SHORT_CALL_S = plan["wait_s"]
+    coordinator._SHORT_CALL_S = plan["wait_s"]
 if "versions" in plan:
-    real = cluster.program_versions
-    cluster.program_versions = lambda: real() | plan["versions"]
+    real = coordinator.program_versions
+    coordinator.program_versions = lambda: real() | plan["versions"]
 def report(stage, done, total):
     sign = f"{stage.split()[1]}-{'last' if 0 < done == total else done}"
     if sign in plan["stops"]:
