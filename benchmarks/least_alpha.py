@@ -15,12 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.accountant import RETENTION_UNITS, WEIGHT_UNITS, PriorTable, SynthesizerClasses, certify_classes
+from engine.accountant import PriorTable, SynthesizerClasses, certify_classes
 from engine.parameters import SynthesisParameters
 from engine.sound import SOUND_RULES, SoundAccounting, certify_sound, least_sound_weight
 from engine.streams import PublicSeed
 from engine.synthesis import SupportTable
 from engine.theorems import RULES, least_prior_weight, pruned_epsilon
+from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from geodata.store import open_store
 from mapapp.publishing.batch import open_source
 from mapapp.publishing.settings import privacy_of

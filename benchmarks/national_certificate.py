@@ -15,9 +15,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from engine.accountant import RETENTION_UNITS, WEIGHT_UNITS, PriorTable, SynthesizerClasses
+from engine.accountant import PriorTable, SynthesizerClasses
 from engine.parameters import PrivacyParameters
 from engine.sound import SOUND_RULES, certify_sound
+from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 
 N_POINTS = 900
 SMALLEST = ("--tracts", "2")

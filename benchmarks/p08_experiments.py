@@ -37,12 +37,13 @@ from benchmarks.replications import (
     table,
     without_elsewhere,
 )
-from engine.accountant import RETENTION_UNITS, WEIGHT_UNITS, PriorTable, SynthesizerClasses
+from engine.accountant import PriorTable, SynthesizerClasses
 from engine.parameters import PrivacyParameters
 from engine.sound import certify_sound
 from engine.streams import SecretKey
 from engine.synthesis import SupportTable, Synthesizers, synthesize
 from engine.theorems import least_prior_weight, pruned_epsilon
+from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from geodata.distance import distance_mi
 from geodata.store import Store
 from mapapp.drawing import palette

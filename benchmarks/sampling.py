@@ -24,10 +24,10 @@ import numpy.typing as npt
 
 from engine._jit import lean_jit
 from engine._kernels import chacha, skipping, urn
-from engine.prior import WEIGHT_ONE
-from engine.pruning import RETENTION_ONE
+from engine._kernels.arrays import PointLists
 from engine.streams import SecretKey
 from engine.synthesis import SupportTable, Synthesizers, synthesize
+from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 
 Ints = npt.NDArray[np.int64]
 KEY = SecretKey.for_tests()
@@ -49,8 +49,8 @@ def make_inputs(
     n_workers = np.round(rng.lognormal(np.log(mean) - spread**2 / 2, spread, n_synthesizers)).astype(np.int64)
     n_workers = np.maximum(n_workers, 1)
     n_tracts = -(-n_synthesizers // per_tract)
-    threshold = np.full(n_tracts * n_support, int(np.ceil(retention * RETENTION_ONE)))
-    threshold[n_support - 1 :: n_support] = RETENTION_ONE  # the remainder of each tract
+    threshold = np.full(n_tracts * n_support, int(np.ceil(retention * RETENTION_UNITS)))
+    threshold[n_support - 1 :: n_support] = RETENTION_UNITS  # the remainder of each tract
     # Most workers live in few of the support points.
     share = np.cumsum(rng.dirichlet(np.full(n_support, 0.1)))
     home = np.searchsorted(share, rng.random(n_workers.sum()) * share[-1], side="right")
@@ -60,7 +60,7 @@ def make_inputs(
         segment=np.zeros(n_synthesizers, np.int64),
         worker_ptr=np.concatenate(([0], np.cumsum(n_workers))),
         worker_point=np.minimum(home, n_support - 1),
-        min_prior_weight=np.full(n_synthesizers, round(alpha * WEIGHT_ONE)),
+        min_prior_weight=np.full(n_synthesizers, round(alpha * WEIGHT_UNITS)),
     )
     table = {
         "support_ptr": np.arange(n_tracts + 1) * n_support,
@@ -77,12 +77,12 @@ def by_engine(synthesizers: Synthesizers, table: dict[str, Ints], threads: int) 
 def by_numpy(synthesizers: Synthesizers, table: dict[str, Ints], counts_kept: bool) -> npt.NDArray[np.int32]:
     """One synthesizer after another with NumPy's generator, in floating point."""
     rng = np.random.default_rng(2)
-    retention = table["retention_threshold"] / RETENTION_ONE
-    weight = table["prior_weight"] / WEIGHT_ONE
+    retention = table["retention_threshold"] / RETENTION_UNITS
+    weight = table["prior_weight"] / WEIGHT_UNITS
     synthetic = np.empty(synthesizers.worker_point.size, np.int32)
     ptr, tract = synthesizers.worker_ptr.tolist(), synthesizers.tract.tolist()
     first_of = table["support_ptr"].tolist()
-    least_of = (synthesizers.min_prior_weight / WEIGHT_ONE).tolist()
+    least_of = (synthesizers.min_prior_weight / WEIGHT_UNITS).tolist()
     for one, at in enumerate(tract):
         points = slice(first_of[at], first_of[at + 1])
         counts = np.bincount(
@@ -186,7 +186,7 @@ def bytes_read(synthesizers: Synthesizers, table: dict[str, Ints], n_sample: int
     """Mean bytes that pruning and drawing read from their streams, over the first synthesizers."""
     support = SupportTable(**table)
     k = int(support.n_support.max())
-    tables = (skipping.JUMP_CELLS, skipping.JUMP_POWERS, np.empty(skipping.JUMP_DIGITS, np.int64))
+    digits = np.empty(skipping.JUMP_DIGITS, np.int64)
     stream, lanes = np.zeros(chacha.STREAM_FIELDS, np.int64), np.zeros(chacha.LANE_WORDS, np.uint32)
     read = np.zeros(2)
     for one in range(n_sample):
@@ -197,11 +197,12 @@ def bytes_read(synthesizers: Synthesizers, table: dict[str, Ints], n_sample: int
         n_kept = skipping.keep_by_chance(
             KEY.words,
             stream,
-            tables,
-            (support.class_ptr, support.class_point),
+            skipping.JUMP_TABLES,
+            digits,
+            PointLists(support.class_ptr, support.class_point),
             tract,
             support.retention_threshold[first:last],
-            (kept, marks, one),
+            skipping.KeptPoints(kept, marks, one),
             0,
         )
         read[0] += position(stream)
@@ -222,8 +223,8 @@ def position(stream: Ints) -> int:
 def entropy_bytes(synthesizers: Synthesizers, n_support: int, retention: float) -> tuple[float, float]:
     """Mean entropy, in bytes, of the kept points and of the balls drawn: no method can read less in the mean."""
     binary = -(retention * np.log2(retention) + (1 - retention) * np.log2(1 - retention))
-    mass = (1 + retention * (n_support - 1)) * synthesizers.min_prior_weight / WEIGHT_ONE
-    least = synthesizers.min_prior_weight / WEIGHT_ONE
+    mass = (1 + retention * (n_support - 1)) * synthesizers.min_prior_weight / WEIGHT_UNITS
+    least = synthesizers.min_prior_weight / WEIGHT_UNITS
     bits = 0.0
     for n, prior, alpha in zip(synthesizers.n_likelihood, mass, least, strict=True):
         total = prior + n + np.arange(n)

@@ -21,17 +21,18 @@ import numpy.typing as npt
 
 from engine._arrays import as_int
 from engine._kernels import sound as sound_kernels
-from engine._kernels.acceptance import RATIO_BITS, accept_range
+from engine._kernels.acceptance import RATIO_BITS, AcceptanceRules, accept_range
+from engine._kernels.arrays import PointLists, Support
 from engine._threads import run_ranges
 from engine.accountant import PriorTable, SynthesizerClasses
 from engine.errors import ParameterError
 from engine.mechanisms.chances import exponential_bounds
 from engine.mechanisms.promise import NEIGHBOURS, MechanismPromise
 from engine.parameters import PrivacyParameters
-from engine.prior import WEIGHT_ONE
 from engine.sound import SoundAccounting, certify_sound, certify_sound_weights
 from engine.streams import SecretKey, attempt_key
 from engine.synthesis import SupportTable, Synthesizers, SyntheticPoints, synthesize
+from engine.units import WEIGHT_UNITS
 
 __all__ = [
     "LARGEST_ACCEPTED_EPSILON",
@@ -126,7 +127,7 @@ def synthesize_accepted(
     support: SupportTable,
     ratio: Ints,
     *,
-    certain_above: int = WEIGHT_ONE,
+    certain_above: int = WEIGHT_UNITS,
     rounds: int = ROUNDS,
     threads: int = 1,
 ) -> SyntheticPoints:
@@ -137,7 +138,7 @@ def synthesize_accepted(
     key : SecretKey
         The first round draws what :func:`engine.synthesis.synthesize` draws; each later one has a key of its own.
     synthesizers, support, certain_above, threads
-        As in :func:`engine.synthesis.synthesize`; the sound accountant certifies ``certain_above = WEIGHT_ONE``.
+        As in :func:`engine.synthesis.synthesize`; the sound accountant certifies ``certain_above = WEIGHT_UNITS``.
     ratio : int64[S]
         rho of each synthesizer's class, from :attr:`AcceptedAccounting.ratio`.
     rounds : int
@@ -182,7 +183,7 @@ def is_accepted(
     ratio: Ints,
     drawn: SyntheticPoints,
     *,
-    certain_above: int = WEIGHT_ONE,
+    certain_above: int = WEIGHT_UNITS,
     threads: int = 1,
 ) -> Bools:
     """Whether each synthesizer's output is in gamma-Good: bool[S]. Confidential: it tells about the real workers.
@@ -204,21 +205,14 @@ def is_accepted(
             "drawn and synthesizers differ in number: give what synthesize returned for them"
         )
     accepted = np.empty(checked.size, dtype=np.bool_)
-    facts = (synthesizers.tract, synthesizers.min_prior_weight, checked)
-    table = (support.support_ptr, support.prior_weight, support.retention_threshold)
+    workers = PointLists(synthesizers.worker_ptr, synthesizers.worker_point)
+    rules = AcceptanceRules(synthesizers.tract, synthesizers.min_prior_weight, checked)
+    table = Support(support.support_ptr, support.prior_weight, support.retention_threshold)
+    synthetic = PointLists(drawn.synthetic_ptr, drawn.synthetic_point)
 
     def judge(start: int, stop: int) -> int:
-        return accept_range(
-            (start, stop),
-            synthesizers.worker_ptr,
-            synthesizers.worker_point,
-            facts,
-            table,
-            certain_above,
-            drawn.synthetic_ptr,
-            drawn.synthetic_point,
-            accepted,
-        )
+        bounds = (start, stop)
+        return accept_range(bounds, workers, rules, table, certain_above, synthetic, accepted)
 
     run_ranges(judge, synthesizers.n_likelihood + synthesizers.n_synthetic, threads)
     return accepted

@@ -35,7 +35,6 @@ from engine.errors import CertificateError, OverflowRefusedError, ParameterError
 from engine.parameters import PrivacyParameters
 from engine.theorems import (
     RULES,
-    WEIGHT_UNITS,
     LeastWeight,
     cautious_c,
     epsilon_final,
@@ -47,11 +46,10 @@ from engine.theorems import (
     theorem_4_4_bound,
     theorem_4_4_weight,
 )
+from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 
 __all__ = [
-    "RETENTION_UNITS",
     "RULES",
-    "WEIGHT_UNITS",
     "Accounting",
     "LeastWeight",
     "PriorTable",
@@ -66,9 +64,6 @@ __all__ = [
     "theorem_4_4_bound",
     "theorem_4_4_weight",
 ]
-
-RETENTION_UNITS = 1 << 32
-"""Retentions are int64 multiples of 1/RETENTION_UNITS; RETENTION_UNITS itself means "never pruned"."""
 
 _LARGEST_TOTAL = 1 << 61
 

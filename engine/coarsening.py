@@ -6,13 +6,23 @@ plays no part, so coarsening costs no privacy (P08 Theorem 5.1).
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from engine._arrays import FloatArray, IntArray, as_int
-from engine._kernels.coarsening import TABLE_STEPS, count_points, fill_points, find_points
+from engine._kernels.coarsening import (
+    TABLE_STEPS,
+    CoarseningSpace,
+    DecayTable,
+    LocatedPoints,
+    PointValues,
+    SuperPumas,
+    TractUnits,
+    count_points,
+    fill_points,
+    find_points,
+)
 from engine._threads import run_ranges
 from engine.errors import ParameterError
 from engine.gravity import GravityDecay, decay_at
@@ -86,6 +96,11 @@ class Coarsening:
         """Squared chords of q50 and q90, as the kernels compare them."""
         return chord_of_miles(self.q50_mi) ** 2, chord_of_miles(self.q90_mi) ** 2
 
+    @property
+    def located_points(self) -> LocatedPoints:
+        """The support points as kernels take them."""
+        return LocatedPoints(self.destination, self.support_ptr, self.support_level, self.support_unit)
+
     def find(self, position: IntArray, origin_tract: IntArray) -> npt.NDArray[np.int32]:
         """Local support point (0 to k_t - 1) that holds each origin tract for each destination tract.
 
@@ -114,10 +129,9 @@ class Coarsening:
         find_points(
             row,
             origin,
-            self.destination,
-            (self.tracts.place, self.tracts.puma, self.tracts.superpuma),
+            _tract_units(self.tracts),
             self.square_limits,
-            (self.support_ptr, self.support_level, self.support_unit),
+            self.located_points,
             found,
         )
         return found
@@ -172,13 +186,12 @@ def coarsen(
     chosen = as_int("destination", destination, high=tracts.n_tracts - 1)
     if not 0 <= q50_mi <= q90_mi:
         raise ParameterError(f"q50_mi = {q50_mi}, q90_mi = {q90_mi}: they must satisfy 0 <= q50_mi <= q90_mi")
-    squares = (chord_of_miles(q50_mi) ** 2, chord_of_miles(q90_mi) ** 2)
-    superpumas = (*tracts.superpuma_members, tracts.superpuma_reach)
-    arrays = (tracts.place, tracts.puma, tracts.population)
+    limits = (chord_of_miles(q50_mi) ** 2, chord_of_miles(q90_mi) ** 2)
+    units, superpumas = _tract_units(tracts), _superpumas(tracts)
     n_support = np.zeros(chosen.size, dtype=np.int64)
     if chosen.size:
         met = np.full(int(tracts.puma.max()) + 1, -1, dtype=np.int64)
-        count_points(chosen, arrays, superpumas, squares, met, n_support)
+        count_points(chosen, units, superpumas, limits, met, n_support)
     support_ptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(n_support)))
     n_points = int(support_ptr[-1])
     coarsening = Coarsening(
@@ -192,53 +205,45 @@ def coarsen(
         support_distance_mi=np.zeros(n_points),
         support_population=np.zeros(n_points, dtype=np.int64),
     )
+    points = coarsening.located_points
     mass = np.zeros(n_points)
-    out = (
-        coarsening.support_level,
-        coarsening.support_unit,
-        coarsening.support_distance_mi,
-        coarsening.support_population,
-        mass,
-    )
-    order = tracts.superpuma_members[1]
-    ordered = (tracts.place[order], tracts.population[order])
-    parameters = (1.0, 1.0) if decay is None else (decay.scale_mi, decay.shape)
-    table = _table(decay)
+    values = PointValues(coarsening.support_population, coarsening.support_distance_mi, mass)
+    table = _decay_table(decay)
 
     def fill(start: int, stop: int) -> int:
-        fill_points(
-            (start, stop),
-            chosen,
-            support_ptr,
-            arrays,
-            superpumas,
-            ordered,
-            squares,
-            parameters,
-            table,
-            _scratch(tracts, support_ptr),
-            out,
-        )
+        space = _space(tracts, support_ptr)
+        fill_points((start, stop), units, superpumas, limits, table, space, points, values)
         return 0
 
     run_ranges(fill, np.ones(chosen.size, dtype=np.int64), threads)
     return coarsening, mass if decay is not None else np.zeros(n_points)
 
 
-def _scratch(tracts: OriginTracts, support_ptr: npt.NDArray[np.int64]) -> tuple[Any, Any, Any, Any]:
-    """Arrays that one thread works in; see :func:`engine._kernels.coarsening.fill_points`."""
+def _tract_units(tracts: OriginTracts) -> TractUnits:
+    return TractUnits(tracts.place, tracts.puma, tracts.superpuma, tracts.population)
+
+
+def _superpumas(tracts: OriginTracts) -> SuperPumas:
+    ptr, member = tracts.superpuma_members
+    return SuperPumas(ptr, member, tracts.superpuma_reach, tracts.place[member], tracts.population[member])
+
+
+def _space(tracts: OriginTracts, support_ptr: npt.NDArray[np.int64]) -> CoarseningSpace:
+    """Arrays that one thread works in."""
     ptr = tracts.superpuma_members[0]
-    return (
-        np.empty(int(tracts.puma.max()) + 1, dtype=np.int32),
-        np.empty(ptr.size - 1, dtype=np.int32),
-        np.empty((int(np.diff(ptr).max()), 2)),
-        np.empty((int(np.diff(support_ptr).max()), 2)),
+    return CoarseningSpace(
+        point_of_puma=np.empty(int(tracts.puma.max()) + 1, dtype=np.int32),
+        point_of_superpuma=np.empty(ptr.size - 1, dtype=np.int32),
+        room=np.empty((int(np.diff(ptr).max()), 2)),
+        plain=np.empty((int(np.diff(support_ptr).max()), 2)),
     )
 
 
 @lru_cache(maxsize=2)
-def _table(decay: GravityDecay | None) -> FloatArray:
+def _decay_table(decay: GravityDecay | None) -> DecayTable:
     """Miles and decay at evenly spaced chords from 0 to 2."""
     half = np.minimum(np.arange(TABLE_STEPS + 1) / TABLE_STEPS, 1.0)
     miles = 2.0 * EARTH_RADIUS_MI * np.arcsin(half)
-    return np.column_stack((miles, np.zeros_like(miles) if decay is None else decay_at(miles, decay)))
+    if decay is None:
+        return DecayTable(1.0, 1.0, np.column_stack((miles, np.zeros_like(miles))))
+    return DecayTable(decay.scale_mi, decay.shape, np.column_stack((miles, decay_at(miles, decay))))

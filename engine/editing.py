@@ -14,10 +14,9 @@ from engine._arrays import BoolArray, FloatArray, IntArray, as_amounts
 from engine.coarsening import LEVEL_REMAINDER, Coarsening
 from engine.errors import ParameterError, SupportError
 from engine.streams import Keyed, Stage, stream_words
+from engine.units import RETENTION_UNITS
 
 __all__ = ["DEFAULT_ELIMINATION", "EditedDomain", "EditingMode", "edit_domain"]
-
-_PROBABILITY_ONE = 1 << 32
 
 EditingMode = Literal["none", "drop", "pool"]
 
@@ -146,7 +145,7 @@ def _elimination_threshold(
                 f"elimination ({distance_mi} mi, {probability}): give a distance of at least 0 and a "
                 "probability of 0 to 1"
             )
-        threshold[coarsening.support_distance_mi > distance_mi] = int(probability * _PROBABILITY_ONE)
+        threshold[coarsening.support_distance_mi > distance_mi] = int(probability * RETENTION_UNITS)
     return threshold
 
 

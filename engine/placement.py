@@ -1,13 +1,22 @@
 """Placement: from a drawn support point to a home block, by public population (post-processing)."""
 
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from engine._arrays import as_int, as_ptr
-from engine._kernels.placement import place_range
+from engine._kernels.arrays import Addresses, PointLists
+from engine._kernels.placement import (
+    Blocks,
+    Geography,
+    KnownParts,
+    PlacementSpace,
+    TractList,
+    UnitLists,
+    place_range,
+)
 from engine._threads import run_ranges
 from engine.coarsening import LEVEL_REMAINDER, Coarsening
 from engine.errors import ParameterError, SupportError
@@ -104,34 +113,24 @@ def place_blocks(
     placed = np.empty(drawn.synthetic_point.size, dtype=np.int32)
     if placed.size == 0:
         return placed
-    addresses = (synthesizers.tract, synthesizers.destination, synthesizers.segment)
-    support = (
-        coarsening.destination,
-        coarsening.support_ptr,
-        coarsening.support_level,
-        coarsening.support_unit,
-    )
+    addresses = Addresses(synthesizers.tract, synthesizers.destination, synthesizers.segment)
+    workers = PointLists(drawn.synthetic_ptr, drawn.synthetic_point)
     people = blocks.tract_population
-    units = []
-    for ptr, member in (tracts.puma_members, tracts.superpuma_members):
-        units.append((ptr, member, np.cumsum(people[member]), tracts.superpuma_reach))
+    public_blocks = Blocks(blocks.block_ptr, blocks.block_sum, people, np.diff(blocks.block_ptr))
+    geography = _geography(coarsening, people)
     most_points = int(coarsening.n_support.max())
-    n_blocks = np.diff(blocks.block_ptr)
 
     def place(start: int, stop: int) -> int:
         return place_range(
             (start, stop),
-            drawn.synthetic_ptr,
-            drawn.synthetic_point,
+            workers,
             addresses,
-            support,
-            units[0],
-            units[1],
-            (tracts.place, coarsening.square_limits),
-            (blocks.block_ptr, blocks.block_sum, people, n_blocks),
+            coarsening.located_points,
+            geography,
+            public_blocks,
             mode == "representative",
             key.words,
-            _scratch(most_points, tracts.n_tracts),
+            _space(most_points, tracts.n_tracts),
             placed,
         )
 
@@ -144,14 +143,22 @@ def place_blocks(
     return placed
 
 
-def _scratch(most_points: int, n_tracts: int) -> tuple[Any, Any, Any, Any]:
-    """Arrays that one thread works in; see :func:`engine._kernels.placement.place_range`."""
-    known = np.zeros((3, most_points), dtype=np.int64)
-    return (
-        (known[0], known[1], known[2]),
-        (np.empty(n_tracts, dtype=np.int32), np.empty(n_tracts, dtype=np.int64)),
-        np.empty(most_points, dtype=np.int64),
-        new_stream(),
+def _geography(coarsening: Coarsening, people: npt.NDArray[np.int64]) -> Geography:
+    """The units, with the running population of their tracts."""
+    tracts = coarsening.tracts
+    pumas, superpumas = (
+        UnitLists(ptr, member, np.cumsum(people[member]), tracts.superpuma_reach)
+        for ptr, member in (tracts.puma_members, tracts.superpuma_members)
+    )
+    return Geography(pumas, superpumas, tracts.place, *coarsening.square_limits)
+
+
+def _space(most_points: int, n_tracts: int) -> PlacementSpace:
+    """Arrays that one thread works in."""
+    return PlacementSpace(
+        known=KnownParts(*np.zeros((4, most_points), dtype=np.int64)),
+        listed=TractList(np.empty(n_tracts, dtype=np.int32), np.empty(n_tracts, dtype=np.int64)),
+        stream=new_stream(),
     )
 
 

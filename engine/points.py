@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine._arrays import FloatArray, IntArray, as_int, as_ptr
-from engine._kernels.points import draw_points, sort_ranges
+from engine._kernels.points import BlockCells, DrawnPoints, draw_points, sort_ranges
 from engine._threads import run_ranges
 from engine.errors import OverflowRefusedError, ParameterError
 from engine.streams import SecretKey, check_addresses, new_stream
@@ -104,15 +104,13 @@ def place_points(
     if work.size and work.max() >= n_blocks:
         raise ParameterError(f"destination reaches {work.max()}: there are cells for {n_blocks} blocks")
     drawn = np.full((4, int(ptr[-1])), np.nan, dtype=np.float32)
-    out = (drawn[0], drawn[1], drawn[2], drawn[3])
-    triangles = (cells.triangle_ptr, cells.triangle)
+    out = DrawnPoints(*drawn)
+    triangles = BlockCells(cells.triangle_ptr, cells.triangle)
+    at_home = home_block is not None
 
     def draw(start: int, stop: int) -> int:
-        at_home = home_block is not None
-        addresses = (work, part)
-        return draw_points(
-            (start, stop), ptr, home, addresses, triangles, key.words, new_stream(), at_home, out
-        )
+        bounds, stream = (start, stop), new_stream()
+        return draw_points(bounds, ptr, home, work, part, triangles, key.words, stream, at_home, out)
 
     failed = max(run_ranges(draw, np.diff(ptr), threads), default=-1)
     if failed >= 0:
@@ -120,7 +118,9 @@ def place_points(
             f"the random stream of destination {work[failed]}, segment {part[failed]} passed its 2^32 blocks: "
             "split its workers into more segments"
         )
-    return WorkerPoints(home_lon_deg=out[0], home_lat_deg=out[1], work_lon_deg=out[2], work_lat_deg=out[3])
+    return WorkerPoints(
+        home_lon_deg=drawn[0], home_lat_deg=drawn[1], work_lon_deg=drawn[2], work_lat_deg=drawn[3]
+    )
 
 
 def sort_homes(

@@ -37,11 +37,11 @@ from engine.sound import certify_sound
 from engine.streams import PublicSeed, SecretKey
 from engine.synthesis import SupportTable, Synthesizers, SyntheticPoints, redraw_remainder, synthesize
 from engine.tracts import OriginTracts
+from engine.units import WEIGHT_UNITS
 
 __all__ = ["STAGES", "ensure_compiled", "shares"]
 
 _N = 4  # tracts, all of them destination tracts, with one synthesizer each
-_ONE = 1 << 20
 _RETENTION = 1 << 27
 
 
@@ -75,7 +75,7 @@ def _coarsening() -> Coarsening:
 def _support_table() -> SupportTable:
     return SupportTable(
         support_ptr=np.arange(_N + 1),
-        prior_weight=np.full(_N, _ONE // 8),
+        prior_weight=np.full(_N, WEIGHT_UNITS // 8),
         retention_threshold=np.full(_N, _RETENTION),
     )
 
@@ -87,7 +87,7 @@ def _synthesizers() -> Synthesizers:
         segment=np.zeros(_N, dtype=np.int64),
         worker_ptr=np.arange(_N + 1),
         worker_point=np.zeros(_N, dtype=np.int32),
-        min_prior_weight=np.full(_N, _ONE // 8),
+        min_prior_weight=np.full(_N, WEIGHT_UNITS // 8),
     )
 
 
@@ -104,7 +104,7 @@ def _coarsen() -> None:
 def _account() -> None:
     prior = PriorTable(
         support_ptr=np.arange(_N + 1),
-        base_weight=np.full(_N, _ONE // 8),
+        base_weight=np.full(_N, WEIGHT_UNITS // 8),
         retention=np.full(_N, _RETENTION),
     )
     ones = np.ones(1, dtype=np.int64)
@@ -122,7 +122,9 @@ def _draw() -> None:
 
 
 def _redraw() -> None:
-    redraw_remainder(SecretKey.for_tests(), _synthesizers(), _drawn(), _coarsening(), np.full(_N, _ONE))
+    redraw_remainder(
+        SecretKey.for_tests(), _synthesizers(), _drawn(), _coarsening(), np.full(_N, WEIGHT_UNITS)
+    )
 
 
 def _place() -> None:

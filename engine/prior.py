@@ -10,11 +10,10 @@ import numpy.typing as npt
 from engine._arrays import BoolArray, FloatArray, IntArray, as_amounts
 from engine.coarsening import Coarsening
 from engine.errors import ParameterError, SupportError
+from engine.units import WEIGHT_UNITS
 
 __all__ = [
     "SHARE_BITS",
-    "WEIGHT_BITS",
-    "WEIGHT_ONE",
     "fill_missing_mass",
     "flow_mass",
     "prior_share",
@@ -24,8 +23,6 @@ __all__ = [
     "uniform_share",
 ]
 
-WEIGHT_BITS = 20
-WEIGHT_ONE = 1 << WEIGHT_BITS
 SHARE_BITS = 40
 
 _LARGEST_ALPHA = 2.0**40
@@ -141,7 +138,7 @@ def quantise_weight_up(alpha: npt.ArrayLike) -> npt.NDArray[np.int64]:
             f"prior weights run from {weight.min()} to {weight.max()}: allowed are 0 to 2^40"
         )
     # Scaling by a power of two is exact, so the ceiling is that of the given number itself.
-    return np.ceil(weight * WEIGHT_ONE).astype(np.int64)
+    return np.ceil(weight * WEIGHT_UNITS).astype(np.int64)
 
 
 def prior_weight(share: FloatArray, *, strength: float) -> npt.NDArray[np.int64]:

@@ -10,16 +10,15 @@ import numpy.typing as npt
 from engine._arrays import FloatArray, as_amounts
 from engine.coarsening import LEVEL_REMAINDER, Coarsening
 from engine.errors import ParameterError
+from engine.units import RETENTION_UNITS
 
 __all__ = [
     "NEVER_CERTAIN",
-    "RETENTION_ONE",
     "effective_retention",
     "retention_probability",
     "retention_threshold",
 ]
 
-RETENTION_ONE = 1 << 32
 NEVER_CERTAIN = (1 << 62) - 1
 
 
@@ -44,7 +43,7 @@ def retention_threshold(
     Returns
     -------
     int64[K]
-        1 to ``RETENTION_ONE``; ``RETENTION_ONE`` means certain.
+        1 to ``RETENTION_UNITS``; ``RETENTION_UNITS`` means certain.
 
     Raises
     ------
@@ -60,13 +59,13 @@ def retention_threshold(
         )
     if not 0 <= scale < np.inf:
         raise ParameterError(f"scale = {scale}: give a finite value of at least 0")
-    if not 1 / RETENTION_ONE <= min_retention <= 1:
+    if not 1 / RETENTION_UNITS <= min_retention <= 1:
         raise ParameterError(f"min_retention = {min_retention}: allowed are 2^-32 (2.4e-10) to 1")
     with np.errstate(over="ignore"):
         probability = np.clip(scale * share, min_retention, 1.0)
     # Scaling by a power of two is exact, so this rounds up by less than one unit and never down.
-    threshold = np.ceil(probability * RETENTION_ONE).astype(np.int64)
-    threshold[coarsening.support_level == LEVEL_REMAINDER] = RETENTION_ONE
+    threshold = np.ceil(probability * RETENTION_UNITS).astype(np.int64)
+    threshold[coarsening.support_level == LEVEL_REMAINDER] = RETENTION_UNITS
     return threshold
 
 
@@ -79,7 +78,7 @@ def effective_retention(
     """Retention thresholds as the sampler applies them to one synthesizer.
 
     A point whose prior weight exceeds ``certain_above`` is never pruned. The paper accountant asks for
-    ``certain_above = WEIGHT_ONE`` (alpha_i > 1), so that ceil(alpha_i) ln 2 stays ln 2.
+    ``certain_above = WEIGHT_UNITS`` (alpha_i > 1), so that ceil(alpha_i) ln 2 stays ln 2.
 
     Parameters
     ----------
@@ -96,9 +95,9 @@ def effective_retention(
 
     Source: P08 Theorem 5.2; docs/method.md, section 6.
     """
-    return np.where(prior_weight > certain_above, np.int64(RETENTION_ONE), threshold)
+    return np.where(prior_weight > certain_above, np.int64(RETENTION_UNITS), threshold)
 
 
 def retention_probability(threshold: npt.NDArray[np.int64]) -> FloatArray:
     """Retention thresholds as probabilities f_i: exactly ``threshold / 2^32``, float64."""
-    return np.asarray(threshold, dtype=np.float64) / RETENTION_ONE
+    return np.asarray(threshold, dtype=np.float64) / RETENTION_UNITS

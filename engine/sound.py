@@ -9,7 +9,7 @@ the kept prior mass is bounded by Chernoff's inequality at a rate that the certi
 be redone.
 
 What is certified is what the sampler draws: weights are max(min_weight, base_weight) in whole units, retentions
-are whole units, and a point above one worker's weight is never pruned (`certain_above = WEIGHT_ONE`), which keeps
+are whole units, and a point above one worker's weight is never pruned (`certain_above = WEIGHT_UNITS`), which keeps
 kappa at or below (n + m)/n.
 
 Where published counts replace likelihood counts, n is not public. Then weights are functions of m alone: those
@@ -26,15 +26,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine._kernels import sound as kernels
-from engine._kernels.sound_search import Scratch, bound_tracts, search_tracts
-from engine._threads import run_ranges
-from engine.accountant import (
-    RETENTION_UNITS,
-    WEIGHT_UNITS,
-    PriorTable,
-    SynthesizerClasses,
-    require_tracts,
+from engine._kernels.sound_search import (
+    ClassLists,
+    Evidence,
+    Promise,
+    SearchSpace,
+    bound_tracts,
+    search_tracts,
 )
+from engine._kernels.sound_tract import Tract
+from engine._threads import run_ranges
+from engine.accountant import PriorTable, SynthesizerClasses, require_tracts
 from engine.errors import CertificateError, OverflowRefusedError, ParameterError
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.sound_bound import (
@@ -53,6 +55,7 @@ from engine.sound_bound import (
     tail_space,
 )
 from engine.theorems import lowered_delta
+from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 
 __all__ = [
     "SOUND_PURE",
@@ -286,16 +289,14 @@ def _search(
     min_weight: Ints,
 ) -> None:
     """Fill the least weights found of the chosen classes, for the retentions of `prior`."""
-    e, counts = lowered_exponential(privacy.epsilon), _counts(classes)
+    e = lowered_exponential(privacy.epsilon)
     limit = 0.0 if classes.is_published else lowered_delta(privacy.delta)
-    class_ptr, order = _by_tract(prior, classes, chosen)
-    pointers, points = (prior.support_ptr, class_ptr), (prior.base_weight, prior.retention)
+    lists = _class_lists(prior, classes, chosen)
 
     def search(start: int, stop: int) -> int:
-        scratch = _scratch(prior)
-        return search_tracts(start, stop, pointers, order, counts, points, e, limit, scratch, min_weight)
+        return search_tracts(start, stop, lists, e, limit, _space(prior.support_ptr), min_weight)
 
-    run_ranges(search, _work(prior, class_ptr), threads)
+    run_ranges(search, _work(lists), threads)
 
 
 def _unpruned(prior: PriorTable) -> PriorTable:
@@ -317,14 +318,14 @@ def _account(
 ) -> SoundAccounting:
     """Evidence for the weights as they are, or the refusal."""
     limit = lowered_delta(privacy.delta)
-    counts = _counts(classes)
     terms = np.empty((classes.tract.shape[0], kernels.N_TERMS), dtype=np.float64)
     used = np.empty((classes.tract.shape[0], 4), dtype=np.int64)
-    promise = (lowered_exponential(privacy.epsilon), limit, np.log(limit * np.array(_SHARES_FOR_MASS)))
-    outputs = (min_weight, terms, used)
-    _bound(prior, classes, prune, promise, outputs, threads)
+    evidence = Evidence(terms, used)
+    promise = Promise(lowered_exponential(privacy.epsilon), limit, np.log(limit * np.array(_SHARES_FOR_MASS)))
+    _bound(_class_lists(prior, classes, prune), promise, threads, min_weight, evidence)
     if not prune.all():
-        _bound(_unpruned(prior), classes, ~prune, promise, outputs, threads)
+        unpruned = _class_lists(_unpruned(prior), classes, ~prune)
+        _bound(unpruned, promise, threads, min_weight, evidence)
     delta = terms[:, kernels.DELTA]
     rule = np.where(delta == 0.0, RULE_PURE, RULE_TAILS).astype(np.int8)
     rule[classes.published_count == 0] = RULE_EMPTY
@@ -339,7 +340,7 @@ def _account(
     return SoundAccounting(
         min_weight=min_weight,
         rule=rule,
-        likelihood_count=counts[0],
+        likelihood_count=_likelihood_count(classes),
         n_support=used[:, 3].copy(),
         least_weight=used[:, 0].copy(),
         total_weight=used[:, 1].copy(),
@@ -351,50 +352,48 @@ def _account(
     )
 
 
-def _bound(
-    prior: PriorTable,
-    classes: SynthesizerClasses,
-    chosen: NDArray[np.bool_],
-    promise: tuple[float, float, Floats],
-    outputs: tuple[Ints, Floats, Ints],
-    threads: int,
-) -> None:
-    """Fill terms and weights used of the chosen classes; the first of `outputs` are the least weights."""
-    counts = _counts(classes)
-    class_ptr, order = _by_tract(prior, classes, chosen)
-    pointers, points = (prior.support_ptr, class_ptr), (prior.base_weight, prior.retention)
+def _bound(lists: ClassLists, promise: Promise, threads: int, min_weight: Ints, evidence: Evidence) -> None:
+    """Fill the evidence of the listed classes."""
 
     def bound(start: int, stop: int) -> int:
-        return bound_tracts(start, stop, pointers, order, counts, points, promise, _scratch(prior), *outputs)
+        return bound_tracts(start, stop, lists, promise, _space(lists.support_ptr), min_weight, evidence)
 
-    run_ranges(bound, _work(prior, class_ptr), threads)
+    run_ranges(bound, _work(lists), threads)
 
 
-def _scratch(prior: PriorTable) -> Scratch:
+def _space(support_ptr: Ints) -> SearchSpace:
     """Arrays that one thread works in, for tracts of any size."""
-    k = int(np.diff(prior.support_ptr).max(initial=0))
-    space = np.empty((8, k), dtype=np.int64)
-    return (space[0], space[1], space[2], space[3], space[4]), (space[5], space[6], space[7]), tail_space()
+    k = int(np.diff(support_ptr).max(initial=0))
+    room = np.empty((8, k), dtype=np.int64)
+    return SearchSpace(Tract(*room[:5]), kernels.Groups(*room[5:]), tail_space())
 
 
-def _counts(classes: SynthesizerClasses) -> tuple[Ints, Ints]:
-    """n and m that the bound is for: n = 1 everywhere where n is not public."""
+def _likelihood_count(classes: SynthesizerClasses) -> Ints:
+    """The n that the bound is for: 1 everywhere if n is not public."""
     n = classes.likelihood_count
-    return (np.ones_like(n) if classes.is_published else n), classes.published_count
+    return np.ones_like(n) if classes.is_published else n
 
 
-def _by_tract(prior: PriorTable, classes: SynthesizerClasses, chosen: NDArray[np.bool_]) -> tuple[Ints, Ints]:
-    """Where each tract begins among the chosen classes in order of tract and m, and these classes."""
+def _class_lists(prior: PriorTable, classes: SynthesizerClasses, chosen: NDArray[np.bool_]) -> ClassLists:
+    """The chosen classes in order of tract and m."""
     order = np.lexsort((classes.published_count, classes.tract))
     order = order[chosen[order]]
     n_classes = np.bincount(classes.tract[order], minlength=prior.support_ptr.shape[0] - 1)
-    return np.concatenate(([0], np.cumsum(n_classes))).astype(np.int64), order
+    return ClassLists(
+        support_ptr=prior.support_ptr,
+        base=prior.base_weight,
+        retention=prior.retention,
+        class_ptr=np.concatenate(([0], np.cumsum(n_classes))).astype(np.int64),
+        order=order,
+        n=_likelihood_count(classes),
+        m=classes.published_count,
+    )
 
 
-def _work(prior: PriorTable, class_ptr: Ints) -> Ints:
+def _work(lists: ClassLists) -> Ints:
     """About how long each tract takes: a class as long as some hundred points."""
-    n_classes = np.diff(class_ptr)
-    return 100 * n_classes + np.where(n_classes > 0, np.diff(prior.support_ptr), 0)
+    n_classes = np.diff(lists.class_ptr)
+    return 100 * n_classes + np.where(n_classes > 0, np.diff(lists.support_ptr), 0)
 
 
 def _largest_weight(published_count: Ints, e: float) -> int:

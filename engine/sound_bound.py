@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from engine._kernels import sound as kernels
 from engine._kernels.sound_search import search_side
+from engine._kernels.sound_tract import Tract
 from engine.errors import CertificateError, ParameterError
 from engine.parameters import LARGEST_EPSILON, Number, exact_fraction
-from engine.theorems import WEIGHT_UNITS, lowered_delta, pruned_epsilon
+from engine.theorems import lowered_delta, pruned_epsilon
+from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 
 __all__ = [
     "SOUND_PURE",
@@ -37,8 +39,6 @@ SOUND_RULES = ("nothing drawn", "sound: no output can fail", "sound: tails withi
 """Names of the rules, in the order of their codes in :class:`engine.sound.SoundAccounting`."""
 
 SOUND_PURE, SOUND_TAILS = SOUND_RULES[1:]
-
-RETENTION_UNITS = kernels.RETENTION_UNITS
 
 _MARGIN = 1e-12
 _LARGEST_TOTAL = 1 << 61
@@ -191,8 +191,8 @@ def least_sound_weight(
     kept = math.ceil(exact_fraction(retention, "retention") * RETENTION_UNITS)
     base, retentions, times = (np.array([value], dtype=np.int64) for value in (1, kept, n_support))
     order = np.zeros(1, dtype=np.int64)
-    tract = (base, retentions, times, order, order[: int(kept < RETENTION_UNITS)])
-    space = (np.empty_like(base), np.empty_like(base), np.empty_like(base))
+    tract = Tract(base, retentions, times, order, order[: int(kept < RETENTION_UNITS)])
+    space = kernels.Groups(np.empty_like(base), np.empty_like(base), np.empty_like(base))
     e, limit = lowered_exponential(epsilon_final), lowered_delta(delta)
     weight, found = 0, m
     for above_one in (False, True):
@@ -241,8 +241,8 @@ def _effective(n: int, m: int, groups: Iterable[WeightGroup]) -> tuple[kernels.G
     if n < 1 or m < 0 or float(listed[:, 0] @ listed[:, 2].astype(np.float64)) >= _LARGEST_TOTAL:
         raise CertificateError(f"n = {n}, m = {m} and these weights are beyond what can be bounded")
     listed = listed[np.lexsort((listed[:, 1], listed[:, 0]))]
-    alpha, kept, times = (np.ascontiguousarray(column) for column in listed.T)
-    return (alpha, kept, times), float(kernels.kappa_of_groups(n, m, (alpha, kept, times)))
+    ordered = kernels.Groups(*(np.ascontiguousarray(column) for column in listed.T))
+    return ordered, float(kernels.kappa_of_groups(n, m, ordered))
 
 
 def tail_space() -> Floats:

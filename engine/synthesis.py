@@ -1,29 +1,35 @@
 """Synthesis: pruning and the Dirichlet-multinomial draw of every synthesizer, in exact integers."""
 
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from engine._arrays import as_int, as_ptr
+from engine._kernels.arrays import Addresses, PointLists, Support
 from engine._kernels.chacha import ATTEMPT_SHIFT, BLOCK_BYTES, LANE_WORDS, WINDOW_WORDS
 from engine._kernels.checks import check_synthesizers
 from engine._kernels.skipping import (
     CERTAIN_CLASS,
-    JUMP_CELLS,
     JUMP_DIGITS,
-    JUMP_POWERS,
+    JUMP_TABLES,
     N_CLASSES,
     sort_into_classes,
 )
-from engine._kernels.urn import redraw_range, synthesize_range
+from engine._kernels.urn import (
+    Candidates,
+    RedrawWeights,
+    UrnRules,
+    UrnSpace,
+    redraw_range,
+    synthesize_range,
+)
 from engine._threads import run_ranges
 from engine.coarsening import LEVEL_REMAINDER, Coarsening
 from engine.errors import OverflowRefusedError, ParameterError, SupportError
-from engine.prior import WEIGHT_BITS
-from engine.pruning import NEVER_CERTAIN, RETENTION_ONE
+from engine.pruning import NEVER_CERTAIN
 from engine.streams import SecretKey, Stage, check_addresses, check_attempt, new_stream
+from engine.units import RETENTION_UNITS
 
 __all__ = [
     "SupportTable",
@@ -67,7 +73,7 @@ class SupportTable:
 
     def __post_init__(self) -> None:
         weight = as_int("prior_weight", self.prior_weight)
-        threshold = as_int("retention_threshold", self.retention_threshold, low=1, high=RETENTION_ONE)
+        threshold = as_int("retention_threshold", self.retention_threshold, low=1, high=RETENTION_UNITS)
         object.__setattr__(self, "support_ptr", as_ptr("support_ptr", self.support_ptr, total=weight.size))
         object.__setattr__(self, "prior_weight", weight)
         object.__setattr__(self, "retention_threshold", threshold)
@@ -196,7 +202,7 @@ def synthesize(
     support : SupportTable
     certain_above : int
         Prior weight (units of 2^-20, the least weight applied) above which a point is never pruned;
-        ``WEIGHT_ONE`` for the paper accountant.
+        ``WEIGHT_UNITS`` for the paper accountant.
     attempt : int
         0 to 2^24 - 1: draws the workers anew, from the same kept points.
     threads : int
@@ -220,70 +226,63 @@ def synthesize(
     check_attempt(attempt)
     n_synthetic = synthesizers.n_synthetic
     synthetic_ptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(n_synthetic)))
-    sizes = (synthesizers.worker_ptr, synthetic_ptr)
     check_fit(synthesizers, support, synthetic_ptr)
-    synthetic_point = np.empty(int(synthetic_ptr[-1]), dtype=np.int32)
-    addresses = (
-        synthesizers.tract,
-        synthesizers.destination,
-        synthesizers.segment,
-        synthesizers.min_prior_weight,
-        np.ones(synthesizers.tract.size, dtype=np.bool_)
-        if synthesizers.prunes is None
-        else synthesizers.prunes,
-    )
-    table = (
-        support.support_ptr,
-        support.prior_weight,
-        support.retention_threshold,
-        (support.class_ptr, support.class_point),
-        _heavy_points(support, certain_above),
-        _retain_blocks(support),
-    )
-    limits = (certain_above, int(Stage.SAMPLE) | attempt << ATTEMPT_SHIFT)
-
+    synthetic = PointLists(synthetic_ptr, np.empty(int(synthetic_ptr[-1]), dtype=np.int32))
+    workers = PointLists(synthesizers.worker_ptr, synthesizers.worker_point)
+    addresses = Addresses(synthesizers.tract, synthesizers.destination, synthesizers.segment)
+    rules = _rules(synthesizers, certain_above)
+    table = Support(support.support_ptr, support.prior_weight, support.retention_threshold)
+    candidates = _candidates(support, certain_above)
+    sample_tag = int(Stage.SAMPLE) | attempt << ATTEMPT_SHIFT
     n_workers = synthesizers.n_likelihood + n_synthetic
     most_points = int(support.n_support.max(initial=0))
     most_balls = most_points + int(n_workers.max(initial=0))
 
     def draw(start: int, stop: int) -> int:
+        bounds, space = (start, stop), _space(most_points, most_balls)
         return synthesize_range(
-            (start, stop),
-            sizes,
-            synthesizers.worker_point,
-            addresses,
-            table,
-            (JUMP_CELLS, JUMP_POWERS, np.empty(JUMP_DIGITS, dtype=np.int64)),
-            limits,
-            key.words,
-            _scratch(most_points, most_balls),
-            synthetic_point,
+            bounds, workers, addresses, rules, table, candidates, sample_tag, key.words, space, synthetic
         )
 
     work = n_workers + _FIXED_WORK
     _refuse_run_out(run_ranges(draw, work, threads), synthesizers)
-    return SyntheticPoints(synthetic_ptr=synthetic_ptr, synthetic_point=synthetic_point)
+    return SyntheticPoints(synthetic_ptr=synthetic.ptr, synthetic_point=synthetic.point)
 
 
-def _scratch(most_points: int, most_balls: int) -> tuple[Any, ...]:
-    """Arrays that one thread works in: marks, weights and balls of a synthesizer, random blocks, a stream."""
-    return (
-        np.full(most_points, -1, dtype=np.int64),
-        np.empty(most_points, dtype=np.int64),
-        np.empty(most_balls, dtype=np.int32),
-        np.zeros(LANE_WORDS, dtype=np.uint32),
-        np.empty(WINDOW_WORDS, dtype=np.uint32),
-        new_stream(),
+def _rules(synthesizers: Synthesizers, certain_above: int) -> UrnRules:
+    prunes = synthesizers.prunes
+    if prunes is None:
+        prunes = np.ones(synthesizers.tract.size, dtype=np.bool_)
+    return UrnRules(synthesizers.min_prior_weight, prunes, certain_above)
+
+
+def _candidates(support: SupportTable, certain_above: int) -> Candidates:
+    return Candidates(
+        classes=PointLists(support.class_ptr, support.class_point),
+        heavy=_heavy_points(support, certain_above),
+        retain_blocks=_retain_blocks(support),
+        jumps=JUMP_TABLES,
     )
 
 
-def _heavy_points(
-    support: SupportTable, certain_above: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-    """Points whose prior weight alone makes them certain, as CSR: offsets [T + 1] and local points."""
+def _space(most_points: int, most_balls: int) -> UrnSpace:
+    """Arrays that one thread works in."""
+    return UrnSpace(
+        marks=np.full(most_points, -1, dtype=np.int64),
+        cumulative=np.empty(most_points, dtype=np.int64),
+        balls=np.empty(most_balls, dtype=np.int32),
+        lanes=np.zeros(LANE_WORDS, dtype=np.uint32),
+        window=np.empty(WINDOW_WORDS, dtype=np.uint32),
+        stream=new_stream(),
+        digits=np.empty(JUMP_DIGITS, dtype=np.int64),
+    )
+
+
+def _heavy_points(support: SupportTable, certain_above: int) -> PointLists:
+    """Points of each destination tract whose prior weight alone makes them certain."""
     heavy = np.flatnonzero(support.prior_weight > certain_above)
     ptr = np.searchsorted(heavy, support.support_ptr)
-    return ptr, (heavy - np.repeat(support.support_ptr[:-1], np.diff(ptr))).astype(np.int32)
+    return PointLists(ptr, (heavy - np.repeat(support.support_ptr[:-1], np.diff(ptr))).astype(np.int32))
 
 
 def _retain_blocks(support: SupportTable) -> npt.NDArray[np.int64]:
@@ -315,12 +314,13 @@ def check_fit(
         raise ParameterError(f"tract reaches {synthesizers.tract.max()}: allowed are 0 to {n_tracts - 1}")
     largest = _largest_weight(support)
     bare, n_outside, heavy = check_synthesizers(
-        (synthesizers.worker_ptr, synthetic_ptr),
-        synthesizers.worker_point,
+        support.support_ptr,
+        synthetic_ptr,
+        PointLists(synthesizers.worker_ptr, synthesizers.worker_point),
         synthesizers.tract,
         synthesizers.min_prior_weight,
-        (support.support_ptr, largest),
-        (_WEIGHT_LIMIT, _MOST_WORKERS, WEIGHT_BITS),
+        largest,
+        (_WEIGHT_LIMIT, _MOST_WORKERS),
     )
     if bare >= 0:
         raise SupportError(
@@ -393,29 +393,19 @@ def redraw_remainder(
             "drawn and synthesizers differ in number: give what synthesize returned for them"
         )
     table = _redraw_table(coarsening, as_int("redraw_weight", redraw_weight))
-    redrawn = drawn.synthetic_point.copy()
-    addresses = (synthesizers.tract, synthesizers.destination, synthesizers.segment)
+    redrawn = PointLists(drawn.synthetic_ptr, drawn.synthetic_point.copy())
+    addresses = Addresses(synthesizers.tract, synthesizers.destination, synthesizers.segment)
 
     def draw(start: int, stop: int) -> int:
-        return redraw_range(
-            (start, stop),
-            drawn.synthetic_ptr,
-            coarsening.support_ptr,
-            addresses,
-            table,
-            key.words,
-            new_stream(),
-            redrawn,
-        )
+        bounds, stream = (start, stop), new_stream()
+        return redraw_range(bounds, coarsening.support_ptr, addresses, table, key.words, stream, redrawn)
 
-    _refuse_run_out(run_ranges(draw, np.diff(drawn.synthetic_ptr), threads), synthesizers)
-    return SyntheticPoints(synthetic_ptr=drawn.synthetic_ptr, synthetic_point=redrawn)
+    _refuse_run_out(run_ranges(draw, np.diff(redrawn.ptr), threads), synthesizers)
+    return SyntheticPoints(synthetic_ptr=redrawn.ptr, synthetic_point=redrawn.point)
 
 
-def _redraw_table(
-    coarsening: Coarsening, weight: npt.NDArray[np.int64]
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Points of each destination tract but its remainder [T], and running weights within the tract [K]."""
+def _redraw_table(coarsening: Coarsening, weight: npt.NDArray[np.int64]) -> RedrawWeights:
+    """Points of each destination tract but its remainder, and running weights within the tract."""
     is_remainder = coarsening.support_level == LEVEL_REMAINDER
     if weight.size != is_remainder.size:
         raise ParameterError(f"{weight.size} redraw weights for {is_remainder.size} points: give one each")
@@ -435,4 +425,4 @@ def _redraw_table(
             f"destination tract at position {without[0]} has no prior weight outside its remainder: "
             "fill its prior mass first"
         )
-    return n_points, running[1:] - before[coarsening.tract_of_point]
+    return RedrawWeights(n_points, running[1:] - before[coarsening.tract_of_point])

@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 from engine._kernels import reference_sample as kernels
 from engine.errors import ParameterError
 from engine.parameters import LARGEST_EPSILON, Number, exact_fraction
+from engine.units import WEIGHT_UNITS
 
 __all__ = [
     "RULES",
-    "WEIGHT_UNITS",
     "LeastWeight",
     "cautious_c",
     "epsilon_final",
@@ -31,9 +31,6 @@ __all__ = [
     "theorem_4_4_bound",
     "theorem_4_4_weight",
 ]
-
-WEIGHT_UNITS = 1 << 20
-"""Prior weights are int64 multiples of 1/WEIGHT_UNITS."""
 
 RULES = ("none", "nothing drawn", "theorem 4.1", "theorem 4.4")
 """Names of the rules, in the order of their codes."""

@@ -1,27 +1,30 @@
-"""Which synthesizers' outputs are representative enough to stand: gamma-Good, decided in whole numbers.
+"""Which synthesizers' outputs are representative enough to be accepted: gamma-Good, decided in whole numbers.
 
 Symbols: n_i real and m_i synthetic workers in a point, alpha_i prior weight in units of 2^-20, f_i retention in units
 of 2^-32, rho = E / kappa in units of 2^-20. With a = alpha_i + max(n_i, 1) - 1, a point is within its threshold when
 m_i + a <= r a, r being rho, or f_i rho where n_i <= 1 and the point can be pruned.
 """
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from engine._jit import jit
+from engine._kernels.arrays import Bools, Indices, Ints, PointLists, Support
+from engine._kernels.units import RETENTION_UNITS, WEIGHT_BITS
 
-__all__ = ["RATIO_BITS", "accept_range"]
-
-Ints = npt.NDArray[np.int64]
-Indices = npt.NDArray[np.int32]
-Bools = npt.NDArray[np.bool_]
+__all__ = ["RATIO_BITS", "AcceptanceRules", "accept_range"]
 
 RATIO_BITS = 20
-_WEIGHT_BITS = 20
-_RETENTION_ONE = 1 << 32
 _LARGEST = (1 << 62) - 1
+
+
+class AcceptanceRules(NamedTuple):
+    """What each synthesizer is judged by: position of its tract, least weight and rho; each [S]."""
+
+    tract: Indices
+    min_weight: Ints
+    ratio: Ints
 
 
 @jit
@@ -30,11 +33,11 @@ def _is_within(n_synthetic: int, n_workers: int, weight: int, retention: int, ra
     mass = weight
     factor = ratio
     if n_workers >= 2:
-        mass += (n_workers - 1) << _WEIGHT_BITS
-    elif retention < _RETENTION_ONE:
+        mass += (n_workers - 1) << WEIGHT_BITS
+    elif retention < RETENTION_UNITS:
         # floor(f rho): the product in two parts, or it would pass 64 bits.
         factor = ((retention >> 16) * ratio + (((retention & 0xFFFF) * ratio) >> 16)) >> 16
-    wanted = (n_synthetic << _WEIGHT_BITS) + mass
+    wanted = (n_synthetic << WEIGHT_BITS) + mass
     high, low = mass >> RATIO_BITS, mass & ((1 << RATIO_BITS) - 1)
     if factor > 0 and high > _LARGEST // factor:
         return True
@@ -63,7 +66,7 @@ def _is_good(
     for position in range(drawn.size):
         point = drawn[position]
         weight = max(weights[point], min_weight)
-        retention = _RETENTION_ONE if weight > certain_above else retentions[point]
+        retention = RETENTION_UNITS if weight > certain_above else retentions[point]
         if point != beyond and not _is_within(n_synthetic[point], n_workers[point], weight, retention, ratio):
             if beyond >= 0:
                 return False
@@ -75,7 +78,7 @@ def _is_good(
     for position in range(workers.size):
         point = workers[position]
         weight = max(weights[point], min_weight)
-        retention = _RETENTION_ONE if weight > certain_above else retentions[point]
+        retention = RETENTION_UNITS if weight > certain_above else retentions[point]
         if _is_within(n_synthetic[point], n_workers[point] - 1, weight, retention, ratio):
             return True
     return False
@@ -84,42 +87,33 @@ def _is_good(
 @jit
 def accept_range(
     bounds: tuple[int, int],
-    worker_ptr: Ints,
-    worker_point: Indices,
-    synthesizers: tuple[Any, Any, Any],
-    support: tuple[Any, Any, Any],
+    workers: PointLists,
+    rules: AcceptanceRules,
+    support: Support,
     certain_above: int,
-    synthetic_ptr: Ints,
-    synthetic_point: Indices,
+    synthetic: PointLists,
     accepted: Bools,
 ) -> int:
-    """Fill ``accepted`` for synthesizers ``bounds``; return -1.
-
-    ``synthesizers`` holds tract, least weight and rho (each [S]); ``support`` holds support_ptr [T + 1], prior weight
-    and retention [K].
-    """
-    tract_of, min_weight, ratio = synthesizers
-    support_ptr, prior_weight, retention = support
+    """Fill ``accepted`` for synthesizers ``bounds``; return -1."""
     most = 0
-    for tract in range(support_ptr.size - 1):
-        most = max(most, support_ptr[tract + 1] - support_ptr[tract])
+    for tract in range(support.ptr.size - 1):
+        most = max(most, support.ptr[tract + 1] - support.ptr[tract])
     n_workers, n_synthetic = np.zeros(most, dtype=np.int64), np.zeros(most, dtype=np.int64)
     for one in range(bounds[0], bounds[1]):
-        workers = worker_point[worker_ptr[one] : worker_ptr[one + 1]]
-        drawn = synthetic_point[synthetic_ptr[one] : synthetic_ptr[one + 1]]
+        real = workers.point[workers.ptr[one] : workers.ptr[one + 1]]
+        drawn = synthetic.point[synthetic.ptr[one] : synthetic.ptr[one + 1]]
         # Without real workers there is nobody to protect and nothing to represent.
-        if workers.size == 0 or drawn.size == 0:
+        if real.size == 0 or drawn.size == 0:
             accepted[one] = True
             continue
-        for worker in range(workers.size):
-            n_workers[workers[worker]] += 1
+        for worker in range(real.size):
+            n_workers[real[worker]] += 1
         for position in range(drawn.size):
             n_synthetic[drawn[position]] += 1
-        points = slice(support_ptr[tract_of[one]], support_ptr[tract_of[one] + 1])
-        scalars = (min_weight[one], certain_above, ratio[one])
-        accepted[one] = _is_good(
-            drawn, n_synthetic, workers, n_workers, prior_weight[points], retention[points], scalars
-        )
-        n_workers[workers] = 0
+        points = slice(support.ptr[rules.tract[one]], support.ptr[rules.tract[one] + 1])
+        scalars = (rules.min_weight[one], certain_above, rules.ratio[one])
+        weights, retentions = support.prior_weight[points], support.retention[points]
+        accepted[one] = _is_good(drawn, n_synthetic, real, n_workers, weights, retentions, scalars)
+        n_workers[real] = 0
         n_synthetic[drawn] = 0
     return -1

@@ -5,16 +5,23 @@ tracts SuperPUMA by SuperPUMA; one that lies wholly beyond q90 is one point, and
 """
 
 import math
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from engine._jit import lean_jit
+from engine._kernels.arrays import Floats, Indices, Ints
 from engine._kernels.sorting import sort_values
 
 __all__ = [
     "TABLE_STEPS",
+    "CoarseningSpace",
+    "DecayTable",
+    "LocatedPoints",
+    "PointValues",
+    "SuperPumas",
+    "TractUnits",
     "count_points",
     "fill_points",
     "find_points",
@@ -23,9 +30,7 @@ __all__ = [
     "square_chord",
 ]
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Indices = npt.NDArray[np.int32]
+Levels = npt.NDArray[np.int8]
 
 TABLE_STEPS = 1 << 17
 """Steps of the table of miles and decay over chords from 0 to 2, each 0.06 miles near the destination."""
@@ -33,6 +38,63 @@ TABLE_STEPS = 1 << 17
 _EXACT_STEPS = 512  # 31 miles: nearer than this nothing is read from the table
 _EARTH_DIAMETER_MI = 2.0 * 3958.7613
 _LARGEST_EXPONENT = 600.0
+
+
+class TractUnits(NamedTuple):
+    """Place [n, 3] of every origin tract as a unit vector, its PUMA, SuperPUMA and population [n]."""
+
+    place: Floats
+    puma: Indices
+    superpuma: Indices
+    population: Ints
+
+
+class SuperPumas(NamedTuple):
+    """CSR lists of the tracts of each SuperPUMA, its reach, and place and population of the tracts in list order."""
+
+    ptr: Ints
+    member: Indices
+    reach: Floats
+    member_place: Floats
+    member_population: Ints
+
+
+class DecayTable(NamedTuple):
+    """Scale and shape of the prior's decay, and miles and decay by chord [TABLE_STEPS + 1, 2]."""
+
+    scale_mi: float
+    shape: float
+    table: Floats
+
+
+class LocatedPoints(NamedTuple):
+    """Support points of each destination tract: tract [T], CSR offsets [T + 1], levels and units [K]."""
+
+    destination: Ints
+    ptr: Ints
+    level: Levels
+    unit: Indices
+
+
+class PointValues(NamedTuple):
+    """What is summed over the tracts of each support point: population, mean distance and gravity mass [K]."""
+
+    population: Ints
+    mean_distance: Floats
+    mass: Floats
+
+
+class CoarseningSpace(NamedTuple):
+    """Scratch space: the point of each PUMA and of each SuperPUMA (-1: no point), and two sums.
+
+    ``room`` holds two numbers for each tract of the largest SuperPUMA; ``plain`` the unweighted sum of miles and the
+    number of tracts for each point of a destination tract.
+    """
+
+    point_of_puma: Indices
+    point_of_superpuma: Indices
+    room: Floats
+    plain: Floats
 
 
 @lean_jit
@@ -55,15 +117,16 @@ def level_of(square: float, near: float, far: float) -> int:
 
 
 @lean_jit
-def _miles_and_decay(square: float, decay: tuple[float, float], table: Floats) -> tuple[float, float]:
+def _miles_and_decay(square: float, decay: DecayTable) -> tuple[float, float]:
     """Distance in miles, and the prior's decay there: exact when near, else between two entries of the table."""
     chord = math.sqrt(square)
     step = chord * (TABLE_STEPS / 2)
     if step < _EXACT_STEPS:
         miles = _EARTH_DIAMETER_MI * math.asin(min(chord / 2, 1.0))
-        return miles, math.exp(-min((miles / decay[0]) ** decay[1], _LARGEST_EXPONENT))
+        return miles, math.exp(-min((miles / decay.scale_mi) ** decay.shape, _LARGEST_EXPONENT))
     below = min(int(step), TABLE_STEPS - 1)
     part = step - below
+    table = decay.table
     return (
         table[below, 0] + part * (table[below + 1, 0] - table[below, 0]),
         table[below, 1] + part * (table[below + 1, 1] - table[below, 1]),
@@ -82,19 +145,18 @@ def is_beyond(place: Floats, tract: int, reach: Floats, unit: int, chord: float)
 @lean_jit
 def count_points(
     destination: Ints,
-    tracts: tuple[Any, Any, Any],
-    superpumas: tuple[Any, Any, Any],
+    tracts: TractUnits,
+    superpumas: SuperPumas,
     limits: tuple[float, float],
     puma_met: Ints,
     n_support: Ints,
 ) -> None:
     """Count each destination tract's support points into ``n_support`` (int64[T]).
 
-    ``tracts`` holds place [n, 3], PUMA [n] and population [n]; ``superpumas`` their CSR offsets, members and reach;
-    ``limits`` the squared chords of q50 and q90; ``puma_met`` is room for a mark of each PUMA, -1 at first.
+    ``limits`` holds the squared chords of q50 and q90; ``puma_met`` has room for a mark of each PUMA, -1 at first.
     """
-    place, puma, _ = tracts
-    ptr, member, reach = superpumas
+    place, puma = tracts.place, tracts.puma
+    ptr, member, reach = superpumas.ptr, superpumas.member, superpumas.reach
     beyond = math.sqrt(limits[1])
     for position in range(destination.size):
         tract = destination[position]
@@ -121,11 +183,10 @@ def count_points(
 
 
 @lean_jit
-def _add(point: int, people: int, miles: float, pull: float, sums: tuple[Any, Any, Any, Any]) -> None:
-    population, miles_of_people, pulled, plain = sums
-    population[point] += people
-    miles_of_people[point] += people * miles
-    pulled[point] += people * pull
+def _add(point: int, people: int, miles: float, pull: float, sums: PointValues, plain: Floats) -> None:
+    sums.population[point] += people
+    sums.mean_distance[point] += people * miles
+    sums.mass[point] += people * pull
     plain[point, 0] += miles
     plain[point, 1] += 1.0
 
@@ -133,18 +194,18 @@ def _add(point: int, people: int, miles: float, pull: float, sums: tuple[Any, An
 @lean_jit
 def _add_whole_unit(
     point: int,
-    place: Floats,
-    tract: int,
+    tract_place: Floats,
     span: tuple[int, int],
-    ordered: tuple[Any, Any],
+    superpumas: SuperPumas,
     table: Floats,
     room: Floats,
-    sums: tuple[Any, Any, Any, Any],
+    sums: PointValues,
+    plain: Floats,
 ) -> None:
-    """Add a SuperPUMA that lies beyond the exact range as a whole; measuring and adding apart, each is fast."""
-    there, people = ordered
+    """Add a SuperPUMA that lies wholly beyond the exact range. Separate loops, as the compiler vectorises each."""
+    there, people = superpumas.member_place, superpumas.member_population
     first, last = span
-    x, y, z = place[tract, 0], place[tract, 1], place[tract, 2]
+    x, y, z = tract_place[0], tract_place[1], tract_place[2]
     for position in range(first, last):
         dx, dy, dz = x - there[position, 0], y - there[position, 1], z - there[position, 2]
         step = math.sqrt(dx * dx + dy * dy + dz * dz) * (TABLE_STEPS / 2)
@@ -153,142 +214,166 @@ def _add_whole_unit(
         miles, pull = table[below, 0], table[below, 1]
         room[position - first, 0] = miles + part * (table[below + 1, 0] - miles)
         room[position - first, 1] = pull + part * (table[below + 1, 1] - pull)
-    total, miles_of_people, pulled, plain = np.int64(0), 0.0, 0.0, 0.0
+    total, miles_of_people, pulled, miles_of_tracts = np.int64(0), 0.0, 0.0, 0.0
     for position in range(first, last):
         count, miles = people[position], room[position - first, 0]
         total += count
         miles_of_people += count * miles
         pulled += count * room[position - first, 1]
-        plain += miles
-    sums[0][point], sums[1][point], sums[2][point] = total, miles_of_people, pulled
-    sums[3][point, 0], sums[3][point, 1] = plain, last - first
+        miles_of_tracts += miles
+    sums.population[point], sums.mean_distance[point], sums.mass[point] = total, miles_of_people, pulled
+    plain[point, 0], plain[point, 1] = miles_of_tracts, last - first
 
 
 @lean_jit
-def _number(
-    position: int,
+def _mark_units(
     tract: int,
-    tracts: tuple[Any, Any, Any],
-    superpumas: tuple[Any, Any, Any],
+    tracts: TractUnits,
+    superpumas: SuperPumas,
     limits: tuple[float, float],
-    scratch: tuple[Any, Any, Any, Any],
-    support: tuple[Any, Any],
+    space: CoarseningSpace,
+    near: Indices,
 ) -> int:
-    """Number one destination tract's points: tracts, then PUMAs, then SuperPUMAs, each by index.
+    """List the tracts near a destination tract; mark with 0 the PUMAs and SuperPUMAs that hold others.
 
-    Returns the number of tract points. ``scratch`` begins with the point of each PUMA and of each SuperPUMA (-1
-    where there is none), written here.
+    Returns how many tracts are listed, in no order.
     """
-    place, puma, _ = tracts
-    ptr, member, reach = superpumas
-    support_level, support_unit = support
-    point_of_puma, point_of_superpuma, _, _ = scratch
+    place = tracts.place
+    ptr, member = superpumas.ptr, superpumas.member
     beyond = math.sqrt(limits[1])
-    for unit in range(point_of_puma.size):
-        point_of_puma[unit] = -1
-    for unit in range(point_of_superpuma.size):
-        point_of_superpuma[unit] = -1
     n_near = 0
     for unit in range(ptr.size - 1):
         if ptr[unit] == ptr[unit + 1]:
             continue
-        if is_beyond(place, tract, reach, unit, beyond):
-            point_of_superpuma[unit] = 0
+        if is_beyond(place, tract, superpumas.reach, unit, beyond):
+            space.point_of_superpuma[unit] = 0
             continue
         for place_in_list in range(ptr[unit], ptr[unit + 1]):
             origin = member[place_in_list]
             level = level_of(square_chord(place, tract, origin), limits[0], limits[1])
             if level == 0:
-                support_unit[n_near] = origin
+                near[n_near] = origin
                 n_near += 1
             elif level == 1:
-                point_of_puma[puma[origin]] = 0
+                space.point_of_puma[tracts.puma[origin]] = 0
             else:
-                point_of_superpuma[unit] = 0
+                space.point_of_superpuma[unit] = 0
+    return n_near
+
+
+@lean_jit
+def _number_marked(
+    point_of_unit: Indices, level: int, n_points: int, support_level: Levels, support_unit: Indices
+) -> int:
+    """Number the marked units of one level from ``n_points`` on; return the number of points so far."""
+    for unit in range(point_of_unit.size):
+        if point_of_unit[unit] == 0:
+            point_of_unit[unit] = n_points
+            support_level[n_points] = level
+            support_unit[n_points] = unit
+            n_points += 1
+    return n_points
+
+
+@lean_jit
+def _number_points(
+    tract: int,
+    tracts: TractUnits,
+    superpumas: SuperPumas,
+    limits: tuple[float, float],
+    space: CoarseningSpace,
+    support_level: Levels,
+    support_unit: Indices,
+) -> int:
+    """Number one destination tract's points: tracts, then PUMAs, then SuperPUMAs, each by index.
+
+    Returns the number of tract points. Fills the points of PUMAs and SuperPUMAs in ``space``.
+    """
+    for unit in range(space.point_of_puma.size):
+        space.point_of_puma[unit] = -1
+    for unit in range(space.point_of_superpuma.size):
+        space.point_of_superpuma[unit] = -1
+    n_near = _mark_units(tract, tracts, superpumas, limits, space, support_unit)
     sort_values(support_unit[:n_near])
     for point in range(n_near):
         support_level[point] = 0
-    n_points = n_near
-    for unit in range(point_of_puma.size):
-        if point_of_puma[unit] == 0:
-            point_of_puma[unit] = n_points
-            support_level[n_points] = 1
-            support_unit[n_points] = unit
-            n_points += 1
-    for unit in range(point_of_superpuma.size):
-        if point_of_superpuma[unit] == 0:
-            point_of_superpuma[unit] = n_points
-            support_level[n_points] = 2
-            support_unit[n_points] = unit
-            n_points += 1
+    n_points = _number_marked(space.point_of_puma, 1, n_near, support_level, support_unit)
+    _number_marked(space.point_of_superpuma, 2, n_points, support_level, support_unit)
     return n_near
+
+
+@lean_jit
+def _sum_points(
+    tract: int,
+    near: Indices,
+    tracts: TractUnits,
+    superpumas: SuperPumas,
+    limits: tuple[float, float],
+    decay: DecayTable,
+    space: CoarseningSpace,
+    sums: PointValues,
+) -> None:
+    """Add every origin tract to the sums of its point; ``near`` lists the tracts that are points themselves."""
+    place, puma, population = tracts.place, tracts.puma, tracts.population
+    ptr, member = superpumas.ptr, superpumas.member
+    # Beyond both: one point, and its miles and decay are read from the table.
+    beyond = max(math.sqrt(limits[1]), (_EXACT_STEPS + 1) * (2.0 / TABLE_STEPS))
+    for point in range(near.size):
+        origin = near[point]
+        miles, pull = _miles_and_decay(square_chord(place, tract, origin), decay)
+        _add(point, population[origin], miles, pull, sums, space.plain)
+    for unit in range(ptr.size - 1):
+        if ptr[unit] == ptr[unit + 1]:
+            continue
+        if is_beyond(place, tract, superpumas.reach, unit, beyond):
+            point = space.point_of_superpuma[unit]
+            span = (ptr[unit], ptr[unit + 1])
+            _add_whole_unit(point, place[tract], span, superpumas, decay.table, space.room, sums, space.plain)
+            continue
+        for place_in_list in range(ptr[unit], ptr[unit + 1]):
+            origin = member[place_in_list]
+            square = square_chord(place, tract, origin)
+            level = level_of(square, limits[0], limits[1])
+            if level > 0:
+                point = space.point_of_puma[puma[origin]] if level == 1 else space.point_of_superpuma[unit]
+                miles, pull = _miles_and_decay(square, decay)
+                _add(point, population[origin], miles, pull, sums, space.plain)
 
 
 @lean_jit
 def fill_points(
     bounds: tuple[int, int],
-    destination: Ints,
-    support_ptr: Ints,
-    tracts: tuple[Any, Any, Any],
-    superpumas: tuple[Any, Any, Any],
-    ordered: tuple[Any, Any],
+    tracts: TractUnits,
+    superpumas: SuperPumas,
     limits: tuple[float, float],
-    decay: tuple[float, float],
-    table: Floats,
-    scratch: tuple[Any, Any, Any, Any],
-    out: tuple[Any, Any, Any, Any, Any],
+    decay: DecayTable,
+    space: CoarseningSpace,
+    support: LocatedPoints,
+    values: PointValues,
 ) -> None:
-    """Fill level, unit, mean distance, population and gravity mass (each [K], zeroed) of some destination tracts.
-
-    ``ordered`` holds place and population of the tracts in the order of the SuperPUMAs' members, ``decay`` scale and
-    shape of the prior's decay, ``table`` miles and decay by chord [TABLE_STEPS + 1, 2]. ``scratch`` is room for
-    the point of each PUMA and of each SuperPUMA, for two numbers of each tract of the largest SuperPUMA, and for two
-    of each point of a destination tract.
-    """
-    place, puma, population = tracts
-    ptr, member, reach = superpumas
-    support_level, support_unit, mean_distance, point_population, point_mass = out
-    point_of_puma, point_of_superpuma, room, plain = scratch
-    # Beyond both: one point, and its miles and decay are read from the table.
-    beyond = max(math.sqrt(limits[1]), (_EXACT_STEPS + 1) * (2.0 / TABLE_STEPS))
+    """Fill levels, units and values (zeros at first) of the support points of destination tracts ``bounds``."""
+    plain = space.plain
     for position in range(bounds[0], bounds[1]):
-        tract = destination[position]
-        first, last = support_ptr[position], support_ptr[position + 1]
-        support = (support_level[first:last], support_unit[first:last])
-        n_near = _number(position, tract, tracts, superpumas, limits, scratch, support)
-        sums = (point_population[first:last], mean_distance[first:last], point_mass[first:last], plain)
+        tract = support.destination[position]
+        first, last = support.ptr[position], support.ptr[position + 1]
+        level, unit = support.level[first:last], support.unit[first:last]
+        n_near = _number_points(tract, tracts, superpumas, limits, space, level, unit)
+        sums = PointValues(
+            values.population[first:last], values.mean_distance[first:last], values.mass[first:last]
+        )
         for point in range(last - first):
             plain[point, 0], plain[point, 1] = 0.0, 0.0
-        for point in range(n_near):
-            origin = support_unit[first + point]
-            miles, pull = _miles_and_decay(square_chord(place, tract, origin), decay, table)
-            _add(point, population[origin], miles, pull, sums)
-        for unit in range(ptr.size - 1):
-            if ptr[unit] == ptr[unit + 1]:
-                continue
-            if is_beyond(place, tract, reach, unit, beyond):
-                point = point_of_superpuma[unit]
-                span = (ptr[unit], ptr[unit + 1])
-                _add_whole_unit(point, place, tract, span, ordered, table, room, sums)
-                continue
-            for place_in_list in range(ptr[unit], ptr[unit + 1]):
-                origin = member[place_in_list]
-                square = square_chord(place, tract, origin)
-                level = level_of(square, limits[0], limits[1])
-                if level > 0:
-                    point = point_of_puma[puma[origin]] if level == 1 else point_of_superpuma[unit]
-                    miles, pull = _miles_and_decay(square, decay, table)
-                    _add(point, population[origin], miles, pull, sums)
+        _sum_points(tract, unit[:n_near], tracts, superpumas, limits, decay, space, sums)
         for point in range(last - first):
-            if sums[0][point] > 0:
-                sums[1][point] /= sums[0][point]
+            if sums.population[point] > 0:
+                sums.mean_distance[point] /= sums.population[point]
             else:
-                sums[1][point] = plain[point, 0] / plain[point, 1]
+                sums.mean_distance[point] = plain[point, 0] / plain[point, 1]
 
 
 @lean_jit
-def _find(level: int, unit: int, first: int, last: int, support_level: Any, support_unit: Indices) -> int:
-    """Position of a point among [first, last), which rise by level and unit; -1 where it is not there."""
+def _find(level: int, unit: int, first: int, last: int, support_level: Levels, support_unit: Indices) -> int:
+    """Position of a point among [first, last), which rise by level and unit; -1 if it is not there."""
     end = last
     while first < last:
         middle = (first + last) >> 1
@@ -305,29 +390,25 @@ def _find(level: int, unit: int, first: int, last: int, support_level: Any, supp
 def find_points(
     position: Indices,
     origin: Ints,
-    destination: Ints,
-    tracts: tuple[Any, Any, Any],
+    tracts: TractUnits,
     limits: tuple[float, float],
-    support: tuple[Any, Any, Any],
+    support: LocatedPoints,
     found: Indices,
 ) -> None:
     """Local support point of each (position of a destination tract, origin tract) into ``found``.
 
-    ``tracts`` holds place, PUMA and SuperPUMA of every tract; ``support`` the offsets, levels and units. What editing
-    took is in the remainder (level 3, the last point) where there is one, else -1.
+    A tract whose point editing removed is in the remainder (level 3, the last point) if there is one; else -1.
     """
-    place, puma, superpuma = tracts
-    support_ptr, support_level, support_unit = support
     for worker in range(position.size):
         at, home = position[worker], origin[worker]
-        level = level_of(square_chord(place, destination[at], home), limits[0], limits[1])
+        level = level_of(square_chord(tracts.place, support.destination[at], home), limits[0], limits[1])
         unit = home
         if level == 1:
-            unit = puma[home]
+            unit = tracts.puma[home]
         elif level == 2:
-            unit = superpuma[home]
-        first, last = support_ptr[at], support_ptr[at + 1]
-        point = _find(level, unit, first, last, support_level, support_unit)
-        if point < 0 and last > first and support_level[last - 1] == 3:
+            unit = tracts.superpuma[home]
+        first, last = support.ptr[at], support.ptr[at + 1]
+        point = _find(level, unit, first, last, support.level, support.unit)
+        if point < 0 and last > first and support.level[last - 1] == 3:
             point = last - 1
         found[worker] = point - first if point >= 0 else -1

@@ -8,12 +8,12 @@ A kernel returns `DONE`, or the synthesizer that cannot be used: one whose strea
 past 2^31 (`TOO_LARGE` less its position).
 """
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from engine._jit import jit
+from engine._kernels.arrays import Addresses, Indices, Ints, PointLists, Words
 from engine._kernels.chacha import (
     STAGE_NOISE,
     STAGE_SAMPLE,
@@ -25,15 +25,50 @@ from engine._kernels.chacha import (
 )
 from engine._kernels.noise import NO_LIMIT, discrete_laplace, geometric
 
-__all__ = ["DONE", "MOST_NOISY", "TOO_LARGE", "laplace_range", "plug_in_range", "sparse_range"]
-
-Ints = npt.NDArray[np.int64]
-Indices = npt.NDArray[np.int32]
-Words = npt.NDArray[np.uint32]
+__all__ = [
+    "DONE",
+    "MOST_NOISY",
+    "TOO_LARGE",
+    "HistogramInputs",
+    "LaplaceNoise",
+    "ThresholdNoise",
+    "laplace_range",
+    "plug_in_range",
+    "sparse_range",
+]
 
 DONE = -1
 TOO_LARGE = -2
 MOST_NOISY = (1 << 31) - 1
+
+
+class HistogramInputs(NamedTuple):
+    """What every histogram kernel reads: real workers, their synthesizers' addresses and least weights, the prior.
+
+    The prior has CSR offsets of each destination tract's support points [T + 1], and weights [K].
+    """
+
+    workers: PointLists
+    addresses: Addresses
+    min_weight: Ints
+    support_ptr: Ints
+    prior_weight: Ints
+
+
+class LaplaceNoise(NamedTuple):
+    """Digits of the noise's magnitude, of the gaps between points where it is above 0; a flag that they are too few."""
+
+    magnitude: Ints
+    gap: Ints
+    short: Ints
+
+
+class ThresholdNoise(NamedTuple):
+    """Digits of the noise's magnitude, the least count that is published, and a flag that the digits are too few."""
+
+    magnitude: Ints
+    threshold: int
+    short: Ints
 
 
 @jit
@@ -48,7 +83,7 @@ def _most_points(support_ptr: Ints) -> int:
 def _noise_everywhere(
     key: Words,
     stream: Ints,
-    noise: tuple[Any, Any, Any],
+    noise: LaplaceNoise,
     workers: Indices,
     n_points: int,
     points: Indices,
@@ -59,9 +94,9 @@ def _noise_everywhere(
     Noise above 0 is drawn by the gaps between the points that get it. At the others noise is 0 or less, which shows
     only where somebody is. `workers` is sorted.
     """
-    magnitude, gap, short = noise
+    short = noise.short
     listed, total, worker = 0, 0, 0
-    raised = geometric(key, stream, gap, n_points, short)
+    raised = geometric(key, stream, noise.gap, n_points, short)
     while (raised < n_points or worker < workers.size) and not has_run_out(stream):
         point, value = raised, 0
         if worker < workers.size and workers[worker] <= raised:
@@ -70,10 +105,10 @@ def _noise_everywhere(
             value += 1
             worker += 1
         if point == raised:
-            value += 1 + geometric(key, stream, magnitude, NO_LIMIT, short)
-            raised += 1 + geometric(key, stream, gap, n_points, short)
+            value += 1 + geometric(key, stream, noise.magnitude, NO_LIMIT, short)
+            raised += 1 + geometric(key, stream, noise.gap, n_points, short)
         else:
-            value -= geometric(key, stream, magnitude, NO_LIMIT, short)
+            value -= geometric(key, stream, noise.magnitude, NO_LIMIT, short)
         if value > 0:
             points[listed], noisy[listed] = point, value
             listed += 1
@@ -85,10 +120,8 @@ def _noise_everywhere(
 def _noise_where_occupied(
     key: Words,
     stream: Ints,
-    digits: Ints,
-    short: Ints,
+    noise: ThresholdNoise,
     workers: Indices,
-    threshold: int,
     points: Indices,
     noisy: Ints,
 ) -> tuple[int, int]:
@@ -99,8 +132,8 @@ def _noise_where_occupied(
         while worker < workers.size and workers[worker] == point:
             value += 1
             worker += 1
-        value += discrete_laplace(key, stream, digits, short)
-        if value >= threshold:
+        value += discrete_laplace(key, stream, noise.magnitude, noise.short)
+        if value >= noise.threshold:
             points[listed], noisy[listed] = point, value
             listed += 1
             total += value
@@ -143,48 +176,34 @@ def _draw_from_prior(key: Words, stream: Ints, cumulative: Ints, drawn: Indices)
 
 @jit
 def laplace_range(
-    bounds: tuple[int, int],
-    worker_ptr: Ints,
-    worker_point: Indices,
-    addresses: tuple[Any, Any, Any, Any],
-    support: tuple[Any, Any],
-    noise: tuple[Any, Any, Any],
-    key: Words,
-    synthetic_ptr: Ints,
-    synthetic_point: Indices,
+    bounds: tuple[int, int], inputs: HistogramInputs, noise: LaplaceNoise, key: Words, synthetic: PointLists
 ) -> int:
-    """Laplace sanitizer of synthesizers ``bounds``; see the module for what comes back.
-
-    ``addresses`` holds tract, destination, segment and least weight (each [S]); ``support`` holds support_ptr
-    [T + 1] and prior weight [K]; ``noise`` holds the digits of its magnitude and of the gaps between
-    points where it is above 0, and the flag that they are too few.
-    """
-    tract_of, destination, segment, min_weight = addresses
-    support_ptr, prior_weight = support
+    """Laplace sanitizer of synthesizers ``bounds``; the module says what is returned."""
+    addresses, support_ptr = inputs.addresses, inputs.support_ptr
     most = _most_points(support_ptr)
     points, noisy = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int64)
     cumulative = np.empty(most, dtype=np.int64)
     stream = np.zeros(STREAM_FIELDS, dtype=np.int64)
     for one in range(bounds[0], bounds[1]):
-        drawn = synthetic_point[synthetic_ptr[one] : synthetic_ptr[one + 1]]
+        drawn = synthetic.point[synthetic.ptr[one] : synthetic.ptr[one + 1]]
         if drawn.size == 0:
             continue
-        first, last = support_ptr[tract_of[one]], support_ptr[tract_of[one] + 1]
-        workers = np.sort(worker_point[worker_ptr[one] : worker_ptr[one + 1]])
+        first, last = support_ptr[addresses.tract[one]], support_ptr[addresses.tract[one] + 1]
+        workers = np.sort(inputs.workers.point[inputs.workers.ptr[one] : inputs.workers.ptr[one + 1]])
         listed, total = 0, 0
         # Without real workers nothing is to be hidden; their total is public.
         if workers.size > 0:
-            open_stream(STAGE_NOISE, destination[one], segment[one], stream)
+            open_stream(STAGE_NOISE, addresses.destination[one], addresses.segment[one], stream)
             listed, total = _noise_everywhere(key, stream, noise, workers, last - first, points, noisy)
             if has_run_out(stream):
                 return one
             if total > MOST_NOISY:
                 return TOO_LARGE - one
-        open_stream(STAGE_TOTAL, destination[one], segment[one], stream)
+        open_stream(STAGE_TOTAL, addresses.destination[one], addresses.segment[one], stream)
         if total > 0:
             _apportion(key, stream, points[:listed], noisy[:listed], total, drawn)
         else:
-            _prior_sums(prior_weight[first:last], min_weight[one], cumulative)
+            _prior_sums(inputs.prior_weight[first:last], inputs.min_weight[one], cumulative)
             _draw_from_prior(key, stream, cumulative[: last - first], drawn)
         if has_run_out(stream):
             return one
@@ -193,40 +212,27 @@ def laplace_range(
 
 @jit
 def sparse_range(
-    bounds: tuple[int, int],
-    worker_ptr: Ints,
-    worker_point: Indices,
-    addresses: tuple[Any, Any, Any, Any],
-    support: tuple[Any, Any],
-    noise: tuple[Any, int, Any],
-    key: Words,
-    synthetic_ptr: Ints,
-    synthetic_point: Indices,
+    bounds: tuple[int, int], inputs: HistogramInputs, noise: ThresholdNoise, key: Words, synthetic: PointLists
 ) -> int:
-    """Stability-based histogram of synthesizers ``bounds``; arguments as in :func:`laplace_range`.
-
-    ``noise`` holds the digits of its magnitude, the threshold, and the flag that the digits are too few.
-    """
-    tract_of, destination, segment, min_weight = addresses
-    support_ptr, prior_weight = support
-    digits, threshold, short = noise
+    """Stability-based histogram of synthesizers ``bounds``; the module says what is returned."""
+    addresses, support_ptr, min_weight = inputs.addresses, inputs.support_ptr, inputs.min_weight
     most = _most_points(support_ptr)
     points, noisy = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int64)
     cumulative = np.empty(most, dtype=np.int64)
     stream = np.zeros(STREAM_FIELDS, dtype=np.int64)
     summed_tract, summed_weight = np.int64(-1), np.int64(-1)
     for one in range(bounds[0], bounds[1]):
-        drawn = synthetic_point[synthetic_ptr[one] : synthetic_ptr[one + 1]]
+        drawn = synthetic.point[synthetic.ptr[one] : synthetic.ptr[one + 1]]
         if drawn.size == 0:
             continue
-        workers = np.sort(worker_point[worker_ptr[one] : worker_ptr[one + 1]])
-        open_stream(STAGE_NOISE, destination[one], segment[one], stream)
-        listed, total = _noise_where_occupied(key, stream, digits, short, workers, threshold, points, noisy)
+        workers = np.sort(inputs.workers.point[inputs.workers.ptr[one] : inputs.workers.ptr[one + 1]])
+        open_stream(STAGE_NOISE, addresses.destination[one], addresses.segment[one], stream)
+        listed, total = _noise_where_occupied(key, stream, noise, workers, points, noisy)
         if has_run_out(stream):
             return one
         if total > MOST_NOISY:
             return TOO_LARGE - one
-        open_stream(STAGE_TOTAL, destination[one], segment[one], stream)
+        open_stream(STAGE_TOTAL, addresses.destination[one], addresses.segment[one], stream)
         if total > drawn.size:
             _apportion(key, stream, points[:listed], noisy[:listed], total, drawn)
         else:
@@ -234,10 +240,11 @@ def sparse_range(
             for place in range(listed):
                 drawn[position : position + noisy[place]] = points[place]
                 position += noisy[place]
-            first, last = support_ptr[tract_of[one]], support_ptr[tract_of[one] + 1]
-            if tract_of[one] != summed_tract or min_weight[one] != summed_weight:
-                _prior_sums(prior_weight[first:last], min_weight[one], cumulative)
-                summed_tract, summed_weight = np.int64(tract_of[one]), min_weight[one]
+            tract = addresses.tract[one]
+            first, last = support_ptr[tract], support_ptr[tract + 1]
+            if tract != summed_tract or min_weight[one] != summed_weight:
+                _prior_sums(inputs.prior_weight[first:last], min_weight[one], cumulative)
+                summed_tract, summed_weight = np.int64(tract), min_weight[one]
             _draw_from_prior(key, stream, cumulative[: last - first], drawn[position:])
         if has_run_out(stream):
             return one
@@ -245,33 +252,23 @@ def sparse_range(
 
 
 @jit
-def plug_in_range(
-    bounds: tuple[int, int],
-    worker_ptr: Ints,
-    worker_point: Indices,
-    addresses: tuple[Any, Any, Any, Any],
-    support: tuple[Any, Any],
-    key: Words,
-    synthetic_ptr: Ints,
-    synthetic_point: Indices,
-) -> int:
-    """Draw every synthetic worker from the real ones; arguments as in :func:`laplace_range`."""
-    tract_of, destination, segment, min_weight = addresses
-    support_ptr, prior_weight = support
+def plug_in_range(bounds: tuple[int, int], inputs: HistogramInputs, key: Words, synthetic: PointLists) -> int:
+    """Draw every synthetic worker from the real ones; the module says what is returned."""
+    addresses, support_ptr = inputs.addresses, inputs.support_ptr
     cumulative = np.empty(_most_points(support_ptr), dtype=np.int64)
     stream = np.zeros(STREAM_FIELDS, dtype=np.int64)
     for one in range(bounds[0], bounds[1]):
-        drawn = synthetic_point[synthetic_ptr[one] : synthetic_ptr[one + 1]]
+        drawn = synthetic.point[synthetic.ptr[one] : synthetic.ptr[one + 1]]
         if drawn.size == 0:
             continue
-        open_stream(STAGE_SAMPLE, destination[one], segment[one], stream)
-        workers = worker_point[worker_ptr[one] : worker_ptr[one + 1]]
+        open_stream(STAGE_SAMPLE, addresses.destination[one], addresses.segment[one], stream)
+        workers = inputs.workers.point[inputs.workers.ptr[one] : inputs.workers.ptr[one + 1]]
         if workers.size > 0:
             for position in range(drawn.size):
                 drawn[position] = workers[below(key, stream, workers.size)]
         else:
-            first, last = support_ptr[tract_of[one]], support_ptr[tract_of[one] + 1]
-            _prior_sums(prior_weight[first:last], min_weight[one], cumulative)
+            first, last = support_ptr[addresses.tract[one]], support_ptr[addresses.tract[one] + 1]
+            _prior_sums(inputs.prior_weight[first:last], inputs.min_weight[one], cumulative)
             _draw_from_prior(key, stream, cumulative[: last - first], drawn)
         if has_run_out(stream):
             return one

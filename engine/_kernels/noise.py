@@ -7,16 +7,11 @@ caller writes out more digits and draws again from the same stream. So the law i
 however few digits are at hand.
 """
 
-import numpy as np
-import numpy.typing as npt
-
 from engine._jit import jit
+from engine._kernels.arrays import Ints, Words
 from engine._kernels.chacha import has_run_out, next_word
 
 __all__ = ["NO_LIMIT", "discrete_laplace", "fill_noise", "geometric", "happens"]
-
-Ints = npt.NDArray[np.int64]
-Words = npt.NDArray[np.uint32]
 
 NO_LIMIT = 1 << 60
 

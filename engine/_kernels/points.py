@@ -1,32 +1,49 @@
 """Points drawn within triangles, two for each worker: at home and at work."""
 
 import math
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from engine._jit import lean_jit
+from engine._kernels.arrays import Floats, Indices, Ints, Words
 from engine._kernels.chacha import STAGE_POINT, has_run_out, next_word, open_stream
 from engine._kernels.sorting import sort_values
 
-__all__ = ["draw_points", "sort_ranges"]
+__all__ = ["BlockCells", "DrawnPoints", "draw_points", "sort_ranges"]
 
-Ints = npt.NDArray[np.int64]
-Indices = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
-Words = npt.NDArray[np.uint32]
+Singles = npt.NDArray[np.float32]
 
 _UNIT = 2.0**-32
 _SHORT = 16
 
 
+class BlockCells(NamedTuple):
+    """Cells of blocks cut into triangles: CSR offsets [blocks + 1], and for each triangle [K, 7] its numbers.
+
+    These are the running share of the cell's area and the corners x, y, x, y, x, y.
+    """
+
+    ptr: Ints
+    triangle: Floats
+
+
+class DrawnPoints(NamedTuple):
+    """Home and work points of workers, degrees."""
+
+    home_lon: Singles
+    home_lat: Singles
+    work_lon: Singles
+    work_lat: Singles
+
+
 @lean_jit
 def _draw_point(
-    key: Words, stream: Ints, block: int, cells: tuple[Any, Any], lon: Any, lat: Any, at: int
+    key: Words, stream: Ints, block: int, cells: BlockCells, lon: Singles, lat: Singles, at: int
 ) -> None:
-    """One point in a block's cell: a triangle by area, a place in it; NaN where the block has no cell."""
-    ptr, triangle = cells
+    """Draw one point in a block's cell: a triangle by area, a place in it; NaN if the block has no cell."""
+    ptr, triangle = cells.ptr, cells.triangle
     # Three words whatever the cell, so that where a worker lives does not shift what others read.
     chosen = next_word(key, stream) * _UNIT
     one = next_word(key, stream) * _UNIT
@@ -55,31 +72,28 @@ def draw_points(
     bounds: tuple[int, int],
     ptr: Ints,
     home_block: Indices,
-    addresses: tuple[Any, Any],
-    cells: tuple[Any, Any],
+    destination: Ints,
+    segment: Ints,
+    cells: BlockCells,
     key: Words,
     stream: Ints,
     at_home: bool,
-    out: tuple[Any, Any, Any, Any],
+    out: DrawnPoints,
 ) -> int:
     """Draw the home and work points of the workers of synthesizers ``bounds``; the first stream run out, or -1.
 
-    ``addresses`` holds destination (the block of work) and segment [S]; ``cells`` offsets [blocks + 1] and, for each
-    triangle, the running share of its cell's area and the corners x, y, x, y, x, y [K, 7]; ``stream`` is room for a
-    stream; ``out`` home lon and lat, work lon and lat. Homes are not drawn where ``at_home`` is false, but their words
-    are read over.
+    The destination is the block of work. ``stream`` is scratch space for a stream. Without ``at_home`` no home points
+    are drawn, but the same words are read.
     """
-    destination, segment = addresses
-    home_lon, home_lat, work_lon, work_lat = out
     for synthesizer in range(bounds[0], bounds[1]):
         open_stream(STAGE_POINT, destination[synthesizer], segment[synthesizer], stream)
         for worker in range(ptr[synthesizer], ptr[synthesizer + 1]):
             if at_home:
-                _draw_point(key, stream, home_block[worker], cells, home_lon, home_lat, worker)
+                _draw_point(key, stream, home_block[worker], cells, out.home_lon, out.home_lat, worker)
             else:
                 for _ in range(3):
                     next_word(key, stream)
-            _draw_point(key, stream, destination[synthesizer], cells, work_lon, work_lat, worker)
+            _draw_point(key, stream, destination[synthesizer], cells, out.work_lon, out.work_lat, worker)
         if has_run_out(stream):
             return synthesizer
     return -1

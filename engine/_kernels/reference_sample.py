@@ -12,14 +12,11 @@ add the bound on the unfavourable side.
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from engine._jit import jit, lean_jit
+from engine._kernels.arrays import Floats, Ints
+from engine._kernels.units import WEIGHT_UNITS
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-
-WEIGHT_UNITS = 1 << 20
 SLACK = 2.0**-48
 LEAST_TERM = 1e-290  # of a tail: far above the least normal number, far below any delta
 LOG_LEAST_TERM = math.log(LEAST_TERM)
@@ -279,23 +276,19 @@ def worst_edge(
 
 
 @jit
-def search_weight(n: int, ceiling: int, sorted_base: Ints, suffix_sum: Ints, c: float, delta: float) -> int:
-    """Least weight below `ceiling` that Theorem 4.4 certifies, or `ceiling` if it certifies none.
+def _search_by_edges(
+    n: int, ceiling: int, sorted_base: Ints, suffix_sum: Ints, c: float, log_limit: float
+) -> int:
+    """Least weight below `ceiling` whose reference 0-sample is small enough, or `ceiling` if none is found.
 
     Bisection over the x that have proved worst so far; the weight found is then tried with every x, and a
-    new worst x joins the probes. Should the direct bound refuse what the theorem allows, bisection over both
-    goes on above it. If feasibility is not monotone a smaller weight can be missed, but the one
-    returned has been evaluated in full and holds.
+    new worst x joins the probes.
     """
-    k = sorted_base.shape[0]
-    if ceiling < 2 or k < 2:
-        return ceiling
-    log_limit = math.log(delta) - log_theorem_factor(k, c)
     holds, x = worst_edge(n, ceiling - 1, sorted_base, suffix_sum, c, log_limit)
     if not holds:
         return ceiling
     probes = np.empty(8, dtype=np.int64)
-    low, found = 0, ceiling - 1
+    low = 0
     for n_probes in range(1, 9):
         probes[n_probes - 1] = x
         high = ceiling - 1
@@ -307,12 +300,25 @@ def search_weight(n: int, ceiling: int, sorted_base: Ints, suffix_sum: Ints, c: 
                 low = middle
         holds, x = worst_edge(n, high, sorted_base, suffix_sum, c, log_limit)
         if holds:
-            found = high
-            break
+            return high
         low = high
-    if class_bound(n, found, sorted_base, suffix_sum, c, delta) <= delta:
-        return found
-    low, high = found, ceiling - 1
+    return ceiling - 1
+
+
+@jit
+def search_weight(n: int, ceiling: int, sorted_base: Ints, suffix_sum: Ints, c: float, delta: float) -> int:
+    """Least weight below `ceiling` that Theorem 4.4 certifies, or `ceiling` if it certifies none.
+
+    Where the direct bound refuses what the theorem allows, bisection over both goes on above it. If feasibility is
+    not monotone a smaller weight can be missed, but the one returned has been evaluated in full and holds.
+    """
+    k = sorted_base.shape[0]
+    if ceiling < 2 or k < 2:
+        return ceiling
+    log_limit = math.log(delta) - log_theorem_factor(k, c)
+    low, high = _search_by_edges(n, ceiling, sorted_base, suffix_sum, c, log_limit), ceiling - 1
+    if low == ceiling or class_bound(n, low, sorted_base, suffix_sum, c, delta) <= delta:
+        return low
     if class_bound(n, high, sorted_base, suffix_sum, c, delta) > delta:
         return ceiling
     while high - low > 1:

@@ -15,29 +15,27 @@ its end: the next word goes on from there, as the past does not matter to what i
 Symbols: c class, j jump, q = 1 - 2^-c, f retention probability in units of 2^-32.
 """
 
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from engine._jit import lean_jit
+from engine._kernels.arrays import Indices, Ints, PointLists, Words
 from engine._kernels.chacha import next_word
+from engine._kernels.units import RETENTION_BITS
 
 __all__ = [
     "CERTAIN_CLASS",
-    "JUMP_CELLS",
     "JUMP_DIGITS",
-    "JUMP_POWERS",
+    "JUMP_TABLES",
     "N_CLASSES",
+    "JumpTables",
+    "KeptPoints",
     "keep_by_chance",
     "sort_into_classes",
 ]
 
-Words = npt.NDArray[np.uint32]
-Ints = npt.NDArray[np.int64]
-Indices = npt.NDArray[np.int32]
-
-RETENTION_BITS = 32
 LAST_CLASS = 8
 CERTAIN_CLASS = LAST_CLASS + 1
 N_CLASSES = CERTAIN_CLASS + 1
@@ -49,10 +47,25 @@ _UNDECIDED = -1
 # Longest jump of one word, in units of 2^c points: passed over with probability about e^-4.
 _SPAN = 4
 JUMP_DIGITS = LAST_CLASS * (_SPAN << LAST_CLASS) // 16 + 1
+"""Scratch space, in digits of 16 bits, that :func:`keep_by_chance` needs."""
 
 
-def _jump_tables() -> tuple[npt.NDArray[np.int16], Ints]:
-    """Jump of every first digits of U in every class, or ``_UNDECIDED``, and floor(2^44 q^j) from j = 0 on."""
+class JumpTables(NamedTuple):
+    """By class: the jump for every first digits of U, or ``_UNDECIDED``; and floor(2^44 q^j) from j = 0 on."""
+
+    cells: npt.NDArray[np.int16]
+    powers: Ints
+
+
+class KeptPoints(NamedTuple):
+    """Kept points of one synthesizer (room for k + 1), a mark for each point, and the mark of those already kept."""
+
+    point: Indices
+    marks: Ints
+    mark: int
+
+
+def _jump_tables() -> JumpTables:
     cells = np.zeros((LAST_CLASS + 1, 1 << CELL_BITS), dtype=np.int16)
     powers = np.zeros((LAST_CLASS + 1, (_SPAN << LAST_CLASS) + 1), dtype=np.int64)
     powers[:, 0] = 1 << _LONG_BITS
@@ -68,10 +81,10 @@ def _jump_tables() -> tuple[npt.NDArray[np.int16], Ints]:
                 cells[c, first_below] = _UNDECIDED
             top = min(top, first_below)
         cells[c, :top] = _SPAN << c
-    return cells, powers
+    return JumpTables(cells, powers)
 
 
-JUMP_CELLS, JUMP_POWERS = _jump_tables()
+JUMP_TABLES = _jump_tables()
 
 
 @lean_jit
@@ -113,36 +126,24 @@ def sort_into_classes(
 
 
 @lean_jit
-def _long_jump(key: Words, stream: Ints, powers: Ints, digits: Ints, c: int, cell: int) -> int:
-    """Jump of a U whose first digits do not decide it: the greatest j up to the limit with U < q^j.
-
-    After one more word, at most one power may still have all the digits of U: q^j = (2^c - 1)^j / 2^(c j), of
-    c j bits, the last of them 1. Its numerator is worked out in digits of 16 bits, least first, and compared
-    with U word by word until they differ; a U that is equal to the end does not lie below.
-    """
-    drawn = (cell << 32) | next_word(key, stream)
-    limit = _SPAN << c
-    low: Any = np.int64(0)
-    high: Any = np.int64(limit)
-    while low < high:
-        middle = (low + high + 1) >> 1
-        if drawn < powers[c, middle]:
-            low = middle
-        else:
-            high = middle - 1
-    j = low + 1
-    n_bits = c * j
-    if low == limit or drawn != powers[c, j]:
-        return int(low)
+def _fill_numerator(c: int, j: int, digits: Ints) -> None:
+    """Fill the digits, of 16 bits and least first, of (2^c - 1)^j."""
     for at in range(digits.size):
         digits[at] = 0
     digits[0] = 1
     for _ in range(j):
         carry = np.int64(0)
-        for at in range(n_bits // 16 + 1):
+        for at in range(c * j // 16 + 1):
             carry += digits[at] * ((1 << c) - 1)
             digits[at] = carry & 0xFFFF
             carry >>= 16
+
+
+@lean_jit
+def _is_below_power(key: Words, stream: Ints, c: int, j: int, digits: Ints) -> bool:
+    """Whether U lies below q^j, when all its digits read so far are those of q^j: read on until they differ."""
+    _fill_numerator(c, j, digits)
+    n_bits = c * j
     for start in range(_LONG_BITS, n_bits, 32):
         wanted = np.int64(0)
         for bit in range(n_bits - 1 - start, n_bits - 33 - start, -1):
@@ -151,44 +152,64 @@ def _long_jump(key: Words, stream: Ints, powers: Ints, digits: Ints, c: int, cel
                 wanted |= (digits[bit >> 4] >> (bit & 15)) & 1
         drawn = next_word(key, stream)
         if drawn != wanted:
-            return int(j if drawn < wanted else low)
-    return int(low)
+            return bool(drawn < wanted)
+    return False
+
+
+@lean_jit
+def _long_jump(key: Words, stream: Ints, powers: Ints, digits: Ints, c: int, cell: int) -> int:
+    """Jump of a U whose first digits do not decide it: the greatest j up to the limit with U < q^j.
+
+    After one more word, at most one power may still have all the digits of U: q^j = (2^c - 1)^j / 2^(c j), of
+    c j bits, the last of them 1. Its numerator is worked out and compared with U word by word until they differ; a U
+    that is equal to the end does not lie below.
+    """
+    drawn = (cell << 32) | next_word(key, stream)
+    limit = _SPAN << c
+    low, high = 0, limit
+    while low < high:
+        middle = (low + high + 1) >> 1
+        if drawn < powers[c, middle]:
+            low = middle
+        else:
+            high = middle - 1
+    if low == limit or drawn != powers[c, low + 1]:
+        return low
+    return low + 1 if _is_below_power(key, stream, c, low + 1, digits) else low
 
 
 @lean_jit
 def keep_by_chance(
     key: Words,
     stream: Ints,
-    tables: tuple[Any, Any, Any],
-    classes: tuple[Any, Any],
+    tables: JumpTables,
+    digits: Ints,
+    classes: PointLists,
     tract: int,
     threshold: Ints,
-    found: tuple[Any, Any, int],
+    kept: KeptPoints,
     n_kept: int,
 ) -> int:
     """Add the points of a tract that stay by chance to the kept ones; return how many are kept now.
 
-    What is read from the stream depends on the tract's classes and thresholds only. ``tables`` holds
-    ``JUMP_CELLS``, ``JUMP_POWERS`` and room for ``JUMP_DIGITS`` digits; ``classes`` class_ptr and
-    class_point; ``threshold`` the tract's retention thresholds [k]; ``found`` the kept points (room for
-    k + 1), the mark of each point, and the mark that says that a point is kept already.
+    What is read from the stream depends on the tract's classes and thresholds only. ``digits`` is scratch space for
+    ``JUMP_DIGITS`` digits; ``classes`` holds the points by (tract, class) and ``threshold`` the tract's retention
+    thresholds [k].
     """
-    cells, powers, digits = tables
-    class_ptr, class_point = classes
-    kept, marks, mark = found
+    cells, marks, mark = tables.cells, kept.marks, kept.mark
     for c in range(CERTAIN_CLASS):
-        at = class_ptr[tract * N_CLASSES + c]
-        last = class_ptr[tract * N_CLASSES + c + 1]
+        at = classes.ptr[tract * N_CLASSES + c]
+        last = classes.ptr[tract * N_CLASSES + c + 1]
         while at < last:
             word = next_word(key, stream)
             cell = word & _LOW_BITS
-            jump = cells[c, cell]
+            jump = np.int64(cells[c, cell])
             if jump < 0:
-                jump = _long_jump(key, stream, powers, digits, c, cell)
+                jump = np.int64(_long_jump(key, stream, tables.powers, digits, c, cell))
             at += jump
             if at >= last or jump == _SPAN << c:
                 continue
-            point = class_point[at]
+            point = classes.point[at]
             at += 1
             chance = threshold[point] << c
             drawn, wanted = word >> CELL_BITS, chance >> CELL_BITS
@@ -197,7 +218,7 @@ def keep_by_chance(
                 stays = (next_word(key, stream) & _LOW_BITS) < (chance & _LOW_BITS)
             # Without a branch, which would be guessed wrong as often as a candidate does not stay.
             before = marks[point]
-            kept[n_kept] = point
+            kept.point[n_kept] = point
             n_kept += stays & (before != mark)
             marks[point] = mark if stays else before
     return n_kept

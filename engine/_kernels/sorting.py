@@ -1,17 +1,13 @@
 """Sorting in place, without numba's library sort: that takes longer to compile than it ever saves here."""
 
-from typing import Any
-
-import numpy as np
-import numpy.typing as npt
-
 from engine._jit import lean_jit
+from engine._kernels.arrays import Indices, Ints
 
 __all__ = ["sort_values"]
 
 
 @lean_jit
-def sort_values(values: npt.NDArray[np.integer[Any]]) -> None:
+def sort_values(values: Ints | Indices) -> None:
     """Shell's sort: insertion sort where they are few, as they mostly are."""
     gap = 1
     while gap < values.size // 3:

@@ -4,7 +4,7 @@ Symbols, as in docs/method.md, section 5b: n likelihood count, m published count
 retention, e = e^epsilon_final, kappa the growth that a vanishing point can cause, x workers in a point, A the
 kept prior mass. Weights are int64 multiples of 2^-20 ("units"), retentions of 2^-32.
 
-Points with the same weight and retention are one group, (alpha, f, times): three arrays, sorted by alpha and then
+Points with the same weight and retention are one group (`Groups`). Groups are sorted by alpha and then
 by f, so that the points of one weight follow each other and thresholds rise among them. One pass over the
 terms of a beta-binomial then gives the tails of all of them.
 
@@ -16,19 +16,15 @@ term and 1e-9, and sums by 1e-12 of themselves.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from engine._jit import lean_jit
-from engine._kernels.reference_sample import (
-    SLACK,
-    WEIGHT_UNITS,
-    Floats,
-    Ints,
-    upper_tails,
-)
+from engine._kernels.arrays import Floats, Ints
+from engine._kernels.reference_sample import SLACK, upper_tails
+from engine._kernels.units import RETENTION_UNITS, WEIGHT_UNITS
 
-RETENTION_UNITS = 1 << 32
 KAPPA, MASS, RATE, MASS_TERM, EMPTY, OCCUPIED, DELTA = range(7)
 N_TERMS = 7
 RUN = 256
@@ -37,7 +33,19 @@ RUN = 256
 MARGIN = 1e-12
 _LEAST_PRODUCT = 1e-250  # times the least factor, 2^-32, still far above the least normal number
 
-Groups = tuple[Ints, Ints, Ints]
+
+class Groups(NamedTuple):
+    """Weights, retentions and numbers of points that share both, sorted by weight and then by retention."""
+
+    alpha: Ints
+    retention: Ints
+    times: Ints
+
+
+@lean_jit
+def first_groups(groups: Groups, k: int) -> Groups:
+    """The first k groups."""
+    return Groups(groups.alpha[:k], groups.retention[:k], groups.times[:k])
 
 
 @lean_jit

@@ -6,15 +6,16 @@ prepares; no tract's result depends on another's, so any partition gives the sam
 """
 
 import math
+from typing import NamedTuple
 
 from engine._jit import lean_jit
-from engine._kernels.reference_sample import WEIGHT_UNITS, Floats, Ints
+from engine._kernels.arrays import Floats, Ints
 from engine._kernels.sound import (
     KAPPA,
     N_TERMS,
-    RETENTION_UNITS,
     Groups,
     failure_terms,
+    first_groups,
     kappa_of_groups,
     kappa_of_point,
     mass_term,
@@ -31,8 +32,50 @@ from engine._kernels.sound_tract import (
     least_retention,
     least_search_weight,
 )
+from engine._kernels.units import RETENTION_UNITS, WEIGHT_UNITS
 
-Scratch = tuple[Tract, Groups, Floats]
+
+class ClassLists(NamedTuple):
+    """Support points of each tract, and its classes.
+
+    Base weights and retentions [K] with CSR offsets [T + 1]; then offsets [T + 1] into ``order``, which lists the
+    classes of a tract by m: each begins where the one before ended. ``n`` and ``m`` are counts of each class.
+    """
+
+    support_ptr: Ints
+    base: Ints
+    retention: Ints
+    class_ptr: Ints
+    order: Ints
+    n: Ints
+    m: Ints
+
+
+class Promise(NamedTuple):
+    """e = e^epsilon_final, the delta that is enough, and the log chances at which kept masses are tried."""
+
+    e: float
+    enough: float
+    log_chances: Floats
+
+
+class Evidence(NamedTuple):
+    """Terms [n_classes, N_TERMS] of each class's bound, and the weights used [n_classes, 4].
+
+    These are the least weight, the summed weight, the least retention of points that can be pruned (2^32 if no point
+    can), and the number of points.
+    """
+
+    terms: Floats
+    used: Ints
+
+
+class SearchSpace(NamedTuple):
+    """Scratch space of one thread: room for a tract, for the groups of a class, and for tails."""
+
+    tract: Tract
+    groups: Groups
+    runs: Floats
 
 
 @lean_jit
@@ -127,8 +170,8 @@ def search_side(
     counts only, since kappa grows with them. At m nothing can fail, and with `limit` 0 only that will do.
     `groups` and `runs` are scratch space.
     """
-    front = tract[4]
-    least = tract[1][front[0]] if front.shape[0] > 0 else RETENTION_UNITS
+    front = tract.front
+    least = tract.retention[front[0]] if front.shape[0] > 0 else RETENTION_UNITS
     kappa = largest_kappa(n, m, tract)
     best = weight_for(m, above_one, n, m, least, e, kappa)
     if limit <= 0.0:
@@ -141,8 +184,9 @@ def search_side(
         good = weight == 0  # out of reach: what can be had lies below
         if weight > 0:
             k = fill_groups(weight, tract, groups)
-            used = (groups[0][:k], groups[1][:k], groups[2][:k])
-            good = holds(n, m, used, e, kappa_of_weight(n, m, weight, least, kappa), limit, runs)
+            good = holds(
+                n, m, first_groups(groups, k), e, kappa_of_weight(n, m, weight, least, kappa), limit, runs
+            )
         if good:
             high, best = probe, weight
         else:
@@ -163,48 +207,36 @@ def search_side(
 def _prepare(base: Ints, retention: Ints, floor: int, space: Tract) -> Tract:
     """The tract gathered into `space`, cut to size."""
     g, f = gather_tract(base, retention, floor, space)
-    return space[0][:g], space[1][:g], space[2][:g], space[3][:g], space[4][:f]
+    return Tract(
+        space.base[:g], space.retention[:g], space.times[:g], space.by_retention[:g], space.front[:f]
+    )
 
 
 @lean_jit
 def search_tracts(
-    start: int,
-    stop: int,
-    pointers: tuple[Ints, Ints],
-    order: Ints,
-    counts: tuple[Ints, Ints],
-    points: tuple[Ints, Ints],
-    e: float,
-    limit: float,
-    scratch: Scratch,
-    min_weight: Ints,
+    start: int, stop: int, lists: ClassLists, e: float, limit: float, space: SearchSpace, min_weight: Ints
 ) -> int:
-    """Fill `min_weight` with the least weight found for each class of these tracts; `counts` holds n and m.
+    """Fill `min_weight` with the least weight found for each class of these tracts.
 
-    `pointers` are those of the tracts into the `points` (base weights and retentions) and into `order`, which
-    lists the classes of a tract by m: each begins where the one before ended. With `limit` 0 only weights at which
-    no output can fail are taken. `scratch` is room for a tract, for the groups of a class and for tails.
+    With `limit` 0 only weights at which no output can fail are taken.
     """
-    support_ptr, class_ptr = pointers
-    space, groups, runs = scratch
     for t in range(start, stop):
-        if class_ptr[t] == class_ptr[t + 1]:
+        if lists.class_ptr[t] == lists.class_ptr[t + 1]:
             continue
-        base, retention = (
-            points[0][support_ptr[t] : support_ptr[t + 1]],
-            points[1][support_ptr[t] : support_ptr[t + 1]],
-        )
-        tract = _prepare(base, retention, least_search_weight(least_retention(base, retention), e), space)
-        classes = order[class_ptr[t] : class_ptr[t + 1]]
-        begin = min(counts[1][classes[0]], 12)
+        first, last = lists.support_ptr[t], lists.support_ptr[t + 1]
+        base, retention = lists.base[first:last], lists.retention[first:last]
+        floor = least_search_weight(least_retention(base, retention), e)
+        tract = _prepare(base, retention, floor, space.tract)
+        classes = lists.order[lists.class_ptr[t] : lists.class_ptr[t + 1]]
+        begin = min(lists.m[classes[0]], 12)
         for position in range(classes.shape[0]):
             j = classes[position]
-            n, m = counts[0][j], counts[1][j]
+            n, m = lists.n[j], lists.m[j]
             min_weight[j] = 1
             if m == 0:
                 continue
             for side in range(2):
-                weight, found = search_side(n, m, side == 1, begin, tract, e, limit, groups, runs)
+                weight, found = search_side(n, m, side == 1, begin, tract, e, limit, space.groups, space.runs)
                 begin = 1 if side == 1 else found
                 if weight > 0:
                     min_weight[j] = weight
@@ -238,45 +270,32 @@ def weights_used(base: Ints, retention: Ints, weight: int) -> tuple[int, int, in
 def bound_tracts(
     start: int,
     stop: int,
-    pointers: tuple[Ints, Ints],
-    order: Ints,
-    counts: tuple[Ints, Ints],
-    points: tuple[Ints, Ints],
-    promise: tuple[float, float, Floats],
-    scratch: Scratch,
+    lists: ClassLists,
+    promise: Promise,
+    space: SearchSpace,
     min_weight: Ints,
-    terms: Floats,
-    used: Ints,
+    evidence: Evidence,
 ) -> int:
-    """Fill the terms [n_classes, N_TERMS] of weights max(min_weight, base), whoever chose them.
-
-    `pointers`, `order`, `counts`, `points` and `scratch` as in :func:`search_tracts`; `promise` is e, the delta that is
-    enough, and the log chances at which kept masses are tried. `used` [n_classes, 4] gets the least weight, the
-    summed weight, the least retention of points that can be pruned (2^32 where there are none), and the points.
-    """
-    support_ptr, class_ptr = pointers
-    e, enough, log_chances = promise
-    space, groups, runs = scratch
+    """Fill the evidence for weights max(min_weight, base), however they were chosen, of the classes of these tracts."""
+    e, enough, log_chances = promise.e, promise.enough, promise.log_chances
+    terms, used = evidence.terms, evidence.used
     for t in range(start, stop):
-        classes = order[class_ptr[t] : class_ptr[t + 1]]
+        classes = lists.order[lists.class_ptr[t] : lists.class_ptr[t + 1]]
         if classes.shape[0] == 0:
             continue
-        base, retention = (
-            points[0][support_ptr[t] : support_ptr[t + 1]],
-            points[1][support_ptr[t] : support_ptr[t + 1]],
-        )
-        floor = least_drawn_weight(classes, counts[1], min_weight)
-        tract = _prepare(base, retention, floor, space)
+        first, last = lists.support_ptr[t], lists.support_ptr[t + 1]
+        base, retention = lists.base[first:last], lists.retention[first:last]
+        tract = _prepare(base, retention, least_drawn_weight(classes, lists.m, min_weight), space.tract)
         for position in range(classes.shape[0]):
             j = classes[position]
-            n, m = counts[0][j], counts[1][j]
+            n, m = lists.n[j], lists.m[j]
             used[j, 0], used[j, 1], used[j, 2] = weights_used(base, retention, min_weight[j])
             used[j, 3] = base.shape[0]
             for term in range(N_TERMS):
                 terms[j, term] = 0.0
             terms[j, KAPPA] = 1.0
             if m > 0:
-                k = fill_groups(min_weight[j], tract, groups)
-                drawn = (groups[0][:k], groups[1][:k], groups[2][:k])
-                weigh(n, m, drawn, e, kappa_of_groups(n, m, drawn), log_chances, enough, runs, terms[j])
+                drawn = first_groups(space.groups, fill_groups(min_weight[j], tract, space.groups))
+                kappa = kappa_of_groups(n, m, drawn)
+                weigh(n, m, drawn, e, kappa, log_chances, enough, space.runs, terms[j])
     return 0

@@ -4,26 +4,39 @@ Every class raises the weights of its tract to a least weight of its own, and mo
 of any class (`floor`). Those need no order among themselves: they count as points at the floor, and all that have the
 least retention as one group. The few others are sorted.
 
-A tract is five arrays, `Tract`: base weights, retentions and numbers of points of its groups, sorted by base weight
-and then retention; the groups in order of retention; and the front, those groups (in order of base weight)
-that can be pruned and that no other one of their weight or above undercuts in retention. kappa rises with the weight
-and falls with the retention, so the largest kappa is one of the front's, and the least retention its first.
+The front are those groups, in order of base weight, that can be pruned and that no other one of their weight or above
+undercuts in retention. kappa rises with the weight and falls with the retention, so the largest kappa is that of a
+group of the front, and the least retention that of its first.
 
 Symbols as in `engine._kernels.sound`.
 """
 
-from engine._jit import lean_jit
-from engine._kernels.reference_sample import WEIGHT_UNITS, Ints
-from engine._kernels.sorting import sort_values
-from engine._kernels.sound import RETENTION_UNITS, Groups, kappa_of_point, threshold
+from typing import NamedTuple
 
-Tract = tuple[Ints, Ints, Ints, Ints, Ints]
+from engine._jit import lean_jit
+from engine._kernels.arrays import Ints
+from engine._kernels.sorting import sort_values
+from engine._kernels.sound import Groups, kappa_of_point, threshold
+from engine._kernels.units import RETENTION_UNITS, WEIGHT_UNITS
 
 _BLOCK = 8
 # Points up to one worker's weight have 54 bits of weight and retention; heavier ones are never pruned, and sort last.
 _HEAVY = 1 << 61
 _RETENTION_BITS = 33
 _INDEX_BITS = 30
+
+
+class Tract(NamedTuple):
+    """Base weights, retentions and numbers of points of a tract's groups, sorted by base weight and then retention.
+
+    ``by_retention`` holds the groups in order of retention, ``front`` those of the front.
+    """
+
+    base: Ints
+    retention: Ints
+    times: Ints
+    by_retention: Ints
+    front: Ints
 
 
 @lean_jit

@@ -4,20 +4,62 @@ Symbols: S[i, g] share of point i's mass in cell g, w_i expected prior weight ke
 workers who have a support point, m workers drawn, A prior mass kept, T = n + A. A worker without a point has -1.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 import numpy.typing as npt
 
 from engine._jit import jit
+from engine._kernels.arrays import Bools, Floats, Indices, Ints
+from engine._kernels.units import RETENTION_UNITS, WEIGHT_UNITS
 
-__all__ = ["add_destinations", "add_means", "count_cells", "fill_classes", "fill_points"]
+__all__ = [
+    "CellMoments",
+    "ClassMass",
+    "ClassWeights",
+    "DestinationLists",
+    "add_destinations",
+    "add_means",
+    "count_cells",
+    "fill_classes",
+    "fill_points",
+]
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Indices = npt.NDArray[np.int32]
 Cells = npt.NDArray[np.int8]
 
-_WEIGHT_ONE = 1 << 20
-_RETENTION_ONE = 1 << 32
+
+class ClassWeights(NamedTuple):
+    """Base weights and retentions of the support points [K]; least weight of each class and whether it prunes."""
+
+    base: Ints
+    retention: Ints
+    min_weight: Ints
+    prunes: Bools
+
+
+class DestinationLists(NamedTuple):
+    """Synthesizers of each destination (CSR), workers of each synthesizer (CSR); class and m of each synthesizer."""
+
+    destination_ptr: Ints
+    worker_ptr: Ints
+    class_of: Ints
+    n_drawn: Ints
+
+
+class ClassMass(NamedTuple):
+    """A [n_classes], sum_i w_i S and sum_i w_i S^2 [n_classes, n_cells] of synthesizers without workers."""
+
+    mass: Floats
+    first: Floats
+    second: Floats
+
+
+class CellMoments(NamedTuple):
+    """Likelihood, expected posterior and its variance, as shares [D, n_cells]."""
+
+    likelihood: Floats
+    posterior: Floats
+    variance: Floats
 
 
 @jit
@@ -41,115 +83,115 @@ def fill_points(
 def kept_weight(least: int, base: int, retention: int, prunes: bool) -> tuple[float, float]:
     """Prior weight of one point, and the part of it that pruning is expected to keep; in workers."""
     weight = max(least, base)
-    alpha = weight / _WEIGHT_ONE
-    if weight > _WEIGHT_ONE or not prunes:
+    alpha = weight / WEIGHT_UNITS
+    if weight > WEIGHT_UNITS or not prunes:
         return alpha, alpha
-    return alpha, alpha * (retention / _RETENTION_ONE)
+    return alpha, alpha * (retention / RETENTION_UNITS)
 
 
 @jit
 def fill_classes(
-    support_ptr: Ints,
-    class_tract: Ints,
-    point_cells: Floats,
-    base: Ints,
-    retention: Ints,
-    min_weight: Ints,
-    prunes: npt.NDArray[np.bool_],
-    mass: Floats,
-    cell_mass: Floats,
-    cell_square: Floats,
+    support_ptr: Ints, class_tract: Ints, point_cells: Floats, weights: ClassWeights, sums: ClassMass
 ) -> None:
-    """Fill A [n_classes], sum_i w_i S and sum_i w_i S^2 [n_classes, n_cells] of synthesizers without workers."""
+    """Fill the sums of every class."""
+    mass, first, second = sums.mass, sums.first, sums.second
     for j in range(class_tract.shape[0]):
         mass[j] = 0.0
-        cell_mass[j] = 0.0
-        cell_square[j] = 0.0
+        first[j] = 0.0
+        second[j] = 0.0
         for i in range(support_ptr[class_tract[j]], support_ptr[class_tract[j] + 1]):
-            _, kept = kept_weight(min_weight[j], base[i], retention[i], prunes[j])
+            _, kept = kept_weight(
+                weights.min_weight[j], weights.base[i], weights.retention[i], weights.prunes[j]
+            )
             mass[j] += kept
             for g in range(point_cells.shape[1]):
                 share = point_cells[i, g]
                 if share > 0.0:
-                    cell_mass[j, g] += kept * share
-                    cell_square[j, g] += kept * share * share
+                    first[j, g] += kept * share
+                    second[j, g] += kept * share * share
 
 
 @jit
 def _add_workers(
-    points: Ints,
-    point_cells: Floats,
-    prior: tuple[Ints, Ints, int, bool],
-    cell_mass: Floats,
-    cell_square: Floats,
+    points: Ints, point_cells: Floats, weights: ClassWeights, j: int, first: Floats, second: Floats
 ) -> float:
-    """Add one synthesizer's workers, and what their points keep for certain; return the weight added, n included."""
-    base, retention, least, prunes = prior
+    """Add one synthesizer's workers, and what their points keep for certain; return the weight added, n included.
+
+    The synthesizer is of class j.
+    """
     added = 0.0
     ordered = np.sort(points)
-    for j in range(ordered.shape[0]):
-        i = ordered[j]
+    for position in range(ordered.shape[0]):
+        i = ordered[position]
         if i < 0:
             continue
         more = 1.0
-        if j == 0 or i != ordered[j - 1]:
-            alpha, kept = kept_weight(least, base[i], retention[i], prunes)
+        if position == 0 or i != ordered[position - 1]:
+            alpha, kept = kept_weight(
+                weights.min_weight[j], weights.base[i], weights.retention[i], weights.prunes[j]
+            )
             more += alpha - kept
         added += more
         for g in range(point_cells.shape[1]):
             share = point_cells[i, g]
             if share > 0.0:
-                cell_mass[g] += more * share
-                cell_square[g] += more * share * share
+                first[g] += more * share
+                second[g] += more * share * share
     return added
 
 
 @jit
-def add_destinations(
-    pointers: tuple[Ints, Ints, Ints],
-    class_of: Ints,
-    workers: tuple[Ints, Cells],
-    point_cells: Floats,
-    prior: tuple[Ints, Ints, Ints, npt.NDArray[np.bool_]],
-    classes: tuple[Floats, Floats, Floats],
-    likelihood: Floats,
-    posterior: Floats,
-    variance: Floats,
-) -> None:
-    """Fill likelihood, expected posterior and its variance, as shares [D, n_cells], of every destination.
+def _count_drawn(lists: DestinationLists, d: int) -> int:
+    """Workers drawn for a destination."""
+    n_drawn = 0
+    for s in range(lists.destination_ptr[d], lists.destination_ptr[d + 1]):
+        n_drawn += lists.n_drawn[s]
+    return n_drawn
 
-    `pointers` are those of destinations over synthesizers and of synthesizers over workers, and each synthesizer's m.
-    """
-    destination_ptr, worker_ptr, drawn = pointers
-    worker_point, worker_cell = workers
-    base, retention, min_weight, prunes = prior
-    mass, cell_mass, cell_square = classes
+
+@jit
+def _fill_likelihood(points: Ints, cells: Cells, likelihood: Floats) -> None:
+    """Shares of one destination's workers by cell; zeros if no worker has a point."""
+    likelihood[:] = 0.0
+    n_real = 0
+    for w in range(points.shape[0]):
+        if points[w] >= 0:
+            n_real += 1
+            likelihood[cells[w]] += 1.0
+    if n_real > 0:
+        likelihood /= n_real
+
+
+@jit
+def add_destinations(
+    lists: DestinationLists,
+    worker_point: Ints,
+    worker_cell: Cells,
+    point_cells: Floats,
+    weights: ClassWeights,
+    classes: ClassMass,
+    out: CellMoments,
+) -> None:
+    """Fill the shares of every destination."""
+    posterior, variance = out.posterior, out.variance
     n_cells = point_cells.shape[1]
     of_mass, of_square = np.empty(n_cells), np.empty(n_cells)
-    for d in range(destination_ptr.shape[0] - 1):
-        likelihood[d] = 0.0
+    for d in range(lists.destination_ptr.shape[0] - 1):
         posterior[d] = 0.0
         variance[d] = 0.0
-        first_synthesizer, last_synthesizer = destination_ptr[d], destination_ptr[d + 1]
-        n_real, n_drawn = 0, 0
-        for s in range(first_synthesizer, last_synthesizer):
-            n_drawn += drawn[s]
-        for w in range(worker_ptr[first_synthesizer], worker_ptr[last_synthesizer]):
-            if worker_point[w] >= 0:
-                n_real += 1
-                likelihood[d, worker_cell[w]] += 1.0
-        if n_real > 0:
-            likelihood[d] /= n_real
-        for s in range(first_synthesizer, last_synthesizer):
-            m = drawn[s]
+        begin, end = lists.destination_ptr[d], lists.destination_ptr[d + 1]
+        first, last = lists.worker_ptr[begin], lists.worker_ptr[end]
+        _fill_likelihood(worker_point[first:last], worker_cell[first:last], out.likelihood[d])
+        n_drawn = _count_drawn(lists, d)
+        for s in range(begin, end):
+            m = lists.n_drawn[s]
             if m == 0:
                 continue
-            j = class_of[s]
-            of_mass[:] = cell_mass[j]
-            of_square[:] = cell_square[j]
-            least = (base, retention, min_weight[j], prunes[j])
-            points = worker_point[worker_ptr[s] : worker_ptr[s + 1]]
-            t = mass[j] + _add_workers(points, point_cells, least, of_mass, of_square)
+            j = lists.class_of[s]
+            of_mass[:] = classes.first[j]
+            of_square[:] = classes.second[j]
+            points = worker_point[lists.worker_ptr[s] : lists.worker_ptr[s + 1]]
+            t = classes.mass[j] + _add_workers(points, point_cells, weights, j, of_mass, of_square)
             for g in range(n_cells):
                 p, q = of_mass[g] / t, of_square[g] / t
                 posterior[d, g] += p * m / n_drawn
@@ -159,34 +201,27 @@ def add_destinations(
 
 @jit
 def add_means(
-    pointers: tuple[Ints, Ints, Ints],
-    class_of: Ints,
+    lists: DestinationLists,
     worker_point: Ints,
     values: Floats,
-    prior: tuple[Ints, Ints, Ints, npt.NDArray[np.bool_]],
-    classes: tuple[Floats, Floats],
+    weights: ClassWeights,
+    classes: ClassMass,
     means: Floats,
 ) -> None:
     """Fill the expected mean over synthetic workers of what `values` [K, n_values] says of points: [D, n_values]."""
-    destination_ptr, worker_ptr, drawn = pointers
-    base, retention, min_weight, prunes = prior
-    mass, class_sum = classes
     total, unread = np.empty(values.shape[1]), np.zeros(values.shape[1])
-    for d in range(destination_ptr.shape[0] - 1):
+    for d in range(lists.destination_ptr.shape[0] - 1):
         means[d] = 0.0
-        n_drawn = 0
-        for s in range(destination_ptr[d], destination_ptr[d + 1]):
-            n_drawn += drawn[s]
-        for s in range(destination_ptr[d], destination_ptr[d + 1]):
-            if drawn[s] == 0:
+        n_drawn = _count_drawn(lists, d)
+        for s in range(lists.destination_ptr[d], lists.destination_ptr[d + 1]):
+            if lists.n_drawn[s] == 0:
                 continue
-            j = class_of[s]
-            total[:] = class_sum[j]
-            least = (base, retention, min_weight[j], prunes[j])
-            points = worker_point[worker_ptr[s] : worker_ptr[s + 1]]
-            t = mass[j] + _add_workers(points, values, least, total, unread)
+            j = lists.class_of[s]
+            total[:] = classes.first[j]
+            points = worker_point[lists.worker_ptr[s] : lists.worker_ptr[s + 1]]
+            t = classes.mass[j] + _add_workers(points, values, weights, j, total, unread)
             for g in range(values.shape[1]):
-                means[d, g] += total[g] / t * drawn[s] / n_drawn
+                means[d, g] += total[g] / t * lists.n_drawn[s] / n_drawn
 
 
 @jit

@@ -1,12 +1,13 @@
 """What the histogram mechanisms share: checks, arrays, more digits where a draw needs them, refusals."""
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from engine._kernels import histograms as kernels
+from engine._kernels.arrays import Addresses, PointLists
 from engine._threads import run_ranges
 from engine.errors import OverflowRefusedError
 from engine.synthesis import (
@@ -17,11 +18,9 @@ from engine.synthesis import (
     check_fit,
 )
 
-__all__ = ["Digits", "Inputs", "Outputs", "draw_histogram", "with_digits"]
+__all__ = ["Digits", "draw_histogram", "with_digits"]
 
 Ints = npt.NDArray[np.int64]
-Inputs = tuple[Any, Any, Any, Any]
-Outputs = tuple[Ints, npt.NDArray[np.int32]]
 Digits = tuple[Ints, ...]
 _Drawn = TypeVar("_Drawn")
 
@@ -44,7 +43,7 @@ def draw_histogram(
     synthesizers: Synthesizers,
     support: SupportTable,
     digits: Callable[[int], Digits],
-    draw: Callable[[tuple[int, int], Inputs, Digits, Ints, Outputs], int],
+    draw: Callable[[tuple[int, int], kernels.HistogramInputs, Digits, Ints, PointLists], int],
     work: Ints,
     threads: int,
 ) -> SyntheticPoints:
@@ -57,7 +56,8 @@ def draw_histogram(
     digits : callable
         Takes a number of digits and returns the chances that the kernel draws with, none where it needs none.
     draw : callable
-        Takes bounds, what all kernels read, the chances, the flag that they are too short, and the outputs.
+        Takes bounds, what all kernels read, the chances, the flag that they are too short, and the synthetic workers
+        to fill in.
     work : int64[S]
         Relative cost of each synthesizer.
     threads : int
@@ -75,13 +75,13 @@ def draw_histogram(
     """
     synthetic_ptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(synthesizers.n_synthetic)))
     check_fit(synthesizers, support, synthetic_ptr)
-    outputs = synthetic_ptr, np.empty(int(synthetic_ptr[-1]), dtype=np.int32)
+    synthetic = PointLists(synthetic_ptr, np.empty(int(synthetic_ptr[-1]), dtype=np.int32))
     inputs = _kernel_inputs(synthesizers, support)
 
     def over_ranges(n_digits: int, short: Ints) -> list[int]:
         chances = digits(n_digits)
         return run_ranges(
-            lambda start, stop: draw((start, stop), inputs, chances, short, outputs), work, threads
+            lambda start, stop: draw((start, stop), inputs, chances, short, synthetic), work, threads
         )
 
     statuses = with_digits(over_ranges)
@@ -91,15 +91,14 @@ def draw_histogram(
         raise OverflowRefusedError(
             "the noisy counts of a synthesizer passed 2^31: raise epsilon, or coarsen to fewer support points"
         )
-    return SyntheticPoints(synthetic_ptr=outputs[0], synthetic_point=outputs[1])
+    return SyntheticPoints(synthetic_ptr=synthetic.ptr, synthetic_point=synthetic.point)
 
 
-def _kernel_inputs(synthesizers: Synthesizers, support: SupportTable) -> Inputs:
-    addresses = (
-        synthesizers.tract,
-        synthesizers.destination,
-        synthesizers.segment,
-        synthesizers.min_prior_weight,
+def _kernel_inputs(synthesizers: Synthesizers, support: SupportTable) -> kernels.HistogramInputs:
+    return kernels.HistogramInputs(
+        workers=PointLists(synthesizers.worker_ptr, synthesizers.worker_point),
+        addresses=Addresses(synthesizers.tract, synthesizers.destination, synthesizers.segment),
+        min_weight=synthesizers.min_prior_weight,
+        support_ptr=support.support_ptr,
+        prior_weight=support.prior_weight,
     )
-    table = (support.support_ptr, support.prior_weight)
-    return synthesizers.worker_ptr, synthesizers.worker_point, addresses, table

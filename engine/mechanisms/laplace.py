@@ -14,11 +14,12 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
+from engine._kernels.arrays import PointLists
 from engine._kernels.chacha import STREAM_FIELDS, open_stream
-from engine._kernels.histograms import laplace_range
+from engine._kernels.histograms import HistogramInputs, LaplaceNoise, laplace_range
 from engine._kernels.noise import fill_noise
 from engine.mechanisms.chances import gap_digits, noise_digits
-from engine.mechanisms.drawing import Digits, Inputs, Ints, Outputs, draw_histogram, with_digits
+from engine.mechanisms.drawing import Digits, Ints, draw_histogram, with_digits
 from engine.mechanisms.promise import NEIGHBOURS, MechanismPromise, noise_epsilon
 from engine.parameters import Number, exact_fraction
 from engine.streams import SecretKey, Stage, check_addresses
@@ -98,8 +99,11 @@ def laplace_histogram(
     def digits(n_digits: int) -> Digits:
         return noise_digits(rate, n_digits), gap_digits(rate, n_digits)
 
-    def draw(bounds: tuple[int, int], inputs: Inputs, chances: Digits, short: Ints, outputs: Outputs) -> int:
-        return laplace_range(bounds, *inputs, (chances[0], chances[1], short), key.words, *outputs)
+    def draw(
+        bounds: tuple[int, int], inputs: HistogramInputs, chances: Digits, short: Ints, synthetic: PointLists
+    ) -> int:
+        noise = LaplaceNoise(chances[0], chances[1], short)
+        return laplace_range(bounds, inputs, noise, key.words, synthetic)
 
     work = synthesizers.n_likelihood + synthesizers.n_synthetic
     return draw_histogram(synthesizers, support, digits, draw, work, threads)

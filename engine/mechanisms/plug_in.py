@@ -3,8 +3,9 @@
 Here to show what the others pay for privacy, never to release.
 """
 
-from engine._kernels.histograms import plug_in_range
-from engine.mechanisms.drawing import Digits, Inputs, Ints, Outputs, draw_histogram
+from engine._kernels.arrays import PointLists
+from engine._kernels.histograms import HistogramInputs, plug_in_range
+from engine.mechanisms.drawing import Digits, Ints, draw_histogram
 from engine.mechanisms.promise import MechanismPromise
 from engine.streams import SecretKey
 from engine.synthesis import SupportTable, Synthesizers, SyntheticPoints
@@ -38,8 +39,12 @@ def plug_in_multinomial(
     """
 
     def draw(
-        bounds: tuple[int, int], inputs: Inputs, _chances: Digits, _short: Ints, outputs: Outputs
+        bounds: tuple[int, int],
+        inputs: HistogramInputs,
+        _chances: Digits,
+        _short: Ints,
+        synthetic: PointLists,
     ) -> int:
-        return plug_in_range(bounds, *inputs, key.words, *outputs)
+        return plug_in_range(bounds, inputs, key.words, synthetic)
 
     return draw_histogram(synthesizers, support, lambda n_digits: (), draw, synthesizers.n_synthetic, threads)

@@ -12,10 +12,11 @@ import math
 from fractions import Fraction
 from typing import NamedTuple
 
-from engine._kernels.histograms import sparse_range
+from engine._kernels.arrays import PointLists
+from engine._kernels.histograms import HistogramInputs, ThresholdNoise, sparse_range
 from engine.errors import ParameterError
 from engine.mechanisms.chances import exponential_bounds, noise_digits
-from engine.mechanisms.drawing import Digits, Inputs, Ints, Outputs, draw_histogram
+from engine.mechanisms.drawing import Digits, Ints, draw_histogram
 from engine.mechanisms.promise import NEIGHBOURS, MechanismPromise, noise_epsilon
 from engine.parameters import Number, exact_fraction
 from engine.streams import SecretKey
@@ -144,8 +145,11 @@ def sparse_histogram(
     threshold = least_threshold(epsilon, delta).least
     rate = noise_epsilon(epsilon) / 2
 
-    def draw(bounds: tuple[int, int], inputs: Inputs, chances: Digits, short: Ints, outputs: Outputs) -> int:
-        return sparse_range(bounds, *inputs, (chances[0], threshold, short), key.words, *outputs)
+    def draw(
+        bounds: tuple[int, int], inputs: HistogramInputs, chances: Digits, short: Ints, synthetic: PointLists
+    ) -> int:
+        noise = ThresholdNoise(chances[0], threshold, short)
+        return sparse_range(bounds, inputs, noise, key.words, synthetic)
 
     work = synthesizers.n_likelihood + synthesizers.n_synthetic
     return draw_histogram(

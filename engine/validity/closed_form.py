@@ -15,7 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from engine._arrays import BoolArray, FloatArray, as_amounts, as_int, as_ptr
-from engine._kernels.validity import add_destinations, add_means, fill_classes
+from engine._kernels.validity import (
+    CellMoments,
+    ClassMass,
+    ClassWeights,
+    DestinationLists,
+    add_destinations,
+    add_means,
+    fill_classes,
+)
 from engine.accountant import PriorTable
 from engine.errors import ParameterError
 from engine.validity.grid import N_CELLS, Cells
@@ -71,22 +79,23 @@ class PriorClasses:
         return self.prior.base_weight.size
 
     @property
-    def table(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64], BoolArray]:
+    def weights(self) -> ClassWeights:
         """Weights as kernels take them."""
         assert self.prunes is not None
-        return self.prior.base_weight, self.prior.retention, self.min_weight, self.prunes
+        return ClassWeights(self.prior.base_weight, self.prior.retention, self.min_weight, self.prunes)
 
-    def sums(self, values: FloatArray, *, pruned: bool = True) -> tuple[FloatArray, FloatArray, FloatArray]:
+    def sums(self, values: FloatArray, *, pruned: bool = True) -> ClassMass:
         """Prior mass [n_classes] in workers, and sums of mass times value and value squared [n_classes, n_values].
 
-        As pruning is expected to keep it, or before it; of the points themselves, whoever lives there.
+        The mass is what pruning is expected to keep, or all of it if not ``pruned``; workers play no part.
         """
         shape = (self.tract.size, values.shape[1])
-        mass, first, second = np.empty(self.tract.size), np.empty(shape), np.empty(shape)
-        base, retention, least, prunes = self.table
-        table = (base, retention, least, prunes if pruned else np.zeros_like(prunes))
-        fill_classes(self.prior.support_ptr, self.tract, values, *table, mass, first, second)
-        return mass, first, second
+        sums = ClassMass(np.empty(self.tract.size), np.empty(shape), np.empty(shape))
+        weights = self.weights
+        if not pruned:
+            weights = weights._replace(prunes=np.zeros_like(weights.prunes))
+        fill_classes(self.prior.support_ptr, self.tract, values, weights, sums)
+        return sums
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,9 +127,7 @@ class MeasuredWorkers:
     worker_ptr: npt.NDArray[np.int64]
     worker_point: npt.NDArray[np.int64]
     published_count: npt.NDArray[np.int64] | None = None
-    pointers: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]] = field(
-        init=False, repr=False
-    )
+    lists: DestinationLists = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         point = as_int("worker_point", self.worker_point, low=-1)
@@ -141,7 +148,7 @@ class MeasuredWorkers:
             ("worker_ptr", workers),
             ("worker_point", point),
             ("published_count", drawn),
-            ("pointers", (synthesizers, workers, drawn)),
+            ("lists", DestinationLists(synthesizers, workers, classes, drawn)),
         ):
             object.__setattr__(self, name, array)
 
@@ -206,17 +213,10 @@ def cell_shares(
         raise ParameterError(
             f"{workers.worker_point.size} points and {of_worker.size} cells of workers: give one each"
         )
-    out = tuple(np.empty((workers.destination_ptr.size - 1, N_CELLS)) for _ in range(3))
-    add_destinations(
-        workers.pointers,
-        workers.class_of,
-        (workers.worker_point, of_worker),
-        shares,
-        classes.table,
-        classes.sums(shares),
-        *out,
-    )
-    return CellShares(likelihood=out[0], posterior=out[1], variance=out[2])
+    out = CellMoments(*np.empty((3, workers.destination_ptr.size - 1, N_CELLS)))
+    sums = classes.sums(shares)
+    add_destinations(workers.lists, workers.worker_point, of_worker, shares, classes.weights, sums, out)
+    return CellShares(likelihood=out.likelihood, posterior=out.posterior, variance=out.variance)
 
 
 def expected_means(classes: PriorClasses, workers: MeasuredWorkers, values: npt.ArrayLike) -> FloatArray:
@@ -243,15 +243,8 @@ def expected_means(classes: PriorClasses, workers: MeasuredWorkers, values: npt.
             f"values of {of_point.shape[0]} points for {classes.n_points}: give one row each"
         )
     means = np.empty((workers.destination_ptr.size - 1, of_point.shape[1]))
-    add_means(
-        workers.pointers,
-        workers.class_of,
-        workers.worker_point,
-        of_point,
-        classes.table,
-        classes.sums(of_point)[:2],
-        means,
-    )
+    sums = classes.sums(of_point)
+    add_means(workers.lists, workers.worker_point, of_point, classes.weights, sums, means)
     return means
 
 

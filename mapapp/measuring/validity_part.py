@@ -17,6 +17,7 @@ from engine.coarsening import LEVEL_REMAINDER, Coarsening
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed, SecretKey
 from engine.synthesis import Synthesizers
+from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from engine.validity import (
     N_CELLS,
     SMALL_WORKPLACE,
@@ -46,8 +47,6 @@ Bools = npt.NDArray[np.bool_]
 
 N_DRAWS: Final = 10
 """Draws of a mechanism that has no closed form."""
-
-_WEIGHT_UNITS: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -399,8 +398,8 @@ def _domain(domain: Domain) -> dict[str, npt.NDArray[Any]]:
 
 def _n_kept(support: Support) -> Floats:
     """Expected points kept of each destination tract's synthesizers, where nobody lives."""
-    retention = support.table.retention_threshold / 2.0**32
-    kept = np.where(support.table.prior_weight > _WEIGHT_UNITS, 1.0, retention)
+    retention = support.table.retention_threshold / RETENTION_UNITS
+    kept = np.where(support.table.prior_weight > WEIGHT_UNITS, 1.0, retention)
     kept_points = np.bincount(
         support.coarsening.tract_of_point, kept, support.coarsening.n_destination_tracts
     )

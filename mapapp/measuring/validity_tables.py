@@ -13,6 +13,7 @@ import pandas
 from engine.accept_reject import inner_privacy
 from engine.errors import CertificateError
 from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from engine.validity import DOMAIN_RANGES, LEVELS, RANGES, range_mass, weighted_mean
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.validity_part import SettingPart, ratio
@@ -26,8 +27,6 @@ Floats = npt.NDArray[np.float64]
 SIZE_CLASSES: Final = ((1, 9), (10, 49), (50, 249), (250, 999), (1000, None))
 """Classes of destinations by workers, in which average commutes are compared."""
 
-_RETENTION_UNITS: Final = 1 << 32
-_WEIGHT_UNITS: Final = 1 << 20
 _LEVEL_ORDER: Final = (2, 1, 0, 3)  # as P10 prints them, and the remainder last
 
 
@@ -232,7 +231,7 @@ def _least_alpha_table(parts: Sequence[SettingPart]) -> pandas.DataFrame:
     column = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
     n, row = np.unique(column["n_workers"], return_inverse=True)
     times = np.bincount(row, column["n_synthesizers"], n.size)
-    alpha = column["least_weight"] / _WEIGHT_UNITS
+    alpha = column["least_weight"] / WEIGHT_UNITS
     least, most = np.full(n.size, np.inf), np.zeros(n.size)
     np.minimum.at(least, row, alpha)
     np.maximum.at(most, row, alpha)
@@ -338,7 +337,7 @@ def _parts_of_epsilon(
             {"name": "pruning: ln kappa, points that may vanish", "value": normaliser},
         ]
     worst = max(rows, key=lambda row: row["epsilon_final"]["value"])
-    retention = worst["least_retention_units"] / _RETENTION_UNITS
+    retention = worst["least_retention_units"] / RETENTION_UNITS
     draw = float(privacy.epsilon)
     return [
         {"name": "draw of workers: epsilon", "value": draw},

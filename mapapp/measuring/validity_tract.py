@@ -15,6 +15,7 @@ from engine.coarsening import Coarsening
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed, SecretKey
 from engine.synthesis import Synthesizers
+from engine.units import RETENTION_UNITS
 from engine.validity import MeasuredWorkers, PriorClasses, expected_means
 from geodata.store import Store
 from mapapp.measuring.analyst import AnalystData
@@ -97,7 +98,7 @@ def measure_tract(
     )
     points = _named(data.store, support.coarsening)
     n = max(local.size, 1)
-    points["retention"] = support.table.retention_threshold / 2.0**32
+    points["retention"] = support.table.retention_threshold / RETENTION_UNITS
     points["prior"] = _prior(inputs, classes, class_of, support, parameters)
     points["likelihood"] = np.bincount(local[local >= 0], minlength=k) / n
     points["posterior"] = posterior

@@ -19,9 +19,9 @@ from engine.mechanisms.plug_in import plug_in_multinomial, plug_in_promise
 from engine.mechanisms.promise import MechanismPromise
 from engine.mechanisms.sparse import sparse_histogram, sparse_promise
 from engine.parameters import Mechanism, PrivacyParameters
-from engine.prior import WEIGHT_ONE
 from engine.streams import SecretKey
 from engine.synthesis import SupportTable, Synthesizers, SyntheticPoints, synthesize
+from engine.units import WEIGHT_UNITS
 from mapapp.publishing.certificate.terms import MARGINS_CAVEAT, SINGLE_HOMES_CAVEAT
 
 __all__ = ["OWN_PROOFS", "OwnProof", "draw_support_points", "require_range"]
@@ -134,5 +134,5 @@ def draw_support_points(
         return OWN_PROOFS[mechanism].draw(key, synthesizers, support, privacy)
     # Both accountants certify pruning that spares what weighs more than one worker; so it is drawn.
     if accepted_ratio is not None:
-        return synthesize_accepted(key, synthesizers, support, accepted_ratio, certain_above=WEIGHT_ONE)
-    return synthesize(key, synthesizers, support, certain_above=WEIGHT_ONE)
+        return synthesize_accepted(key, synthesizers, support, accepted_ratio, certain_above=WEIGHT_UNITS)
+    return synthesize(key, synthesizers, support, certain_above=WEIGHT_UNITS)

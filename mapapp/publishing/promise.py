@@ -15,19 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.accept_reject import certify_accepted, inner_privacy
-from engine.accountant import (
-    RETENTION_UNITS,
-    RULES,
-    Accounting,
-    PriorTable,
-    SynthesizerClasses,
-    certify_classes,
-)
+from engine.accountant import RULES, Accounting, PriorTable, SynthesizerClasses, certify_classes
 from engine.errors import CertificateError
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters
 from engine.sound import SoundAccounting, certify_sound, certify_sound_weights
 from engine.streams import PublicSeed
 from engine.theorems import pruned_epsilon
+from engine.units import RETENTION_UNITS
 from geodata.schema import PUBLIC_TABLES
 from geodata.store import Store
 from mapapp.publishing.certificate.certificate import build_certificate, certificate_rows, merge_rows

@@ -21,10 +21,9 @@ from engine.accountant import PriorTable, SynthesizerClasses
 from engine.enumerator import compositions, exact_failure, largest_log_ratio, transition_matrix
 from engine.errors import CertificateError, ParameterError
 from engine.parameters import PrivacyParameters
-from engine.prior import WEIGHT_ONE
-from engine.pruning import RETENTION_ONE
 from engine.streams import attempt_key
 from engine.synthesis import SyntheticPoints, synthesize
+from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from tests.engine.test_synthesis_law import assert_follows, observed_counts
 from tests.engine.worlds import KEY, make_world, one_table, same_synthesizers, take
 from tests.oracles.accept_reject import (
@@ -128,21 +127,21 @@ def test_what_is_accepted_is_the_definition_s(seed, ratio):
     world = make_world(seed, n_synthesizers=20)
     chosen = world.synthesizers
     # What is certified has f rho of at least 1.
-    least = -(-(RETENTION_ONE << 20) // ratio)
+    least = -(-(RETENTION_UNITS << 20) // ratio)
     table = dataclasses.replace(
         world.support, retention_threshold=np.maximum(world.support.retention_threshold, least)
     )
-    drawn = synthesize(KEY, chosen, table, certain_above=WEIGHT_ONE)
+    drawn = synthesize(KEY, chosen, table, certain_above=WEIGHT_UNITS)
     found = is_accepted(chosen, table, np.full(20, ratio), drawn)
     for one in range(20):
         at = slice(table.support_ptr[chosen.tract[one]], table.support_ptr[chosen.tract[one] + 1])
         weight = np.maximum(table.prior_weight[at], chosen.min_prior_weight[one]).tolist()
         # f rho, rounded down to whole units
         factor = [
-            ratio if units > WEIGHT_ONE else kept * ratio // RETENTION_ONE
+            ratio if units > WEIGHT_UNITS else kept * ratio // RETENTION_UNITS
             for units, kept in zip(weight, table.retention_threshold[at].tolist(), strict=True)
         ]
-        alpha = [Fraction(units, WEIGHT_ONE) for units in weight]
+        alpha = [Fraction(units, WEIGHT_UNITS) for units in weight]
 
         def threshold(point, workers, alpha=alpha, factor=factor):
             if workers <= 1:
@@ -165,7 +164,7 @@ def judged(workers, output, weights, ratio, thresholds=None):
 
 def test_thresholds_are_met_to_the_last_unit():
     # rho = 3, alpha = 1: two workers in an empty point, four in one with two; one more needs a move.
-    one = WEIGHT_ONE
+    one = WEIGHT_UNITS
     assert judged([0, 0], [1, 1], [one, one], 3 << 20)
     assert not judged([0, 0], [1, 1], [one, one - 1], 3 << 20)
     assert not judged([0, 0], [1, 1], [one, one], (3 << 20) - 1)
@@ -195,7 +194,7 @@ def expected_rounds(key, chosen, table, ratio, rounds):
         alone = take(chosen, np.array([one]))
         for attempt in range(rounds):
             used = key if attempt == 0 else attempt_key(key, attempt)
-            drawn = synthesize(used, alone, table, certain_above=WEIGHT_ONE)
+            drawn = synthesize(used, alone, table, certain_above=WEIGHT_UNITS)
             if is_accepted(alone, table, ratio[[one]], drawn)[0]:
                 break
         points.append(drawn.synthetic_point)
@@ -215,7 +214,7 @@ def test_each_synthesizer_is_drawn_until_accepted_whatever_stands_beside_it(seed
 
 def test_where_all_is_accepted_it_is_the_plain_draw_and_says_nothing_else():
     world = make_world(11, n_synthesizers=30)
-    plain = synthesize(KEY, world.synthesizers, world.support, certain_above=WEIGHT_ONE)
+    plain = synthesize(KEY, world.synthesizers, world.support, certain_above=WEIGHT_UNITS)
     drawn = synthesize_accepted(KEY, world.synthesizers, world.support, np.full(30, (1 << 42) - 1))
     assert drawn.synthetic_point.tolist() == plain.synthetic_point.tolist()
     # What comes back has the fields of a plain draw and no others: no round, no flag.
@@ -227,15 +226,15 @@ def test_where_all_is_accepted_it_is_the_plain_draw_and_says_nothing_else():
 @pytest.mark.parametrize("rounds", [2, 30])
 def test_accepted_draws_follow_their_law(rounds):
     workers, n_synthetic, alpha = [0, 0, 1], 3, [0.5, 0.25, 0.75]
-    weights = [round(a * WEIGHT_ONE) for a in alpha]
-    thresholds = [1 << 31, RETENTION_ONE, 1 << 30]
+    weights = [round(a * WEIGHT_UNITS) for a in alpha]
+    thresholds = [1 << 31, RETENTION_UNITS, 1 << 30]
     ratio = 5 << 20
     chosen = same_synthesizers(40_000, workers, n_synthetic, 1, first=7_000_000 * rounds)
     drawn = synthesize_accepted(
         KEY, chosen, one_table(weights, thresholds), np.full(40_000, ratio), rounds=rounds, threads=2
     )
     plain = pruned_law(workers, n_synthetic, weights, thresholds)
-    retention = [Fraction(kept, RETENTION_ONE) for kept in thresholds]
+    retention = [Fraction(kept, RETENTION_UNITS) for kept in thresholds]
     threshold = pruned_threshold([Fraction(a) for a in alpha], retention, Fraction(5))
     is_good = {counts: good((2, 1, 0), counts, threshold) for counts in plain}
     rejected = sum(chance for counts, chance in plain.items() if not is_good[counts])
@@ -253,7 +252,7 @@ def small_prior():
     return PriorTable(
         support_ptr=np.array([0, 5, 8]),
         base_weight=np.array([0, 100_000, 30_000, 0, 2 << 20, 5, 5, 900_000]),
-        retention=np.array([1 << 28, 1 << 30, RETENTION_ONE, 1 << 28, 1 << 28, 1 << 27, 1 << 31, 1 << 31]),
+        retention=np.array([1 << 28, 1 << 30, RETENTION_UNITS, 1 << 28, 1 << 28, 1 << 27, 1 << 31, 1 << 31]),
     )
 
 
@@ -277,13 +276,13 @@ def test_whole_thresholds_lie_between_those_certified_and_those_of_the_promise()
     for j in range(classes.tract.size):
         n, m = int(classes.likelihood_count[j]), int(classes.published_count[j])
         groups = accounting.sound.groups(j)
-        alpha = [Fraction(group.weight, WEIGHT_ONE) for group in groups]
-        retention = [Fraction(group.retention, RETENTION_ONE) for group in groups]
+        alpha = [Fraction(group.weight, WEIGHT_UNITS) for group in groups]
+        retention = [Fraction(group.retention, RETENTION_UNITS) for group in groups]
         grown, ratio = kappa(n, m, alpha, retention), int(accounting.ratio[j])
         low = pruned_threshold(alpha, retention, inner / grown)
         high = pruned_threshold(alpha, retention, e / grown)
         for point, group in enumerate(groups):
-            factor = group.retention * ratio // RETENTION_ONE
+            factor = group.retention * ratio // RETENTION_UNITS
             whole = {1: (Fraction(factor, 1 << 20) - 1) * alpha[point]}
             whole[2] = (Fraction(ratio, 1 << 20) - 1) * (alpha[point] + 1)
             for workers in (1, 2):
@@ -314,7 +313,7 @@ def test_what_is_certified_holds_by_listing(n, k, seed):
     prior = PriorTable(
         support_ptr=np.array([0, k]),
         base_weight=rng.integers(0, 1 << 20, k),
-        retention=rng.choice([1 << 27, 1 << 30, RETENTION_ONE], k),
+        retention=rng.choice([1 << 27, 1 << 30, RETENTION_UNITS], k),
     )
     classes = SynthesizerClasses(
         tract=np.array([0]), likelihood_count=np.array([n]), published_count=np.array([n])
@@ -322,8 +321,8 @@ def test_what_is_certified_holds_by_listing(n, k, seed):
     privacy = PrivacyParameters(epsilon="5", delta="0.02", min_retention="0.03", accountant="sound")
     accounting = certify_accepted(prior, classes, privacy)
     groups = [group for group in accounting.sound.groups(0) for _ in range(group.n_points)]
-    alpha = [Fraction(group.weight, WEIGHT_ONE) for group in groups]
-    retention = [Fraction(group.retention, RETENTION_ONE) for group in groups]
+    alpha = [Fraction(group.weight, WEIGHT_UNITS) for group in groups]
+    retention = [Fraction(group.retention, RETENTION_UNITS) for group in groups]
     rho = Fraction(int(accounting.ratio[0]), 1 << 20)
     _, is_good = masks(n, n, k, pruned_threshold(alpha, retention, rho))
     drawn = transition_matrix(n, n, [float(a) for a in alpha], [float(f) for f in retention])

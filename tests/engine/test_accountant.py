@@ -8,9 +8,7 @@ from hypothesis import strategies as st
 
 from engine._kernels import reference_sample as kernels
 from engine.accountant import (
-    RETENTION_UNITS,
     RULES,
-    WEIGHT_UNITS,
     PriorTable,
     SynthesizerClasses,
     certify_classes,
@@ -27,6 +25,7 @@ from engine.enumerator import exact_failure_probability
 from engine.errors import CertificateError, OverflowRefusedError, ParameterError
 from engine.parameters import PrivacyParameters
 from engine.theorems import cautious_c
+from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from tests.golden import golden
 from tests.oracles import accountant as oracle
 

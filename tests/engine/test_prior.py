@@ -10,7 +10,6 @@ from engine.coarsening import coarsen
 from engine.errors import ParameterError, SupportError
 from engine.gravity import GravityDecay, decay_at, fit_gravity_decay
 from engine.prior import (
-    WEIGHT_ONE,
     fill_missing_mass,
     flow_mass,
     prior_share,
@@ -19,6 +18,7 @@ from engine.prior import (
     redraw_weight,
     uniform_share,
 )
+from engine.units import WEIGHT_UNITS
 from tests.engine.worlds import make_world, points_of_tracts, tracts_in_a_row
 
 SEED = st.integers(0, 10**9)
@@ -45,12 +45,12 @@ def test_mass_and_shares_are_plain_sums(seed, mode):
 def test_weights_are_rounded_up_exactly(alphas):
     weights = quantise_weight_up(np.array(alphas, dtype=np.float64))
     assert weights.dtype == np.int64
-    assert weights.tolist() == [ceil(Fraction(alpha) * WEIGHT_ONE) for alpha in alphas]
+    assert weights.tolist() == [ceil(Fraction(alpha) * WEIGHT_UNITS) for alpha in alphas]
 
 
 def test_weights_keep_shares_in_order_and_zero_at_zero():
     share = np.array([0.0, 1e-9, 0.25, 0.75 - 1e-9])
-    assert prior_weight(share, strength=4.0).tolist() == [0, 1, WEIGHT_ONE, 3 * WEIGHT_ONE]
+    assert prior_weight(share, strength=4.0).tolist() == [0, 1, WEIGHT_UNITS, 3 * WEIGHT_UNITS]
     assert redraw_weight(share)[:3].tolist() == [0, 1100, 1 << 38]
     assert redraw_weight(np.array([1e-300])).tolist() == [1]
 

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from engine.coarsening import LEVEL_REMAINDER
 from engine.errors import ParameterError
-from engine.prior import WEIGHT_ONE
-from engine.pruning import RETENTION_ONE, effective_retention, retention_probability, retention_threshold
+from engine.pruning import effective_retention, retention_probability, retention_threshold
+from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from tests.engine.worlds import make_world
 
 
@@ -20,19 +20,19 @@ def test_thresholds_round_up_and_the_remainder_is_certain(seed, scale, min_reten
     threshold = retention_threshold(coarse, world.share, scale=scale, min_retention=min_retention)
     for point, found in enumerate(threshold.tolist()):
         if coarse.support_level[point] == LEVEL_REMAINDER:
-            assert found == RETENTION_ONE
+            assert found == RETENTION_UNITS
         else:
             wanted = min(max(scale * float(world.share[point]), min_retention), 1.0)
-            assert found == ceil(Fraction(wanted) * RETENTION_ONE)
-    assert np.all(retention_probability(threshold) * RETENTION_ONE == threshold)
+            assert found == ceil(Fraction(wanted) * RETENTION_UNITS)
+    assert np.all(retention_probability(threshold) * RETENTION_UNITS == threshold)
 
 
 def test_points_above_the_limit_are_certain():
-    weights = np.array([WEIGHT_ONE, WEIGHT_ONE + 1, 0])
-    threshold = np.array([5, 5, RETENTION_ONE])
-    assert effective_retention(threshold, weights).tolist() == [5, 5, RETENTION_ONE]
-    limited = effective_retention(threshold, weights, certain_above=WEIGHT_ONE)
-    assert limited.tolist() == [5, RETENTION_ONE, RETENTION_ONE]
+    weights = np.array([WEIGHT_UNITS, WEIGHT_UNITS + 1, 0])
+    threshold = np.array([5, 5, RETENTION_UNITS])
+    assert effective_retention(threshold, weights).tolist() == [5, 5, RETENTION_UNITS]
+    limited = effective_retention(threshold, weights, certain_above=WEIGHT_UNITS)
+    assert limited.tolist() == [5, RETENTION_UNITS, RETENTION_UNITS]
 
 
 @pytest.mark.parametrize(

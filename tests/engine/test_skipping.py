@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from engine._kernels import chacha, skipping
-from engine.pruning import RETENTION_ONE
+from engine._kernels.arrays import PointLists
+from engine.units import RETENTION_UNITS
 from tests.engine.worlds import KEY, one_table
 from tests.oracles.chacha import Stream, WrittenStream
 from tests.oracles.synthesis import powers, retention_class, stays_by_chance
@@ -25,7 +26,7 @@ BOUNDARIES = sorted(
     }
     | {1, 2, 107374183}
 )
-THRESHOLDS = st.lists(st.sampled_from(BOUNDARIES) | st.integers(1, RETENTION_ONE), min_size=1, max_size=60)
+THRESHOLDS = st.lists(st.sampled_from(BOUNDARIES) | st.integers(1, RETENTION_UNITS), min_size=1, max_size=60)
 
 
 def keep(stream, thresholds, already=()):
@@ -33,15 +34,16 @@ def keep(stream, thresholds, already=()):
     table = one_table([0] * len(thresholds), thresholds)
     kept, marks = np.zeros(len(thresholds) + 1, np.int32), np.zeros(len(thresholds), np.int64)
     marks[list(already)] = 1
-    tables = (skipping.JUMP_CELLS, skipping.JUMP_POWERS, np.empty(skipping.JUMP_DIGITS, np.int64))
+    digits = np.empty(skipping.JUMP_DIGITS, np.int64)
     n_kept = skipping.keep_by_chance(
         KEY.words,
         stream,
-        tables,
-        (table.class_ptr, table.class_point),
+        skipping.JUMP_TABLES,
+        digits,
+        PointLists(table.class_ptr, table.class_point),
         0,
         table.retention_threshold,
-        (kept, marks, 1),
+        skipping.KeptPoints(kept, marks, 1),
         0,
     )
     return kept[:n_kept].tolist()
@@ -66,7 +68,7 @@ def opened(destination):
 def test_the_table_says_what_every_number_of_a_cell_says(c):
     rising = [*powers(c), Fraction(1)]
     falling = rising[::-1]
-    for cell, jump in enumerate(skipping.JUMP_CELLS[c].tolist()):
+    for cell, jump in enumerate(skipping.JUMP_TABLES.cells[c].tolist()):
         first, end = Fraction(cell, 4096), Fraction(cell + 1, 4096)
         if jump >= 0:
             assert falling[jump] >= end
@@ -74,13 +76,13 @@ def test_the_table_says_what_every_number_of_a_cell_says(c):
         else:
             assert bisect_right(rising, first) < bisect_left(rising, end)
     rounded = [power.numerator * 2**44 // power.denominator for power in falling]
-    assert skipping.JUMP_POWERS[c, : len(rounded)].tolist() == rounded
+    assert skipping.JUMP_TABLES.powers[c, : len(rounded)].tolist() == rounded
 
 
 @given(THRESHOLDS)
 def test_points_are_sorted_by_class(thresholds):
     table = one_table([0] * len(thresholds), thresholds)
-    classes = [9 if out_of == RETENTION_ONE else retention_class(out_of) for out_of in thresholds]
+    classes = [9 if out_of == RETENTION_UNITS else retention_class(out_of) for out_of in thresholds]
     assert table.class_point.tolist() == sorted(range(len(thresholds)), key=classes.__getitem__)
     assert np.diff(table.class_ptr).tolist() == [classes.count(c) for c in range(10)]
 
@@ -146,7 +148,7 @@ def test_a_candidate_stays_below_its_threshold_only(threshold):
 def test_every_word_makes_its_share_of_jumps():
     # All cells of the table at once: jumps of j have at most their chance, and what is open makes up the rest.
     for c in range(1, 9):
-        cells = skipping.JUMP_CELLS[c]
+        cells = skipping.JUMP_TABLES.cells[c]
         counts = np.bincount(cells[cells >= 0], minlength=(4 << c) + 1)
         falling = [Fraction(1), *powers(c)[::-1], Fraction(0)]
         short = [falling[j] - falling[j + 1] - Fraction(int(counts[j]), 4096) for j in range((4 << c) + 1)]
@@ -162,7 +164,7 @@ def test_points_stay_with_their_probability_independently(threshold):
     stays = np.zeros((n_streams, n_points), bool)
     for one in range(n_streams):
         stays[one, keep(opened(threshold + one), [threshold] * n_points)] = True
-    share = threshold / RETENTION_ONE
+    share = threshold / RETENTION_UNITS
     n_kept = stays.sum(axis=1)
     # Binomial numbers of kept points, in classes that expect at least ten streams each.
     edges = np.unique(stats.binom.ppf(np.linspace(0.02, 0.98, 13), n_points, share))

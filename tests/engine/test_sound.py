@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from engine._kernels import sound as kernels
 from engine._kernels.reference_sample import upper_tail
-from engine.accountant import RETENTION_UNITS, WEIGHT_UNITS, PriorTable, SynthesizerClasses, certify_classes
+from engine.accountant import PriorTable, SynthesizerClasses, certify_classes
 from engine.enumerator import compositions, exact_failure_probability, largest_log_ratio, transition_matrix
 from engine.errors import CertificateError, OverflowRefusedError, ParameterError
 from engine.parameters import PrivacyParameters
-from engine.prior import WEIGHT_ONE
 from engine.pruning import effective_retention
 from engine.sound import (
     SOUND_RULES,
@@ -27,6 +26,7 @@ from engine.sound import (
     sound_bound_of_groups,
     sound_delta,
 )
+from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from tests.golden import golden
 from tests.oracles import sound as oracle
 
@@ -153,7 +153,7 @@ def test_chernoff_covers_the_exact_kept_mass(points, log_chance):
     alpha = np.array([math.ceil(a * WEIGHT_UNITS) for a, _ in points], dtype=np.int64)
     kept = np.array([math.ceil(f * RETENTION_UNITS) for _, f in points], dtype=np.int64)
     order = np.lexsort((kept, alpha))
-    groups = (alpha[order], kept[order], np.ones_like(alpha))
+    groups = kernels.Groups(alpha[order], kept[order], np.ones_like(alpha))
     mass, rate = kernels.probable_mass(groups, log_chance)
     bound = kernels.mass_term(groups, mass, rate)
     listed = oracle.kept_masses([int(a) for a in alpha], [f / RETENTION_UNITS for f in kept.tolist()])
@@ -323,7 +323,7 @@ def test_what_is_certified_holds_by_brute_force_for_what_is_drawn(release, allow
     privacy = PrivacyParameters(epsilon=epsilon, delta=delta, accountant="sound")
     accounting = certify_sound(table, _classes([n]), privacy, allow_unpruned=allow_unpruned)
     weight = np.maximum(table.base_weight, accounting.min_weight[0])
-    certain_above = WEIGHT_ONE if accounting.prune[0] else -1
+    certain_above = WEIGHT_UNITS if accounting.prune[0] else -1
     kept = effective_retention(table.retention, weight, certain_above=certain_above)
     listed = sorted(zip(weight.tolist(), kept.tolist(), strict=True))
     assert listed == sorted((g.weight, g.retention) for g in accounting.groups(0) for _ in range(g.n_points))

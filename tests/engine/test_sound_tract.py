@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from engine._kernels import sound as kernels
 from engine._kernels import sound_tract
 from engine._kernels.reference_sample import upper_tail, upper_tails
-from engine.accountant import RETENTION_UNITS, WEIGHT_UNITS, PriorTable, SynthesizerClasses
+from engine.accountant import PriorTable, SynthesizerClasses
 from engine.errors import ParameterError
 from engine.parameters import PrivacyParameters
 from engine.sound import certify_sound, certify_sound_weights
 from engine.sound_bound import tail_space
+from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from tests.oracles import sound as oracle
 
 PRIVACY = PrivacyParameters(epsilon="8.982026635", delta="1e-6", min_retention="0.025", accountant="sound")
@@ -25,22 +26,21 @@ RETENTIONS = st.integers(1, RETENTION_UNITS) | st.sampled_from([RETENTION_UNITS 
 
 def _prepared(base, retention, floor):
     k = len(base)
-    space = tuple(np.empty(k, dtype=np.int64) for _ in range(5))
+    space = sound_tract.Tract(*np.empty((5, k), dtype=np.int64))
     points = (np.array(base, dtype=np.int64), np.array(retention, dtype=np.int64))
     n_groups, n_front = sound_tract.gather_tract(*points, floor, space)
-    return (*(array[:n_groups] for array in space[:4]), space[4][:n_front])
+    return sound_tract.Tract(*(array[:n_groups] for array in space[:4]), space.front[:n_front])
 
 
 def _used(weight, tract, k):
-    groups = tuple(np.empty(k, dtype=np.int64) for _ in range(3))
-    n_groups = sound_tract.fill_groups(weight, tract, groups)
-    return tuple(array[:n_groups] for array in groups)
+    groups = kernels.Groups(*np.empty((3, k), dtype=np.int64))
+    return kernels.first_groups(groups, sound_tract.fill_groups(weight, tract, groups))
 
 
 def _as_groups(points):
     """Points, sorted, as groups of one."""
     alpha, kept = (np.array(column, dtype=np.int64) for column in zip(*points, strict=True))
-    return alpha, kept, np.ones_like(alpha)
+    return kernels.Groups(alpha, kept, np.ones_like(alpha))
 
 
 @st.composite
@@ -77,8 +77,8 @@ def test_the_front_holds_the_largest_kappa_and_the_least_retention(tract, n, m):
     assert sound_tract.largest_kappa(n, m, prepared) == pytest.approx(max(each), rel=1e-11)
     assert kernels.kappa_of_groups(n, m, _as_groups(points)) == pytest.approx(max(each), rel=1e-11)
     prunable = [f for a, f in zip(base, retention, strict=True) if a <= WEIGHT_UNITS and f < RETENTION_UNITS]
-    front = prepared[4]
-    assert [prepared[1][j] for j in front[:1]] == ([min(prunable)] if prunable else [])
+    front = prepared.front
+    assert [prepared.retention[j] for j in front[:1]] == ([min(prunable)] if prunable else [])
 
 
 def test_a_long_front_is_searched_in_blocks():
@@ -87,7 +87,7 @@ def test_a_long_front_is_searched_in_blocks():
     for power in (0.3, 1.0, 3.0):
         retention = np.ceil((base / WEIGHT_UNITS) ** power * RETENTION_UNITS).astype(np.int64)
         prepared = _prepared(base, retention, 1)
-        assert prepared[4].size == base.size
+        assert prepared.front.size == base.size
         for n in (1, 3, 40):
             each = [
                 kernels.kappa_of_point(n, n, int(a), int(f)) for a, f in zip(base, retention, strict=True)
@@ -127,9 +127,8 @@ def test_failure_terms_of_groups_are_those_of_their_points(listed, n, m, epsilon
     """Many retentions at one weight share a run of tails; the twin works out each tail of each point."""
     groups = sorted({(round(a * 2**20), math.ceil(f * 2**32)): c for a, f, c in listed}.items())
     points = [(a / 2**20, f / 2**32) for (a, f), c in groups for _ in range(c)]
-    arrays = tuple(
-        np.array(column, dtype=np.int64) for column in zip(*((a, f, c) for (a, f), c in groups), strict=True)
-    )
+    columns = zip(*((a, f, c) for (a, f), c in groups), strict=True)
+    arrays = kernels.Groups(*(np.array(column, dtype=np.int64) for column in columns))
     e, kappa = math.exp(epsilon), kernels.kappa_of_groups(n, m, arrays)
     found = kernels.failure_terms(n, m, arrays, e, kappa, mass_low, math.inf, tail_space())
     expected = oracle.failure_terms(n, m, points, e, kappa, mass_low)

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from engine.coarsening import LEVEL_REMAINDER
 from engine.errors import OverflowRefusedError, ParameterError, SupportError
-from engine.prior import WEIGHT_ONE, redraw_weight
-from engine.pruning import RETENTION_ONE
+from engine.prior import redraw_weight
 from engine.synthesis import SupportTable, Synthesizers, SyntheticPoints, redraw_remainder, synthesize
+from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from tests.engine.worlds import KEY, make_synthesizers, make_world, one_table, same_synthesizers, take
 from tests.oracles.synthesis import dirichlet_multinomial, redraw_one, synthesize_one, urn_law
 
@@ -35,7 +35,7 @@ def digest(drawn):
     return hashlib.sha256(drawn.synthetic_ptr.tobytes() + drawn.synthetic_point.tobytes()).hexdigest()
 
 
-@given(SEED, st.sampled_from([1 << 62, WEIGHT_ONE, WEIGHT_ONE // 4]))
+@given(SEED, st.sampled_from([1 << 62, WEIGHT_UNITS, WEIGHT_UNITS // 4]))
 def test_draws_are_the_twin_s(seed, certain_above):
     world = make_world(seed)
     prunes = np.random.default_rng(seed).random(world.synthesizers.tract.size) < 0.8
@@ -61,7 +61,7 @@ def test_draws_are_the_twin_s(seed, certain_above):
 @settings(max_examples=10)
 def test_an_attempt_draws_anew_from_the_same_kept_points(attempt):
     chosen = same_synthesizers(30, [0, 2], 5, 1)
-    weights, thresholds = [0, 1 << 20, 0, 1 << 22, 5], [1 << 30, 1 << 29, 7, 1 << 31, RETENTION_ONE]
+    weights, thresholds = [0, 1 << 20, 0, 1 << 22, 5], [1 << 30, 1 << 29, 7, 1 << 31, RETENTION_UNITS]
     drawn = synthesize(KEY, chosen, one_table(weights, thresholds), attempt=attempt)
     for one in range(30):
         twin = synthesize_one((one, 3), [0, 2], 5, weights, 1, thresholds, attempt=attempt)
@@ -200,7 +200,7 @@ def test_totals_are_kept_and_draws_stay_in_the_support(seed):
 
 
 def test_published_counts_default_to_the_real_totals():
-    chosen = same_synthesizers(5, [0, 1, 1], 9, WEIGHT_ONE)
+    chosen = same_synthesizers(5, [0, 1, 1], 9, WEIGHT_UNITS)
     plain = Synthesizers(
         tract=chosen.tract,
         destination=chosen.destination,
@@ -224,7 +224,7 @@ def test_the_urn_is_exactly_dirichlet_multinomial(alphas, workers, n_synthetic):
     alpha = {point: weight << 15 for point, weight in enumerate(alphas)}
     workers = [point % len(alphas) for point in workers]
     parameters = [
-        Fraction(weight, WEIGHT_ONE) + workers.count(point) for point, weight in sorted(alpha.items())
+        Fraction(weight, WEIGHT_UNITS) + workers.count(point) for point, weight in sorted(alpha.items())
     ]
     law = urn_law(alpha, workers, n_synthetic)
     assert sum(law.values()) == 1
@@ -234,26 +234,26 @@ def test_the_urn_is_exactly_dirichlet_multinomial(alphas, workers, n_synthetic):
 
 def test_a_point_that_cannot_stay_is_never_drawn_and_an_occupied_one_always_can():
     # 2^-32 is the least retention there is: in 20,000 synthesizers no empty point stays (chance 1e-5).
-    chosen = same_synthesizers(20_000, [1], 3, WEIGHT_ONE)
+    chosen = same_synthesizers(20_000, [1], 3, WEIGHT_UNITS)
     drawn = synthesize(KEY, chosen, one_table([0, 0, 0], [1, 1, 1]))
     assert set(drawn.synthetic_point.tolist()) == {1}
 
 
 def test_certain_points_are_never_pruned():
     chosen = same_synthesizers(3000, [1], 3, 1)
-    table = one_table([WEIGHT_ONE + 1, 0, WEIGHT_ONE], [1, 1, 1])
-    drawn = synthesize(KEY, chosen, table, certain_above=WEIGHT_ONE)
+    table = one_table([WEIGHT_UNITS + 1, 0, WEIGHT_UNITS], [1, 1, 1])
+    drawn = synthesize(KEY, chosen, table, certain_above=WEIGHT_UNITS)
     assert set(drawn.synthetic_point.tolist()) == {0, 1}
 
 
 def test_a_least_weight_above_the_limit_keeps_the_whole_prior():
-    chosen = same_synthesizers(3000, [1], 3, WEIGHT_ONE + 1)
-    drawn = synthesize(KEY, chosen, one_table([0, 0, 0], [1, 1, 1]), certain_above=WEIGHT_ONE)
+    chosen = same_synthesizers(3000, [1], 3, WEIGHT_UNITS + 1)
+    drawn = synthesize(KEY, chosen, one_table([0, 0, 0], [1, 1, 1]), certain_above=WEIGHT_UNITS)
     assert set(drawn.synthetic_point.tolist()) == {0, 1, 2}
 
 
 def test_without_real_workers_the_whole_prior_is_kept():
-    chosen = same_synthesizers(3000, [], 2, WEIGHT_ONE)
+    chosen = same_synthesizers(3000, [], 2, WEIGHT_UNITS)
     drawn = synthesize(KEY, chosen, one_table([0, 0, 0], [1, 1, 1]))
     assert set(drawn.synthetic_point.tolist()) == {0, 1, 2}
 
@@ -312,7 +312,7 @@ def test_weights_that_could_overflow_are_refused_and_the_largest_allowed_work():
     with pytest.raises(OverflowRefusedError, match="destination 0, segment 3: 2 points"):
         synthesize(KEY, chosen, one_table([room + 1, 0]))
     largest = synthesize(KEY, chosen, one_table([room, room]))
-    twin = [synthesize_one((one, 3), [0], 2, [room, room], 1, [RETENTION_ONE] * 2) for one in range(4)]
+    twin = [synthesize_one((one, 3), [0], 2, [room, room], 1, [RETENTION_UNITS] * 2) for one in range(4)]
     assert [drawn_of(largest, one) for one in range(4)] == twin
 
 
@@ -338,8 +338,8 @@ def test_bad_redraws_are_refused():
 # python -c "from tests.engine.test_synthesis import twin_digest; print(twin_digest())"
 PINNED = "d66441f8ffccf46a8eddfbc1b13b4768e457ae9c385a23eb0bbb991236fa740b"
 PINNED_WORKERS = [0, 2, 2, 5]
-PINNED_WEIGHTS = [0, WEIGHT_ONE, 3, 70_000, 0, 12, 9]
-PINNED_THRESHOLDS = [1 << 30, 1 << 31, 107374183, RETENTION_ONE, 1 << 24, 5, (1 << 32) - 1]
+PINNED_WEIGHTS = [0, WEIGHT_UNITS, 3, 70_000, 0, 12, 9]
+PINNED_THRESHOLDS = [1 << 30, 1 << 31, 107374183, RETENTION_UNITS, 1 << 24, 5, (1 << 32) - 1]
 N_PINNED = 150
 BOTH_SCRIPT = """
 from tests.engine.test_synthesis import pinned_digest, world_digest
@@ -348,13 +348,13 @@ print(pinned_digest(), world_digest())
 
 
 def pinned_digest():
-    chosen = same_synthesizers(N_PINNED, PINNED_WORKERS, 6, WEIGHT_ONE // 20)
+    chosen = same_synthesizers(N_PINNED, PINNED_WORKERS, 6, WEIGHT_UNITS // 20)
     return digest(synthesize(KEY, chosen, one_table(PINNED_WEIGHTS, PINNED_THRESHOLDS)))
 
 
 def twin_digest():
     drawn = [
-        synthesize_one((one, 3), PINNED_WORKERS, 6, PINNED_WEIGHTS, WEIGHT_ONE // 20, PINNED_THRESHOLDS)
+        synthesize_one((one, 3), PINNED_WORKERS, 6, PINNED_WEIGHTS, WEIGHT_UNITS // 20, PINNED_THRESHOLDS)
         for one in range(N_PINNED)
     ]
     return digest(

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from engine.prior import WEIGHT_ONE
-from engine.pruning import RETENTION_ONE
 from engine.synthesis import synthesize
+from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from tests.engine.worlds import KEY, one_table, same_synthesizers
 from tests.oracles.synthesis import compositions, pruned_law
 
@@ -53,10 +52,10 @@ def assert_follows(observed, law):
 )
 def test_draws_follow_scipy_s_dirichlet_multinomial(alphas, workers, n_synthetic):
     n_points = len(alphas)
-    weights = [round(alpha * WEIGHT_ONE) for alpha in alphas]
+    weights = [round(alpha * WEIGHT_UNITS) for alpha in alphas]
     chosen = same_synthesizers(N_COPIES, workers, n_synthetic, 1, first=1_000_000 * n_points)
     drawn = synthesize(KEY, chosen, one_table(weights), threads=2)
-    parameters = np.array(weights) / WEIGHT_ONE + np.bincount(workers, minlength=n_points)
+    parameters = np.array(weights) / WEIGHT_UNITS + np.bincount(workers, minlength=n_points)
     law = {
         counts: Fraction(float(stats.dirichlet_multinomial.pmf(counts, parameters, n_synthetic)))
         for counts in compositions(n_synthetic, n_points)
@@ -73,8 +72,8 @@ def test_draws_follow_scipy_s_dirichlet_multinomial(alphas, workers, n_synthetic
     ],
 )
 def test_pruned_draws_follow_the_exact_mixture(alphas, workers, n_synthetic, retention):
-    weights = [round(alpha * WEIGHT_ONE) for alpha in alphas]
-    thresholds = [round(share * RETENTION_ONE) for share in retention]
+    weights = [round(alpha * WEIGHT_UNITS) for alpha in alphas]
+    thresholds = [round(share * RETENTION_UNITS) for share in retention]
     chosen = same_synthesizers(N_COPIES, workers, n_synthetic, 1, first=50_000_000 + len(workers))
     drawn = synthesize(KEY, chosen, one_table(weights, thresholds), threads=2)
     law = pruned_law(workers, n_synthetic, weights, thresholds)
@@ -101,13 +100,13 @@ def test_retention_has_its_probability(threshold):
     # whether point 1 stayed.
     chosen = same_synthesizers(N_COPIES, [0], 1, 1, first=threshold >> 1)
     weight = 1 << 60
-    drawn = synthesize(KEY, chosen, one_table([0, weight], [RETENTION_ONE, threshold]), threads=2)
+    drawn = synthesize(KEY, chosen, one_table([0, weight], [RETENTION_UNITS, threshold]), threads=2)
     stayed = int((drawn.synthetic_point == 1).sum())
-    assert stats.binomtest(stayed, N_COPIES, threshold / RETENTION_ONE).pvalue > FALSE_ALARM
+    assert stats.binomtest(stayed, N_COPIES, threshold / RETENTION_UNITS).pvalue > FALSE_ALARM
 
 
 def test_neighbouring_destinations_and_segments_are_independent():
-    chosen = same_synthesizers(N_COPIES, [], 1, WEIGHT_ONE)
+    chosen = same_synthesizers(N_COPIES, [], 1, WEIGHT_UNITS)
     points = synthesize(KEY, chosen, one_table([0, 0, 0])).synthetic_point
     table = np.zeros((3, 3), np.int64)
     np.add.at(table, (points[0::2], points[1::2]), 1)

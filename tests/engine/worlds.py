@@ -9,10 +9,11 @@ from engine.coarsening import Coarsening, coarsen
 from engine.editing import EditedDomain, EditingMode, edit_domain
 from engine.placement import BlockTable
 from engine.prior import flow_mass, prior_share, prior_weight
-from engine.pruning import RETENTION_ONE, retention_threshold
+from engine.pruning import retention_threshold
 from engine.streams import SecretKey
 from engine.synthesis import SupportTable, Synthesizers
 from engine.tracts import EARTH_RADIUS_MI, OriginTracts
+from engine.units import RETENTION_UNITS
 from geodata.distance import distance_matrix_mi
 
 KEY = SecretKey.for_tests()
@@ -161,5 +162,5 @@ def one_table(weights: list[int], thresholds: list[int] | None = None) -> Suppor
     return SupportTable(
         support_ptr=np.array([0, len(weights)]),
         prior_weight=np.array(weights),
-        retention_threshold=np.array(thresholds or [RETENTION_ONE] * len(weights)),
+        retention_threshold=np.array(thresholds or [RETENTION_UNITS] * len(weights)),
     )

@@ -9,15 +9,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from engine.accountant import (
-    RETENTION_UNITS,
-    WEIGHT_UNITS,
-    PriorTable,
-    SynthesizerClasses,
-    certify_classes,
-)
+from engine.accountant import PriorTable, SynthesizerClasses, certify_classes
 from engine.errors import CertificateError
 from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from mapapp.publishing.certificate.certificate import (
     build_certificate,
     certificate_rows,

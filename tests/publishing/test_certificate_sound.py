@@ -8,10 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from engine.accountant import RETENTION_UNITS, WEIGHT_UNITS, SynthesizerClasses, certify_classes
+from engine.accountant import SynthesizerClasses, certify_classes
 from engine.errors import CertificateError, ParameterError
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.sound import certify_sound, comparable_epsilon_final, require_fixed_count
+from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from mapapp.errors import UsageError
 from mapapp.publishing.certificate.certificate import (
     build_certificate,

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.accountant import RETENTION_UNITS, RULES, PriorTable, SynthesizerClasses, certify_classes
+from engine.accountant import RULES, PriorTable, SynthesizerClasses, certify_classes
 from engine.errors import CertificateError
 from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.units import RETENTION_UNITS
 from mapapp.publishing.promise import pruned_as_a_whole, tails_of
 
 

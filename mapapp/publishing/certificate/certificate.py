@@ -22,18 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from engine.accept_reject import inner_privacy
-from engine.accountant import (
-    RETENTION_UNITS,
-    RULES,
-    WEIGHT_UNITS,
-    Accounting,
-    SynthesizerClasses,
-    pruned_epsilon,
-    theorem_4_4_bound,
-)
+from engine.accountant import RULES, Accounting, SynthesizerClasses, pruned_epsilon, theorem_4_4_bound
 from engine.errors import CertificateError
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.sound import SOUND_RULES, SOUND_TAILS, SoundAccounting, require_fixed_count
+from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from mapapp.answers.publication import CLAIMS_SCHEMA
 from mapapp.publishing.certificate.check import CertificateCheck, check_certificate
 from mapapp.publishing.certificate.mechanism import accepted_claims, own_claims, stated_privacy

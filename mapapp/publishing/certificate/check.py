@@ -6,15 +6,10 @@ from fractions import Fraction
 from typing import Any
 
 from engine.accept_reject import inner_privacy
-from engine.accountant import (
-    RETENTION_UNITS,
-    WEIGHT_UNITS,
-    pruned_epsilon,
-    theorem_4_1_weight,
-    theorem_4_4_bound,
-)
+from engine.accountant import pruned_epsilon, theorem_4_1_weight, theorem_4_4_bound
 from engine.errors import CertificateError, EngineError
 from engine.parameters import PrivacyParameters, SynthesisParameters, exact_fraction
+from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from mapapp.answers.publication import BOUND_FIELD, BOUND_SCHEMA, CLAIMS_SCHEMA, is_bound
 from mapapp.publishing.certificate.mechanism import (
     check_accepted,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from engine.accountant import RETENTION_UNITS, WEIGHT_UNITS, SynthesizerClasses
+from engine.accountant import SynthesizerClasses
 from engine.errors import CertificateError
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.sound import (
@@ -24,6 +24,7 @@ from engine.sound import (
     groups_of_points,
     sound_bound_of_groups,
 )
+from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from mapapp.publishing.certificate.terms import CertificateCheck, exact_number
 
 __all__ = ["SOUND_CAVEATS", "check_sound_row", "listed_row", "sound_preconditions", "sound_rows"]

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from engine.accountant import RETENTION_UNITS, RULES, WEIGHT_UNITS, theorem_4_1_weight
+from engine.accountant import RULES, theorem_4_1_weight
 from engine.errors import CertificateError
 from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 
 __all__ = [
     "COMPOSITION",
