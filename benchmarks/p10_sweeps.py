@@ -29,13 +29,11 @@ from benchmarks.replications import (
     table,
     without_elsewhere,
 )
-from engine.accountant import PriorTable
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
 from engine.validity import (
     SMALL_WORKPLACE,
     MeasuredWorkers,
-    PriorClasses,
     cell_shares,
     kl_divergence,
     point_cells,
@@ -46,13 +44,12 @@ from mapapp.drawing.paper.sweep_picture import sweep_figure
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.sweep import SweptRow, SweptSetting, run_sweep
 from mapapp.measuring.validity import Validity, measure_setting
-from mapapp.measuring.validity_part import points_of_tracts
+from mapapp.publishing.certified_weights import certify_weights
 from mapapp.publishing.design import PublicPart, design_parameters
 from mapapp.publishing.expected_validity import WorkplaceCounts
 from mapapp.publishing.geography import read_workplaces
 from mapapp.publishing.inputs import read_inputs
 from mapapp.publishing.last_release import with_last_release
-from mapapp.publishing.promise import certify_batch
 from mapapp.publishing.settings import DEFAULT_DELTA, DEFAULT_EPSILON, DEFAULT_MIN_RETENTION, privacy_of
 from mapapp.publishing.support import build_support
 
@@ -203,32 +200,23 @@ def kl_of_noise(
         inputs, tracts = panel.inputs, data.geography.tracts
         seed, prior = PublicSeed.for_tests(), data.prior(shape)
         support = build_support(seed, tracts, inputs.destination_tract, prior, privacy, shape)
-        certified = certify_batch(inputs, support, privacy, shape.mechanism)
-        ptr, point_of_tract = support.table.support_ptr, points_of_tracts(support.coarsening)
+        certified = certify_weights(inputs, support, privacy, shape.mechanism)
+        ptr, point_of_tract = support.table.support_ptr, support.point_of_tract
         shares = point_cells(ptr, point_of_tract, panel.cell, tracts.population)
         tract = np.repeat(inputs.tract, inputs.count)
         point = ptr[tract] + point_of_tract[tract, panel.home_tract]
-        start = np.flatnonzero(np.diff(inputs.destination, prepend=-1))
         workers_of = MeasuredWorkers(
-            destination_ptr=np.append(start, inputs.destination.size),
-            class_of=np.arange(inputs.count.size),
+            destination_ptr=inputs.destination_ptr,
+            class_of=certified.class_of,
             worker_ptr=inputs.worker_ptr,
             worker_point=point,
         )
-        classes = PriorClasses(
-            prior=PriorTable(
-                support_ptr=ptr,
-                base_weight=support.table.prior_weight,
-                retention=support.table.retention_threshold,
-            ),
-            tract=inputs.tract.astype(np.int64),
-            min_weight=certified.min_prior_weight,
-            prunes=certified.prunes,
+        cells = cell_shares(
+            certified.prior_classes(), workers_of, shares, panel.cell[tract, panel.home_tract]
         )
-        cells = cell_shares(classes, workers_of, shares, panel.cell[tract, panel.home_tract])
-        first = inputs.worker_ptr[start]
-        n = np.diff(np.append(first, inputs.worker_ptr[-1]))
-        coarse = np.add.reduceat(shares[point], first, axis=0) / n[:, None]
+        of_destination = inputs.worker_ptr[inputs.destination_ptr]
+        n = np.diff(of_destination)
+        coarse = np.add.reduceat(shares[point], of_destination[:-1], axis=0) / n[:, None]
         kl.append(kl_divergence(coarse, cells.posterior))
         workers.append(n)
     value, n = np.concatenate(kl), np.concatenate(workers)

@@ -22,11 +22,9 @@ import numpy.typing as npt
 
 from engine.errors import ParameterError
 from engine.parameters import SynthesisParameters
-from engine.tracts import great_circle_mi
-from engine.validity import grid_cells
-from geodata.distance import bearing_deg
 from geodata.store import Store, open_store
 from mapapp.progress import Report, silent
+from mapapp.publishing.expected_validity import grid_around
 from mapapp.publishing.geography import Geography, Ints, Workplaces, read_geography, read_workplaces
 from mapapp.publishing.inputs import Inputs, read_inputs
 from mapapp.publishing.prior import PublicPrior, public_prior
@@ -157,7 +155,7 @@ class AnalystData:
 def read_panel(store: Store, geography: Geography, workplaces: Workplaces, positions: Ints) -> Panel:
     """Read the workers of the destination tracts at some positions (rising), of a dataset or of a release."""
     inputs = read_tracts(store, geography, workplaces, positions)
-    distance, cell = _around(geography, inputs.destination_tract)
+    distance, cell = grid_around(geography.tracts, inputs.destination_tract)
     return Panel(
         position=positions,
         inputs=inputs,
@@ -165,15 +163,6 @@ def read_panel(store: Store, geography: Geography, workplaces: Workplaces, posit
         distance_mi=distance,
         cell=cell,
     )
-
-
-def _around(geography: Geography, destination_tract: Ints) -> tuple[Floats, npt.NDArray[np.int8]]:
-    tracts = geography.tracts
-    lon, lat = tracts.lon_deg, tracts.lat_deg
-    bearing = bearing_deg(lon[destination_tract, None], lat[destination_tract, None], lon, lat)
-    # Two tracts with one centre have no bearing, whatever rounding makes of their distance.
-    distance = np.where(np.isnan(bearing), 0.0, great_circle_mi(tracts, destination_tract))
-    return distance, grid_cells(distance, bearing)
 
 
 def read_tracts(store: Store, geography: Geography, workplaces: Workplaces, positions: Ints) -> Inputs:

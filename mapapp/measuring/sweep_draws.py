@@ -26,10 +26,10 @@ from engine.validity import (
 )
 from mapapp.measuring.analyst import AnalystData, Panel
 from mapapp.progress import Report, silent
-from mapapp.publishing.batch import PreparedBatch, draw_workers
+from mapapp.publishing.batch import draw_workers
+from mapapp.publishing.certified_weights import certify_weights
 from mapapp.publishing.geography import Geography, Ints
 from mapapp.publishing.prior import PublicPrior
-from mapapp.publishing.promise import certify_batch
 from mapapp.publishing.support import build_support
 
 Floats = npt.NDArray[np.float64]
@@ -108,17 +108,15 @@ def _of_panel(
     """Sums of workers times measures [8, n_draws], and of workers [8]."""
     inputs, seed = panel.inputs, PublicSeed.for_tests()
     support = build_support(seed, geography.tracts, inputs.destination_tract, prior, privacy, parameters)
-    certified = certify_batch(inputs, support, privacy, parameters.mechanism)
-    prepared = PreparedBatch(support=support, certified=certified)
-    start = np.flatnonzero(np.diff(inputs.destination, prepend=-1))
-    ptr = np.append(inputs.worker_ptr[start], inputs.worker_ptr[-1])
+    weights = certify_weights(inputs, support, privacy, parameters.mechanism).of_synthesizers()
+    ptr = inputs.worker_ptr[inputs.destination_ptr]
     tract = np.repeat(inputs.tract, inputs.count)
     real = cell_counts(ptr, panel.cell[tract, panel.home_tract])
     n = np.diff(ptr).astype(np.float64)
     weight = np.stack([n, n * (n <= SMALL_WORKPLACE)])
     sums = np.empty((len(DRAWN), len(keys)))
     for column, key in enumerate(keys):
-        drawn = draw_workers(key, inputs, geography, prepared, privacy, parameters)
+        drawn = draw_workers(key, inputs, geography, support, weights, privacy, parameters)
         home = geography.tract_of_block[drawn.home_block]
         other = cell_counts(ptr, panel.cell[tract, home])
         sums[:, column] = (np.stack(_measures(real, other, n)) @ weight.T).ravel()

@@ -35,7 +35,7 @@ from geodata.store import Store, open_store
 from mapapp.answers.certificate_reader import read_certificate
 from mapapp.errors import UsageError
 from mapapp.measuring.analyst import AnalystData, Panel, read_tracts
-from mapapp.measuring.validity_part import ratio
+from mapapp.measuring.compared_workers import ratio
 from mapapp.publishing.certificate.certificate import keyed_file_hash
 from mapapp.publishing.certificate.mechanism import read_privacy
 from mapapp.publishing.geography import Geography, Ints, Workplaces, read_geography, read_workplaces
@@ -235,8 +235,7 @@ def measure_drawn(panel: Panel, data: AnalystData, release: DrawnRelease, places
     for name in ("destination", "segment", "count"):
         if not np.array_equal(getattr(real, name), getattr(drawn, name)):
             raise UsageError(_other_counts(release.store.path, data.store))
-    start = np.flatnonzero(np.diff(real.destination, prepend=-1))
-    ptr = np.append(real.worker_ptr[start], real.worker_ptr[-1])
+    ptr = real.worker_ptr[real.destination_ptr]
     n = np.diff(ptr)
     tract = np.repeat(real.tract, real.count)
     homes = [panel.home_tract, data.geography.tract_of_block[drawn.worker_origin].astype(np.int64)]

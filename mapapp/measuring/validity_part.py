@@ -7,24 +7,20 @@ parts.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from engine.accountant import PriorTable
 from engine.coarsening import LEVEL_REMAINDER, Coarsening
 from engine.parameters import PrivacyParameters, SynthesisParameters
-from engine.streams import PublicSeed, SecretKey
-from engine.synthesis import Synthesizers
+from engine.streams import PublicSeed
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from engine.validity import (
-    N_CELLS,
     SMALL_WORKPLACE,
     CellShares,
     MeasuredWorkers,
     PriorClasses,
-    cell_counts,
     cell_shares,
     count_points,
     expected_means,
@@ -35,18 +31,17 @@ from engine.validity import (
     prior_cells,
 )
 from mapapp.measuring.analyst import Panel
+from mapapp.measuring.compared_workers import ExpectedWorkers, RealWorkers, mean_of_draws, ratio
+from mapapp.measuring.simulated_draws import N_DRAWS, simulated_points
+from mapapp.publishing.certified_weights import CertifiedClasses, certify_weights
 from mapapp.publishing.geography import Geography, Ints
 from mapapp.publishing.inputs import Inputs
-from mapapp.publishing.mechanisms import OWN_PROOFS, draw_support_points
+from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.publishing.prior import PublicPrior
-from mapapp.publishing.promise import CertifiedBatch, certify_batch
 from mapapp.publishing.support import Domain, Support, build_domain, weigh
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
-
-N_DRAWS: Final = 10
-"""Draws of a mechanism that has no closed form."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +78,54 @@ class Destinations:
         return self.n_workers <= SMALL_WORKPLACE
 
 
+class DomainPoints(NamedTuple):
+    """Support points of each destination tract, before or after editing.
+
+    Attributes
+    ----------
+    levels : int64[T, 4]
+        By level.
+    ranges : int64[T, n_ranges]
+        By distance.
+    positive : float64[T, n_ranges + 1]
+        Share of the points of each range, and of all, that have positive prior mass.
+    """
+
+    levels: Ints
+    ranges: Ints
+    positive: Floats
+
+
+class DomainPair(NamedTuple):
+    """Support points before and after editing."""
+
+    before: DomainPoints
+    after: DomainPoints
+
+
+class ClassTable(NamedTuple):
+    """Certified prior weights by class of synthesizers, one entry each.
+
+    Attributes
+    ----------
+    n_workers : int64[n_classes]
+        n of each of its synthesizers.
+    n_synthesizers : int64[n_classes]
+    least_weight : int64[n_classes]
+        In units of 2^-20.
+    prunes : bool[n_classes]
+    prior_mass, kept_mass : float64[n_classes]
+        Prior workers, before pruning and as pruning is expected to leave them.
+    """
+
+    n_workers: Ints
+    n_synthesizers: Ints
+    least_weight: Ints
+    prunes: Bools
+    prior_mass: Floats
+    kept_mass: Floats
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingPart:
     """What one part gives.
@@ -94,71 +137,27 @@ class SettingPart:
     destinations : Destinations
     cell_sums : dict of str to float64[2, 29]
         Workers by cell in the likelihood, expected in the posterior and so on, in all and in small destinations.
-    domain : dict of str to array
-        Per destination tract: points by level and range before and after editing, shares with positive prior.
+    domain : DomainPair
     n_kept : float64[T]
         Support points that a synthesizer of the tract is expected to keep where nobody lives.
-    classes : dict of str to array
-        Per class: n_workers, n_synthesizers, least_weight (units), prunes, prior_mass, kept_mass.
+    classes : ClassTable or None
+        None if the mechanism has no weights to certify.
     n_edited_out : int64[2]
         Workers in eliminated points, of all and of small destinations.
     n_real : int64[2]
         Workers, of all and of small destinations, the eliminated ones included.
-    certified : CertifiedBatch
+    certified : CertifiedClasses
     """
 
     position: Ints
     destinations: Destinations
     cell_sums: dict[str, Floats]
-    domain: dict[str, npt.NDArray[Any]]
+    domain: DomainPair
     n_kept: Floats
-    classes: dict[str, npt.NDArray[Any]]
+    classes: ClassTable | None
     n_edited_out: Ints
     n_real: Ints
-    certified: CertifiedBatch
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Homes:
-    """Real workers of a part, destination by destination, one entry each.
-
-    Attributes
-    ----------
-    of_destination : int64[W]
-        Their destination's number, rising.
-    cell : int8[W]
-    distance_mi : float64[W]
-        Between tract centres.
-    is_edited_out : bool[W]
-        Whether domain editing eliminated their support point.
-    """
-
-    of_destination: Ints
-    cell: npt.NDArray[np.int8]
-    distance_mi: Floats
-    is_edited_out: Bools
-
-    def cells(self, n_destinations: int, chosen: Bools | bool = True) -> Floats:
-        """Chosen workers by destination and cell: float64[D, 29]."""
-        ptr = np.searchsorted(self.of_destination, np.arange(n_destinations + 1))
-        counted = np.where(chosen, self.cell, -1).astype(np.int8)
-        return cell_counts(ptr, counted).astype(np.float64)
-
-
-class Drawn(NamedTuple):
-    """What synthetic workers are expected to be like, by destination.
-
-    Attributes
-    ----------
-    posterior, variance : float64[D, 29]
-        Of the shares of the cells.
-    means : float64[D, 3]
-        Distance, share of short commutes, and their share times their distance.
-    """
-
-    posterior: Floats
-    variance: Floats
-    means: Floats
+    certified: CertifiedClasses
 
 
 def measure_part(
@@ -179,63 +178,53 @@ def measure_part(
     inputs, tracts = panel.inputs, geography.tracts
     domain = build_domain(seed, tracts, inputs.destination_tract, prior, parameters)
     support = weigh(domain, privacy, parameters)
-    certified = certify_batch(inputs, support, privacy, parameters.mechanism)
-    classes, class_of = prior_classes(inputs, support, certified, parameters)
-    point_of_tract = points_of_tracts(support.coarsening)
+    certified = certify_weights(inputs, support, privacy, parameters.mechanism)
+    classes = certified.prior_classes()
+    point_of_tract = support.point_of_tract
     worker_tract = np.repeat(inputs.tract, inputs.count)
     local = point_of_tract[worker_tract, panel.home_tract]
     ptr = support.table.support_ptr
-    start = np.flatnonzero(np.diff(inputs.destination, prepend=-1))
     workers = MeasuredWorkers(
-        destination_ptr=np.append(start, inputs.destination.size),
-        class_of=class_of,
+        destination_ptr=inputs.destination_ptr,
+        class_of=certified.class_of,
         worker_ptr=inputs.worker_ptr,
         worker_point=np.where(local >= 0, ptr[worker_tract] + local, -1),
     )
     shares = point_cells(ptr, point_of_tract, panel.cell, tracts.population)
     values = _distances(panel, geography, ptr, point_of_tract, parameters.q50_mi)
-    redrawn(support, shares, values)
-    of_destination = np.repeat(np.arange(start.size), np.diff(inputs.worker_ptr[workers.destination_ptr]))
-    home = Homes(
-        of_destination=of_destination,
+    _spread_remainders(support, shares, values)
+    real = RealWorkers(
+        destination_ptr=inputs.worker_ptr[inputs.destination_ptr],
         cell=panel.cell[worker_tract, panel.home_tract],
         distance_mi=panel.distance_mi[worker_tract, panel.home_tract],
-        is_edited_out=edited_out(support.coarsening, worker_tract, local),
+        is_edited_out=_edited_out(support.coarsening, worker_tract, local),
     )
     if parameters.mechanism in OWN_PROOFS:
-        drawn = simulated(inputs, support, certified, privacy, parameters, local, shares, values)
+        weights = certified.of_synthesizers()
+        points = simulated_points(inputs, support, weights, privacy, parameters, local, N_DRAWS)
+        first = np.repeat(ptr[inputs.tract], inputs.count)
+        draws = (first + point for point in points)
+        expected = mean_of_draws(real, draws, N_DRAWS, shares, values)
     else:
-        cells = cell_shares(classes, workers, shares, home.cell)
-        drawn = Drawn(cells.posterior, cells.variance, expected_means(classes, workers, values))
-    destinations = _destinations(inputs, start, home, drawn, parameters.q50_mi)
+        cells = cell_shares(classes, workers, shares, real.cell)
+        expected = ExpectedWorkers(cells.posterior, cells.variance, expected_means(classes, workers, values))
+    destinations = _destinations(inputs, real, expected, parameters.q50_mi)
     is_small = destinations.is_small
+    is_counted = (np.ones_like(is_small), is_small)
     return SettingPart(
         position=panel.position,
         destinations=destinations,
-        cell_sums=_cell_sums(home, drawn, destinations, inputs, workers, classes, shares),
+        cell_sums=_cell_sums(real, expected, destinations, inputs, workers, classes, shares),
         domain=_domain(domain),
         n_kept=_n_kept(support),
-        classes=_class_table(classes, class_of, inputs, ptr, with_weights=not without_weights(parameters)),
-        n_edited_out=np.array([(home.is_edited_out & who).sum() for who in (True, is_small[of_destination])]),
-        n_real=np.array([of_destination.size, is_small[of_destination].sum()]),
+        classes=_class_table(certified, classes, inputs),
+        n_edited_out=np.array([real.is_edited_out[chosen[real.destination]].sum() for chosen in is_counted]),
+        n_real=np.array([destinations.n_workers[chosen].sum() for chosen in is_counted]),
         certified=certified,
     )
 
 
-def without_weights(parameters: SynthesisParameters) -> bool:
-    """Whether the mechanism has no prior weights to certify."""
-    return parameters.mechanism in OWN_PROOFS
-
-
-def points_of_tracts(coarsening: Coarsening) -> npt.NDArray[np.int32]:
-    """Local support point of every origin tract, -1 where it was dropped: int32[T, n_tracts]."""
-    shape = (coarsening.n_destination_tracts, coarsening.tracts.n_tracts)
-    position, origin = np.indices(shape, dtype=np.int32, sparse=True)
-    both = (np.broadcast_to(place, shape).ravel() for place in (position, origin))
-    return coarsening.find(*both).reshape(shape)
-
-
-def edited_out(
+def _edited_out(
     coarsening: Coarsening, worker_tract: npt.NDArray[np.int32], local: npt.NDArray[np.int32]
 ) -> Bools:
     """Whether each worker's support point was eliminated: dropped, or pooled into the remainder."""
@@ -243,8 +232,10 @@ def edited_out(
     return np.asarray((local < 0) | (level == LEVEL_REMAINDER))
 
 
-def redrawn(support: Support, *of_points: Floats) -> None:
-    """Let every remainder stand for where its workers go: the public prior over the other points (in place).
+def _spread_remainders(support: Support, *of_points: Floats) -> None:
+    """Give every remainder the mean of the other points under the public prior, from which its workers are drawn again.
+
+    Changes the arrays, which have a row for each point, in place.
 
     Source: docs/method.md, section 4, `pool`.
     """
@@ -281,82 +272,48 @@ def _distances(
     return np.ascontiguousarray(np.column_stack(columns) / total[:, None])
 
 
-def prior_classes(
-    inputs: Inputs, support: Support, certified: CertifiedBatch, parameters: SynthesisParameters
-) -> tuple[PriorClasses, Ints]:
-    """Weights of every distinct (destination tract, n), and the class of every synthesizer."""
-    base = int(inputs.count.max()) + 1
-    distinct, first, class_of = np.unique(
-        inputs.tract.astype(np.int64) * base + inputs.count, return_index=True, return_inverse=True
+def _class_table(certified: CertifiedClasses, classes: PriorClasses, inputs: Inputs) -> ClassTable | None:
+    if certified.accounting is None:
+        return None
+    one = np.ones((classes.n_points, 1))
+    return ClassTable(
+        n_workers=certified.classes.published_count,
+        n_synthesizers=np.bincount(certified.class_of, minlength=classes.tract.size),
+        least_weight=certified.min_weight,
+        prunes=certified.prunes,
+        prior_mass=classes.sums(one, pruned=False)[0],
+        kept_mass=classes.sums(one)[0],
     )
-    table = PriorTable(
-        support_ptr=support.table.support_ptr,
-        base_weight=support.table.prior_weight,
-        retention=support.table.retention_threshold,
+
+
+def _destinations(
+    inputs: Inputs, real: RealWorkers, expected: ExpectedWorkers, short_mi: float
+) -> Destinations:
+    """KL is of the likelihood that editing left, as in P10, or it would be infinite; all else is of all workers."""
+    counts, kept = real.cells(), real.cells(~real.is_edited_out)
+    n, n_kept = counts.sum(axis=1), kept.sum(axis=1)
+    short = real.distance_mi < short_mi
+    cells = CellShares(
+        likelihood=counts / n[:, None], posterior=expected.posterior, variance=expected.variance
     )
-    return PriorClasses(
-        prior=table,
-        tract=distinct // base,
-        min_weight=np.ones_like(distinct)
-        if without_weights(parameters)
-        else certified.min_prior_weight[first],
-        prunes=certified.prunes[first],
-    ), class_of
-
-
-def _class_table(
-    classes: PriorClasses, class_of: Ints, inputs: Inputs, ptr: Ints, *, with_weights: bool
-) -> dict[str, npt.NDArray[Any]]:
-    if not with_weights:
-        return {}
-    one = np.ones((int(ptr[-1]), 1))
-    times = np.bincount(class_of, minlength=classes.tract.size)
-    n_workers = np.zeros(classes.tract.size, dtype=np.int64)
-    n_workers[class_of] = inputs.count
-    assert classes.prunes is not None
-    return {
-        "n_workers": n_workers,
-        "n_synthesizers": times,
-        "least_weight": classes.min_weight,
-        "prunes": classes.prunes,
-        "prior_mass": classes.sums(one, pruned=False)[0],
-        "kept_mass": classes.sums(one)[0],
-    }
-
-
-def _destinations(inputs: Inputs, start: Ints, home: Homes, drawn: Drawn, short_mi: float) -> Destinations:
-    """KL is of the likelihood that editing left, as in P10, or it would be infinite; all else is of everybody."""
-    real, kept = home.cells(start.size), home.cells(start.size, ~home.is_edited_out)
-    n, n_kept = real.sum(axis=1), kept.sum(axis=1)
-    short = home.distance_mi < short_mi
-    mine, near = home.of_destination, home.of_destination[short]
-    likelihood = real / n[:, None]
-    cells = CellShares(likelihood=likelihood, posterior=drawn.posterior, variance=drawn.variance)
     edited = kept / np.maximum(n_kept, 1)[:, None]
+    first = inputs.destination_ptr[:-1]
     return Destinations(
-        block=inputs.destination[start],
-        tract=inputs.tract[start].astype(np.int64),
+        block=inputs.destination[first],
+        tract=inputs.tract[first].astype(np.int64),
         n_workers=n.astype(np.int64),
-        kl=np.where(n_kept > 0, kl_divergence(edited, drawn.posterior), np.nan),
+        kl=np.where(n_kept > 0, kl_divergence(edited, expected.posterior), np.nan),
         imse=imse(cells),
-        real_mi=np.bincount(mine, home.distance_mi, start.size) / n,
-        expected_mi=drawn.means[:, 0].copy(),
-        real_short_mi=ratio(
-            np.bincount(near, home.distance_mi[short], start.size), np.bincount(near, minlength=start.size)
-        ),
-        expected_short_mi=ratio(drawn.means[:, 2], drawn.means[:, 1]),
+        real_mi=real.mean_mi(),
+        expected_mi=expected.means[:, 0].copy(),
+        real_short_mi=real.mean_mi(short),
+        expected_short_mi=ratio(expected.means[:, 2], expected.means[:, 1]),
     )
-
-
-def ratio(above: npt.NDArray[Any], below: npt.NDArray[Any]) -> Floats:
-    """Quotients; NaN where nothing stands below."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(below > 0, above / below, np.nan)
 
 
 def _cell_sums(
-    home: Homes,
-    drawn: Drawn,
+    real: RealWorkers,
+    expected: ExpectedWorkers,
     destinations: Destinations,
     inputs: Inputs,
     workers: MeasuredWorkers,
@@ -375,25 +332,25 @@ def _cell_sums(
         ]
     )
     return {
-        "likelihood": np.stack([np.ones_like(small), small]).astype(np.float64) @ home.cells(n.size),
-        "posterior": weights @ drawn.posterior,
+        "likelihood": np.stack([np.ones_like(small), small]).astype(np.float64) @ real.cells(),
+        "posterior": weights @ expected.posterior,
         "prior": by_class @ prior_cells(classes, shares, pruned=False),
         "prior_kept": by_class @ prior_cells(classes, shares, pruned=True),
     }
 
 
-def _domain(domain: Domain) -> dict[str, npt.NDArray[Any]]:
-    found: dict[str, npt.NDArray[Any]] = {}
-    before, after = domain.before, domain.edited.coarsening
-    mass = domain.mass if domain.mass is not None else np.ones(before.support_level.size)
-    for when, coarse, positive in (
-        ("before", before, mass > 0),
-        ("after", after, domain.edited.carry(mass) > 0),
-    ):
-        points = (coarse.support_ptr, coarse.support_level, coarse.support_distance_mi)
-        found[f"levels_{when}"], found[f"ranges_{when}"] = count_points(*points)
-        found[f"positive_{when}"] = positive_shares(*points, positive)
-    return found
+def _domain(domain: Domain) -> DomainPair:
+    mass = domain.mass if domain.mass is not None else np.ones(domain.before.support_level.size)
+    return DomainPair(
+        before=_points_of(domain.before, mass > 0),
+        after=_points_of(domain.edited.coarsening, domain.edited.carry(mass) > 0),
+    )
+
+
+def _points_of(coarse: Coarsening, is_positive: Bools) -> DomainPoints:
+    points = (coarse.support_ptr, coarse.support_level, coarse.support_distance_mi)
+    levels, ranges = count_points(*points)
+    return DomainPoints(levels=levels, ranges=ranges, positive=positive_shares(*points, is_positive))
 
 
 def _n_kept(support: Support) -> Floats:
@@ -404,66 +361,3 @@ def _n_kept(support: Support) -> Floats:
         support.coarsening.tract_of_point, kept, support.coarsening.n_destination_tracts
     )
     return kept_points.astype(np.float64)
-
-
-def simulated(
-    inputs: Inputs,
-    support: Support,
-    certified: CertifiedBatch,
-    privacy: PrivacyParameters,
-    parameters: SynthesisParameters,
-    local: npt.NDArray[np.int32],
-    shares: Floats,
-    values: Floats,
-) -> Drawn:
-    """Mean and variance of the cells' shares over some draws, and means of the points' values.
-
-    One worker spread evenly over the cells is added to all draws together, lest a cell that none of them reached makes
-    the divergence infinite.
-    """
-    start = np.flatnonzero(np.diff(inputs.destination, prepend=-1))
-    n = np.diff(np.append(inputs.worker_ptr[start], inputs.worker_ptr[-1])).astype(np.float64)
-    worker_tract = np.repeat(inputs.tract, inputs.count)
-    of_destination = np.repeat(np.arange(start.size), n.astype(np.int64))
-    total, square, within = (np.zeros((start.size, N_CELLS)) for _ in range(3))
-    means = np.zeros((start.size, values.shape[1]))
-    for draw in range(N_DRAWS):
-        # Other segments have other random streams: every draw is of its own.
-        synthesizers = Synthesizers(
-            tract=inputs.tract,
-            destination=inputs.destination,
-            segment=inputs.segment + 27 * draw,
-            worker_ptr=inputs.worker_ptr,
-            worker_point=local,
-            min_prior_weight=certified.min_prior_weight,
-            published_count=inputs.count,
-            prunes=certified.prunes,
-        )
-        drawn = draw_support_points(
-            SecretKey.for_tests(),
-            synthesizers,
-            support.table,
-            privacy,
-            parameters.mechanism,
-            accepted_ratio=None,
-        )
-        point = support.table.support_ptr[worker_tract] + drawn.synthetic_point
-        share = _by_destination(of_destination, shares[point], start.size) / n[:, None]
-        total += share
-        square += share * share
-        within += (
-            _by_destination(of_destination, shares[point] * (1.0 - shares[point]), start.size)
-            / n[:, None] ** 2
-        )
-        means += _by_destination(of_destination, values[point], start.size) / n[:, None] / N_DRAWS
-    mean = total / N_DRAWS
-    between = np.maximum(square / N_DRAWS - mean * mean, 0.0) * N_DRAWS / (N_DRAWS - 1)
-    added = N_DRAWS * n[:, None]
-    posterior = (mean * added + 1.0 / N_CELLS) / (added + 1.0)
-    return Drawn(posterior, between + within / N_DRAWS, means)
-
-
-def _by_destination(of_destination: Ints, values: Floats, n_destinations: int) -> Floats:
-    """Sums of rows by destination, which rise."""
-    start = np.searchsorted(of_destination, np.arange(n_destinations))
-    return np.add.reduceat(values, start, axis=0)

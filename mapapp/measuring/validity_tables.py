@@ -1,4 +1,4 @@
-"""From measured parts to a result: headline numbers, flat tables, and what the certificate would say."""
+"""From measured parts to a result: headline numbers and flat tables."""
 
 from __future__ import annotations
 
@@ -10,17 +10,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
-from engine.accept_reject import inner_privacy
-from engine.errors import CertificateError
 from engine.parameters import PrivacyParameters, SynthesisParameters
-from engine.units import RETENTION_UNITS, WEIGHT_UNITS
+from engine.units import WEIGHT_UNITS
 from engine.validity import DOMAIN_RANGES, LEVELS, RANGES, range_mass, weighted_mean
 from mapapp.measuring.analyst import AnalystData
-from mapapp.measuring.validity_part import SettingPart, ratio
+from mapapp.measuring.compared_workers import ratio
+from mapapp.measuring.expected_promise import certificate_facts
+from mapapp.measuring.validity_part import ClassTable, DomainPoints, SettingPart
 from mapapp.measuring.validity_result import Basis, Validity
-from mapapp.publishing.certificate.certificate import merge_rows
 from mapapp.publishing.mechanisms import OWN_PROOFS
-from mapapp.publishing.promise import pruned_as_a_whole
 
 Floats = npt.NDArray[np.float64]
 
@@ -144,7 +142,7 @@ def tract_table(
     tract = data.tract[position]
     row = np.searchsorted(tract, destinations["tract_index"].to_numpy())
     n = destinations["n_workers"].to_numpy(np.float64)
-    n_support = np.concatenate([part.domain["levels_after"].sum(axis=1) for part in parts])
+    n_support = np.concatenate([part.domain.after.levels.sum(axis=1) for part in parts])
     table = pandas.DataFrame(
         {
             "position": position,
@@ -189,9 +187,9 @@ def _sum(parts: Sequence[SettingPart], name: str) -> Floats:
 def _support_table(parts: Sequence[SettingPart]) -> pandas.DataFrame:
     """P10's table of support points: mean, least and greatest over destination tracts."""
     rows = []
-    for when in ("before", "after"):
-        levels = np.concatenate([part.domain[f"levels_{when}"] for part in parts])
-        ranges = np.concatenate([part.domain[f"ranges_{when}"] for part in parts])
+    for when, domains in _domains(parts).items():
+        levels = np.concatenate([points.levels for points in domains])
+        ranges = np.concatenate([points.ranges for points in domains])
         columns = [("total", "all", levels.sum(axis=1))]
         columns += [("level", LEVELS[level], levels[:, level]) for level in _LEVEL_ORDER]
         columns += [("distance", name, ranges[:, at]) for at, name in enumerate(DOMAIN_RANGES)]
@@ -204,13 +202,20 @@ def _support_table(parts: Sequence[SettingPart]) -> pandas.DataFrame:
 
 def _positive_table(parts: Sequence[SettingPart]) -> pandas.DataFrame:
     """P10's two tables of points with positive prior counts: mean and standard deviation over destination tracts."""
-    table: dict[str, Any] = {"range": [*DOMAIN_RANGES, "all"]}
-    for when in ("before", "after"):
-        share = np.concatenate([part.domain[f"positive_{when}"] for part in parts])
+    columns: dict[str, list[float]] = {}
+    for when, domains in _domains(parts).items():
+        share = np.concatenate([points.positive for points in domains])
         known = [column[~np.isnan(column)] for column in share.T]
-        table[f"{when}_mean"] = [float(column.mean()) if column.size else math.nan for column in known]
-        table[f"{when}_sd"] = [float(column.std()) if column.size else math.nan for column in known]
-    return pandas.DataFrame(table)
+        columns[f"{when}_mean"] = [float(column.mean()) if column.size else math.nan for column in known]
+        columns[f"{when}_sd"] = [float(column.std()) if column.size else math.nan for column in known]
+    return pandas.DataFrame({"range": [*DOMAIN_RANGES, "all"], **columns})
+
+
+def _domains(parts: Sequence[SettingPart]) -> dict[str, list[DomainPoints]]:
+    return {
+        "before": [part.domain.before for part in parts],
+        "after": [part.domain.after for part in parts],
+    }
 
 
 def _least_alpha_table(parts: Sequence[SettingPart]) -> pandas.DataFrame:
@@ -228,16 +233,16 @@ def _least_alpha_table(parts: Sequence[SettingPart]) -> pandas.DataFrame:
     tables = [part.classes for part in parts if part.classes]
     if not tables:
         return pandas.DataFrame({name: np.zeros(0) for name in names})
-    column = {name: np.concatenate([table[name] for table in tables]) for name in tables[0]}
-    n, row = np.unique(column["n_workers"], return_inverse=True)
-    times = np.bincount(row, column["n_synthesizers"], n.size)
-    alpha = column["least_weight"] / WEIGHT_UNITS
+    whole = ClassTable(*(np.concatenate(columns) for columns in zip(*tables, strict=True)))
+    n, row = np.unique(whole.n_workers, return_inverse=True)
+    times = np.bincount(row, whole.n_synthesizers, n.size)
+    alpha = whole.least_weight / WEIGHT_UNITS
     least, most = np.full(n.size, np.inf), np.zeros(n.size)
     np.minimum.at(least, row, alpha)
     np.maximum.at(most, row, alpha)
 
-    def mean(values: npt.NDArray[Any]) -> Floats:
-        return np.bincount(row, values * column["n_synthesizers"], n.size) / times
+    def mean(values: Floats) -> Floats:
+        return np.asarray(np.bincount(row, values * whole.n_synthesizers, n.size) / times)
 
     return pandas.DataFrame(
         {
@@ -246,9 +251,9 @@ def _least_alpha_table(parts: Sequence[SettingPart]) -> pandas.DataFrame:
             "least_alpha_min": least,
             "least_alpha_mean": mean(alpha),
             "least_alpha_max": most,
-            "prior_mass": mean(column["prior_mass"]),
-            "kept_prior_mass": mean(column["kept_mass"]),
-            "prunes": mean(column["prunes"].astype(np.float64)),
+            "prior_mass": mean(whole.prior_mass),
+            "kept_prior_mass": mean(whole.kept_mass),
+            "prunes": mean(whole.prunes.astype(np.float64)),
         },
         columns=list(names),
     )
@@ -278,69 +283,3 @@ def distance_table(destinations: pandas.DataFrame) -> pandas.DataFrame:
                 row[name] = math.sqrt(float(((chosen[one] - chosen[other]) ** 2).mean()))
         rows.append(row)
     return pandas.DataFrame(rows)
-
-
-def certificate_facts(
-    privacy: PrivacyParameters, parameters: SynthesisParameters, parts: Sequence[SettingPart]
-) -> dict[str, Any]:
-    """What a certificate would say of a setting, on the tracts that were measured."""
-    if parameters.mechanism in OWN_PROOFS:
-        promise = OWN_PROOFS[parameters.mechanism].promise(privacy)
-        whole = None if promise.epsilon is None else float(promise.epsilon)
-        return {
-            "mechanism": parameters.mechanism,
-            "accountant": "none",
-            "epsilon_final": whole,
-            "delta": None if promise.delta is None else float(promise.delta),
-            "delta_bound": None,
-            "parts": []
-            if whole is None
-            else [{"name": "whole, by the mechanism's own proof", "value": whole}],
-            "refusal": None if promise.is_private else "not private: must not leave the house",
-        }
-    of_rows = inner_privacy(privacy) if parameters.mechanism == "accept-reject" else privacy
-    rows = merge_rows(of_rows, [part.certified.rows for part in parts])
-    refusal = None
-    try:
-        pruned_as_a_whole(
-            [part.certified.tails for part in parts if part.certified.tails], privacy, parameters
-        )
-    except CertificateError as error:
-        refusal = str(error)
-    final = (
-        float(privacy.epsilon)
-        if privacy.accountant == "sound"
-        else max(row["epsilon_final"]["value"] for row in rows)
-    )
-    return {
-        "mechanism": parameters.mechanism,
-        "accountant": privacy.accountant,
-        "epsilon_final": final,
-        "delta": float(privacy.delta),
-        "delta_bound": max(row["delta_bound"] for row in rows),
-        "parts": _parts_of_epsilon(privacy, final, rows),
-        "refusal": refusal,
-    }
-
-
-def _parts_of_epsilon(
-    privacy: PrivacyParameters, final: float, rows: Sequence[dict[str, Any]]
-) -> list[dict[str, Any]]:
-    """What epsilon_final is made of, at the worst row of each."""
-    if privacy.accountant == "sound":
-        least = float(privacy.min_retention)
-        kappa = max(row["kappa"] for row in rows)
-        whether, normaliser = -math.log(least), math.log(kappa)
-        return [
-            {"name": "draw of workers", "value": final - whether - normaliser},
-            {"name": "pruning: ln(1/min_retention)", "value": whether},
-            {"name": "pruning: ln kappa, points that may vanish", "value": normaliser},
-        ]
-    worst = max(rows, key=lambda row: row["epsilon_final"]["value"])
-    retention = worst["least_retention_units"] / RETENTION_UNITS
-    draw = float(privacy.epsilon)
-    return [
-        {"name": "draw of workers: epsilon", "value": draw},
-        {"name": "pruning: ln(1/least retention)", "value": -math.log(retention)},
-        {"name": "pruning: ln 2 (Theorem 5.2)", "value": final - draw + math.log(retention)},
-    ]

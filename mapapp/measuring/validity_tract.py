@@ -5,6 +5,7 @@ Confidential, as all of validity: it holds where the tract's workers really live
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,17 +14,15 @@ import pandas
 
 from engine.coarsening import Coarsening
 from engine.parameters import PrivacyParameters, SynthesisParameters
-from engine.streams import PublicSeed, SecretKey
-from engine.synthesis import Synthesizers
+from engine.streams import PublicSeed
 from engine.units import RETENTION_UNITS
 from engine.validity import MeasuredWorkers, PriorClasses, expected_means
 from geodata.store import Store
 from mapapp.measuring.analyst import AnalystData
-from mapapp.measuring.validity_part import N_DRAWS, points_of_tracts, prior_classes, without_weights
+from mapapp.measuring.simulated_draws import simulated_points
+from mapapp.publishing.certified_weights import CertifiedClasses, certify_weights
 from mapapp.publishing.geography import Ints
 from mapapp.publishing.inputs import Inputs
-from mapapp.publishing.mechanisms import draw_support_points
-from mapapp.publishing.promise import CertifiedBatch, certify_batch
 from mapapp.publishing.support import Support, build_support
 
 Floats = npt.NDArray[np.float64]
@@ -86,20 +85,21 @@ def measure_tract(
     support = build_support(
         chosen, data.geography.tracts, inputs.destination_tract, data.prior(parameters), privacy, parameters
     )
-    certified = certify_batch(inputs, support, privacy, parameters.mechanism)
-    classes, class_of = prior_classes(inputs, support, certified, parameters)
-    point_of_tract = points_of_tracts(support.coarsening)[0]
+    certified = certify_weights(inputs, support, privacy, parameters.mechanism)
+    classes = certified.prior_classes()
+    (point_of_tract,) = support.point_of_tract
     local = point_of_tract[panel.home_tract]
     k = classes.n_points
-    posterior = (
-        _drawn(inputs, support, certified, privacy, parameters, local)
-        if without_weights(parameters)
-        else _expected(inputs, classes, class_of, local)
-    )
+    if certified.accounting is None:
+        weights = certified.of_synthesizers()
+        draws = simulated_points(inputs, support, weights, privacy, parameters, local)
+        posterior = _mean_of_draws(draws, k)
+    else:
+        posterior = _expected(inputs, classes, certified.class_of, local)
     points = _named(data.store, support.coarsening)
     n = max(local.size, 1)
     points["retention"] = support.table.retention_threshold / RETENTION_UNITS
-    points["prior"] = _prior(inputs, classes, class_of, support, parameters)
+    points["prior"] = _prior(inputs, classes, certified, support)
     points["likelihood"] = np.bincount(local[local >= 0], minlength=k) / n
     points["posterior"] = posterior
     return TractPoints(
@@ -110,65 +110,33 @@ def measure_tract(
     )
 
 
-def _prior(
-    inputs: Inputs,
-    classes: PriorClasses,
-    class_of: Ints,
-    support: Support,
-    parameters: SynthesisParameters,
-) -> Floats:
+def _prior(inputs: Inputs, classes: PriorClasses, certified: CertifiedClasses, support: Support) -> Floats:
     """Share of the prior sample, averaged over synthesizers by their workers."""
-    if without_weights(parameters):
+    if certified.accounting is None:
         return support.share
     mass, by_point, _ = classes.sums(np.eye(classes.n_points), pruned=False)
-    workers = np.bincount(class_of, inputs.count, classes.tract.size)
+    workers = np.bincount(certified.class_of, inputs.count, classes.tract.size)
     return np.asarray((workers / workers.sum()) @ (by_point / mass[:, None]))
 
 
 def _expected(inputs: Inputs, classes: PriorClasses, class_of: Ints, local: npt.NDArray[np.int32]) -> Floats:
     """Posterior expectation over points, all synthesizers together."""
-    start = np.flatnonzero(np.diff(inputs.destination, prepend=-1))
     workers = MeasuredWorkers(
-        destination_ptr=np.append(start, inputs.destination.size),
+        destination_ptr=inputs.destination_ptr,
         class_of=class_of,
         worker_ptr=inputs.worker_ptr,
         worker_point=local.astype(np.int64),
     )
-    n = np.add.reduceat(inputs.count, start).astype(np.float64)
+    n = np.add.reduceat(inputs.count, inputs.destination_ptr[:-1]).astype(np.float64)
     means = expected_means(classes, workers, np.eye(classes.n_points))
     return np.asarray((n / n.sum()) @ means)
 
 
-def _drawn(
-    inputs: Inputs,
-    support: Support,
-    certified: CertifiedBatch,
-    privacy: PrivacyParameters,
-    parameters: SynthesisParameters,
-    local: npt.NDArray[np.int32],
-) -> Floats:
-    """Mean over some draws with the test key, for mechanisms without closed form."""
-    total = np.zeros(support.share.size)
-    for draw in range(N_DRAWS):
-        synthesizers = Synthesizers(
-            tract=inputs.tract,
-            destination=inputs.destination,
-            segment=inputs.segment + 27 * draw,
-            worker_ptr=inputs.worker_ptr,
-            worker_point=local,
-            min_prior_weight=certified.min_prior_weight,
-            published_count=inputs.count,
-            prunes=certified.prunes,
-        )
-        drawn = draw_support_points(
-            SecretKey.for_tests(),
-            synthesizers,
-            support.table,
-            privacy,
-            parameters.mechanism,
-            accepted_ratio=None,
-        )
-        total += np.bincount(drawn.synthetic_point, minlength=total.size)
+def _mean_of_draws(draws: Iterable[npt.NDArray[np.int32]], n_points: int) -> Floats:
+    """Share of synthetic workers at each point over all draws, for mechanisms without a closed form."""
+    total = np.zeros(n_points)
+    for point in draws:
+        total += np.bincount(point, minlength=n_points)
     return np.asarray(total / total.sum())
 
 

@@ -21,6 +21,7 @@ from engine.streams import PublicSeed, SecretKey
 from engine.synthesis import Synthesizers, redraw_remainder
 from geodata.points import cut_cells
 from geodata.store import Store
+from mapapp.publishing.certified_weights import SynthesizerWeights
 from mapapp.publishing.geography import (
     DEFAULT_BATCHES,
     Geography,
@@ -153,27 +154,35 @@ def prepare_batch(source: Source, batch: int) -> PreparedBatch:
 def draw_batch(key: SecretKey, source: Source, batch: int, prepared: PreparedBatch) -> DrawnBatch:
     """Draw the synthetic workers of one batch: support points, then home blocks."""
     inputs = source.inputs(batch)
-    return draw_workers(key, inputs, source.geography, prepared, source.privacy, source.parameters)
+    return draw_workers(
+        key,
+        inputs,
+        source.geography,
+        prepared.support,
+        prepared.certified.weights,
+        source.privacy,
+        source.parameters,
+    )
 
 
 def draw_workers(
     key: SecretKey,
     inputs: Inputs,
     geography: Geography,
-    prepared: PreparedBatch,
+    support: Support,
+    weights: SynthesizerWeights,
     privacy: PrivacyParameters,
     parameters: SynthesisParameters,
 ) -> DrawnBatch:
     """Draw synthetic workers in place of `inputs`: support points, then home blocks."""
-    support = prepared.support
-    synthesizers, n_edited_out = _likelihood(geography, inputs, prepared)
+    synthesizers, n_edited_out = _likelihood(geography, inputs, support, weights)
     drawn = draw_support_points(
         key,
         synthesizers,
         support.table,
         privacy,
         parameters.mechanism,
-        accepted_ratio=prepared.certified.accepted_ratio,
+        accepted_ratio=weights.accepted_ratio,
     )
     drawn = redraw_remainder(key, synthesizers, drawn, support.coarsening, redraw_weight(support.share))
     placed = place_blocks(
@@ -220,9 +229,11 @@ def points_of(key: SecretKey, drawn: DrawnBatch, cells: CellTriangles) -> dict[s
     }
 
 
-def _likelihood(geography: Geography, inputs: Inputs, prepared: PreparedBatch) -> tuple[Synthesizers, int]:
+def _likelihood(
+    geography: Geography, inputs: Inputs, support: Support, weights: SynthesizerWeights
+) -> tuple[Synthesizers, int]:
     """Every worker's support point. Under `drop` editing some have none, and leave the likelihood."""
-    coarsening = prepared.support.coarsening
+    coarsening = support.coarsening
     n = inputs.count
     tract = np.repeat(inputs.tract, n)
     point = coarsening.find(tract, geography.tract_of_block[inputs.worker_origin])
@@ -240,8 +251,8 @@ def _likelihood(geography: Geography, inputs: Inputs, prepared: PreparedBatch) -
         segment=inputs.segment,
         worker_ptr=np.concatenate(([0], np.cumsum(n))).astype(np.int64),
         worker_point=point,
-        min_prior_weight=prepared.certified.min_prior_weight,
+        min_prior_weight=weights.min_prior_weight,
         published_count=inputs.count,
-        prunes=prepared.certified.prunes,
+        prunes=weights.prunes,
     )
     return synthesizers, n_edited_out

@@ -442,7 +442,7 @@ def simulated_homes(public: PublicPart, decay: GravityDecay, concentration: floa
     source = first + (draw.random(destination.size) * earlier).astype(np.int64)
     for worker in np.flatnonzero(copies):
         home[worker] = home[source[worker]]
-    return Homes(cell=grid_around(public.geography.tracts, sample.destination_tract), origin_tract=home)
+    return Homes(cell=grid_around(public.geography.tracts, sample.destination_tract)[1], origin_tract=home)
 
 
 def public_distribution(public: PublicPart, decay: GravityDecay) -> Floats:

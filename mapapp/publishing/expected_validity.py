@@ -11,8 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engine.accountant import PriorTable, SynthesizerClasses
-from engine.coarsening import Coarsening
 from engine.errors import ParameterError
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
@@ -20,7 +18,6 @@ from engine.tracts import OriginTracts, great_circle_mi
 from engine.validity import (
     SMALL_WORKPLACE,
     MeasuredWorkers,
-    PriorClasses,
     cell_shares,
     grid_cells,
     imse,
@@ -29,10 +26,10 @@ from engine.validity import (
     weighted_mean,
 )
 from geodata.distance import bearing_deg
+from mapapp.publishing.certified_weights import certify_weights
 from mapapp.publishing.geography import Ints
-from mapapp.publishing.inputs import Inputs
+from mapapp.publishing.inputs import Inputs, destination_ptr
 from mapapp.publishing.prior import PublicPrior
-from mapapp.publishing.promise import certify, prunes_of
 from mapapp.publishing.support import build_support
 
 Floats = npt.NDArray[np.float64]
@@ -121,13 +118,20 @@ class Expected:
         return weighted_mean(self.kl, self.n_workers, self.is_small)
 
 
-def grid_around(tracts: OriginTracts, destination_tract: Ints) -> npt.NDArray[np.int8]:
-    """Cell of every origin tract seen from each destination tract: int8[T, n_tracts]. A full matrix: for batches."""
+def grid_around(tracts: OriginTracts, destination_tract: Ints) -> tuple[Floats, npt.NDArray[np.int8]]:
+    """Distance and grid cell of every origin tract seen from each destination tract: full matrices, for batches.
+
+    Returns
+    -------
+    distance_mi : float64[T, n_tracts]
+        Between tract centres; 0 within a tract.
+    cell : int8[T, n_tracts]
+    """
     lon, lat = tracts.lon_deg, tracts.lat_deg
     bearing = bearing_deg(lon[destination_tract, None], lat[destination_tract, None], lon, lat)
-    distance = great_circle_mi(tracts, destination_tract)
-    # Two tracts with one centre have no bearing, whatever rounding makes of their distance.
-    return grid_cells(np.where(np.isnan(bearing), 0.0, distance), bearing)
+    # Two tracts with the same centre have no bearing, and rounding can make their distance positive.
+    distance = np.where(np.isnan(bearing), 0.0, great_circle_mi(tracts, destination_tract))
+    return distance, grid_cells(distance, bearing)
 
 
 def expected_validity(
@@ -170,50 +174,24 @@ def expected_validity(
             "editing is 'drop'; workers without a support point are not measured: use 'pool'"
         )
     support = build_support(seed, tracts, workplaces.destination_tract, prior, privacy, parameters)
-    table = PriorTable(
-        support_ptr=support.table.support_ptr,
-        base_weight=support.table.prior_weight,
-        retention=support.table.retention_threshold,
-    )
-    classes, class_of = _classes(workplaces)
-    accounting = certify(table, classes, privacy)
-    point_of_tract = _point_of_tract(support.coarsening)
-    start = np.flatnonzero(np.diff(workplaces.destination, prepend=-1))
+    certified = certify_weights(workplaces, support, privacy)
+    support_ptr, point_of_tract = support.table.support_ptr, support.point_of_tract
+    destinations = destination_ptr(workplaces.destination)
     tract = np.repeat(workplaces.tract, workplaces.count)
     cells = cell_shares(
-        PriorClasses(
-            prior=table, tract=classes.tract, min_weight=accounting.min_weight, prunes=prunes_of(accounting)
-        ),
+        certified.prior_classes(),
         MeasuredWorkers(
-            destination_ptr=np.append(start, workplaces.destination.size),
-            class_of=class_of,
+            destination_ptr=destinations,
+            class_of=certified.class_of,
             worker_ptr=np.append(0, np.cumsum(workplaces.count)),
-            worker_point=table.support_ptr[tract] + point_of_tract[tract, homes.origin_tract],
+            worker_point=support_ptr[tract] + point_of_tract[tract, homes.origin_tract],
         ),
-        point_cells(table.support_ptr, point_of_tract, homes.cell, tracts.population),
+        point_cells(support_ptr, point_of_tract, homes.cell, tracts.population),
         homes.cell[tract, homes.origin_tract],
     )
     return Expected(
         kl=kl_divergence(cells.likelihood, cells.posterior),
         imse=imse(cells),
-        n_workers=np.add.reduceat(workplaces.count, start),
-        n_support=float(np.diff(table.support_ptr).mean()),
+        n_workers=np.add.reduceat(workplaces.count, destinations[:-1]),
+        n_support=float(np.diff(support_ptr).mean()),
     )
-
-
-def _point_of_tract(coarsening: Coarsening) -> npt.NDArray[np.int32]:
-    """Local support point of every origin tract: int32[T, n_tracts]."""
-    shape = (coarsening.n_destination_tracts, coarsening.tracts.n_tracts)
-    position, origin = np.indices(shape, dtype=np.int32, sparse=True)
-    both = (np.broadcast_to(place, shape).ravel() for place in (position, origin))
-    return coarsening.find(*both).reshape(shape)
-
-
-def _classes(workplaces: WorkplaceCounts) -> tuple[SynthesizerClasses, Ints]:
-    """Distinct (destination tract, n), and the class of every synthesizer."""
-    base = int(workplaces.count.max()) + 1
-    distinct, class_of = np.unique(
-        workplaces.tract.astype(np.int64) * base + workplaces.count, return_inverse=True
-    )
-    n = distinct % base
-    return SynthesizerClasses(tract=distinct // base, likelihood_count=n, published_count=n), class_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,20 @@ from geodata.store import Store
 from mapapp.publishing.geography import Geography, Ints, Workplaces
 
 _COLUMNS = ["destination_index", "origin_index", "age", "earnings", "industry", "count"]
+
+
+class CountedSynthesizers(Protocol):
+    """The public part of some synthesizers: where each one's workplace is, and its number of workers."""
+
+    @property
+    def tract(self) -> npt.NDArray[np.int32]:
+        """Position of the destination tract: int32[S]."""
+        ...
+
+    @property
+    def count(self) -> Ints:
+        """n of each synthesizer: int64[S]."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +63,16 @@ class Inputs:
     def count(self) -> Ints:
         """n of each synthesizer (public): int64[S]."""
         return np.diff(self.worker_ptr)
+
+    @property
+    def destination_ptr(self) -> Ints:
+        """Synthesizers of each destination block: int64[D + 1]."""
+        return destination_ptr(self.destination)
+
+
+def destination_ptr(destination: Ints) -> Ints:
+    """Offsets at which the destination block of sorted synthesizers changes, and their number: int64[D + 1]."""
+    return np.append(np.flatnonzero(np.diff(destination, prepend=-1)), destination.size)
 
 
 def read_inputs(store: Store, geography: Geography, workplaces: Workplaces, batch: int) -> Inputs:

@@ -302,7 +302,7 @@ def _outcome(
         digest=store_digest(release),
         certificate=certificate,
         n_workers=n_workers,
-        n_synthesizers=sum(batch.min_prior_weight.size for batch in certified),
+        n_synthesizers=sum(batch.weights.min_prior_weight.size for batch in certified),
         n_destination_tracts=n_tracts,
         n_support=(
             min(least for least, _, _ in sizes),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from engine.accountant import PriorTable
 from engine.coarsening import Coarsening, coarsen
 from engine.editing import EditedDomain, edit_domain
 from engine.parameters import PrivacyParameters, SynthesisParameters
@@ -43,6 +44,23 @@ class Support:
     table: SupportTable
     n_eliminated: int
     n_without_flows: int
+
+    @property
+    def prior_table(self) -> PriorTable:
+        """The table as the accountants take it."""
+        return PriorTable(
+            support_ptr=self.table.support_ptr,
+            base_weight=self.table.prior_weight,
+            retention=self.table.retention_threshold,
+        )
+
+    @property
+    def point_of_tract(self) -> npt.NDArray[np.int32]:
+        """Local support point of every origin tract, -1 where editing dropped it: int32[T, n_tracts]."""
+        shape = (self.coarsening.n_destination_tracts, self.coarsening.tracts.n_tracts)
+        position, origin = np.indices(shape, dtype=np.int32, sparse=True)
+        pairs = (np.broadcast_to(index, shape).ravel() for index in (position, origin))
+        return self.coarsening.find(*pairs).reshape(shape)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

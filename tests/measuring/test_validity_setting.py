@@ -34,7 +34,7 @@ def test_it_agrees_with_the_measure_that_designs_settings(data: AnalystData) -> 
     parameters = SynthesisParameters(prior="gravity")
     inputs = read_inputs(data.store, data.geography, data.workplaces, 0)
     homes = Homes(
-        cell=grid_around(data.geography.tracts, inputs.destination_tract),
+        cell=grid_around(data.geography.tracts, inputs.destination_tract)[1],
         origin_tract=data.geography.tract_of_block[inputs.worker_origin].astype(np.int64),
     )
     assert data.workplaces.n_batches == 1
@@ -103,7 +103,6 @@ def test_closed_form_agrees_with_drawing(
     closed = measure_setting(data, privacy, parameters)
     monkeypatch.setattr(validity_part, "N_DRAWS", 60)
     monkeypatch.setattr(validity_part, "OWN_PROOFS", {**OWN_PROOFS, "dirichlet-multinomial": None})
-    monkeypatch.setattr(validity_part, "without_weights", lambda _: False)
     drawn = measure_setting(data, privacy, parameters)
     for who in ("all", "small"):
         one, other = (found.tables["ranges"][f"posterior_{who}"] for found in (closed, drawn))

@@ -52,7 +52,7 @@ def with_real_homes(dataset: Store, privacy: PrivacyParameters, parameters: Synt
     assert workplaces.n_batches == 1
     inputs = read_inputs(dataset, geography, workplaces, 0)
     homes = Homes(
-        cell=grid_around(geography.tracts, inputs.destination_tract),
+        cell=grid_around(geography.tracts, inputs.destination_tract)[1],
         origin_tract=geography.tract_of_block[inputs.worker_origin].astype(np.int64),
     )
     prior = public_prior(geography, workplaces, parameters)

@@ -24,7 +24,7 @@ from mapapp.answers.served_release import open_releases
 from mapapp.cli import run
 from mapapp.explore.pages import answer, method
 from mapapp.explore.pages import certificate as certificate_page
-from mapapp.publishing import geography, promise
+from mapapp.publishing import certified_weights, geography
 from mapapp.publishing.batch import draw_batch, open_source, prepare_batch
 from mapapp.publishing.certificate.recheck import check_release
 from mapapp.publishing.ledger import Ledger, LedgerError, sum_readings
@@ -335,14 +335,14 @@ def test_accept_reject_draws_what_one_round_draws_and_again_where_it_must(datase
     accepting = open_source(store, seed, SOUND, SynthesisParameters(mechanism="accept-reject"))
     plain = open_source(store, seed, inner_privacy(SOUND), SynthesisParameters())
     ours, theirs = (prepare_batch(source, 0) for source in (accepting, plain))
-    assert ours.certified.accepted_ratio is not None
-    assert np.array_equal(ours.certified.min_prior_weight, theirs.certified.min_prior_weight)
+    weights = ours.certified.weights
+    assert weights.accepted_ratio is not None
+    assert np.array_equal(weights.min_prior_weight, theirs.certified.weights.min_prior_weight)
     once = draw_batch(key, plain, 0, theirs).home_block
     assert np.array_equal(draw_batch(key, accepting, 0, ours).home_block, once)
-    strict = dataclasses.replace(
-        ours.certified, accepted_ratio=np.full_like(ours.certified.accepted_ratio, 1 << 20)
-    )
-    again = draw_batch(key, accepting, 0, dataclasses.replace(ours, certified=strict)).home_block
+    strict = dataclasses.replace(weights, accepted_ratio=np.full_like(weights.accepted_ratio, 1 << 20))
+    certified = dataclasses.replace(ours.certified, weights=strict)
+    again = draw_batch(key, accepting, 0, dataclasses.replace(ours, certified=certified)).home_block
     assert np.mean(again != once) > 0.2
 
 
@@ -354,10 +354,10 @@ def test_each_synthesizer_has_the_ratio_of_its_class(dataset: Path, monkeypatch:
         seen.append((classes, accepted))
         return accepted
 
-    monkeypatch.setattr(promise, "certify_accepted", certify)
+    monkeypatch.setattr(certified_weights, "certify_accepted", certify)
     store = open_store(dataset, "dataset")
     source = open_source(store, PublicSeed.for_tests(), SOUND, SynthesisParameters(mechanism="accept-reject"))
-    certified = prepare_batch(source, 0).certified
+    certified = prepare_batch(source, 0).certified.weights
     ((classes, accepted),) = seen
     place = {
         pair: j

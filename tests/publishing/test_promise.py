@@ -11,7 +11,7 @@ from engine.accountant import RULES, PriorTable, SynthesizerClasses, certify_cla
 from engine.errors import CertificateError
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.units import RETENTION_UNITS
-from mapapp.publishing.promise import pruned_as_a_whole, tails_of
+from mapapp.publishing.certified_weights import pruned_as_a_whole, tails_of
 
 
 def certified(k: int, n: int, epsilon: str, retention: float) -> tuple[Any, ...]:

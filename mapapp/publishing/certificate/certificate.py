@@ -46,6 +46,7 @@ from mapapp.publishing.certificate.terms import (
     require_hashes,
     theorem_preconditions,
 )
+from mapapp.publishing.certified_weights import badness_of
 from mapapp.publishing.mechanisms import OWN_PROOFS
 
 __all__ = [
@@ -328,8 +329,7 @@ def _row(
     members: NDArray[np.intp],
 ) -> dict[str, Any]:
     """The worst member: the least weight under Theorem 4.1, the largest bound under Theorem 4.4."""
-    badness = accounting.delta_bound[members] if rule == RULE_4_4 else -accounting.least_weight[members]
-    worst = int(members[int(np.argmax(badness))])
+    worst = int(members[int(np.argmax(badness_of(accounting, members)))])
     k, least, total = (
         int(values[worst])
         for values in (accounting.n_support, accounting.least_weight, accounting.total_weight)

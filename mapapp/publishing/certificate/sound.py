@@ -26,6 +26,7 @@ from engine.sound import (
 )
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from mapapp.publishing.certificate.terms import CertificateCheck, exact_number
+from mapapp.publishing.certified_weights import badness_of
 
 __all__ = ["SOUND_CAVEATS", "check_sound_row", "listed_row", "sound_preconditions", "sound_rows"]
 
@@ -74,8 +75,7 @@ def _row(
     members: NDArray[np.intp],
 ) -> dict[str, Any]:
     """The worst member: the largest bound, or the least weight where no output can fail."""
-    badness = accounting.delta_bound[members] if rule == SOUND_TAILS else -accounting.least_weight[members]
-    worst = int(members[int(np.argmax(badness))])
+    worst = int(members[int(np.argmax(badness_of(accounting, members)))])
     return {
         "published_count": count,
         "synthesizers": int(synthesizers[members].sum()),

@@ -1,0 +1,138 @@
+"""What a release with a setting would promise, from the accounting of the measured tracts alone.
+
+These are the numbers that its certificate would state. No certificate is written.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TypedDict
+
+import numpy as np
+
+from engine.accountant import Accounting
+from engine.errors import CertificateError
+from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.sound import SoundAccounting
+from engine.theorems import pruned_epsilon
+from engine.units import RETENTION_UNITS
+from mapapp.measuring.validity_part import SettingPart
+from mapapp.publishing.certified_weights import CertifiedClasses, badness_of, pruned_as_a_whole
+from mapapp.publishing.mechanisms import OWN_PROOFS
+
+
+class EpsilonPart(TypedDict):
+    """A summand of epsilon_final, and its name."""
+
+    name: str
+    value: float
+
+
+class ExpectedPromise(TypedDict):
+    """What a certificate would say.
+
+    `refusal` says why no release would be made with the setting; None if one would.
+    """
+
+    mechanism: str
+    accountant: str
+    epsilon_final: float | None
+    delta: float | None
+    delta_bound: float | None
+    parts: list[EpsilonPart]
+    refusal: str | None
+
+
+def certificate_facts(
+    privacy: PrivacyParameters, parameters: SynthesisParameters, parts: Sequence[SettingPart]
+) -> ExpectedPromise:
+    """What a certificate would say of a setting, on the tracts that were measured."""
+    if parameters.mechanism in OWN_PROOFS:
+        return _of_own_proof(privacy, parameters)
+    certified = [part.certified for part in parts]
+    accountings = [part.accounting for part in certified if part.accounting is not None]
+    final, summands = (
+        _under_sound(privacy, certified)
+        if privacy.accountant == "sound"
+        else _under_paper(privacy, accountings)
+    )
+    return {
+        "mechanism": parameters.mechanism,
+        "accountant": privacy.accountant,
+        "epsilon_final": final,
+        "delta": float(privacy.delta),
+        "delta_bound": max(float(accounting.delta_bound.max()) for accounting in accountings),
+        "parts": summands,
+        "refusal": _refusal(privacy, parameters, certified),
+    }
+
+
+def _of_own_proof(privacy: PrivacyParameters, parameters: SynthesisParameters) -> ExpectedPromise:
+    promise = OWN_PROOFS[parameters.mechanism].promise(privacy)
+    whole = None if promise.epsilon is None else float(promise.epsilon)
+    return {
+        "mechanism": parameters.mechanism,
+        "accountant": "none",
+        "epsilon_final": whole,
+        "delta": None if promise.delta is None else float(promise.delta),
+        "delta_bound": None,
+        "parts": [] if whole is None else [{"name": "whole, by the mechanism's own proof", "value": whole}],
+        "refusal": None if promise.is_private else "not private: must not leave the house",
+    }
+
+
+def _refusal(
+    privacy: PrivacyParameters, parameters: SynthesisParameters, certified: Sequence[CertifiedClasses]
+) -> str | None:
+    tails = [found for part in certified if (found := part.tails()) is not None]
+    try:
+        pruned_as_a_whole(tails, privacy, parameters)
+    except CertificateError as error:
+        return str(error)
+    return None
+
+
+def _under_sound(
+    privacy: PrivacyParameters, certified: Sequence[CertifiedClasses]
+) -> tuple[float, list[EpsilonPart]]:
+    """epsilon_final and its summands; kappa is the largest among the worst classes of each n and rule."""
+    final = float(privacy.epsilon)
+    sound = [part for part in certified if isinstance(part.accounting, SoundAccounting)]
+    whether, normaliser = -math.log(float(privacy.min_retention)), math.log(_largest_kappa(sound))
+    return final, [
+        {"name": "draw of workers", "value": final - whether - normaliser},
+        {"name": "pruning: ln(1/min_retention)", "value": whether},
+        {"name": "pruning: ln kappa, points that may vanish", "value": normaliser},
+    ]
+
+
+def _largest_kappa(certified: Sequence[CertifiedClasses]) -> float:
+    """Kappa of the worst class of each n and rule, as a certificate lists them; the largest of these."""
+    columns = []
+    for part in certified:
+        accounting = part.accounting
+        assert isinstance(accounting, SoundAccounting)
+        columns.append(
+            (part.classes.published_count, accounting.rule, -badness_of(accounting), accounting.terms[:, 0])
+        )
+    n, rule, goodness, kappa = (np.concatenate(column) for column in zip(*columns, strict=True))
+    order = np.lexsort((goodness, rule, n))  # stable, so of equals the first class is the worst
+    is_worst = (np.diff(n[order], prepend=-1) != 0) | (np.diff(rule[order], prepend=-1) != 0)
+    return float(kappa[order][is_worst].max())
+
+
+def _under_paper(
+    privacy: PrivacyParameters, accountings: Sequence[Accounting | SoundAccounting]
+) -> tuple[float, list[EpsilonPart]]:
+    """epsilon_final and its summands, at the least retention of any point that can be pruned."""
+    least = min(int(accounting.least_retention.min()) for accounting in accountings)
+    retention, draw = Fraction(least, RETENTION_UNITS), float(privacy.epsilon)
+    growth = 2  # published counts, which would add to it, do not replace n here
+    final = float(pruned_epsilon(privacy.epsilon, retention, growth))
+    return final, [
+        {"name": "draw of workers: epsilon", "value": draw},
+        {"name": "pruning: ln(1/least retention)", "value": -math.log(retention)},
+        {"name": "pruning: ln 2 (Theorem 5.2)", "value": final - draw + math.log(retention)},
+    ]

@@ -1,0 +1,67 @@
+"""Draws of a setting with the published test key, for mechanisms whose expectation has no closed form.
+
+They stay in memory on the analyst's machine, and only means over them are shown. Confidential all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.streams import SecretKey
+from engine.synthesis import Synthesizers
+from geodata.schema import N_SEGMENTS
+from mapapp.publishing.certified_weights import SynthesizerWeights
+from mapapp.publishing.inputs import Inputs
+from mapapp.publishing.mechanisms import draw_support_points
+from mapapp.publishing.support import Support
+
+N_DRAWS: Final = 10
+"""Draws of a mechanism that has no closed form."""
+
+
+def simulated_points(
+    inputs: Inputs,
+    support: Support,
+    weights: SynthesizerWeights,
+    privacy: PrivacyParameters,
+    parameters: SynthesisParameters,
+    worker_point: npt.NDArray[np.int32],
+    n_draws: int = N_DRAWS,
+) -> Iterator[npt.NDArray[np.int32]]:
+    """Yield the local support points of all synthetic workers, once for each draw.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        The real workers.
+    support, weights, privacy, parameters
+        The setting.
+    worker_point : int32[W]
+        Local support point of each real worker.
+    n_draws : int
+    """
+    for draw in range(n_draws):
+        synthesizers = Synthesizers(
+            tract=inputs.tract,
+            destination=inputs.destination,
+            segment=inputs.segment + N_SEGMENTS * draw,  # other segments have other random streams
+            worker_ptr=inputs.worker_ptr,
+            worker_point=worker_point,
+            min_prior_weight=weights.min_prior_weight,
+            published_count=inputs.count,
+            prunes=weights.prunes,
+        )
+        drawn = draw_support_points(
+            SecretKey.for_tests(),
+            synthesizers,
+            support.table,
+            privacy,
+            parameters.mechanism,
+            accepted_ratio=None,
+        )
+        yield drawn.synthetic_point
