@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -182,3 +184,22 @@ def test_the_result_says_that_it_is_confidential(data: AnalystData) -> None:
     assert (
         "not for publication" in measure_setting(data, PRIVACY, FLOWS).to_dict(tables=False)["confidential"]
     )
+
+
+@pytest.mark.parametrize("privacy", [PRIVACY, PAPER])
+def test_measuring_a_setting_calls_no_code_of_the_certificate(
+    data: AnalystData, privacy: PrivacyParameters
+) -> None:
+    called: set[str] = set()
+
+    def note(frame: FrameType, event: str, _argument: object) -> None:
+        if event == "call":
+            called.add(frame.f_globals.get("__name__", ""))
+
+    sys.setprofile(note)
+    try:
+        measure_setting(data, privacy, FLOWS, tracts=data.sample(2))
+    finally:
+        sys.setprofile(None)
+    assert "mapapp.publishing.certified_weights" in called
+    assert [name for name in called if name.startswith("mapapp.publishing.certificate")] == []
