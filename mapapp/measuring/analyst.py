@@ -9,13 +9,11 @@ Everything here but the geography is confidential: for the analyst alone.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from threading import RLock
-from typing import Any, Final, TypeVar
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +21,7 @@ import numpy.typing as npt
 from engine.errors import ParameterError
 from engine.parameters import SynthesisParameters
 from geodata.store import Store, open_store
+from mapapp.answers.result_cache import ResultCache
 from mapapp.progress import Report, silent
 from mapapp.publishing.expected_validity import grid_around
 from mapapp.publishing.geography import Geography, Ints, Workplaces, read_geography, read_workplaces
@@ -30,11 +29,10 @@ from mapapp.publishing.inputs import Inputs, read_inputs
 from mapapp.publishing.prior import PublicPrior, public_prior
 
 Floats = npt.NDArray[np.float64]
-_Value = TypeVar("_Value")
 
 _PAIRS_OF_PART: Final = 4_000_000  # of destination and origin tracts: about 40 MB a part
-_KEPT_PANELS: Final = 2
-_KEPT_PAIRS: Final = 8_000_000
+_KEPT_PAIRS: Final = 8_000_000  # of one request: more are read anew each time
+_KEPT_PANELS: Final = 2  # such requests: a sample and the whole
 _KEPT_PRIORS: Final = 8
 
 
@@ -85,8 +83,10 @@ class AnalystData:
         self.store = store
         self.geography: Geography = read_geography(store)
         self.workplaces: Workplaces = read_workplaces(store, self.geography)
-        self._kept: OrderedDict[Hashable, Any] = OrderedDict()
-        self._lock = RLock()
+        self._priors: ResultCache[PublicPrior] = ResultCache(max_entries=_KEPT_PRIORS)
+        self._panels: ResultCache[Panel] = ResultCache(
+            max_size=_KEPT_PANELS * _KEPT_PAIRS, size_of=lambda panel: panel.distance_mi.size
+        )
 
     @classmethod
     def open(cls, path: Path) -> AnalystData:
@@ -105,9 +105,9 @@ class AnalystData:
 
     def prior(self, parameters: SynthesisParameters) -> PublicPrior:
         """The public prior that a setting asks for, fitted once."""
-        key = ("prior", parameters.prior, parameters.q50_mi, parameters.q75_mi, parameters.q90_mi)
-        return self._once(
-            key, _KEPT_PRIORS, lambda: public_prior(self.geography, self.workplaces, parameters)
+        key = (parameters.prior, parameters.q50_mi, parameters.q75_mi, parameters.q90_mi)
+        return self._priors.get_or_make(
+            key, lambda: public_prior(self.geography, self.workplaces, parameters)
         )
 
     def panels(self, positions: Ints | None = None, report: Report = silent) -> Iterator[Panel]:
@@ -124,9 +124,7 @@ class AnalystData:
         for done, part in enumerate(parts):
             report("measuring workplace tracts", done, len(parts))
             read = partial(read_panel, self.store, self.geography, self.workplaces, part)
-            key = ("panel", part.tobytes())
-            panel = self._once(key, _KEPT_PANELS * len(parts), read) if keeps else read()
-            yield panel
+            yield self._panels.get_or_make(part.tobytes(), read) if keeps else read()
         report("measuring workplace tracts", len(parts), len(parts))
 
     def _parts(self, chosen: Ints) -> Iterator[Ints]:
@@ -137,19 +135,6 @@ class AnalystData:
         for of_batch in [chosen] if whole else np.split(chosen, np.flatnonzero(np.diff(batch)) + 1):
             for start in range(0, of_batch.size, most):
                 yield of_batch[start : start + most]
-
-    def _once(self, key: Hashable, most: int, make: Callable[[], _Value]) -> _Value:
-        """What `make` returns, kept for the next caller; the longest unused of its kind goes."""
-        with self._lock:
-            if key not in self._kept:
-                self._kept[key] = make()
-                kind = key[0] if isinstance(key, tuple) else key
-                mine = [other for other in self._kept if isinstance(other, tuple) and other[0] == kind]
-                for old in mine[: max(len(mine) - most, 0)]:
-                    del self._kept[old]
-            self._kept.move_to_end(key)
-            kept: _Value = self._kept[key]
-            return kept
 
 
 def read_panel(store: Store, geography: Geography, workplaces: Workplaces, positions: Ints) -> Panel:

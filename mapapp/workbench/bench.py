@@ -18,6 +18,7 @@ import numpy as np
 
 from engine.parameters import Mechanism
 from geodata.store import Store
+from mapapp.answers.result_cache import ResultCache
 from mapapp.errors import UsageError
 from mapapp.measuring.validity import AnalystData, Validity, measure_setting
 from mapapp.progress import Report
@@ -98,7 +99,7 @@ class Bench:
         n_tracts = self.data.geography.tracts.n_tracts
         self.sample = self.data.sample(int(np.clip(_SAMPLE_PAIRS // n_tracts, *_SAMPLE_TRACTS)))
         self.has_flows = not self.data.geography.flows.empty
-        self._measured: OrderedDict[tuple[Setting, Extent], Validity] = OrderedDict()
+        self._measured: ResultCache[Validity] = ResultCache(max_entries=2 * _KEPT_SETTINGS)
         self._tabs: OrderedDict[str, Tab] = OrderedDict()
         self._whole_s: dict[Mechanism, float] = {}
         self._lock = RLock()
@@ -231,10 +232,8 @@ class Bench:
         """
         if self.sample_is_all:
             extent = "whole"
-        with self._lock:
-            if (setting, extent) in self._measured:
-                self._measured.move_to_end((setting, extent))
-                return self._measured[setting, extent]
+        if (known := self._measured.get((setting, extent))) is not None:
+            return known
         tracts = self.sample if extent == "sample" else None
         began = time.monotonic()
         found = measure_setting(self.data, setting.privacy, setting.parameters, tracts=tracts, report=report)
@@ -245,9 +244,7 @@ class Bench:
         with self._lock:
             if extent == "whole":
                 self._whole_s[setting.parameters.mechanism] = time.monotonic() - began
-            self._measured[setting, extent] = found
-            while len(self._measured) > 2 * _KEPT_SETTINGS:
-                self._measured.popitem(last=False)
+        self._measured.put((setting, extent), found)
         return found
 
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Hashable
-from threading import RLock
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import flask
 import shapely
 
 from geodata.store import Store
 from mapapp.answers.areas import Areas
+from mapapp.answers.result_cache import ResultCache
 from mapapp.drawing import map_layers
 from mapapp.explore import web_app
 
 Value = TypeVar("Value")
+
+_KEPT_SHAPES: Final = 64  # base layers and tracts: far fewer are ever asked for
 
 
 class Ground:
@@ -32,8 +34,7 @@ class Ground:
         self.slug = "dataset"
         self.version = secrets.token_hex(6)  # of this run: nothing in an address may follow from the jobs
         self.areas = Areas(store)
-        self._kept: dict[Hashable, Any] = {}
-        self._lock = RLock()
+        self._kept: ResultCache[object] = ResultCache(max_entries=_KEPT_SHAPES)
 
     @property
     def title(self) -> str:
@@ -50,11 +51,7 @@ class Ground:
 
     def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
         """What `make` returns, kept for the next callers with the same key."""
-        with self._lock:
-            if key not in self._kept:
-                self._kept[key] = make()
-            kept: Value = self._kept[key]
-            return kept
+        return cast(Value, self._kept.get_or_make(key, make))
 
     def outline(self, tract_id: str) -> dict[str, Any] | None:
         """GeoJSON of one tract, for the map; None where it has no shape."""
