@@ -21,7 +21,7 @@ CITY = "county:81011"
 VIEWS = {
     "explore-destination": f"area={CITY}&side=home&layer=tract&show=areas",
     "explore-inflow-outflow": f"area={CITY}&analysis=inflow-outflow",
-    "explore-paired-area": f"area={CITY}&other=county:82001&analysis=paired-area",
+    "explore-paired-area": f"area={CITY}&other=county:82001&analysis=paired",
     "explore-flow-matrix": "analysis=flow-matrix&theme=dark",
 }
 SMALLEST = ("--release", "{release}", "--output", "{folder}", "--only", "explore-flow-matrix")

@@ -12,24 +12,25 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import get_args
 
-from mapapp.answers import view_answers
+from mapapp.answers import served_answers
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing.paper import chart_pictures, locator_picture, map_picture
-from mapapp.question.address import SHOWN, Analysis, ViewState
+from mapapp.question.analyses import ANALYSES
+from mapapp.question.question import Question
+from mapapp.question.view import View
 
 SMALLEST = ("{release}", "--area", "county:81011", "--maps", "1", "--out", "{folder}")
 
 
-def views(area: str) -> dict[str, ViewState]:
+def views(area: str) -> dict[str, tuple[Question, View]]:
     """Every way to draw a map of an area."""
-    destination = ViewState(areas=(area,))
-    found = {f"destination, {show}": replace(destination, show=show) for show in SHOWN["destination"]}
-    found["inflow and outflow"] = replace(destination, analysis="inflow-outflow")
-    found["paired area"] = replace(destination, analysis="paired-area", others=(area,))
-    found["flow matrix"] = ViewState(analysis="flow-matrix")
-    found["everything, by tract"] = ViewState(show="areas")
+    plain = Question(areas=(area,))
+    found = {f"destinations, {show}": (plain, View(show=show)) for show in plain.entry.shows}
+    found["inflow and outflow"] = replace(plain, analysis="inflow-outflow"), View()
+    found["paired areas"] = replace(plain, analysis="paired", others=(area,)), View()
+    found["flow matrix"] = Question(analysis="flow-matrix"), View()
+    found["everything, by tract"] = Question(), View(show="areas")
     return found
 
 
@@ -39,10 +40,10 @@ def timed(make: Callable[[], bytes]) -> tuple[float, bytes]:
     return time.process_time() - start, content
 
 
-def measure(release: ServedRelease, name: str, state: ViewState, out: Path | None) -> None:
-    first, _ = timed(lambda: map_picture(release, state, scale=2))
-    png_s, png = timed(lambda: map_picture(release, state, scale=2))
-    svg_s, svg = timed(lambda: map_picture(release, state, form="svg"))
+def measure(release: ServedRelease, name: str, shown: tuple[Question, View], out: Path | None) -> None:
+    first, _ = timed(lambda: map_picture(release, *shown, scale=2))
+    png_s, png = timed(lambda: map_picture(release, *shown, scale=2))
+    svg_s, svg = timed(lambda: map_picture(release, *shown, form="svg"))
     print(
         f"| {name} | {first:.2f} | {png_s:.2f} | {len(png) / 1e3:,.0f} | {svg_s:.2f} | {len(svg) / 1e3:,.0f} |"
     )
@@ -53,12 +54,12 @@ def measure(release: ServedRelease, name: str, state: ViewState, out: Path | Non
 
 
 def charts(release: ServedRelease, area: str) -> None:
-    states = [ViewState(areas=(area,), others=(area,), analysis=each) for each in get_args(Analysis)]
-    answers = [(state, view_answers.result(release, state)) for state in states]
+    questions = [Question(areas=(area,), others=(area,), analysis=each) for each in ANALYSES]
+    answers = [served_answers.result(release, question) for question in questions]
     start, count = time.process_time(), 0
-    for state, answer in answers:
-        count += len(chart_pictures(release, state, answer, scale=2))
-    print(f"{count} charts of {len(states)} analyses: {time.process_time() - start:.2f} s")
+    for answer in answers:
+        count += len(chart_pictures(release, answer, scale=2))
+    print(f"{count} charts of {len(questions)} analyses: {time.process_time() - start:.2f} s")
 
 
 def each(release: ServedRelease, layer: str, within: str) -> None:
@@ -66,11 +67,11 @@ def each(release: ServedRelease, layer: str, within: str) -> None:
     units = [unit for unit in rows.loc[rows["kind"] == "unit", "unit_id"] if unit.startswith(within)]
     start, clock, count = time.process_time(), time.perf_counter(), 0
     for unit in units:
-        for analysis in ("destination", "inflow-outflow"):
-            state = ViewState(areas=(f"{layer}:{unit}",), analysis=analysis)
-            map_picture(release, state, scale=2)
-            count += 1 + len(chart_pictures(release, state, view_answers.result(release, state), scale=2))
-        locator_picture(release, state, scale=2)
+        for analysis in ("destinations", "inflow-outflow"):
+            question = Question(areas=(f"{layer}:{unit}",), analysis=analysis)
+            map_picture(release, question, View(), scale=2)
+            count += 1 + len(chart_pictures(release, served_answers.result(release, question), scale=2))
+        locator_picture(release, question, scale=2)
         count += 1
     spent = (
         f"{time.process_time() - start:.1f} s of processor, {time.perf_counter() - clock:.1f} s by the clock"
@@ -93,8 +94,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = argument_parser().parse_args(arguments)
     release = ServedRelease(options.release, "release")
     print("| map | first, s | PNG 2×, s | kB | SVG, s | kB |\n|---|---|---|---|---|---|")
-    for name, state in list(views(options.area).items())[: options.maps]:
-        measure(release, name, state, options.out)
+    for name, shown in list(views(options.area).items())[: options.maps]:
+        measure(release, name, shown, options.out)
     charts(release, options.area)
     if options.each:
         each(release, options.each, options.within)

@@ -16,11 +16,12 @@ from typing import Any
 from PIL import Image
 
 from benchmarks import chromium
+from mapapp.answers import served_answers
 from mapapp.answers.served_release import ServedRelease
 from mapapp.explore.server import create_app, listen
 from mapapp.progress import shown
 from mapapp.publishing.demo_release import demo_release
-from mapapp.question.address import ViewState
+from mapapp.question.question import Question
 from tests.running_server import running
 
 SIZE = (1440, 900)
@@ -37,7 +38,7 @@ SMALLEST = ("--release", "{release}", "--output", "{folder}/explore.png")
 
 def busiest_tract(release: Path) -> str:
     """The tract with most workers, as an address names it."""
-    rows = ServedRelease(release, "demo").table(ViewState(), "tract")
+    rows = served_answers.units(ServedRelease(release, "demo"), Question(layer="tract"))
     return f"tract:{rows['unit_id'].iloc[0]}"
 
 

@@ -16,19 +16,19 @@ from PIL import Image
 
 from benchmarks.readme_picture import slimmed
 from mapapp.answers.served_release import open_releases
-from mapapp.files.reports import write_report
-from mapapp.question.address import ViewState
+from mapapp.files.reports import Part, write_report
+from mapapp.question.question import Question
 
 MAX_BYTES = 200 * 1024
 GAP = 14
-VIEW = ViewState(areas=("county:81011",), side="home", layer="tract", show="areas")
+PART = Part(Question(areas=("county:81011",), side="home", layer="tract"), "areas")
 SMALLEST = ("--release", "{release}", "--output", "{folder}/report.png")
 
 
 def pages(release: Path) -> bytes:
     """Three pages beside each other, as PNG."""
     stream = io.BytesIO()
-    write_report(list(open_releases([release]).values()), [VIEW], "pdf", stream)
+    write_report(list(open_releases([release]).values()), [PART], "pdf", stream)
     document = pypdfium2.PdfDocument(stream.getvalue())
     shown = [document[place].render(scale=1.0).to_pil().convert("RGB") for place in range(3)]
     width, height = shown[0].size

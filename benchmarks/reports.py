@@ -18,13 +18,13 @@ from pathlib import Path
 
 from benchmarks.commands import commutemap
 from mapapp.answers.served_release import ServedRelease, open_releases
-from mapapp.files.reports import FORMS, build, write
-from mapapp.question.address import Analysis, ViewState
+from mapapp.files.reports import FORMS, Part, build, write
+from mapapp.question.question import Question
 
-ANALYSES: tuple[Analysis, ...] = (
-    "destination",
-    "area-profile",
-    "area-comparison",
+ANALYSES = (
+    "destinations",
+    "profile",
+    "comparison",
     "distance-direction",
     "inflow-outflow",
     "flow-matrix",
@@ -38,20 +38,20 @@ SMALLEST = (
     "--layer",
     "county",
     "--analyses",
-    "area-profile",
+    "profile",
     "--formats",
     "xlsx",
 )
 
 
-def one_by_one(release: ServedRelease, area: str, layer: str, analyses: Sequence[Analysis]) -> None:
+def one_by_one(release: ServedRelease, area: str, layer: str, analyses: Sequence[str]) -> None:
     print(f"one report, {area}: seconds by the clock (of processor time), kB\n")
     print(f"| analysis | asked, drawn | {' | '.join(FORMS)} |\n|---|---{'|---' * len(FORMS)}|")
     for analysis in analyses:
         others = (area,) if analysis == "flow-matrix" else ()
-        state = ViewState(analysis=analysis, areas=(area,), others=others, layer=layer)
+        question = Question(analysis=analysis, areas=(area,), others=others, layer=layer)
         start, spent = time.perf_counter(), time.process_time()
-        report = build([release], [state])
+        report = build([release], [Part(question)])
         cells = [f"{time.perf_counter() - start:.1f} ({time.process_time() - spent:.1f})"]
         for form in FORMS:
             stream = BytesIO()
@@ -91,7 +91,7 @@ def argument_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     chosen = argument_parser().parse_args(arguments)
     (release,) = open_releases([chosen.release]).values()
-    build([release], [ViewState(areas=(chosen.area,), layer=chosen.layer)])  # what is made only once
+    build([release], [Part(Question(areas=(chosen.area,), layer=chosen.layer))])  # what is made only once
     one_by_one(release, chosen.area, chosen.layer, chosen.analyses)
     with tempfile.TemporaryDirectory() as folder:
         batches(chosen.release, chosen.all, chosen.layer, Path(folder), chosen.formats)

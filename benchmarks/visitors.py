@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 import numpy as np
@@ -30,7 +30,7 @@ import numpy as np
 from benchmarks import chromium, commands, rhode_island
 from benchmarks.analyses import draw_areas
 from mapapp.api import open_release
-from mapapp.question.address import Analysis
+from mapapp.question.analyses import ANALYSES
 
 N_CONNECTIONS = 6  # of a browser to one server
 PATIENCE_S = 60.0
@@ -54,7 +54,7 @@ SMALLEST = (
     "--pause",
     "0.1",
     "--analyses",
-    "area-profile",
+    "profile",
 )
 
 
@@ -85,7 +85,7 @@ def argument_parser() -> argparse.ArgumentParser:
     parser.add_argument("--visitors", type=int, default=50)
     parser.add_argument("--minutes", type=float, default=2.0)
     parser.add_argument("--pause", type=float, default=30.0, help="seconds between questions of a visitor")
-    parser.add_argument("--analyses", nargs="+", choices=get_args(Analysis), default=get_args(Analysis))
+    parser.add_argument("--analyses", nargs="+", choices=list(ANALYSES), default=list(ANALYSES))
     rhode_island.add_data_option(parser)
     return parser
 
@@ -109,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def recorded(browser: Any, address: str, analysis: str, area: str) -> list[Ask]:
     """What a page asks of the server when its address changes, as templates with `{area}` for the area."""
     written = quote(area, safe=":,")
-    other = f"&other={written}" if analysis == "paired-area" else ""
+    other = f"&other={written}" if analysis == "paired" else ""
     asks: list[Ask] = []
 
     def keep(request: Any) -> None:

@@ -35,17 +35,18 @@ from mapapp.answers.results import (
     Result,
 )
 from mapapp.answers.selection import Selected
-from mapapp.question.address import Side
+from mapapp.question.analyses import ANALYSES
 from mapapp.question.area_text import Step
 from mapapp.question.distance_bands import EDGES_MI, band_labels, check_edges
+from mapapp.question.fields import Side
 from mapapp.question.filters import BANDS, CHARACTERISTICS, Filters
+from mapapp.question.question import EVERYTHING, OTHER_END
 
 Area = str | Sequence[Step]
 """An area as text or steps; see `mapapp.question.area_text`."""
 
 Answer = TypeVar("Answer", bound=Result)
 
-EVERYTHING: Final = "all"
 ALL_WORKERS: Final = Filters()
 DIRECTION_LABELS: Final = (
     "North",
@@ -63,16 +64,6 @@ GROUPS: Final = {
     "outflow": "Live here, work elsewhere",
     "stay": "Live and work here",
 }
-TITLES: Final = {
-    "profile": "Area profile",
-    "comparison": "Area comparison",
-    "destinations": "Destinations",
-    "distance-direction": "Distance and direction",
-    "inflow-outflow": "Inflow and outflow",
-    "paired": "Paired areas",
-    "flow-matrix": "Flow matrix",
-}
-_OTHER: Final[dict[Side, Side]] = {"work": "home", "home": "work"}
 
 
 class Release:
@@ -182,7 +173,7 @@ class Release:
         """Where the other ends are: homes of an area's workers (side "work"), or workplaces of its residents."""
         chosen = self.areas.select(area)
         units = self.areas.units(layer)
-        found = units.of(*self.flows.by_block(Pick.at(side, chosen.blocks, filters), _OTHER[side]))
+        found = units.of(*self.flows.by_block(Pick.at(side, chosen.blocks, filters), OTHER_END[side]))
         return Destinations(
             about=self._about("destinations", chosen, filters, side),
             layer=layer,
@@ -376,7 +367,7 @@ class Release:
             notes += self._cover_notes()
         return About(
             analysis=analysis,
-            title=TITLES[analysis],
+            title=ANALYSES[analysis].title,
             release=self.title,
             version=self.version,
             year=self.year,

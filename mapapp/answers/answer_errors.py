@@ -39,7 +39,7 @@ from mapapp.answers.results import (
     PairedAreas,
     Result,
 )
-from mapapp.question.address import Side
+from mapapp.question.fields import Side
 from mapapp.question.filters import BANDS, CHARACTERISTICS, Filters
 
 ROWS: Final = 10

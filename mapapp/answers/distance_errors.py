@@ -16,7 +16,7 @@ import scipy.sparse
 from geodata.distance import bearing_deg, distance_mi
 from mapapp.answers.expected_error import ExpectedErrors, Floats
 from mapapp.answers.prepared import N_OCTANTS, octant
-from mapapp.question.address import Side
+from mapapp.question.fields import Side
 
 N_DIRECTIONS = N_OCTANTS + 1
 """The last is of commutes within one place, which have none."""

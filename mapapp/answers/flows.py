@@ -20,7 +20,7 @@ from geodata.schema import N_SEGMENTS
 from geodata.store import Store
 from mapapp.answers import watch
 from mapapp.answers.prepared import N_OCTANTS, Prepared
-from mapapp.question.address import Side
+from mapapp.question.fields import Side
 from mapapp.question.filters import Filters
 
 Ints = npt.NDArray[np.int64]

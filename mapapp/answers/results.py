@@ -38,7 +38,7 @@ from typing import Any, Final, Literal
 import pandas
 
 from mapapp.answers.release_names import names_apart
-from mapapp.question.address import Side
+from mapapp.question.fields import Side
 
 Kind = Literal["unit", "elsewhere", "none", "other"]
 """What a row of a table by area is: a unit of the layer; a whole state outside the imported area; workers whose block

@@ -16,10 +16,8 @@ import pandas
 
 from mapapp.answers import watch
 from mapapp.answers.analyses import open_release
-from mapapp.answers.commutes import Commutes, Question, Summary
 from mapapp.answers.release_names import names_apart
 from mapapp.answers.results import caution
-from mapapp.question.address import Rows, ViewState
 
 __all__ = ["ServedRelease", "caution", "certificate_json", "names_of", "open_releases", "state_names"]
 
@@ -50,9 +48,6 @@ class ServedRelease:
         self.facts = self.analyses.facts
         self.certificate = self.analyses.certificate
         self.areas = self.analyses.areas
-        self.commutes = Commutes(
-            self.analyses.flows, self.store.table("blocks", ["tract_index", "elsewhere"])
-        )
         self._ground: dict[Hashable, Any] = {}
         self._kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
         self._n_bytes = 0
@@ -78,38 +73,6 @@ class ServedRelease:
             return True
         states = self.store.table("blocks", ["state_id"])["state_id"]
         return bool(states.iloc[blocks].isin(self.covered_states).any())
-
-    def question(self, state: ViewState) -> Question:
-        """What a state asks of this release."""
-        return Question(state.side, self.areas.blocks(state.areas), state.age, state.earnings, state.industry)
-
-    def summary(self, state: ViewState) -> Summary:
-        """Count, median, bands and tracts of a state."""
-        key = ("summary", state.side, state.areas, state.age, state.earnings, state.industry)
-        return self.once(key, lambda: self.commutes.summary(self.question(state)))
-
-    def points(self, state: ViewState) -> dict[str, Any]:
-        """Where the other ends of a state's commutes lie: float32 arrays `lon_deg` and `lat_deg`."""
-        return self.commutes.points(self.question(state))
-
-    def table(self, state: ViewState, rows: Rows) -> Any:
-        """Workers at the other end by tract or county: `unit_id`, `name`, `county`, `workers`, `share`, most first."""
-        summary = self.summary(state)
-        tracts = self.areas.tracts.iloc[summary.tracts["tract_index"]].reset_index(drop=True)
-        tracts["workers"] = summary.tracts["workers"].to_numpy()
-        tracts["name"] = tracts["name"].where(~tracts["elsewhere"], tracts["name"] + " (outside the area)")
-        if rows == "county":
-            tracts["county"] = tracts["county"].where(~tracts["elsewhere"], tracts["name"])
-            grouped = tracts.groupby("county_id", sort=True).agg(
-                name=("county", "first"), workers=("workers", "sum")
-            )
-            frame = grouped.reset_index().assign(county="").rename(columns={"county_id": "unit_id"})
-            frame = frame.sort_values(["workers", "unit_id"], ascending=[False, True], ignore_index=True)
-        else:
-            frame = tracts.rename(columns={"tract_id": "unit_id"})
-            frame["county"] = frame["county"].where(~frame["elsewhere"], "")
-        frame["share"] = frame["workers"] / max(summary.workers, 1)
-        return frame[["unit_id", "name", "county", "workers", "share"]]
 
     def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
         """What `make` returns, kept for the next callers with the same key, of whom only one computes."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
 from mapapp.answers.areas import LEVEL_LABELS
 from mapapp.answers.served_release import ServedRelease, state_names
-from mapapp.question.address import ViewState, drawn_end
+from mapapp.question.question import Question
 
 BAND_LABELS: Final = {"age": AGE_BANDS, "earnings": EARNINGS_BANDS, "industry": INDUSTRY_GROUPS}
 BAND_TITLES: Final = {"age": "Age", "earnings": "Earnings", "industry": "Industry"}
@@ -25,9 +25,9 @@ def aria(**attributes: Any) -> dict[str, Any]:
     return {f"aria-{name}": value for name, value in attributes.items()}
 
 
-def place_name(release: ServedRelease, state: ViewState) -> str:
+def place_name(release: ServedRelease, question: Question) -> str:
     """The chosen areas, one at least, in a few words."""
-    return steps_name(release, state.areas)
+    return steps_name(release, question.areas)
 
 
 def steps_name(release: ServedRelease, steps: tuple[str, ...]) -> str:
@@ -53,12 +53,12 @@ def plural(word: str) -> str:
     return f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
 
 
-def filter_words(state: ViewState) -> str:
+def filter_words(question: Question) -> str:
     """The kept bands in words; empty when all are kept."""
     parts = [
-        " or ".join(BAND_LABELS[name][band - 1] for band in getattr(state, name))
+        " or ".join(BAND_LABELS[name][band - 1] for band in getattr(question, name))
         for name in BAND_LABELS
-        if getattr(state, name)
+        if getattr(question, name)
     ]
     return "; ".join(parts)
 
@@ -68,10 +68,10 @@ def listed(names: list[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
 
 
-def drawn_label(state: ViewState) -> str:
+def drawn_label(question: Question) -> str:
     """What the choice of points, tracts or density is about."""
-    end = {"home": "homes", "work": "workplaces"}[drawn_end(state)]
-    return f"Show their {end} as" if state.areas else f"Show {end} as"
+    end = {"home": "homes", "work": "workplaces"}[question.shown_end]
+    return f"Show their {end} as" if question.areas else f"Show {end} as"
 
 
 def number(certificate: dict[str, Any], key: str) -> float | None:

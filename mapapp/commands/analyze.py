@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
@@ -11,21 +10,25 @@ import click
 
 from mapapp.commands.options import STORE, config_option, quiet_option
 from mapapp.commands.question import (
-    ANALYSES,
+    error_rows_of,
     errors_option,
     question_options,
+    questions_of_options,
     refuse_beside_setup,
-    request_of,
 )
 from mapapp.commands.whole_file import whole_file
 from mapapp.errors import UsageError
 from mapapp.progress import shown
+from mapapp.question.analyses import ANALYSES
 
 if TYPE_CHECKING:
     from mapapp.answers.analyses import Release
-    from mapapp.answers.request import Request
     from mapapp.answers.results import Result
+    from mapapp.question.question import Question
+    from mapapp.question.questions import Questions
     from mapapp.question.setup_file import Setup
+
+    Asked = Question | Questions
 
 _FORMATS: Final = ("text", "json", "csv", "xlsx", "geojson", "gpkg", "shp", "kml")
 _SUFFIXES: Final = {
@@ -46,7 +49,7 @@ _TEXT_ROWS: Final = 10
 @click.command()
 @click.argument("releases", type=STORE, nargs=-1, required=True)
 @click.option(
-    "--analysis", type=click.Choice(ANALYSES), default=None, help="Which one; see docs/analyses.md."
+    "--analysis", type=click.Choice(list(ANALYSES)), default=None, help="Which one; see docs/analyses.md."
 )
 @click.option(
     "--setup", type=STORE, default=None, help="A view kept as a file by the page, instead of a question here."
@@ -85,12 +88,12 @@ def analyze(releases: tuple[Path, ...], **options: Any) -> None:
         raise UsageError("--change needs two releases or more, the earlier first")
     with shown(quiet=options["quiet"]) as report:
         opened = _opened(releases, report)
-    request = question(opened)
+    asked = question(opened)
     if form in _SHAPED and output is not None:
-        _write_shapes(form, output, opened, request, options["quiet"])
+        _write_shapes(form, output, opened, asked, options)
     else:
         with whole_file(output, binary=form == "xlsx") as stream:
-            _write(form, stream, opened, request, options)
+            _write(form, stream, opened, asked, options)
         if form == "csv" and output is not None:
             _write_sources(_beside(output), opened)
     if output is not None:
@@ -117,30 +120,29 @@ def _form(options: dict[str, Any]) -> str:
     return str(form)
 
 
-def _question(options: dict[str, Any]) -> Callable[[list[Release]], Request]:
+def _question(options: dict[str, Any]) -> Callable[[list[Release]], Asked]:
     """What is asked, by options or by a setup; UsageError where it is asked by both, or by neither."""
     if options["setup"] is None:
         if options["analysis"] is None:
             raise UsageError("no question; give --analysis, or a view kept as a file with --setup")
-        request = request_of(options, options["analysis"])
-        return lambda releases: request
+        questions = questions_of_options(options, options["analysis"])
+        return lambda releases: questions
     from mapapp.question.setup_file import read
 
     refuse_beside_setup()
     setup = read(options["setup"])
-    return lambda releases: _request_of(setup, releases, options["errors"])
+    return lambda releases: _question_of(setup, releases)
 
 
-def _request_of(setup: Setup, releases: list[Release], error_rows: int) -> Request:
+def _question_of(setup: Setup, releases: list[Release]) -> Question:
     """What a setup asks of every release; its notes go to standard error."""
-    from mapapp.answers.view_answers import request
     from mapapp.question.setup_file import fitted
 
     for release in releases:
-        state, notes = fitted(setup, release)
+        address, notes = fitted(setup, release)
         for note in notes:
             click.echo(note, err=True)
-    return replace(request(state), error_rows=None if error_rows < 0 else error_rows)
+    return address.question
 
 
 def _opened(paths: tuple[Path, ...], report: Any) -> list[Release]:
@@ -150,19 +152,19 @@ def _opened(paths: tuple[Path, ...], report: Any) -> list[Release]:
 
 
 def _write(
-    form: str, stream: IO[Any], releases: list[Release], request: Request, options: dict[str, Any]
+    form: str, stream: IO[Any], releases: list[Release], asked: Asked, options: dict[str, Any]
 ) -> None:
     from mapapp.files import answer_files
     from mapapp.files.exports.provenance import Provenance
 
     sources = [Provenance.of(release.store) for release in releases]
-    results = _results(releases, request, change=options["change"])
+    results = _results(releases, asked, options)
     if form == "json":
         answer_files.write_json(results, stream, sources)
     elif form == "xlsx":
         answer_files.write_xlsx(results, stream, sources)
     elif form == "csv":
-        answer_files.write_csv(_tables(releases, request, options), stream)
+        answer_files.write_csv(_tables(releases, asked, options), stream)
     elif form == "geojson":
         from mapapp.files.exports.answers import answer_layer
         from mapapp.files.exports.text_files import write_geojson
@@ -194,13 +196,17 @@ def _write_sources(path: Path, releases: list[Release]) -> None:
         stream.write("\n")
 
 
-def _write_shapes(form: str, output: Path, releases: list[Release], request: Request, quiet: bool) -> None:
+def _write_shapes(
+    form: str, output: Path, releases: list[Release], asked: Asked, options: dict[str, Any]
+) -> None:
+    from mapapp.answers.asking import answers
     from mapapp.files.exports.answers import write_answers
     from mapapp.files.exports.placing import new_place
 
     release = _only(form, releases)
-    with shown(quiet=quiet) as report, new_place(output, folder=False) as place:
-        write_answers(release, request.answers(release), form, place, report=report)
+    with shown(quiet=options["quiet"]) as report, new_place(output, folder=False) as place:
+        found = answers(release, asked, error_rows_of(options))
+        write_answers(release, found, form, place, report=report)
 
 
 def _only(form: str, releases: list[Release]) -> Release:
@@ -209,27 +215,33 @@ def _only(form: str, releases: list[Release]) -> Release:
     return releases[0]
 
 
-def _results(releases: list[Release], request: Request, *, change: bool) -> Iterator[Result]:
-    if change:
-        yield from request.changes(releases)
+def _results(releases: list[Release], asked: Asked, options: dict[str, Any]) -> Iterator[Result]:
+    from mapapp.answers.asking import answers, changes
+
+    error_rows = error_rows_of(options)
+    if options["change"]:
+        yield from changes(releases, asked, error_rows)
         return
     for release in releases:
-        yield from request.answers(release)
+        yield from answers(release, asked, error_rows)
 
 
-def _tables(releases: list[Release], request: Request, options: dict[str, Any]) -> Iterator[Any]:
+def _tables(releases: list[Release], asked: Asked, options: dict[str, Any]) -> Iterator[Any]:
     """Tables for CSV; a flow matrix in parts, so that its size does not matter."""
+    from mapapp.answers.asking import matrix_parts
     from mapapp.files.answer_files import main_table, table_of
+    from mapapp.question.questions import Questions
 
     name = options["table"]
-    if request.analysis == "flow-matrix" and not options["change"] and name in (None, "cells"):
+    question = asked.question if isinstance(asked, Questions) else asked
+    if question.analysis == "flow-matrix" and not options["change"] and name in (None, "cells"):
         for release in releases:
-            for part in request.matrix_parts(release):
+            for part in matrix_parts(release, asked):
                 part.insert(0, "release", release.title)
                 part.insert(1, "year", release.year)
                 yield part
         return
-    for result in _results(releases, request, change=options["change"]):
+    for result in _results(releases, asked, options):
         yield table_of(result, name or main_table(result))
 
 

@@ -4,68 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import Any, Final, TypeVar
 
 import click
 
 from mapapp.commands.options import STORE
 from mapapp.errors import UsageError
-
-if TYPE_CHECKING:
-    from mapapp.answers.request import Request
+from mapapp.question.fields import QUESTION
+from mapapp.question.options import OPTIONS, Option, questions_from
+from mapapp.question.questions import Questions
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-ANALYSES: Final = (
-    "profile",
-    "comparison",
-    "destinations",
-    "distance-direction",
-    "inflow-outflow",
-    "paired",
-    "flow-matrix",
+_AREA_FILE: Final = click.option(
+    "--area-file", "area_files", type=STORE, multiple=True, help="An area from a file with polygons."
 )
-_OPTIONS: Final = (
-    click.option(
-        "--area",
-        "areas",
-        multiple=True,
-        help="An area: a unit's name, level:identifier, steps such as 'county:44007 -stplc:4459000', a circle, ring, "
-        "box or shape, or all. Repeat it for several answers.  [default: (all)]",
-    ),
-    click.option(
-        "--area-file", "area_files", type=STORE, multiple=True, help="An area from a file with polygons."
-    ),
-    click.option(
-        "--each", default="", metavar="LAYER", help="One answer for each unit of a layer within the area."
-    ),
-    click.option(
-        "--home-area", default="all", show_default=True, help="Where they live: paired and flow-matrix."
-    ),
-    click.option(
-        "--work-area", default="all", show_default=True, help="Where they work: paired and flow-matrix."
-    ),
-    click.option(
-        "--side",
-        type=click.Choice(["work", "home"]),
-        default="work",
-        show_default=True,
-        help="Whether people work or live in the area.",
-    ),
-    click.option(
-        "--age", default="", help="Bands to keep, such as 1,2: 29 or younger, 30 to 54, 55 or older."
-    ),
-    click.option("--earnings", default="", help="Bands to keep: up to $1,250 a month, up to $3,333, more."),
-    click.option(
-        "--industry", default="", help="Groups to keep: goods producing, trade and transport, other services."
-    ),
-    click.option(
-        "--layer", default="county", show_default=True, help="What a row of comparison or destinations is."
-    ),
-    click.option("--home-layer", default="county", show_default=True, help="Rows of a flow matrix."),
-    click.option("--work-layer", default="county", show_default=True, help="Columns of a flow matrix."),
-    click.option("--bands", default="10,25,50", show_default=True, help="Miles at which distance bands end."),
-)
+
+
+def _click_option(option: Option) -> Callable[[Function], Function]:
+    """An option as click has it; texts that hold several numbers are read by :func:`questions_of_options`."""
+    more: dict[str, Any] = {"show_default": True} if option.default else {}
+    if option.kind == "areas":
+        more = {"multiple": True}
+    elif option.kind == "choice":
+        more |= {"type": click.Choice(QUESTION[option.field].choices)}
+    elif option.name == "each":
+        more |= {"metavar": "LAYER"}
+    if option.kind != "areas":
+        more |= {"default": option.default}
+    return click.option(f"--{option.name}", help=option.help, **more)
 
 
 def errors_option(rows: int) -> Callable[[Function], Function]:
@@ -81,8 +48,10 @@ def errors_option(rows: int) -> Callable[[Function], Function]:
 
 def question_options(function: Function) -> Function:
     """Add the options of a question, but for the analysis and the setup."""
-    for option in reversed(_OPTIONS):
-        function = option(function)
+    for name, option in reversed(OPTIONS.items()):
+        if name == "area":
+            function = _AREA_FILE(function)
+        function = _click_option(option)(function)
     return function
 
 
@@ -107,22 +76,19 @@ def _asking() -> list[click.Parameter]:
     return question.params
 
 
-def request_of(options: dict[str, Any], analysis: str) -> Request:
-    """The question that options ask."""
-    from mapapp.answers.request import Request
-    from mapapp.question.filters import Filters
+def questions_of_options(options: dict[str, Any], analysis: str) -> Questions:
+    """The questions that options ask."""
+    given = {name: options[name.replace("-", "_")] for name in OPTIONS}
+    given["area"] = [*given["area"], *(_area_of_file(path) for path in options["area_files"])]
+    for name, option in OPTIONS.items():
+        if option.kind in ("bands", "miles"):
+            given[name] = _numbers(f"--{name}", given[name], int if option.kind == "bands" else float)
+    return questions_from(given, analysis)
 
-    areas = [*options["areas"], *(_area_of_file(path) for path in options["area_files"])]
-    bands = {name: _numbers(f"--{name}", options[name], int) for name in ("age", "earnings", "industry")}
-    same = ("each", "home_area", "work_area", "side", "layer", "home_layer", "work_layer")
-    return Request(
-        **{name: options[name] for name in same},
-        analysis=analysis,
-        areas=areas or ("all",),
-        filters=Filters(**bands),
-        edges_mi=_numbers("--bands", options["bands"], float),
-        error_rows=None if options["errors"] < 0 else options["errors"],
-    )
+
+def error_rows_of(options: dict[str, Any]) -> int | None:
+    """Rows of each table to give an expected error; None for none."""
+    return None if options["errors"] < 0 else int(options["errors"])
 
 
 def _numbers(option: str, text: str, kind: Any) -> tuple[Any, ...]:

@@ -11,20 +11,21 @@ import click
 
 from mapapp.commands.options import STORE, config_option, quiet_option
 from mapapp.commands.question import (
-    ANALYSES,
+    error_rows_of,
     errors_option,
     question_options,
+    questions_of_options,
     refuse_beside_setup,
-    request_of,
 )
 from mapapp.commands.whole_file import whole_file
 from mapapp.errors import UsageError
 from mapapp.progress import shown
+from mapapp.question.analyses import ANALYSES
+from mapapp.question.fields import VIEW
 
 if TYPE_CHECKING:
     from mapapp.answers.served_release import ServedRelease
-    from mapapp.files.reports import Form
-    from mapapp.question.address import ViewState
+    from mapapp.files.reports import Form, Part
 
 _FORMS: Final = {".html": "html", ".htm": "html", ".pdf": "pdf", ".xlsx": "xlsx"}
 
@@ -34,7 +35,7 @@ _FORMS: Final = {".html": "html", ".htm": "html", ".pdf": "pdf", ".xlsx": "xlsx"
 @click.option(
     "--analysis",
     "analyses",
-    type=click.Choice(ANALYSES),
+    type=click.Choice(list(ANALYSES)),
     multiple=True,
     help="What to ask; see docs/analyses.md. Repeat it for several parts.  [default: (destinations)]",
 )
@@ -48,10 +49,10 @@ _FORMS: Final = {".html": "html", ".htm": "html", ".pdf": "pdf", ".xlsx": "xlsx"
 @question_options
 @click.option(
     "--show",
-    type=click.Choice(["points", "areas", "density", "lines"]),
-    default="points",
+    type=click.Choice(VIEW["show"].choices),
+    default=VIEW["show"].default,
     show_default=True,
-    help="How the map shows the answer, where its analysis can be shown so.",
+    help=VIEW["show"].help,
 )
 @errors_option(27)
 @click.option(
@@ -116,36 +117,39 @@ def _one(paths: tuple[Path, ...], date: datetime.date | None, options: dict[str,
         releases = list(open_releases(list(paths)).values())
         write_report(
             releases,
-            _states(releases, options),
+            _parts(releases, options),
             cast("Form", form),
             stream,
             paper=options["paper"],
             date=date,
-            error_rows=None if options["errors"] < 0 else options["errors"],
+            error_rows=error_rows_of(options),
             progress=progress,
         )
     click.echo(f"{output}: written", err=True)
 
 
-def _states(releases: list[ServedRelease], options: dict[str, Any]) -> list[ViewState]:
+def _parts(releases: list[ServedRelease], options: dict[str, Any]) -> list[Part]:
     """What is asked, by options or by setups, whose notes go to standard error."""
-    from mapapp.files.reports.questions import states_of
+    from mapapp.files.reports.part import Part, parts_of
     from mapapp.question import setup_file
 
     if not options["setups"]:
         return [
-            state
+            part
             for analysis in options["analyses"] or ("destinations",)
-            for state in states_of(request_of(options, analysis), releases[0], options["show"])
+            for part in parts_of(
+                releases[0].analyses, questions_of_options(options, analysis), options["show"]
+            )
         ]
-    states = []
+    parts = []
     for path in options["setups"]:
         setup = setup_file.read(path)
         fitted = [setup_file.fitted(setup, release) for release in releases]
         for note in dict.fromkeys(note for _, notes in fitted for note in notes):
             click.echo(note, err=True)
-        states.append(fitted[0][0])
-    return states
+        address = fitted[0][0]
+        parts.append(Part(address.question, address.view.show))
+    return parts
 
 
 def _batch(paths: tuple[Path, ...], date: datetime.date | None, options: dict[str, Any]) -> None:

@@ -11,7 +11,6 @@ import math
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -20,10 +19,11 @@ import flask
 from dash import Dash
 from werkzeug.exceptions import HTTPException, InternalServerError
 
-from mapapp.answers import view_answers, watch
+from mapapp.answers import served_answers, watch
 from mapapp.answers.served_release import ServedRelease, open_releases
 from mapapp.answers.watch import Refused, Watch
 from mapapp.drawing import map_content, map_layers
+from mapapp.drawing.palette import GROUNDS
 from mapapp.errors import UsageError
 from mapapp.explore import heavy_requests, upload_routes, web_app
 from mapapp.explore.background import run_in_background
@@ -32,8 +32,8 @@ from mapapp.explore.callbacks.views import Views
 from mapapp.explore.downloads import routes as downloads
 from mapapp.explore.pages.frame import PAGES, frame
 from mapapp.paths import assets_dir
-from mapapp.question.address import ViewState
 from mapapp.question.cost import TooCostly, check_cost
+from mapapp.question.question import Question
 
 _VIEWS: Final = "commutemap"
 
@@ -114,7 +114,7 @@ def _steps_to_ready(views: Views) -> Iterator[Callable[[], object]]:
         ]
         steps += [
             partial(map_layers.unit_layer, release, "tract"),
-            partial(view_answers.units, release, ViewState()),
+            partial(served_answers.units, release, Question()),
         ]
         steps += [partial(release.analyses.warm, [layer]) for layer in release.areas.columns]
         yield from _until_one_fails(steps, f"{release.slug} could not be made ready")
@@ -217,16 +217,11 @@ def _add_files(server: flask.Flask, views: Views) -> None:
     @server.get(f"{views.prefix}density/<slug>/<version>.png")
     def density(slug: str, version: str) -> flask.Response:
         release = _release(views, slug, version)
-        state = _state(views, slug)
-        response = flask.Response(map_content.density_image(release, state).png, mimetype="image/png")
+        address, _ = views.parse(flask.request.query_string.decode("ascii", "replace"))
+        image = map_content.density_image(release, address.question, GROUNDS[address.view.theme].ramp)
+        response = flask.Response(image.png, mimetype="image/png")
         response.headers["Cache-Control"] = web_app.FOR_EVER
         return response
-
-
-def _state(views: Views, slug: str) -> ViewState:
-    """What the request's query asks of a release."""
-    state, _ = views.parse(flask.request.query_string.decode("ascii", "replace"))
-    return replace(state, release=slug)
 
 
 def _release(views: Views, slug: str, version: str) -> ServedRelease:

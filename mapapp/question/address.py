@@ -1,161 +1,83 @@
-"""What a visitor asks, as a value, and that value as the query part of an address and back.
+"""What the address of the page says: a release, a question, and how its answer is looked at.
 
-The address is the only memory of a view: whatever is not in it is not kept, so that a link, a bookmark and
-the back button all bring back the same view. What a stranger may have typed there is checked here.
+The address is the only memory of the page: what is not in it is not kept, so a link, a bookmark and the back button all
+bring back the same view. What a stranger may have typed there is checked here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Final, Literal, cast, get_args
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 from urllib.parse import parse_qsl, quote, urlencode
 
 from mapapp.errors import UsageError
 from mapapp.question.cost import TooCostly, check_cost
 from mapapp.question.distance_bands import ALLOWED, check_edges
-
-Side = Literal["work", "home"]
-Show = Literal["points", "areas", "density", "lines"]
-Theme = Literal["light", "dark"]
-Rows = Literal["tract", "county"]
-Analysis = Literal[
-    "destination",
-    "area-profile",
-    "area-comparison",
-    "distance-direction",
-    "inflow-outflow",
-    "paired-area",
-    "flow-matrix",
-]
-
-SHOWN: Final[dict[Analysis, tuple[Show, ...]]] = {
-    "destination": ("points", "areas", "density", "lines"),
-    "area-profile": ("points", "areas", "density"),
-    "area-comparison": ("areas", "density"),
-    "distance-direction": ("points", "areas", "density", "lines"),
-    "inflow-outflow": (),
-    "paired-area": (),
-    "flow-matrix": (),
-}
-"""Ways to draw each analysis, the first where another is asked for; none where there is only its own."""
+from mapapp.question.fields import MAX_LAYER_NAME, QUESTION, VIEW, Field, kept_bands
+from mapapp.question.filters import BANDS
+from mapapp.question.question import Question
+from mapapp.question.view import View
 
 MAX_STEP_LENGTH: Final = 20_000
 MAX_QUERY_LENGTH: Final = 60_000
-_SEGMENTS: Final = ("age", "earnings", "industry")
-_LAYERS: Final = ("layer", "home_layer", "work_layer")
-_STEPS: Final = {"area": "areas", "other": "others"}
-_UNKNOWN: Final = {
+_RELEASES: Final = {
     "release": "There is no release {}; the first one is shown.",
     "against": "There is no release {} to compare with.",
-    "analysis": "There is no analysis {}; Destination is shown.",
-    "side": "The side {} is neither work nor home; work is taken.",
-    "show": "Workers cannot be shown as {}; points are taken.",
-    "theme": "Colours are light or dark, not {}.",
-    "every": "{} is not how many rows to show; the first ones are shown.",
-    "layer": "Rows cannot be {}; this release has no such layer.",
-    "home_layer": "Homes cannot be counted by {}; this release has no such layer.",
-    "work_layer": "Workplaces cannot be counted by {}; this release has no such layer.",
 }
-_OLD_NAMES: Final = {"rows": "layer"}
-_OLD_VALUES: Final = {("show", "tracts"): "areas"}
-_NAMES: Final = (
-    "release",
-    "against",
-    "analysis",
-    "side",
-    *_STEPS,
-    "show",
-    *_LAYERS,
-    "edges",
-    "every",
-    "theme",
-    *_SEGMENTS,
-)
+_FIELDS: Final = QUESTION | VIEW
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ViewState:
-    """One question to the map.
+class Address:
+    """What an address says.
 
     Attributes
     ----------
     release, against : str
-        Names of the release it is put to, empty for the first one served, and of an earlier one to compare it with,
+        Names of the release that is asked, empty for the first one served, and of an earlier one to compare it with,
         empty for none.
-    analysis : str
-        Which question it is.
-    side : {"work", "home"}
-        Whether `areas` are workplaces or homes.
-    areas, others : tuple of str
-        Steps of the chosen area, in order, each once, as `mapapp.question.area_text` writes them; and those of the
-        area at the other end, for Paired Area.
-    show : {"points", "areas", "density", "lines"}
-        How the answer is drawn on the map.
-    layer : str
-        What a row of the table, and a coloured unit of the map, is.
-    home_layer, work_layer : str
-        What the rows and the columns of the flow matrix are.
-    edges : tuple of float
-        Miles at which distance bands end, rising; empty for the usual ones.
-    every : bool
-        Whether the table shows all of its rows.
-    theme : {"light", "dark"}
-    age, earnings, industry : tuple of int
-        Bands 1..3 that are kept, ascending; empty for all of them.
+    question : Question
+    view : View
     """
 
     release: str = ""
     against: str = ""
-    analysis: Analysis = "destination"
-    side: Side = "work"
-    areas: tuple[str, ...] = ()
-    others: tuple[str, ...] = ()
-    show: Show = "points"
-    layer: str = "tract"
-    home_layer: str = "county"
-    work_layer: str = "county"
-    edges: tuple[float, ...] = ()
-    every: bool = False
-    theme: Theme = "light"
-    age: tuple[int, ...] = ()
-    earnings: tuple[int, ...] = ()
-    industry: tuple[int, ...] = ()
+    question: Question = field(default_factory=Question)
+    view: View = field(default_factory=View)
+
+    def having(self, **changes: Any) -> Address:
+        """The same with other values of fields of the question or of the view, by name."""
+        of_question = {name: value for name, value in changes.items() if name in QUESTION}
+        of_view = {name: value for name, value in changes.items() if name not in QUESTION}
+        return replace(
+            self, question=replace(self.question, **of_question), view=replace(self.view, **of_view)
+        )
+
+    def value(self, name: str) -> Any:
+        """Value of a field of the question or of the view."""
+        return getattr(self.question if name in QUESTION else self.view, name)
 
 
-def drawn_end(state: ViewState) -> Side:
-    """The end of the commutes that is shown.
-
-    Analyses of an area's own people show the end in the area; the others show the other end, or the side itself while
-    no area is chosen.
-    """
-    if not state.areas or state.analysis in ("area-profile", "area-comparison"):
-        return state.side
-    return "home" if state.side == "work" else "work"
-
-
-def shown_as(state: ViewState) -> Show:
-    """How a state is drawn: what is asked for, where its analysis can be drawn so."""
-    known = SHOWN[state.analysis]
-    return state.show if state.show in known or not known else known[0]
-
-
-def to_query(state: ViewState) -> str:
-    """Address query of a state: empty, or `?` and what differs from the default, always in one order."""
-    plain = ViewState()
-    pairs: list[tuple[str, str]] = []
-    for name in _NAMES:
-        if name in _STEPS:
-            pairs += [(name, step) for step in getattr(state, _STEPS[name])]
-        elif getattr(state, name) != getattr(plain, name):
-            pairs.append((name, _written(getattr(state, name))))
+def to_query(address: Address) -> str:
+    """Query of an address: empty, or `?` and what differs from the default, always in one order."""
+    pairs = [(name, getattr(address, name)) for name in _RELEASES if getattr(address, name)]
+    for name, each in _FIELDS.items():
+        pairs += [(each.address, text) for text in _written(each, address.value(name))]
     return "?" + urlencode(pairs, quote_via=quote, safe=":,") if pairs else ""
 
 
-def _written(value: object) -> str:
-    if isinstance(value, tuple):
-        return numbers_text(value)
-    return "all" if value is True else str(value)
+def query_of(question: Question, view: View | None = None) -> str:
+    """Query of the address of a question, for the first release that is served."""
+    return to_query(Address(question=question, view=view or View()))
+
+
+def _written(each: Field, value: Any) -> Iterator[str]:
+    """Texts of one field; nothing for its default."""
+    if each.kind == "steps":
+        yield from value
+    elif value != each.default:
+        yield "all" if value is True else numbers_text(value) if isinstance(value, tuple) else str(value)
 
 
 def numbers_text(numbers: Iterable[float]) -> str:
@@ -169,8 +91,8 @@ def from_query(
     releases: Iterable[str],
     is_area: Callable[[str, str], bool],
     is_layer: Callable[[str, str], bool],
-) -> tuple[ViewState, tuple[str, ...]]:
-    """State of an address query, and a note in plain words for each part of it that was left out.
+) -> tuple[Address, tuple[str, ...]]:
+    """Read the query of an address; also a note in plain words for each part of it that was left out.
 
     Parameters
     ----------
@@ -180,73 +102,78 @@ def from_query(
         Names of the releases that are served.
     is_area, is_layer : callable
         `is_area(release, step)` tells whether that release has what a step of an area names, `is_layer(release,
-        layer)` whether it has that layer; `release` as in the state.
+        layer)` whether it has that layer; `release` as in the address.
     """
     text = query.removeprefix("?") if isinstance(query, str) else ""  # a forged request holds anything
     if len(text) > MAX_QUERY_LENGTH:
-        return ViewState(), ("The address was too long to be read and was left out.",)
-    pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=None, errors="replace")
-    values: dict[str, list[str]] = {name: [] for name in _NAMES}
+        return Address(), ("The address was too long to be read and was left out.",)
     notes: list[str] = []
-    for given, value in pairs:
-        name = _OLD_NAMES.get(given, given)
+    given = _given(text, notes)
+    served = ("", *releases)
+    named = {name: _chosen(given[name], served, sentence, notes) for name, sentence in _RELEASES.items()}
+    release = named["release"]
+
+    def read(each: Field) -> Any:
+        texts = given[each.address]
+        if each.kind == "steps":
+            return _areas(texts, lambda area: is_area(release, area), notes)
+        if each.kind == "layer":
+            return _layer(each, texts, lambda layer: is_layer(release, layer), notes)
+        return _READ[each.kind](each, texts, notes)
+
+    found = {name: read(each) for name, each in _FIELDS.items()}
+    address = Address(
+        **named,
+        question=Question(**{name: found[name] for name in QUESTION}),
+        view=View(**{name: found[name] for name in VIEW}),
+    )
+    return address, tuple(dict.fromkeys(notes))
+
+
+def _given(text: str, notes: list[str]) -> dict[str, list[str]]:
+    """Texts of every part of an address that is known; without its areas if they are too many."""
+    values: dict[str, list[str]] = {
+        name: [] for name in (*_RELEASES, *(one.address for one in _FIELDS.values()))
+    }
+    for name, value in parse_qsl(text, keep_blank_values=True, max_num_fields=None, errors="replace"):
         if name in values:
-            values[name].append(_OLD_VALUES.get((name, value), value))
+            values[name].append(value)
         else:
-            notes.append(f"The address has a part this page does not know: {_short(given)}.")
+            notes.append(f"The address has a part this page does not know: {_short(name)}.")
+    both = [QUESTION[name].address for name in ("areas", "others")]
     try:
-        check_cost((*dict.fromkeys(values["area"]), *dict.fromkeys(values["other"])))
+        check_cost([area for name in both for area in dict.fromkeys(values[name])])
     except TooCostly as error:  # parts of an area would be another question: none is answered
         notes.append(f"{str(error)[0].upper()}{str(error)[1:]}.")
-        values["area"], values["other"] = [], []
-    served = tuple(releases)
-
-    def chosen(name: str, *allowed: str) -> str:
-        return _one_of(name, values[name], allowed, notes)
-
-    release = chosen("release", "", *served)
-
-    def layer(name: str) -> str:
-        return _layer(name, values[name], lambda one: is_layer(release, one), notes)
-
-    state = ViewState(
-        release=release,
-        against=chosen("against", "", *served),
-        analysis=cast(Analysis, chosen("analysis", *get_args(Analysis))),
-        side=cast(Side, chosen("side", *get_args(Side))),
-        show=cast(Show, chosen("show", *get_args(Show))),
-        theme=cast(Theme, chosen("theme", *get_args(Theme))),
-        every=chosen("every", "", "all") == "all",
-        edges=_edges(values["edges"], notes),
-        areas=_areas(values["area"], lambda area: is_area(release, area), notes),
-        others=_areas(values["other"], lambda area: is_area(release, area), notes),
-        layer=layer("layer"),
-        home_layer=layer("home_layer"),
-        work_layer=layer("work_layer"),
-        age=_bands("age", values["age"], notes),
-        earnings=_bands("earnings", values["earnings"], notes),
-        industry=_bands("industry", values["industry"], notes),
-    )
-    return state, tuple(dict.fromkeys(notes))
+        values |= {name: [] for name in both}
+    return values
 
 
-def _one_of(name: str, given: list[str], allowed: tuple[str, ...], notes: list[str]) -> str:
+def _chosen(given: list[str], allowed: tuple[str, ...], unknown: str, notes: list[str]) -> str:
     if not given:
         return allowed[0]
     if given[-1] in allowed:
         return given[-1]
-    notes.append(_UNKNOWN[name].format(_short(given[-1])))
+    notes.append(unknown.format(_short(given[-1])))
     return allowed[0]
 
 
-def _layer(name: str, given: list[str], is_layer: Callable[[str], bool], notes: list[str]) -> str:
-    plain: str = getattr(ViewState(), name)
-    if not given or given[-1] == plain:
-        return plain
-    if len(given[-1]) <= 24 and is_layer(given[-1]):
+def _choice(each: Field, given: list[str], notes: list[str]) -> str:
+    rest = tuple(choice for choice in each.choices if choice != each.default)
+    return _chosen(given, (each.default, *rest), each.unknown, notes)
+
+
+def _flag(each: Field, given: list[str], notes: list[str]) -> bool:
+    return _chosen(given, ("", "all"), each.unknown, notes) == "all"
+
+
+def _layer(each: Field, given: list[str], is_layer: Callable[[str], bool], notes: list[str]) -> str:
+    if not given or given[-1] == each.default:
+        return str(each.default)
+    if len(given[-1]) <= MAX_LAYER_NAME and is_layer(given[-1]):
         return given[-1]
-    notes.append(_UNKNOWN[name].format(_short(given[-1])))
-    return plain
+    notes.append(each.unknown.format(_short(given[-1])))
+    return str(each.default)
 
 
 def _areas(given: list[str], is_area: Callable[[str], bool], notes: list[str]) -> tuple[str, ...]:
@@ -268,22 +195,28 @@ def edges_of(text: str) -> tuple[float, ...] | None:
         return None
 
 
-def _edges(given: list[str], notes: list[str]) -> tuple[float, ...]:
+def _miles(_: Field, given: list[str], notes: list[str]) -> tuple[float, ...]:
     found = edges_of(given[-1]) if given else ()
     if found is None:
         notes.append(f"Distance bands are {ALLOWED}, not {_short(given[-1])}.")
     return found or ()
 
 
-def _bands(name: str, given: list[str], notes: list[str]) -> tuple[int, ...]:
+def _bands(each: Field, given: list[str], notes: list[str]) -> tuple[int, ...]:
+    known = {str(band): band for band in BANDS}
     parts = [part for value in given for part in value.split(",")]
-    found = {int(part) for part in parts if part in ("1", "2", "3")}
     notes.extend(
-        f"{_short(part)} is no {name} band; bands are 1, 2 and 3."
-        for part in parts
-        if part not in ("1", "2", "3")
+        f"{_short(part)} is no {each.name} band; bands are 1, 2 and 3." for part in parts if part not in known
     )
-    return tuple(sorted(found)) if len(found) < 3 else ()
+    return kept_bands(known[part] for part in parts if part in known)
+
+
+_READ: Final[dict[str, Callable[[Field, list[str], list[str]], Any]]] = {
+    "choice": _choice,
+    "flag": _flag,
+    "miles": _miles,
+    "bands": _bands,
+}
 
 
 def _short(text: str) -> str:

@@ -7,53 +7,24 @@ its release, so that whoever opens it with another one is told. It runs again fr
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol, cast, get_args
-from urllib.parse import parse_qsl
+from typing import Any, Final, Protocol
 
 from geodata.errors import GeometryError
 from mapapp.errors import UsageError
-from mapapp.question.address import (
-    Analysis,
-    Show,
-    Side,
-    Theme,
-    ViewState,
-    from_query,
-)
-from mapapp.question.area_text import BLOCK, MAX_TEXT
-from mapapp.question.cost import MAX_PARTS
-from mapapp.question.distance_bands import ALLOWED, check_edges
-from mapapp.question.view import Bounds
+from mapapp.question.address import Address
+from mapapp.question.area_text import BLOCK
+from mapapp.question.fields import QUESTION, VIEW, Field, NotAllowed, number_or_nan
+from mapapp.question.question import Question
+from mapapp.question.view import Bounds, View
 
-VERSION: Final = 2
+VERSION: Final = 1
 MAX_BYTES: Final = 2_000_000  # two areas of the longest text, with room for the rest
 _MAX_NAME: Final = 300
-_QUESTION: Final = (
-    "analysis",
-    "side",
-    "areas",
-    "others",
-    "layer",
-    "home_layer",
-    "work_layer",
-    "edges",
-    "age",
-    "earnings",
-    "industry",
-)
-_LOOK: Final = ("show", "theme", "every")
-_CHOICES: Final[dict[str, tuple[str, ...]]] = {
-    "analysis": get_args(Analysis),
-    "side": get_args(Side),
-    "show": get_args(Show),
-    "theme": get_args(Theme),
-}
 _SOURCE: Final = ("name", "title", "digest")
 
 
@@ -69,7 +40,7 @@ class Opened(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class SetupSource:
     """The release a setup was made with: its name in addresses, its title, and the first digits of its manifest's
     sha256. All of them may be empty."""
 
@@ -88,26 +59,23 @@ class Setup:
 
     Attributes
     ----------
-    release, against : Source or None
+    release, against : SetupSource or None
         Made with, and compared with.
-    state : ViewState
+    address : Address
         Without names of releases.
     bounds_deg : tuple of float or None
         West, south, east and north of what the map showed, degrees.
-    notes : tuple of str
-        What of an older file was left out.
     """
 
-    release: Source
-    against: Source | None
-    state: ViewState
+    release: SetupSource
+    against: SetupSource | None
+    address: Address
     bounds_deg: Bounds | None = None
-    notes: tuple[str, ...] = ()
 
 
 def save(
     release: Opened,
-    state: ViewState,
+    address: Address,
     *,
     name: str = "",
     against: Opened | None = None,
@@ -118,9 +86,9 @@ def save(
     Parameters
     ----------
     release : ServedRelease or Release
-    state : ViewState
+    address : Address
     name : str
-        The release's name in addresses; `state.release` without it.
+        The release's name in addresses; `address.release` without it.
     against : ServedRelease or Release, optional
         An earlier release that the view compares with.
     bounds_deg : tuple of float, optional
@@ -129,11 +97,11 @@ def save(
     document: dict[str, Any] = {
         "commutemap": "setup",
         "version": VERSION,
-        "release": _source(release, name or state.release),
+        "release": _source(release, name or address.release),
     }
     if against is not None:
-        document["against"] = _source(against, state.against)
-    document |= _parts(state)
+        document["against"] = _source(against, address.against)
+    document |= _parts(address)
     if bounds_deg is not None:
         document["look"]["bounds_deg"] = [round(float(edge), 5) for edge in bounds_deg]
     return (json.dumps(document, indent=1, ensure_ascii=True) + "\n").encode()
@@ -141,8 +109,8 @@ def save(
 
 def load(
     source: str | Path | bytes, release: Opened, *, leave_out: bool = False
-) -> tuple[ViewState, tuple[str, ...]]:
-    """State of a setup file for a release, and notes that a reader must see.
+) -> tuple[Address, tuple[str, ...]]:
+    """Read a setup file for a release; also notes that a reader must see.
 
     Parameters
     ----------
@@ -178,66 +146,38 @@ def read(source: str | Path | bytes) -> Setup:
         raise UsageError("this file is no setup: it is no JSON") from None
     if not isinstance(document, dict) or document.get("commutemap") != "setup":
         raise UsageError('this file is no setup of CommuteMap: it does not say "commutemap": "setup"')
-    current, notes = migrate(document)
-    return _setup(current, notes)
-
-
-def migrate(document: dict[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """A document of any known version as one of this version, and notes on what could not be taken over.
-
-    Version 1, and files without a version, held the query of an address and nothing about the release.
-
-    Raises
-    ------
-    UsageError
-        For a version that is not known.
-    """
-    version = document.get("version", 1)
-    if version == VERSION and not isinstance(version, bool):
-        return document, ()
-    if version != 1 or isinstance(version, bool):
+    version = document.get("version")
+    if isinstance(version, bool) or version != VERSION:
         said = _short(json.dumps(version)) if isinstance(version, (int, float, str)) else "that is no number"
         raise UsageError(
-            f"this setup is of version {said}, and 1 to {VERSION} are known; use the newest commutemap"
+            f"this setup is of version {said}, and {VERSION} is known; use the newest commutemap"
         )
-    query = document.get("query")
-    if not isinstance(query, str):
-        raise UsageError("this file is no setup of CommuteMap: version 1 needs a query")
-    pairs = parse_qsl(query.removeprefix("?"), keep_blank_values=True, errors="replace")
-    named = {key: value for key, value in pairs if key in ("release", "against")}
-    state, notes = from_query(
-        query, releases=named.values(), is_area=lambda *_: True, is_layer=lambda *_: True
-    )
-    new: dict[str, Any] = {"commutemap": "setup", "version": VERSION, "release": {"name": state.release}}
-    if state.against:
-        new["against"] = {"name": state.against}
-    return new | _parts(state), notes
+    return _setup(document)
 
 
-def fitted(setup: Setup, release: Opened, *, leave_out: bool = False) -> tuple[ViewState, tuple[str, ...]]:
-    """The state of a setup for a release; as :func:`load` says."""
-    notes = list(setup.notes)
+def fitted(setup: Setup, release: Opened, *, leave_out: bool = False) -> tuple[Address, tuple[str, ...]]:
+    """What a setup asks of a release; as :func:`load` says."""
+    notes = []
     made = setup.release
     if made.digest and made.digest[:12] != release.version[:12]:
         now = f"{_short(release.title)} ({release.version})"
         notes.append(f"This setup was made with {made}; here it is put to {now}.")
     if setup.against is not None:
         notes.append(f"This setup compares with {setup.against}.")
-    state, missing = setup.state, []
-    for field in ("areas", "others"):
-        steps: tuple[str, ...] = getattr(state, field)
-        known = tuple(step for step in steps if has_step(release, step))
-        missing += [f"area {_short(step)}" for step in steps if step not in known]
-        state = _replaced(state, field, known)
-    for field in ("layer", "home_layer", "work_layer"):
-        layer = getattr(state, field)
-        if layer != getattr(ViewState(), field) and not has_layer(release, layer):
-            missing.append(f"layer {_short(layer)}")
-            state = _replaced(state, field, getattr(ViewState(), field))
+    address, missing = setup.address, []
+    for name, each in QUESTION.items():
+        value = address.value(name)
+        if each.kind == "steps":
+            known = tuple(step for step in value if has_step(release, step))
+            missing += [f"area {_short(step)}" for step in value if step not in known]
+            address = address.having(**{name: known})
+        elif each.kind == "layer" and value != each.default and not has_layer(release, value):
+            missing.append(f"layer {_short(value)}")
+            address = address.having(**{name: each.default})
     if missing and not leave_out:
         raise UsageError(f"this setup asks for {missing[0]}, which {_short(release.title)} does not have")
     notes += [f"There is no {each} in this release; it was left out." for each in dict.fromkeys(missing)]
-    return state, tuple(dict.fromkeys(notes))
+    return address, tuple(dict.fromkeys(notes))
 
 
 def has_step(release: Opened, step: str) -> bool:
@@ -267,7 +207,9 @@ def bounds_of(value: Any) -> Bounds | None:
     if value is None:
         return None
     edges = (
-        [_number(edge) for edge in value] if isinstance(value, list) and len(value) == 4 else [math.nan] * 4
+        [number_or_nan(edge) for edge in value]
+        if isinstance(value, list) and len(value) == 4
+        else [math.nan] * 4
     )
     west, south, east, north = edges
     if not (-180 <= west < east <= 180 and -90 <= south < north <= 90):
@@ -275,23 +217,18 @@ def bounds_of(value: Any) -> Bounds | None:
     return west, south, east, north
 
 
-def _replaced(state: ViewState, field: str, value: Any) -> ViewState:
-    changed: dict[str, Any] = {field: value}
-    return dataclasses.replace(state, **changed)
-
-
 def _source(release: Opened, name: str) -> dict[str, str]:
     return {"name": name, "title": release.title, "digest": release.version}
 
 
-def _parts(state: ViewState) -> dict[str, Any]:
-    """Question and look of a state, lists for tuples."""
+def _parts(address: Address) -> dict[str, Any]:
+    """Question and view, lists for tuples."""
 
-    def plain(names: Collection[str]) -> dict[str, Any]:
-        values = {name: getattr(state, name) for name in names}
+    def plain(of: object, names: Collection[str]) -> dict[str, Any]:
+        values = {name: getattr(of, name) for name in names}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
-    return {"question": plain(_QUESTION), "look": plain(_LOOK)}
+    return {"question": plain(address.question, QUESTION), "look": plain(address.view, VIEW)}
 
 
 def _bytes(path: Path) -> bytes:
@@ -306,20 +243,29 @@ def _no_number(text: str) -> float:
     raise ValueError(text)
 
 
-def _setup(document: dict[str, Any], notes: tuple[str, ...]) -> Setup:
+def _setup(document: dict[str, Any]) -> Setup:
     _only(document, ("commutemap", "version", "release", "against", "question", "look"), "the setup")
-    question = _section(document, "question", _QUESTION)
-    look = _section(document, "look", (*_LOOK, "bounds_deg"))
+    question = _section(document, "question", QUESTION)
+    look = _section(document, "look", (*VIEW, "bounds_deg"))
     bounds = bounds_of(look.pop("bounds_deg", None))
-    values = {name: _value(name, value) for name, value in (question | look).items()}
     against = document.get("against")
     return Setup(
         release=_source_of(document.get("release", {}), "release"),
         against=None if against is None else _source_of(against, "against"),
-        state=ViewState(**values),
+        address=Address(question=Question(**_values(question, QUESTION)), view=View(**_values(look, VIEW))),
         bounds_deg=bounds,
-        notes=notes,
     )
+
+
+def _values(section: dict[str, Any], fields: dict[str, Field]) -> dict[str, Any]:
+    """Settings, checked for everything but what only a release knows."""
+    found = {}
+    for name, value in section.items():
+        try:
+            found[name] = fields[name].check(value)
+        except NotAllowed as allowed:
+            raise _wrong(name, str(allowed)) from None
+    return found
 
 
 def _section(document: dict[str, Any], name: str, known: Collection[str]) -> dict[str, Any]:
@@ -336,63 +282,13 @@ def _only(section: dict[str, Any], known: Collection[str], where: str) -> None:
         raise UsageError(f"this setup has a part that is not known, {_short(unknown[0])} in {where}")
 
 
-def _source_of(value: Any, where: str) -> Source:
+def _source_of(value: Any, where: str) -> SetupSource:
     if not isinstance(value, dict):
         raise _wrong(where, "name, title and digest of a release")
     _only(value, _SOURCE, where)
     if any(not isinstance(text, str) or len(text) > _MAX_NAME for text in value.values()):
         raise _wrong(where, f"texts of at most {_MAX_NAME} characters")
-    return Source(**value)
-
-
-def _value(name: str, value: Any) -> Any:
-    """A setting, checked for everything but what only a release knows."""
-    if name in _CHOICES:
-        if not isinstance(value, str) or value not in _CHOICES[name]:
-            raise _wrong(name, f"one of {', '.join(_CHOICES[name])}")
-        return value
-    if name == "every":
-        if not isinstance(value, bool):
-            raise _wrong(name, "true or false")
-        return value
-    if name.endswith("layer"):
-        if not isinstance(value, str) or len(value) > 24:
-            raise _wrong(name, "the name of a layer")
-        return value
-    if not isinstance(value, list):
-        raise _wrong(name, "a list")
-    if name in ("areas", "others"):
-        return _steps(name, value)
-    return _edges(value) if name == "edges" else _bands(name, value)
-
-
-def _steps(name: str, value: list[Any]) -> tuple[str, ...]:
-    if len(value) > MAX_PARTS:
-        raise _wrong(name, f"at most {MAX_PARTS} steps")
-    # As long as a command and a batch file allow: a report on such an area holds it as a setup.
-    if any(not isinstance(step, str) or not 0 < len(step) <= MAX_TEXT for step in value):
-        raise _wrong(name, f"texts of at most {MAX_TEXT:,} characters")
-    return tuple(dict.fromkeys(cast(list[str], value)))
-
-
-def _edges(value: list[Any]) -> tuple[float, ...]:
-    try:
-        return check_edges(map(_number, value))
-    except UsageError:
-        raise _wrong("edges", ALLOWED) from None
-
-
-def _bands(name: str, value: list[Any]) -> tuple[int, ...]:
-    if any(isinstance(band, bool) or not isinstance(band, int) or not 1 <= band <= 3 for band in value):
-        raise _wrong(name, "bands 1, 2 and 3")
-    found = tuple(sorted(set(value)))
-    return found if len(found) < 3 else ()
-
-
-def _number(value: Any) -> float:
-    """A number, or NaN, which no check lets through."""
-    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if plain and abs(value) < 1e9 else math.nan
+    return SetupSource(**value)
 
 
 def _wrong(name: str, allowed: str) -> UsageError:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mapapp.answers import view_answers
+from mapapp.answers import served_answers
 from mapapp.answers.release_names import names_apart
 from mapapp.answers.served_release import ServedRelease, names_of, open_releases
 from mapapp.drawing import map_content, palette
@@ -23,8 +23,11 @@ from mapapp.drawing.plotly import commute_map
 from mapapp.explore.callbacks import draw, events
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.pages import answer, answer_tables, controls
-from mapapp.files.reports import build
-from mapapp.question.address import ViewState, to_query
+from mapapp.files.reports import Part, build
+from mapapp.question.address import Address, to_query
+from mapapp.question.question import Question
+from mapapp.question.view import View
+from tests.addresses import address_of, shown
 from tests.releases import write_release
 
 AREA = ("county:10001",)
@@ -38,8 +41,8 @@ def views(tmp_path_factory: pytest.TempPathFactory) -> Views:
 
 
 @pytest.fixture(scope="module")
-def state(views: Views) -> ViewState:
-    return ViewState(release="new", against="old", areas=AREA, layer="tract")
+def address(views: Views) -> Address:
+    return address_of(release="new", against="old", areas=AREA, layer="tract")
 
 
 def test_names_are_told_apart_by_as_little_as_possible() -> None:
@@ -57,67 +60,70 @@ def test_names_are_told_apart_by_as_little_as_possible() -> None:
     assert len(set(names_apart([("RI", {}, "1"), ("RI", {}, "2"), ("RI", paper, "3")]))) == 3
 
 
-def test_menus_headlines_and_captions_use_these_names(views: Views, state: ViewState) -> None:
+def test_menus_headlines_and_captions_use_these_names(views: Views, address: Address) -> None:
     earlier, later = names_of([views.releases["old"], views.releases["new"]]).values()
     assert earlier != later
     menus = json.dumps(
-        controls.controls(views.releases, state, {"tract": "Tract"}),
+        controls.controls(views.releases, address, {"tract": "Tract"}),
         default=lambda part: part.to_plotly_json(),
         ensure_ascii=False,
     )
     assert earlier in menus
     assert later in menus
-    found = view_answers.changed(views.releases["old"], views.releases["new"], state)
+    found = served_answers.changed(views.releases["old"], views.releases["new"], address.question)
     assert found.names == (earlier, later)
     assert found.about.release == f"{earlier} → {later}"
     assert earlier in str(answer.tiles(found))
-    caption = map_content.what_is_drawn(views.releases["new"], state, views.releases["old"])
+    caption = map_content.what_is_drawn(
+        views.releases["new"], address.question, address.view, views.releases["old"]
+    )
     assert caption.startswith(f"Change from {earlier} to {later}")
-    report = build([views.releases["old"], views.releases["new"]], [state])
+    report = build([views.releases["old"], views.releases["new"]], [Part(address.question)])
     assert any(f"{earlier} → {later}" in one.heading for one in report.answers)
     assert any(each.map for each in report.answers if each.name.startswith("change"))
 
 
-def test_a_release_is_not_offered_for_comparison_with_itself(views: Views, state: ViewState) -> None:
-    assert set(controls.earlier_releases(views.releases, state)) == {"", "old"}
-    assert set(controls.earlier_releases(views.releases, ViewState())) == {"", "new"}
-    assert views.before(ViewState(release="old", against="old", areas=AREA)) is None
-    changed = events.after(state, views.releases["new"], "release", "old", {})
+def test_a_release_is_not_offered_for_comparison_with_itself(views: Views, address: Address) -> None:
+    assert set(controls.earlier_releases(views.releases, address)) == {"", "old"}
+    assert set(controls.earlier_releases(views.releases, Address())) == {"", "new"}
+    assert views.before(address_of(release="old", against="old", areas=AREA)) is None
+    changed = events.after(address, views.releases["new"], "release", "old", {})
     assert (changed.release, changed.against) == ("old", "")
 
 
-def test_units_are_coloured_by_their_change(views: Views, state: ViewState) -> None:
+def test_units_are_coloured_by_their_change(views: Views, address: Address) -> None:
     before, release = views.releases["old"], views.releases["new"]
-    counts = [view_answers.units(each, state).set_index("unit_id")["workers"] for each in (before, release)]
+    state, view = address.question, address.view
+    counts = [served_answers.units(each, state).set_index("unit_id")["workers"] for each in (before, release)]
     frame = map_content.change_frame(before, release, state).set_index("unit_id")
     assert (frame["change"] == frame["after"] - frame["before"]).all()
     for unit, row in frame.iterrows():
         assert row["before"] == counts[0].get(unit, 0)
         assert row["after"] == counts[1].get(unit, 0)
-    figure = draw.whole(release, state, "/", before=before)
+    figure = draw.whole(release, state, view, "/", before=before)
     trace = figure.data[commute_map.UNITS]
     assert (numpy.sign(trace.z) == numpy.sign(frame["change"].to_numpy())).all()
     assert trace.zmin == -trace.zmax
     assert all(other.lon is None for other in figure.data[1:]), "no points of the later release"
-    assert map_content.drawn_as(release, state, before) == "change"
-    assert [each["value"] for each in controls.show_options(state, "change") if not each["disabled"]] == [
-        "areas"
-    ]
-    assert "change" in controls.show_note(state, "change")
+    assert map_content.drawn_as(release, state, view, before) == "change"
+    assert [
+        each["value"] for each in controls.show_options(state, view, "change") if not each["disabled"]
+    ] == ["areas"]
+    assert "change" in controls.show_note(state, view, "change")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_pictures_show_the_change(views: Views, state: ViewState, theme: Any) -> None:
+def test_pictures_show_the_change(views: Views, address: Address, theme: Any) -> None:
     before, release = views.releases["old"], views.releases["new"]
-    asks = ViewState(areas=AREA, layer="tract", theme=theme)
-    assert map_picture(release, asks, before=before) != map_picture(release, asks)
-    assert "Change from" in map_words(release, asks, before)
+    asks = shown(areas=AREA, layer="tract", theme=theme)
+    assert map_picture(release, *asks, before=before) != map_picture(release, *asks)
+    assert "Change from" in map_words(release, *asks, before)
 
 
-@pytest.mark.parametrize("analysis", ["inflow-outflow", "paired-area", "flow-matrix"])
+@pytest.mark.parametrize("analysis", ["inflow-outflow", "paired", "flow-matrix"])
 def test_what_is_not_drawn_by_unit_says_that_it_is_one_release(views: Views, analysis: Any) -> None:
-    state = ViewState(areas=AREA, others=AREA, analysis=analysis)
-    text = map_content.what_is_drawn(views.releases["new"], state, views.releases["old"])
+    state = Question(areas=AREA, others=AREA, analysis=analysis)
+    text = map_content.what_is_drawn(views.releases["new"], state, View(), views.releases["old"])
     assert "alone, not its change from" in text
 
 
@@ -159,20 +165,20 @@ def test_colours_of_change_grow_away_from_the_land_on_both_sides(theme: str) -> 
 def test_every_difference_has_its_error(demo_release: Path) -> None:
     one, other = (ServedRelease(demo_release, slug) for slug in ("one", "other"))
     county = one.analyses.comparison(layer="county").units["unit_id"].iloc[0]
-    state = ViewState(areas=(f"county:{county}",), layer="county")
-    found = view_answers.changed_with_errors(one, other, state)
+    state = Question(areas=(f"county:{county}",), layer="county")
+    found = served_answers.changed_with_errors(one, other, state)
     number = found.numbers()["workers"]
     assert number["expected_error"] == math.hypot(*[found.after.workers.expected_error] * 2)  # type: ignore[attr-defined]  # a Result of this analysis has workers
     table = answer_tables.table(found, every=False)
     assert table["heads"][-2:] == ["Change", "±"]
-    far = ViewState(areas=state.areas, analysis="distance-direction")
-    moved = view_answers.changed_with_errors(one, other, far)
+    far = Question(areas=state.areas, analysis="distance-direction")
+    moved = served_answers.changed_with_errors(one, other, far)
     assert moved.numbers()["median_mi"]["expected_error"] > 0
     page = json.dumps(answer.tiles(moved), default=lambda part: part.to_plotly_json(), ensure_ascii=False)
     assert "change of the median distance" in page
     assert page.count("±") >= 3
 
 
-def test_an_address_with_a_comparison_is_read_back(views: Views, state: ViewState) -> None:
-    assert views.parse(to_query(state))[0] == state
-    assert views.before(state) is views.releases["old"]
+def test_an_address_with_a_comparison_is_read_back(views: Views, address: Address) -> None:
+    assert views.parse(to_query(address))[0] == address
+    assert views.before(address) is views.releases["old"]

@@ -11,9 +11,8 @@ import pandas
 import pytest
 import shapely
 
-from mapapp.answers import view_answers
+from mapapp.answers import served_answers
 from mapapp.answers.prepared import octant
-from mapapp.answers.request import Request
 from mapapp.answers.served_release import ServedRelease
 from mapapp.api import Filters, open_release, ring_areas
 from mapapp.cli import run
@@ -22,13 +21,16 @@ from mapapp.explore.callbacks import draw
 from mapapp.explore.pages import answer, answer_charts, answer_tables
 from mapapp.files.reports import FORMS, build, write
 from mapapp.files.reports.batch_file import read_batch
-from mapapp.files.reports.questions import states_of
+from mapapp.files.reports.part import Part, parts_of
 from mapapp.files.reports.remake import remake
 from mapapp.question import setup_file
-from mapapp.question.address import ViewState, from_query, to_query
+from mapapp.question.address import Address, from_query, to_query
 from mapapp.question.area_text import MAX_RINGS, MAX_STEPS, MAX_TEXT, Shape
 from mapapp.question.cost import MAX_PARTS
 from mapapp.question.distance_bands import MAX_EDGE_MI, MAX_EDGES, check_edges
+from mapapp.question.options import questions_from
+from mapapp.question.question import Question
+from mapapp.question.view import View
 from tests.commands.running import refused
 from tests.releases import rewrite_table, write_release
 
@@ -47,7 +49,7 @@ def county(release: ServedRelease) -> str:
     return f"county:{release.analyses.comparison(layer='county').units['unit_id'].iloc[0]}"
 
 
-def read(query: str) -> tuple[ViewState, tuple[str, ...]]:
+def read(query: str) -> tuple[Address, tuple[str, ...]]:
     return from_query(query, releases=["demo"], is_area=lambda *_: True, is_layer=lambda *_: True)
 
 
@@ -64,15 +66,15 @@ def test_every_number_of_distance_bands_has_errors(
 
 
 def test_as_many_bands_as_allowed_on_the_page(release: ServedRelease, county: str) -> None:
-    for analysis in ("distance-direction", "paired-area"):
-        others = (county,) if analysis == "paired-area" else ()
-        state = ViewState(analysis=analysis, areas=(county,), others=others, edges=EDGES)
-        assert read(to_query(state)) == (state, ())
-        found = view_answers.with_errors(release, state)
-        assert "workers" in str(answer.answer(release, state, found, ""))
+    for analysis in ("distance-direction", "paired"):
+        others = (county,) if analysis == "paired" else ()
+        state = Question(analysis=analysis, areas=(county,), others=others, edges=EDGES)
+        assert read(to_query(Address(question=state))) == (Address(question=state), ())
+        found = served_answers.with_errors(release, state)
+        assert "workers" in str(answer.answer(release, Address(question=state), found, ""))
         assert answer_tables.table(found, every=True)["rows"]
-        answer_charts.drawn_chart(found, state)
-        draw.whole(release, state, "/")
+        answer_charts.drawn_chart(found, "light")
+        draw.whole(release, state, View(), "/")
 
 
 def test_as_many_bands_as_allowed_by_command(
@@ -88,18 +90,18 @@ def test_as_many_bands_as_allowed_by_command(
 def test_as_many_bands_as_allowed_in_a_report_its_setup_and_a_batch(
     release: ServedRelease, county: str, tmp_path: Path
 ) -> None:
-    request = Request(analysis="distance-direction", areas=(county,), edges_mi=EDGES)
-    (state,) = states_of(request, release)
-    report = build([release], [state])
+    asked = questions_from({"area": [county], "bands": EDGES}, "distance-direction")
+    (part,) = parts_of(release.analyses, asked)
+    report = build([release], [part])
     for form in FORMS:
         stream = BytesIO()
         write(report, form, stream)
         assert stream.tell()
-    (embedded,) = remake([release], [state], date=None, error_rows=27).setups
-    assert setup_file.load(embedded[1].encode(), release)[0].edges == EDGES
+    (embedded,) = remake([release], [part], date=None, error_rows=27).setups
+    assert setup_file.load(embedded[1].encode(), release)[0].question.edges == EDGES
     batch = tmp_path / "batch.toml"
     batch.write_text(f'[[report]]\narea = "{county}"\nanalysis = "distance-direction"\nbands = [{TEXT}]\n')
-    assert read_batch(batch, release)[0].states[0].edges == EDGES
+    assert read_batch(batch, release)[0].parts[0].question.edges == EDGES
 
 
 def test_one_band_too_many_is_refused_with_the_same_words(
@@ -111,9 +113,9 @@ def test_one_band_too_many_is_refused_with_the_same_words(
         check_edges(TOO_MANY)
     with pytest.raises(UsageError, match=allowed):
         release.analyses.distance_direction(county, edges_mi=TOO_MANY)
-    state = ViewState(areas=(county,), analysis="distance-direction", edges=TOO_MANY)
+    state = Question(areas=(county,), analysis="distance-direction", edges=TOO_MANY)
     with pytest.raises(UsageError, match=allowed):
-        setup_file.read(setup_file.save(release, state))
+        setup_file.read(setup_file.save(release, Address(question=state)))
     assert allowed in read(f"?edges={text}")[1][0]
     for command in ("analyze", "report"):  # also for an analysis without distance bands: a setup holds them
         asking = (command, demo_release, "--analysis", "profile", "--bands", text)
@@ -134,9 +136,10 @@ def test_the_longest_area_has_an_answer_a_setup_and_a_report(release: ServedRele
     text = " +".join((blocks * 2)[:MAX_STEPS])
     found = release.analyses.with_errors(release.analyses.profile(text, side="home"))
     assert found.about.n_blocks == min(len(blocks), MAX_STEPS)
-    state = ViewState(areas=tuple(blocks[:MAX_PARTS]), side="home")
-    assert read(to_query(state)) == (state, ())
-    assert setup_file.load(setup_file.save(release, state), release)[0] == state
+    state = Question(areas=tuple(blocks[:MAX_PARTS]), side="home")
+    assert read(to_query(Address(question=state))) == (Address(question=state), ())
+    address = Address(question=state)
+    assert setup_file.load(setup_file.save(release, address), release)[0] == address
     assert "stay" in str(release.analyses.with_errors(release.analyses.inflow_outflow(text)).numbers())
 
 
@@ -150,9 +153,9 @@ def test_the_largest_shape_is_kept_by_a_setup(release: ServedRelease) -> None:
     )
     step = str(Shape.of(shape))
     assert 200_000 < len(step) <= MAX_TEXT
-    state = ViewState(areas=(step,), others=(step,), analysis="paired-area", side="home")
-    (embedded,) = remake([release], [state], date=None, error_rows=27).setups
-    assert setup_file.load(embedded[1].encode(), release)[0] == state
+    state = Question(areas=(step,), others=(step,), analysis="paired", side="home")
+    (embedded,) = remake([release], [Part(state)], date=None, error_rows=27).setups
+    assert setup_file.load(embedded[1].encode(), release)[0].question == state
 
 
 def test_the_most_rings_filters_and_layers_are_answered(release: ServedRelease, county: str) -> None:

@@ -8,10 +8,12 @@ from typing import Any
 import numpy
 import pytest
 
-from mapapp.answers import view_answers
+from mapapp.answers import served_answers
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import map_content
-from mapapp.question.address import ViewState
+from mapapp.question.question import Question
+from mapapp.question.view import View
+from tests.addresses import shown
 from tests.oracles import analyses as twin
 
 LAYERS = {
@@ -60,31 +62,31 @@ def test_who_stays_and_who_leaves_is_counted_by_block(
     release: ServedRelease, workers: Any, side: Any, kind: str, layer: str
 ) -> None:
     steps, area = area_of(release, kind)
-    state = ViewState(areas=steps, side=side, show="lines", layer=layer)
+    state, view = shown(areas=steps, side=side, show="lines", layer=layer)
     mine = workers[twin.at(workers, side, area)]
     other = twin.OTHER[side]
     stays = twin.at(mine, other, area)
-    found = view_answers.lines(release, state)
+    found = served_answers.lines(release, state)
     assert (found.within, found.total) == (stays.sum(), len(mine))
     leaving = twin.by_unit(mine[~stays], other, LAYERS[layer])
     units = {unit: n for (of, unit), n in leaving.items() if of == "unit"}
     assert sorted(found.frame["workers"]) == sorted(units.values())[-len(found.frame) :]
     share = 100 * stays.sum() / max(len(mine), 1)
-    assert f"; {share:.1f} % stay in the area" in map_content.what_is_drawn(release, state)
+    assert f"; {share:.1f} % stay in the area" in map_content.what_is_drawn(release, state, view)
 
 
 def test_a_unit_that_the_area_cuts_has_a_line_for_its_rest(release: ServedRelease) -> None:
     steps, area = area_of(release, "zcta")
     counties = release.store.table("blocks", ["county_id"])["county_id"].iloc[sorted(area)].nunique()
-    found = view_answers.lines(release, ViewState(areas=steps, show="lines", layer="county"))
+    found = served_answers.lines(release, Question(areas=steps, layer="county"))
     assert found.within
     assert found.frame["label"].str.startswith("the rest of ").sum() == counties
     assert not numpy.isnan(found.frame["to_lon_deg"]).any()
 
 
 def test_homes_and_workplaces_by_different_layers_have_no_unit_in_common(release: ServedRelease) -> None:
-    mixed = ViewState(analysis="flow-matrix", home_layer="county", work_layer="zcta")
-    assert view_answers.lines(release, mixed).within is None
-    assert "stay" not in map_content.what_is_drawn(release, mixed)
-    same = ViewState(analysis="flow-matrix", home_layer="county", work_layer="county")
-    assert "stay in one unit" in map_content.what_is_drawn(release, same)
+    mixed = Question(analysis="flow-matrix", home_layer="county", work_layer="zcta")
+    assert served_answers.lines(release, mixed).within is None
+    assert "stay" not in map_content.what_is_drawn(release, mixed, View())
+    same = Question(analysis="flow-matrix", home_layer="county", work_layer="county")
+    assert "stay in one unit" in map_content.what_is_drawn(release, same, View())

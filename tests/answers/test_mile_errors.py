@@ -12,7 +12,7 @@ import pytest
 
 from geodata.distance import distance_mi
 from geodata.store import open_store
-from mapapp.answers import view_answers, words
+from mapapp.answers import served_answers, words
 from mapapp.answers.expected_error import ExpectedErrors
 from mapapp.answers.flows import MEAN_LIMIT_MI, Pick
 from mapapp.answers.mile_errors import miles_within
@@ -21,7 +21,7 @@ from mapapp.api import Filters, Release
 from mapapp.explore.pages import answer
 from mapapp.files import answer_files
 from mapapp.files.reports.numbers import key_numbers
-from mapapp.question.address import ViewState
+from mapapp.question.question import Question
 from tests.oracles import analyses as twin
 
 
@@ -68,8 +68,8 @@ def test_real_medians_and_means_lie_within_four_expected_errors(
 
 
 def test_every_way_to_read_an_answer_has_the_errors(served: ServedRelease, counties: list[str]) -> None:
-    state = ViewState(areas=(counties[0],), analysis="distance-direction")
-    found: Any = view_answers.with_errors(served, state)
+    state = Question(areas=(counties[0],), analysis="distance-direction")
+    found: Any = served_answers.with_errors(served, state)
     shown = {name: getattr(found, name) for name in ("median_mi", "mean_under_100_mi")}
     page = json.dumps(answer.tiles(found), default=lambda part: part.to_plotly_json(), ensure_ascii=False)
     numbers = {each.value: each.error for each in key_numbers(found)}
@@ -82,8 +82,8 @@ def test_every_way_to_read_an_answer_has_the_errors(served: ServedRelease, count
         assert document[name] == {"value": miles.value, "expected_error": miles.expected_error}
         assert f"{name}_expected_error" in stream.getvalue()
     assert "under 100 miles" in page
-    pair: Any = view_answers.with_errors(
-        served, ViewState(areas=(counties[0],), others=(counties[0],), analysis="paired-area")
+    pair: Any = served_answers.with_errors(
+        served, Question(areas=(counties[0],), others=(counties[0],), analysis="paired")
     )
     assert pair.median_mi.expected_error > 0
 

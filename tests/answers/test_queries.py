@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ from hypothesis import strategies as st
 
 from geodata.distance import distance_mi
 from geodata.errors import StoreError
-from mapapp.answers.commutes import BAND_EDGES_MI, BANDS
+from mapapp.answers import served_answers
 from mapapp.answers.served_release import ServedRelease, caution, open_releases
-from mapapp.question.address import ViewState
+from mapapp.question.question import Question
 from tests.releases import ELSEWHERE, UNDRAWN_TRACT, write_release
 
+BAND_EDGES_MI = (1.0, 4.0, 10.0, 25.0, 100.0, 500.0)
 AREAS = (
     "tract:10001000000",
     "tract:10003000002",
@@ -79,26 +81,34 @@ def chosen(twin: Any, side: str, areas: tuple[str, ...]) -> Any:
 def test_summary_and_tables_equal_the_twin(
     release: ServedRelease, twin: Any, side: Any, areas: Any, age: Any, earnings: Any, industry: Any
 ) -> None:
-    state = ViewState(side=side, areas=areas, age=age, earnings=earnings, industry=industry)
+    state = Question(side=side, areas=areas, age=age, earnings=earnings, industry=industry)
     other = {"work": "home", "home": "work"}[side] if areas else side
     keep = chosen(twin, side, areas) if areas else numpy.ones(len(twin), dtype=bool)
     for name, bands in (("age", age), ("earnings", earnings), ("industry", industry)):
         keep &= twin[name].isin(bands).to_numpy() if bands else True
     mine = twin[keep]
-    summary = release.summary(state)
-    assert summary.workers == len(mine)
-    assert summary.within_10_mi == int((mine["distance_mi"] < 10).sum())
-    assert summary.elsewhere == int(mine["home_elsewhere"].sum())
-    assert summary.inside == (int(chosen(mine, other, areas).sum()) if areas else len(mine))
+    units = served_answers.units(release, state)
+    assert units["workers"].sum() == len(mine)
+    assert units.loc[units["kind"] == "elsewhere", "workers"].sum() == int(
+        (mine[f"{other}_elsewhere"] if other == "home" else mine["home_elsewhere"].iloc[:0]).sum()
+    )
+    assert served_answers.lines(release, state).within == (
+        int(chosen(mine, other, areas).sum()) if areas else len(mine)
+    )
+    picked, flows = served_answers.pick(release, state), release.analyses.flows
     if len(mine):
-        assert summary.median_mi == pytest.approx(float(mine["distance_mi"].median()), rel=1e-12)
+        assert flows.median_mi(picked) == pytest.approx(float(mine["distance_mi"].median()), rel=1e-12)
     else:
-        assert numpy.isnan(summary.median_mi)
+        assert flows.median_mi(picked) is None
     edges = [-numpy.inf, numpy.nextafter(0, 1), *BAND_EDGES_MI, numpy.inf]
-    expected = pandas.cut(mine["distance_mi"], edges, right=False, labels=BANDS).value_counts().reindex(BANDS)
-    assert summary.bands["workers"].tolist() == expected.tolist()
+    bands = range(len(edges) - 1)
+    counted = pandas.cut(mine["distance_mi"], edges, right=False, labels=bands).value_counts()
+    expected = counted.reindex(bands)
+    found = flows.distances(picked, side, BAND_EDGES_MI, own_block=True).workers.sum(axis=1)
+    assert found.tolist() == expected.tolist()
     for rows in ("tract", "county"):
-        table = release.table(state, rows)  # type: ignore[arg-type]  # a literal by parametrize
+        table = served_answers.units(release, replace(state, layer=rows))
+        table = table[table["workers"] > 0]  # without an area, every unit has a row
         assert (
             dict(zip(table["unit_id"], table["workers"], strict=True))
             == mine[f"{other}_{rows}_id"].value_counts().to_dict()
@@ -108,8 +118,8 @@ def test_summary_and_tables_equal_the_twin(
 
 
 def test_points_are_the_drawn_ends_and_homes_elsewhere_have_none(release: ServedRelease, twin: Any) -> None:
-    state = ViewState(areas=("county:10001",))
-    points = release.points(state)
+    state = Question(areas=("county:10001",))
+    points = served_answers.places(release, state, "home")
     mine = twin[chosen(twin, "work", state.areas) & ~twin["home_elsewhere"].to_numpy()]
     assert len(points["lon_deg"]) == len(mine)
     blocks = release.store.table("blocks")
@@ -119,8 +129,8 @@ def test_points_are_the_drawn_ends_and_homes_elsewhere_have_none(release: Served
 
 
 def test_overlapping_areas_count_a_worker_once(release: ServedRelease) -> None:
-    one = release.summary(ViewState(areas=("county:10001",))).workers
-    assert release.summary(ViewState(areas=("county:10001", "tract:10001000000"))).workers == one
+    one = served_answers.n_places(release, Question(areas=("county:10001",)))
+    assert served_answers.n_places(release, Question(areas=("county:10001", "tract:10001000000"))) == one
 
 
 def test_the_database_reads_nothing_but_the_release(release: ServedRelease, tmp_path: Path) -> None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from mapapp.answers import view_answers
+from mapapp.answers import served_answers
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.unit_names import name_parts
 from mapapp.drawing import map_layers
 from mapapp.drawing.labels import short_names
 from mapapp.explore.pages import answer_tables
-from mapapp.question.address import ViewState
+from mapapp.question.question import Question
 from tests.releases import rewrite_table, write_release
 
 WHOLE = (
@@ -54,15 +54,15 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> ServedRelease:
 
 
 def test_a_table_links_whole_names(release: ServedRelease) -> None:
-    state = ViewState(areas=("county:10001",), layer="stplc")
-    rows = answer_tables.table(view_answers.result(release, state), every=True)["rows"]
+    state = Question(areas=("county:10001",), layer="stplc")
+    rows = answer_tables.table(served_answers.result(release, state), every=True)["rows"]
     linked = {row["unit"]: (row["name"], row["sub"]) for row in rows if row["unit"]}
     assert linked == {"stplc:4459": (WHOLE[0], ""), "stplc:4460": (WHOLE[3], "")}
 
 
 def test_a_table_of_tracts_says_their_county_apart(release: ServedRelease) -> None:
-    state = ViewState(areas=("county:10001",), layer="tract")
-    rows = answer_tables.table(view_answers.result(release, state), every=True)["rows"]
+    state = Question(areas=("county:10001",), layer="tract")
+    rows = answer_tables.table(served_answers.result(release, state), every=True)["rows"]
     found = next(row for row in rows if row["unit"])
     assert found["name"].startswith("Tract ")
     assert found["sub"].startswith("County ")

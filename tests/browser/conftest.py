@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from mapapp.answers import served_answers
+from mapapp.answers.served_release import ServedRelease
+from mapapp.question.question import Question
 from tests.running_server import running
 
 FLAGS = (
@@ -87,6 +90,12 @@ def address(demo_release: Path) -> Iterator[str]:
 
     with running(*listen(create_app([demo_release]), port=0)) as address:
         yield address
+
+
+def largest_units(release: ServedRelease, layer: str, n: int = 1) -> list[str]:
+    """Identifiers of the units of a layer that have most jobs."""
+    units = served_answers.units(release, Question(layer=layer))
+    return [str(unit) for unit in units.loc[units["kind"] == "unit", "unit_id"].head(n)]
 
 
 def find_chromium() -> str | None:

@@ -8,10 +8,13 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from mapapp.answers import served_answers
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing.palette import GROUNDS
-from mapapp.question.address import Analysis, Theme, ViewState
-from tests.browser.conftest import PATIENCE_MS, Visit
+from mapapp.question.analyses import ANALYSES
+from mapapp.question.fields import Theme
+from mapapp.question.question import Question
+from tests.browser.conftest import PATIENCE_MS, Visit, largest_units
 
 expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -42,14 +45,14 @@ def release(demo_release: Path) -> ServedRelease:
 
 def a_large_tract(release: ServedRelease) -> tuple[str, Any]:
     """Identifier of the tract with most jobs, and a place inside it."""
-    tract_id = release.table(ViewState(), "tract")["unit_id"].iloc[0]
+    (tract_id,) = largest_units(release, "tract")
     tracts = release.store.table("tracts", ["tract_id", "geometry"]).set_index("tract_id")
     inside = tracts.geometry[tract_id].representative_point()
     return tract_id, [inside.x, inside.y]
 
 
 def workers(release: ServedRelease, **asked: Any) -> int:
-    return release.summary(ViewState(**asked)).workers
+    return served_answers.n_places(release, Question(**asked))
 
 
 def click_on(visit: Visit, place: Any) -> None:
@@ -77,7 +80,7 @@ def test_click_switch_back_and_link(visit: Visit, release: ServedRelease) -> Non
     rows = visit.page.locator("#area-rows tr")
     visit.wait_until(
         "n => document.querySelectorAll('#area-rows tr').length === n",
-        len(release.table(ViewState(areas=(key,), side="home"), "tract")),
+        len(served_answers.units(release, Question(areas=(key,), side="home"))),
     )
     shown = [
         int(text.replace(",", "").replace("●", ""))
@@ -212,7 +215,7 @@ def test_an_area_without_a_mouse_and_every_analysis_of_it(visit: Visit, release:
     visit.settle()
 
     visit.page.locator(".analyses input:checked").focus()
-    for analysis in ("area-profile", "area-comparison", "distance-direction", "inflow-outflow"):
+    for analysis in ("profile", "comparison", "distance-direction", "inflow-outflow"):
         keyboard.press("ArrowDown")
         visit.wait_until("name => new URLSearchParams(location.search).get('analysis') === name", analysis)
         visit.settle()
@@ -239,7 +242,7 @@ def test_an_area_without_a_mouse_and_every_analysis_of_it(visit: Visit, release:
 
 def test_a_box_is_drawn_and_dark_keeps_it(visit: Visit, release: ServedRelease) -> None:
     _, place = a_large_tract(release)
-    visit.go("/?analysis=area-profile")
+    visit.go("/?analysis=profile")
     visit.settle()
     x, y = visit.page.evaluate(PLACE_ON_SCREEN, place)
     visit.page.locator(".modebar-btn[data-val=select]").click()
@@ -296,10 +299,10 @@ def test_axe_finds_nothing_serious_in_any_analysis_light_or_dark(
     county = release.areas.search("county")[0].key
     visit.go(f"/?area={county}&other=tract:{tract_id}")
     open_everything(visit)
-    for name in get_args(Analysis):
+    for name in ANALYSES:
         visit.page.locator(f".analyses input[value={name}]").check()
         visit.wait_until(
-            "name => (new URLSearchParams(location.search).get('analysis') ?? 'destination') === name", name
+            "name => (new URLSearchParams(location.search).get('analysis') ?? 'destinations') === name", name
         )
         visit.settle()
         dark = "dark" in (visit.page.locator("#app").get_attribute("class") or "")
@@ -312,7 +315,7 @@ def test_axe_finds_nothing_serious_in_any_analysis_light_or_dark(
 @pytest.mark.parametrize("visit", [(1440, 900), PHONE], ids=["desktop", "phone"], indirect=True)
 def test_axe_finds_nothing_serious_in_messages(visit: Visit, release: ServedRelease, theme: str) -> None:
     tract_id, _ = a_large_tract(release)
-    visit.go(f"/?area=tract:{tract_id}&show=tracts&age=1&bad=1&analysis=distance-direction&theme={theme}")
+    visit.go(f"/?area=tract:{tract_id}&show=areas&age=1&bad=1&analysis=distance-direction&theme={theme}")
     open_everything(visit)
     expect(visit.page.locator(".notes")).to_be_visible()
     expect(visit.page.locator(".banner")).to_be_visible()

@@ -10,7 +10,7 @@ import pytest
 from PIL import Image
 
 from mapapp.answers.served_release import open_releases
-from mapapp.question.address import ViewState
+from mapapp.question.question import Question
 from tests.files.making import written
 
 expect = pytest.importorskip("playwright.sync_api").expect
@@ -26,8 +26,8 @@ def test_a_file_opens_without_a_network(browser: Any, demo_release: Path, tmp_pa
     release = next(iter(open_releases([demo_release]).values()))
     county = release.areas.units("county").rows["unit_id"].iloc[0]
     states = [
-        ViewState(areas=(f"county:{county}",), analysis=analysis, layer="county")
-        for analysis in ("destination", "inflow-outflow")
+        Question(areas=(f"county:{county}",), analysis=analysis, layer="county")
+        for analysis in ("destinations", "inflow-outflow")
     ]
     file = tmp_path / 'a "report" é.html'
     file.write_bytes(written([release], states, "html", error_rows=None))
@@ -64,9 +64,7 @@ def test_axe_finds_nothing_serious(browser: Any, demo_release: Path, tmp_path: P
 
     release = next(iter(open_releases([demo_release]).values()))
     file = tmp_path / "report.html"
-    states = [
-        ViewState(areas=("all",), analysis=analysis) for analysis in ("area-profile", "distance-direction")
-    ]
+    states = [Question(areas=("all",), analysis=analysis) for analysis in ("profile", "distance-direction")]
     file.write_bytes(written([release], states, "html", error_rows=None))
     # A browser lets nobody put a script into a page with such a policy; the checker is one.
     context = browser.new_context(bypass_csp=True)

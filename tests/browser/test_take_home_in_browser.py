@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import PATIENCE_MS, Visit
+from tests.browser.conftest import PATIENCE_MS, Visit, largest_units
 
 expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -44,9 +44,8 @@ def taken(visit: Visit, label: str, folder: Path) -> Path:
 @pytest.fixture
 def county(demo_release: Path) -> str:
     from mapapp.answers.served_release import ServedRelease
-    from mapapp.question.address import ViewState
 
-    return str(ServedRelease(demo_release, "demo").table(ViewState(), "county")["unit_id"].iloc[0])
+    return largest_units(ServedRelease(demo_release, "demo"), "county")[0]
 
 
 def test_files_are_of_what_is_seen(visit: Visit, county: str, tmp_path: Path) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from mapapp.answers import served_answers
 from mapapp.answers.served_release import ServedRelease
-from mapapp.question.address import ViewState
-from tests.browser.conftest import PATIENCE_MS, Visit
+from mapapp.question.question import Question
+from tests.browser.conftest import PATIENCE_MS, Visit, largest_units
 from tests.browser.test_explore_in_browser import click_on
 
 expect = pytest.importorskip("playwright.sync_api").expect
@@ -50,7 +51,7 @@ class Held:
 
 def open_county(visit: Visit, release: ServedRelease) -> str:
     """Show the county with most jobs; returns its key."""
-    key = f"county:{release.table(ViewState(), 'county')['unit_id'].iloc[0]}"
+    key = f"county:{largest_units(release, 'county')[0]}"
     visit.go(f"/?area={key}")
     visit.settle()
     return key
@@ -83,7 +84,7 @@ def test_a_part_is_dimmed_until_its_answer_has_come(
     held.let_go()
     visit.wait_until(WHOLE)
     assert set(visit.page.evaluate(UNDIMMED)) == {now}
-    visit.wait_for_count(release.summary(ViewState(areas=(key,), side="home")).workers)
+    visit.wait_for_count(served_answers.n_places(release, Question(areas=(key,), side="home")))
 
 
 def test_answers_in_the_wrong_order_change_nothing(visit: Visit, release: ServedRelease) -> None:
@@ -104,7 +105,7 @@ def test_answers_in_the_wrong_order_change_nothing(visit: Visit, release: Served
     visit.settle()
     answer.let_go()
     visit.settle()
-    visit.wait_for_count(release.summary(ViewState(areas=(key,), side="home")).workers)
+    visit.wait_for_count(served_answers.n_places(release, Question(areas=(key,), side="home")))
     assert set(visit.page.evaluate(UNDIMMED)) == {newest}
     expect(visit.page.locator("#side input:checked")).to_have_value("home")
     expect(visit.page.locator("#show input:checked")).to_have_value("areas")
@@ -135,7 +136,7 @@ def test_a_part_that_cannot_be_answered_stays_dimmed_and_says_so(
 
 def test_a_click_on_a_map_that_is_being_drawn_counts(visit: Visit, release: ServedRelease) -> None:
     tracts = release.store.table("tracts", ["tract_id", "geometry"]).set_index("tract_id")
-    first, second = release.table(ViewState(), "tract")["unit_id"].iloc[:2]
+    first, second = largest_units(release, "tract", 2)
     visit.go(f"/?area=tract:{first}")
     visit.settle()
     inside = tracts.geometry[second].representative_point()

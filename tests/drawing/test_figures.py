@@ -15,12 +15,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mapapp.answers import view_answers
+from mapapp.answers import served_answers
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import camera, flow_shapes, map_content, map_layers, palette
 from mapapp.drawing.plotly import charts, commute_map, flow_lines
 from mapapp.explore.callbacks import draw
-from mapapp.question.address import ViewState
+from mapapp.question.question import Question
+from mapapp.question.view import View
+from tests.addresses import shown
 from tests.releases import ELSEWHERE, UNDRAWN_TRACT, write_release
 
 TRACT = "tract:10001000000"
@@ -38,7 +40,7 @@ def plain(figure: Any) -> Any:
 @pytest.mark.parametrize("show", ["points", "areas", "density"])
 @pytest.mark.parametrize("areas", [(), (TRACT,)])
 def test_no_figure_names_another_machine(release: ServedRelease, show: Any, areas: tuple[str, ...]) -> None:
-    figure = draw.whole(release, ViewState(show=show, areas=areas), "/")
+    figure = draw.whole(release, *shown(show=show, areas=areas), "/")
     text = json.dumps({"data": plain(figure)["data"], "map": plain(figure)["layout"]["map"]})
     assert "http" not in text
     assert "//" not in text
@@ -49,7 +51,7 @@ def test_no_figure_names_another_machine(release: ServedRelease, show: Any, area
 
 
 def test_polygons_come_by_address_and_not_in_the_figure(release: ServedRelease) -> None:
-    figure = draw.whole(release, ViewState(areas=(TRACT,)), "/base/")
+    figure = draw.whole(release, *shown(areas=(TRACT,)), "/base/")
     assert figure.data[commute_map.UNITS].geojson.startswith("/base/geo/")
     assert figure.layout.map.layers[commute_map.OUTLINE].source.endswith(f"areas.geojson?area={TRACT}")
     assert len(figure.to_json()) < 200_000
@@ -57,7 +59,7 @@ def test_polygons_come_by_address_and_not_in_the_figure(release: ServedRelease) 
 
 def test_traces_and_layers_keep_their_places(release: ServedRelease) -> None:
     for show in ("points", "areas", "density"):
-        figure = draw.whole(release, ViewState(show=show, areas=(TRACT,)), "/")  # type: ignore[arg-type]  # a literal by parametrize
+        figure = draw.whole(release, *shown(show=show, areas=(TRACT,)), "/")  # type: ignore[arg-type]  # a literal by parametrize
         assert [trace.type for trace in figure.data] == [
             "choroplethmap",
             *["scattermap"] * commute_map.MIDDLES,
@@ -69,16 +71,17 @@ def test_traces_and_layers_keep_their_places(release: ServedRelease) -> None:
 
 
 def test_a_point_for_every_worker_whose_home_has_a_place(release: ServedRelease) -> None:
-    state = ViewState(areas=("county:10001",))
-    points = draw.whole(release, state, "/").data[commute_map.POINTS]
-    summary = release.summary(state)
-    assert len(points.lon) == len(points.lat) == summary.workers - summary.elsewhere
+    state = Question(areas=("county:10001",))
+    points = draw.whole(release, state, View(), "/").data[commute_map.POINTS]
+    units = served_answers.units(release, state)
+    elsewhere = units.loc[units["kind"] == "elsewhere", "workers"].sum()
+    assert len(points.lon) == len(points.lat) == units["workers"].sum() - elsewhere
 
 
 def test_the_coloured_tracts_say_the_numbers_of_the_table(release: ServedRelease) -> None:
-    state = ViewState(areas=("county:10001",), show="areas")
+    state = Question(areas=("county:10001",))
     frame = draw.unit_labels(release, state)
-    table = release.table(state, "tract").set_index("unit_id")["workers"]
+    table = served_answers.units(release, state).set_index("unit_id")["workers"]
     shown = frame.set_index("unit_id")["workers"]
     assert shown[shown > 0].to_dict() == table.drop([ELSEWHERE, UNDRAWN_TRACT], errors="ignore").to_dict()
     assert UNDRAWN_TRACT not in shown.index
@@ -86,7 +89,7 @@ def test_the_coloured_tracts_say_the_numbers_of_the_table(release: ServedRelease
 
 def test_legend_source_year_and_promise_are_on_the_picture(release: ServedRelease) -> None:
     for show in ("points", "areas", "density"):
-        figure = draw.whole(release, ViewState(show=show, areas=(TRACT,)), "/")  # type: ignore[arg-type]  # a literal by parametrize
+        figure = draw.whole(release, *shown(show=show, areas=(TRACT,)), "/")  # type: ignore[arg-type]  # a literal by parametrize
         text = figure.layout.annotations[0].text
         assert all(part in text for part in ("Made by hand, 2019", "ε = 8.98", "δ = 10⁻⁶", "Tract 0.01"))
         assert "NOT FOR RELEASE" not in text
@@ -94,16 +97,16 @@ def test_legend_source_year_and_promise_are_on_the_picture(release: ServedReleas
 
 def test_a_release_that_must_not_be_used_says_so_on_the_picture(tmp_path: Path) -> None:
     release = ServedRelease(write_release(tmp_path / "x", n_pairs=50, status="not for release"), "x")
-    assert "NOT FOR RELEASE" in draw.whole(release, ViewState(), "/").layout.annotations[0].text
+    assert "NOT FOR RELEASE" in draw.whole(release, *shown(), "/").layout.annotations[0].text
 
 
 def test_names_are_text_and_never_markup(release: ServedRelease) -> None:
-    figure = draw.whole(release, ViewState(areas=("stplc:4460",)), "/")
+    figure = draw.whole(release, *shown(areas=("stplc:4460",)), "/")
     assert "&lt;b&gt;Bold" in figure.layout.annotations[0].text
 
 
 def test_a_patch_leaves_the_camera_alone_unless_it_should_move(release: ServedRelease) -> None:
-    figure = draw.whole(release, ViewState(areas=(TRACT,)), "/")
+    figure = draw.whole(release, *shown(areas=(TRACT,)), "/")
     for move in (False, True):
         places = [
             tuple(step["location"]) for step in draw.changes(figure, move=move).to_plotly_json()["operations"]
@@ -173,12 +176,12 @@ def test_the_camera_holds_its_bounds_above_the_caption(
 
 
 def test_a_narrow_picture_of_points_has_no_colour_bar(release: ServedRelease) -> None:
-    figure = draw.whole(release, ViewState(areas=(TRACT,)), "/", 390, 490)
+    figure = draw.whole(release, *shown(areas=(TRACT,)), "/", 390, 490)
     assert "colorbar" not in plain(figure)["data"][commute_map.POINTS]["marker"]
 
 
 def test_homes_beyond_the_map_do_not_move_the_camera(release: ServedRelease) -> None:
-    state = ViewState(areas=(f"state:{ELSEWHERE}",), side="home")
+    state = Question(areas=(f"state:{ELSEWHERE}",), side="home")
     west, south, east, north = map_content.view_bounds(release, state)
     home = map_layers.home_bounds(release)
     assert west >= home[0] - 0.1
@@ -199,16 +202,16 @@ def test_the_camera_leaves_out_the_far_few() -> None:
 
 
 def test_lines_show_what_the_caption_says(release: ServedRelease) -> None:
-    state = ViewState(areas=("county:10001",), show="lines", layer="county")
-    lines = view_answers.lines(release, state)
-    units = view_answers.units(release, state).set_index("unit_id")["workers"]
+    state, view = shown(areas=("county:10001",), show="lines", layer="county")
+    lines = served_answers.lines(release, state)
+    units = served_answers.units(release, state).set_index("unit_id")["workers"]
     outer = units.drop(["10001", ELSEWHERE], errors="ignore")
     assert sorted(lines.frame["workers"]) == sorted(outer)
     assert lines.within == units["10001"]
     assert lines.total == units.sum()
-    text = map_content.what_is_drawn(release, state)
+    text = map_content.what_is_drawn(release, state, view)
     assert f"shows {100 * outer.sum() / units.sum():.1f} % of {units.sum():,} jobs" in text
-    traces = draw.whole(release, state, "/").data
+    traces = draw.whole(release, state, view, "/").data
     ends = [trace.lon for trace in (traces[at] for at in commute_map.LINES) if trace.lon is not None]
     assert sum(len(lon) for lon in ends) == 3 * len(lines.frame)
     assert len(traces[commute_map.MIDDLES].lon) == len(lines.frame)
@@ -216,9 +219,9 @@ def test_lines_show_what_the_caption_says(release: ServedRelease) -> None:
 
 
 def test_a_flow_matrix_is_drawn_as_lines_without_those_that_stay(release: ServedRelease) -> None:
-    state = ViewState(analysis="flow-matrix")
-    drawn = view_answers.lines(release, state)
-    cells = view_answers.result(release, state).tables()["cells"]
+    state = Question(analysis="flow-matrix")
+    drawn = served_answers.lines(release, state)
+    cells = served_answers.result(release, state).tables()["cells"]
     both = cells[(cells["home_kind"] == "unit") & (cells["work_kind"] == "unit")]
     assert drawn.workers + drawn.within == both["workers"].sum()
     assert drawn.total == cells["workers"].sum()
@@ -239,33 +242,33 @@ def test_every_line_has_a_class_of_width(counts: list[int]) -> None:
 
 
 def test_arrows_are_closed_shapes_and_have_labels(release: ServedRelease) -> None:
-    figure = draw.whole(release, ViewState(areas=("county:10001",), analysis="inflow-outflow"), "/")
-    answer: Any = view_answers.result(release, ViewState(areas=("county:10001",), analysis="inflow-outflow"))
+    figure = draw.whole(release, *shown(areas=("county:10001",), analysis="inflow-outflow"), "/")
+    answer: Any = served_answers.result(release, Question(areas=("county:10001",), analysis="inflow-outflow"))
     for position in commute_map.LINES[:3]:
         trace = figure.data[position]
         assert trace.fill == "toself"
         assert (trace.lon[0], trace.lat[0]) == (trace.lon[-1], trace.lat[-1])
-    shown = [label["text"] for label in figure.layout.meta["labels"]]
-    assert shown == [f"{number.value:,}" for number in (answer.inflow, answer.outflow, answer.stay)]
+    numbers = [label["text"] for label in figure.layout.meta["labels"]]
+    assert numbers == [f"{number.value:,}" for number in (answer.inflow, answer.outflow, answer.stay)]
 
 
 def test_a_pair_is_drawn_at_both_ends(release: ServedRelease) -> None:
-    state = ViewState(areas=("county:10001",), others=("county:10003",), analysis="paired-area")
-    figure = draw.whole(release, state, "/")
-    answer: Any = view_answers.result(release, state)
+    state = Question(areas=("county:10001",), others=("county:10003",), analysis="paired")
+    figure = draw.whole(release, state, View(), "/")
+    answer: Any = served_answers.result(release, state)
     for position in (commute_map.POINTS, commute_map.MORE_POINTS):
         assert len(figure.data[position].lon) == answer.workers.value
     assert figure.layout.map.layers[commute_map.OTHER_OUTLINE].source.endswith("county:10003")
 
 
 def test_the_rose_and_the_heat_map_have_every_worker(release: ServedRelease) -> None:
-    answer: Any = view_answers.result(
-        release, ViewState(areas=("county:10001",), analysis="distance-direction")
+    answer: Any = served_answers.result(
+        release, Question(areas=("county:10001",), analysis="distance-direction")
     )
     rose = charts.rose(answer.cells, palette.GROUNDS["dark"])
     placed = answer.cells.loc[answer.cells["direction"] != "", "workers"].sum()
     assert sum(sum(trace.r) for trace in rose.data) == placed
-    matrix: Any = view_answers.result(release, ViewState(analysis="flow-matrix"))
+    matrix: Any = served_answers.result(release, Question(analysis="flow-matrix"))
     wide = matrix.wide()
     figure = charts.heat_map(wide, {"home": {}, "work": {}}, palette.GROUNDS["light"])
     assert numpy.shape(figure.data[0].z) == wide.shape
@@ -274,7 +277,7 @@ def test_the_rose_and_the_heat_map_have_every_worker(release: ServedRelease) -> 
 
 def test_dark_and_light_differ_in_colour_alone(release: ServedRelease) -> None:
     light, dark = (
-        plain(draw.whole(release, ViewState(areas=(TRACT,), theme=theme), "/")) for theme in ("light", "dark")
+        plain(draw.whole(release, *shown(areas=(TRACT,), theme=theme), "/")) for theme in ("light", "dark")
     )
     assert light["layout"]["map"]["center"] == dark["layout"]["map"]["center"]
     assert light["layout"]["map"]["style"] == dark["layout"]["map"]["style"], "another one would be read anew"
@@ -286,7 +289,7 @@ def test_dark_and_light_differ_in_colour_alone(release: ServedRelease) -> None:
     places = [
         tuple(step["location"])
         for step in draw.changes(
-            draw.whole(release, ViewState(theme="dark"), "/"), move=False, restyle=True
+            draw.whole(release, *shown(theme="dark"), "/"), move=False, restyle=True
         ).to_plotly_json()["operations"]
     ]
     assert ("layout", "meta") in places
@@ -294,14 +297,13 @@ def test_dark_and_light_differ_in_colour_alone(release: ServedRelease) -> None:
 
 
 def test_points_without_a_place_are_not_drawn(release: ServedRelease) -> None:
-    places = view_answers.places(release, ViewState(), "home")
+    places = served_answers.places(release, Question(), "home")
     assert all(numpy.isfinite(values).all() for values in places.values())
 
 
-def test_a_density_is_drawn_once_whoever_names_the_release(release: ServedRelease) -> None:
-    """The address of the page need not name the release, that of the picture does."""
-    state = ViewState(
-        areas=(f"tract:{release.areas.units('tract').rows['unit_id'].iloc[0]}",), show="density"
-    )
-    named = replace(state, release=release.slug)
-    assert map_content.density_image(release, state) is map_content.density_image(release, named)
+def test_a_density_is_drawn_once_whatever_the_table_shows(release: ServedRelease) -> None:
+    question = Question(areas=(f"tract:{release.areas.units('tract').rows['unit_id'].iloc[0]}",))
+    ramp = palette.GROUNDS["light"].ramp
+    image = map_content.density_image(release, question, ramp)
+    assert map_content.density_image(release, replace(question, layer="county", edges=(5.0,)), ramp) is image
+    assert map_content.density_image(release, question, palette.GROUNDS["dark"].ramp) is not image

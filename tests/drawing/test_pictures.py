@@ -16,7 +16,7 @@ import pytest
 from PIL import Image
 
 import tests.releases
-from mapapp.answers import view_answers
+from mapapp.answers import served_answers
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import map_content, map_layers
 from mapapp.drawing.labels import short_names
@@ -26,33 +26,33 @@ from mapapp.drawing.paper.ground import frame_of
 from mapapp.drawing.paper.legend import draw_scale
 from mapapp.drawing.paper.paper import PIXELS_PER_INCH, Sheet, fitted, printable, width_in, wrapped
 from mapapp.errors import UsageError
-from mapapp.question.address import ViewState
+from tests.addresses import shown
 from tests.releases import write_release
 
 COUNTY = ("county:10001",)
 STATES = {
-    "points": ViewState(areas=COUNTY),
-    "areas": ViewState(areas=COUNTY, show="areas", side="home"),
-    "areas of a layer": ViewState(areas=COUNTY, show="areas", layer="stplc"),
-    "density": ViewState(areas=COUNTY, show="density"),
-    "lines": ViewState(areas=COUNTY, show="lines"),
-    "area-profile": ViewState(areas=COUNTY, analysis="area-profile"),
-    "area-comparison": ViewState(areas=COUNTY, analysis="area-comparison"),
-    "distance-direction": ViewState(areas=COUNTY, analysis="distance-direction", edges=(1.0, 2.0)),
-    "inflow-outflow": ViewState(areas=COUNTY, analysis="inflow-outflow"),
-    "paired-area": ViewState(areas=COUNTY, others=("county:10003",), analysis="paired-area"),
-    "flow-matrix": ViewState(analysis="flow-matrix"),
-    "nothing chosen": ViewState(),
-    "half chosen": ViewState(areas=COUNTY, analysis="paired-area"),
-    "drawn, with bands": ViewState(
+    "points": shown(areas=COUNTY),
+    "areas": shown(areas=COUNTY, show="areas", side="home"),
+    "areas of a layer": shown(areas=COUNTY, show="areas", layer="stplc"),
+    "density": shown(areas=COUNTY, show="density"),
+    "lines": shown(areas=COUNTY, show="lines"),
+    "profile": shown(areas=COUNTY, analysis="profile"),
+    "comparison": shown(areas=COUNTY, analysis="comparison"),
+    "distance-direction": shown(areas=COUNTY, analysis="distance-direction", edges=(1.0, 2.0)),
+    "inflow-outflow": shown(areas=COUNTY, analysis="inflow-outflow"),
+    "paired": shown(areas=COUNTY, others=("county:10003",), analysis="paired"),
+    "flow-matrix": shown(analysis="flow-matrix"),
+    "nothing chosen": shown(),
+    "half chosen": shown(areas=COUNTY, analysis="paired"),
+    "drawn, with bands": shown(
         areas=("circle:-70.9,42.1,3", "-circle:-70.9,42.1,1"), age=(1,), earnings=(2,)
     ),
-    "one block": ViewState(areas=("box:-70.999,42.001,-70.976,42.024",), show="areas"),
-    "the whole": ViewState(areas=("all",), show="areas"),
-    "nobody": ViewState(areas=("county:11001",), show="points"),
-    "nobody, areas": ViewState(areas=("county:11001",), show="areas"),
-    "nobody, density": ViewState(areas=("county:11001",), show="density"),
-    "nobody, lines": ViewState(areas=("county:11001",), show="lines"),
+    "one block": shown(areas=("box:-70.999,42.001,-70.976,42.024",), show="areas"),
+    "the whole": shown(areas=("all",), show="areas"),
+    "nobody": shown(areas=("county:11001",), show="points"),
+    "nobody, areas": shown(areas=("county:11001",), show="areas"),
+    "nobody, density": shown(areas=("county:11001",), show="density"),
+    "nobody, lines": shown(areas=("county:11001",), show="lines"),
 }
 HOSTILE = (
     r"$\frac{1}{0}$ _{x}^{2}",
@@ -119,29 +119,30 @@ DARK = ("points", "areas", "density", "lines", "inflow-outflow")
     ("name", "theme"), [*((one, "light") for one in STATES), *((one, "dark") for one in DARK)]
 )
 def test_every_view_is_drawn(release: ServedRelease, name: str, theme: Any) -> None:
-    state = replace(STATES[name], theme=theme)
-    found = pixels(map_picture(release, state, size_in=(6.0, 6.0)))
+    question, view = STATES[name]
+    view = replace(view, theme=theme)
+    found = pixels(map_picture(release, question, view, size_in=(6.0, 6.0)))
     assert found.shape == (6 * PIXELS_PER_INCH, 6 * PIXELS_PER_INCH, 3)
-    land = [int(GROUNDS[state.theme].land[at : at + 2], 16) for at in (1, 3, 5)]
+    land = [int(GROUNDS[theme].land[at : at + 2], 16) for at in (1, 3, 5)]
     middle = found[130:380, 30:-30].reshape(-1, 3)
     assert len(numpy.unique(middle, axis=0)) > 5
     assert (middle == land).all(axis=1).mean() < 0.999
 
 
-@pytest.mark.parametrize("name", ["points", "areas", "density", "lines", "inflow-outflow", "paired-area"])
+@pytest.mark.parametrize("name", ["points", "areas", "density", "lines", "inflow-outflow", "paired"])
 def test_the_same_bytes_twice(release: ServedRelease, name: str) -> None:
     for form in ("png", "svg"):
         again = ServedRelease(release.store.path, "squareland")
-        first, second = (map_picture(one, STATES[name], form=form) for one in (release, again))  # type: ignore[arg-type]
+        first, second = (map_picture(one, *STATES[name], form=form) for one in (release, again))  # type: ignore[arg-type]
         assert first == second
 
 
 def test_colours_of_the_answer_are_on_the_map(release: ServedRelease) -> None:
     """A unit's middle has the colour of its class: as many pixels as its share of the map, and no others."""
     state = STATES["areas"]
-    counted = map_content.unit_frame(release, state)
+    counted = map_content.unit_frame(release, state[0])
     bounds = map_layers.home_bounds(release)
-    found = pixels(map_picture(release, state, bounds=bounds, size_in=(8.0, 8.0)))
+    found = pixels(map_picture(release, *state, bounds=bounds, size_in=(8.0, 8.0)))
     ramp = [[int(one[at : at + 2], 16) for at in (1, 3, 5)] for one in GROUNDS["light"].ramp]
     seen = [bool((found == colour).all(axis=2).sum() > 50) for colour in ramp]
     assert counted["workers"].max() > 0
@@ -151,19 +152,18 @@ def test_colours_of_the_answer_are_on_the_map(release: ServedRelease) -> None:
 @pytest.mark.parametrize("scale", [1, 2, 3, 4])
 def test_a_scale_multiplies_the_pixels(release: ServedRelease, scale: int) -> None:
     state = STATES["areas"]
-    made = map_picture(release, state, scale=scale, size_in=(5.0, 4.5))
+    made = map_picture(release, *state, scale=scale, size_in=(5.0, 4.5))
     assert pixels(made).shape[:2] == (432 * scale, 480 * scale)
-    profile = STATES["area-profile"]
-    answer = view_answers.result(release, profile)
-    [(_, _, chart)] = chart_pictures(release, profile, answer, scale=scale, width_in=5.0)
+    answer = served_answers.result(release, STATES["profile"][0])
+    [(_, _, chart)] = chart_pictures(release, answer, scale=scale, width_in=5.0)
     assert pixels(chart).shape[1] == 480 * scale
-    assert pixels(locator_picture(release, state, scale=scale)).shape[:2] == (230 * scale,) * 2
+    assert pixels(locator_picture(release, state[0], scale=scale)).shape[:2] == (230 * scale,) * 2
 
 
 def test_the_current_view_is_kept(release: ServedRelease) -> None:
     state = STATES["points"]
     bounds = (-70.98, 42.01, -70.96, 42.03)
-    near, far = (map_picture(release, state, bounds=each) for each in (bounds, None))
+    near, far = (map_picture(release, *state, bounds=each) for each in (bounds, None))
     assert near != far
     frame = frame_of(bounds, 7.0, 5.0, 0.0)
     assert numpy.degrees(frame.west) <= bounds[0] + 1e-9
@@ -173,59 +173,60 @@ def test_the_current_view_is_kept(release: ServedRelease) -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["points", "density", "drawn, with bands", "paired-area", "nothing chosen"])
+@pytest.mark.parametrize("name", ["points", "density", "drawn, with bands", "paired", "nothing chosen"])
 def test_an_svg_is_safe_and_says_what_it_shows(release: ServedRelease, name: str) -> None:
-    root = check_svg(map_picture(release, STATES[name], form="svg"))
+    root = check_svg(map_picture(release, *STATES[name], form="svg"))
     names = {child.tag.rpartition("}")[2]: child.text for child in root}
-    assert names["title"] == printable(map_title(release, STATES[name]))
-    assert names["desc"] == printable(map_words(release, STATES[name]))
+    assert names["title"] == printable(map_title(release, STATES[name][0]))
+    assert names["desc"] == printable(map_words(release, *STATES[name]))
     assert "ε = 8.98" in str(names["desc"])
     assert "sound accountant" in str(names["desc"])
 
 
 def test_svgs_can_stand_in_one_page(release: ServedRelease) -> None:
     ids = [
-        set(re.findall(r'\sid="([^"]*)"', map_picture(release, STATES[name], form="svg").decode()))
+        set(re.findall(r'\sid="([^"]*)"', map_picture(release, *STATES[name], form="svg").decode()))
         for name in ("points", "areas")
     ]
     assert not ids[0] & ids[1]
 
 
-@pytest.mark.parametrize("name", ["points", "areas", "lines", "inflow-outflow", "paired-area", "flow-matrix"])
+@pytest.mark.parametrize("name", ["points", "areas", "lines", "inflow-outflow", "paired", "flow-matrix"])
 def test_names_are_only_names(hostile: ServedRelease, name: str) -> None:
-    state = replace(STATES[name], layer="county") if name != "points" else STATES[name]
-    check_svg(map_picture(hostile, state, form="svg"))
-    check_svg(locator_picture(hostile, state, form="svg"))
-    for _, _, content in chart_pictures(hostile, state, view_answers.result(hostile, state), form="svg"):
+    question, view = STATES[name]
+    state = (replace(question, layer="county") if name != "points" else question), view
+    check_svg(map_picture(hostile, *state, form="svg"))
+    check_svg(locator_picture(hostile, state[0], form="svg"))
+    for _, _, content in chart_pictures(hostile, served_answers.result(hostile, state[0]), form="svg"):
         check_svg(content)
 
 
 def test_a_title_of_ones_own_is_only_text(release: ServedRelease) -> None:
     for title in HOSTILE:
-        check_svg(map_picture(release, STATES["areas"], form="svg", title=title))
+        check_svg(map_picture(release, *STATES["areas"], form="svg", title=title))
 
 
 @pytest.mark.parametrize("name", [one for one in STATES if one not in ("areas", "density", "lines")])
 def test_charts_say_their_numbers(release: ServedRelease, name: str) -> None:
     state = STATES[name]
-    result = view_answers.with_errors(release, state)
-    found = chart_pictures(release, state, result)
-    assert found == chart_pictures(release, state, result)
+    result = served_answers.with_errors(release, state[0])
+    found = chart_pictures(release, result)
+    assert found == chart_pictures(release, result)
     workers = getattr(result, "workers", None)
     if workers is not None and workers.value == 0:
         assert not found
     for title, text, content in found:
         assert text.startswith(title)
         assert len(numpy.unique(pixels(content).reshape(-1, 3), axis=0)) > 5
-    for title, _, content in chart_pictures(release, state, result, form="svg"):
+    for title, _, content in chart_pictures(release, result, form="svg"):
         names = {child.tag.rpartition("}")[2]: child.text for child in check_svg(content)}
         assert str(names["title"]).startswith(title)
 
 
 def test_bars_are_as_long_as_they_say(release: ServedRelease) -> None:
     state = STATES["inflow-outflow"]
-    result: Any = view_answers.result(release, state)
-    [(_, text, content)] = chart_pictures(release, state, result)
+    result: Any = served_answers.result(release, state[0])
+    [(_, text, content)] = chart_pictures(release, result)
     for count in (result.inflow, result.outflow, result.stay):
         assert f"{count.value:,}" in text
     blue = (pixels(content) == [42, 109, 181]).all(axis=2).sum(axis=1)
@@ -238,9 +239,9 @@ def test_bars_are_as_long_as_they_say(release: ServedRelease) -> None:
 
 
 def test_a_change_shows_the_later_answer(release: ServedRelease) -> None:
-    state = STATES["area-profile"]
-    changed = view_answers.changed(release, release, state)
-    assert chart_pictures(release, state, changed) == chart_pictures(release, state, changed.after)  # type: ignore[attr-defined]
+    state = STATES["profile"]
+    changed = served_answers.changed(release, release, state[0])
+    assert chart_pictures(release, changed) == chart_pictures(release, changed.after)
 
 
 def test_a_release_that_is_not_for_release_says_so(tmp_path: Path) -> None:
@@ -248,7 +249,7 @@ def test_a_release_that_is_not_for_release_says_so(tmp_path: Path) -> None:
     warned = ServedRelease(path, "test")
     plain = ServedRelease(write_release(tmp_path / "plain", n_pairs=200), "plain")
     colour = [int(GROUNDS["light"].work[at : at + 2], 16) for at in (1, 3, 5)]
-    below = [pixels(map_picture(each, ViewState(), scale=2))[-100:] for each in (warned, plain)]
+    below = [pixels(map_picture(each, *shown(), scale=2))[-100:] for each in (warned, plain)]
     seen = [int((each == colour).all(axis=2).sum()) for each in below]
     assert seen[0] > 50
     assert seen[1] == 0
@@ -269,7 +270,7 @@ def test_a_release_that_is_not_for_release_says_so(tmp_path: Path) -> None:
 )
 def test_impossible_pictures_are_refused_in_one_line(release: ServedRelease, wrong: dict[str, Any]) -> None:
     with pytest.raises(UsageError) as said:
-        map_picture(release, ViewState(), **wrong)
+        map_picture(release, *shown(), **wrong)
     assert "\n" not in str(said.value)
 
 
@@ -286,9 +287,9 @@ def test_texts_fit_where_they_are_put() -> None:
 
 
 def test_a_text_is_measured_once(release: ServedRelease) -> None:
-    map_picture(release, STATES["points"])
+    map_picture(release, *STATES["points"])
     before = width_in.cache_info().misses
-    map_picture(release, STATES["points"], form="svg")
+    map_picture(release, *STATES["points"], form="svg")
     assert width_in.cache_info().misses == before
 
 

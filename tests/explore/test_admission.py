@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mapapp.answers import selection, view_answers, watch
+from mapapp.answers import selection, served_answers, watch
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.watch import Refused, Watch
 from mapapp.explore import heavy_requests, server
@@ -214,7 +214,7 @@ class Crowd:
         self.begun, self.go = threading.Event(), threading.Event()
         self.ended: list[str] = []
         monkeypatch.setattr(server.heavy_requests, "answers", lambda: self.admission)
-        monkeypatch.setattr(server.drawn, "density_image", self._slow)
+        monkeypatch.setattr(server.map_content, "density_image", self._slow)
         app = create_app([path])
         self.version = app.server.extensions["commutemap"].releases["squareland"].version
         self.server, address = listen(app, port=0)
@@ -302,7 +302,7 @@ def test_a_callback_whose_work_is_ended_is_refused_and_gives_its_place_back(
 
     admission = Admission(1, 0, PATIENCE_S, heavy_requests.BUSY)
     monkeypatch.setattr(server.heavy_requests, "answers", lambda: admission)
-    monkeypatch.setattr(view_answers, "result", late)
+    monkeypatch.setattr(served_answers, "result", late)
     client = create_app([path]).server.test_client()
     listed = client.get("/_dash-dependencies").get_json()
     chart = next(one for one in listed if "chart.figure" in one["output"])

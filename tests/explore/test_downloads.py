@@ -12,7 +12,7 @@ import time
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 from urllib.parse import quote
 
 import openpyxl
@@ -29,7 +29,7 @@ from mapapp.explore.downloads.files import FILES, File
 from mapapp.explore.server import create_app, listen
 from mapapp.files.exports.provenance import Provenance
 from mapapp.question import setup_file
-from mapapp.question.address import Analysis
+from mapapp.question.analyses import ANALYSES
 from tests.files import reading
 from tests.releases import write_release
 
@@ -78,15 +78,15 @@ def taken(client: Any, release: ServedRelease, name: str, query: str = "") -> by
 
 @pytest.mark.parametrize(
     ("analysis", "name"),
-    [("destination", name) for name in FILES]
+    [("destinations", name) for name in FILES]
     + [
         (analysis, name)
-        for analysis in get_args(Analysis)
+        for analysis in ANALYSES
         for name in ("table.csv", "shapes.gpkg", "chart.svg", "report.html")
     ],
 )
 def test_every_file_of_every_analysis(analysis: str, name: str, client: Any, release: ServedRelease) -> None:
-    other = "&other=county:10003" if analysis == "paired-area" else ""
+    other = "&other=county:10003" if analysis == "paired" else ""
     answer = get(client, release, name, f"analysis={analysis}&{AREA}{other}")
     assert answer.status_code == 200, answer.get_data(as_text=True)
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
@@ -145,7 +145,7 @@ def test_pictures_in_four_sizes_and_of_what_is_seen(client: Any, release: Served
     near = taken(client, release, "map.png", f"{AREA}&bounds=-70.98,42.01,-70.97,42.02")
     assert near != taken(client, release, "map.png", AREA)
     setup = setup_file.read(taken(client, release, "setup.json", f"{AREA}&bounds=-71,42,-70.5,42.5"))
-    assert setup.state.areas == ("county:10001",)
+    assert setup.address.question.areas == ("county:10001",)
     assert setup.bounds_deg == (-71.0, 42.0, -70.5, 42.5)
 
 

@@ -18,9 +18,9 @@ from mapapp.explore.callbacks.asking import MAX_CHOICES, fitted, followed
 from mapapp.explore.callbacks.events import after
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.uploads import Uploads
-from mapapp.question.address import ViewState
 from mapapp.question.area_text import Shape
 from mapapp.question.cost import MAX_PARTS
+from tests.addresses import address_of
 from tests.releases import write_release
 
 TRACT = "tract:10001000000"
@@ -42,9 +42,9 @@ def click(release: ServedRelease, tract_id: str) -> dict[str, Any]:
 
 def test_a_click_takes_a_tract_in_and_out(release: ServedRelease) -> None:
     at = click(release, "10001000000")
-    once = after(ViewState(), release, "clicked", at, AT_REST)
-    assert once == ViewState(areas=(TRACT,))
-    assert after(once, release, "clicked", at, AT_REST) == ViewState()
+    once = after(address_of(), release, "clicked", at, AT_REST)
+    assert once == address_of(areas=(TRACT,))
+    assert after(once, release, "clicked", at, AT_REST) == address_of()
 
 
 @pytest.mark.parametrize(
@@ -52,8 +52,8 @@ def test_a_click_takes_a_tract_in_and_out(release: ServedRelease) -> None:
     [("county", "county:10003"), ("state", "state:10"), ("puma", "puma:1000001"), ("stplc", None)],
 )
 def test_a_click_can_pick_a_unit_of_any_layer(release: ServedRelease, level: str, key: str | None) -> None:
-    asked = after(ViewState(), release, "clicked", click(release, "10003000002"), AT_REST | {"pick": level})
-    assert asked.areas == ((key,) if key else ())
+    asked = after(address_of(), release, "clicked", click(release, "10003000002"), AT_REST | {"pick": level})
+    assert asked.question.areas == ((key,) if key else ())
 
 
 @pytest.mark.parametrize(
@@ -69,34 +69,34 @@ def test_a_click_can_pick_a_unit_of_any_layer(release: ServedRelease, level: str
     ],
 )
 def test_a_click_beside_every_tract_does_nothing(release: ServedRelease, value: Any) -> None:
-    assert after(ViewState(), release, "clicked", value, AT_REST) == ViewState()
+    assert after(address_of(), release, "clicked", value, AT_REST) == address_of()
     assert (
-        after(ViewState(), release, "clicked", click(release, "10001000000"), AT_REST | {"pick": "x"})
-        == ViewState()
+        after(address_of(), release, "clicked", click(release, "10001000000"), AT_REST | {"pick": "x"})
+        == address_of()
     )
 
 
 def test_units_are_cut_out_and_kept_within(release: ServedRelease) -> None:
-    state = ViewState(areas=("county:10001",))
+    state = address_of(areas=("county:10001",))
     less = after(state, release, "search", TRACT, AT_REST | {"sign": "-"})
-    assert less.areas == ("county:10001", f"-{TRACT}")
+    assert less.question.areas == ("county:10001", f"-{TRACT}")
     assert after(less, release, "clicked", click(release, "10001000000"), AT_REST) == state
     within = after(state, release, "search", "stplc:4459", AT_REST | {"sign": "&"})
-    assert within.areas == ("county:10001", "&stplc:4459")
-    blocks = release.areas.select(" ".join(within.areas)).n_blocks
+    assert within.question.areas == ("county:10001", "&stplc:4459")
+    blocks = release.areas.select(" ".join(within.question.areas)).n_blocks
     assert 0 < blocks < release.areas.select("county:10001").n_blocks
 
 
 def test_boxes_and_lassos_become_steps(release: ServedRelease) -> None:
     box = {"points": [[-71.0, 42.1], [-70.95, 42.0]], "at": 1}
-    state = after(ViewState(), release, "drawn", box, AT_REST)
-    assert state.areas == ("box:-71,42,-70.95,42.1",)
+    state = after(address_of(), release, "drawn", box, AT_REST)
+    assert state.question.areas == ("box:-71,42,-70.95,42.1",)
     ring = {"points": [[-71, 42], [-70.9, 42], [-70.9, 42.1], [-71, 42.1]], "at": 2}
     lasso = after(state, release, "drawn", ring, AT_REST | {"sign": "-"})
-    assert len(lasso.areas) == 2
-    assert lasso.areas[1].startswith("-shape:")
+    assert len(lasso.question.areas) == 2
+    assert lasso.question.areas[1].startswith("-shape:")
     many = [[-71 + math.cos(turn / 400) / 10, 42 + math.sin(turn / 400) / 10] for turn in range(2_500)]
-    (step,) = after(ViewState(), release, "drawn", {"points": many}, AT_REST).areas
+    (step,) = after(address_of(), release, "drawn", {"points": many}, AT_REST).question.areas
     assert len(step) < 6_000
 
 
@@ -112,7 +112,7 @@ def test_boxes_and_lassos_become_steps(release: ServedRelease) -> None:
     ],
 )
 def test_nonsense_is_no_drawing(release: ServedRelease, value: Any) -> None:
-    assert after(ViewState(), release, "drawn", value, AT_REST) == ViewState()
+    assert after(address_of(), release, "drawn", value, AT_REST) == address_of()
 
 
 @pytest.mark.parametrize(
@@ -120,16 +120,16 @@ def test_nonsense_is_no_drawing(release: ServedRelease, value: Any) -> None:
 )
 def test_a_drawing_that_is_no_area_is_refused_in_one_line(release: ServedRelease, points: Any) -> None:
     with pytest.raises((UsageError, GeometryError)) as refused:
-        after(ViewState(), release, "drawn", {"points": points}, AT_REST)
+        after(address_of(), release, "drawn", {"points": points}, AT_REST)
     assert "\n" not in str(refused.value)
 
 
 def test_circles_and_rings_without_a_mouse(release: ServedRelease) -> None:
     here = AT_REST | {"centre": "stplc:4459", "radii": "2"}
-    (one,) = after(ViewState(), release, "add-circle", 1, here).areas
+    (one,) = after(address_of(), release, "add-circle", 1, here).question.areas
     assert one.startswith("circle:")
     typed = AT_REST | {"centre": "42.1, -70.9", "radii": "1, 3, 5"}
-    rings = after(ViewState(), release, "add-circle", 1, typed).areas
+    rings = after(address_of(), release, "add-circle", 1, typed).question.areas
     assert rings == ("circle:-70.9,42.1,1", "ring:-70.9,42.1,1,3", "ring:-70.9,42.1,3,5")
 
 
@@ -148,59 +148,71 @@ def test_a_circle_that_is_none_is_refused_in_one_line(
     release: ServedRelease, centre: Any, radii: str
 ) -> None:
     with pytest.raises((UsageError, GeometryError)) as refused:
-        after(ViewState(), release, "add-circle", 1, AT_REST | {"centre": centre, "radii": radii})
+        after(address_of(), release, "add-circle", 1, AT_REST | {"centre": centre, "radii": radii})
     assert "\n" not in str(refused.value)
 
 
 def test_the_other_area_of_a_pair(release: ServedRelease) -> None:
     pair = AT_REST | {"target": "others"}
-    one = ViewState(analysis="paired-area", areas=(TRACT,))
+    one = address_of(analysis="paired", areas=(TRACT,))
     state = after(one, release, "search", "county:11001", pair)
-    assert state == ViewState(analysis="paired-area", areas=(TRACT,), others=("county:11001",))
+    assert state == address_of(analysis="paired", areas=(TRACT,), others=("county:11001",))
     gone = after(state, release, {"type": "remove", "area": "county:11001", "of": "others"}, 1, pair)
-    assert gone.others == ()
-    alone = after(ViewState(), release, "search", TRACT, AT_REST | {"target": "others"})
-    assert alone.areas == (TRACT,)
+    assert gone.question.others == ()
+    alone = after(address_of(), release, "search", TRACT, AT_REST | {"target": "others"})
+    assert alone.question.areas == (TRACT,)
 
 
 def test_a_row_leads_on(release: ServedRelease) -> None:
-    state = ViewState(areas=("county:10001",))
+    state = address_of(areas=("county:10001",))
     pair = after(state, release, "drill", {"unit": "county:11001"}, AT_REST)
-    assert (pair.analysis, pair.areas, pair.others) == ("paired-area", ("county:10001",), ("county:11001",))
-    matrix = ViewState(analysis="flow-matrix")
+    assert (pair.question.analysis, pair.question.areas, pair.question.others) == (
+        "paired",
+        ("county:10001",),
+        ("county:11001",),
+    )
+    matrix = address_of(analysis="flow-matrix")
     cell = after(matrix, release, "drill", {"unit": "county:11001 county:10001"}, AT_REST)
-    assert (cell.analysis, cell.areas, cell.others) == ("paired-area", ("county:10001",), ("county:11001",))
-    compared = replace(state, analysis="area-comparison")
+    assert (cell.question.analysis, cell.question.areas, cell.question.others) == (
+        "paired",
+        ("county:10001",),
+        ("county:11001",),
+    )
+    compared = state.having(analysis="comparison")
     part = after(compared, release, "drill", {"unit": TRACT}, AT_REST)
-    assert (part.analysis, part.areas) == ("area-profile", (TRACT,))
+    assert (part.question.analysis, part.question.areas) == ("profile", (TRACT,))
     for nonsense in (None, {}, {"unit": 5}, {"unit": "tract:none"}, {"unit": "a b c"}):
         assert after(state, release, "drill", nonsense, AT_REST) == state
 
 
 def test_bands_of_distance_are_taken_or_refused(release: ServedRelease) -> None:
-    assert after(ViewState(), release, "edges", "5, 20", AT_REST).edges == (5.0, 20.0)
+    assert after(address_of(), release, "edges", "5, 20", AT_REST).question.edges == (5.0, 20.0)
     with pytest.raises(UsageError, match="rising miles"):
-        after(ViewState(), release, "edges", "20, 5", AT_REST)
+        after(address_of(), release, "edges", "20, 5", AT_REST)
 
 
 def test_another_analysis_keeps_the_way_to_draw_that_was_chosen(release: ServedRelease) -> None:
-    state = ViewState(analysis="area-comparison", show="points")  # which is drawn as areas
-    assert after(state, release, "analysis", "destination", AT_REST).show == "points"
+    state = address_of(analysis="comparison", show="points")  # which is drawn as areas
+    assert after(state, release, "analysis", "destinations", AT_REST).view.show == "points"
 
 
 def test_a_search_adds_and_never_removes(release: ServedRelease) -> None:
-    once = after(ViewState(), release, "search", "stplc:4459", AT_REST)
-    assert once.areas == ("stplc:4459",)
+    once = after(address_of(), release, "search", "stplc:4459", AT_REST)
+    assert once.question.areas == ("stplc:4459",)
     assert after(once, release, "search", "stplc:4459", AT_REST) == once
     assert after(once, release, "search", "stplc:none", AT_REST) == once
     assert after(once, release, "search", None, AT_REST) == once
 
 
 def test_buttons_add_remove_and_clear(release: ServedRelease) -> None:
-    state = ViewState(areas=(TRACT, "county:10001"))
-    assert after(state, release, {"type": "remove", "area": TRACT}, 1, AT_REST).areas == ("county:10001",)
-    assert after(state, release, {"type": "remove", "area": "*"}, 1, AT_REST).areas == ()
-    assert after(ViewState(), release, {"type": "suggest", "area": TRACT}, 1, AT_REST).areas == (TRACT,)
+    state = address_of(areas=(TRACT, "county:10001"))
+    assert after(state, release, {"type": "remove", "area": TRACT}, 1, AT_REST).question.areas == (
+        "county:10001",
+    )
+    assert after(state, release, {"type": "remove", "area": "*"}, 1, AT_REST).question.areas == ()
+    assert after(address_of(), release, {"type": "suggest", "area": TRACT}, 1, AT_REST).question.areas == (
+        TRACT,
+    )
     assert after(state, release, {"type": "remove", "area": TRACT}, 0, AT_REST) == state  # it only appeared
 
 
@@ -258,12 +270,12 @@ def test_forged_choices_lead_nowhere(release: ServedRelease, choices: Any) -> No
 
 
 def test_another_release_keeps_the_areas_that_it_has(release: ServedRelease) -> None:
-    state = ViewState(areas=(TRACT, "circle:0.1,0.1,5"))
+    state = address_of(areas=(TRACT, "circle:0.1,0.1,5"))
     turned = after(state, release, "release", "other", AT_REST)
     assert turned == replace(state, release="other")
     views = Views({"squareland": release, "other": release})
     assert fitted(views, turned) == (turned, "")
-    gone = replace(turned, areas=(*turned.areas, "tract:99999999999"))
+    gone = turned.having(areas=(*turned.question.areas, "tract:99999999999"))
     kept, said = fitted(views, gone)
     assert kept == turned
     assert said.startswith("1 part of the area left out")
@@ -271,7 +283,7 @@ def test_another_release_keeps_the_areas_that_it_has(release: ServedRelease) -> 
 
 
 def test_there_is_a_most_of_areas(release: ServedRelease) -> None:
-    full = ViewState(areas=tuple(f"x:{number}" for number in range(MAX_PARTS)))
+    full = address_of(areas=tuple(f"x:{number}" for number in range(MAX_PARTS)))
     with pytest.raises(UsageError, match="at most"):
         after(full, release, "search", TRACT, AT_REST)
 
@@ -288,7 +300,7 @@ def uploaded(name: str, content: bytes) -> Any:
 def test_an_uploaded_area_keeps_its_blocks_with_few_corners(release: ServedRelease) -> None:
     round_one = shapely.Point(-70.9, 42.1).buffer(0.06, quad_segs=2_000)
     area = uploaded("round.geojson", json.dumps(shapely.geometry.mapping(round_one)).encode())
-    (step,) = after(ViewState(), release, "open-area", area, AT_REST).areas
+    (step,) = after(address_of(), release, "open-area", area, AT_REST).question.areas
     assert len(step) < 3_000
     exact = str(Shape.of(round_one))
     assert len(exact) > 10_000

@@ -20,8 +20,9 @@ from mapapp.errors import UsageError
 from mapapp.explore.callbacks import events, setup_file
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.server import create_app, listen
-from mapapp.question.address import ViewState
+from mapapp.question.address import Address
 from mapapp.question.setup_file import VERSION
+from tests.addresses import address_of
 from tests.releases import write_release
 
 ANY = (None, -1, 1e308, float("nan"), True, "", "\x00", [], [[]], ["1", "x"], {}, {"search": 5, "width": "x"})
@@ -171,7 +172,7 @@ def test_drawn_steps_of_an_address_are_not_looked_for_before_they_are_asked_abou
     monkeypatch.setattr(selection.Selection, "of", None)
     query = "?" + "&".join(f"area=circle:0.{number},0.1,5" for number in range(100, 117))
     state, notes = views.parse(f"{query}&area=-box:0,0,1,1&area=box:1,0,0,x&area=circle:0,0,nan")
-    assert len(state.areas) == 18
+    assert len(state.question.areas) == 18
     assert len(notes) == 2
 
 
@@ -201,9 +202,9 @@ def test_clicks_uploads_and_setups_refuse_a_question_that_costs_too_much(
     views = Views({"squareland": ServedRelease(path, "squareland")})
     release = views.releases["squareland"]
     monkeypatch.setattr(selection.Selection, "of", None)
-    full = ViewState(areas=tuple(MANY_CIRCLES[:12]), others=tuple(MANY_CIRCLES[12:20]))
+    full = address_of(areas=tuple(MANY_CIRCLES[:12]), others=tuple(MANY_CIRCLES[12:20]))
     forged = " +".join(MANY_CIRCLES)
-    for state, step in ((full, MANY_CIRCLES[20]), (ViewState(), forged)):
+    for state, step in ((full, MANY_CIRCLES[20]), (Address(), forged)):
         with pytest.raises(UsageError, match="21 drawn parts"):
             events.with_step(state, release, step)
     document = {"commutemap": "setup", "version": VERSION, "question": {"areas": MANY_CIRCLES}}

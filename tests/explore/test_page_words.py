@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
 from geodata.store import sha256_of
-from mapapp.answers import view_answers
+from mapapp.answers import served_answers
 from mapapp.answers.publication import UNBOUND_NOTE
 from mapapp.answers.results import caution
 from mapapp.answers.served_release import ServedRelease
 from mapapp.explore.callbacks.explore import answer_of
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.pages import answer, answer_tables, controls, method
-from mapapp.question.address import Analysis, ViewState
+from mapapp.question.address import Address
+from mapapp.question.analyses import ANALYSES
+from mapapp.question.question import Question
+from tests.addresses import address_of
+from tests.addresses import shown as question_and_view
 from tests.releases import write_release
 
 
@@ -26,18 +31,18 @@ def views(demo_release: Path) -> Views:
     return Views({name: ServedRelease(demo_release, name) for name in ("now", "before")})
 
 
-def _state(views: Views, analysis: Any) -> ViewState:
-    release = views.release(ViewState())
-    county = release.table(ViewState(), "county")["unit_id"].iloc[0]
-    return ViewState(
+def _state(views: Views, analysis: Any) -> Address:
+    release = views.release(Address())
+    county = served_answers.units(release, Question(layer="county"))["unit_id"].iloc[0]
+    return address_of(
         analysis=analysis, areas=(f"county:{county}",), others=(f"county:{county}",), against="before"
     )
 
 
-@pytest.mark.parametrize("analysis", get_args(Analysis))
-def test_a_change_has_the_errors_of_both_releases(views: Views, analysis: Analysis) -> None:
-    release, before, state = views.releases["now"], views.releases["before"], _state(views, analysis)
-    found = view_answers.changed_with_errors(before, release, state)
+@pytest.mark.parametrize("analysis", ANALYSES)
+def test_a_change_has_the_errors_of_both_releases(views: Views, analysis: str) -> None:
+    release, before, state = views.releases["now"], views.releases["before"], _state(views, analysis).question
+    found = served_answers.changed_with_errors(before, release, state)
     table = answer_tables.table(found, every=False)
     page = json.dumps(answer.tiles(found), default=lambda part: part.to_plotly_json(), ensure_ascii=False)
     one = answer.main_number(found.after).expected_error
@@ -49,10 +54,10 @@ def test_a_change_has_the_errors_of_both_releases(views: Views, analysis: Analys
     assert answer.main_result(found).about.title in found.about.title
 
 
-@pytest.mark.parametrize("analysis", get_args(Analysis))
-def test_every_small_count_of_a_table_has_its_caution(views: Views, analysis: Analysis) -> None:
+@pytest.mark.parametrize("analysis", ANALYSES)
+def test_every_small_count_of_a_table_has_its_caution(views: Views, analysis: str) -> None:
     state = _state(views, analysis)
-    for each in (state, ViewState(analysis=analysis, areas=state.areas, others=state.others)):
+    for each in (state, replace(state, against="")):
         found, _, _ = answer_of(views, each)
         for row in answer_tables.table(found, every=True)["rows"]:
             for text, mark in zip(row["cells"], row["marks"], strict=False):
@@ -61,7 +66,7 @@ def test_every_small_count_of_a_table_has_its_caution(views: Views, analysis: An
 
 
 def test_a_release_against_itself_says_that_it_is_none(views: Views) -> None:
-    _, _, notes = answer_of(views, ViewState(release="before", against="before"))
+    _, _, notes = answer_of(views, address_of(release="before", against="before"))
     assert "another release" in notes[0]
 
 
@@ -75,14 +80,14 @@ def test_the_method_page_says_what_an_older_certificate_does_not_bind(views: Vie
 
 
 def test_settings_that_change_nothing_are_hidden() -> None:
-    def shown(state: ViewState) -> set[str]:
+    def shown(state: Question) -> set[str]:
         hidden = controls.hidden_fields(state)
         return {name for name, away in zip(controls.FIELDS, hidden, strict=True) if not away}
 
-    assert shown(ViewState()) == {"side", "layer"}
-    assert shown(ViewState(analysis="inflow-outflow", areas=("county:1",))) == set()
-    assert shown(ViewState(analysis="flow-matrix")) == {"side", "matrix"}
-    assert shown(ViewState(areas=("county:1",))) == {"side", "layer", "show"}
+    assert shown(Question()) == {"side", "layer"}
+    assert shown(Question(analysis="inflow-outflow", areas=("county:1",))) == set()
+    assert shown(Question(analysis="flow-matrix")) == {"side", "matrix"}
+    assert shown(Question(areas=("county:1",))) == {"side", "layer", "show"}
 
 
 def test_menus_of_layers_begin_with_the_usual_ones_and_leave_out_empty_ones(demo_release: Path) -> None:
@@ -94,7 +99,7 @@ def test_menus_of_layers_begin_with_the_usual_ones_and_leave_out_empty_ones(demo
     ]
     known = set(release.areas.columns)
     release.areas.columns["trib"] = "layer_trib"  # a layer without a unit
-    offered = list(Views({"demo": release}).layers(ViewState()))
+    offered = list(Views({"demo": release}).layers(Address()))
     assert offered[: len(usual)] == usual
     assert len(usual) >= 5
     assert set(offered) == known
@@ -102,11 +107,11 @@ def test_menus_of_layers_begin_with_the_usual_ones_and_leave_out_empty_ones(demo
 
 @pytest.mark.parametrize(("kind", "stands_in"), [("density", True), ("points", False), ("areas", False)])
 def test_the_control_shows_what_the_map_draws(kind: str, stands_in: bool) -> None:
-    state = ViewState(areas=("county:10001",))
-    assert controls.show_value(state, kind) == kind
-    disabled = [option["value"] for option in controls.show_options(state, kind) if option["disabled"]]
+    state = question_and_view(areas=("county:10001",))
+    assert controls.show_value(*state, kind) == kind
+    disabled = [option["value"] for option in controls.show_options(*state, kind) if option["disabled"]]
     assert disabled == ["points"] * stands_in
-    assert bool(controls.show_note(state, kind)) == stands_in
-    chosen = ViewState(areas=("county:10001",), show="density")
-    assert controls.show_note(chosen, "density") == ""
-    assert controls.show_value(ViewState(analysis="inflow-outflow"), "arrows") == "points"
+    assert bool(controls.show_note(*state, kind)) == stands_in
+    chosen = question_and_view(areas=("county:10001",), show="density")
+    assert controls.show_note(*chosen, "density") == ""
+    assert controls.show_value(*question_and_view(analysis="inflow-outflow"), "arrows") == "points"

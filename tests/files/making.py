@@ -8,22 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from mapapp.answers.served_release import ServedRelease
-from mapapp.files.reports import Form, Report, build, write, write_report
-from mapapp.question.address import ViewState
+from mapapp.files.reports import Form, Part, Report, build, write, write_report
+from mapapp.question.question import Question
 from tests.releases import rewrite_table, write_release
 
 HOSTILE = '=1+1 #let $x$ "Q" \\ */ é 😀 名 </script>'
-PLACE = ViewState(areas=("stplc:4460",), layer="county")
+PLACE = Question(areas=("stplc:4460",), layer="county")
 QUESTIONS = {
-    "destination": PLACE,
-    "area-profile": ViewState(areas=("county:10001",), analysis="area-profile", side="home"),
-    "area-comparison": ViewState(areas=("all",), analysis="area-comparison", layer="tract"),
-    "distance-direction": ViewState(areas=("county:10003",), analysis="distance-direction"),
-    "inflow-outflow": ViewState(areas=("stplc:4459",), analysis="inflow-outflow"),
-    "paired-area": ViewState(
-        areas=("county:10003",), others=("county:10001",), analysis="paired-area", side="home"
-    ),
-    "flow-matrix": ViewState(analysis="flow-matrix", home_layer="tract"),
+    "destinations": PLACE,
+    "profile": Question(areas=("county:10001",), analysis="profile", side="home"),
+    "comparison": Question(areas=("all",), analysis="comparison", layer="tract"),
+    "distance-direction": Question(areas=("county:10003",), analysis="distance-direction"),
+    "inflow-outflow": Question(areas=("stplc:4459",), analysis="inflow-outflow"),
+    "paired": Question(areas=("county:10003",), others=("county:10001",), analysis="paired", side="home"),
+    "flow-matrix": Question(analysis="flow-matrix", home_layer="tract"),
 }
 
 
@@ -41,7 +39,7 @@ def hostile_release(path: Path, **options: Any) -> Path:
 @cache
 def built(release: ServedRelease, name: str) -> Report:
     """The report on one of the questions."""
-    return build([release], [QUESTIONS[name]])
+    return build([release], [Part(QUESTIONS[name])])
 
 
 def of(release: ServedRelease, name: str, form: Form) -> bytes:
@@ -51,7 +49,7 @@ def of(release: ServedRelease, name: str, form: Form) -> bytes:
     return stream.getvalue()
 
 
-def written(releases: list[ServedRelease], states: list[ViewState], form: Form, **options: Any) -> bytes:
+def written(releases: list[ServedRelease], questions: list[Question], form: Form, **options: Any) -> bytes:
     stream = BytesIO()
-    write_report(releases, states, form, stream, **options)
+    write_report(releases, [Part(question) for question in questions], form, stream, **options)
     return stream.getvalue()

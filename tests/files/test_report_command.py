@@ -11,9 +11,10 @@ import pytest
 
 from mapapp.answers.served_release import ServedRelease
 from mapapp.cli import run
-from mapapp.files.reports.questions import states_of
+from mapapp.files.reports.part import Part, parts_of
 from mapapp.files.reports.remake import remake
-from mapapp.question import setup_file
+from mapapp.question.options import options_of, questions_from
+from mapapp.question.question import Question
 from tests.commands.running import refused
 from tests.files.making import QUESTIONS, written
 
@@ -37,7 +38,7 @@ def test_the_same_file_as_from_python(
         "--side",
         "home",
     )
-    state = setup_file.ViewState(areas=("county:10001",), side="home")
+    state = Question(areas=("county:10001",), side="home")
     assert found == written(releases[:1], [state], suffix)  # type: ignore[arg-type]
 
 
@@ -46,7 +47,7 @@ def test_a_report_says_how_to_make_it_again(
     report_paths: list[Path], releases: list[ServedRelease], tmp_path: Path, name: str
 ) -> None:
     state = QUESTIONS[name]
-    told = remake(releases[:1], [state], date=None, error_rows=27)
+    told = remake(releases[:1], [Part(state)], date=None, error_rows=27)
     first = written(releases[:1], [state], "xlsx")
     _, _, path, *options = shlex.split(told.command_for("xlsx"))
     assert path == report_paths[0].name
@@ -71,7 +72,7 @@ def test_a_setup_for_each_part(
     report_paths: list[Path], releases: list[ServedRelease], tmp_path: Path
 ) -> None:
     states = [QUESTIONS["inflow-outflow"], QUESTIONS["flow-matrix"]]
-    told = remake(releases[:1], states, date=None, error_rows=5)
+    told = remake(releases[:1], [Part(state) for state in states], date=None, error_rows=5)
     assert told.command.count("--setup") == 2
     for name, text in told.setups:
         (tmp_path / name).write_text(text)
@@ -101,11 +102,16 @@ def test_mistakes_are_told_in_one_line(report_paths: list[Path], tmp_path: Path)
     assert "already exists" in refused("report", release, "-o", output, "-q")
 
 
-def test_states_of_a_question(releases: list[ServedRelease]) -> None:
-    from mapapp.answers.request import Request
-    from mapapp.answers.view_answers import request
-
-    asked = Request(analysis="paired", home_area="county:10001 -stplc:4459", work_area="all", edges_mi=(1, 5))
-    (state,) = states_of(asked, releases[0])
-    assert (state.areas, state.others, state.edges) == (("county:10001", "-stplc:4459"), ("all",), (1, 5))
-    assert request(state).home_area == asked.home_area
+def test_options_and_questions_say_the_same(releases: list[ServedRelease]) -> None:
+    given = {"home-area": "county:10001 -stplc:4459", "work-area": "all", "bands": (1, 5)}
+    (part,) = parts_of(releases[0].analyses, questions_from(given, "paired"))
+    question = part.question
+    assert (question.areas, question.others, question.edges) == (
+        ("county:10001", "-stplc:4459"),
+        ("all",),
+        (1, 5),
+    )
+    options = options_of([question])
+    assert options is not None
+    assert options[:4] == ["--analysis", "paired", "--home-area", given["home-area"]]
+    assert "--work-area" not in options

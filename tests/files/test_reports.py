@@ -15,12 +15,14 @@ import pypdf
 import pypdfium2
 import pytest
 
-from mapapp.answers import view_answers
+from mapapp.answers import served_answers
 from mapapp.answers.served_release import ServedRelease, names_of
 from mapapp.errors import UsageError
 from mapapp.files.reports import FORMS, Form, Report, build, write
 from mapapp.files.reports.content import Column, shown
-from mapapp.question.address import ViewState, from_query
+from mapapp.files.reports.part import Part
+from mapapp.question.address import from_query
+from mapapp.question.question import Question
 from tests.files.making import HOSTILE, PLACE, QUESTIONS, of, written
 
 
@@ -55,9 +57,9 @@ class Page(HTMLParser):
             self.tables[-1][-1][-1] += data
 
 
-def main_rows(release: ServedRelease, state: ViewState) -> list[tuple[str, int]]:
+def main_rows(release: ServedRelease, state: Question) -> list[tuple[str, int]]:
     """Name and workers of every row of the main table, asked anew."""
-    frame: Any = next(iter(view_answers.result(release, state).tables().values()))
+    frame: Any = next(iter(served_answers.result(release, state).tables().values()))
     name = next(each for each in ("name", "home_name", "label", "band_label") if each in frame)
     return list(zip(frame[name].tolist(), frame["workers"].tolist(), strict=True))
 
@@ -80,7 +82,7 @@ def test_html_has_every_row_of_the_query(releases: list[ServedRelease], name: st
 def test_xlsx_has_typed_numbers_of_every_row(releases: list[ServedRelease], name: str) -> None:
     state = QUESTIONS[name]
     book = openpyxl.load_workbook(BytesIO(of(releases[0], name, "xlsx")))
-    result = view_answers.result(releases[0], state)
+    result = served_answers.result(releases[0], state)
     for table, frame in result.tables().items():
         head, *rows = book[table].iter_rows(values_only=True)
         at = head.index("Workers")
@@ -130,13 +132,13 @@ def test_the_same_report_has_the_same_bytes(releases: list[ServedRelease], form:
 
 
 def test_a_hostile_name_is_text_everywhere(releases: list[ServedRelease]) -> None:
-    page = Page(of(releases[0], "destination", "html"))
+    page = Page(of(releases[0], "destinations", "html"))
     assert HOSTILE in page.texts
     assert not {tag for tag, _ in page.tags} & {"script", "b", "iframe", "object", "link"}
-    book = openpyxl.load_workbook(BytesIO(of(releases[0], "destination", "xlsx")))
+    book = openpyxl.load_workbook(BytesIO(of(releases[0], "destinations", "xlsx")))
     cell = book["Report"]["A1"]
     assert (cell.value, cell.data_type) == (HOSTILE, "s")
-    text = pypdf.PdfReader(BytesIO(of(releases[0], "destination", "pdf"))).pages[0].extract_text()
+    text = pypdf.PdfReader(BytesIO(of(releases[0], "destinations", "pdf"))).pages[0].extract_text()
     assert '=1+1 #let $x$ "Q" \\ */ é' in " ".join(text.split())
     assert "[U+540D]" in text
 
@@ -177,10 +179,10 @@ def test_certificate_and_checksums_stand_in_every_form(releases: list[ServedRele
         hashlib.sha256((release.store.path / name).read_bytes()).hexdigest()
         for name in ("manifest.json", "certificate.json")
     ]
-    html = of(release, "destination", "html").decode()
-    book = openpyxl.load_workbook(BytesIO(of(release, "destination", "xlsx")))
+    html = of(release, "destinations", "html").decode()
+    book = openpyxl.load_workbook(BytesIO(of(release, "destinations", "xlsx")))
     cells = " ".join(str(cell) for row in book["Provenance"].iter_rows(values_only=True) for cell in row)
-    pages = pypdf.PdfReader(BytesIO(of(release, "destination", "pdf"))).pages
+    pages = pypdf.PdfReader(BytesIO(of(release, "destinations", "pdf"))).pages
     text = re.sub(r"[\s\u200b]", "", "".join(page.extract_text() for page in pages))
     for place in (html, cells, text):
         assert all(digest in place for digest in digests)
@@ -190,23 +192,19 @@ def test_certificate_and_checksums_stand_in_every_form(releases: list[ServedRele
 
 def test_areas_are_compared(releases: list[ServedRelease]) -> None:
     states = [replace(PLACE, areas=(area,)) for area in ("county:10001", "county:10003")]
-    report = build(releases[:1], states, pictures=False)
+    report = build(releases[:1], [Part(state) for state in states], pictures=False)
     numbers, rows = report.comparison
     assert [row[0] for row in numbers.rows] == ["County 10001", "County 10003"]
-    workers = [view_answers.result(releases[0], state).numbers()["workers"].value for state in states]
+    workers = [served_answers.result(releases[0], state).numbers()["workers"].value for state in states]
     assert [row[2] for row in numbers.rows] == workers
     assert [sum(row[at] for row in rows.rows) for at in (-2, -1)] == workers
 
 
 def test_only_what_is_asked_alike_is_compared(releases: list[ServedRelease]) -> None:
     areas = ("county:10001", "county:10003")
-    states = [
-        replace(PLACE, areas=(area,), side=side)  # type: ignore[arg-type]
-        for side in ("work", "home")
-        for area in areas
-    ]
-    pairs = [QUESTIONS[name] for name in ("flow-matrix", "paired-area")]
-    report = build(releases, [*states, *pairs], pictures=False)
+    states = [replace(PLACE, areas=(area,), side=side) for side in ("work", "home") for area in areas]
+    pairs = [QUESTIONS[name] for name in ("flow-matrix", "paired")]
+    report = build(releases, [Part(state) for state in (*states, *pairs)], pictures=False)
     names = [table.title for table in report.comparison]
     assert len(names) == len(set(names)) == 2 * (1 + 2) + 2 * (1 + 1)
     for place, side in enumerate(("work", "home")):
@@ -215,7 +213,7 @@ def test_only_what_is_asked_alike_is_compared(releases: list[ServedRelease]) -> 
             (f"County {area[-5:]}", name) for area in areas for name in names_of(releases).values()
         ]
         wanted = [
-            view_answers.result(release, state).numbers()["workers"].value
+            served_answers.result(release, state).numbers()["workers"].value
             for state in states
             if state.side == side
             for release in releases
@@ -225,10 +223,10 @@ def test_only_what_is_asked_alike_is_compared(releases: list[ServedRelease]) -> 
 
 
 def test_releases_are_compared(releases: list[ServedRelease]) -> None:
-    state = QUESTIONS["area-profile"]
-    report = build(releases, [state], pictures=False)
+    state = QUESTIONS["profile"]
+    report = build(releases, [Part(state)], pictures=False)
     changes = next(table for table in report.comparison if "change" in table.name)
-    found = view_answers.changed(releases[0], releases[1], state)
+    found = served_answers.changed(releases[0], releases[1], state)
     heads = [column.name for column in changes.columns]
     for name in ("before", "after", "change"):
         assert sorted(row[heads.index(name)] for row in changes.rows) == sorted(found.rows[name])
@@ -237,12 +235,12 @@ def test_releases_are_compared(releases: list[ServedRelease]) -> None:
 def test_an_area_of_one_block(releases: list[ServedRelease]) -> None:
     block = releases[0].store.table("blocks", ["block_id"])["block_id"].iloc[0]
     for form in FORMS:
-        assert written(releases[:1], [ViewState(areas=(f"block:{block}",), layer="county")], form)
+        assert written(releases[:1], [Question(areas=(f"block:{block}",), layer="county")], form)
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_an_empty_answer_says_why(releases: list[ServedRelease], form: Form) -> None:
-    state = ViewState(areas=("state:11",), layer="county")  # no workplace of that state is covered
+    state = Question(areas=("state:11",), layer="county")  # no workplace of that state is covered
     content = written(releases[:1], [state], form)
     if form == "html":
         assert "Workplaces in this area are not in the release" in content.decode()
@@ -258,7 +256,7 @@ def test_every_character_can_be_printed(releases: list[ServedRelease]) -> None:
 
 
 def test_no_name_turns_the_numbers_after_it(releases: list[ServedRelease]) -> None:
-    report = build(releases[:1], [PLACE], pictures=False)
+    report = build(releases[:1], [Part(PLACE)], pictures=False)
     hostile = replace(report, title="a \u202eb \u2067c", subtitle="2023")
     page, stream = pdf_text(hostile, "a4"), BytesIO()
     write(hostile, "html", stream)
@@ -279,17 +277,17 @@ def test_values_as_people_read_them() -> None:
 
 def test_a_report_needs_an_area(releases: list[ServedRelease]) -> None:
     with pytest.raises(UsageError, match="needs an area"):
-        build(releases, [ViewState()])
+        build(releases, [Part(Question())])
 
 
 def test_a_pdf_tells_how_to_make_itself(releases: list[ServedRelease]) -> None:
     state = replace(QUESTIONS["distance-direction"], edges=(1.23456789, 2.0, 1234.5678))
-    report = build(releases[:1], [state], pictures=False)
+    report = build(releases[:1], [Part(state)], pictures=False)
     text = pdf_text(report, "letter").replace("\r\n", "").replace(" ", "")
     assert "--bands1.23456789,2,1234.5678--errors27--paperletter-oreport.pdf" in text
     (told,) = (link for _, link in report.remake.links)
     assert (
-        from_query(told, releases=[], is_area=lambda *_: True, is_layer=lambda *_: True)[0].edges
+        from_query(told, releases=[], is_area=lambda *_: True, is_layer=lambda *_: True)[0].question.edges
         == state.edges
     )
     # A digest that is searched for, or copied, is all there.
@@ -299,7 +297,7 @@ def test_a_pdf_tells_how_to_make_itself(releases: list[ServedRelease]) -> None:
 def test_many_key_numbers_of_areas_are_legible_in_a_pdf(releases: list[ServedRelease]) -> None:
     areas = ("county:10001", "county:10003")
     states = [replace(QUESTIONS["inflow-outflow"], areas=(area,)) for area in areas]
-    report = build(releases[:1], states, pictures=False)
+    report = build(releases[:1], [Part(state) for state in states], pictures=False)
     plain = report.comparison[0]
     head, *numbers = (plain.columns[place] for place in plain.printed)
     error = Column(name="error", head="Expected error", kind="error")
@@ -327,7 +325,7 @@ def test_many_key_numbers_of_areas_are_legible_in_a_pdf(releases: list[ServedRel
 def test_nobody_needs_no_caution(releases: list[ServedRelease]) -> None:
     state = replace(QUESTIONS["inflow-outflow"], industry=(1,), age=(1,), earnings=(1,))
     for release in releases:
-        for table in build([release], [state], pictures=False).answers[0].tables:
+        for table in build([release], [Part(state)], pictures=False).answers[0].tables:
             names = [column.name for column in table.columns]
             for row in table.rows:
                 workers, said = (row[names.index(name)] for name in ("workers", "caution"))
@@ -345,7 +343,7 @@ def pdf_text(report: Report, paper: Any) -> str:
 def test_a_pdf_of_many_long_tables_is_bounded(
     releases: list[ServedRelease], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    report = build(releases[:1], [QUESTIONS["flow-matrix"]], pictures=False)
+    report = build(releases[:1], [Part(QUESTIONS["flow-matrix"])], pictures=False)
     lengths = [len(table.rows) for table in report.answers[0].tables]
     most = max(lengths) // 2
     monkeypatch.setattr(

@@ -8,20 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mapapp.question.address import (
-    MAX_QUERY_LENGTH,
-    Analysis,
-    Show,
-    Side,
-    Theme,
-    ViewState,
-    drawn_end,
-    edges_of,
-    from_query,
-    shown_as,
-    to_query,
-)
+from mapapp.question.address import MAX_QUERY_LENGTH, Address, edges_of, from_query, to_query
+from mapapp.question.analyses import ANALYSES, Show
 from mapapp.question.cost import MAX_DRAWN_PARTS, MAX_PARTS, MAX_VERTICES
+from mapapp.question.fields import Side, Theme
+from mapapp.question.question import Question
+from tests.addresses import address_of, shown
 
 RELEASES = ("ri-2019", "ri-2020")
 AREAS = tuple(
@@ -37,7 +29,7 @@ def bands() -> Any:
     return st.sets(st.integers(1, 3), max_size=2).map(lambda kept: tuple(sorted(kept)))
 
 
-def read(query: str | None) -> tuple[ViewState, tuple[str, ...]]:
+def read(query: str | None) -> tuple[Address, tuple[str, ...]]:
     return from_query(
         query,
         releases=RELEASES,
@@ -47,11 +39,11 @@ def read(query: str | None) -> tuple[ViewState, tuple[str, ...]]:
 
 
 STATES = st.builds(
-    ViewState,
+    address_of,
     release=st.sampled_from(("", *RELEASES)),
     side=st.sampled_from(get_args(Side)),
     against=st.sampled_from(("", *RELEASES)),
-    analysis=st.sampled_from(get_args(Analysis)),
+    analysis=st.sampled_from(tuple(ANALYSES)),
     areas=st.lists(st.sampled_from(STEPS), unique=True).map(tuple),
     others=st.lists(st.sampled_from(STEPS), unique=True).map(tuple),
     show=st.sampled_from(get_args(Show)),
@@ -68,17 +60,17 @@ STATES = st.builds(
 
 
 @given(STATES)
-def test_a_view_survives_its_address(state: ViewState) -> None:
+def test_a_view_survives_its_address(state: Address) -> None:
     assert read(to_query(state)) == (state, ())
 
 
 def test_the_plain_view_has_a_plain_address() -> None:
-    assert to_query(ViewState()) == ""
-    assert read("") == read(None) == read("?") == (ViewState(), ())
+    assert to_query(Address()) == ""
+    assert read("") == read(None) == read("?") == (Address(), ())
 
 
 def test_an_address_people_can_read() -> None:
-    state = ViewState(side="home", areas=("tract:44007000100", "county:44007"), age=(1, 3))
+    state = address_of(side="home", areas=("tract:44007000100", "county:44007"), age=(1, 3))
     assert to_query(state) == "?side=home&area=tract:44007000100&area=county:44007&age=1,3"
 
 
@@ -103,7 +95,7 @@ def test_any_values_give_a_view_and_each_is_taken_or_noted(pairs: list[tuple[str
     from urllib.parse import urlencode
 
     state, notes = read("?" + urlencode(pairs))
-    assert set(state.areas) <= set(STEPS)
+    assert set(state.question.areas) <= set(STEPS)
     if any(name == "area" and value not in STEPS for name, value in pairs):
         assert notes
 
@@ -116,7 +108,7 @@ def test_every_refused_part_is_named() -> None:
 
 
 def test_a_long_address_is_cut() -> None:
-    assert read("?" + "area=x&" * (MAX_QUERY_LENGTH // 7 + 1))[0] == ViewState()
+    assert read("?" + "area=x&" * (MAX_QUERY_LENGTH // 7 + 1))[0] == Address()
 
 
 @pytest.mark.parametrize(
@@ -132,34 +124,28 @@ def test_a_question_that_costs_too_much_is_refused_whole_before_its_areas_are_lo
 ) -> None:
     looked_at: list[str] = []
 
-    def ask(areas: list[str], others: list[str]) -> tuple[ViewState, tuple[str, ...]]:
+    def ask(areas: list[str], others: list[str]) -> tuple[Address, tuple[str, ...]]:
         query = "&".join([*(f"area={one}" for one in areas), *(f"other={one}" for one in others)])
         return from_query(
-            "?analysis=paired-area&" + query,
+            "?analysis=paired&" + query,
             releases=(),
             is_area=lambda _, area: bool(looked_at.append(area)) or True,  # type: ignore[func-returns-value]  # append, in a lambda
             is_layer=lambda *_: True,
         )
 
     state, notes = ask(areas, others)
-    assert state == ViewState(analysis="paired-area")
+    assert state == address_of(analysis="paired")
     assert looked_at == []
     assert len(notes) == 1
     assert said in notes[0]
     assert "answers at most" in notes[0]
     state, notes = ask(areas, [])
-    assert state.areas == tuple(areas)
+    assert state.question.areas == tuple(areas)
     assert notes == ()
 
 
 def test_all_three_bands_are_no_filter() -> None:
-    assert read("?age=3,1,2")[0] == ViewState()
-
-
-def test_addresses_from_before_the_analyses_still_work() -> None:
-    state, notes = read("?side=home&area=tract:44007&show=tracts&rows=county&age=2")
-    assert notes == ()
-    assert state == ViewState(side="home", areas=("tract:44007",), show="areas", layer="county", age=(2,))
+    assert read("?age=3,1,2")[0] == Address()
 
 
 @pytest.mark.parametrize(
@@ -176,13 +162,17 @@ def test_bands_as_people_write_them() -> None:
 
 
 def test_an_analysis_is_drawn_as_it_can_be() -> None:
-    assert shown_as(ViewState(analysis="area-comparison")) == "areas"
-    assert shown_as(ViewState(analysis="area-profile", show="lines")) == "points"
-    assert shown_as(ViewState(show="lines")) == "lines"
+    for fields, way in (
+        ({"analysis": "comparison"}, "areas"),
+        ({"analysis": "profile", "show": "lines"}, "points"),
+        ({"show": "lines"}, "lines"),
+    ):
+        question, view = shown(**fields)
+        assert view.show_of(question) == way
 
 
-def test_the_drawn_end_is_the_other_one_once_an_area_is_chosen() -> None:
-    assert drawn_end(ViewState()) == "work"
-    assert drawn_end(ViewState(areas=("a",))) == "home"
-    assert drawn_end(ViewState(areas=("a",), side="home")) == "work"
-    assert drawn_end(ViewState(areas=("a",), analysis="area-profile")) == "work"
+def test_the_shown_end_is_the_other_one_once_an_area_is_chosen() -> None:
+    assert Question().shown_end == "work"
+    assert Question(areas=("a",)).shown_end == "home"
+    assert Question(areas=("a",), side="home").shown_end == "work"
+    assert Question(areas=("a",), analysis="profile").shown_end == "work"

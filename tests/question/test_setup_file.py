@@ -14,7 +14,7 @@ import pytest
 import shapely
 from hypothesis import given, settings
 
-from mapapp.answers import view_answers
+from mapapp.answers import served_answers
 from mapapp.answers.served_release import ServedRelease, open_releases
 from mapapp.cli import run
 from mapapp.errors import UsageError
@@ -22,13 +22,14 @@ from mapapp.explore.callbacks import draw
 from mapapp.explore.callbacks.setup_file import bounds_for, opened
 from mapapp.explore.callbacks.views import Views
 from mapapp.question import setup_file
-from mapapp.question.address import MAX_QUERY_LENGTH, ViewState, to_query
+from mapapp.question.address import MAX_QUERY_LENGTH, Address, to_query
 from mapapp.question.area_text import MAX_TEXT, Shape
 from mapapp.question.cost import MAX_PARTS
+from tests.addresses import address_of
 from tests.commands.running import refused
 from tests.releases import write_release
 
-STATE = ViewState(
+STATE = address_of(
     analysis="distance-direction",
     side="home",
     areas=("county:10001", "-stplc:4459", "+circle:-70.9,42.1,6"),
@@ -80,7 +81,7 @@ def test_a_view_comes_back_as_it_was(release: ServedRelease, tmp_path: Path) -> 
 
 
 def test_a_plain_view_comes_back_too(release: ServedRelease) -> None:
-    assert setup_file.load(setup_file.save(release, ViewState()), release) == (ViewState(), ())
+    assert setup_file.load(setup_file.save(release, Address()), release) == (Address(), ())
 
 
 def test_another_release_is_told(views: Views, release: ServedRelease) -> None:
@@ -100,29 +101,16 @@ def test_the_release_compared_with_is_told(views: Views, release: ServedRelease)
 
 
 def test_what_the_release_lacks_is_refused_or_left_out(release: ServedRelease) -> None:
-    state = replace(STATE, areas=("county:10001", "county:99999"), layer="cbsa")
+    state = STATE.having(areas=("county:10001", "county:99999"), layer="cbsa")
     content = setup_file.save(release, state)
     with pytest.raises(UsageError, match="county:99999"):
         setup_file.load(content, release)
     found, notes = setup_file.load(content, release, leave_out=True)
-    assert (found.areas, found.layer) == (("county:10001",), "tract")
+    assert (found.question.areas, found.question.layer) == (("county:10001",), "tract")
     assert len(notes) == 2
 
 
-@pytest.mark.parametrize("version", [{}, {"version": 1}])
-def test_the_first_form_migrates(release: ServedRelease, version: dict[str, int]) -> None:
-    old = {"commutemap": "setup", "query": to_query(STATE)} | version
-    assert setup_file.load(json.dumps(old).encode(), release) == (STATE, ())
-
-
-def test_what_the_first_form_could_not_say_is_told(release: ServedRelease) -> None:
-    old = {"commutemap": "setup", "version": 1, "query": "?area=county:10001&colour=red"}
-    state, notes = setup_file.load(json.dumps(old).encode(), release)
-    assert state.areas == ("county:10001",)
-    assert any("colour" in note for note in notes)
-
-
-@pytest.mark.parametrize("version", [0, 3, 1e308, -1, "2", True, None, [], {}])
+@pytest.mark.parametrize("version", [0, 2, 1e308, -1, "1", True, None, [], {}])
 def test_an_unknown_version_is_refused(version: Any) -> None:
     with pytest.raises(UsageError, match="version") as said:
         setup_file.read(json.dumps({"commutemap": "setup", "version": version}).encode())
@@ -141,7 +129,7 @@ def test_an_unknown_version_is_refused(version: Any) -> None:
         b"[" * 100_000,
         b'{"a":' * 100_000,
         b" " * (setup_file.MAX_BYTES + 1),
-        b'{"commutemap": "setup", "version": 2, "look": {"bounds_deg": [NaN, 0, 1, 1]}}',
+        b'{"commutemap": "setup", "version": 1, "look": {"bounds_deg": [NaN, 0, 1, 1]}}',
         b'{"commutemap": "setup", "version": ' + b"9" * 5000 + b"}",
     ],
 )
@@ -156,7 +144,7 @@ def test_other_files_are_refused_in_one_line(content: bytes) -> None:
     "sections",
     [
         {"question": {"analysis": "guess"}},
-        {"question": {"analysis": ["destination"]}},
+        {"question": {"analysis": ["destinations"]}},
         {"question": {"areas": "county:10001"}},
         {"question": {"areas": [5]}},
         {"question": {"areas": [""]}},
@@ -237,7 +225,7 @@ def test_the_page_opens_what_it_saves(views: Views) -> None:
 
 def test_the_map_looks_where_the_file_says(views: Views, release: ServedRelease) -> None:
     bounds = (-70.98, 42.01, -70.93, 42.05)
-    content = setup_file.save(release, ViewState(), bounds_deg=bounds)
+    content = setup_file.save(release, Address(), bounds_deg=bounds)
     state, _, found = opened(views, file(content))
     assert found == bounds
     view = {"search": to_query(state), "bounds": list(bounds)}
@@ -245,7 +233,8 @@ def test_the_map_looks_where_the_file_says(views: Views, release: ServedRelease)
     assert bounds_for("?side=home", view) is None
     for forged in (None, 5, {"search": to_query(state), "bounds": "x"}, {"search": to_query(state)}):
         assert bounds_for(to_query(state), forged) is None
-    plain, there = draw.whole(release, state, "/"), draw.whole(release, state, "/", bounds=bounds)
+    plain = draw.whole(release, state.question, state.view, "/")
+    there = draw.whole(release, state.question, state.view, "/", bounds=bounds)
     assert there.layout.map.center.lon == pytest.approx((bounds[0] + bounds[2]) / 2)
     assert there.layout.map.zoom > plain.layout.map.zoom
     assert there.layout.map.uirevision != plain.layout.map.uirevision
@@ -289,7 +278,7 @@ def test_a_setup_that_costs_too_much_is_refused_by_the_page_alone(
         places = numpy.column_stack([-70.9 + reach * numpy.cos(turn), 42.1 + reach * numpy.sin(turn)])
         return str(Shape.of(shapely.Polygon(places)))
 
-    state = ViewState(areas=tuple(rough(0.05 + at / 100) for at in range(8)))
+    state = address_of(areas=tuple(rough(0.05 + at / 100) for at in range(8)))
     assert len(to_query(state)) > MAX_QUERY_LENGTH
     content = setup_file.save(release, state)
     assert setup_file.load(content, release) == (state, ())
@@ -298,28 +287,28 @@ def test_a_setup_that_costs_too_much_is_refused_by_the_page_alone(
 
 
 STATES = {
-    "destination": STATE,
-    "area-profile": STATE,
-    "area-comparison": STATE,
+    "destinations": STATE,
+    "profile": STATE,
+    "comparison": STATE,
     "distance-direction": STATE,
     "inflow-outflow": STATE,
-    "paired-area": replace(STATE, others=("stplc:4459",)),
-    "flow-matrix": replace(STATE, home_layer="tract", work_layer="stplc"),
+    "paired": STATE.having(others=("stplc:4459",)),
+    "flow-matrix": STATE.having(home_layer="tract", work_layer="stplc"),
 }
 
 
 @pytest.mark.parametrize("analysis", STATES)
 @pytest.mark.parametrize("form", ["csv", "json"])
 def test_a_setup_runs_again_to_the_byte(paths: list[Path], tmp_path: Path, analysis: Any, form: str) -> None:
-    """From a file, from the same file kept once more, and from the address: always the same bytes."""
-    state = replace(STATES[analysis], analysis=analysis)
+    """From a file, and from the same file kept once more: always the same bytes."""
+    state = STATES[analysis].having(analysis=analysis)
     written = []
     release = open_releases(paths[:1])["square-1"]
     for place in range(2):
         setup, out = tmp_path / f"{place}.setup", tmp_path / f"{place}.{form}"
         content = setup_file.save(release, state)
         if place:
-            content = json.dumps({"commutemap": "setup", "version": 1, "query": to_query(state)}).encode()
+            content = setup_file.save(release, setup_file.load(content, release)[0])
         setup.write_bytes(content)
         assert run(["analyze", str(paths[0]), "--setup", str(setup), "-o", str(out), "-q"]) == 0
         written.append(out.read_bytes())
@@ -330,12 +319,12 @@ def test_a_setup_runs_again_to_the_byte(paths: list[Path], tmp_path: Path, analy
 def test_a_setup_gives_the_numbers_of_the_page(
     paths: list[Path], tmp_path: Path, release: ServedRelease, analysis: Any
 ) -> None:
-    state = replace(STATES[analysis], analysis=analysis)
+    state = STATES[analysis].having(analysis=analysis)
     setup, out = tmp_path / "setup.json", tmp_path / "out.json"
     setup.write_bytes(setup_file.save(release, state))
     assert run(["analyze", str(paths[0]), "--setup", str(setup), "-o", str(out), "-q", "--errors", "-1"]) == 0
     [answer] = json.loads(out.read_bytes())["answers"]
-    assert answer == json.loads(json.dumps(view_answers.result(release, state).to_dict()))
+    assert answer == json.loads(json.dumps(served_answers.result(release, state.question).to_dict()))
 
 
 def test_a_setup_and_a_question_are_refused(

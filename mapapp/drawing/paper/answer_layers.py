@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from PIL import Image
 
-from mapapp.answers import view_answers, words
+from mapapp.answers import served_answers, words
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import flow_shapes, map_content, map_layers, palette
 from mapapp.drawing.density import mercator_y
@@ -22,7 +22,8 @@ from mapapp.drawing.paper.ground import Frame, Units, fill, layer_units, outline
 from mapapp.drawing.paper.legend import Item, Legend
 from mapapp.drawing.paper.paper import POINTS_PER_PIXEL, font, printable
 from mapapp.drawing.plotly.commute_map import change_classes
-from mapapp.question.address import Side, ViewState, drawn_end
+from mapapp.question.fields import Side
+from mapapp.question.question import Question
 
 MAX_VECTOR_POINTS: Final = 3_000  # more of them are pixels in an SVG, too
 _LEAST_OPACITY: Final = 60 / 255  # of a density's lowest colour, see `mapapp.drawing.density`
@@ -32,59 +33,59 @@ _MOST_OPACITY: Final = 235 / 255
 def draw_answer(
     axes: Axes,
     release: ServedRelease,
-    state: ViewState,
+    question: Question,
+    kind: str,
     frame: Frame,
     ground: Ground,
     before: ServedRelease | None = None,
 ) -> Legend:
-    """Draw what the page's map draws of a state, or of its change; returns how to read it."""
-    kind = map_content.drawn_as(release, state, before)
+    """Draw an answer as `map_content.drawn_as` says, or its change; returns how to read it."""
     if before is not None and kind == "change":
-        return _change(axes, before, release, state, frame, ground)
+        return _change(axes, before, release, question, frame, ground)
     draw: Callable[..., Legend] = {
         "areas": _areas,
         "density": _density,
-        "points": _pair if state.analysis == "paired-area" else _points,
+        "points": _pair if question.entry.own_drawing == "points" else _points,
         "lines": _lines,
         "arrows": _arrows,
     }[kind]
-    return draw(axes, release, state, frame, ground)
+    return draw(axes, release, question, frame, ground)
 
 
-def _areas(axes: Axes, release: ServedRelease, state: ViewState, frame: Frame, ground: Ground) -> Legend:
-    counted = map_content.unit_frame(release, state)
+def _areas(axes: Axes, release: ServedRelease, question: Question, frame: Frame, ground: Ground) -> Legend:
+    counted = map_content.unit_frame(release, question)
     workers = counted["workers"].to_numpy()
     positive = workers[workers > 0]
     classes = palette.count_classes(int(positive.min(initial=1 << 30)), int(positive.max(initial=0)))
     colours = palette.class_colours(len(classes), ground.ramp)
     of = numpy.searchsorted([low for low, _ in classes], workers, side="right")
     class_of = dict(zip(counted["unit_id"], of, strict=True))
-    _fill_units(axes, layer_units(release, state.layer), class_of, dict(enumerate(colours, 1)), frame)
+    _fill_units(axes, layer_units(release, question.layer), class_of, dict(enumerate(colours, 1)), frame)
     items = [
         Item("none", ground.land),
         *(Item(class_text(*c), k) for c, k in zip(classes, colours, strict=True)),
     ]
-    level = words.level_word(state.layer)
-    return Legend("classes", f"Workers who {words.VERB[drawn_end(state)]} in each {level}", tuple(items))
+    level = words.level_word(question.layer)
+    return Legend("classes", f"Workers who {words.VERB[question.shown_end]} in each {level}", tuple(items))
 
 
 def _change(
     axes: Axes,
     before: ServedRelease,
     release: ServedRelease,
-    state: ViewState,
+    question: Question,
     frame: Frame,
     ground: Ground,
 ) -> Legend:
-    counted = map_content.change_frame(before, release, state)
+    counted = map_content.change_frame(before, release, question)
     change = counted["change"].to_numpy()
     limits = palette.change_limits(int(numpy.abs(change).max(initial=0)))
     colours = palette.change_colours(len(limits), ground)
     of = change_classes(change, limits) + len(limits)
     class_of = dict(zip(counted["unit_id"], of, strict=True))
-    _fill_units(axes, layer_units(release, state.layer), class_of, dict(enumerate(colours)), frame)
+    _fill_units(axes, layer_units(release, question.layer), class_of, dict(enumerate(colours)), frame)
     items = [Item(text, colour) for text, colour in zip(change_texts(limits), colours, strict=True)]
-    who = f"who {words.VERB[drawn_end(state)]} in each {words.level_word(state.layer)}"
+    who = f"who {words.VERB[question.shown_end]} in each {words.level_word(question.layer)}"
     return Legend("classes", f"Change in workers {who}", tuple(items))
 
 
@@ -100,8 +101,8 @@ def _fill_units(
         fill(axes, path, colour, edgecolor=colour, linewidth=0.3, zorder=2)
 
 
-def _density(axes: Axes, release: ServedRelease, state: ViewState, frame: Frame, ground: Ground) -> Legend:
-    image = map_content.density_image(release, state)
+def _density(axes: Axes, release: ServedRelease, question: Question, frame: Frame, ground: Ground) -> Legend:
+    image = map_content.density_image(release, question, ground.ramp)
     west, south, east, north = image.bounds
     bottom, top = (float(mercator_y(lat)) for lat in (south, north))
     with Image.open(io.BytesIO(image.png)) as opened:
@@ -146,22 +147,22 @@ def _cut(
     return image.crop((left, upper, right, lower)), extent
 
 
-def _points(axes: Axes, release: ServedRelease, state: ViewState, frame: Frame, ground: Ground) -> Legend:
-    end = drawn_end(state)
+def _points(axes: Axes, release: ServedRelease, question: Question, frame: Frame, ground: Ground) -> Legend:
+    end = question.shown_end
     colour = {"home": ground.home, "work": ground.work}[end]
-    look = _dots(axes, view_answers.places(release, state, end), frame, colour)
+    look = _dots(axes, served_answers.places(release, question, end), frame, colour)
     name = {"home": "One worker's home", "work": "One worker's workplace"}[end]
     return Legend("marks", items=(Item(name, colour, *look),))
 
 
-def _pair(axes: Axes, release: ServedRelease, state: ViewState, frame: Frame, ground: Ground) -> Legend:
+def _pair(axes: Axes, release: ServedRelease, question: Question, frame: Frame, ground: Ground) -> Legend:
     items = []
     ends: tuple[tuple[Side, str, str], ...] = (
         ("home", "Homes", ground.home),
         ("work", "Workplaces", ground.work),
     )
     for end, name, colour in ends:
-        look = _dots(axes, map_content.thinned(view_answers.places(release, state, end)), frame, colour)
+        look = _dots(axes, map_content.thinned(served_answers.places(release, question, end)), frame, colour)
         items.append(Item(name, colour, *look))
     return Legend("marks", items=tuple(items))
 
@@ -189,8 +190,8 @@ def _dots(axes: Axes, places: dict[str, Any], frame: Frame, colour: str) -> tupl
     return size, opacity
 
 
-def _lines(axes: Axes, release: ServedRelease, state: ViewState, frame: Frame, ground: Ground) -> Legend:
-    flows = view_answers.lines(release, state).frame
+def _lines(axes: Axes, release: ServedRelease, question: Question, frame: Frame, ground: Ground) -> Legend:
+    flows = served_answers.lines(release, question).frame
     workers = flows["workers"].to_numpy()
     classes = flow_shapes.line_classes(int(workers.min(initial=1 << 30)), int(workers.max(initial=0)))
     of = numpy.searchsorted([low for low, _ in classes], workers, side="right") - 1
@@ -218,8 +219,8 @@ def _lines(axes: Axes, release: ServedRelease, state: ViewState, frame: Frame, g
     return Legend("lines", "Workers a line" if items else "No flows between different places", tuple(items))
 
 
-def _arrows(axes: Axes, release: ServedRelease, state: ViewState, frame: Frame, ground: Ground) -> Legend:
-    box, answer = map_layers.bounds(release, state.areas), view_answers.result(release, state)
+def _arrows(axes: Axes, release: ServedRelease, question: Question, frame: Frame, ground: Ground) -> Legend:
+    box, answer = map_layers.bounds(release, question.areas), served_answers.result(release, question)
     groups: Any = answer
     told = (
         (groups.inflow.value, ground.work, "come in to work"),

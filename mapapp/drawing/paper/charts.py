@@ -7,13 +7,13 @@ from typing import Final
 from mapapp.answers.results import Change, DistanceDirection, FlowMatrix, Result
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing.bar_groups import bar_groups
-from mapapp.drawing.palette import GROUNDS
+from mapapp.drawing.palette import GROUNDS, Ground
 from mapapp.drawing.paper.bars import bar_words, bars
 from mapapp.drawing.paper.chart_sheet import about_words
 from mapapp.drawing.paper.heat_map import heat_map
 from mapapp.drawing.paper.paper import Form, Sheet, check, drawing, encoded
 from mapapp.drawing.paper.rose import rose
-from mapapp.question.address import ViewState
+from mapapp.question.fields import Theme
 
 WIDTH_IN: Final = 6.0
 
@@ -23,9 +23,9 @@ Picture = tuple[str, str, bytes]
 
 def chart_pictures(
     release: ServedRelease,
-    state: ViewState,
     result: Result,
     *,
+    theme: Theme = "light",
     form: Form = "png",
     scale: int = 1,
     width_in: float = WIDTH_IN,
@@ -35,10 +35,9 @@ def chart_pictures(
     Parameters
     ----------
     release : ServedRelease
-    state : ViewState
-        Whose `theme` is taken.
     result : Result
         The answer, with expected errors or without; of a change the later one is drawn.
+    theme : {"light", "dark"}
     form, scale
         As :func:`mapapp.drawing.paper.map_picture` takes them.
     width_in : float
@@ -59,14 +58,13 @@ def chart_pictures(
     with drawing():
         return [
             (title, text, encoded(sheet, form, scale, f"{title}. {about_words(told.about)}", text))
-            for title, text, sheet in _sheets(release, state, told, width_in)
+            for title, text, sheet in _sheets(release, GROUNDS[theme], told, width_in)
         ]
 
 
 def _sheets(
-    release: ServedRelease, state: ViewState, result: Result, width: float
+    release: ServedRelease, ground: Ground, result: Result, width: float
 ) -> list[tuple[str, str, Sheet]]:
-    ground = GROUNDS[state.theme]
     drawn: list[tuple[str, str, Sheet]] = []
     for title, groups in bar_groups(result):
         if any(bar.workers for group in groups for bar in group.bars):

@@ -6,30 +6,32 @@ from typing import Final
 
 import numpy
 
-from mapapp.answers import view_answers, words
+from mapapp.answers import words
 from mapapp.answers.served_release import ServedRelease
-from mapapp.drawing import camera, map_content, map_layers
+from mapapp.drawing import camera, map_layers
 from mapapp.drawing.palette import GROUNDS
 from mapapp.drawing.paper import ground as base
 from mapapp.drawing.paper.paper import Form, Sheet, check, drawing, encoded
-from mapapp.question.address import Side, ViewState
+from mapapp.question.fields import Side, Theme
+from mapapp.question.question import OTHER_END, Question
 
 SIZE_IN: Final = (2.4, 2.4)
 
 
 def locator_picture(
     release: ServedRelease,
-    state: ViewState,
+    question: Question,
     *,
+    theme: Theme = "light",
     form: Form = "png",
     scale: int = 1,
     size_in: tuple[float, float] = SIZE_IN,
 ) -> bytes:
-    """Draw where the areas of a state lie among the states that the release covers.
+    """Draw where the areas of a question lie among the states that the release covers.
 
     Parameters
     ----------
-    release, state, form, scale, size_in
+    release, question, theme, form, scale, size_in
         As :func:`mapapp.drawing.paper.map_picture` takes them.
 
     Raises
@@ -38,14 +40,14 @@ def locator_picture(
         For a form, scale or size that cannot be.
     """
     check(form, scale, size_in)
-    ground = GROUNDS[state.theme]
+    ground = GROUNDS[theme]
     with drawing():
         sheet = Sheet(size_in, ground)
         axes = sheet.axes(0.02, 0.02, sheet.width - 0.04, sheet.height - 0.04)
         sides: dict[Side, str] = {"home": ground.home, "work": ground.work}
         areas = [
-            (state.areas, sides[state.side]),
-            (map_content.others_of(state), sides[view_answers.OTHER[state.side]]),
+            (question.areas, sides[question.side]),
+            (question.shown_others, sides[OTHER_END[question.side]]),
         ]
         boxes = [map_layers.bounds(release, steps) for steps, _ in areas if steps]
         held = camera.union([map_layers.home_bounds(release), *(box for box in boxes if box is not None)])
@@ -60,5 +62,5 @@ def locator_picture(
             base.draw_ring(axes, shapes, frame, colour)
         base.draw_borders(axes, release, frame, ground, tracts=False)
         base.draw_frame(sheet, 0.02, 0.02, sheet.width - 0.04, sheet.height - 0.04)
-        place = words.place_name(release, state) if state.areas else release.title
+        place = words.place_name(release, question) if question.areas else release.title
         return encoded(sheet, form, scale, f"Where {place} lies", f"A small map of where {place} lies.")

@@ -1,4 +1,4 @@
-"""A map that stands alone: what the page shows of a state, with title, legend, scale, north, source and promise."""
+"""A map that stands alone: what the page shows, with title, legend, scale, north, source and promise."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy
 from matplotlib.axes import Axes
 
-from mapapp.answers import view_answers, words
+from mapapp.answers import served_answers, words
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import map_content, map_layers
 from mapapp.drawing.palette import GROUNDS, Ground
@@ -16,8 +16,9 @@ from mapapp.drawing.paper.answer_layers import draw_answer
 from mapapp.drawing.paper.legend import SCALE_IN, Item, Legend, draw_legend, draw_scale, legend_height_in
 from mapapp.drawing.paper.paper import Form, Sheet, check, drawing, encoded
 from mapapp.drawing.paper.source import draw_foot, foot_height_in, source_words
-from mapapp.question.address import Side, ViewState
-from mapapp.question.view import Bounds
+from mapapp.question.fields import Side
+from mapapp.question.question import OTHER_END, Question
+from mapapp.question.view import Bounds, View
 
 SIZE_IN: Final = (7.5, 7.0)
 MARGIN_IN: Final = 0.14
@@ -28,7 +29,8 @@ _LEAST_MAP_IN: Final = 0.6
 
 def map_picture(
     release: ServedRelease,
-    state: ViewState,
+    question: Question,
+    view: View,
     *,
     form: Form = "png",
     scale: int = 1,
@@ -37,13 +39,14 @@ def map_picture(
     title: str = "",
     before: ServedRelease | None = None,
 ) -> bytes:
-    """Draw the map of a state, or of what changed in it.
+    """Draw the map of an answer, or of what changed in it.
 
     Parameters
     ----------
     release : ServedRelease
-    state : ViewState
-        What is asked and how it is shown, `theme` included.
+    question : Question
+    view : View
+        How it is shown, `theme` included.
     form : {"png", "svg"}
     scale : int
         1 to 4; at 1 a PNG has 96 pixels an inch.
@@ -60,7 +63,7 @@ def map_picture(
     Returns
     -------
     bytes
-        A PNG or an SVG file, the same bytes for the same release and state.
+        A PNG or an SVG file, the same bytes for the same release, question and view.
 
     Raises
     ------
@@ -68,31 +71,35 @@ def map_picture(
         For a form, scale or size that cannot be.
     """
     check(form, scale, size_in)
-    ground, told = GROUNDS[state.theme], title or map_title(release, state)
-    said = map_words(release, state, before)  # asks what there is to ask, before others must wait for us
+    ground, told = GROUNDS[view.theme], title or map_title(release, question)
+    said = map_words(
+        release, question, view, before
+    )  # asks what there is to ask, before others must wait for us
     with drawing():
         sheet = Sheet(size_in, ground)
-        _draw(sheet, release, state, bounds, told, before)
+        _draw(sheet, release, question, view, bounds, told, before)
         return encoded(sheet, form, scale, told, said)
 
 
-def map_title(release: ServedRelease, state: ViewState) -> str:
+def map_title(release: ServedRelease, question: Question) -> str:
     """The analysis and its area."""
-    about = view_answers.result(release, state).about
-    if state.analysis == "paired-area" and view_answers.is_ready(state):
-        ends = view_answers.ends(state)
+    about = served_answers.result(release, question).about
+    if question.entry.n_needed == 2 and question.is_complete:
+        ends = question.ends
         home, work = (release.areas.select(ends[end]).name for end in ("home", "work"))
         return f"{about.title}: homes in {home}, workplaces in {work}"
-    if state.areas:
-        return f"{about.title}: {words.place_name(release, state)}"
-    if state.analysis == "flow-matrix":
+    if question.areas:
+        return f"{about.title}: {words.place_name(release, question)}"
+    if not question.entry.n_needed:
         return f"{about.title}: {release.title}"
     return f"All workers: {release.title}"
 
 
-def map_words(release: ServedRelease, state: ViewState, before: ServedRelease | None = None) -> str:
+def map_words(
+    release: ServedRelease, question: Question, view: View, before: ServedRelease | None = None
+) -> str:
     """What the map shows, for those who do not see it."""
-    return f"Map. {'. '.join(_what(release, state, before))}. {source_words(release)}."
+    return f"Map. {'. '.join(_what(release, question, view, before))}. {source_words(release)}."
 
 
 def draw_outlines(
@@ -118,29 +125,31 @@ def draw_outlines(
 def _draw(
     sheet: Sheet,
     release: ServedRelease,
-    state: ViewState,
+    question: Question,
+    view: View,
     bounds: Bounds | None,
     title: str,
     before: ServedRelease | None,
 ) -> None:
     inner = sheet.width - 2 * MARGIN_IN
     y = sheet.block(MARGIN_IN, 0.1, title, width=inner, size=_TITLE_POINTS, lines=2, bold=True)
-    for text in _what(release, state, before):
+    for text in _what(release, question, view, before):
         y = sheet.block(
             MARGIN_IN, y + 0.02, text, width=inner, size=_WHAT_POINTS, lines=2, colour=sheet.colours.quiet
         )
     top = y + 0.07
     draw_foot(sheet, release, MARGIN_IN)
     foot_in = foot_height_in(release, inner)
-    outlines = _outline_items(release, state, sheet.ground)
+    outlines = _outline_items(release, question, sheet.ground)
     legend_in = (
-        legend_height_in(map_content.drawn_as(release, state, before), n_outlines=len(outlines)) + 0.12
+        legend_height_in(map_content.drawn_as(release, question, view, before), n_outlines=len(outlines))
+        + 0.12
     )
     height = max(sheet.height - top - foot_in - legend_in, _LEAST_MAP_IN)
     axes = sheet.axes(MARGIN_IN, top, inner, height)
-    held = bounds or map_content.view_bounds(release, state)
+    held = bounds or map_content.view_bounds(release, question)
     frame = base.frame_of(held, inner, height, 0.0 if bounds else 0.05)
-    legend = _map(axes, release, state, frame, sheet.ground, before)
+    legend = _map(axes, release, question, view, frame, sheet.ground, before)
     legend = Legend(legend.kind, legend.title, legend.items, legend.ticks, outlines)
     base.draw_frame(sheet, MARGIN_IN, top, inner, height)
     below = top + height + 0.1
@@ -151,7 +160,8 @@ def _draw(
 def _map(
     axes: Axes,
     release: ServedRelease,
-    state: ViewState,
+    question: Question,
+    view: View,
     frame: base.Frame,
     ground: Ground,
     before: ServedRelease | None,
@@ -159,26 +169,31 @@ def _map(
     """Everything within the frame; returns the legend of the answer."""
     colours: dict[Side, str] = {"home": ground.home, "work": ground.work}
     base.draw_land(axes, release, frame, ground)
-    legend = draw_answer(axes, release, state, frame, ground, before)
+    kind = map_content.drawn_as(release, question, view, before)
+    legend = draw_answer(axes, release, question, kind, frame, ground, before)
     base.draw_borders(axes, release, frame, ground)
-    draw_outlines(axes, release, state.areas, colours[state.side], frame, ground)
-    others = map_content.others_of(state)
+    draw_outlines(axes, release, question.areas, colours[question.side], frame, ground)
+    others = question.shown_others
     # Twice the same border: the second in dashes, so that both are seen.
-    dashes: dict[str, Any] = {"linestyle": (0, (3, 3)), "capstyle": "butt"} if others == state.areas else {}
-    draw_outlines(axes, release, others, colours[view_answers.OTHER[state.side]], frame, ground, **dashes)
-    if map_content.drawn_as(release, state, before) != "arrows":  # their labels stand where names would
+    dashes: dict[str, Any] = (
+        {"linestyle": (0, (3, 3)), "capstyle": "butt"} if others == question.areas else {}
+    )
+    draw_outlines(axes, release, others, colours[OTHER_END[question.side]], frame, ground, **dashes)
+    if (
+        map_content.drawn_as(release, question, view, before) != "arrows"
+    ):  # their labels stand where names would
         base.draw_names(axes, release, frame, ground)
     return legend
 
 
-def _outline_items(release: ServedRelease, state: ViewState, ground: Ground) -> tuple[Item, ...]:
+def _outline_items(release: ServedRelease, question: Question, ground: Ground) -> tuple[Item, ...]:
     """What the drawn borders are, in words."""
     colours: dict[Side, str] = {"home": ground.home, "work": ground.work}
     both: tuple[tuple[tuple[str, ...], Side], ...] = (
-        (state.areas, state.side),
-        (map_content.others_of(state), view_answers.OTHER[state.side]),
+        (question.areas, question.side),
+        (question.shown_others, OTHER_END[question.side]),
     )
-    both_ends = state.analysis == "inflow-outflow"
+    both_ends = question.entry.own_drawing == "arrows"
     return tuple(
         Item(f"{words.steps_name(release, steps)}{'' if both_ends else _END[side]}", colours[side])
         for steps, side in both
@@ -189,6 +204,6 @@ def _outline_items(release: ServedRelease, state: ViewState, ground: Ground) -> 
 _END: Final = {"work": " (where they work)", "home": " (where they live)"}
 
 
-def _what(release: ServedRelease, state: ViewState, before: ServedRelease | None) -> list[str]:
-    only = words.filter_words(state)
-    return [map_content.what_is_drawn(release, state, before), *([f"Only: {only}"] if only else [])]
+def _what(release: ServedRelease, question: Question, view: View, before: ServedRelease | None) -> list[str]:
+    only = words.filter_words(question)
+    return [map_content.what_is_drawn(release, question, view, before), *([f"Only: {only}"] if only else [])]

@@ -7,7 +7,6 @@ lost, and no late answer overtakes a newer choice.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, Final
 
 from dash import ALL, ClientsideFunction, Dash, Input, Output, State
@@ -19,7 +18,7 @@ from mapapp.errors import UsageError
 from mapapp.explore.callbacks import events, setup_file
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.pages import area_controls
-from mapapp.question.address import ViewState, to_query
+from mapapp.question.address import Address, to_query
 
 MAX_CHOICES: Final = 50
 MAX_TYPED: Final = 200
@@ -52,8 +51,8 @@ def register(app: Dash, views: Views) -> None:
 def _looking_up(app: Dash, views: Views) -> None:
     @app.callback(Output("search", "data"), Input("search", "searchValue"), State("url", "search"))
     def look_up(text: str | None, query: str | None) -> list[dict[str, Any]]:
-        state, _ = views.parse(query)
-        return area_controls.search_options(views.release(state).areas.search(_typed(text), near=True))
+        address, _ = views.parse(query)
+        return area_controls.search_options(views.release(address).areas.search(_typed(text), near=True))
 
     @app.callback(
         Output("centre", "data"),
@@ -62,8 +61,8 @@ def _looking_up(app: Dash, views: Views) -> None:
         State("url", "search"),
     )
     def look_up_centre(text: str | None, chosen: str | None, query: str | None) -> list[dict[str, Any]]:
-        state, _ = views.parse(query)
-        areas = views.release(state).areas
+        address, _ = views.parse(query)
+        areas = views.release(address).areas
         typed = _typed(text).removeprefix(area_controls.TYPED)  # what is chosen the control types itself
         if events.place_of(typed):
             return [{"value": typed, "label": area_controls.TYPED + typed}]
@@ -96,33 +95,33 @@ def followed(views: Views, choices: dict[str, Any]) -> dict[str, Any]:
         an opened setup file adds, or None.
     """
     before, _ = views.parse(choices.get("search"))
-    state, said, setup = before, "", None
+    address, said, setup = before, "", None
     given = choices.get("choices")
     for choice in given[:MAX_CHOICES] if isinstance(given, list) else ():
         if not isinstance(choice, dict):
             continue
         if choice.get("trigger") == "open-setup":
-            state, setup = _opened(views, state, choice.get("value"))
+            address, setup = _opened(views, address, choice.get("value"))
         else:
-            state, said = _after(views, state, choice)
-    search = to_query(state) if state != before else None
+            address, said = _after(views, address, choice)
+    search = to_query(address) if address != before else None
     return {"n": choices.get("n"), "search": search, "said": said, "setup": setup}
 
 
-def _after(views: Views, state: ViewState, choice: dict[str, Any]) -> tuple[ViewState, str]:
-    """State after one choice, and a line on what cannot be followed."""
+def _after(views: Views, address: Address, choice: dict[str, Any]) -> tuple[Address, str]:
+    """Address after one choice, and a line on what cannot be followed."""
     trigger, value, read = (choice.get(name) for name in ("trigger", "value", "read"))
     read = {name: _string(read.get(name)) if isinstance(read, dict) else None for name in READ}
     if not isinstance(trigger, str | dict) or (trigger == "release" and _string(value) not in views.releases):
-        return state, ""
+        return address, ""
     try:
         if trigger == "open-area":
             value = views.uploads.area(value.get("token") if isinstance(value, dict) else None)
-        asked_for = events.after(state, views.release(state), trigger, value, read)
+        asked_for = events.after(address, views.release(address), trigger, value, read)
     except (UsageError, GeodataError) as error:
-        return state, str(error)
-    if trigger == "clicked" and asked_for == state and read["pick"] in LEVEL_LABELS:
-        return state, f"There is no {words.level_word(read['pick'])} here."
+        return address, str(error)
+    if trigger == "clicked" and asked_for == address and read["pick"] in LEVEL_LABELS:
+        return address, f"There is no {words.level_word(read['pick'])} here."
     kept, said = fitted(views, asked_for)
     return views.parse(to_query(kept))[0], said
 
@@ -131,21 +130,22 @@ def _string(value: Any) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _opened(views: Views, state: ViewState, file: Any) -> tuple[ViewState, dict[str, Any]]:
-    """The view of an opened file, and what to say of it; the state before if it cannot be opened."""
+def _opened(views: Views, address: Address, file: Any) -> tuple[Address, dict[str, Any]]:
+    """The view of an opened file, and what to say of it; the address before if it cannot be opened."""
     try:
         found, notes, bounds = setup_file.opened(views, file)
     except UsageError as error:
-        return state, {"said": str(error)}
+        return address, {"said": str(error)}
     return found, {"said": " ".join(notes), "view": {"search": to_query(found), "bounds": bounds}}
 
 
-def fitted(views: Views, state: ViewState) -> tuple[ViewState, str]:
-    """A state with the parts of its areas that its release has, and a line on those left out."""
-    slug = views.release(state).slug if state.release in ("", *views.releases) else ""
+def fitted(views: Views, address: Address) -> tuple[Address, str]:
+    """The address with the parts of its areas that its release has, and a line on those left out."""
+    slug = views.release(address).slug if address.release in ("", *views.releases) else ""
     kept = [
-        tuple(step for step in steps if views.has_area(slug, step)) for steps in (state.areas, state.others)
+        tuple(step for step in steps if views.has_area(slug, step))
+        for steps in (address.question.areas, address.question.others)
     ]
-    n_lost = len(state.areas) + len(state.others) - len(kept[0]) - len(kept[1])
+    n_lost = len(address.question.areas) + len(address.question.others) - len(kept[0]) - len(kept[1])
     lost = f"{n_lost} part{'s' * (n_lost != 1)} of the area left out: this release has no such unit."
-    return replace(state, areas=kept[0], others=kept[1]), lost if n_lost else ""
+    return address.having(areas=kept[0], others=kept[1]), lost if n_lost else ""

@@ -1,4 +1,4 @@
-"""From a state to the map figure, and from a figure to the parts of it that changed."""
+"""From a question to the map figure, and from a figure to the parts of it that changed."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ from typing import Any
 import plotly.graph_objects as go
 from dash import Patch
 
-from mapapp.answers import view_answers, words
+from mapapp.answers import served_answers, words
 from mapapp.answers.served_release import ServedRelease, caution
 from mapapp.drawing import camera, map_content, map_layers
 from mapapp.drawing.palette import GROUNDS, Ground
 from mapapp.drawing.plotly import commute_map, flow_lines
-from mapapp.question.address import Side, ViewState, drawn_end, to_query
-from mapapp.question.view import Bounds
+from mapapp.question.address import query_of
+from mapapp.question.fields import Side, Theme
+from mapapp.question.question import OTHER_END, Question
+from mapapp.question.view import Bounds, View
 
 
 def whole(
     release: ServedRelease,
-    state: ViewState,
+    question: Question,
+    view: View,
     prefix: str,
     width: int = 700,
     height: int = 700,
@@ -27,54 +30,54 @@ def whole(
     bounds: Bounds | None = None,
     before: ServedRelease | None = None,
 ) -> go.Figure:
-    """The map of a state, looking at `bounds`, or its areas and most of its workers; the size is in pixels.
+    """The map of an answer, looking at `bounds`, or its areas and most of its workers; the size is in pixels.
 
     With an earlier release before it, units are coloured by their change where the analysis is drawn by unit.
     """
-    kind, ground = map_content.drawn_as(release, state, before), GROUNDS[state.theme]
-    caption = words.caption(release, map_content.what_is_drawn(release, state, before))
+    kind, ground = map_content.drawn_as(release, question, view, before), GROUNDS[view.theme]
+    caption = words.caption(release, map_content.what_is_drawn(release, question, view, before))
     below = commute_map.caption_height(caption, width)
     look = (
         camera.fitted(bounds, (width, height), margin=0)
         if bounds
-        else camera.fitted(map_content.view_bounds(release, state), (width, height), below)
+        else camera.fitted(map_content.view_bounds(release, question), (width, height), below)
     )
     traces, labels = (
-        (_change_traces(before, release, state, prefix), [])
+        (_change_traces(before, release, question, view, prefix), [])
         if before is not None and kind == "change"
-        else _traces(release, state, prefix, kind, look["center"])
+        else _traces(release, question, view, prefix, kind, look["center"])
     )
-    density = map_content.density_image(release, state) if kind == "density" else None
-    picture = (density_url(prefix, release, state), density.bounds) if density else (None,)
+    density = map_content.density_image(release, question, ground.ramp) if kind == "density" else None
+    picture = (density_url(prefix, release, question, view), density.bounds) if density else (None,)
     colours: dict[Side, str] = {"home": ground.home, "work": ground.work}
-    others = map_content.others_of(state)
+    others = question.shown_others
     return commute_map.commute_map(
         style=_style(release, prefix),
         camera=look,
         traces=traces,
         layers=[
-            *_outline(prefix, release, state.areas, colours[state.side], ground),
+            *_outline(prefix, release, question.areas, colours[question.side], ground),
             commute_map.density_layer(*picture),
-            *_outline(prefix, release, others, colours[view_answers.OTHER[state.side]], ground),
+            *_outline(prefix, release, others, colours[OTHER_END[question.side]], ground),
         ],
         caption=caption,
-        revision=revision(release, state) + (str(bounds) if bounds else ""),
+        revision=revision(release, question) + (str(bounds) if bounds else ""),
         ground=ground,
         size=(width, height),
         labels=labels,
     )
 
 
-def revision(release: ServedRelease, state: ViewState) -> str:
+def revision(release: ServedRelease, question: Question) -> str:
     """What changes when the camera should move: the release, the areas and the analysis."""
-    others = map_content.others_of(state)
-    view = ViewState(areas=state.areas, side=state.side, others=others, analysis=state.analysis)
-    return release.slug + to_query(view)
+    others = question.shown_others
+    moved = Question(areas=question.areas, side=question.side, others=others, analysis=question.analysis)
+    return release.slug + query_of(moved)
 
 
-def ground(release: ServedRelease, state: ViewState, prefix: str) -> go.Figure:
+def ground(release: ServedRelease, theme: Theme, prefix: str) -> go.Figure:
     """The map before its first answer: the ground, and the camera already in place."""
-    colours = GROUNDS[state.theme]
+    colours = GROUNDS[theme]
     return commute_map.commute_map(
         style=_style(release, prefix),
         camera=camera.fitted(map_layers.home_bounds(release)),
@@ -127,9 +130,11 @@ def changes(figure: go.Figure, *, move: bool, restyle: bool = False) -> Patch:
     return patch
 
 
-def _change_traces(before: ServedRelease, release: ServedRelease, state: ViewState, prefix: str) -> list[Any]:
-    frame = map_content.change_frame(before, release, state)
-    verb = words.VERB[drawn_end(state)]
+def _change_traces(
+    before: ServedRelease, release: ServedRelease, question: Question, view: View, prefix: str
+) -> list[Any]:
+    frame = map_content.change_frame(before, release, question)
+    verb = words.VERB[question.shown_end]
     label = [
         f"<b>{html.escape(name, quote=False)}</b><br>{change:+,} workers who {verb} here<br>{earlier:,} → {later:,}"
         for name, change, earlier, later in zip(
@@ -139,60 +144,60 @@ def _change_traces(before: ServedRelease, release: ServedRelease, state: ViewSta
     traces = commute_map.no_traces()
     traces[commute_map.UNITS] = commute_map.change_trace(
         frame.assign(label=label),
-        geojson_url=map_layers.unit_url(prefix, release, state.layer),
-        title=f"Change in workers<br>who {verb} in each {words.level_word(state.layer)}",
-        ground=GROUNDS[state.theme],
+        geojson_url=map_layers.unit_url(prefix, release, question.layer),
+        title=f"Change in workers<br>who {verb} in each {words.level_word(question.layer)}",
+        ground=GROUNDS[view.theme],
     )
     return traces
 
 
 def _traces(
-    release: ServedRelease, state: ViewState, prefix: str, kind: str, middle: dict[str, float]
+    release: ServedRelease, question: Question, view: View, prefix: str, kind: str, middle: dict[str, float]
 ) -> tuple[list[Any], list[dict[str, Any]]]:
-    ground, end = GROUNDS[state.theme], drawn_end(state)
+    ground, end = GROUNDS[view.theme], question.shown_end
     colours: dict[Side, str] = {"home": ground.home, "work": ground.work}
     traces = commute_map.no_traces()
     labels: list[dict[str, Any]] = []
-    frame = unit_labels(release, state)
+    frame = unit_labels(release, question)
     traces[commute_map.UNITS] = commute_map.unit_trace(
         frame,
-        geojson_url=map_layers.unit_url(prefix, release, state.layer),
-        title=f"Workers who {words.VERB[end]}<br>in each {words.level_word(state.layer)}",
+        geojson_url=map_layers.unit_url(prefix, release, question.layer),
+        title=f"Workers who {words.VERB[end]}<br>in each {words.level_word(question.layer)}",
         coloured=kind == "areas",
         ground=ground,
     )
     if kind == "density":
-        image = map_content.density_image(release, state)
+        image = map_content.density_image(release, question, ground.ramp)
         traces[commute_map.POINTS] = commute_map.density_legend(image.lowest, image.highest, middle, ground)
-    elif kind == "points" and state.analysis == "paired-area":
+    elif kind == "points" and question.entry.own_drawing:
         pair: tuple[tuple[int, Side], ...] = ((commute_map.POINTS, "home"), (commute_map.MORE_POINTS, "work"))
         for position, each in pair:
-            found = map_content.thinned(view_answers.places(release, state, each))
+            found = map_content.thinned(served_answers.places(release, question, each))
             name = {"home": "Homes", "work": "Workplaces"}[each]
             traces[position] = commute_map.point_trace(
                 found["lon_deg"], found["lat_deg"], colour=colours[each], name=name
             )
     elif kind == "points":
-        found = view_answers.places(release, state, end)
+        found = served_answers.places(release, question, end)
         traces[commute_map.POINTS] = commute_map.point_trace(
             found["lon_deg"], found["lat_deg"], colour=colours[end]
         )
     elif kind == "lines":
-        flows = view_answers.lines(release, state).frame
+        flows = served_answers.lines(release, question).frame
         flows = flows.assign(label=[_escaped(text) for text in flows["label"]])
         found_lines = flow_lines.line_traces(flows, "Workers a line", ground)
         for position, trace in zip((*commute_map.LINES, commute_map.MIDDLES), found_lines, strict=True):
             traces[position] = trace
     elif kind == "arrows":
-        labels = _arrows(release, state, traces, ground)
+        labels = _arrows(release, question, traces, ground)
     return traces, labels
 
 
 def _arrows(
-    release: ServedRelease, state: ViewState, traces: list[Any], ground: Ground
+    release: ServedRelease, question: Question, traces: list[Any], ground: Ground
 ) -> list[dict[str, Any]]:
     """Put the three arrows into the traces; returns their labels."""
-    box, answer = map_layers.bounds(release, state.areas), view_answers.result(release, state)
+    box, answer = map_layers.bounds(release, question.areas), served_answers.result(release, question)
     if box is None:
         return []
     groups: Any = answer
@@ -214,15 +219,15 @@ def _arrows(
     ]
 
 
-def density_url(prefix: str, release: ServedRelease, state: ViewState) -> str:
-    """Address of a state's density picture."""
-    return f"{prefix}density/{release.slug}/{release.version}.png{to_query(state)}"
+def density_url(prefix: str, release: ServedRelease, question: Question, view: View) -> str:
+    """Address of the density picture of a question."""
+    return f"{prefix}density/{release.slug}/{release.version}.png{query_of(question, view)}"
 
 
-def unit_labels(release: ServedRelease, state: ViewState) -> Any:
+def unit_labels(release: ServedRelease, question: Question) -> Any:
     """Units that are on the map, as `drawn.unit_frame` has them, with `label`: what they say when pointed at."""
-    frame = map_content.unit_frame(release, state)
-    verb = words.VERB[drawn_end(state)]
+    frame = map_content.unit_frame(release, question)
+    verb = words.VERB[question.shown_end]
     label = [
         f"<b>{html.escape(name, quote=False)}</b><br>{_count(count, verb)}"
         for name, count in zip(frame["name"], frame["workers"], strict=True)

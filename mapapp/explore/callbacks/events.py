@@ -1,4 +1,4 @@
-"""What a visitor did, as a step from one state to the next."""
+"""What a visitor did, as a step from one address to the next."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import map_layers
 from mapapp.errors import UsageError
 from mapapp.explore.pages.controls import PLAIN
-from mapapp.question.address import MAX_STEP_LENGTH, ViewState, edges_of
+from mapapp.question.address import MAX_STEP_LENGTH, Address, edges_of
 from mapapp.question.area_text import Box, Shape, area_text, ring_areas
 from mapapp.question.cost import check_cost
 from mapapp.question.distance_bands import ALLOWED
 
 BANDS: Final = ("age", "earnings", "industry")
 CONTROLS: Final = (*PLAIN, "edges", "against", *BANDS)
-"""Components whose value is a part of the state."""
+"""Components whose value is a part of the address."""
 
 _SIGNS: Final = ("+", "-", "&")
 _MAX_CORNERS: Final = 5_000
@@ -33,14 +33,14 @@ _PLACE: Final = re.compile(r"\s*(-?\d{1,3}(?:\.\d+)?)[\s,;]+(-?\d{1,3}(?:\.\d+)?
 
 
 def after(
-    state: ViewState, release: ServedRelease, trigger: Any, value: Any, read: dict[str, Any]
-) -> ViewState:
-    """State after one choice of the visitor.
+    address: Address, release: ServedRelease, trigger: Any, value: Any, read: dict[str, Any]
+) -> Address:
+    """Address after one choice of the visitor.
 
     Parameters
     ----------
-    state : ViewState
-        The state before.
+    address : Address
+        The address before.
     release : ServedRelease
         The release it is about.
     trigger : str or dict
@@ -57,64 +57,71 @@ def after(
         If what was drawn or typed cannot be followed; in one line, why.
     """
     if isinstance(trigger, dict):
-        return _button(state, release, trigger) if value else state
+        return _button(address, release, trigger) if value else address
     if trigger in CONTROLS:
-        return _with_control(state, trigger, value)
+        return _with_control(address, trigger, value)
     if trigger in _PARTS:
-        field = "others" if state.analysis == "paired-area" and read.get("target") == "others" else "areas"
+        field = (
+            "others" if address.question.entry.n_needed == 2 and read.get("target") == "others" else "areas"
+        )
         for step in _PARTS[trigger](release, value, read):
-            state = with_step(state, release, step, read.get("sign"), field, only_add=trigger != "clicked")
+            address = with_step(
+                address, release, step, read.get("sign"), field, only_add=trigger != "clicked"
+            )
     if trigger == "drill":
-        return drilled(state, release, value)
+        return drilled(address, release, value)
     if trigger == "every":
-        return replace(state, every=not state.every)
+        return address.having(every=not address.view.every)
     if trigger == "release" and value and value != release.slug:
-        return replace(state, release=value, against="" if state.against == value else state.against)
-    return state
+        return replace(address, release=value, against="" if address.against == value else address.against)
+    return address
 
 
-def _with_control(state: ViewState, name: str, value: Any) -> ViewState:
+def _with_control(address: Address, name: str, value: Any) -> Address:
     if name in BANDS:
         bands = tuple(band for band in (1, 2, 3) if isinstance(value, list) and str(band) in value)
         kept: Any = bands if len(bands) < 3 else ()
     elif name == "edges":
-        kept = edges_of(value) if isinstance(value, str) else state.edges
+        kept = edges_of(value) if isinstance(value, str) else address.question.edges
         if kept is None:
             raise UsageError(f"distance bands: write {ALLOWED}, such as 5, 10, 25")
     else:
-        kept = value if isinstance(value, str) else getattr(state, name)
-    changes: dict[str, Any] = {name: kept}
-    return replace(state, **changes)
+        kept = value if isinstance(value, str) else _value(address, name)
+    return replace(address, against=kept) if name == "against" else address.having(**{name: kept})
+
+
+def _value(address: Address, name: str) -> Any:
+    return address.against if name == "against" else address.value(name)
 
 
 def with_step(
-    state: ViewState,
+    address: Address,
     release: ServedRelease,
     step: Any,
     sign: Any = "+",
     field: str = "areas",
     *,
     only_add: bool = False,
-) -> ViewState:
-    """State with a step more in its area; the same step again takes it away unless `only_add`."""
+) -> Address:
+    """Address with a step more in its area; the same step again takes it away unless `only_add`."""
     if not isinstance(step, str) or not step:
-        return state
-    before: tuple[str, ...] = getattr(state, field)
+        return address
+    before: tuple[str, ...] = address.value(field)
     step = step.lstrip("+-&")
     same = next((one for one in before if one.lstrip("+-&") == step), None)
     if same is not None:
-        return state if only_add else _put(state, field, tuple(one for one in before if one != same))
+        return address if only_add else _put(address, field, tuple(one for one in before if one != same))
     mark = sign if sign in _SIGNS and sign != "+" else ""
-    check_cost((*state.areas, *state.others, step))
+    check_cost((*address.question.areas, *address.question.others, step))
     try:
         release.areas.select(mark + step)
     except UsageError:
-        return state  # a forged or outdated identifier
-    return _put(state, field, (*before, mark + step))
+        return address  # a forged or outdated identifier
+    return _put(address, field, (*before, mark + step))
 
 
-def _put(state: ViewState, field: str, steps: tuple[str, ...]) -> ViewState:
-    return replace(state, others=steps) if field == "others" else replace(state, areas=steps)
+def _put(address: Address, field: str, steps: tuple[str, ...]) -> Address:
+    return address.having(**{field: steps})
 
 
 def clicked_area(release: ServedRelease, click: Any, level: Any) -> str | None:
@@ -208,29 +215,29 @@ def place_of(text: Any) -> tuple[float, float] | None:
     return (lon, lat) if abs(lat) <= 90 and abs(lon) <= 180 else None
 
 
-def drilled(state: ViewState, release: ServedRelease, value: Any) -> ViewState:
-    """State after a click on a row: the pair of a flow, or the row's own unit."""
+def drilled(address: Address, release: ServedRelease, value: Any) -> Address:
+    """Address after a click on a row: the pair of a flow, or the row's own unit."""
     text = value.get("unit") if isinstance(value, dict) else None
     units = text.split(" ") if isinstance(text, str) else []
     if not units or not all(unit in release.areas for unit in units):
-        return state
+        return address
     if len(units) == 2:
         home, work = ((unit,) for unit in units)
-        areas, others = (work, home) if state.side == "work" else (home, work)
-        return replace(state, analysis="paired-area", areas=areas, others=others)
-    if state.analysis == "destination" and state.areas:
-        return replace(state, analysis="paired-area", others=(units[0],))
-    return replace(state, analysis="area-profile", areas=(units[0],))
+        areas, others = (work, home) if address.question.side == "work" else (home, work)
+        return address.having(analysis="paired", areas=areas, others=others)
+    if address.question.analysis == "destinations" and address.question.areas:
+        return address.having(analysis="paired", others=(units[0],))
+    return address.having(analysis="profile", areas=(units[0],))
 
 
-def _button(state: ViewState, release: ServedRelease, trigger: dict[str, Any]) -> ViewState:
+def _button(address: Address, release: ServedRelease, trigger: dict[str, Any]) -> Address:
     area = str(trigger.get("area"))
     if trigger.get("type") == "suggest":
-        return with_step(state, release, area, only_add=True)
+        return with_step(address, release, area, only_add=True)
     field = "others" if trigger.get("of") == "others" else "areas"
     if area == "*":
-        return _put(state, field, ())
-    return _put(state, field, tuple(one for one in getattr(state, field) if one != area))
+        return _put(address, field, ())
+    return _put(address, field, tuple(one for one in address.value(field) if one != area))
 
 
 _PARTS: Final[dict[str, Callable[[ServedRelease, Any, dict[str, Any]], Sequence[str | None]]]] = {

@@ -14,7 +14,7 @@ from typing import Any
 from dash import ClientsideFunction, Dash, Input, Output, State, no_update
 
 from geodata.errors import GeodataError
-from mapapp.answers import view_answers, words
+from mapapp.answers import served_answers, words
 from mapapp.answers.results import Result
 from mapapp.answers.served_release import ServedRelease, names_of
 from mapapp.drawing import map_content
@@ -31,7 +31,8 @@ from mapapp.explore.pages import (
     controls,
     explore,
 )
-from mapapp.question.address import ViewState
+from mapapp.question.address import Address
+from mapapp.question.question import OTHER_END
 from mapapp.question.view import Bounds
 
 
@@ -61,31 +62,42 @@ def _map(app: Dash, views: Views) -> None:
     def show_map(look: Any, on_map: Any, opened: Any) -> tuple[Any, ...]:
         look, on_map = (given if isinstance(given, dict) else {} for given in (look, on_map))
         query = look.get("search")
-        state, _ = views.parse(query)
-        kind = map_content.drawn_as(views.release(state), state, views.before(state))
-        placed = {"drawn": query, "values": {"show": controls.show_value(state, kind)}}
+        address, _ = views.parse(query)
+        kind = map_content.drawn_as(
+            views.release(address), address.question, address.view, views.before(address)
+        )
+        placed = {
+            "drawn": query,
+            "values": {"show": controls.show_value(address.question, address.view, kind)},
+        }
         return (
-            *_map_figure(views, state, look, on_map, bounds_for(query, opened)),
-            controls.show_options(state, kind),
-            controls.show_note(state, kind),
+            *_map_figure(views, address, look, on_map, bounds_for(query, opened)),
+            controls.show_options(address.question, address.view, kind),
+            controls.show_note(address.question, address.view, kind),
             placed,
         )
 
 
 def _map_figure(
-    views: Views, state: ViewState, look: dict[str, Any], on_map: dict[str, Any], bounds: Bounds | None
+    views: Views, address: Address, look: dict[str, Any], on_map: dict[str, Any], bounds: Bounds | None
 ) -> tuple[Any, dict[str, str]]:
     """The map, or what changes on the one that is there; and what is on it then."""
-    release = views.release(state)
+    release = views.release(address)
     size = _pixels(look.get("width")), _pixels(look.get("height"))
-    before = views.before(state)
-    figure = draw.whole(release, state, views.prefix, *size, bounds=bounds, before=before)
+    before = views.before(address)
+    figure = draw.whole(
+        release, address.question, address.view, views.prefix, *size, bounds=bounds, before=before
+    )
     figure.layout.meta = {**figure.layout.meta, "address": look.get("search")}
-    now = {"release": release.slug, "theme": state.theme, "view": draw.revision(release, state)}
+    now = {
+        "release": release.slug,
+        "theme": address.view.theme,
+        "view": draw.revision(release, address.question),
+    }
     if on_map.get("release") != release.slug:
         return figure, now
     move = bounds is not None or (look.get("moved_by") != "map" and on_map.get("view") != now["view"])
-    return draw.changes(figure, move=move, restyle=on_map.get("theme") != state.theme), now
+    return draw.changes(figure, move=move, restyle=on_map.get("theme") != address.view.theme), now
 
 
 def _pixels(given: Any) -> int:
@@ -110,12 +122,12 @@ def _answering(app: Dash, views: Views) -> None:
         Input("url", "search"),
     )
     def show_answer(query: str | None) -> tuple[Any, ...]:
-        state, notes = views.parse(query)
-        release = views.release(state)
-        found, missing, more = answer_of(views, state)
+        address, notes = views.parse(query)
+        release = views.release(address)
+        found, missing, more = answer_of(views, address)
         return (
-            answer.answer(release, state, found, missing),
-            answer_tables.table(found, every=state.every) | {"drawn": query},
+            answer.answer(release, address, found, missing),
+            answer_tables.table(found, every=address.view.every) | {"drawn": query},
             certificate.card(release),
             answer.glance(found),
             explore.notes((*notes, *more)),
@@ -131,13 +143,13 @@ def _answering(app: Dash, views: Views) -> None:
     )
     def show_errors(query: str | None) -> tuple[Any, ...]:
         """The same answer with its expected errors, which take longer and so come behind it."""
-        state, _ = views.parse(query)
-        if not view_answers.is_ready(state):
+        address, _ = views.parse(query)
+        if not address.question.is_complete:
             return no_update, no_update
-        release = views.release(state)
-        found = _sure(views, release, state)
-        table = answer_tables.table(found, every=state.every) | {"drawn": query}
-        return answer.answer(release, state, found, ""), table
+        release = views.release(address)
+        found = _sure(views, release, address)
+        table = answer_tables.table(found, every=address.view.every) | {"drawn": query}
+        return answer.answer(release, address, found, ""), table
 
     @app.callback(
         Output("chart-card", "hidden"),
@@ -149,12 +161,12 @@ def _answering(app: Dash, views: Views) -> None:
         Input("url", "search"),
     )
     def show_chart(query: str | None) -> tuple[Any, ...]:
-        state, _ = views.parse(query)
+        address, _ = views.parse(query)
         nothing: tuple[Any, ...] = (True, "", "", {}, {}, query)
-        if not view_answers.is_ready(state):
+        if not address.question.is_complete:
             return nothing
         title, text, figure = answer_charts.drawn_chart(
-            view_answers.result(views.release(state), state), state
+            served_answers.result(views.release(address), address.question), address.view.theme
         )
         if not title:
             return nothing
@@ -167,31 +179,35 @@ def _drawn(*parts: str) -> list[Output]:
     return [Output(part, "data-drawn") for part in parts]
 
 
-def _sure(views: Views, release: ServedRelease, state: ViewState) -> Result:
-    before = views.releases[state.against] if state.against else release
+def _sure(views: Views, release: ServedRelease, address: Address) -> Result:
+    before = views.releases[address.against] if address.against else release
     if before is not release:
         try:
-            return view_answers.changed_with_errors(before, release, state)
+            return served_answers.changed_with_errors(before, release, address.question)
         except (UsageError, GeodataError):  # as the answer itself has told
             pass
-    return view_answers.with_errors(release, state)
+    return served_answers.with_errors(release, address.question)
 
 
-def answer_of(views: Views, state: ViewState) -> tuple[Result, str, tuple[str, ...]]:
+def answer_of(views: Views, address: Address) -> tuple[Result, str, tuple[str, ...]]:
     """The answer, what must still be chosen for it, and notes."""
-    release, missing = views.release(state), area_controls.missing(state)
-    if state.against and views.releases[state.against] is release:
+    release, missing = views.release(address), area_controls.missing(address.question)
+    if address.against and views.releases[address.against] is release:
         return (
-            view_answers.result(release, state),
+            served_answers.result(release, address.question),
             missing,
             ("Change since: choose another release than the one shown.",),
         )
-    if state.against and not missing and views.releases[state.against] is not release:
+    if address.against and not missing and views.releases[address.against] is not release:
         try:
-            return view_answers.changed(views.releases[state.against], release, state), "", ()
+            return served_answers.changed(views.releases[address.against], release, address.question), "", ()
         except (UsageError, GeodataError) as error:
-            return view_answers.result(release, state), "", (f"No change can be shown: {error}.",)
-    return view_answers.result(release, state), missing, ()
+            return (
+                served_answers.result(release, address.question),
+                "",
+                (f"No change can be shown: {error}.",),
+            )
+    return served_answers.result(release, address.question), missing, ()
 
 
 def _keeping_up(app: Dash, views: Views) -> None:
@@ -212,17 +228,17 @@ def _keeping_up(app: Dash, views: Views) -> None:
         inputs={"query": Input("url", "search")},
     )
     def show_controls(query: str | None) -> dict[str, Any]:
-        state, _ = views.parse(query)
-        release = views.release(state)
-        options = [{"value": level, "label": label} for level, label in views.layers(state).items()]
+        address, _ = views.parse(query)
+        release = views.release(address)
+        options = [{"value": level, "label": label} for level, label in views.layers(address).items()]
         return {
-            "placed": {"drawn": query, "values": controls.values(state) | {"release": release.slug}},
-            "hidden": [*controls.hidden_fields(state), state.analysis != "paired-area"],
-            "show_label": words.drawn_label(state),
-            "targets": area_controls.target_options(state),
+            "placed": {"drawn": query, "values": controls.values(address) | {"release": release.slug}},
+            "hidden": [*controls.hidden_fields(address.question), address.question.entry.n_needed != 2],
+            "show_label": words.drawn_label(address.question),
+            "targets": area_controls.target_options(address.question),
             "against": [
                 {"value": slug, "label": name}
-                for slug, name in controls.earlier_releases(views.releases, state).items()
+                for slug, name in controls.earlier_releases(views.releases, address).items()
             ],
             "layers": dict.fromkeys(("layer", "home_layer", "work_layer", "pick"), options),
             "drawn": [query],
@@ -238,15 +254,15 @@ def _keeping_up(app: Dash, views: Views) -> None:
         Input("url", "search"),
     )
     def show_areas(query: str | None) -> tuple[Any, ...]:
-        state, _ = views.parse(query)
-        release = views.release(state)
-        first, second = area_controls.areas_label(state)
+        address, _ = views.parse(query)
+        release = views.release(address)
+        first, second = area_controls.areas_label(address.question)
         return (
-            area_controls.chips(release, state.areas, "areas", first),
-            f"chips {state.side}",
-            area_controls.chips(release, state.others, "others", second),
-            f"chips {view_answers.OTHER[state.side]}",
-            area_controls.size_words(release, state),
+            area_controls.chips(release, address.question.areas, "areas", first),
+            f"chips {address.question.side}",
+            area_controls.chips(release, address.question.others, "others", second),
+            f"chips {OTHER_END[address.question.side]}",
+            area_controls.size_words(release, address.question),
             query,
         )
 
@@ -259,7 +275,14 @@ def _keeping_up(app: Dash, views: Views) -> None:
         Input("url", "search"),
     )
     def show_release(query: str | None) -> tuple[Any, ...]:
-        state, _ = views.parse(query)
-        release = views.release(state)
+        address, _ = views.parse(query)
+        release = views.release(address)
         name = names_of(list(views.releases.values()))[release.slug]
-        return certificate.banner(release), name, state.theme, f"app {state.theme}", query, query
+        return (
+            certificate.banner(release),
+            name,
+            address.view.theme,
+            f"app {address.view.theme}",
+            query,
+            query,
+        )

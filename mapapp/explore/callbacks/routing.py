@@ -22,15 +22,15 @@ def register(app: Dash, views: Views) -> None:
         State("url", "search"),
     )
     def route(pathname: str | None, query: str | None) -> tuple[Any, list[str]]:
-        state, _ = views.parse(query)
+        address, _ = views.parse(query)
         path = "/" + (pathname if isinstance(pathname, str) else "/").removeprefix(views.prefix).strip("/")
         marks = ["here" if page == path else "" for page in frame.PAGES]
         if path == "/":
-            ground = draw.ground(views.release(state), state, views.prefix)
-            return explore.page(views.releases, state, ground, views.layers(state)), marks
-        return method.page(views.release(state)) if path == "/method" else frame.not_found(), marks
+            ground = draw.ground(views.release(address), address.view.theme, views.prefix)
+            return explore.page(views.releases, address, ground, views.layers(address)), marks
+        return method.page(views.release(address)) if path == "/method" else frame.not_found(), marks
 
     @app.callback(Output({"type": "nav", "page": ALL}, "href"), Input("url", "search"))
     def keep_view(query: str | None) -> list[str]:
-        state, _ = views.parse(query)
-        return [f".{page}{to_query(state)}" for page in frame.PAGES]
+        address, _ = views.parse(query)
+        return [f".{page}{to_query(address)}" for page in frame.PAGES]

@@ -9,7 +9,7 @@ from typing import Any
 from mapapp.errors import UsageError
 from mapapp.explore.callbacks.views import Views
 from mapapp.question import setup_file
-from mapapp.question.address import MAX_QUERY_LENGTH, ViewState, to_query
+from mapapp.question.address import MAX_QUERY_LENGTH, Address, to_query
 from mapapp.question.cost import check_cost
 from mapapp.question.view import Bounds
 
@@ -24,7 +24,7 @@ def bounds_for(query: Any, view: Any) -> Bounds | None:
         return None
 
 
-def opened(views: Views, file: Any) -> tuple[ViewState, tuple[str, ...], Bounds | None]:
+def opened(views: Views, file: Any) -> tuple[Address, tuple[str, ...], Bounds | None]:
     """The view that a chosen file holds, notes on it, and where its map looked.
 
     `file` is a dict of `name`, `size` and, in base64, `content`.
@@ -44,25 +44,25 @@ def opened(views: Views, file: Any) -> tuple[ViewState, tuple[str, ...], Bounds 
     return *_among(views, setup), setup.bounds_deg
 
 
-def _among(views: Views, setup: setup_file.Setup) -> tuple[ViewState, tuple[str, ...]]:
-    """The state for the release of its file where that is served, else for the first one."""
-    check_cost((*setup.state.areas, *setup.state.others))
+def _among(views: Views, setup: setup_file.Setup) -> tuple[Address, tuple[str, ...]]:
+    """The address for the release of its file where that is served, else for the first one."""
+    check_cost((*setup.address.question.areas, *setup.address.question.others))
     slug = _slug(views, setup.release)
     against = _slug(views, setup.against) if setup.against else None
-    release = views.releases[slug] if slug else views.release(ViewState())
-    state, notes = setup_file.fitted(
+    release = views.releases[slug] if slug else views.release(Address())
+    address, notes = setup_file.fitted(
         replace(setup, against=None) if against else setup, release, leave_out=True
     )
     if setup.release.name and not slug and not setup.release.digest:
         notes = (*notes, f"There is no release {setup.release} here; the first one is shown.")
     first = next(iter(views.releases))
-    state = replace(state, release=slug if slug and slug != first else "", against=against or "")
-    if len(to_query(state)) > MAX_QUERY_LENGTH:
+    address = replace(address, release=slug if slug and slug != first else "", against=against or "")
+    if len(to_query(address)) > MAX_QUERY_LENGTH:
         raise UsageError("this setup is too long for an address; run it with commutemap analyze --setup")
-    return state, notes
+    return address, notes
 
 
-def _slug(views: Views, source: setup_file.Source) -> str | None:
+def _slug(views: Views, source: setup_file.SetupSource) -> str | None:
     """Name of the served release that a source is, by its digest, or else by its name."""
     for slug, release in views.releases.items():
         if source.digest and release.version[:12] == source.digest[:12]:

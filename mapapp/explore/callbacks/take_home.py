@@ -6,9 +6,8 @@ from typing import Any
 
 from dash import Dash, Input, Output
 
-from mapapp.answers import view_answers
 from mapapp.explore.callbacks.views import Views
-from mapapp.explore.downloads.routes import address
+from mapapp.explore.downloads.routes import file_address
 from mapapp.explore.pages import take_home
 from mapapp.question.address import to_query
 
@@ -24,11 +23,11 @@ def register(app: Dash, views: Views) -> None:
         Input("url", "search"),
     )
     def show_menu(query: str | None) -> tuple[Any, ...]:
-        state, _ = views.parse(query)
-        release, text = views.release(state), to_query(state)
+        address, _ = views.parse(query)
+        release, text = views.release(address), to_query(address)
 
         def place(name: str, **more: str) -> str:
-            return address(views, release, name, text, **more)
+            return file_address(views, release, name, text, **more)
 
-        ready, changes = view_answers.is_ready(state), views.before(state) is not None
+        ready, changes = address.question.is_complete, views.before(address) is not None
         return take_home.menu(place, ready=ready, changes=changes), place("table.csv"), query, query

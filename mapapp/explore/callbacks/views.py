@@ -8,13 +8,13 @@ from threading import Lock
 from typing import Any, Final
 
 from geodata.errors import GeodataError, GeometryError
-from mapapp.answers import view_answers
+from mapapp.answers import served_answers
 from mapapp.answers.areas import LEVEL_LABELS
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import map_layers
 from mapapp.errors import UsageError
 from mapapp.explore.uploads import Uploads
-from mapapp.question.address import ViewState, from_query
+from mapapp.question.address import Address, from_query
 from mapapp.question.area_text import DRAWN, parse_area
 from mapapp.question.setup_file import has_layer, has_step
 
@@ -29,13 +29,13 @@ class Views:
     releases: dict[str, ServedRelease]
     prefix: str = "/"
     uploads: Uploads = field(default_factory=Uploads, repr=False, compare=False)
-    _parsed: OrderedDict[str, tuple[ViewState, tuple[str, ...]]] = field(
+    _parsed: OrderedDict[str, tuple[Address, tuple[str, ...]]] = field(
         default_factory=OrderedDict, init=False, repr=False, compare=False
     )
     _lock: Any = field(default_factory=Lock, init=False, repr=False, compare=False)
 
-    def parse(self, query: str | None) -> tuple[ViewState, tuple[str, ...]]:
-        """State of an address, and notes on what of it was left out; every callback of a page reads the same one."""
+    def parse(self, query: str | None) -> tuple[Address, tuple[str, ...]]:
+        """What an address says, and notes on what of it was left out; every callback of a page reads the same one."""
         text = query if isinstance(query, str) else ""  # a forged request holds anything
         with self._lock:
             if text in self._parsed:
@@ -48,25 +48,25 @@ class Views:
                 self._parsed.popitem(last=False)
         return found
 
-    def release(self, state: ViewState) -> ServedRelease:
-        """The release a state is about."""
-        return self.releases[state.release] if state.release else next(iter(self.releases.values()))
+    def release(self, address: Address) -> ServedRelease:
+        """The release that an address is about."""
+        return self.releases[address.release] if address.release else next(iter(self.releases.values()))
 
-    def before(self, state: ViewState) -> ServedRelease | None:
-        """The earlier release that a state is compared with; None if there is none to compare with."""
-        release = self.release(state)
-        earlier = self.releases.get(state.against)
-        if earlier is None or earlier is release or not view_answers.is_ready(state):
+    def before(self, address: Address) -> ServedRelease | None:
+        """The earlier release that the shown one is compared with; None if there is none to compare with."""
+        release = self.release(address)
+        earlier = self.releases.get(address.against)
+        if earlier is None or earlier is release or not address.question.is_complete:
             return None
         try:
-            view_answers.changed(earlier, release, state)
+            served_answers.changed(earlier, release, address.question)
         except (UsageError, GeodataError):  # the page says why
             return None
         return earlier
 
-    def layers(self, state: ViewState) -> dict[str, str]:
+    def layers(self, address: Address) -> dict[str, str]:
         """Levels that can be rows, and be clicked, by their names for people: the usual ones first, no empty one."""
-        release = self.release(state)
+        release = self.release(address)
         found = [level for level in map_layers.unit_levels(release) if release.areas.has_units(level)]
         usual = [level for level in _USUAL_LEVELS if level in found]
         rest = [level for level in found if level not in usual]
@@ -74,7 +74,7 @@ class Views:
 
     def has_area(self, release: str, area: str) -> bool:
         """Whether a text is one step of an area that a release has; its blocks are not looked for yet."""
-        opened = self.release(ViewState(release=release))
+        opened = self.release(Address(release=release))
         bare = area[1:] if area[:1] in ("+", "-", "&") else area
         if bare.partition(":")[0] not in DRAWN:
             return bare in opened.areas or has_step(opened, area)
@@ -84,4 +84,4 @@ class Views:
             return False
 
     def _is_layer(self, release: str, layer: str) -> bool:
-        return has_layer(self.release(ViewState(release=release)), layer)
+        return has_layer(self.release(Address(release=release)), layer)

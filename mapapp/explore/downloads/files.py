@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, cast
 
-from mapapp.answers import view_answers
+from mapapp.answers import served_answers
 from mapapp.answers.results import Change, Result
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.watch import Refused, Watch
@@ -19,7 +19,7 @@ from mapapp.files.exports.answers import SHAPED, write_answers
 from mapapp.files.exports.layer import safe_name
 from mapapp.files.exports.provenance import Provenance
 from mapapp.question import setup_file
-from mapapp.question.address import ViewState
+from mapapp.question.address import Address
 from mapapp.question.view import Bounds
 
 ROWS_AT_ONCE: Final = 5_000
@@ -33,7 +33,7 @@ class Wanted:
     Attributes
     ----------
     views : Views
-    state : ViewState
+    address : Address
         With the name of its release.
     scale : int
         How many times as large a picture is, 1 to 4.
@@ -44,7 +44,7 @@ class Wanted:
     """
 
     views: Views
-    state: ViewState
+    address: Address
     scale: int = 1
     bounds: Bounds | None = None
     paper: Literal["a4", "letter"] = "a4"
@@ -52,12 +52,12 @@ class Wanted:
     @property
     def release(self) -> ServedRelease:
         """The release it is about."""
-        return self.views.release(self.state)
+        return self.views.release(self.address)
 
     @property
     def before(self) -> ServedRelease | None:
         """The earlier release it is compared with."""
-        return self.views.before(self.state)
+        return self.views.before(self.address)
 
 
 Maker = Callable[[Wanted, Path, Watch], None]
@@ -73,11 +73,11 @@ class File:
 
 def answer(wanted: Wanted) -> Result:
     """The answer that the page shows, with the expected errors that it shows."""
-    before, state = wanted.before, wanted.state
+    before, question = wanted.before, wanted.address.question
     if before is not None:
-        return view_answers.changed(before, wanted.release, state)
-    ask = view_answers.with_errors if view_answers.is_ready(state) else view_answers.result
-    return ask(wanted.release, state)
+        return served_answers.changed(before, wanted.release, question)
+    ask = served_answers.with_errors if question.is_complete else served_answers.result
+    return ask(wanted.release, question)
 
 
 def file_name(wanted: Wanted, name: str, *, several: bool = False) -> str:
@@ -87,10 +87,10 @@ def file_name(wanted: Wanted, name: str, *, several: bool = False) -> str:
     """
     stem, _, suffix = name.partition(".")
     stem, suffix = ("charts", "zip") if several else (stem, suffix)
-    state = wanted.state
+    question = wanted.address.question
     areas = wanted.release.areas
-    known = [areas[step].name for step in state.areas[:1] if step in areas]
-    about = "-".join([state.analysis, *known]) if stem != "setup" else "setup"
+    known = [areas[step].name for step in question.areas[:1] if step in areas]
+    about = "-".join([question.analysis, *known]) if stem != "setup" else "setup"
     extra = "" if stem in ("table", "shapes", "setup") else f"-{stem}"
     return f"{safe_name(f'{wanted.release.title} {about}', most=120)}{extra}.{suffix}"
 
@@ -115,7 +115,7 @@ def _source_columns(wanted: Wanted) -> dict[str, Any]:
     """Where a table comes from, in columns of its own: CSV has no other place."""
     source, before = Provenance.of(wanted.release.store), wanted.before
     return {
-        "workers_kept": view_answers.filters(wanted.state).words or "all",
+        "workers_kept": wanted.address.question.filters.words or "all",
         "vintage_blocks": source.vintage_blocks,
         "epsilon_final": source.epsilon_final,
         "delta": source.delta,
@@ -149,7 +149,8 @@ def _map(wanted: Wanted, file: Path, watch: Watch) -> None:
     form = cast(Literal["png", "svg"], file.suffix.removeprefix("."))
     content = map_picture(
         wanted.release,
-        wanted.state,
+        wanted.address.question,
+        wanted.address.view,
         form=form,
         scale=wanted.scale,
         bounds=wanted.bounds,
@@ -163,7 +164,9 @@ def _chart(wanted: Wanted, file: Path, watch: Watch) -> None:
     from mapapp.drawing.paper import chart_pictures
 
     form = cast(Literal["png", "svg"], file.suffix.removeprefix("."))
-    pictures = chart_pictures(wanted.release, wanted.state, answer(wanted), form=form, scale=wanted.scale)
+    pictures = chart_pictures(
+        wanted.release, answer(wanted), theme=wanted.address.view.theme, form=form, scale=wanted.scale
+    )
     watch()
     if not pictures:
         raise Refused(400, "This answer has no chart; choose an area with workers.")
@@ -178,23 +181,30 @@ def _chart(wanted: Wanted, file: Path, watch: Watch) -> None:
 
 
 def _report(wanted: Wanted, file: Path, watch: Watch) -> None:
-    from mapapp.files.reports import write_report
+    from mapapp.files.reports import Part, write_report
 
-    if not view_answers.is_ready(wanted.state):
+    if not wanted.address.question.is_complete:
         raise Refused(400, "A report is about an area; choose one first.")
     _bounded(sum(len(table) for table in answer(wanted).tables().values()), MAX_REPORT_ROWS)
     form = cast(Literal["html", "pdf", "xlsx"], file.suffix.removeprefix("."))
     releases = [release for release in (wanted.before, wanted.release) if release is not None]
     with file.open("wb") as stream:
-        write_report(releases, [wanted.state], form, stream, paper=wanted.paper, progress=watch)
+        write_report(
+            releases,
+            [Part(wanted.address.question, wanted.address.view.show)],
+            form,
+            stream,
+            paper=wanted.paper,
+            progress=watch,
+        )
     watch()
 
 
 def _setup(wanted: Wanted, file: Path, watch: Watch) -> None:
-    against = wanted.views.releases.get(wanted.state.against)
+    against = wanted.views.releases.get(wanted.address.against)
     content = setup_file.save(
         wanted.release,
-        wanted.state,
+        wanted.address,
         name=wanted.release.slug,
         against=against,
         bounds_deg=wanted.bounds,

@@ -32,7 +32,7 @@ _OWN: Final = ("scale", "bounds", "paper")
 _KEPT: Final = "private, max-age=600"  # the release's version is in the address
 
 
-def address(views: Views, release: ServedRelease, name: str, query: str, **more: str) -> str:
+def file_address(views: Views, release: ServedRelease, name: str, query: str, **more: str) -> str:
     """Where a file of a view is; `query` as `mapapp.question.address.to_query` writes it."""
     extra = urlencode(more, quote_via=quote)
     joined = "&".join(part for part in (query.removeprefix("?"), extra) if part)
@@ -76,7 +76,7 @@ def wanted_of(views: Views, release: ServedRelease, query: str) -> Wanted:
     own = {name: value for name, value in pairs if name in _OWN}
     rest = [(name, value) for name, value in pairs if name not in (*_OWN, "release")]
     text = urlencode([*rest, ("release", release.slug)], quote_via=quote)
-    state, notes = views.parse(text)
+    address, notes = views.parse(text)
     if notes:
         raise Refused(400, " ".join(notes[0].split()))
     paper = own.get("paper", "a4")
@@ -84,7 +84,7 @@ def wanted_of(views: Views, release: ServedRelease, query: str) -> Wanted:
         raise Refused(400, "Paper is a4 or letter.")
     return Wanted(
         views=views,
-        state=state,
+        address=address,
         scale=_scale(own.get("scale", "1")),
         bounds=_bounds(own["bounds"]) if "bounds" in own else None,
         paper=cast(Literal["a4", "letter"], paper),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from dataclasses import replace
 from typing import Any
 
 from dash import dcc, html
 
-from mapapp.answers import words
+from mapapp.answers import served_answers, words
 from mapapp.answers.results import (
     Change,
     DistanceDirection,
@@ -20,27 +20,29 @@ from mapapp.answers.results import (
     Result,
 )
 from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.unit_names import name_parts
 from mapapp.answers.words import aria
 from mapapp.explore.pages.answer_charts import charts
 from mapapp.explore.pages.bars import mark
-from mapapp.question.address import Side, ViewState, to_query
+from mapapp.question.address import Address, to_query
+from mapapp.question.question import OTHER_END, Question
 
 Tile = tuple[Any, str]
 
 
-def answer(release: ServedRelease, state: ViewState, result: Result, missing: str) -> list[Any]:
+def answer(release: ServedRelease, address: Address, result: Result, missing: str) -> list[Any]:
     """What stands above the table; `missing` says what must still be chosen."""
-    told = main_result(result)
+    told, question = main_result(result), address.question
     n = main_number(told).value
     return [
-        headline(release, state, result, missing),
+        headline(release, question, result, missing),
         promise(release),
-        asking_for(missing) if missing and state.areas else None,
-        suggestions(release, state) if missing and not state.areas else None,
+        asking_for(missing) if missing and question.areas else None,
+        suggestions(release, question) if missing and not question.areas else None,
         tiles(result) if n and not missing else None,
-        nobody(release, state) if not n else None,
+        nobody(release, address) if not n else None,
         later_alone(result),
-        *(charts(told, state) if n and not missing else []),
+        *(charts(told) if n and not missing else []),
         remarks(result),
     ]
 
@@ -66,7 +68,7 @@ def main_number(result: Result) -> Number:
     return found if isinstance(found, Number) else Number(0)
 
 
-def headline(release: ServedRelease, state: ViewState, result: Result, missing: str) -> Any:
+def headline(release: ServedRelease, question: Question, result: Result, missing: str) -> Any:
     """How many workers, and who they are."""
     told = main_result(result)
     number = main_number(told)
@@ -75,7 +77,7 @@ def headline(release: ServedRelease, state: ViewState, result: Result, missing: 
     covered = any(note.startswith("The release covers") for note in about.notes)
     return html.Section(
         [
-            html.P(_title(state, result, missing), className="analysis-name"),
+            html.P(_title(question, result, missing), className="analysis-name"),
             html.P(
                 [
                     mark(number.caution if number.value else ""),
@@ -85,31 +87,33 @@ def headline(release: ServedRelease, state: ViewState, result: Result, missing: 
                 ],
                 className="count",
             ),
-            html.P(_who(release, state, told, number.value)),
+            html.P(_who(release, question, told, number.value)),
             html.P(f"Only: {about.filters}", className="quiet") if about.filters else None,
-            html.P(_coverage(release, state), className="quiet") if state.areas and not covered else None,
+            html.P(_coverage(release, question), className="quiet")
+            if question.areas and not covered
+            else None,
         ],
         className="headline",
         **aria(live="polite", label="Number of workers"),
     )
 
 
-def _title(state: ViewState, result: Result, missing: str) -> str:
-    return result.about.title if state.areas or not missing else "All workers"
+def _title(question: Question, result: Result, missing: str) -> str:
+    return result.about.title if question.areas or not missing else "All workers"
 
 
-def _who(release: ServedRelease, state: ViewState, told: Result, n: int) -> list[Any]:
+def _who(release: ServedRelease, question: Question, told: Result, n: int) -> list[Any]:
     """The sentence that the number begins."""
     s = "s" if n == 1 else ""
-    here = html.Strong(words.place_name(release, state)) if state.areas else None
+    here = html.Strong(words.place_name(release, question)) if question.areas else None
     if isinstance(told, InflowOutflow):
         return [f"live{s} or work{s} in ", here]
     if isinstance(told, PairedAreas):
         return [f"live{s} in ", html.Strong(told.home_area), f" and work{s} in ", html.Strong(told.work_area)]
     covered = html.Strong(words.listed(words.covered_states(release)) or "all covered states")
     if here is None:
-        return [f"work{s} in ", covered, ", wherever they live" if state.side == "home" else ""]
-    return [words.VERB[state.side] + s + " in ", here]
+        return [f"work{s} in ", covered, ", wherever they live" if question.side == "home" else ""]
+    return [words.VERB[question.side] + s + " in ", here]
 
 
 def promise(release: ServedRelease) -> Any:
@@ -261,15 +265,13 @@ def asking_for(missing: str) -> Any:
     return html.Section([html.H2("One more choice"), html.P(missing)], className="card start", role="status")
 
 
-def suggestions(release: ServedRelease, state: ViewState) -> Any:
+def suggestions(release: ServedRelease, question: Question) -> Any:
     """A way in: the largest workplaces, or the tracts with most homes."""
-    rows = release.table(ViewState(side=state.side), "tract")
-    known = rows[[f"tract:{unit_id}" in release.areas for unit_id in rows["unit_id"]]].head(3)
-    largest = release.table(ViewState(side=state.side), "county")
-    county = largest[[f"county:{unit_id}" in release.areas for unit_id in largest["unit_id"]]].head(1)
-    start = "one of the largest workplaces" if state.side == "work" else "where most workers live"
-    choices = [("county", row) for row in county.itertuples()] + [
-        ("tract", row) for row in known.itertuples()
+    start = "one of the largest workplaces" if question.side == "work" else "where most workers live"
+    choices = [
+        (level, row)
+        for level, n_rows in (("county", 1), ("tract", 3))
+        for row in _largest(release, Question(side=question.side, layer=level), n_rows)
     ]
     steps: tuple[Any, ...] = (
         ["Choose an area: ", html.Strong("click the map"), ", search by name, or take one of these."],
@@ -287,10 +289,18 @@ def suggestions(release: ServedRelease, state: ViewState) -> Any:
     )
 
 
+def _largest(release: ServedRelease, question: Question, n_rows: int) -> list[Any]:
+    units = served_answers.units(release, question)
+    rows = units[units["kind"] == "unit"].itertuples()
+    known = (row for row in rows if f"{question.layer}:{row.unit_id}" in release.areas)
+    return list(itertools.islice(known, n_rows))
+
+
 def _suggestion(level: str, row: Any) -> Any:
+    name, within = name_parts(row.name)
     return html.Button(
         [
-            html.Span([html.Strong(row.name), html.Span(f" {row.county}", className="quiet")]),
+            html.Span([html.Strong(name), html.Span(f" {within}", className="quiet")]),
             html.Span(f"{row.workers:,}", className="number"),
         ],
         id={"type": "suggest", "area": f"{level}:{row.unit_id}"},
@@ -299,21 +309,21 @@ def _suggestion(level: str, row: Any) -> Any:
     )
 
 
-def nobody(release: ServedRelease, state: ViewState) -> Any:
+def nobody(release: ServedRelease, address: Address) -> Any:
     """Why the question picks no one, as far as that is known, and what to ask instead."""
-    other: Side = "home" if state.side == "work" else "work"
-    turned = replace(state, side=other)
-    turns = bool(state.areas) and state.analysis not in ("inflow-outflow", "paired-area", "flow-matrix")
+    question, other = address.question, OTHER_END[address.question.side]
+    turned = address.having(side=other)
+    turns = bool(question.areas) and question.entry.n_areas == 1 and "side" in question.entry.fields
     links = [(f"Show who {'lives' if other == 'home' else 'works'} here instead", turned)] * turns
-    if state.side == "work" and not release.covers(state.areas):
+    if question.side == "work" and not release.covers(question.areas):
         title = "Workplaces in this area are not in the release"
         text = "That says nothing about how many people work there."
-    elif words.filter_words(state):
+    elif words.filter_words(question):
         title, text = "No synthetic worker fits", "There is nobody here with these filters."
-        everybody = replace(state, age=(), earnings=(), industry=())
+        everybody = address.having(age=(), earnings=(), industry=())
         links.insert(0, ("Take the filters away", everybody))
     elif turns:
-        title = f"No synthetic worker {'works' if state.side == 'work' else 'lives'} in this area"
+        title = f"No synthetic worker {'works' if question.side == 'work' else 'lives'} in this area"
         text = "Add another area, or ask for the other side."
     else:
         title, text = "No synthetic worker fits", "Choose another area, or turn the two areas round."
@@ -321,8 +331,8 @@ def nobody(release: ServedRelease, state: ViewState) -> Any:
     return html.Section([html.H2(title), html.P(text), html.Ul(choices)], className="card")
 
 
-def _coverage(release: ServedRelease, state: ViewState) -> str:
+def _coverage(release: ServedRelease, question: Question) -> str:
     states = words.covered_states(release)
     covered = f"Workplaces in {words.listed(states)} are covered" if states else "Coverage is not stated"
-    tail = "; other workplaces of these residents are not in the release." if state.side == "home" else "."
+    tail = "; other workplaces of these residents are not in the release." if question.side == "home" else "."
     return covered + tail

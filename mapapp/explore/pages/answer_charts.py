@@ -11,13 +11,13 @@ from mapapp.drawing.bar_groups import MATRIX_UNITS, Group, bar_groups
 from mapapp.drawing.palette import GROUNDS
 from mapapp.drawing.plotly import charts as figures
 from mapapp.explore.pages.bars import bar_chart, bar_table
-from mapapp.question.address import ViewState
+from mapapp.question.fields import Theme
 
 _FIRST = {"Distance from home to work": ("Distance",), "Who comes, goes and stays": ("Group", "groups")}
 """What the rows of a chart are, where its title does not say it, and its class."""
 
 
-def charts(result: Result, state: ViewState) -> list[Any]:
+def charts(result: Result) -> list[Any]:
     """Bar charts of an answer."""
     found: list[Any] = []
     for title, groups in bar_groups(result):
@@ -35,9 +35,9 @@ def _headed(title: str, groups: list[Group]) -> Any:
     return html.Section([html.H2(title), *parts], className="card")
 
 
-def drawn_chart(result: Result, state: ViewState) -> tuple[str, str, Any]:
+def drawn_chart(result: Result, theme: Theme) -> tuple[str, str, Any]:
     """Title, description and figure of a chart that bars cannot show; empty title without one."""
-    ground = GROUNDS[state.theme]
+    ground = GROUNDS[theme]
     if isinstance(result, DistanceDirection):
         text = "Workers by direction and distance; the table below has the same numbers."
         seen = "workplace to home" if result.about.side == "work" else "home to workplace"

@@ -20,8 +20,8 @@ from mapapp.answers.results import (
     caution,
     shortened,
 )
+from mapapp.answers.served_answers import largest_change
 from mapapp.answers.unit_names import name_parts
-from mapapp.answers.view_answers import largest_change
 
 SHORT_ROWS: Final = 12
 MOST_ROWS: Final = 10_000  # as many as a page can hold; the file has all

@@ -12,7 +12,7 @@ from mapapp.answers import words
 from mapapp.answers.areas import LEVEL_LABELS, Area
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.words import aria
-from mapapp.question.address import ViewState
+from mapapp.question.question import Question
 
 TYPED: Final = "Latitude, longitude "
 """How a typed place begins among what was found."""
@@ -100,9 +100,9 @@ def _target() -> Any:
     )
 
 
-def target_options(state: ViewState) -> list[dict[str, str]]:
+def target_options(question: Question) -> list[dict[str, str]]:
     """The two areas of a pair by what they are."""
-    first, second = ("Work area", "Home area") if state.side == "work" else ("Home area", "Work area")
+    first, second = ("Work area", "Home area") if question.side == "work" else ("Home area", "Work area")
     return [{"value": "areas", "label": first}, {"value": "others", "label": second}]
 
 
@@ -189,9 +189,9 @@ def step_name(release: ServedRelease, step: str) -> tuple[str, str]:
     return name, _DRAWN.get(bare.partition(":")[0], "Drawn")
 
 
-def size_words(release: ServedRelease, state: ViewState) -> str:
+def size_words(release: ServedRelease, question: Question) -> str:
     """How many blocks are chosen, and how blocks on the edge are taken."""
-    steps = [each for each in (state.areas, state.others) if each]
+    steps = [each for each in (question.areas, question.others) if each]
     if not steps:
         return ""
     chosen = [release.areas.select(" ".join(each)) for each in steps]
@@ -203,22 +203,22 @@ def size_words(release: ServedRelease, state: ViewState) -> str:
     return f"{text}; {cut}: a block counts as a whole where its internal point is."
 
 
-def areas_label(state: ViewState) -> tuple[str, str]:
+def areas_label(question: Question) -> tuple[str, str]:
     """Titles of the two lists of a pair; empty for one list."""
-    if state.analysis != "paired-area" and not state.others:
+    if question.entry.n_needed != 2 and not question.others:
         return "", ""
     both = {"work": "Work area:", "home": "Home area:"}
-    other = "home" if state.side == "work" else "work"
-    return both[state.side], both[other]
+    other = "home" if question.side == "work" else "work"
+    return both[question.side], both[other]
 
 
-def missing(state: ViewState) -> str:
+def missing(question: Question) -> str:
     """What must still be chosen for an answer, in a sentence; empty when nothing."""
-    if state.analysis == "flow-matrix":
+    if question.is_complete:
         return ""
-    if not state.areas:
+    if not question.areas:
         return "Choose an area."
-    if state.analysis == "paired-area" and not state.others:
-        other = "Home area" if words.OTHER_END[state.side] == "homes" else "Work area"
+    if not question.others:
+        other = "Home area" if words.OTHER_END[question.side] == "homes" else "Work area"
         return f"Now the other area: choose “{other}” on the left, then click the map or search."
     return ""

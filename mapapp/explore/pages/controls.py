@@ -12,17 +12,11 @@ from mapapp.answers.served_release import ServedRelease, names_of
 from mapapp.answers.words import aria
 from mapapp.drawing.density import MAX_POINTS
 from mapapp.explore.pages.area_controls import area_controls, file_choice
-from mapapp.question.address import SHOWN, ViewState, shown_as
+from mapapp.question.address import Address
+from mapapp.question.analyses import ANALYSES
+from mapapp.question.question import Question
+from mapapp.question.view import View
 
-ANALYSES: Final = {
-    "destination": ("Destination", "Where do they live, or work?"),
-    "area-profile": ("Area profile", "Who are they?"),
-    "area-comparison": ("Area comparison", "How do its parts compare?"),
-    "distance-direction": ("Distance/direction", "How far, and which way?"),
-    "inflow-outflow": ("Inflow/outflow", "Who comes, goes and stays?"),
-    "paired-area": ("Paired area", "Who lives there and works here?"),
-    "flow-matrix": ("Flow matrix", "From everywhere to everywhere"),
-}
 SIDES: Final = {"work": "Workplaces", "home": "Homes"}
 SHOWS: Final = {"points": "Points", "areas": "Areas", "density": "Density", "lines": "Lines"}
 THEMES: Final = {"light": "Light", "dark": "Dark"}
@@ -32,89 +26,88 @@ PLAIN: Final = ("analysis", "side", "show", "layer", "home_layer", "work_layer",
 FIELDS: Final = ("side", "show", "layer", "matrix", "edges")
 """Settings that not every analysis has."""
 
-_HAS: Final[dict[str, tuple[str, ...]]] = {
-    "destination": ("side", "show", "layer"),
-    "area-profile": ("side", "show", "layer"),
-    "area-comparison": ("side", "show", "layer"),
-    "distance-direction": ("side", "show", "layer", "edges"),
-    "inflow-outflow": (),
-    "paired-area": ("side", "edges"),
-    "flow-matrix": ("side", "matrix"),
-}
 
-
-def hidden_fields(state: ViewState) -> list[bool]:
-    """Which of `FIELDS` mean nothing to the state's analysis."""
-    has = _HAS[state.analysis]
-    if not state.areas:  # everything is drawn in one way: by the units of a layer
-        has = ("side", "matrix") if state.analysis == "flow-matrix" else ("side", "layer")
+def hidden_fields(question: Question) -> list[bool]:
+    """Which of `FIELDS` mean nothing to a question."""
+    has = {"matrix" if name.endswith("_layer") else name for name in question.entry.fields}
+    if not question.areas:  # everything is drawn in one way: by the units of a layer
+        has = {"side", "layer" if question.entry.n_needed else "matrix"}
+    elif question.entry.shows:
+        has.add("show")
     return [name not in has for name in FIELDS]
 
 
-def values(state: ViewState) -> dict[str, Any]:
+def values(address: Address) -> dict[str, Any]:
     """What each control that stands for a part of the address is set to; of how it is drawn, the map decides."""
-    found: dict[str, Any] = {name: getattr(state, name) for name in (*PLAIN, "against") if name != "show"}
-    found["edges"] = ", ".join(f"{edge:g}" for edge in state.edges)
-    return found | {name: [str(band) for band in getattr(state, name)] for name in words.BAND_LABELS}
+    found: dict[str, Any] = {name: address.value(name) for name in PLAIN if name != "show"}
+    found["against"] = address.against
+    found["edges"] = ", ".join(f"{edge:g}" for edge in address.question.edges)
+    return found | {name: [str(band) for band in address.value(name)] for name in words.BAND_LABELS}
 
 
-def show_options(state: ViewState, kind: str = "") -> list[dict[str, Any]]:
-    """Ways to draw the state's analysis.
+def show_options(question: Question, view: View, kind: str = "") -> list[dict[str, Any]]:
+    """Ways to draw the answer to a question.
 
     Points cannot be chosen where the map, drawn as `kind`, has too many, and a change is drawn by area only.
     """
-    known = {key: text for key, text in SHOWS.items() if key in (SHOWN[state.analysis] or SHOWS)}
-    in_place = {"points"} if _stands_in(state, kind) else set()
+    known = {key: text for key, text in SHOWS.items() if key in (question.entry.shows or SHOWS)}
+    in_place = {"points"} if _stands_in(question, view, kind) else set()
     closed = set(known) - {"areas"} if kind == "change" else in_place
     return [{"value": key, "label": text, "disabled": key in closed} for key, text in known.items()]
 
 
-def show_value(state: ViewState, kind: str) -> str:
+def show_value(question: Question, view: View, kind: str) -> str:
     """The way to draw that the map has taken, where the analysis has a choice."""
     kind = "areas" if kind == "change" else kind
-    return kind if kind in SHOWN[state.analysis] else shown_as(state)
+    return kind if kind in question.entry.shows else view.show_of(question)
 
 
-def show_note(state: ViewState, kind: str) -> str:
+def show_note(question: Question, view: View, kind: str) -> str:
     """Why the map is not drawn as chosen; empty if it is."""
     if kind == "change":
         return "Areas by their change, because two releases are compared."
-    return f"Density, because there are more than {MAX_POINTS:,} points." if _stands_in(state, kind) else ""
+    return (
+        f"Density, because there are more than {MAX_POINTS:,} points."
+        if _stands_in(question, view, kind)
+        else ""
+    )
 
 
-def _stands_in(state: ViewState, kind: str) -> bool:
+def _stands_in(question: Question, view: View, kind: str) -> bool:
     """Whether a density is drawn in place of points."""
-    return kind == "density" and shown_as(state) == "points"
+    return kind == "density" and view.show_of(question) == "points"
 
 
-def controls(releases: dict[str, ServedRelease], state: ViewState, layers: dict[str, str]) -> Any:
-    """Every control, set as the state says; `layers` names the levels that can be rows and clicked."""
-    hidden = dict(zip(FIELDS, hidden_fields(state), strict=True))
+def controls(releases: dict[str, ServedRelease], address: Address, layers: dict[str, str]) -> Any:
+    """Every control, set as the address says; `layers` names the levels that can be rows and clicked."""
+    hidden = dict(zip(FIELDS, hidden_fields(address.question), strict=True))
     return html.Div(
         [
-            *_release_choice(releases, state),
-            _question(state),
+            *_release_choice(releases, address),
+            _analysis(address.question),
             area_controls(layers),
-            _field("side", switch("side", "The chosen areas are", state.side, SIDES), hidden),
-            _field("matrix", _matrix(state, layers), hidden),
-            _field("layer", select("layer", "Count by", state.layer, layers), hidden),
-            _field("show", _show(state), hidden),
-            _field("edges", _edges(state), hidden),
+            _field("side", switch("side", "The chosen areas are", address.question.side, SIDES), hidden),
+            _field("matrix", _matrix(address.question, layers), hidden),
+            _field("layer", select("layer", "Count by", address.question.layer, layers), hidden),
+            _field("show", _show(address.question, address.view), hidden),
+            _field("edges", _edges(address.question), hidden),
             html.Details(
                 [
                     html.Summary("Filter by age, earnings, industry"),
-                    *[_bands(name, getattr(state, name)) for name in words.BAND_LABELS],
+                    *[_bands(name, address.value(name)) for name in words.BAND_LABELS],
                 ],
-                open=bool(state.age or state.earnings or state.industry),
+                open=bool(address.question.age or address.question.earnings or address.question.industry),
                 className="more-controls filters",
                 id="filters",
             ),
-            _keeping(state),
+            _keeping(address),
             dcc.Store(
                 id="placed",
-                data={"drawn": None, "values": values(state) | {"release": _chosen(releases, state)}},
+                data={"drawn": None, "values": values(address) | {"release": _chosen(releases, address)}},
             ),
-            dcc.Store(id="shown", data={"drawn": None, "values": {"show": shown_as(state)}}),
+            dcc.Store(
+                id="shown", data={"drawn": None, "values": {"show": address.view.show_of(address.question)}}
+            ),
         ],
         className="controls",
         id="asked",
@@ -126,11 +119,11 @@ def _field(name: str, child: Any, hidden: dict[str, bool]) -> Any:
     return html.Div(child, id=f"field-{name}", hidden=hidden[name])
 
 
-def _question(state: ViewState) -> Any:
+def _analysis(question: Question) -> Any:
     above = "analysis-label"
     choices = [
-        dmc.Radio(label=name, description=text, value=key, size="xs")
-        for key, (name, text) in ANALYSES.items()
+        dmc.Radio(label=entry.title, description=entry.words, value=name, size="xs")
+        for name, entry in ANALYSES.items()
     ]
     return html.Div(
         [
@@ -138,7 +131,7 @@ def _question(state: ViewState) -> Any:
             dmc.RadioGroup(
                 html.Div(choices, className="analyses"),
                 id="analysis",
-                value=state.analysis,
+                value=question.analysis,
                 **aria(labelledby=above),
             ),
         ],
@@ -160,42 +153,42 @@ def select(name: str, label: str, value: str, options: dict[str, str], size: str
     )
 
 
-def _show(state: ViewState) -> Any:
-    label = words.drawn_label(state)
-    shows = {option["value"]: option["label"] for option in show_options(state)}
+def _show(question: Question, view: View) -> Any:
+    label = words.drawn_label(question)
+    shows = {option["value"]: option["label"] for option in show_options(question, view)}
     note = html.P(id="show-said", className="quiet small")
-    return html.Div([switch("show", label, shown_as(state), shows), note], className="with-note")
+    return html.Div([switch("show", label, view.show_of(question), shows), note], className="with-note")
 
 
-def _matrix(state: ViewState, layers: dict[str, str]) -> Any:
+def _matrix(question: Question, layers: dict[str, str]) -> Any:
     return html.Div(
         [
-            select("home_layer", "Homes by", state.home_layer, layers),
-            select("work_layer", "Workplaces by", state.work_layer, layers),
+            select("home_layer", "Homes by", question.home_layer, layers),
+            select("work_layer", "Workplaces by", question.work_layer, layers),
         ],
         className="two",
     )
 
 
-def _edges(state: ViewState) -> Any:
+def _edges(question: Question) -> Any:
     return dmc.TextInput(
         id="edges",
         label="Distance bands end at (miles)",
-        value=", ".join(f"{edge:g}" for edge in state.edges),
+        value=", ".join(f"{edge:g}" for edge in question.edges),
         placeholder="10, 25, 50",
         debounce=True,
         size="sm",
     )
 
 
-def _release_choice(releases: dict[str, ServedRelease], state: ViewState) -> list[Any]:
+def _release_choice(releases: dict[str, ServedRelease], address: Address) -> list[Any]:
     options = names_of(list(releases.values()))
-    chosen = _chosen(releases, state)
+    chosen = _chosen(releases, address)
     return [
         html.Div(
             [
                 select("release", "Release", chosen, options),
-                select("against", "Change since", state.against, earlier_releases(releases, state)),
+                select("against", "Change since", address.against, earlier_releases(releases, address)),
             ],
             hidden=len(options) < 2,
             className="releases",
@@ -203,22 +196,22 @@ def _release_choice(releases: dict[str, ServedRelease], state: ViewState) -> lis
     ]
 
 
-def earlier_releases(releases: dict[str, ServedRelease], state: ViewState) -> dict[str, str]:
+def earlier_releases(releases: dict[str, ServedRelease], address: Address) -> dict[str, str]:
     """Releases that the shown one can be compared with, and none; not the shown one itself."""
-    chosen = _chosen(releases, state)
+    chosen = _chosen(releases, address)
     names = names_of(list(releases.values()))
     return {"": "Nothing"} | {slug: name for slug, name in names.items() if slug != chosen}
 
 
-def _chosen(releases: dict[str, ServedRelease], state: ViewState) -> str:
-    return state.release or next(iter(releases))
+def _chosen(releases: dict[str, ServedRelease], address: Address) -> str:
+    return address.release or next(iter(releases))
 
 
-def _keeping(state: ViewState) -> Any:
+def _keeping(address: Address) -> Any:
     return html.Details(
         [
             html.Summary("Colours, and keeping this view"),
-            switch("theme", "Colours", state.theme, THEMES),
+            switch("theme", "Colours", address.view.theme, THEMES),
             html.P(
                 "The address of this page is this view: copy it, or keep the view as a file.",
                 className="quiet small",

@@ -12,12 +12,12 @@ from mapapp.drawing.plotly.charts import CONFIG as CHART_CONFIG
 from mapapp.drawing.plotly.commute_map import DRAWING
 from mapapp.explore.pages import take_home
 from mapapp.explore.pages.controls import controls
-from mapapp.question.address import ViewState
+from mapapp.question.address import Address
 
 MAX_NOTES: Final = 8
 
 
-def page(releases: dict[str, ServedRelease], state: ViewState, figure: Any, layers: dict[str, str]) -> Any:
+def page(releases: dict[str, ServedRelease], address: Address, figure: Any, layers: dict[str, str]) -> Any:
     """The page before its first answer; `figure` is the map without workers."""
     graph = dcc.Graph(
         id="map",
@@ -32,7 +32,7 @@ def page(releases: dict[str, ServedRelease], state: ViewState, figure: Any, laye
             html.H1("Where people live and work", className="unseen"),
             html.A("Skip the map, go to the numbers", href="#answer", className="skip"),
             html.Aside(
-                controls(releases, state, layers), className="panel ask", **aria(label="What is asked")
+                controls(releases, address, layers), className="panel ask", **aria(label="What is asked")
             ),
             html.Section(
                 [
@@ -58,7 +58,11 @@ def page(releases: dict[str, ServedRelease], state: ViewState, figure: Any, laye
             *[dcc.Store(id=name) for name in ("look", "choices", "followed", "answered")],
             dcc.Store(
                 id="on-map",
-                data={"release": state.release or next(iter(releases)), "theme": state.theme, "view": ""},
+                data={
+                    "release": address.release or next(iter(releases)),
+                    "theme": address.view.theme,
+                    "view": "",
+                },
             ),
         ],
         className="explore",

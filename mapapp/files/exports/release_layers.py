@@ -14,7 +14,7 @@ from mapapp.answers.analyses import Release
 from mapapp.answers.areas import LEVEL_LABELS
 from mapapp.files.exports.layer import Kind, Layer, Part, in_parts
 from mapapp.files.exports.pairs import pairs_in_parts
-from mapapp.question.address import Side
+from mapapp.question.fields import Side
 from mapapp.question.filters import BANDS, CHARACTERISTICS
 
 BAND_FIELDS: Final = tuple(f"{name}_{band}" for name in CHARACTERISTICS for band in BANDS)

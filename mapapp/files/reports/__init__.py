@@ -10,13 +10,24 @@ from mapapp.answers.served_release import ServedRelease
 from mapapp.files.reports.build import ROWS_WITH_ERRORS, build
 from mapapp.files.reports.content import Report
 from mapapp.files.reports.html_report import write_html
+from mapapp.files.reports.part import Part
 from mapapp.files.reports.pdf_report import Paper, write_pdf
 from mapapp.files.reports.xlsx_report import write_xlsx
 from mapapp.progress import Report as Progress
 from mapapp.progress import silent
-from mapapp.question.address import ViewState
 
-__all__ = ["DRAWN", "FORMS", "ROWS_WITH_ERRORS", "Form", "Paper", "Report", "build", "write", "write_report"]
+__all__ = [
+    "DRAWN",
+    "FORMS",
+    "ROWS_WITH_ERRORS",
+    "Form",
+    "Paper",
+    "Part",
+    "Report",
+    "build",
+    "write",
+    "write_report",
+]
 
 Form = Literal["html", "pdf", "xlsx"]
 FORMS: Final[tuple[Form, ...]] = ("html", "pdf", "xlsx")
@@ -26,7 +37,7 @@ DRAWN: Final[tuple[Form, ...]] = ("html", "pdf")
 
 def write_report(
     releases: Sequence[ServedRelease],
-    states: Sequence[ViewState],
+    parts: Sequence[Part],
     form: Form,
     stream: IO[bytes],
     *,
@@ -35,14 +46,14 @@ def write_report(
     error_rows: int | None = ROWS_WITH_ERRORS,
     progress: Progress = silent,
 ) -> None:
-    """Write a report on what states ask of releases: the same bytes for the same question of the same releases.
+    """Write a report on what its parts ask of releases: the same bytes for the same question of the same releases.
 
     Parameters
     ----------
     releases : sequence of ServedRelease
         Each is asked everything; of several, the earlier first.
-    states : sequence of ViewState
-        The questions; the report has a part for each with each release, and compares them.
+    parts : sequence of Part
+        The questions; each is put to each release, and the answers are compared.
     form : {"html", "pdf", "xlsx"}
     stream : binary stream
     paper : {"a4", "letter"}
@@ -57,10 +68,10 @@ def write_report(
     Raises
     ------
     UsageError, GeometryError
-        In one line, when a state asks for what a release does not have.
+        In one line, when a part asks for what a release does not have.
     """
     drawn = form in DRAWN
-    report = build(releases, states, date=date, error_rows=error_rows, pictures=drawn, progress=progress)
+    report = build(releases, parts, date=date, error_rows=error_rows, pictures=drawn, progress=progress)
     write(report, form, stream, paper=paper)
 
 

@@ -182,7 +182,7 @@ class _Maker:
         job = task.job
         report = build(
             self._releases,
-            job.states,
+            job.parts,
             date=self._date,
             error_rows=job.error_rows,
             pictures=any(form in DRAWN for form in task.files),
@@ -237,7 +237,7 @@ def _inputs(job: Job, form: Form, digests: Sequence[str], date: datetime.date | 
         "layout": LAYOUT,
         "program": importlib.metadata.version("commutemap"),
         "releases": list(digests),
-        "states": [dataclasses.asdict(state) for state in job.states],
+        "parts": [dataclasses.asdict(part) for part in job.parts],
         "form": form,
         "paper": job.paper if form == "pdf" else "",
         "errors": job.error_rows,

@@ -23,18 +23,19 @@ import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, cast, get_args
+from typing import Any, Final, cast
 
 from geodata.errors import GeodataError
-from mapapp.answers.request import ANALYSES, Request
 from mapapp.answers.served_release import ServedRelease
 from mapapp.errors import UsageError
 from mapapp.files.reports import FORMS, ROWS_WITH_ERRORS, Form, Paper
 from mapapp.files.reports.file_names import file_stem
+from mapapp.files.reports.part import Part, parts_of
 from mapapp.files.reports.pdf_report import PAPERS
-from mapapp.files.reports.questions import states_of
-from mapapp.question.address import Show, ViewState
-from mapapp.question.filters import Filters
+from mapapp.question.analyses import ANALYSES, Show
+from mapapp.question.fields import QUESTION, VIEW
+from mapapp.question.options import OPTIONS, questions_from
+from mapapp.question.questions import Questions
 
 MAX_BYTES: Final = 10_000_000
 
@@ -47,7 +48,7 @@ class Job:
     ----------
     name, stem : str
         For people, and of its files, without a suffix.
-    states : tuple of ViewState
+    parts : tuple of Part
     forms : tuple of Form
     paper : Paper
     error_rows : int or None
@@ -55,7 +56,7 @@ class Job:
 
     name: str
     stem: str
-    states: tuple[ViewState, ...]
+    parts: tuple[Part, ...]
     forms: tuple[Form, ...]
     paper: Paper
     error_rows: int | None
@@ -97,22 +98,19 @@ def _count(value: Any) -> bool:
 
 
 _TEXT: Final = (_text, "a text")
+_OF_OPTION: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
+    "areas": (_texts, "an area, or a list of them"),
+    "area": _TEXT,
+    "layer": _TEXT,
+    "choice": _one_of(*QUESTION["side"].choices),
+    "bands": (_bands, QUESTION["age"].allowed),
+    "miles": (_miles, "a list of miles"),
+}
 _KEYS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     "name": _TEXT,
-    "area": (_texts, "an area, or a list of them"),
-    "each": _TEXT,
+    **{name: _OF_OPTION[option.kind] for name, option in OPTIONS.items()},
     "analysis": _some_of(*ANALYSES),
-    "side": _one_of("work", "home"),
-    "home-area": _TEXT,
-    "work-area": _TEXT,
-    "layer": _TEXT,
-    "home-layer": _TEXT,
-    "work-layer": _TEXT,
-    "age": (_bands, "bands 1, 2 and 3"),
-    "earnings": (_bands, "bands 1, 2 and 3"),
-    "industry": (_bands, "bands 1, 2 and 3"),
-    "bands": (_miles, "a list of miles"),
-    "show": _one_of(*get_args(Show)),
+    "show": _one_of(*VIEW["show"].choices),
     "formats": _some_of(*FORMS),
     "paper": _one_of(*PAPERS),
     "errors": (_count, "a number of rows, or -1 for no errors"),
@@ -142,9 +140,9 @@ def read_batch(path: Path, release: ServedRelease) -> list[Job]:
     for place, entry in enumerate(entries):
         _check(entry, lines, place)
         try:
-            for name, states in _reports({**document, **entry}, release):
+            for name, parts in _reports({**document, **entry}, release):
                 stem = file_stem(name, [job.stem for job in jobs])
-                jobs.append(_job(name, stem, states, {**document, **entry}))
+                jobs.append(_job(name, stem, parts, {**document, **entry}))
         except (UsageError, GeodataError) as error:
             raise UsageError(f"{lines.of(place)}: {error}") from error
     return jobs
@@ -195,37 +193,38 @@ def _check(entry: dict[str, Any], lines: _Lines, place: int | None) -> None:
             raise UsageError(f"{lines.of(place, key)}: {key} = {str(shown)[:60]!r}; it must be {allowed}")
 
 
-def _reports(entry: dict[str, Any], release: ServedRelease) -> Iterator[tuple[str, list[ViewState]]]:
-    """Name and questions of every report that an entry stands for."""
-    requests = [_request(entry, analysis) for analysis in _listed(entry.get("analysis", "destinations"))]
+def _reports(entry: dict[str, Any], release: ServedRelease) -> Iterator[tuple[str, list[Part]]]:
+    """Name and parts of every report that an entry asks for."""
+    several = [_questions(entry, analysis) for analysis in _listed(entry.get("analysis", "destinations"))]
     show = cast(Show, entry.get("show", "points"))
+    by_analysis = [parts_of(release.analyses, one, show) for one in several]
     if "each" not in entry:
-        states = [state for request in requests for state in states_of(request, release, show)]
-        yield entry.get("name") or _name_of(release, states), _held(release, states)
+        parts = [part for found in by_analysis for part in found]
+        yield entry.get("name") or _name_of(release, parts), _held(release, parts)
         return
-    parts = [states_of(request, release, show) for request in requests]
-    for states_of_one in zip(*parts, strict=True):
-        states = list(states_of_one)
-        name = _name_of(release, states)
-        yield f"{entry['name']} {name}" if "name" in entry else name, _held(release, states)
+    for parts_of_one in zip(*by_analysis, strict=True):
+        parts = list(parts_of_one)
+        name = _name_of(release, parts)
+        yield f"{entry['name']} {name}" if "name" in entry else name, _held(release, parts)
 
 
-def _held(release: ServedRelease, states: list[ViewState]) -> list[ViewState]:
-    """The same states, if the release has their areas and layers."""
-    for state in states:
-        for steps in (state.areas, state.others):
+def _held(release: ServedRelease, parts: list[Part]) -> list[Part]:
+    """The same parts, if the release has their areas and layers."""
+    for part in parts:
+        question = part.question
+        for steps in (question.areas, question.others):
             if steps:
                 release.areas.select(" ".join(steps))
-        for layer in (state.layer, state.home_layer, state.work_layer):
+        for layer in (question.layer, question.home_layer, question.work_layer):
             release.areas.units(layer)
-    return states
+    return parts
 
 
-def _name_of(release: ServedRelease, states: list[ViewState]) -> str:
+def _name_of(release: ServedRelease, parts: list[Part]) -> str:
     names = dict.fromkeys(
         release.areas.select(" ".join(steps)).name
-        for state in states
-        for steps in (state.areas, state.others)
+        for part in parts
+        for steps in (part.question.areas, part.question.others)
         if steps
     )
     return " and ".join(names)
@@ -235,23 +234,22 @@ def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
-def _request(entry: dict[str, Any], analysis: str) -> Request:
-    names = ("home-area", "work-area", "side", "layer", "home-layer", "work-layer", "each")
-    given: dict[str, Any] = {name.replace("-", "_"): entry[name] for name in names if name in entry}
-    if "bands" in entry:
-        given["edges_mi"] = tuple(map(float, entry["bands"]))
-    if "area" in entry:
-        given["areas"] = tuple(_listed(entry["area"]))
-    kept = {name: tuple(_listed(entry.get(name, []))) for name in ("age", "earnings", "industry")}
-    return Request(analysis=analysis, filters=Filters(**kept), **given)
+def _questions(entry: dict[str, Any], analysis: str) -> Questions:
+    several = ("areas", "bands", "miles")
+    given = {
+        name: _listed(entry[name]) if option.kind in several else entry[name]
+        for name, option in OPTIONS.items()
+        if name in entry
+    }
+    return questions_from(given, analysis)
 
 
-def _job(name: str, stem: str, states: list[ViewState], entry: dict[str, Any]) -> Job:
+def _job(name: str, stem: str, parts: list[Part], entry: dict[str, Any]) -> Job:
     errors = entry.get("errors", ROWS_WITH_ERRORS)
     return Job(
         name=name,
         stem=stem,
-        states=tuple(states),
+        parts=tuple(parts),
         forms=tuple(dict.fromkeys(cast(list[Form], _listed(entry.get("formats", "html"))))),
         paper=cast(Paper, entry.get("paper", "a4")),
         error_rows=None if errors < 0 else errors,

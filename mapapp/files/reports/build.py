@@ -1,4 +1,4 @@
-"""A report from releases and what is asked of them: every state is asked of every release."""
+"""A report from releases and what is asked of them: every question is put to every release."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Final
 
-from mapapp.answers import view_answers, words
+from mapapp.answers import served_answers, words
 from mapapp.answers.change import change
 from mapapp.answers.results import Result
 from mapapp.answers.served_release import ServedRelease, names_of
@@ -24,13 +24,12 @@ from mapapp.files.reports.numbers import (
     sentence,
     why_empty,
 )
-from mapapp.files.reports.questions import normal
+from mapapp.files.reports.part import Part
 from mapapp.files.reports.remake import remake
 from mapapp.files.reports.report_pictures import charts_of, locator_of, map_of
 from mapapp.files.reports.tables import tables
 from mapapp.progress import Report as Progress
 from mapapp.progress import silent
-from mapapp.question.address import SHOWN, ViewState
 
 ROWS_WITH_ERRORS: Final = 27
 """Rows of each table that have an expected error unless more are asked for: all joint segments, and the largest areas.
@@ -41,7 +40,7 @@ _COVERED: Final = "The release covers"
 
 def build(
     releases: Sequence[ServedRelease],
-    states: Sequence[ViewState],
+    parts: Sequence[Part],
     *,
     date: datetime.date | None = None,
     error_rows: int | None = ROWS_WITH_ERRORS,
@@ -54,8 +53,8 @@ def build(
     ----------
     releases : sequence of ServedRelease
         One at least; of several, the earlier first.
-    states : sequence of ViewState
-        One at least; which release they name does not matter.
+    parts : sequence of Part
+        One at least.
     date : date, optional
         To stand on the report; without one there is none, so that the same report has the same bytes on any day.
     error_rows : int or None
@@ -68,21 +67,21 @@ def build(
     Raises
     ------
     UsageError, GeometryError
-        When a state asks for what a release does not have.
+        When a part asks for what a release does not have.
     """
-    if not releases or not states:
+    if not releases or not parts:
         raise UsageError("a report needs a release and a question")
-    states = [normal(state) for state in states]
-    pairs = [(release, state) for state in states for release in releases]
+    parts = [part.normal for part in parts]
+    pairs = [(release, part) for part in parts for release in releases]
     titles = names_of(releases)
     found, answers = [], []
-    for place, (release, state) in enumerate(pairs):
+    for place, (release, part) in enumerate(pairs):
 
         def step(of_three: int, place: int = place) -> None:
             progress("asking and drawing", 3 * place + of_three, 3 * len(pairs))
 
         step(0)
-        found.append(_ask(release, state, titles[release.slug], error_rows))
+        found.append(_ask(release, part, titles[release.slug], error_rows))
         step(1)
         answers.append(
             _answer(found[-1], f"answer-{place + 1}", several=len(releases) > 1, pictures=pictures)
@@ -98,25 +97,26 @@ def build(
         answers=(*answers, *changes),
         comparison=comparison(found),
         sources=tuple(source_of(release, titles[release.slug]) for release in releases),
-        remake=remake(releases, states, date=date, error_rows=error_rows),
+        remake=remake(releases, parts, date=date, error_rows=error_rows),
     )
 
 
-def _ask(release: ServedRelease, state: ViewState, name: str, error_rows: int | None) -> Asked:
-    if not view_answers.is_ready(state):
+def _ask(release: ServedRelease, part: Part, name: str, error_rows: int | None) -> Asked:
+    question = part.question
+    if not question.is_complete:
         raise UsageError(
-            "paired-area needs two areas"
-            if state.areas
-            else f"{state.analysis} needs an area; all is one, too"
+            f"{question.analysis} needs two areas"
+            if question.areas
+            else f"{question.analysis} needs an area; all is one, too"
         )
-    result = view_answers.result(release, state)
+    result = served_answers.result(release, question)
     if error_rows is not None:
         result = release.analyses.with_errors(result, error_rows)
-    return Asked(release, state, result, name)
+    return Asked(release, part, result, name)
 
 
 def _answer(one: Asked, name: str, *, several: bool, pictures: bool) -> Answer:
-    about, place = one.result.about, place_of(one.release, one.state)
+    about, place = one.result.about, place_of(one.release, one.part.question)
     has_workers = n_workers(one.result) > 0
     return Answer(
         name=name,
@@ -125,12 +125,12 @@ def _answer(one: Asked, name: str, *, several: bool, pictures: bool) -> Answer:
         analysis=about.title,
         release=one.name,
         filters=about.filters,
-        sentence=sentence(one.release, one.state, one.result),
-        empty=why_empty(one.release, one.state, one.result),
-        locator=locator_of(one.release, one.state, name) if pictures else None,
-        map=map_of(one.release, one.state, name) if pictures else None,
+        sentence=sentence(one.release, one.part.question, one.result),
+        empty=why_empty(one.release, one.part.question, one.result),
+        locator=locator_of(one.release, one.part, name) if pictures else None,
+        map=map_of(one.release, one.part, name) if pictures else None,
         numbers=(*key_numbers(one.result), *largest(one.result)),
-        charts=charts_of(one.release, one.state, one.result, name) if has_workers and pictures else (),
+        charts=charts_of(one.release, one.result, name) if has_workers and pictures else (),
         tables=tuple(table for table in tables(one.result) if table.rows),
         notes=(*_coverage(one), *about.notes, *_errors(one.result)),
     )
@@ -138,16 +138,16 @@ def _answer(one: Asked, name: str, *, several: bool, pictures: bool) -> Answer:
 
 def _changes(found: Sequence[Asked]) -> list[Answer]:
     """What changed from each release to the next, as numbers and as a map where the analysis is drawn by unit."""
-    of_state: dict[ViewState, list[Asked]] = {}
+    of_part: dict[Part, list[Asked]] = {}
     for one in found:
-        of_state.setdefault(one.state, []).append(one)
-    pairs = [pair for group in of_state.values() for pair in pairwise(group)]
+        of_part.setdefault(one.part, []).append(one)
+    pairs = [pair for group in of_part.values() for pair in pairwise(group)]
     return [_change(*pair, f"change-{place}") for place, pair in enumerate(pairs, 1)]
 
 
 def _change(before: Asked, after: Asked, name: str) -> Answer:
-    compared, place = change(before.result, after.result).about, place_of(after.release, after.state)
-    by_unit = bool(SHOWN[after.state.analysis])
+    compared, place = change(before.result, after.result).about, place_of(after.release, after.part.question)
+    by_unit = bool(after.part.question.entry.shows)
     return Answer(
         name=name,
         heading=f"{place}: {compared.title} ({before.name} → {after.name})",
@@ -158,7 +158,7 @@ def _change(before: Asked, after: Asked, name: str) -> Answer:
         sentence=f"Change from {before.name} to {after.name}.",
         empty="",
         locator=None,
-        map=map_of(after.release, after.state, name, before.release) if by_unit else None,
+        map=map_of(after.release, after.part, name, before.release) if by_unit else None,
         numbers=change_numbers(before.result, after.result),
         charts=(),
         tables=(),

@@ -14,8 +14,8 @@ from mapapp.answers.results import FlowMatrix, Result
 from mapapp.answers.served_release import ServedRelease
 from mapapp.files.reports.content import Column, Table
 from mapapp.files.reports.numbers import key_numbers, place_of
+from mapapp.files.reports.part import Part
 from mapapp.files.reports.tables import table_of
-from mapapp.question.address import ViewState
 
 MOST_BESIDE: Final = 8
 """As many areas have columns of their own beside each other."""
@@ -28,16 +28,17 @@ class Asked:
     """A question, its answer with expected errors, and what the release is called in the report."""
 
     release: ServedRelease
-    state: ViewState
+    part: Part
     result: Result
     name: str
 
 
 def comparison(found: Sequence[Asked]) -> tuple[Table, ...]:
     """The tables of a comparison, of answers that are about the same but for the area or the release; none for one."""
-    groups: dict[ViewState, list[Asked]] = {}
+    groups: dict[Part, list[Asked]] = {}
     for one in found:
-        groups.setdefault(replace(one.state, areas=(), others=()), []).append(one)
+        same = replace(one.part, question=replace(one.part.question, areas=(), others=()))
+        groups.setdefault(same, []).append(one)
     titles = [_title(group[0], groups) for group in groups.values()]
     made: list[Table] = []
     for number, (title, group) in enumerate(zip(titles, groups.values(), strict=True), 1):
@@ -48,12 +49,12 @@ def comparison(found: Sequence[Asked]) -> tuple[Table, ...]:
     return tuple(made)
 
 
-def _title(one: Asked, groups: Iterable[ViewState]) -> str:
+def _title(one: Asked, groups: Iterable[Part]) -> str:
     """The analysis, and what tells it from the others of the same name."""
     about = one.result.about
-    if sum(state.analysis == one.state.analysis for state in groups) == 1:
+    if sum(part.question.analysis == one.part.question.analysis for part in groups) == 1:
         return about.title
-    who = {"work": "by workplace", "home": "by home"}[one.state.side]
+    who = {"work": "by workplace", "home": "by home"}[one.part.question.side]
     return f"{about.title} ({'; '.join(part for part in (who, about.filters) if part)})"
 
 
@@ -71,7 +72,7 @@ def _key_numbers(name: str, title: str, group: Sequence[Asked]) -> Table:
             columns.append(Column(name=f"error_{place + 1}", head="Expected error", kind="error"))
     rows = []
     for one in group:
-        row: list[Any] = [place_of(one.release, one.state), one.name]
+        row: list[Any] = [place_of(one.release, one.part.question), one.name]
         for number, like in zip(key_numbers(one.result), first, strict=True):
             row.append(number.value)
             if like.error is not None:
@@ -88,13 +89,13 @@ def _key_numbers(name: str, title: str, group: Sequence[Asked]) -> Table:
 
 def _changes(name: str, title: str, group: Sequence[Asked]) -> list[Table]:
     """What changed in each area from one release to the next."""
-    by_state: dict[ViewState, dict[str, Asked]] = {}
+    by_part: dict[Part, dict[str, Asked]] = {}
     for one in group:
-        by_state.setdefault(one.state, {})[one.release.slug] = one
+        by_part.setdefault(one.part, {})[one.release.slug] = one
     return [
         _change_table(f"{name}{number}", title, before, after)
         for number, (before, after) in enumerate(
-            (pair for same in by_state.values() for pair in pairwise(same.values())), 1
+            (pair for same in by_part.values() for pair in pairwise(same.values())), 1
         )
     ]
 
@@ -104,7 +105,7 @@ def _change_table(name: str, title: str, before: Asked, after: Asked) -> Table:
     order = found.rows["change"].abs().sort_values(ascending=False, kind="stable").index
     return table_of(
         name,
-        f"{place_of(after.release, after.state)}, {title}: {found.about.release}",
+        f"{place_of(after.release, after.part.question)}, {title}: {found.about.release}",
         " ".join(["Largest change first; its share is of the earlier count.", *found.about.notes]),
         found.rows.loc[order],
     )
@@ -128,7 +129,7 @@ def _beside(name: str, title: str, group: Sequence[Asked]) -> list[Table]:
     counts = [part["workers"].reindex(index, fill_value=0).to_numpy("int64") for part in parts]
     plain = table_of(name, f"{title}: rows beside each other", "", named.reset_index())
     heads = [
-        Column(name=f"workers_{place}", head=place_of(one.release, one.state), kind="count")
+        Column(name=f"workers_{place}", head=place_of(one.release, one.part.question), kind="count")
         for place, one in enumerate(group, 1)
     ]
     most_first = sorted(range(len(index)), key=lambda at: -sum(int(each[at]) for each in counts))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
-from mapapp.answers import view_answers, words
+from mapapp.answers import words
 from mapapp.answers.results import (
     AreaComparison,
     Destinations,
@@ -19,7 +19,8 @@ from mapapp.answers.results import (
 )
 from mapapp.answers.served_release import ServedRelease
 from mapapp.files.reports.content import KeyNumber, Kind
-from mapapp.question.address import Side, ViewState
+from mapapp.question.fields import Side
+from mapapp.question.question import OTHER_END, Question, area_of
 
 _WORKERS: Final = {
     "work": "Workers who work in the area",
@@ -120,7 +121,7 @@ def largest(result: Result) -> tuple[KeyNumber, ...]:
 def drawn_side(result: AreaComparison | Destinations) -> Side:
     """The end of the commutes that the rows are about."""
     side = result.about.side or "work"
-    return side if isinstance(result, AreaComparison) else view_answers.OTHER[side]
+    return side if isinstance(result, AreaComparison) else OTHER_END[side]
 
 
 def n_workers(result: Result) -> int:
@@ -131,11 +132,11 @@ def n_workers(result: Result) -> int:
     return workers.value if isinstance(workers, Number) else 0
 
 
-def place_of(release: ServedRelease, state: ViewState) -> str:
+def place_of(release: ServedRelease, question: Question) -> str:
     """What an answer is about, as a title."""
-    if state.analysis not in ("paired-area", "flow-matrix"):
-        return _area(release, state.areas, release.title)
-    home, work = (_area(release, steps, "") for steps in (state.areas, state.others))
+    if question.entry.n_areas == 1:
+        return _area(release, question.areas, release.title)
+    home, work = (_area(release, steps, "") for steps in (question.areas, question.others))
     if not home or not work:
         inside = home or work
         return f"{'From' if home else 'To'} {inside}" if inside else release.title
@@ -143,17 +144,17 @@ def place_of(release: ServedRelease, state: ViewState) -> str:
 
 
 def _area(release: ServedRelease, steps: tuple[str, ...], everything: str) -> str:
-    found = release.areas.select(view_answers.area(steps))
+    found = release.areas.select(area_of(steps))
     return everything if found.blocks is None else found.name
 
 
-def sentence(release: ServedRelease, state: ViewState, result: Result) -> str:
+def sentence(release: ServedRelease, question: Question, result: Result) -> str:
     """The answer in a sentence."""
     n = n_workers(result)
     who = f"{n:,} synthetic worker{'s' * (n != 1)}"
     s = "s" * (n == 1)
     whole = "all areas of the release"
-    here, other = (_area(release, steps, whole) for steps in (state.areas, state.others))
+    here, other = (_area(release, steps, whole) for steps in (question.areas, question.others))
     if isinstance(result, InflowOutflow):
         return f"{who} live{s} or work{s} in {here}."
     if isinstance(result, (PairedAreas, FlowMatrix)):
@@ -167,11 +168,11 @@ def sentence(release: ServedRelease, state: ViewState, result: Result) -> str:
     return f"{who} {verb}{s} in {here}{median}."
 
 
-def why_empty(release: ServedRelease, state: ViewState, result: Result) -> str:
+def why_empty(release: ServedRelease, question: Question, result: Result) -> str:
     """Why an answer has no worker, as far as that is known; empty where it has some."""
     if n_workers(result):
         return ""
-    if state.side == "work" and not release.covers(state.areas):
+    if question.side == "work" and not release.covers(question.areas):
         return "Workplaces in this area are not in the release. That says nothing about how many people work there."
     if result.about.filters:
         return "There is nobody here of the chosen ages, earnings and industries. Keep more of them."

@@ -8,39 +8,39 @@ from mapapp.answers.results import Result
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing.paper import chart_pictures, locator_picture, map_picture, map_words
 from mapapp.files.reports.content import Picture
-from mapapp.question.address import ViewState
+from mapapp.files.reports.part import Part
 
 _MAP_IN: Final = (7.5, 6.3)  # as wide as a page, and low enough for the first one
 _SCALE: Final = 2  # 192 pixels an inch
 
 
-def locator_of(release: ServedRelease, state: ViewState, name: str) -> Picture:
+def locator_of(release: ServedRelease, part: Part, name: str) -> Picture:
     """Where the area lies among the states of its release."""
     return Picture(
         name=f"{name}-locator",
         title="Where it is",
         words="Small map: where the area lies among the states around it.",
-        content=locator_picture(release, state, form="png", scale=_SCALE),
+        content=locator_picture(release, part.question, form="png", scale=_SCALE),
         form="png",
     )
 
 
-def map_of(
-    release: ServedRelease, state: ViewState, name: str, before: ServedRelease | None = None
-) -> Picture:
+def map_of(release: ServedRelease, part: Part, name: str, before: ServedRelease | None = None) -> Picture:
     """The answer as a map. A PNG: a map of points has several megabytes as SVG, and takes seconds."""
     return Picture(
         name=f"{name}-map",
         title="",
-        words=map_words(release, state, before),
-        content=map_picture(release, state, form="png", scale=_SCALE, size_in=_MAP_IN, before=before),
+        words=map_words(release, part.question, part.view, before),
+        content=map_picture(
+            release, part.question, part.view, form="png", scale=_SCALE, size_in=_MAP_IN, before=before
+        ),
         form="png",
     )
 
 
-def charts_of(release: ServedRelease, state: ViewState, result: Result, name: str) -> tuple[Picture, ...]:
+def charts_of(release: ServedRelease, result: Result, name: str) -> tuple[Picture, ...]:
     """The charts of an answer; none without workers. PNG, too: viewers of PDF draw letters unevenly that are paths."""
-    made = chart_pictures(release, state, result, form="png", scale=_SCALE)
+    made = chart_pictures(release, result, form="png", scale=_SCALE)
     return tuple(
         Picture(
             name=f"{name}-chart-{place + 1}", title="", words=f"{title}. {said}", content=content, form="png"

@@ -1,4 +1,4 @@
-"""From a state to the answer of its analysis, and to the frames that the map draws."""
+"""Answers of a served release, kept for the next visitor, and the frames that a map draws of them."""
 
 from __future__ import annotations
 
@@ -10,98 +10,59 @@ from typing import Any, Final
 import numpy
 import pandas
 
-from mapapp.answers.analyses import EVERYTHING
+from mapapp.answers.asking import ask
 from mapapp.answers.change import change, main_table
 from mapapp.answers.counted import most_first
 from mapapp.answers.flows import Pick
-from mapapp.answers.request import Request
 from mapapp.answers.results import Change, Result, caution
 from mapapp.answers.served_release import ServedRelease
-from mapapp.question.address import Side, ViewState, drawn_end
-from mapapp.question.distance_bands import EDGES_MI
-from mapapp.question.filters import Filters
+from mapapp.question.fields import Side
+from mapapp.question.question import Question
 
-OTHER: Final[dict[Side, Side]] = {"work": "home", "home": "work"}
-_NAMES: Final[dict[str, str]] = {
-    "area-profile": "profile",
-    "area-comparison": "comparison",
-    "destination": "destinations",
-    "paired-area": "paired",
-}
 ROWS_WITH_ERRORS: Final = 12  # as many as the table shows at first
 MAX_LINES: Final = 1_500  # drawn on a map; a table has every row
 ROWS_OF_SEGMENTS: Final = 27  # which are shown all
 SHOWN_TABLES: Final = ("units", "bands", "segments", "groups", "cells")
 
 
-def is_ready(state: ViewState) -> bool:
-    """Whether enough is chosen for the analysis to have an answer."""
-    if state.analysis == "paired-area":
-        return bool(state.areas and state.others)
-    return bool(state.areas) or state.analysis == "flow-matrix"
+def result(release: ServedRelease, question: Question) -> Result:
+    """The answer to a question; while its analysis lacks an area, what there is already."""
+    return release.once(("result", question), lambda: ask(release.analyses, question))
 
 
-def area(steps: tuple[str, ...]) -> str:
-    """Steps as one area; everything without any."""
-    return " ".join(steps) or EVERYTHING
-
-
-def filters(state: ViewState) -> Filters:
-    """The bands a state keeps."""
-    return Filters(state.age, state.earnings, state.industry)
-
-
-def ends(state: ViewState) -> dict[Side, str]:
-    """The area at either end of the commutes."""
-    return {state.side: area(state.areas), OTHER[state.side]: area(state.others)}
-
-
-def _question(state: ViewState) -> ViewState:
-    """The state without what its answer does not depend on: how it is shown, and against what."""
-    return dataclasses.replace(state, show="points", theme="light", every=False, against="", release="")
-
-
-def result(release: ServedRelease, state: ViewState) -> Result:
-    """The answer to a state; while its analysis lacks an area, what there is already."""
-    plain = _question(state)
-    return release.once(("result", plain), lambda: _ask(release, plain))
-
-
-def with_errors(release: ServedRelease, state: ViewState) -> Result:
-    """The answer to a state with the expected errors of its numbers and of the rows a page shows first."""
-    plain = _question(state)
-    by_segment = state.analysis in ("area-profile", "inflow-outflow")
+def with_errors(release: ServedRelease, question: Question) -> Result:
+    """The answer to a question with the expected errors of its numbers and of the rows a page shows first."""
+    by_segment = question.analysis in ("profile", "inflow-outflow")
     rows = ROWS_OF_SEGMENTS if by_segment else ROWS_WITH_ERRORS
     return release.once(
-        ("errors", plain),
-        lambda: release.analyses.with_errors(result(release, state), rows, SHOWN_TABLES),
+        ("errors", question),
+        lambda: release.analyses.with_errors(result(release, question), rows, SHOWN_TABLES),
     )
 
 
-def changed(before: ServedRelease, release: ServedRelease, state: ViewState) -> Change:
+def changed(before: ServedRelease, release: ServedRelease, question: Question) -> Change:
     """The answer of a release against that of an earlier one."""
-    return change(result(before, state), result(release, state))
+    return change(result(before, question), result(release, question))
 
 
-def changed_with_errors(before: ServedRelease, release: ServedRelease, state: ViewState) -> Change:
+def changed_with_errors(before: ServedRelease, release: ServedRelease, question: Question) -> Change:
     """The same with the expected errors of both together, in the numbers and the rows of largest change."""
-    plain = _question(state)
 
     def make() -> Change:
-        found = changed(before, release, plain)
+        found = changed(before, release, question)
         table, keys = main_table(found.after)
         first = largest_change(found.rows).head(ROWS_WITH_ERRORS).set_index(keys).index
-        parts = [_sure_rows(opened, plain, table, keys, first) for opened in (before, release)]
+        parts = [_sure_rows(opened, question, table, keys, first) for opened in (before, release)]
         errors = change(*parts).rows.set_index(keys)["expected_error"]
         error = errors.reindex(found.rows.set_index(keys).index).to_numpy()
         return dataclasses.replace(
             found,
-            before=with_errors(before, plain),
-            after=with_errors(release, plain),
+            before=with_errors(before, question),
+            after=with_errors(release, question),
             rows=found.rows.assign(expected_error=error),
         )
 
-    return release.once(("change errors", before.slug, plain), make)
+    return release.once(("change errors", before.slug, question), make)
 
 
 def largest_change(rows: Any) -> Any:
@@ -109,58 +70,36 @@ def largest_change(rows: Any) -> Any:
     return rows.loc[rows["change"].abs().sort_values(ascending=False, kind="stable").index]
 
 
-def _sure_rows(release: ServedRelease, state: ViewState, table: str, keys: list[str], first: Any) -> Result:
+def _sure_rows(release: ServedRelease, question: Question, table: str, keys: list[str], first: Any) -> Result:
     """An answer with some rows of its table alone, and their expected errors."""
-    answer: Any = result(release, state)
+    answer: Any = result(release, question)
     frame = getattr(answer, table)
     kept = frame[frame.set_index(keys).index.isin(first)]
     fewer: Result = dataclasses.replace(answer, **{table: kept})
     return release.analyses.with_errors(fewer, len(kept))
 
 
-def _ask(release: ServedRelease, state: ViewState) -> Result:
-    return next(request(state).answers(release.analyses))
-
-
-def request(state: ViewState) -> Request:
-    """The question of a state, as whoever has no page puts it; while its analysis lacks an area, what there is."""
-    same: dict[str, Any] = {"side": state.side, "filters": filters(state), "layer": state.layer}
-    if not state.areas and state.analysis != "flow-matrix":
-        return Request(analysis="comparison", **same)
-    if not is_ready(state):
-        return Request(analysis="profile", areas=(area(state.areas),), **same)
-    same["edges_mi"] = state.edges or EDGES_MI
-    if state.analysis in ("paired-area", "flow-matrix"):
-        both = ends(state)
-        same |= {"home_area": both["home"], "work_area": both["work"]}
-        same |= {"home_layer": state.home_layer, "work_layer": state.work_layer}
-    else:
-        same["areas"] = (area(state.areas),)
-    return Request(analysis=_NAMES.get(state.analysis, state.analysis), **same)
-
-
-def units(release: ServedRelease, state: ViewState) -> Any:
-    """Workers at the drawn end by unit of the state's layer, most first: the columns of an analysis's `units`."""
-    state = _question(state)
+def units(release: ServedRelease, question: Question) -> Any:
+    """Workers at the shown end by unit of the question's layer, most first: the columns of an analysis's `units`."""
 
     def make() -> Any:
-        ask, kept, where = release.analyses, filters(state), area(state.areas)
-        if drawn_end(state) == state.side:
-            return ask.comparison(where, kept, side=state.side, layer=state.layer).units
-        return ask.destinations(where, kept, side=state.side, layer=state.layer).units
+        asked, kept, where = release.analyses, question.filters, question.area
+        if question.shown_end == question.side:
+            return asked.comparison(where, kept, side=question.side, layer=question.layer).units
+        return asked.destinations(where, kept, side=question.side, layer=question.layer).units
 
-    return release.once(("units", state), make)
+    return release.once(("units", question), make)
 
 
-def places(release: ServedRelease, state: ViewState, end: Side) -> dict[str, Any]:
+def places(release: ServedRelease, question: Question, end: Side) -> dict[str, Any]:
     """Where an end of the commutes is, one place a worker: float32 arrays `lon_deg` and `lat_deg`."""
-    return release.analyses.flows.places(pick(release, state), end)
+    return release.analyses.flows.places(pick(release, question), end)
 
 
-def pick(release: ServedRelease, state: ViewState) -> Pick:
-    """Whose commutes a state is about."""
-    chosen = {end: release.areas.select(where).blocks for end, where in ends(state).items()}
-    return Pick(work=chosen["work"], home=chosen["home"], filters=filters(state))
+def pick(release: ServedRelease, question: Question) -> Pick:
+    """The commutes that a question is about."""
+    chosen = {end: release.areas.select(where).blocks for end, where in question.ends.items()}
+    return Pick(work=chosen["work"], home=chosen["home"], filters=question.filters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,12 +126,11 @@ class Lines:
     n_left_out: int
 
 
-def lines(release: ServedRelease, state: ViewState) -> Lines:
+def lines(release: ServedRelease, question: Question) -> Lines:
     """The largest flows between different places."""
-    state = _question(state)
 
     def make() -> Lines:
-        flows = (_matrix_lines if state.analysis == "flow-matrix" else _star)(release, state)
+        flows = (_matrix_lines if question.analysis == "flow-matrix" else _star)(release, question)
         kept = flows.frame.dropna(subset=["from_lon_deg", "to_lon_deg"])
         shown = kept.head(MAX_LINES)
         names = flows.names(shown.index)
@@ -200,7 +138,7 @@ def lines(release: ServedRelease, state: ViewState) -> Lines:
         workers = int(shown["workers"].sum())
         return Lines(shown.assign(label=label), workers, flows.within, flows.total, len(kept) - len(shown))
 
-    return release.once(("lines", state), make)
+    return release.once(("lines", question), make)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,15 +151,15 @@ class _Flows:
     total: int
 
 
-def _star(release: ServedRelease, state: ViewState) -> _Flows:
+def _star(release: ServedRelease, question: Question) -> _Flows:
     """A line from the middle of the chosen area to each unit, for the commutes that leave the area.
 
     Which commutes stay is a matter of blocks: a unit that the area cuts has a line for the part outside the area.
     """
-    picked, end = pick(release, state), drawn_end(state)
-    chosen = release.areas.select(area(state.areas)).blocks
+    picked, end = pick(release, question), question.shown_end
+    chosen = release.areas.select(question.area).blocks
     block, workers = release.analyses.flows.by_block(picked, end)
-    layer, everywhere = release.areas.units(state.layer), release.areas.places
+    layer, everywhere = release.areas.units(question.layer), release.areas.places
     inside = numpy.ones(len(everywhere), dtype=bool)
     if chosen is not None:
         inside[:] = False
@@ -248,8 +186,8 @@ def _star(release: ServedRelease, state: ViewState) -> _Flows:
     return _Flows(frame, names, int(workers[~leaves].sum()), int(workers.sum()))
 
 
-def _matrix_lines(release: ServedRelease, state: ViewState) -> _Flows:
-    matrix: Any = result(release, state)
+def _matrix_lines(release: ServedRelease, question: Question) -> _Flows:
+    matrix: Any = result(release, question)
     cells = matrix.cells[(matrix.cells["home_kind"] == "unit") & (matrix.cells["work_kind"] == "unit")]
     one_layer = matrix.home_layer == matrix.work_layer
     same = (cells["home_id"] == cells["work_id"]) & one_layer
@@ -272,9 +210,9 @@ def _counted(workers: int) -> str:
     return f"{text} ({warning})" if warning else text
 
 
-def n_places(release: ServedRelease, state: ViewState) -> int:
-    """How many workers a state is about."""
-    answer: Any = result(release, state)
+def n_places(release: ServedRelease, question: Question) -> int:
+    """How many workers a question is about."""
+    answer: Any = result(release, question)
     number = getattr(answer, "workers", None)
     return int(number.value if number is not None else answer.inflow.value + answer.stay.value)
 

@@ -1,0 +1,116 @@
+"""A question: everything that its answer depends on, besides the release that it is put to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from mapapp.question.analyses import ANALYSES, Analysis
+from mapapp.question.distance_bands import EDGES_MI
+from mapapp.question.fields import Side
+from mapapp.question.filters import Filters
+
+EVERYTHING: Final = "all"
+OTHER_END: Final[dict[Side, Side]] = {"work": "home", "home": "work"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question to a release; `mapapp.question.fields` declares every field.
+
+    Attributes
+    ----------
+    analysis : str
+        A name of `mapapp.question.analyses.ANALYSES`.
+    side : {"work", "home"}
+        Whether `areas` are workplaces or homes.
+    areas, others : tuple of str
+        Steps of the area, in order, each once, as `mapapp.question.area_text` writes them; and those of the area at the
+        other end of the commutes, if the analysis has one.
+    layer : str
+        What a row of the table, and a colored unit of the map, is.
+    home_layer, work_layer : str
+        What the rows and the columns of a flow matrix are.
+    edges : tuple of float
+        Miles at which distance bands end, rising; empty for the usual ones.
+    age, earnings, industry : tuple of int
+        Bands 1..3 that are kept, ascending; empty for all of them.
+    """
+
+    analysis: str = "destinations"
+    side: Side = "work"
+    areas: tuple[str, ...] = ()
+    others: tuple[str, ...] = ()
+    layer: str = "tract"
+    home_layer: str = "county"
+    work_layer: str = "county"
+    edges: tuple[float, ...] = ()
+    age: tuple[int, ...] = ()
+    earnings: tuple[int, ...] = ()
+    industry: tuple[int, ...] = ()
+
+    @property
+    def entry(self) -> Analysis:
+        """The analysis itself."""
+        return ANALYSES[self.analysis]
+
+    @property
+    def filters(self) -> Filters:
+        """The workers that are kept."""
+        return Filters(self.age, self.earnings, self.industry)
+
+    @property
+    def edges_mi(self) -> tuple[float, ...]:
+        """Where distance bands end, miles."""
+        return self.edges or EDGES_MI
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether enough areas are chosen for the analysis to have an answer of its own."""
+        return bool(self.areas or not self.entry.n_needed) and bool(self.others or self.entry.n_needed < 2)
+
+    @property
+    def area(self) -> str:
+        """The area as one text."""
+        return area_of(self.areas)
+
+    @property
+    def ends(self) -> dict[Side, str]:
+        """The area at either end of the commutes, as text."""
+        return {self.side: self.area, OTHER_END[self.side]: area_of(self.others)}
+
+    @property
+    def shown_others(self) -> tuple[str, ...]:
+        """Steps of the area at the other end, if the analysis has one."""
+        return self.others if self.entry.n_areas == 2 else ()
+
+    @property
+    def shown_end(self) -> Side:
+        """The end of the commutes that an answer shows.
+
+        Analyses of an area's own people show the end in the area; the others show the other end, or the side itself
+        while no area is chosen.
+        """
+        if not self.areas or self.entry.shows_chosen_end:
+            return self.side
+        return OTHER_END[self.side]
+
+    @property
+    def normal(self) -> Question:
+        """One question for all that ask the same: no second area that has no meaning, and homes first in a pair."""
+        if self.entry.n_areas < 2:
+            return replace(self, others=())
+        question = self
+        if self.side == "work":
+            question = replace(self, side="home", areas=self.others, others=self.areas)
+        if self.entry.n_needed == 2:
+            return question
+        areas, others = (
+            () if steps == (EVERYTHING,) else steps for steps in (question.areas, question.others)
+        )
+        return replace(question, areas=areas, others=others)
+
+
+def area_of(steps: tuple[str, ...]) -> str:
+    """Steps as one area; everything without any."""
+    return " ".join(steps) or EVERYTHING

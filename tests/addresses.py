@@ -1,0 +1,20 @@
+"""Addresses, and questions with their views, from fields by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mapapp.question.address import Address
+from mapapp.question.question import Question
+from mapapp.question.view import View
+
+
+def address_of(release: str = "", against: str = "", **fields: Any) -> Address:
+    """An address with some fields of its question or its view."""
+    return Address(release=release, against=against).having(**fields)
+
+
+def shown(**fields: Any) -> tuple[Question, View]:
+    """A question and how its answer is shown."""
+    address = address_of(**fields)
+    return address.question, address.view
