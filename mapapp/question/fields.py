@@ -179,7 +179,7 @@ QUESTION: Final = _by_name(
         name="areas",
         kind="steps",
         default=(),
-        help="Steps of the area, as docs/analyses.md writes them; everything if there are none.",
+        help="Steps of the area, as docs/api.md writes them; everything if there are none.",
         address="area",
     ),
     Field(
