@@ -28,16 +28,19 @@ from mapapp.workbench import (
 from mapapp.workbench.bench import Bench, new_tab
 from mapapp.workbench.frame import PAGES, frame, not_found
 from mapapp.workbench.ground import Ground, add_layers
-from mapapp.workbench.guard import add_guard, require_loopback
+from mapapp.workbench.guard import Access, add_guard, require_loopback
 from mapapp.workbench.jobs import EXPECTED_ERRORS, Job
 from mapapp.workbench.map import ground_figure
 from mapapp.workbench.setting import read_setting, start_values
 
 LOG = logging.getLogger("commutemap.tune")
 _BENCH: Final = "workbench"
+_ACCESS: Final = "workbench access"
 
 
-def create_app(dataset: Path, *, host: str = "127.0.0.1", exposed: bool = False) -> Dash:
+def create_app(
+    dataset: Path, *, host: str = "127.0.0.1", exposed: bool = False, access: Access | None = None
+) -> Dash:
     """Make the workbench of a dataset.
 
     Parameters
@@ -47,6 +50,8 @@ def create_app(dataset: Path, *, host: str = "127.0.0.1", exposed: bool = False)
         Where it will listen; requests must name it.
     exposed : bool
         Whether other machines may connect.
+    access : Access, optional
+        Secrets of this run; fresh ones by default.
 
     Raises
     ------
@@ -57,18 +62,19 @@ def create_app(dataset: Path, *, host: str = "127.0.0.1", exposed: bool = False)
     """
     require_loopback(host, exposed=exposed)
     store = open_store(Path(dataset), "dataset")
+    access = Access() if access is None else access
     app = web_app.App(
         __name__,
         assets_folder=str(assets_dir()),
         assets_ignore=r"^take\.",  # downloads are for the public map
-        url_base_pathname="/",
+        url_base_pathname=access.path,
         title="CommuteMap workbench",
         update_title="",
-        index_string=web_app.index_page("/"),
+        index_string=web_app.index_page(access.path),
         suppress_callback_exceptions=True,  # pages come and go
         on_error=_excuse,
     )
-    bench, ground = Bench(store), Ground(store)
+    bench, ground = Bench(store), Ground(store, access.path)
     app.layout = lambda: frame(ground.title, new_tab())  # every load of the page is a tab of its own
     _route(app, bench, ground)
     lab_callbacks.register(app)
@@ -79,14 +85,22 @@ def create_app(dataset: Path, *, host: str = "127.0.0.1", exposed: bool = False)
     publish_callbacks.register(app, bench)
     add_layers(app.server, ground)
     app.server.extensions[_BENCH] = (bench, ground)
+    app.server.extensions[_ACCESS] = access
     web_app.add_refusals(app.server, _log)
     web_app.add_headers(app.server, app.csp_hashes())
-    add_guard(app.server, host=host, exposed=exposed)
+    add_guard(app.server, access, host=host, exposed=exposed)
     return app
 
 
 def listen(app: Dash, host: str = "127.0.0.1", port: int = 8051) -> tuple[Any, str]:
-    """Take a place to listen at, as :func:`mapapp.explore.web_app.listen`; the first setting is measured meanwhile.
+    """Start to listen as :func:`mapapp.explore.web_app.listen` does, and measure the first setting meanwhile.
+
+    Returns
+    -------
+    server
+        To `run`.
+    address : str
+        With the token: for the analyst alone.
 
     Raises
     ------
@@ -96,7 +110,8 @@ def listen(app: Dash, host: str = "127.0.0.1", port: int = 8051) -> tuple[Any, s
     server, address = web_app.listen(app, host, port)
     bench, ground = app.server.extensions[_BENCH]
     Job(lambda report: _make_ready(bench, ground, report))
-    return server, address
+    access: Access = app.server.extensions[_ACCESS]
+    return server, access.address(address)
 
 
 def _make_ready(bench: Bench, ground: Ground, report: Report) -> None:
@@ -119,7 +134,7 @@ def _route(app: Dash, bench: Bench, ground: Ground) -> None:
         State("tab", "data"),
     )
     def route(pathname: str | None, tab: str | None) -> tuple[Any, list[str]]:
-        path = "/" + (pathname or "/").strip("/")
+        path = "/" + (pathname or "/").removeprefix(app.config.routes_pathname_prefix).strip("/")
         marks = ["here" if name == path else "" for name in PAGES]
         if path == "/" and tab:
             values = bench.tab(tab).values

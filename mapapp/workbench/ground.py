@@ -27,10 +27,13 @@ class Ground:
     ----------
     store : Store
         The dataset; nothing confidential of it is read.
+    prefix : str
+        Path under which the workbench is served, with a slash at both ends.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, prefix: str = "/") -> None:
         self.store = store
+        self.prefix = prefix
         self.slug = "dataset"
         self.version = secrets.token_hex(6)  # of this run: nothing in an address may follow from the jobs
         self.areas = Areas(store)
@@ -69,7 +72,7 @@ class Ground:
 def add_layers(server: flask.Flask, ground: Ground) -> None:
     """Serve the base layers as GeoJSON."""
 
-    @server.get(f"/geo/{ground.slug}/{ground.version}/<name>.geojson")
+    @server.get(f"{ground.prefix}geo/{ground.slug}/{ground.version}/<name>.geojson")
     def shapes(name: str) -> flask.Response:
         if name not in map_layers.BASE_LAYERS:
             flask.abort(404)

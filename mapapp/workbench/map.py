@@ -24,7 +24,7 @@ _SHARES: Final = {"prior": "prior", "likelihood": "real", "posterior": "posterio
 
 def ground_figure(ground: Ground) -> go.Figure:
     """The map before its first numbers: the ground, and the camera in place."""
-    addresses = {name: map_layers.layer_url("/", ground, name) for name in map_layers.BASE_LAYERS}
+    addresses = {name: map_layers.layer_url(ground.prefix, ground, name) for name in map_layers.BASE_LAYERS}
     return commute_map.commute_map(
         style=commute_map.base_style(f"workbench-{ground.version}", addresses),
         camera=camera.fitted(map_layers.home_bounds(ground)),
@@ -62,7 +62,7 @@ def kl_trace(ground: Ground, look: Look) -> go.Choroplethmap:
         figures.kl_classes(found["kl"].to_numpy(float)),
         labels,
         figures.KL_CLASSES,
-        geojson_url=map_layers.layer_url("/", ground, "tracts"),
+        geojson_url=map_layers.layer_url(ground.prefix, ground, "tracts"),
         below=_BELOW,
     )
 
@@ -91,7 +91,7 @@ def points_trace(ground: Ground, found: TractPoints, shows: str) -> go.Choroplet
         classes,
         texts[point],
         meaning,
-        geojson_url=map_layers.layer_url("/", ground, "tracts"),
+        geojson_url=map_layers.layer_url(ground.prefix, ground, "tracts"),
         below=_BELOW,
     )
 

@@ -16,6 +16,7 @@ from geodata.store import open_store
 from mapapp.publishing.ledger import Ledger
 from mapapp.workbench.bench import Bench
 from mapapp.workbench.controls import STOPS, nearest
+from mapapp.workbench.guard import Access
 from mapapp.workbench.panels import digits
 from mapapp.workbench.setting import NUMBERS, read_setting, start_values
 from tests.browser.conftest import MAP_AT_REST, PATIENCE_MS, Visit
@@ -26,6 +27,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 PHONE = (390, 844)
 START = start_values(has_flows=True)
+ACCESS = Access()
 CAMERA = """() => {
   const map = document.querySelector("#map .js-plotly-plot")._fullLayout.map._subplot.map;
   return [map.getZoom(), map.getCenter().lng, map.getCenter().lat];
@@ -55,17 +57,22 @@ def bench(dataset: Path) -> Bench:
 def address(dataset: Path) -> Iterator[str]:
     from mapapp.workbench.app import create_app, listen
 
-    app = create_app(dataset)
+    app = create_app(dataset, access=ACCESS)
     of_app = app.server.extensions["workbench"][0]
     of_app.sample = of_app.data.sample(4)  # so small that the whole always comes after it
     with running(*listen(app, port=0)) as place:
-        yield place
+        yield place.removesuffix(ACCESS.address("/"))
+
+
+def enter(visit: Visit, page: str = "/") -> None:
+    """Open a page by the address that `tune` prints."""
+    visit.go(ACCESS.address(page))
 
 
 def open_page(visit: Visit, asked: list[str] | None = None) -> None:
     if asked is not None:
         visit.page.on("request", lambda request: asked.append(request.url))
-    visit.go("/")
+    enter(visit)
     visit.page.wait_for_selector("#kl-all", state="attached", timeout=PATIENCE_MS)
     visit.page.evaluate("document.querySelectorAll('details.filters').forEach(part => { part.open = true; })")
     wait_for(visit, {})
@@ -135,7 +142,8 @@ def test_every_control_moves_the_numbers_and_not_the_camera(visit: Visit, bench:
     check_camera(visit, camera, "mechanism")
     # Nothing of it is in an address: callbacks have one, files have theirs.
     assert visit.page.evaluate("location.search + location.hash") == ""
-    for url in asked:
+    assert asked[0] == visit.address + ACCESS.address("/")
+    for url in asked[1:]:
         path = url.removeprefix(visit.address)
         assert re.fullmatch(
             r"/|blob:.*|data:.*|/_dash-(layout|dependencies|update-component(\?endId=[\w~.-]+)?)|/_favicon\.ico.*|/geo/dataset/[0-9a-f]+/\w+\.geojson"
@@ -250,7 +258,7 @@ def test_sweep_design_and_publish(visit: Visit, dataset: Path, tmp_path: Path) -
 
 
 def test_the_lab_by_its_presets_and_sliders(visit: Visit) -> None:
-    visit.go("/lab")
+    enter(visit, "/lab")
     visit.page.locator("#lab-delta", has_text="0.000623").wait_for()
     visit.page.get_by_role("button", name="The synthesizer its heading names").click()
     visit.page.locator("#lab-delta", has_text="0.010742").wait_for()
@@ -314,6 +322,6 @@ def test_axe_finds_nothing_serious(visit: Visit) -> None:
         "() => getComputedStyle(document.querySelector('.mantine-Modal-content')).opacity === '1'"
     )
     check("publish")
-    visit.go("/lab")
+    enter(visit, "/lab")
     visit.page.locator("#lab-delta").wait_for()
     check("lab")

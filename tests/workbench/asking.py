@@ -6,18 +6,40 @@ import json
 from typing import Any
 
 from mapapp.workbench.frame import PAGES
+from mapapp.workbench.guard import Access
 
 HOST = "127.0.0.1:8051"
 OWN_PAGE = {"Host": HOST, "Origin": f"http://{HOST}", "Sec-Fetch-Site": "same-origin"}
 MANY = {"nav": [{"page": page, "type": "nav"} for page in PAGES]}  # what stands for all components of a type
 
 
+def access_of(client: Any) -> Access:
+    """The secrets of the app behind a test client."""
+    access: Access = client.application.extensions["workbench access"]
+    return access
+
+
+def entered(app: Any, host: str = HOST) -> Any:
+    """A test client that has opened the printed address, so that it has the cookie."""
+    client = app.server.test_client()
+    access = access_of(client)
+    with client.get(access.address(access.path), headers={"Host": host}) as answer:
+        assert answer.status_code == 303, answer.get_data(as_text=True)
+    return client
+
+
 def get(client: Any, address: str, **headers: str) -> Any:
-    """An answer, read to its end and closed."""
+    """An answer, read to its end and closed; `address` is a path below that of the workbench, such as "/lab"."""
     given = {name.replace("_", "-"): value for name, value in headers.items()}
-    with client.get(address, headers={"Host": HOST} | given) as answer:
+    path = access_of(client).path + address.removeprefix("/")
+    with client.get(path, headers={"Host": HOST} | given) as answer:
         answer.get_data()
         return answer
+
+
+def post(client: Any, **given: Any) -> Any:
+    """What the workbench answers to a request for a callback."""
+    return client.post(f"{access_of(client).path}_dash-update-component", **given)
 
 
 def ask(
@@ -39,7 +61,7 @@ def ask(
         "state": [_many(one["id"], one["property"], values) for one in entry["state"]],
         "changedPropIds": list(values)[:1],
     }
-    return client.post("/_dash-update-component", json=body, headers=OWN_PAGE if headers is None else headers)
+    return post(client, json=body, headers=OWN_PAGE if headers is None else headers)
 
 
 def _many(id_: Any, property_: str, values: dict[str, Any] | None = None) -> Any:

@@ -14,7 +14,7 @@ import pytest
 import mapapp.explore.server
 from mapapp.workbench.app import create_app
 from mapapp.workbench.setting import CONTROLS, start_values
-from tests.workbench.asking import OWN_PAGE, ask, get
+from tests.workbench.asking import OWN_PAGE, ask, entered, get
 
 PATIENCE_S = 120
 START = start_values(has_flows=True)
@@ -113,7 +113,7 @@ def values(**more: Any) -> dict[str, Any]:
 
 def drive(app: Any) -> str:
     """Use everything that shows numbers, also the wrong way; all answers as one text."""
-    client, bench = app.server.test_client(), app.server.extensions["workbench"][0]
+    client, bench = entered(app), app.server.extensions["workbench"][0]
     tract_id = bench.store.table("tracts", ["tract_id"])["tract_id"].iloc[int(bench.data.tract[0])]
     said = [get(client, address).get_data(as_text=True) for address in ("/", "/lab", "/_dash-layout")]
 
@@ -194,7 +194,7 @@ def test_an_unforeseen_error_is_named_and_its_text_kept_back(
 
     monkeypatch.delenv("COMMUTEMAP_DEBUG", raising=False)
     monkeypatch.setattr(type(bench), "look", breaks)
-    client = app.server.test_client()
+    client = entered(app)
     with caplog.at_level(logging.DEBUG):
         answer = ask(client, app, "job.data...notes", values())
     assert "4711" not in answer.get_data(as_text=True) + caplog.text
@@ -202,13 +202,13 @@ def test_an_unforeseen_error_is_named_and_its_text_kept_back(
 
 
 def test_addresses_hold_nothing_of_the_data(app: Any, demo_dataset: Path) -> None:
-    """Every address of the app is fixed but for a word drawn anew for each run."""
+    """Every address of the app is fixed but for words drawn anew for each run."""
     rules = [rule.rule for rule in app.server.url_map.iter_rules()]
     (geography,) = [rule for rule in rules if "/geo/" in rule]
     again = create_app(Path(app.server.extensions["workbench"][0].path))
     assert geography not in [rule.rule for rule in again.server.url_map.iter_rules()]
     manifest = (demo_dataset / "manifest.json").read_text(encoding="utf-8")
-    assert geography.split("/")[3] not in manifest
-    client = app.server.test_client()
+    assert geography.split("/")[-2] not in manifest
+    client = entered(app)
     answer = client.get(geography.replace("<name>", "jobs"), headers=OWN_PAGE)
     assert answer.status_code == 404

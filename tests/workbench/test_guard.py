@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
-import socket
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +12,8 @@ import pytest
 from geodata.errors import StoreError
 from mapapp.errors import UsageError
 from mapapp.workbench.app import create_app, listen
-from mapapp.workbench.guard import is_loopback
-from mapapp.workbench.peer import NOBODY, is_stranger, owner_of
-from tests.workbench.asking import HOST, OWN_PAGE, ask, get
+from mapapp.workbench.guard import COOKIE, is_loopback
+from tests.workbench.asking import HOST, OWN_PAGE, access_of, ask, entered, get, post
 
 
 @pytest.fixture(scope="module")
@@ -31,18 +28,20 @@ def app(dataset: Path) -> Any:
 
 @pytest.fixture(scope="module")
 def client(app: Any) -> Any:
-    return app.server.test_client()
+    return entered(app)
 
 
 def test_it_listens_on_this_machine_only(app: Any) -> None:
     server, address = listen(app, port=0)
-    assert re.fullmatch(r"http://127\.0\.0\.1:[1-9]\d+/", address)
+    access = access_of(app.server.test_client())
+    assert re.fullmatch(r"http://127\.0\.0\.1:[1-9]\d+/[\w-]{12}/\?token=[\w-]{43}", address)
+    assert address.endswith(access.address(access.path))
     assert server.effective_host == "127.0.0.1"
     server.close()
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.7", "example.org", ""])
-def test_another_host_must_be_asked_for_in_so_many_words(dataset: Path, host: str) -> None:
+def test_another_host_needs_an_option(dataset: Path, host: str) -> None:
     assert not is_loopback(host)
     with pytest.raises(UsageError, match="--expose") as refused:
         create_app(dataset, host=host)
@@ -55,8 +54,8 @@ def test_a_release_is_refused(demo_release: Path) -> None:
 
 
 @pytest.mark.parametrize("host", ["localhost:8051", "127.0.0.1", "127.9.9.9:1", "[::1]:8051", "LOCALHOST"])
-def test_the_names_of_this_machine_are_good(client: Any, host: str) -> None:
-    assert get(client, "/", Host=host).status_code == 200
+def test_the_names_of_this_machine_are_good(app: Any, host: str) -> None:
+    assert get(entered(app, host), "/", Host=host).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -91,7 +90,7 @@ def test_another_page_may_link_here_and_read_nothing(client: Any) -> None:
 
 
 def test_exposed_it_knows_its_own_name_and_addresses(dataset: Path) -> None:
-    client = create_app(dataset, host="0.0.0.0", exposed=True).server.test_client()
+    client = entered(create_app(dataset, host="0.0.0.0", exposed=True), "192.168.1.7:8051")
     assert get(client, "/", Host="192.168.1.7:8051").status_code == 200
     assert get(client, "/", Host="evil.example").status_code == 403
 
@@ -109,78 +108,83 @@ def test_every_page_says_that_it_is_not_for_publication(client: Any) -> None:
     assert "Not for publication" in layout  # in the frame, which stays while pages change
 
 
-HEADER = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode"
+def test_the_printed_token_is_exchanged_for_a_cookie_and_leaves_the_address(app: Any) -> None:
+    client = app.server.test_client()
+    access = access_of(client)
+    assert get(client, "/").status_code == 403
+    answer = get(client, f"/lab?token={access.token}")
+    assert (answer.status_code, answer.headers["Location"]) == (303, f"{access.path}lab")
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert answer.headers["Referrer-Policy"] == "no-referrer"
+    cookie = answer.headers["Set-Cookie"]
+    assert {"HttpOnly", "SameSite=Strict", f"Path={access.path}"} < set(cookie.split("; "))
+    assert access.token not in cookie + answer.headers["Location"] + answer.get_data(as_text=True)
+    assert get(client, "/lab").status_code == 200
 
 
-def test_the_owner_of_a_connection_is_read_off_the_system(tmp_path: Path) -> None:
-    table = tmp_path / "tcp"
-    row = "   0: 0100007F:{:04X} 0100007F:1F73 01 00000000:00000000 00:00000000 00000000  {}        0 1 1"
-    table.write_text("\n".join([HEADER, row.format(40000, 0), row.format(40001, 4711)]), encoding="ascii")
-    six = tmp_path / "tcp6"
-    local = "   0: 00000000000000000000000001000000:9C42 0:0 01 0:0 0:0 0  4712        0 1 1"
-    mapped = "   1: 0000000000000000FFFF00000100007F:9C43 0:0 01 0:0 0:0 0  4713        0 1 1"
-    six.write_text("\n".join([HEADER, local, mapped]), encoding="ascii")
-    tables = (table, six)
-    assert [owner_of("127.0.0.1", port, tables) for port in (40000, 40001, 40003, 1)] == [
-        0,
-        4711,
-        4713,
-        NOBODY,
-    ]
-    assert owner_of("::1", 40002, tables) == 4712
-    for address, port in (
-        ("10.0.0.1", 40001),
-        (None, 40001),
-        ("127.0.0.1", None),
-        ("x", 1),
-    ):
-        assert owner_of(address, port, tables) is None
-    assert owner_of("127.0.0.1", 40001, (tmp_path / "nowhere",)) is None
-
-
-def test_our_own_connection_is_no_stranger_s() -> None:
-    with socket.socket() as listening, socket.socket() as ours:
-        listening.bind(("127.0.0.1", 0))
-        listening.listen()
-        ours.connect(listening.getsockname())
-        address, port = ours.getsockname()
-        assert owner_of(address, port) in (os.getuid(), None)
-        assert not is_stranger(address, port)
-
-
-def test_another_user_of_the_machine_is_refused(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mapapp.workbench.peer.owner_of", lambda *_: os.getuid() + 1)
-    answer = get(client, "/")
+@pytest.mark.parametrize("token", ["", "x", "\u00e9\u4e2d", "%ff", "%ed%a0%80"])
+def test_another_token_is_refused(app: Any, token: str) -> None:
+    client = app.server.test_client()
+    answer = get(client, f"/?token={token}")
     assert answer.status_code == 403
-    assert "another user" in answer.get_data(as_text=True)
+    assert "Set-Cookie" not in answer.headers
+    assert answer.get_data(as_text=True).count("\n") == 1
+    assert get(client, "/").status_code == 403
 
 
-def test_whoever_closed_the_connection_at_once_is_a_stranger(tmp_path: Path) -> None:
-    """Nobody reads the answer then, but a release would be published all the same."""
-    row = "   0: 0100007F:{:04X} 0100007F:1F73 {} 00000000:00000000 00:00000000 00000000  {}        0 {} 1"
-    listening = row.format(8051, "0A", os.getuid(), 77)
-    table = tmp_path / "tcp"
+def test_another_user_of_the_machine_is_refused(app: Any) -> None:
+    """Who can connect, and knows the path, still has neither the token nor the cookie."""
+    client = app.server.test_client()
+    path = access_of(client).path
+    for address in ("/", "/lab", "/_dash-layout", "/_dash-dependencies", "/assets/app.css", "/no-such-page"):
+        answer = get(client, address)
+        assert answer.status_code == 403, address
+        assert "commutemap tune" in answer.get_data(as_text=True)
+        assert path.strip("/") not in answer.get_data(as_text=True)
+    for cookie in ("", "x", access_of(client).token):
+        client.set_cookie(COOKIE, cookie, domain="127.0.0.1", path=path)
+        assert get(client, "/_dash-layout").status_code == 403
+        assert ask(client, app, "page.children", {"url.pathname": "/lab"}).status_code == 403
 
-    def is_refused(*rows: str) -> bool:
-        table.write_text("\n".join([HEADER, *rows]), encoding="ascii")
-        return is_stranger("127.0.0.1", 40000, (table,))
 
-    assert not is_refused(listening, row.format(40000, "01", os.getuid(), 78))
-    assert is_refused(listening, row.format(40000, "01", os.getuid() + 1, 78))
-    assert is_refused(
-        listening, row.format(40000, "06", 0, 0)
-    )  # closed: the system says that it is the superuser's
-    assert is_refused(listening)  # reset: not listed at all
-    assert not is_refused()  # a system that lists nothing
+def test_the_token_does_not_do_for_a_callback(app: Any) -> None:
+    """Only a visit exchanges it; a request that changes something needs the cookie."""
+    client = app.server.test_client()
+    access = access_of(client)
+    answer = client.post(access.address(f"{access.path}_dash-update-component"), json={}, headers=OWN_PAGE)
+    assert answer.status_code == 403
+    assert "Set-Cookie" not in answer.headers
+
+
+def test_the_cookie_is_not_sent_to_other_servers_of_this_machine(app: Any) -> None:
+    """A browser sends a cookie to every port of a host, but only under its path, which others cannot know."""
+    client = entered(app)
+    path = access_of(client).path
+    assert len(path.strip("/")) >= 12
+    assert client.get_cookie(COOKIE, domain="127.0.0.1", path="/") is None
+    cookie = client.get_cookie(COOKIE, domain="127.0.0.1", path=path)
+    assert cookie is not None
+    assert (cookie.path, cookie.http_only, cookie.same_site) == (path, True, "Strict")
+
+
+def test_every_run_has_its_own_secrets(dataset: Path) -> None:
+    first, second = (access_of(create_app(dataset).server.test_client()) for _ in range(2))
+    assert len({first.token, first.cookie, second.token, second.cookie}) == 4
+    assert first.path != second.path
+    assert first.token not in repr(first)
+    assert first.cookie not in repr(first)
+
+
+def test_other_machines_need_the_token_too(dataset: Path) -> None:
+    client = create_app(dataset, host="0.0.0.0", exposed=True).server.test_client()
+    assert get(client, "/", Host="192.168.1.7:8051").status_code == 403
 
 
 def test_a_request_that_no_page_makes_is_refused_in_one_line(
     client: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     for body in (b"null", b"{}", b"[" * 100_000, b'{"output": "page.children"}'):
-        answer = client.post(
-            "/_dash-update-component", data=body, content_type="application/json", headers=OWN_PAGE
-        )
+        answer = post(client, data=body, content_type="application/json", headers=OWN_PAGE)
         assert answer.status_code == 400
         assert answer.get_data(as_text=True).count("\n") == 1
         assert answer.headers["Cache-Control"] == "no-store"

@@ -21,7 +21,7 @@ from mapapp.workbench.bench import Bench
 from mapapp.workbench.publishing import release_path, spending
 from mapapp.workbench.setting import Setting, read_setting, start_values
 from tests.releases import write_release
-from tests.workbench.asking import ask
+from tests.workbench.asking import ask, entered
 
 START = start_values(has_flows=True)
 PATIENCE_S = 120
@@ -49,7 +49,7 @@ def answer(response: Any) -> dict[str, Any]:
 
 def publish(app: Any, change: dict[str, Any], path: str, *, test_key: bool) -> Any:
     """Open the dialog, type a path, confirm, and wait; what the dialog says at last."""
-    client = app.server.test_client()
+    client = entered(app)
     opened = answer(ask(client, app, "publish-dialog.opened...", {"publish.n_clicks": 1} | given(change)))
     assert opened["publish-dialog"]["opened"]
     values = {
@@ -84,7 +84,7 @@ def test_a_release_is_made_of_exactly_the_parameters_shown(dataset: Path, tmp_pa
     assert Ledger(dataset).spent() == (wanted.privacy.epsilon, wanted.privacy.delta)
     assert len(Ledger(dataset).entries()) == 1
     # One dialog, one release: a second click without opening it again makes nothing.
-    client = app.server.test_client()
+    client = entered(app)
     values = {
         "publish-go.n_clicks": 2,
         "tab.data": "tab",
@@ -145,7 +145,7 @@ def test_a_place_that_is_none_is_refused_and_nothing_is_spent(dataset: Path, typ
         release_path(typed, dataset)
     assert "\n" not in str(refused.value)
     app = create_app(dataset)
-    client = app.server.test_client()
+    client = entered(app)
     answer(ask(client, app, "publish-dialog.opened...", {"publish.n_clicks": 1} | given({})))
     values = {"publish-go.n_clicks": 1, "tab.data": "tab", "publish-path.value": typed}
     told = answer(ask(client, app, "publish-more.data...publish-outcome", values))
@@ -168,7 +168,7 @@ def test_no_release_lies_within_the_dataset_or_over_something(dataset: Path, tmp
 
 def test_the_dialog_says_what_it_spends_and_why_not(dataset: Path) -> None:
     app = create_app(dataset)
-    client = app.server.test_client()
+    client = entered(app)
 
     def shown(change: dict[str, Any]) -> tuple[str, bool]:
         found = answer(ask(client, app, "publish-dialog.opened...", {"publish.n_clicks": 1} | given(change)))
