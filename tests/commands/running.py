@@ -1,7 +1,9 @@
-"""Running commands the way a user does: in another process, looking at exit code, output and what is left."""
+"""Running commands the way a user does: looking at exit code, output and what is left."""
 
 from __future__ import annotations
 
+import contextlib
+import io
 import os
 import subprocess
 import sys
@@ -26,7 +28,7 @@ class Done:
 def commutemap(
     *arguments: object, cwd: Path | None = None, environment: dict[str, str] | None = None
 ) -> Done:
-    """Run `commutemap` with arguments and wait for it."""
+    """Run `commutemap` with arguments in a process of its own and wait for it."""
     done = subprocess.run(
         [sys.executable, "-m", "mapapp.cli", *map(str, arguments)],
         cwd=cwd,
@@ -38,19 +40,25 @@ def commutemap(
     return Done(done.returncode, done.stdout, done.stderr)
 
 
-def refused(*arguments: object, **options: object) -> str:
-    """Run a command in this process that must refuse; return its one line."""
-    import contextlib
-    import io
+def run_here(*arguments: object) -> Done:
+    """Run `commutemap` in this process, which saves the second that a process takes to start.
 
+    For tests that look at what a command answers, not at how its process starts or ends.
+    """
     from mapapp.cli import run
 
-    errors = io.StringIO()
-    with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(io.StringIO()):
+    out, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
         code = run([str(argument) for argument in arguments])
-    lines = errors.getvalue().strip().splitlines()
-    assert code == 2, f"exit code {code}: {errors.getvalue()}"
-    assert "Traceback" not in errors.getvalue()
+    return Done(code, out.getvalue(), errors.getvalue())
+
+
+def refused(*arguments: object) -> str:
+    """Run a command in this process that must refuse; return its one line."""
+    done = run_here(*arguments)
+    assert done.code == 2, f"exit code {done.code}: {done.err}"
+    assert "Traceback" not in done.err
+    lines = done.err.strip().splitlines()
     said = [line for line in lines if line.startswith("commutemap: ")]
     assert len(said) == 1, lines
     return said[0]

@@ -16,7 +16,7 @@ from geodata.schema import TABLES
 from geodata.store import sha256_of
 from mapapp.answers.publication import PUBLIC_FACTS
 from mapapp.publishing.certificate.recheck import check_release
-from tests.commands.running import commutemap, refused
+from tests.commands.running import refused, run_here
 
 
 @pytest.fixture(scope="module")
@@ -343,10 +343,10 @@ def test_states_and_layers_are_those_of_the_tables_whatever_was_bound(release: P
 def test_a_release_of_schema_1_holds_and_says_what_is_not_bound(release: Path) -> None:
     unbind(release)
     assert failed(release) == []
-    done = commutemap("certify", release)
+    done = run_here("certify", release)
     assert done.code == 0
     assert sum("does not bind the title" in line for line in done.out.splitlines()) == 1
-    assert json.loads(commutemap("certify", release, "--json").out)["binds_facts"] is False
+    assert json.loads(run_here("certify", release, "--json").out)["binds_facts"] is False
 
 
 def test_the_facts_of_schema_1_can_be_changed(release: Path) -> None:
@@ -358,11 +358,11 @@ def test_the_facts_of_schema_1_can_be_changed(release: Path) -> None:
 
 def test_the_digest_is_printed_and_compared(release: Path) -> None:
     digest = sha256_of(release / "manifest.json")
-    done = commutemap("certify", release, "--digest", digest.upper())
+    done = run_here("certify", release, "--digest", digest.upper())
     assert done.code == 0
     assert digest in done.out
     assert "does not bind" not in done.out
-    assert json.loads(commutemap("certify", release, "--json").out)["release_digest"] == digest
+    assert json.loads(run_here("certify", release, "--json").out)["release_digest"] == digest
     assert "release digest" in refused("certify", release, "--digest", "0" * 64)
 
 
@@ -373,7 +373,7 @@ def test_what_is_no_digest_is_refused(release: Path, wrong: str) -> None:
 
 def test_synthesize_prints_the_digest(demo_dataset: Path, tmp_path: Path) -> None:
     shutil.copytree(demo_dataset, tmp_path / "d")
-    done = commutemap("synthesize", tmp_path / "d", tmp_path / "r", "-q")
+    done = run_here("synthesize", tmp_path / "d", tmp_path / "r", "-q")
     assert sha256_of(tmp_path / "r" / "manifest.json") in done.out
 
 

@@ -18,7 +18,7 @@ from geodata.placing import claimed
 from geodata.store import open_store
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.run import run_synthesis
-from tests.commands.running import commutemap, refused
+from tests.commands.running import refused, run_here
 from tests.geodata.samples import write_sources
 
 # The command is killed when it reports the stage; a stage is reported when it begins.
@@ -57,7 +57,7 @@ def test_synthesis(dataset: Path, stage: str) -> None:
     release = dataset.parent / "r"
     killed_at(stage, "synthesize", dataset, release)
     assert not release.exists()
-    done = commutemap("synthesize", dataset, release, "-q")
+    done = run_here("synthesize", dataset, release, "-q")
     assert done.code == 0, done.err
     open_store(release, "release")
     assert sorted(entry.name for entry in dataset.parent.iterdir()) == ["d", "r"], (
@@ -153,7 +153,7 @@ def test_import(tmp_path: Path) -> None:
     for stage in ("reading", "cutting", "placing", "writing"):
         killed_at(stage, "import", tmp_path / "d", "--from", tmp_path / "sources")
         assert not (tmp_path / "d").exists()
-    done = commutemap("import", tmp_path / "d", "--from", tmp_path / "sources", "-q")
+    done = run_here("import", tmp_path / "d", "--from", tmp_path / "sources", "-q")
     assert done.code == 0, done.err
     open_store(tmp_path / "d", "dataset")
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["d", "sources"]

@@ -18,11 +18,10 @@ from geodata.recognise import sources_in
 from geodata.store import open_store
 from mapapp.errors import UsageError
 from mapapp.files.exports.release_export import export_release
-from tests.commands.running import commutemap
+from tests.commands.running import run_here
 from tests.geodata.samples import write_sources
 from tests.releases import write_release
 
-REAL = Path(__file__).parents[3] / "shared" / "data"
 COLUMNS = ["w_geocode", "h_geocode", *COUNTS, "createdate"]
 
 
@@ -77,7 +76,7 @@ def test_checksums_are_those_of_the_files(folder: Path) -> None:
 
 
 def test_homes_known_by_state_are_said_and_counted(demo_release: Path, tmp_path: Path) -> None:
-    done = commutemap("export", demo_release, tmp_path / "x", "--to", "lodes", "-q")
+    done = run_here("export", demo_release, tmp_path / "x", "--to", "lodes", "-q")
     assert done.code == 0
     (line,) = done.err.strip().splitlines()
     jobs = margins(demo_release).reset_index()
@@ -130,7 +129,7 @@ def test_our_importer_takes_states_elsewhere_back(tmp_path: Path) -> None:
         ("synthesize", dataset, release, "--min-retention", "0.025", "--epsilon", "4.6", "--test-key", "-q"),
         ("export", release, tmp_path / "out", "--to", "lodes", "-q"),
     ):
-        done = commutemap(*arguments)
+        done = run_here(*arguments)
         assert done.code == 0, done.err
     for file in sources.glob("*_od_*"):
         file.unlink()
@@ -139,40 +138,6 @@ def test_our_importer_takes_states_elsewhere_back(tmp_path: Path) -> None:
     again = imported(sources)
     pandas.testing.assert_frame_equal(again, margins(release), check_dtype=False)
     assert again["S000"].sum() == 24
-
-
-@pytest.mark.real
-@pytest.mark.skipif(not REAL.is_dir(), reason="no real Census files beside the checkout")
-def test_rhode_island_comes_back(tmp_path: Path) -> None:
-    """The published files as if they were a release: exported, every row is as published but its homes elsewhere."""
-    from geodata.importing import write_dataset
-    from mapapp.files.exports.lodes import write_lodes
-
-    published = [
-        *(REAL / "lodes").glob("ri_od_*.csv.gz"),
-        *(REAL / "lodes").glob("*_xwalk.csv.gz"),
-    ]
-    (tmp_path / "sources").mkdir()
-    for file in published:
-        (tmp_path / "sources" / file.name).symlink_to(file)
-    made = import_dataset(sources_in(tmp_path / "sources")[0])
-    write_dataset(tmp_path / "ri.dataset", made)
-    store = open_store(tmp_path / "ri.dataset", "dataset", verify=False)
-    (tmp_path / "ri.dataset" / "certificate.json").write_text("{}", encoding="utf-8")
-    (tmp_path / "out").mkdir()
-    write_lodes(store, tmp_path / "out")
-    imported_states = {"44", "09", "25"}
-    for name in ("ri_od_main_JT00_2019.csv.gz", "ri_od_aux_JT00_2019.csv.gz"):
-        theirs = pandas.read_csv(REAL / "lodes" / name, dtype=str)
-        ours = pandas.read_csv(tmp_path / "out" / name, dtype=str)
-        outside = ~theirs["h_geocode"].str[:2].isin(imported_states)
-        theirs.loc[outside, "h_geocode"] = theirs.loc[outside, "h_geocode"].str[:2] + "0" * 13
-        keys, counts = ["w_geocode", "h_geocode"], list(COUNTS)
-        theirs[counts], ours[counts] = theirs[counts].astype(int), ours[counts].astype(int)
-        wanted = theirs.groupby(keys)[counts].sum()
-        # Two blocks of the crosswalk are in tracts of Massachusetts: a release has them in another place.
-        found = ours.set_index(keys)[counts].sort_index()
-        pandas.testing.assert_frame_equal(found, wanted, check_dtype=False)
 
 
 def test_a_release_without_a_year_or_block_codes(tmp_path: Path) -> None:

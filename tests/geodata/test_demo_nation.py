@@ -23,7 +23,7 @@ from geodata.distance import distance_mi
 from geodata.errors import GeodataError, StoreError
 from geodata.schema import CRS, segment_code
 from geodata.store import Store, open_store
-from tests.commands.running import commutemap
+from tests.commands.running import run_here
 
 TINY = NationScale(
     size="nation",
@@ -183,10 +183,10 @@ def test_small_parts_make_the_same_kind_of_nation(tmp_path: Path, monkeypatch: p
 
 def test_synthesize_and_certify_take_it(nation: Store, tmp_path: Path) -> None:
     release = tmp_path / "tiny.release"
-    done = commutemap("synthesize", nation.path, release, "--test-key", "--json")
+    done = run_here("synthesize", nation.path, release, "--test-key", "--json")
     assert done.code == 0, done.err
     assert json.loads(done.out)["n_workers"] == TINY.n_jobs
-    checked = commutemap("certify", release)
+    checked = run_here("certify", release)
     assert checked.code == 0, checked.err
 
 
