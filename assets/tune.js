@@ -52,7 +52,7 @@ function tractRow([id, name, ...numbers]) {
   button.className = "link-button";
   button.textContent = name;
   button.addEventListener("click", () => {
-    window.dash_clientside.set_props("asked-tract", { data: [id, Date.now()] });
+    window.dash_clientside.set_props("requested-tract", { data: [id, Date.now()] });
   });
   head.append(button);
   line.append(head);

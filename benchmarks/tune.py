@@ -19,7 +19,7 @@ from benchmarks.chromium import MAP_AT_REST, PATIENCE_MS
 from benchmarks.readme_picture import slimmed
 from mapapp.progress import silent
 from mapapp.workbench.app import create_app, listen
-from mapapp.workbench.bench import Bench
+from mapapp.workbench.session import Session
 from mapapp.workbench.setting import read_setting, start_values
 from tests.running_server import running
 
@@ -56,9 +56,9 @@ def argument_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     asked = argument_parser().parse_args(arguments)
     app = create_app(asked.dataset)
-    bench = app.server.extensions["workbench"][0]
-    print(f"sample: {bench.sample.size} of {bench.data.tract.size} workplace tracts")
-    measured(bench, EPSILONS[: asked.settings])
+    session = app.server.extensions["workbench"][0]
+    print(f"sample: {session.sample.size} of {session.data.tract.size} workplace tracts")
+    measured(session, EPSILONS[: asked.settings])
     with running(*listen(app, port=0)) as address, opened(address) as page:
         rows = [(name, *moved(page, name)) for name in asked.controls]
         print("\n| control | sample, s | all tracts, s |\n|---|---|---|")
@@ -84,17 +84,17 @@ def opened(address: str) -> Iterator[Any]:
         page.close()
 
 
-def measured(bench: Bench, epsilons: tuple[str, ...]) -> None:
+def measured(session: Session, epsilons: tuple[str, ...]) -> None:
     """Seconds that the program itself takes, without a browser, over settings not measured before."""
-    values = start_values(has_flows=bench.has_flows)
-    bench.measure(read_setting(values), "sample", silent)
-    bench.measure(read_setting(values), "whole", silent)
+    values = start_values(has_flows=session.has_flows)
+    session.measure(read_setting(values), "sample", silent)
+    session.measure(read_setting(values), "whole", silent)
     for extent in ("sample", "whole"):
         seconds = []
         for epsilon in epsilons:
             setting = read_setting(values | {"epsilon": epsilon})
             start = time.perf_counter()
-            bench.measure(setting, extent, silent)
+            session.measure(setting, extent, silent)
             seconds.append(time.perf_counter() - start)
         print(f"without a browser, {extent}: median {median(seconds):.2f} s, most {max(seconds):.2f} s")
 

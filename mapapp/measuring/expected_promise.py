@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TypedDict
 
 import numpy as np
 
@@ -19,30 +18,9 @@ from engine.sound import SoundAccounting
 from engine.theorems import pruned_epsilon
 from engine.units import RETENTION_UNITS
 from mapapp.measuring.validity_part import SettingPart
+from mapapp.measuring.validity_result import EpsilonPart, ExpectedPromise
 from mapapp.publishing.certified_weights import CertifiedClasses, badness_of, pruned_as_a_whole
 from mapapp.publishing.mechanisms import OWN_PROOFS
-
-
-class EpsilonPart(TypedDict):
-    """A summand of epsilon_final, and its name."""
-
-    name: str
-    value: float
-
-
-class ExpectedPromise(TypedDict):
-    """What a certificate would say.
-
-    `refusal` says why no release would be made with the setting; None if one would.
-    """
-
-    mechanism: str
-    accountant: str
-    epsilon_final: float | None
-    delta: float | None
-    delta_bound: float | None
-    parts: list[EpsilonPart]
-    refusal: str | None
 
 
 def certificate_facts(

@@ -14,7 +14,7 @@ from engine.validity import FLOW_SIZES, weighted_mean
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.validity_drawn import AREA_LEVELS, DrawnPart, DrawnRelease
 from mapapp.measuring.validity_part import SettingPart
-from mapapp.measuring.validity_result import Validity
+from mapapp.measuring.validity_result import MeasuredRelease, Validity
 from mapapp.measuring.validity_tables import (
     by_size,
     destination_table,
@@ -71,7 +71,7 @@ def release_result(
     )
 
 
-def _release_facts(release: DrawnRelease) -> dict[str, Any]:
+def _release_facts(release: DrawnRelease) -> MeasuredRelease:
     certificate = release.certificate
     final, delta = certificate["epsilon_final"], certificate["delta"]
     return {

@@ -14,7 +14,7 @@ import pandas
 from geodata.placing import Partial, writing_beside
 from geodata.store import refuse_existing
 from mapapp.errors import UsageError
-from mapapp.measuring.validity_result import CONFIDENTIAL, Validity
+from mapapp.measuring.validity_result import CONFIDENTIAL, ExpectedPromise, Validity
 
 PICTURE_KINDS: Final = (".png", ".svg")
 
@@ -94,7 +94,7 @@ def _basis(found: Validity) -> str:
     return str(found.facts.get("closed_form", found.basis))
 
 
-def _promise(certificate: dict[str, object]) -> str:
+def _promise(certificate: ExpectedPromise) -> str:
     if certificate["epsilon_final"] is None:
         return "none: not private"
     final, delta = certificate["epsilon_final"], certificate["delta"]

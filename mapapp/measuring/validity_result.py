@@ -9,13 +9,68 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Final, Literal, NotRequired, TypedDict
 
 import pandas
 
 Basis = Literal["closed form", "simulated", "release"]
 
+Plain = object
+"""Text, a number, a truth value, None, or a list or dict of these: what JSON holds."""
+
 CONFIDENTIAL: Final = "confidential: computed from confidential counts, not for publication"
+
+
+class Scope(TypedDict):
+    """How much of the dataset was measured."""
+
+    tracts_measured: int
+    tracts: int
+    workers_measured: int
+    workers: int
+    is_sample: bool
+
+
+class EpsilonPart(TypedDict):
+    """A summand of epsilon_final, and its name."""
+
+    name: str
+    value: float
+
+
+class ExpectedPromise(TypedDict):
+    """What a certificate would say.
+
+    `refusal` says why no release would be made with the setting; None if one would.
+    """
+
+    mechanism: str
+    accountant: str
+    epsilon_final: float | None
+    delta: float | None
+    delta_bound: float | None
+    parts: list[EpsilonPart]
+    refusal: str | None
+
+
+class MeasuredRelease(TypedDict):
+    """The release that was measured, and what its certificate says."""
+
+    path: str
+    status: str
+    epsilon_final: float | None
+    delta: float | None
+    is_of_these_counts: bool
+
+
+class Facts(TypedDict):
+    """What was measured. Of a release also the basis of its closed form, and which release it is."""
+
+    scope: Scope
+    parameters: dict[str, dict[str, Plain]]
+    certificate: ExpectedPromise
+    closed_form: NotRequired[Basis]
+    release: NotRequired[MeasuredRelease]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,7 +82,7 @@ class Validity:
     basis : {"closed form", "simulated", "release"}
         A setting in closed form, a setting of which some draws were taken (mechanisms that have no closed form), or
         a release that was drawn.
-    facts : dict
+    facts : Facts
         What was measured: `scope` (how many destination tracts and workers of how many), `parameters` and
         `certificate` (see `mapapp.measuring.validity`).
     summary : dict of str to float
@@ -37,7 +92,7 @@ class Validity:
     """
 
     basis: Basis
-    facts: dict[str, Any]
+    facts: Facts
     summary: dict[str, float]
     tables: dict[str, pandas.DataFrame]
 
@@ -51,9 +106,9 @@ class Validity:
         """The same over destinations of 1 to 9 workers; NaN where there are none."""
         return self.summary["kl_small"]
 
-    def to_dict(self, *, tables: bool = True) -> dict[str, Any]:
+    def to_dict(self, *, tables: bool = True) -> dict[str, Plain]:
         """Plain values for JSON: numbers that are missing or infinite become None and "infinite"."""
-        result: dict[str, Any] = {
+        result: dict[str, Plain] = {
             "confidential": CONFIDENTIAL,
             "basis": self.basis,
             "facts": _plain(self.facts),
@@ -66,7 +121,7 @@ class Validity:
         return result
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Plain:
     if isinstance(value, Mapping):
         return {str(key): _plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):

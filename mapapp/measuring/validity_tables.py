@@ -17,7 +17,7 @@ from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.compared_workers import ratio
 from mapapp.measuring.expected_promise import certificate_facts
 from mapapp.measuring.validity_part import ClassTable, DomainPoints, SettingPart
-from mapapp.measuring.validity_result import Basis, Validity
+from mapapp.measuring.validity_result import Basis, Scope, Validity
 from mapapp.publishing.mechanisms import OWN_PROOFS
 
 Floats = npt.NDArray[np.float64]
@@ -49,7 +49,7 @@ def setting_result(
     )
 
 
-def scope(data: AnalystData, parts: Sequence[SettingPart]) -> dict[str, Any]:
+def scope(data: AnalystData, parts: Sequence[SettingPart]) -> Scope:
     """How much of the dataset was measured."""
     n_tracts = sum(part.position.size for part in parts)
     return {

@@ -5,36 +5,38 @@ from __future__ import annotations
 import logging
 import os
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from dash import ALL, Dash, Input, Output, State, set_props
+from dash.development.base_component import Component
 
 from geodata.store import open_store
 from mapapp.drawing import map_layers
 from mapapp.explore import web_app
+from mapapp.explore.listener.server import Server
 from mapapp.explore.pages.explore import notes
 from mapapp.paths import assets_dir
 from mapapp.progress import Report
 from mapapp.workbench import (
     design_callbacks,
+    job_progress,
     lab,
     lab_callbacks,
-    page,
     publish_callbacks,
     sweep_callbacks,
     tune_callbacks,
-    work,
+    tune_page,
 )
-from mapapp.workbench.bench import Bench, new_tab
-from mapapp.workbench.frame import PAGES, frame, not_found
-from mapapp.workbench.ground import Ground, add_layers
 from mapapp.workbench.guard import Access, add_guard, require_loopback
 from mapapp.workbench.jobs import EXPECTED_ERRORS, Job
-from mapapp.workbench.map import ground_figure
+from mapapp.workbench.page_frame import PAGES, frame, not_found
+from mapapp.workbench.public_geography import PublicGeography, serve_layers
+from mapapp.workbench.session import Session, new_tab
 from mapapp.workbench.setting import read_setting, start_values
+from mapapp.workbench.tune_map import base_map_figure
 
 LOG = logging.getLogger("commutemap.tune")
-_BENCH: Final = "workbench"
+_SESSION: Final = "workbench"
 _ACCESS: Final = "workbench access"
 
 
@@ -74,17 +76,17 @@ def create_app(
         suppress_callback_exceptions=True,  # pages come and go
         on_error=_excuse,
     )
-    bench, ground = Bench(store), Ground(store, access.path)
-    app.layout = lambda: frame(ground.title, new_tab())  # every load of the page is a tab of its own
-    _route(app, bench, ground)
+    session, geography = Session(store), PublicGeography(store, access.path)
+    app.layout = lambda: frame(geography.title, new_tab())  # every load of the page is a tab of its own
+    _route(app, session, geography)
     lab_callbacks.register(app)
-    work.register(app)
-    tune_callbacks.register(app, bench, ground)
-    sweep_callbacks.register(app, bench)
-    design_callbacks.register(app, bench)
-    publish_callbacks.register(app, bench)
-    add_layers(app.server, ground)
-    app.server.extensions[_BENCH] = (bench, ground)
+    job_progress.register(app)
+    tune_callbacks.register(app, session, geography)
+    sweep_callbacks.register(app, session)
+    design_callbacks.register(app, session)
+    publish_callbacks.register(app, session)
+    serve_layers(app.server, geography)
+    app.server.extensions[_SESSION] = (session, geography)
     app.server.extensions[_ACCESS] = access
     web_app.add_refusals(app.server, _log)
     web_app.add_headers(app.server, app.csp_hashes())
@@ -92,7 +94,7 @@ def create_app(
     return app
 
 
-def listen(app: Dash, host: str = "127.0.0.1", port: int = 8051) -> tuple[Any, str]:
+def listen(app: Dash, host: str = "127.0.0.1", port: int = 8051) -> tuple[Server, str]:
     """Start to listen as :func:`mapapp.explore.web_app.listen` does, and measure the first setting meanwhile.
 
     Returns
@@ -108,37 +110,37 @@ def listen(app: Dash, host: str = "127.0.0.1", port: int = 8051) -> tuple[Any, s
         When the place is taken or not allowed.
     """
     server, address = web_app.listen(app, host, port)
-    bench, ground = app.server.extensions[_BENCH]
-    Job(lambda report: _make_ready(bench, ground, report))
+    session, geography = app.server.extensions[_SESSION]
+    Job(lambda report: _make_ready(session, geography, report))
     access: Access = app.server.extensions[_ACCESS]
     return server, access.address(address)
 
 
-def _make_ready(bench: Bench, ground: Ground, report: Report) -> None:
+def _make_ready(session: Session, geography: PublicGeography, report: Report) -> None:
     """Compile and measure before anybody asks."""
     try:
-        setting = read_setting(start_values(has_flows=bench.has_flows))
-        bench.measure(setting, "sample", report)
+        setting = read_setting(start_values(has_flows=session.has_flows))
+        session.measure(setting, "sample", report)
         for name in map_layers.BASE_LAYERS:
             report("drawing the base map", 0, 0)
-            map_layers.base_layer(ground, name)
+            map_layers.base_layer(geography, name)
     except EXPECTED_ERRORS:  # an analyst who asks for it will see the error
         LOG.warning("the first setting could not be measured")
 
 
-def _route(app: Dash, bench: Bench, ground: Ground) -> None:
+def _route(app: Dash, session: Session, geography: PublicGeography) -> None:
     @app.callback(
         Output("page", "children"),
         Output({"type": "nav", "page": ALL}, "className"),
         Input("url", "pathname"),
         State("tab", "data"),
     )
-    def route(pathname: str | None, tab: str | None) -> tuple[Any, list[str]]:
+    def route(pathname: str | None, tab: str | None) -> tuple[Component, list[str]]:
         path = "/" + (pathname or "/").removeprefix(app.config.routes_pathname_prefix).strip("/")
         marks = ["here" if name == path else "" for name in PAGES]
         if path == "/" and tab:
-            values = bench.tab(tab).values
-            return page.page(values, ground_figure(ground), has_flows=bench.has_flows), marks
+            values = session.tab(tab).values
+            return tune_page.page(values, base_map_figure(geography), has_flows=session.has_flows), marks
         return lab.page() if path == "/lab" else not_found(), marks
 
 

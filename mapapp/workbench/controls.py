@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
 import dash_mantine_components as dmc
 from dash import dcc, html
+from dash.development.base_component import Component
 
 from mapapp.answers.words import aria
 from mapapp.workbench.fields import choice
-from mapapp.workbench.setting import MEANS, NUMBERS
-from mapapp.workbench.work import cancel_row
+from mapapp.workbench.job_progress import cancel_row
+from mapapp.workbench.setting import MEANS, NUMBERS, ControlValue, Values
 
 STOPS: Final[dict[str, tuple[str, ...]]] = {
     "epsilon": (
@@ -80,10 +81,10 @@ _HINTS: Final = {
 _UNITS: Final = dict.fromkeys(("tract_radius", "puma_radius", "q50", "q75", "q90"), "mi")
 
 
-def controls(values: Mapping[str, Any], *, has_flows: bool) -> Any:
-    """Every control, standing as `values` say."""
+def controls(values: Values, *, has_flows: bool) -> Component:
+    """Every control, with its value of `values`."""
 
-    def number(name: str) -> Any:
+    def number(name: str) -> Component:
         return number_field(name, str(values[name]))
 
     priors = {"gravity": "Gravity", **({"flows": "Flows"} if has_flows else {}), "uniform": "Uniform"}
@@ -162,7 +163,7 @@ def controls(values: Mapping[str, Any], *, has_flows: bool) -> Any:
     )
 
 
-def number_field(name: str, value: str) -> Any:
+def number_field(name: str, value: str) -> Component:
     """A number as exact text, and a slider over its stops; the browser keeps the two together."""
     label = NUMBERS[name]
     stops = STOPS[name]
@@ -195,7 +196,7 @@ def number_field(name: str, value: str) -> Any:
 
 
 def nearest(value: str, stops: tuple[str, ...]) -> int:
-    """Position of the stop nearest to a number; 0 where it is none."""
+    """Position of the stop nearest to a number; 0 if the text is not a number."""
     try:
         wanted = float(value)
     except ValueError:
@@ -203,8 +204,8 @@ def nearest(value: str, stops: tuple[str, ...]) -> int:
     return min(range(len(stops)), key=lambda at: abs(float(stops[at]) - wanted))
 
 
-def _mechanism(value: str) -> Any:
-    return dmc.Select(
+def _mechanism(value: ControlValue) -> Component:
+    select: Component = dmc.Select(
         id="mechanism",
         label="Mechanism",
         data=[{"value": key, "label": text} for key, text in _MECHANISMS.items()],
@@ -214,9 +215,10 @@ def _mechanism(value: str) -> Any:
         withScrollArea=False,
         size="sm",
     )
+    return select
 
 
-def _group(title: str, parts: list[Any], *, open_: bool = True) -> Any:
+def _group(title: str, parts: Sequence[Component], *, open_: bool = True) -> Component:
     return html.Details(
         [html.Summary(title), html.Div(parts, className="group")],
         open=open_,

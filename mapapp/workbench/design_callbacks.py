@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dash import Dash, Input, Output, State, html, no_update
 
 from mapapp.errors import UsageError
 from mapapp.progress import Report
 from mapapp.publishing.design import design_parameters, read_public_part
-from mapapp.workbench.bench import Bench
+from mapapp.workbench.dash_types import Answers
+from mapapp.workbench.job_progress import add_cancel, ended, more, row_outputs, row_state
 from mapapp.workbench.jobs import EXPECTED_ERRORS, one_line
-from mapapp.workbench.setting import CONTROLS, Setting, read_setting, values_of
+from mapapp.workbench.session import Design, Session
+from mapapp.workbench.setting import CONTROLS, ControlValue, Setting, read_setting, values_of
 from mapapp.workbench.tune_callbacks import PROPERTIES, control_inputs
-from mapapp.workbench.work import add_cancel, ended, more, row_outputs, row_state
 
 
-def register(app: Dash, bench: Bench) -> None:
+def register(app: Dash, session: Session) -> None:
     """Attach them to an app."""
 
     @app.callback(
@@ -28,16 +27,16 @@ def register(app: Dash, bench: Bench) -> None:
         *control_inputs(State),
         prevent_initial_call=True,
     )
-    def start(clicks: int, tab: str, *values: Any) -> tuple[Any, ...]:
+    def start(clicks: int, tab: str, *controls: ControlValue) -> Answers:
         if not clicks:
             return (no_update,) * 5
-        given = dict(zip(CONTROLS, values, strict=True))
+        given = dict(zip(CONTROLS, controls, strict=True))
         try:
             setting = read_setting(given)
             require_designable(setting)
         except EXPECTED_ERRORS as error:
             return None, html.P(one_line(error), className="refusal", role="status"), *row_state(None)
-        job = bench.start(tab, "design", lambda report: design(bench, setting, report))
+        job = session.start_design(tab, lambda report: design(session, setting, report))
         return more(job), None, *row_state(job)
 
     @app.callback(
@@ -49,13 +48,13 @@ def register(app: Dash, bench: Bench) -> None:
         State("tab", "data"),
         prevent_initial_call=True,
     )
-    def follow(_pulse: Any, tab: str) -> tuple[Any, ...]:
+    def follow(_pulse: int | None, tab: str) -> Answers:
         still = [no_update] * len(CONTROLS)
-        state = bench.tab(tab)
-        job = state.jobs.get("design")
+        state = session.tab(tab)
+        job = state.design
         if job is None:
             return None, None, *still, *row_state(None)
-        if job.state != "done":
+        if job.result is None:
             line = None if job.state == "running" else ended(job, "The search")
             return more(job), line, *still, *row_state(job)
         setting, facts = job.result
@@ -68,7 +67,7 @@ def register(app: Dash, bench: Bench) -> None:
         )
         return None, line, *[values[name] for name in CONTROLS], *row_state(job)
 
-    add_cancel(app, bench, "design")
+    add_cancel(app, session, "design")
 
 
 def require_designable(setting: Setting) -> None:
@@ -85,10 +84,10 @@ def require_designable(setting: Setting) -> None:
         )
 
 
-def design(bench: Bench, setting: Setting, report: Report) -> tuple[Setting, dict[str, Any]]:
+def design(session: Session, setting: Setting, report: Report) -> Design:
     """Find the setting of least expected divergence at the same promise, and how it was found."""
     privacy, parameters, facts = design_parameters(
-        read_public_part(bench.store),
+        read_public_part(session.store),
         setting.privacy.epsilon,
         setting.privacy.delta,
         base=setting.parameters,

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TypeVar
 
 import dash_mantine_components as dmc
 from dash import html
+from dash.development.base_component import Component
 
 from mapapp.answers.words import aria
+from mapapp.workbench.setting import ControlValue
+
+Option = TypeVar("Option", bound=str)
+Content = Component | str | int | float | None
+"""What a table's cell shows."""
 
 
-def slider(name: str, label: str, value: float, bounds: tuple[float, float, float], hint: str = "") -> Any:
+def slider(
+    name: str, label: str, value: float, bounds: tuple[float, float, float], hint: str = ""
+) -> Component:
     """A number on a line of evenly spaced ones; `bounds` are the least, the most and the step.
 
     What it stands at is shown beside the label, as component `{name}-shown`.
@@ -45,7 +53,9 @@ def shown(value: float) -> str:
     return f"{value:g}"
 
 
-def choice(name: str, label: str, value: str, options: Mapping[str, str], hint: str = "") -> Any:
+def choice(
+    name: str, label: str, value: ControlValue, options: Mapping[Option, str], hint: str = ""
+) -> Component:
     """One of a few that fit beside each other, with its label above."""
     above = f"{name}-label"
     data = [{"value": key, "label": text} for key, text in options.items()]
@@ -68,8 +78,11 @@ def choice(name: str, label: str, value: str, options: Mapping[str, str], hint: 
 
 
 def table(
-    caption: str, columns: Sequence[Any], rows: Sequence[tuple[Any, Sequence[Any]]], class_name: str = ""
-) -> Any:
+    caption: str,
+    columns: Sequence[str],
+    rows: Sequence[tuple[Content, Sequence[Content]]],
+    class_name: str = "",
+) -> Component:
     """A table with a caption; each row is its head and its cells, which may be `html.Td` or plain values."""
     head = html.Thead(html.Tr([html.Th(column, scope="col") for column in columns]))
     body = html.Tbody([html.Tr([html.Th(name, scope="row"), *map(_cell, cells)]) for name, cells in rows])
@@ -84,5 +97,5 @@ def table(
     )
 
 
-def _cell(value: Any) -> Any:
+def _cell(value: Content) -> Component:
     return value if isinstance(value, html.Td) else html.Td(value)

@@ -5,19 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final, cast
 
 import numpy as np
+import numpy.typing as npt
+import pandas
 import plotly.graph_objects as go
+from dash import dcc
 
 from mapapp.drawing import palette
 from mapapp.drawing.plotly.commute_map import CONFIG
 from mapapp.measuring.validity_tract import LEVELS
 
+Positions = npt.NDArray[np.int64]
+Feature = dict[str, object]
+"""A shape as GeoJSON."""
+
 NOW: Final = "#1d4f9c"
 SMALL: Final = "#b3430e"
 BEFORE: Final = "#7b8794"
-GRAPH_CONFIG: Final[Any] = {**CONFIG, "displayModeBar": False, "scrollZoom": False}
+GRAPH_CONFIG: Final = cast(dcc.Graph.Config, {**CONFIG, "displayModeBar": False, "scrollZoom": False})
 
 _NEAR: Final = 3.0  # ratio of values whose labels would touch on a narrow logarithmic axis
 _KL_EDGES: Final = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -60,23 +67,29 @@ LEVEL_CLASSES: Final = Classes(
 )
 
 
-def kl_classes(kl: Any) -> Any:
+def kl_classes(kl: npt.ArrayLike) -> Positions:
     """Class of each divergence in nats; the same limits for every setting, so that colours can be compared."""
-    return np.searchsorted(_KL_EDGES, kl, side="right")
+    return np.searchsorted(np.array(_KL_EDGES), np.asarray(kl), side="right")
 
 
-def share_classes(share: Any) -> Any:
+def share_classes(share: npt.ArrayLike) -> Positions:
     """Class of each share of a workplace's workers."""
-    return np.searchsorted(_SHARE_EDGES, share, side="right")
+    return np.searchsorted(np.array(_SHARE_EDGES), np.asarray(share), side="right")
 
 
-def level_classes(level: Any, point: Any) -> Any:
+def level_classes(level: npt.ArrayLike, point: npt.ArrayLike) -> Positions:
     """Class of each origin tract by the level of its support point; neighbouring points differ in shade."""
-    return 3 * np.asarray(level) + np.asarray(point) % 3
+    return np.asarray(3 * np.asarray(level) + np.asarray(point) % 3, dtype=np.int64)
 
 
 def tract_trace(
-    ids: Any, classes: Any, labels: Any, meaning: Classes, *, geojson_url: str, below: str
+    ids: npt.ArrayLike,
+    classes: Positions,
+    labels: npt.ArrayLike,
+    meaning: Classes,
+    *,
+    geojson_url: str,
+    below: str,
 ) -> go.Choroplethmap:
     """Tracts coloured by class.
 
@@ -91,9 +104,9 @@ def tract_trace(
         Layer of the map that stays above.
     """
     n = len(meaning.colours)
-    edges = np.linspace(0, 1, n + 1)
+    limits = np.linspace(0, 1, n + 1)
     scale = [
-        [float(edge), colour] for at, colour in enumerate(meaning.colours) for edge in edges[at : at + 2]
+        [float(limit), colour] for at, colour in enumerate(meaning.colours) for limit in limits[at : at + 2]
     ]
     return go.Choroplethmap(
         geojson=geojson_url,
@@ -110,7 +123,7 @@ def tract_trace(
     )
 
 
-def _bar(meaning: Classes) -> dict[str, Any]:
+def _bar(meaning: Classes) -> dict[str, object]:
     return {
         "title": {"text": meaning.title, "side": "top", "font": {"size": 12}},
         "x": 0,
@@ -132,16 +145,16 @@ def _bar(meaning: Classes) -> dict[str, Any]:
     }
 
 
-def outline_layers(shape: dict[str, Any] | None, colour: str = palette.WORK) -> list[dict[str, Any]]:
-    """Border of the chosen tract on a light ground; or nothing."""
-    shown: dict[str, Any] = {"source": shape, "visible": True} if shape else {"visible": False}
+def outline_layers(shape: Feature | None, colour: str = palette.WORK) -> list[dict[str, object]]:
+    """Border of the chosen tract with a light edge around it; hidden if no tract is chosen."""
+    shown: dict[str, object] = {"source": shape, "visible": True} if shape else {"visible": False}
     return [
         {"sourcetype": "geojson", "type": "line", "line": {"width": width}, "color": stroke, **shown}
         for width, stroke in ((6, "white"), (3, colour))
     ]
 
 
-def alpha_chart(now: Any, before: Any = None) -> go.Figure:
+def alpha_chart(now: pandas.DataFrame, before: pandas.DataFrame | None = None) -> go.Figure:
     """Least prior weight by the workers of a synthesizer.
 
     Parameters
@@ -162,7 +175,7 @@ def alpha_chart(now: Any, before: Any = None) -> go.Figure:
 
 
 def sweep_chart(
-    frame: Any,
+    frame: pandas.DataFrame,
     *,
     x: str,
     title: str,
@@ -265,8 +278,8 @@ def _chart(x: str, y: str, height: int = 240) -> go.Figure:
 
 
 def _line(
-    x: Any,
-    y: Any,
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
     name: str,
     colour: str,
     *,

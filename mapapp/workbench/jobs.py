@@ -1,6 +1,6 @@
-"""Work that goes on while the page stays usable: on a thread, with progress, and ended by asking.
+"""Work that goes on while the page stays usable: each job runs on a thread, reports progress, and can be cancelled.
 
-Nothing is written anywhere: what a job finds lives in memory until it is forgotten.
+Nothing is written to disk: the result of a job lives in memory.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Generic, Literal, TypeVar
 
 from engine.errors import EngineError
 from geodata.errors import GeodataError
@@ -20,6 +20,9 @@ from mapapp.progress import Report
 from mapapp.publishing.ledger import LedgerError
 
 State = Literal["running", "done", "cancelled", "failed"]
+Result = TypeVar("Result", covariant=True)
+Work = Callable[[Report], Result]
+"""What a job does: takes a function to report progress to, which raises Cancelled to end the work."""
 
 _NUMBERS = itertools.count(1)
 
@@ -28,24 +31,24 @@ EXPECTED_ERRORS = (EngineError, GeodataError, LedgerError, UsageError)
 
 
 class Cancelled(Exception):
-    """Raised in a job whose end was asked for."""
+    """Raised in a job that was cancelled."""
 
 
-class Job:
-    """One piece of work on a thread of its own, cancelled when the process ends.
+class Job(Generic[Result]):
+    """One piece of work on a thread of its own; cancelled when the process ends.
 
     Parameters
     ----------
     work : callable
-        Takes the job's :meth:`report`, which raises :class:`Cancelled` once the end was asked for. What it returns is
-        the job's `result`.
+        Takes the job's :meth:`report`, which raises :class:`Cancelled` once the job is cancelled. Its return value
+        becomes the job's `result`.
     """
 
-    def __init__(self, work: Callable[[Report], Any]) -> None:
+    def __init__(self, work: Work[Result]) -> None:
         self.number = next(_NUMBERS)
         self.state: State = "running"
         self.stage, self.done, self.total = "", 0, 0
-        self.result: Any = None
+        self.result: Result | None = None
         self.error = ""
         self._work = work
         self._began = time.monotonic()
@@ -54,27 +57,27 @@ class Job:
         run_in_background(self._run, stop=self.cancel)
 
     def report(self, stage: str, done: int, total: int) -> None:
-        """Take note of progress; Cancelled where the end was asked for."""
+        """Record progress; raises Cancelled if the job was cancelled."""
         if self._stop.is_set():
             raise Cancelled
         self.stage, self.done, self.total = stage, done, total
 
     def cancel(self) -> None:
-        """Ask for the end; the work stops at its next report."""
+        """Cancel the job; it stops at its next report."""
         self._stop.set()
 
     def wait(self, timeout_s: float | None = None) -> bool:
-        """Wait for the end; whether it came."""
+        """Wait until the job has ended; False if the timeout came first."""
         return self._ended.wait(timeout_s)
 
     @property
     def age_s(self) -> float:
-        """Seconds since it began."""
+        """Seconds since the job began."""
         return time.monotonic() - self._began
 
     @property
     def percent(self) -> float | None:
-        """How far it is, or None where that is not known."""
+        """Share of the work that is done; None if that is not known."""
         return 100.0 * self.done / self.total if self.total else None
 
     def _run(self) -> None:
@@ -91,7 +94,7 @@ class Job:
 
 
 def one_line(error: Exception) -> str:
-    """An error as one line for the analyst. What nobody foresaw is only named: its text could hold a count."""
+    """An error as one line for the analyst. An unexpected one is only named: its text could hold a count."""
     if isinstance(error, EXPECTED_ERRORS):
         return " ".join(str(error).split())
     if isinstance(error, OSError):

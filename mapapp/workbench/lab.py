@@ -5,17 +5,19 @@ Nothing here is confidential; it stands in the workbench because that is where s
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from collections.abc import Mapping
+from typing import Final, cast
 
 from dash import html
+from dash.development.base_component import Component
 
-from engine.two_categories import MOST_WORKERS, ExampleMechanism, Reading, two_categories
+from engine.two_categories import MOST_WORKERS, two_categories
 from mapapp.answers.words import aria
 from mapapp.workbench import lab_tables, lab_words
 from mapapp.workbench.fields import choice, slider
-from mapapp.workbench.lab_words import MECHANISMS, READINGS, START
+from mapapp.workbench.lab_words import MECHANISMS, READINGS, START, Choices, PartialChoices
 
-PRESETS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+PRESETS: Final[dict[str, tuple[str, PartialChoices]]] = {
     "slides": ("P10's table, as printed", {"mechanism": "plug-in", "reading": "printed"}),
     "slides-definition": ("The same table, by definition", {"mechanism": "plug-in", "reading": "definition"}),
     "meant": (
@@ -31,11 +33,11 @@ PRESETS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
 CONTROLS: Final = ("mechanism", "reading", "n", "m", "alpha", "epsilon")
 
 
-def page() -> Any:
+def page() -> Component:
     """The page, as P10 has it."""
     return html.Main(
         [
-            html.Aside(_controls(), className="panel ask", **aria(label="What is asked")),
+            html.Aside(_controls(), className="panel ask", **aria(label="Choices")),
             html.Div(
                 html.Article(
                     [
@@ -58,7 +60,7 @@ def page() -> Any:
     )
 
 
-def _controls() -> Any:
+def _controls() -> Component:
     buttons = [
         html.Button(label, id={"type": "preset", "name": name}, n_clicks=0, className="preset")
         for name, (label, _) in PRESETS.items()
@@ -77,16 +79,17 @@ def _controls() -> Any:
     )
 
 
-def asked(values: dict[str, Any]) -> dict[str, Any]:
+def example_arguments(values: Mapping[str, object]) -> Choices:
     """The controls as the example takes them: Laplace noise as printed has no m of its own."""
-    given = {**START, **{name: value for name, value in values.items() if value is not None}}
+    known = {name: value for name, value in values.items() if value is not None}
+    given = cast(Choices, {**START, **known})
     given["n"], given["m"] = int(given["n"]), int(given["m"])
     if given["mechanism"] == "laplace" and given["reading"] == "printed":
         given["m"] = given["n"]
     return given
 
 
-def answer(values: dict[str, Any]) -> list[Any]:
+def answer(values: Mapping[str, object]) -> list[Component]:
     """Everything that follows from the controls.
 
     Raises
@@ -94,10 +97,10 @@ def answer(values: dict[str, Any]) -> list[Any]:
     ParameterError
         A value is outside what the example has.
     """
-    given = asked(values)
+    given = example_arguments(values)
     example = two_categories(
-        cast(ExampleMechanism, given["mechanism"]),
-        cast(Reading, given["reading"]),
+        given["mechanism"],
+        given["reading"],
         n=given["n"],
         m=given["m"],
         alpha=float(given["alpha"]),

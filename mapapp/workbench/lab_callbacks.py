@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 from dash import ALL, Dash, Input, Output, State, ctx, no_update
 
 from mapapp.workbench import lab
+from mapapp.workbench.dash_types import Answers
 from mapapp.workbench.fields import shown
 from mapapp.workbench.lab_words import START
 
@@ -23,10 +24,14 @@ def register(app: Dash) -> None:
         *[Input(f"lab-{name}", "value") for name in lab.CONTROLS],
         prevent_initial_call=True,
     )
-    def write_out(*values: Any) -> tuple[Any, ...]:
-        given = lab.asked(dict(zip(lab.CONTROLS, values, strict=True)))
+    def write_out(*values: object) -> Answers:
+        given = lab.example_arguments(dict(zip(lab.CONTROLS, values, strict=True)))
         follows = given["mechanism"] == "laplace" and given["reading"] == "printed"
-        return lab.answer(given), follows, *[shown(given[name]) for name in _SLIDERS]
+        return (
+            lab.answer(given),
+            follows,
+            *[shown(number) for number in (given["n"], given["m"], given["alpha"], given["epsilon"])],
+        )
 
     @app.callback(
         *[Output(f"lab-{name}", "value") for name in lab.CONTROLS],
@@ -34,10 +39,10 @@ def register(app: Dash) -> None:
         *[State(f"lab-{name}", "value") for name in lab.CONTROLS],
         prevent_initial_call=True,
     )
-    def start_from(clicks: list[int], *now: Any) -> list[Any]:
+    def start_from(clicks: list[int], *now: object) -> Answers:
         if not any(clicks) or not isinstance(ctx.triggered_id, dict):
             return [no_update] * len(lab.CONTROLS)
-        wanted = START | lab.PRESETS[ctx.triggered_id["name"]][1]
+        wanted: Mapping[str, object] = {**START, **lab.PRESETS[ctx.triggered_id["name"]][1]}
         return [
             no_update if wanted[name] == old else wanted[name]
             for name, old in zip(lab.CONTROLS, now, strict=True)

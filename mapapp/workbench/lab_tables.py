@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from dash import html
+from dash.development.base_component import Component
 
 from engine.two_categories import TwoCategories
 from mapapp.answers.words import aria, plain
 from mapapp.workbench.fields import table
-from mapapp.workbench.lab_words import READINGS
+from mapapp.workbench.lab_words import READINGS, Choices
 
 _SHADE: Final = "rgba(42, 109, 181, {:.3f})"
 
 
-def numbers(example: TwoCategories, given: dict[str, Any]) -> Any:
+def numbers(example: TwoCategories, given: Choices) -> Component:
     """The ε it needs, δ, and where δ is attained."""
     n = given["n"]
     worst = "none" if example.worst is None else f"({example.worst}, {n - example.worst})"
@@ -39,7 +40,7 @@ def numbers(example: TwoCategories, given: dict[str, Any]) -> Any:
     return html.Dl(tiles, className="tiles three", **aria(live="polite", label="The promise in numbers"))
 
 
-def transition_table(example: TwoCategories, given: dict[str, Any]) -> Any:
+def transition_table(example: TwoCategories, given: Choices) -> Component:
     """Probability of every output for every table."""
     rows = [
         (
@@ -51,7 +52,7 @@ def transition_table(example: TwoCategories, given: dict[str, Any]) -> Any:
     return table("Probability of each release, by table", ["(n₁, n₂)", *_outputs(given)], rows, "numbers")
 
 
-def ratio_table(example: TwoCategories, given: dict[str, Any]) -> Any:
+def ratio_table(example: TwoCategories, given: Choices) -> Component:
     """Log ratios of neighbouring tables, those above ε marked."""
     n, epsilon = given["n"], given["epsilon"]
     rows = [
@@ -67,7 +68,7 @@ def ratio_table(example: TwoCategories, given: dict[str, Any]) -> Any:
     return table("|ln ratio| of neighbouring tables", ["Tables", *_outputs(given)], rows, "numbers")
 
 
-def failure_table(example: TwoCategories, given: dict[str, Any]) -> Any:
+def failure_table(example: TwoCategories, given: Choices) -> Component:
     """The failing outputs of every table and their probability."""
     n, weight = given["n"], example.table_weight
     shown = example.transition if weight is None else weight[:, None] * example.transition
@@ -95,11 +96,11 @@ def failure_table(example: TwoCategories, given: dict[str, Any]) -> Any:
     return table(caption, ["(n₁, n₂)", *_outputs(given), "fails"], rows, "numbers failures")
 
 
-def _outputs(given: dict[str, Any]) -> list[str]:
+def _outputs(given: Choices) -> list[str]:
     return [f"({first}, {given['m'] - first})" for first in range(given["m"] + 1)]
 
 
-def _cell(value: float, *, shade: float, fails: bool) -> Any:
+def _cell(value: float, *, shade: float, fails: bool) -> Component:
     return html.Td(
         [html.Span("✗ ", title="fails") if fails else None, digits(float(value))],
         className="number fails" if fails else "number",

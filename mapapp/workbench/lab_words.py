@@ -3,19 +3,41 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final, cast
+from typing import Final, TypedDict
 
 from dash import dcc, html
+from dash.development.base_component import Component
 
-from engine.two_categories import TwoCategories, two_categories
+from engine.two_categories import ExampleMechanism, Reading, TwoCategories, two_categories
 
 MECHANISMS: Final = {
     "plug-in": "Plug-in",
     "dirichlet-multinomial": "Dirichlet",
     "laplace": "Laplace",
 }
-READINGS: Final = {"printed": "As printed", "definition": "By definition"}
-START: Final[dict[str, Any]] = {
+READINGS: Final[dict[Reading, str]] = {"printed": "As printed", "definition": "By definition"}
+
+
+class Choices(TypedDict):
+    """What the controls of the method lab say."""
+
+    mechanism: ExampleMechanism
+    reading: Reading
+    n: int
+    m: int
+    alpha: float
+    epsilon: float
+
+
+class PartialChoices(TypedDict, total=False):
+    """Choices that a preset changes."""
+
+    mechanism: ExampleMechanism
+    reading: Reading
+    alpha: float
+
+
+START: Final[Choices] = {
     "mechanism": "plug-in",
     "reading": "printed",
     "n": 5,
@@ -25,7 +47,7 @@ START: Final[dict[str, Any]] = {
 }
 
 
-def odds(example: TwoCategories, given: dict[str, Any]) -> str:
+def odds(example: TwoCategories, given: Choices) -> str:
     """What the most telling release tells, as a bet."""
     n, m = given["n"], given["m"]
     row, column = divmod(int(example.log_ratio.argmax()), m + 1)
@@ -42,7 +64,7 @@ def odds(example: TwoCategories, given: dict[str, Any]) -> str:
     )
 
 
-def how_counted(given: dict[str, Any]) -> list[Any]:
+def how_counted(given: Choices) -> list[Component | str]:
     """What the reading counts as a failure."""
     if given["reading"] == "printed":
         return [
@@ -60,7 +82,7 @@ def how_counted(given: dict[str, Any]) -> list[Any]:
     ]
 
 
-def why(given: dict[str, Any]) -> list[Any]:
+def why(given: Choices) -> list[Component]:
     """Where the numbers come from."""
     epsilon, m, n, alpha = given["epsilon"], given["m"], given["n"], given["alpha"]
     texts: dict[str, list[str]] = {
@@ -100,15 +122,18 @@ def why(given: dict[str, Any]) -> list[Any]:
     return [html.P(text) for text in texts[given["mechanism"]]]
 
 
-def discrepancies() -> list[Any]:
+def discrepancies() -> list[Component]:
     """Where the papers and their definitions part, with the numbers redone here."""
-    slides = {name: value for name, value in START.items() if name not in ("mechanism", "reading")}
 
-    def delta(mechanism: str, reading: str) -> str:
-        return f"{two_categories(cast(Any, mechanism), cast(Any, reading), **slides).delta:.4g}"
+    def example(mechanism: ExampleMechanism, reading: Reading) -> TwoCategories:
+        n, m, alpha, epsilon = START["n"], START["m"], START["alpha"], START["epsilon"]
+        return two_categories(mechanism, reading, n=n, m=m, alpha=alpha, epsilon=epsilon)
 
-    def needed(mechanism: str) -> str:
-        return f"{two_categories(cast(Any, mechanism), 'definition', **slides).epsilon_needed:.6f}"
+    def delta(mechanism: ExampleMechanism, reading: Reading) -> str:
+        return f"{example(mechanism, reading).delta:.4g}"
+
+    def needed(mechanism: ExampleMechanism) -> str:
+        return f"{example(mechanism, 'definition').epsilon_needed:.6f}"
 
     items = [
         (

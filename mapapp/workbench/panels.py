@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import Final
 
+import plotly.graph_objects as go
 from dash import dcc, html
+from dash.development.base_component import Component
 
 from mapapp.answers.words import aria, plain
-from mapapp.workbench.bench import Look
+from mapapp.measuring.validity_result import EpsilonPart, ExpectedPromise
 from mapapp.workbench.fields import table
 from mapapp.workbench.figures import GRAPH_CONFIG, alpha_chart
+from mapapp.workbench.measured_setting import MeasuredSetting
 
 MEASURES: Final = (
     ("kl_all", "KL, all destinations"),
@@ -22,33 +25,33 @@ _SHOWN_SIZES: Final = (1, 2, 3, 5, 9, 15, 30, 50, 100, 300, 1000)
 _PART_COLOURS: Final = ("#1d4f9c", "#c9772b", "#6b8e3d")
 
 
-def scope_lines(look: Look) -> list[str]:
+def scope_lines(measured: MeasuredSetting) -> list[str]:
     """On how much the numbers rest, and how they were found where that is not in closed form."""
-    scope = look.found.facts["scope"]
+    scope = measured.validity.facts["scope"]
     lines = [f"All {scope['tracts']:,} workplace tracts, {scope['workers']:,} workers."]
     if scope["is_sample"]:
         tracts = f"{scope['tracts_measured']:,} of {scope['tracts']:,} workplace tracts"
         lines = [f"A sample: {tracts}, evenly spaced; {scope['workers_measured']:,} workers."]
-        if look.job is not None and look.job.state == "running":
+        if measured.job is not None and measured.job.state == "running":
             lines.append(" All follow.")
-    if look.found.basis == "simulated":
+    if measured.validity.basis == "simulated":
         lines.append(" This mechanism was drawn a few times, so its numbers vary a little.")
     return lines
 
 
-def glance(look: Look) -> str:
+def glance(measured: MeasuredSetting) -> str:
     """The headline in one line, for a small screen."""
-    summary, final = look.found.summary, look.found.facts["certificate"]["epsilon_final"]
+    summary, final = measured.validity.summary, measured.validity.facts["certificate"]["epsilon_final"]
     promised = "not private" if final is None else f"ε′ {final:.3g}"
-    sample = " (sample)" if look.extent == "sample" else ""
+    sample = " (sample)" if measured.extent == "sample" else ""
     return f"{promised} · KL {digits(summary['kl_all'])} · small {digits(summary['kl_small'])}{sample}"
 
 
-def promise_card(look: Look) -> Any:
+def promise_card(measured: MeasuredSetting) -> Component:
     """ε′ and what makes it up, δ, and why a release would not be made."""
-    certificate = look.found.facts["certificate"]
+    certificate = measured.validity.facts["certificate"]
     final, delta = certificate["epsilon_final"], certificate["delta"]
-    if final is None:
+    if final is None or delta is None:
         return html.Section(
             [
                 html.H2("Promise"),
@@ -57,7 +60,7 @@ def promise_card(look: Look) -> Any:
             className="card",
         )
     parts = [part for part in certificate["parts"] if abs(part["value"]) >= 5e-4]
-    alpha = look.found.tables["least_alpha"]
+    alpha = measured.validity.tables["least_alpha"]
     unpruned = certificate["accountant"] == "sound" and len(alpha) > 0 and not (alpha["prunes"] > 0).any()
     return html.Section(
         [
@@ -92,7 +95,7 @@ def promise_card(look: Look) -> Any:
     )
 
 
-def _grounds(certificate: dict[str, Any]) -> str:
+def _grounds(certificate: ExpectedPromise) -> str:
     bound = certificate["delta_bound"]
     proof = (
         "its own proof, no accountant needed"
@@ -103,7 +106,7 @@ def _grounds(certificate: dict[str, Any]) -> str:
     return f"Certified by {proof}{certified}."
 
 
-def _stack(parts: list[dict[str, Any]], final: float) -> Any:
+def _stack(parts: list[EpsilonPart], final: float) -> Component | None:
     """What makes ε′ up, as a bar and in words."""
     if not parts or min(part["value"] for part in parts) < 0:
         return None
@@ -135,10 +138,10 @@ def _stack(parts: list[dict[str, Any]], final: float) -> Any:
     )
 
 
-def validity_card(look: Look) -> Any:
+def validity_card(measured: MeasuredSetting) -> Component:
     """KL and IMSE, all and small, beside the setting before."""
-    now = look.found.summary
-    before = look.previous.summary if look.previous is not None else {}
+    now = measured.validity.summary
+    before = measured.previous.summary if measured.previous is not None else {}
     top = max(
         (
             value
@@ -172,7 +175,7 @@ def validity_card(look: Look) -> Any:
     )
 
 
-def _measure(name: str, label: str, now: float, before: float | None, top: float) -> Any:
+def _measure(name: str, label: str, now: float, before: float | None, top: float) -> Component:
     return html.Tr(
         [
             html.Th(label, scope="row"),
@@ -187,7 +190,7 @@ def _measure(name: str, label: str, now: float, before: float | None, top: float
     )
 
 
-def _bar(value: float, top: float, kind: str) -> Any:
+def _bar(value: float, top: float, kind: str) -> Component:
     share = min(value / top, 1.0) if math.isfinite(value) and top > 0 else 0.0
     return html.Span(className=kind, style={"width": f"{100 * share:.1f}%"})
 
@@ -201,7 +204,7 @@ def digits(value: float) -> str:
     return f"{value:.4f}" if value < 10 else f"{value:,.1f}"
 
 
-def weights_frame() -> Any:
+def weights_frame() -> Component:
     """Where least prior weights show: the chart stays while its lines change."""
     return html.Div(
         html.Section(
@@ -219,16 +222,16 @@ def weights_frame() -> Any:
     )
 
 
-def weights_chart(look: Look) -> Any:
+def weights_chart(measured: MeasuredSetting) -> go.Figure | None:
     """The chart in it; None for a mechanism without least weights."""
-    alpha = look.found.tables["least_alpha"]
-    before = look.previous.tables["least_alpha"] if look.previous is not None else None
+    alpha = measured.validity.tables["least_alpha"]
+    before = measured.previous.tables["least_alpha"] if measured.previous is not None else None
     return None if alpha.empty else alpha_chart(alpha, before)
 
 
-def weights(look: Look) -> list[Any]:
+def weights(measured: MeasuredSetting) -> list[Component]:
     """Prior mass that is kept, and least weights as a table."""
-    alpha, summary = look.found.tables["least_alpha"], look.found.summary
+    alpha, summary = measured.validity.tables["least_alpha"], measured.validity.summary
     kept = f"prior workers kept, of {summary['prior_mass']:.3g}"
     share = percent(summary["prior_worker_share"])
     shown = alpha[alpha["n_workers"].isin(_SHOWN_SIZES)]
@@ -264,9 +267,9 @@ def weights(look: Look) -> list[Any]:
     ]
 
 
-def ranges_card(look: Look) -> Any:
+def ranges_card(measured: MeasuredSetting) -> Component:
     """Where real, synthetic and prior workers commute from, by distance: P10's last table."""
-    ranges = look.found.tables["ranges"]
+    ranges = measured.validity.tables["ranges"]
     parts = []
     for who, title in (("all", "All destinations"), ("small", "Small destinations (1–9 workers)")):
         rows = [
@@ -295,7 +298,7 @@ def ranges_card(look: Look) -> Any:
     )
 
 
-def _share_cell(value: float, kind: str) -> Any:
+def _share_cell(value: float, kind: str) -> Component:
     if math.isnan(value):
         return html.Td("–", className="number")
     return html.Td(
@@ -311,11 +314,11 @@ def _share_cell(value: float, kind: str) -> Any:
     )
 
 
-def support_card(look: Look) -> Any:
+def support_card(measured: MeasuredSetting) -> Component:
     """Support points by level and distance, after editing."""
-    support = look.found.tables["support"]
+    support = measured.validity.tables["support"]
     after = support[support["when"] == "after editing"]
-    summary = look.found.summary
+    summary = measured.validity.summary
     rows = [
         (
             row.name_,
@@ -348,7 +351,7 @@ def support_card(look: Look) -> Any:
     )
 
 
-def distance_card(look: Look) -> Any:
+def distance_card(measured: MeasuredSetting) -> Component:
     """Average commutes by size of the destination."""
     rows = [
         (
@@ -358,7 +361,7 @@ def distance_card(look: Look) -> Any:
                 for value in (row.real_mi, row.expected_mi, row.real_short_mi, row.expected_short_mi)
             ],
         )
-        for row in look.found.tables["distances"].rename(columns={"size": "size_"}).itertuples()
+        for row in measured.validity.tables["distances"].rename(columns={"size": "size_"}).itertuples()
         if row.n_destinations
     ]
     return html.Section(
@@ -387,5 +390,5 @@ def percent(value: float) -> str:
     return f"{100 * value:.1f} %" if value == 0 or value >= 0.0005 else "< 0.1 %"
 
 
-def _tile(name: str, value: str, text: str) -> Any:
+def _tile(name: str, value: str, text: str) -> Component:
     return html.Div([html.Dt(text), html.Dd(value, id=name)], className="tile")

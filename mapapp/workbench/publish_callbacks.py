@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dash import Dash, Input, Output, State, html, no_update
+from dash.development.base_component import Component
 
 from mapapp.progress import Report
 from mapapp.publishing.run import Outcome
-from mapapp.workbench import publishing, publishing_page
-from mapapp.workbench.bench import Bench
+from mapapp.workbench.dash_types import Answer, Answers
+from mapapp.workbench.job_progress import ended, more, progress_row
 from mapapp.workbench.jobs import EXPECTED_ERRORS, one_line
-from mapapp.workbench.setting import CONTROLS, Setting, read_setting
+from mapapp.workbench.publish_dialog import summary
+from mapapp.workbench.session import Session
+from mapapp.workbench.setting import CONTROLS, ControlValue, Setting, read_setting
+from mapapp.workbench.spending import publish, release_path, spending
 from mapapp.workbench.tune_callbacks import control_inputs
-from mapapp.workbench.work import ended, more, progress_row
 
 
-def register(app: Dash, bench: Bench) -> None:
+def register(app: Dash, session: Session) -> None:
     """Attach them to an app."""
-    _opening(app, bench)
-    _making(app, bench)
+    _opening(app, session)
+    _making(app, session)
 
 
-def _opening(app: Dash, bench: Bench) -> None:
+def _opening(app: Dash, session: Session) -> None:
     @app.callback(
         Output("publish-dialog", "opened"),
         Output("publish-summary", "children"),
@@ -33,35 +34,35 @@ def _opening(app: Dash, bench: Bench) -> None:
         *control_inputs(State),
         prevent_initial_call=True,
     )
-    def open_dialog(clicks: int, tab: str, *values: Any) -> tuple[Any, ...]:
+    def open_dialog(clicks: int, tab: str, *controls: ControlValue) -> Answers:
         if not clicks:
             return (no_update,) * 4
-        state = bench.tab(tab)
+        state = session.tab(tab)
         if state.is_publishing:
             return True, no_update, no_update, True
         state.pending = None
         try:
-            bench.require_nobody_publishes()
-            setting = read_setting(dict(zip(CONTROLS, values, strict=True)))
-            look = bench.now(tab)
-            if look is None or look.setting != setting:
-                look = bench.look(tab, setting)
-            spends = publishing.spending(bench.path, look)
+            session.require_no_release_in_progress()
+            setting = read_setting(dict(zip(CONTROLS, controls, strict=True)))
+            measured = session.shown(tab)
+            if measured is None or measured.setting != setting:
+                measured = session.show(tab, setting)
+            spends = spending(session.path, measured)
         except EXPECTED_ERRORS as error:
             return True, html.P(one_line(error), className="refusal"), None, True
         state.pending = setting
-        return True, publishing_page.summary(setting, spends), None, False
+        return True, summary(setting, spends), None, False
 
     @app.callback(
         Output("publish-dialog", "opened", allow_duplicate=True),
         Input("publish-close", "n_clicks"),
         prevent_initial_call=True,
     )
-    def close(clicks: int) -> Any:
+    def close(clicks: int) -> Answer:
         return False if clicks else no_update
 
 
-def _making(app: Dash, bench: Bench) -> None:
+def _making(app: Dash, session: Session) -> None:
     @app.callback(
         Output("publish-more", "data"),
         Output("publish-outcome", "children", allow_duplicate=True),
@@ -72,19 +73,19 @@ def _making(app: Dash, bench: Bench) -> None:
         State("publish-test-key", "checked"),
         prevent_initial_call=True,
     )
-    def go(clicks: int, tab: str, typed: str | None, test_key: bool) -> tuple[Any, Any, Any]:
-        if not clicks or bench.tab(tab).pending is None:
+    def go(clicks: int, tab: str, typed: str | None, test_key: bool) -> Answers:
+        if not clicks or session.tab(tab).pending is None:
             return no_update, no_update, no_update
         try:
-            release = publishing.release_path(typed, bench.path)
+            release = release_path(typed, session.path)
         except EXPECTED_ERRORS as error:
             return None, html.P(one_line(error), className="refusal"), False
 
         def make(setting: Setting, report: Report) -> Outcome:
-            return publishing.publish(bench.path, release, setting, test_key=bool(test_key), report=report)
+            return publish(session.path, release, setting, test_key=bool(test_key), report=report)
 
         try:
-            job = bench.publish(tab, make)
+            job = session.publish(tab, make)
         except EXPECTED_ERRORS as error:
             return None, html.P(one_line(error), className="refusal"), True
         if job is None:
@@ -98,22 +99,22 @@ def _making(app: Dash, bench: Bench) -> None:
         State("tab", "data"),
         prevent_initial_call=True,
     )
-    def follow(_pulse: Any, tab: str) -> tuple[Any, Any]:
-        job = bench.tab(tab).jobs.get("publish")
+    def follow(_pulse: int | None, tab: str) -> Answers:
+        job = session.tab(tab).publish
         if job is None:
             return None, no_update
         if job.state == "running":
             return more(job), progress_row(job)
-        return None, _told(job.result) if job.state == "done" else ended(job, "Publishing")
+        return None, ended(job, "Publishing") if job.result is None else _outcome_lines(job.result)
 
 
-def _told(outcome: Outcome) -> Any:
-    """How it went, in the words of the command line."""
+def _outcome_lines(outcome: Outcome) -> Component:
+    """How it went, in the words that the command line prints."""
     first, *others = outcome.lines()
     return html.Div(
         [
             html.P(html.Strong(first)),
-            html.Pre("\n".join(line.strip() for line in others), className="told"),
+            html.Pre("\n".join(line.strip() for line in others), className="command-output"),
             html.P(["Look at it with ", html.Code(f"commutemap serve {outcome.release}"), "."]),
         ]
     )

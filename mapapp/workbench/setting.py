@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, get_args
+from typing import Final, NotRequired, TypedDict, cast, get_args
 
 from engine.parameters import (
     Accountant,
@@ -20,6 +20,11 @@ from engine.sound import comparable_epsilon_final, require_fixed_count
 from mapapp.errors import UsageError
 from mapapp.publishing.mechanisms import OWN_PROOFS, require_range
 from mapapp.publishing.settings import DEFAULT_DELTA, DEFAULT_EPSILON, DEFAULT_MIN_RETENTION
+
+ControlValue = str | bool | None
+"""What a control holds: text, a switch's state, or nothing where a browser sent nothing."""
+Values = Mapping[str, ControlValue]
+"""Values of the controls by name."""
 
 MEANS: Final = {"before": "Before pruning", "whole": "The whole, ε′"}
 ELIMINATION_MI: Final = (500.0, 200.0, 100.0)
@@ -54,6 +59,16 @@ CHOICES: Final[dict[str, tuple[str, ...]]] = {
 CONTROLS: Final = (*NUMBERS, *CHOICES, "replication")
 
 
+class Distances(TypedDict):
+    """What the controls say about distances, by the names of `SynthesisParameters`."""
+
+    q50_mi: float
+    q75_mi: float | None
+    q90_mi: float
+    tract_radius_mi: NotRequired[float]
+    puma_radius_mi: NotRequired[float]
+
+
 @dataclass(frozen=True, slots=True)
 class Setting:
     """What a release would be made of."""
@@ -62,8 +77,8 @@ class Setting:
     parameters: SynthesisParameters
 
 
-def start_values(*, has_flows: bool) -> dict[str, Any]:
-    """How the controls stand at first: as the command `synthesize` has them."""
+def start_values(*, has_flows: bool) -> dict[str, ControlValue]:
+    """Values of the controls at first: the defaults of the command `synthesize`."""
     values = values_of(
         Setting(
             PrivacyParameters(
@@ -78,20 +93,20 @@ def start_values(*, has_flows: bool) -> dict[str, Any]:
     return values | {"means": "before"}
 
 
-def read_setting(values: Mapping[str, Any]) -> Setting:
-    """Make a setting of what the controls say.
+def read_setting(values: Values) -> Setting:
+    """Make a setting from the values of the controls.
 
     Raises
     ------
     UsageError, ParameterError
-        A value is none or outside its range, or two contradict each other; one line.
+        A value cannot be read or is outside its range, or two contradict each other; one line.
     """
-    mechanism = _choice(values, "mechanism")
+    mechanism = cast(Mechanism, _choice(values, "mechanism"))
     parameters = SynthesisParameters(
         **_distances(values),
-        editing=_choice(values, "editing"),
+        editing=cast(Editing, _choice(values, "editing")),
         elimination=tuple((miles, _number(values, f"beyond_{miles:.0f}")) for miles in ELIMINATION_MI),
-        prior=_choice(values, "prior"),
+        prior=cast(Prior, _choice(values, "prior")),
         strength=_number(values, "strength"),
         retention_scale=_number(values, "retention_scale"),
         replication=bool(values["replication"]),
@@ -103,7 +118,7 @@ def read_setting(values: Mapping[str, Any]) -> Setting:
     return Setting(privacy, parameters)
 
 
-def values_of(setting: Setting) -> dict[str, Any]:
+def values_of(setting: Setting) -> dict[str, ControlValue]:
     """Values of the controls that make a setting; ε as `PrivacyParameters` holds it."""
     privacy, parameters = setting.privacy, setting.parameters
     tract_mi, puma_mi = parameters.coarsening_radii_mi
@@ -171,58 +186,60 @@ def _percentiles(parameters: SynthesisParameters) -> str:
     return ", ".join(f"{name} {miles:g} mi" for name, miles in found.items() if miles is not None)
 
 
-def _privacy(values: Mapping[str, Any], mechanism: Mechanism) -> PrivacyParameters:
+def _privacy(values: Values, mechanism: Mechanism) -> PrivacyParameters:
     """The promise; ε before pruning means the same under every accountant, as for the command `synthesize`."""
-    accountant: Accountant = "sound" if mechanism in OWN_PROOFS else _choice(values, "accountant")
+    accountant: Accountant = "sound"
+    if mechanism not in OWN_PROOFS:
+        accountant = cast(Accountant, _choice(values, "accountant"))
     before = _choice(values, "means") == "before"
     if accountant == "paper" and not before:
         raise UsageError(
             "The paper accountant certifies ε before pruning and adds to it: choose “before pruning”, or the sound one"
         )
-    # Mechanisms that do not prune have the whole that the usual pruning would come to.
+    # A mechanism that does not prune promises the same whole as one with the usual pruning.
     kept = DEFAULT_MIN_RETENTION if mechanism in OWN_PROOFS else _text(values, "min_retention")
-    asked = PrivacyParameters(
+    before_pruning = PrivacyParameters(
         epsilon=_exact(values, "epsilon"),
         delta=_exact(values, "delta"),
         min_retention=exact_fraction(kept, NUMBERS["min_retention"]),
         accountant=accountant,
     )
     if accountant == "paper" or not before:
-        return asked
+        return before_pruning
     return PrivacyParameters(
-        epsilon=comparable_epsilon_final(asked.epsilon, asked.min_retention),
-        delta=asked.delta,
-        min_retention=asked.min_retention,
+        epsilon=comparable_epsilon_final(before_pruning.epsilon, before_pruning.min_retention),
+        delta=before_pruning.delta,
+        min_retention=before_pruning.min_retention,
         accountant="sound",
     )
 
 
-def _distances(values: Mapping[str, Any]) -> dict[str, Any]:
+def _distances(values: Values) -> Distances:
     q50, q90 = _number(values, "q50"), _number(values, "q90")
     tract, puma = _number(values, "tract_radius"), _number(values, "puma_radius")
-    found: dict[str, Any] = {
+    found: Distances = {
         "q50_mi": q50,
         "q75_mi": _number(values, "q75") if _text(values, "q75") else None,
         "q90_mi": q90,
     }
     if (tract, puma) != (q50, q90):
-        found |= {"tract_radius_mi": tract, "puma_radius_mi": puma}
+        found["tract_radius_mi"], found["puma_radius_mi"] = tract, puma
     return found
 
 
-def _choice(values: Mapping[str, Any], name: str) -> Any:
+def _choice(values: Values, name: str) -> str:
     if values[name] not in CHOICES[name]:
         raise UsageError(f"{name} is {values[name]!r}; it must be one of {', '.join(CHOICES[name])}")
-    return values[name]
+    return str(values[name])
 
 
-def _text(values: Mapping[str, Any], name: str) -> str:
+def _text(values: Values, name: str) -> str:
     return str(values[name] if values[name] is not None else "").strip()
 
 
-def _exact(values: Mapping[str, Any], name: str) -> Fraction:
+def _exact(values: Values, name: str) -> Fraction:
     return exact_fraction(_text(values, name), NUMBERS[name])
 
 
-def _number(values: Mapping[str, Any], name: str) -> float:
+def _number(values: Values, name: str) -> float:
     return float(_exact(values, name))

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dash import Dash, Input, Output, State, html, no_update
 
-from mapapp.workbench.bench import Bench
+from mapapp.workbench.dash_types import Answer, Answers
+from mapapp.workbench.job_progress import add_cancel, ended, more, row_outputs, row_state
 from mapapp.workbench.jobs import EXPECTED_ERRORS, one_line
-from mapapp.workbench.setting import CONTROLS, read_setting
+from mapapp.workbench.measured_setting import Extent
+from mapapp.workbench.session import Session
+from mapapp.workbench.setting import CONTROLS, ControlValue, read_setting
 from mapapp.workbench.sweep_panel import sweep_charts
-from mapapp.workbench.sweeping import Swept, run_sweeps
+from mapapp.workbench.sweep_results import SweepResults
+from mapapp.workbench.sweeps import run_sweeps
 from mapapp.workbench.tune_callbacks import control_inputs
-from mapapp.workbench.work import add_cancel, ended, more, row_outputs, row_state
 
 
-def register(app: Dash, bench: Bench) -> None:
+def register(app: Dash, session: Session) -> None:
     """Attach them to an app."""
 
     @app.callback(
@@ -28,21 +29,21 @@ def register(app: Dash, bench: Bench) -> None:
         *control_inputs(State),
         prevent_initial_call=True,
     )
-    def start(clicks: int, tab: str, extent: Any, *values: Any) -> tuple[Any, ...]:
+    def start(clicks: int, tab: str, extent: Extent, *controls: ControlValue) -> Answers:
         if not clicks:
             return (no_update,) * 5
-        given = dict(zip(CONTROLS, values, strict=True))
+        given = dict(zip(CONTROLS, controls, strict=True))
         try:
             read_setting(given)
         except EXPECTED_ERRORS as error:
             return None, html.P(one_line(error), className="refusal", role="status"), *row_state(None)
-        state = bench.tab(tab)
-        state.swept = None
+        state = session.tab(tab)
+        state.sweeps = None
 
-        def keep(swept: Swept) -> None:
-            state.swept = swept
+        def show(results: SweepResults) -> None:
+            state.sweeps = results
 
-        job = bench.start(tab, "sweep", lambda report: run_sweeps(bench, given, extent, keep, report))
+        job = session.start_sweep(tab, lambda report: run_sweeps(session, given, extent, show, report))
         return more(job), None, *row_state(job)
 
     @app.callback(
@@ -56,18 +57,18 @@ def register(app: Dash, bench: Bench) -> None:
         State("sweep-shown", "data"),
         prevent_initial_call=True,
     )
-    def follow(_pulse: Any, tab: str, shown: Any) -> tuple[Any, ...]:
-        state = bench.tab(tab)
-        job = state.jobs.get("sweep")
+    def follow(_pulse: int | None, tab: str, shown: list[object] | None) -> Answers:
+        state = session.tab(tab)
+        job = state.sweep
         if job is None:
             return None, None, no_update, no_update, *row_state(None)
         running = job.state == "running"
-        there = [job.number, state.swept.n_complete if state.swept else 0, job.state]
-        charts: Any = no_update
-        mark: Any = no_update
+        there = [job.number, state.sweeps.n_complete if state.sweeps else 0, job.state]
+        charts: Answer = no_update
+        mark: Answer = no_update
         if there != shown:  # pictures are drawn anew only where there is more to see
-            charts, mark = sweep_charts(state.swept) if state.swept else None, there
+            charts, mark = sweep_charts(state.sweeps) if state.sweeps else None, there
         line = None if running or job.state == "done" else ended(job, "The sweep")
         return more(job), line, charts, mark, *row_state(job)
 
-    add_cancel(app, bench, "sweep")
+    add_cancel(app, session, "sweep")

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dash import dcc, html
+from dash.development.base_component import Component
 
 from mapapp.answers.words import aria
 from mapapp.workbench.fields import table
 from mapapp.workbench.figures import GRAPH_CONFIG, sweep_chart
-from mapapp.workbench.sweeping import SWEEPS, Swept
+from mapapp.workbench.sweep_results import SWEEPS, SweepResults
 
 
-def sweep_charts(swept: Swept) -> list[Any]:
-    """One card a sweep, as far as it is measured, and what could not be."""
-    parts: list[Any] = []
-    if swept.scope:
-        scope = swept.scope
+def sweep_charts(results: SweepResults) -> list[Component]:
+    """One card for each sweep, as far as it is measured, and a line for each value that failed."""
+    parts: list[Component] = []
+    if results.scope:
+        scope = results.scope
         parts.append(
             html.P(
                 f"{'A sample: ' if scope['is_sample'] else ''}{scope['tracts_measured']:,} of {scope['tracts']:,} "
@@ -26,7 +25,7 @@ def sweep_charts(swept: Swept) -> list[Any]:
             )
         )
     for sweep in SWEEPS:
-        frame = swept.frame(sweep.name)
+        frame = results.frame(sweep.name)
         if frame.empty:
             continue
         figure = sweep_chart(
@@ -34,7 +33,7 @@ def sweep_charts(swept: Swept) -> list[Any]:
             x=sweep.axis,
             title=sweep.title,
             marked=(float(sweep.marked), "V3"),
-            papers=swept.papers,
+            papers=results.papers,
             shows_epsilon_final=sweep.shows_epsilon_final,
             log_x=sweep.log_x,
         )
@@ -61,5 +60,5 @@ def sweep_charts(swept: Swept) -> list[Any]:
                 **aria(label=sweep.title),
             )
         )
-    parts += [html.P(line, className="refusal") for line in swept.failed]
+    parts += [html.P(line, className="refusal") for line in results.failed]
     return parts

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+import pandas
 from dash import html
+from dash.development.base_component import Component
 
 from mapapp.answers.words import aria
 from mapapp.measuring.validity_tract import LEVELS, TractPoints
@@ -17,7 +19,7 @@ _MOST_ROWS: Final = 25
 _MOST_TRACTS: Final = 500
 
 
-def tract_panel(name: str, county: str, found: TractPoints) -> list[Any]:
+def tract_panel(name: str, county: str, found: TractPoints) -> list[Component]:
     """The panel of a chosen tract.
 
     Parameters
@@ -47,7 +49,7 @@ def tract_panel(name: str, county: str, found: TractPoints) -> list[Any]:
     ]
 
 
-def _levels(found: TractPoints) -> Any:
+def _levels(found: TractPoints) -> Component:
     grouped = found.points.groupby("level")
     rows = [
         (
@@ -64,7 +66,7 @@ def _levels(found: TractPoints) -> Any:
     )
 
 
-def _largest(found: TractPoints) -> Any:
+def _largest(found: TractPoints) -> Component:
     points = found.points.assign(most=found.points[list(_SHARES)].max(axis=1))
     shown = points.sort_values(["most", "unit_id"], ascending=[False, True]).head(_MOST_ROWS)
     rows = [
@@ -91,7 +93,7 @@ def _largest(found: TractPoints) -> Any:
     )
 
 
-def tract_list() -> Any:
+def tract_list() -> Component:
     """Every measured tract with its divergence, for those who do not use the map; the browser fills in the rows."""
     head = html.Tr([html.Th(text, scope="col") for text in ("workplace tract", "workers", "KL", "IMSE")])
     return html.Section(
@@ -112,7 +114,7 @@ def tract_list() -> Any:
     )
 
 
-def tract_rows(tracts: Any, names: Any) -> list[list[Any]]:
+def tract_rows(tracts: pandas.DataFrame, names: pandas.Series) -> list[list[str]]:
     """Rows of :func:`tract_list`: identifier, name, workers, KL and IMSE as they are shown; the worst 500.
 
     Parameters

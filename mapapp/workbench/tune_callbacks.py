@@ -1,48 +1,55 @@
-"""The callbacks of Tune: a moved control is measured on the sample at once, then on all tracts behind the page.
+"""The callbacks of Tune: a moved control is measured on the sample at once, then on all tracts in the background.
 
 Nothing of it goes into an address. A tab's state lives in the program's memory, under a name that only its page knows.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Final
 
-from dash import ClientsideFunction, Dash, Input, Output, State, ctx, no_update
+import plotly.graph_objects as go
+from dash import ClientsideFunction, Dash, Input, Output, Patch, State, ctx, no_update
+from dash.development.base_component import Component
 
 from mapapp.explore.pages.explore import notes
-from mapapp.measuring.validity_tract import measure_tract
-from mapapp.workbench import map as tune_map
-from mapapp.workbench import panels, tract_panel
-from mapapp.workbench.bench import Bench, Look, Superseded
-from mapapp.workbench.ground import Ground
+from mapapp.measuring.validity_tract import TractPoints, measure_tract
+from mapapp.workbench import panels, tract_panel, tune_map
+from mapapp.workbench.dash_types import Answer, Answers, Click, Dependency, DependencyType, clientside
+from mapapp.workbench.figures import Feature
+from mapapp.workbench.job_progress import more
 from mapapp.workbench.jobs import EXPECTED_ERRORS, one_line
-from mapapp.workbench.setting import CONTROLS, NUMBERS, read_setting
-from mapapp.workbench.work import more
+from mapapp.workbench.measured_setting import MeasuredSetting
+from mapapp.workbench.public_geography import PublicGeography
+from mapapp.workbench.session import Session, Superseded
+from mapapp.workbench.setting import CONTROLS, NUMBERS, ControlValue, Values, read_setting
 
-PROPERTIES = {"replication": "checked"}
-_OF_WEIGHTS = ("min_retention", "retention_scale", "strength")
-UNHEEDED = ("accountant", *_OF_WEIGHTS, *(f"{name}-slider" for name in _OF_WEIGHTS))
-"""Controls that say something about prior weights and pruning alone."""
+PROPERTIES: Final = {"replication": "checked"}
+_OF_WEIGHTS: Final = ("min_retention", "retention_scale", "strength")
+UNUSED_BY_OWN_PROOFS: Final = ("accountant", *_OF_WEIGHTS, *(f"{name}-slider" for name in _OF_WEIGHTS))
+"""Controls of prior weights and pruning, which a mechanism with a proof of its own does not use."""
 
 
-def register(app: Dash, bench: Bench, ground: Ground) -> None:
+def register(app: Dash, session: Session, geography: PublicGeography) -> None:
     """Attach the callbacks of the page to an app."""
-    _pairing(app)
-    _measuring(app, bench)
-    _showing(app, bench, ground)
-    _choosing(app, bench, ground)
+    _pair_numbers_and_sliders(app)
+    _measure_on_change(app, session)
+    _follow_the_measuring(app, session)
+    _show_setting(app, session)
+    _show_commutes(app, session, geography)
+    _show_map(app, session, geography)
+    _choose_tract(app, session, geography)
 
 
-def control_inputs(kind: Any) -> list[Any]:
+def control_inputs(kind: DependencyType) -> list[Dependency]:
     """Every control as Input or State."""
     return [kind(name, PROPERTIES.get(name, "value")) for name in CONTROLS]
 
 
-def _pairing(app: Dash) -> None:
+def _pair_numbers_and_sliders(app: Dash) -> None:
     """Keep each number's text and slider together, in the browser."""
-    in_browser: Any = app.clientside_callback
     for name in NUMBERS:
-        in_browser(
+        clientside(
+            app,
             ClientsideFunction("workbench", "pair"),
             Output(name, "value"),
             Output(f"{name}-slider", "value"),
@@ -51,16 +58,17 @@ def _pairing(app: Dash) -> None:
             State(f"{name}-stops", "data"),
             prevent_initial_call=True,
         )
-    # What a mechanism with a proof of its own does not go by cannot be moved.
-    in_browser(
+    # Controls that the chosen mechanism does not use cannot be moved.
+    clientside(
+        app,
         ClientsideFunction("workbench", "heeded"),
-        *[Output(name, "disabled") for name in UNHEEDED],
+        *[Output(name, "disabled") for name in UNUSED_BY_OWN_PROOFS],
         Input("mechanism", "value"),
         State("own-proofs", "data"),
     )
 
 
-def _measuring(app: Dash, bench: Bench) -> None:
+def _measure_on_change(app: Dash, session: Session) -> None:
     @app.callback(
         Output("job", "data"),
         Output("notes", "children"),
@@ -70,17 +78,19 @@ def _measuring(app: Dash, bench: Bench) -> None:
         running=[(Output("busy", "className"), "busy on", "busy")],
         prevent_initial_call="initial_duplicate",
     )
-    def ask(tab: str, *values: Any) -> tuple[Any, Any, Any]:
-        given = dict(zip(CONTROLS, values, strict=True))
+    def measure(tab: str, *controls: ControlValue) -> Answers:
+        values: Values = dict(zip(CONTROLS, controls, strict=True))
         try:
-            look = bench.look(tab, read_setting(given))
+            measured = session.show(tab, read_setting(values))
         except Superseded:
             return no_update, no_update, no_update
         except EXPECTED_ERRORS as error:
             return no_update, notes((one_line(error),)), no_update
-        bench.tab(tab).values = given
-        return _mark(bench, look), None, more(look.job)
+        session.tab(tab).values = values
+        return _mark(session, measured), None, more(measured.job)
 
+
+def _follow_the_measuring(app: Dash, session: Session) -> None:
     @app.callback(
         Output("progress", "value"),
         Output("progress-row", "hidden"),
@@ -92,15 +102,15 @@ def _measuring(app: Dash, bench: Bench) -> None:
         State("job", "data"),
         prevent_initial_call=True,
     )
-    def follow(_pulse: Any, tab: str, shown: Any) -> tuple[Any, ...]:
-        look = bench.now(tab)
-        if look is None or look.job is None:
+    def follow(_pulse: int | None, tab: str, shown: list[object] | None) -> Answers:
+        measured = session.shown(tab)
+        if measured is None or measured.job is None:
             return no_update, True, None, no_update, no_update
-        running = look.job.state == "running"
-        line = notes((look.job.error,)) if look.job.state == "failed" else no_update
-        mark = _mark(bench, look)
+        running = measured.job.state == "running"
+        line = notes((measured.job.error,)) if measured.job.state == "failed" else no_update
+        mark = _mark(session, measured)
         news = mark if mark != shown else no_update
-        return f"{look.job.percent or 0:.0f}", not running, more(look.job), news, line
+        return f"{measured.job.percent or 0:.0f}", not running, more(measured.job), news, line
 
     @app.callback(
         Output("cancel", "n_clicks"),
@@ -108,20 +118,20 @@ def _measuring(app: Dash, bench: Bench) -> None:
         State("tab", "data"),
         prevent_initial_call=True,
     )
-    def cancel(_clicks: int, tab: str) -> Any:
-        look = bench.now(tab)
-        if look is not None and look.job is not None:
-            look.job.cancel()
+    def cancel(_clicks: int, tab: str) -> Answer:
+        measured = session.shown(tab)
+        if measured is not None and measured.job is not None:
+            measured.job.cancel()
         return no_update
 
 
-def _mark(bench: Bench, look: Look) -> list[Any]:
-    """What tells one picture from the next; no number that was counted."""
-    state = "all" if look.job is None else look.job.state
-    return [look.number, look.extent, state, bench.whole_follows(look)]
+def _mark(session: Session, measured: MeasuredSetting) -> list[object]:
+    """What distinguishes one picture from the next; it holds no number that was counted."""
+    state = "all" if measured.job is None else measured.job.state
+    return [measured.number, measured.extent, state, session.whole_follows(measured)]
 
 
-def _showing(app: Dash, bench: Bench, ground: Ground) -> None:
+def _show_setting(app: Dash, session: Session) -> None:
     @app.callback(
         Output("scope", "children"),
         Output("setting-panel", "children"),
@@ -133,16 +143,19 @@ def _showing(app: Dash, bench: Bench, ground: Ground) -> None:
         State("tab", "data"),
         prevent_initial_call=True,
     )
-    def show_setting(_job: Any, tab: str) -> tuple[Any, ...]:
-        look = bench.now(tab)
-        if look is None:
+    def show_setting(_job: list[object] | None, tab: str) -> Answers:
+        measured = session.shown(tab)
+        if measured is None:
             return (no_update,) * 6
-        cards = [panels.promise_card(look), panels.validity_card(look)]
-        chart = panels.weights_chart(look)
+        cards = [panels.promise_card(measured), panels.validity_card(measured)]
+        lines, glance = panels.scope_lines(measured), panels.glance(measured)
+        chart = panels.weights_chart(measured)
         if chart is None:
-            return panels.scope_lines(look), cards, True, no_update, None, panels.glance(look)
-        return panels.scope_lines(look), cards, False, chart, panels.weights(look), panels.glance(look)
+            return lines, cards, True, no_update, None, glance
+        return lines, cards, False, chart, panels.weights(measured), glance
 
+
+def _show_commutes(app: Dash, session: Session, geography: PublicGeography) -> None:
     @app.callback(
         Output("commutes-panel", "children"),
         Output("tract-data", "data"),
@@ -151,19 +164,23 @@ def _showing(app: Dash, bench: Bench, ground: Ground) -> None:
         State("tab", "data"),
         prevent_initial_call=True,
     )
-    def show_commutes(_job: Any, shown: str, tab: str) -> tuple[Any, Any]:
-        look = bench.now(tab)
-        if look is None or shown != "commutes":  # long tables are made for whoever looks at them
+    def show_commutes(_job: list[object] | None, shown: str, tab: str) -> Answers:
+        measured = session.shown(tab)
+        if measured is None or shown != "commutes":  # long tables are made only when their tab is open
             return no_update, no_update
-        names = ground.areas.tracts.set_index("tract_id")["name"]
-        cards = [panels.ranges_card(look), panels.support_card(look), panels.distance_card(look)]
-        return cards, tract_panel.tract_rows(look.found.tables["tracts"], names)
+        names = geography.areas.tracts.set_index("tract_id")["name"]
+        cards = [panels.ranges_card(measured), panels.support_card(measured), panels.distance_card(measured)]
+        return cards, tract_panel.tract_rows(measured.validity.tables["tracts"], names)
 
-    in_browser: Any = app.clientside_callback
-    in_browser(
-        ClientsideFunction("workbench", "tracts"), Output("tract-card", "hidden"), Input("tract-data", "data")
+    clientside(
+        app,
+        ClientsideFunction("workbench", "tracts"),
+        Output("tract-card", "hidden"),
+        Input("tract-data", "data"),
     )
 
+
+def _show_map(app: Dash, session: Session, geography: PublicGeography) -> None:
     @app.callback(
         Output("map", "figure"),
         Output("tract-panel", "children"),
@@ -173,32 +190,37 @@ def _showing(app: Dash, bench: Bench, ground: Ground) -> None:
         State("tab", "data"),
         prevent_initial_call=True,
     )
-    def show_map(_job: Any, tract_id: str | None, shows: str, tab: str) -> tuple[Any, Any]:
-        look = bench.now(tab)
-        if look is None or (ctx.triggered_id == "job" and bench.whole_follows(look)):
+    def show_map(_job: list[object] | None, tract_id: str | None, shows: str, tab: str) -> Answers:
+        measured = session.shown(tab)
+        if measured is None or (ctx.triggered_id == "job" and session.whole_follows(measured)):
             return no_update, no_update
-        position = _position(bench, ground, tract_id)
+        position = _position(session, geography, tract_id)
         if tract_id is None or position is None:
-            trace = tune_map.kl_trace(ground, look)
-            return tune_map.changes(trace, None, tune_map.kl_caption(look)), no_update
-        setting = look.setting
+            return _kl_map(geography, measured, None), no_update
+        setting = measured.setting
         try:
-            found = measure_tract(bench.data, setting.privacy, setting.parameters, position)
+            found = measure_tract(session.data, setting.privacy, setting.parameters, position)
         except EXPECTED_ERRORS as error:
-            trace = tune_map.kl_trace(ground, look)
-            return tune_map.changes(trace, None, tune_map.kl_caption(look)), one_line(error)
-        tract = ground.areas.tracts.iloc[found.tract_index]
-        panel = tract_panel.tract_panel(tract["name"], str(tract["county"]), found)
-        outline = ground.outline(tract_id)
+            return _kl_map(geography, measured, None), one_line(error)
+        outline = geography.outline(tract_id)
         if shows == "kl":
-            return tune_map.changes(
-                tune_map.kl_trace(ground, look), outline, tune_map.kl_caption(look)
-            ), panel
-        trace = tune_map.points_trace(ground, found, shows)
-        return tune_map.changes(trace, outline, tune_map.points_caption(ground, found, shows)), panel
+            return _kl_map(geography, measured, outline), _panel(geography, found)
+        trace = tune_map.points_trace(geography, found, shows)
+        caption = tune_map.points_caption(geography, found, shows)
+        return tune_map.changes(trace, outline, caption), _panel(geography, found)
 
 
-def _choosing(app: Dash, bench: Bench, ground: Ground) -> None:
+def _kl_map(geography: PublicGeography, measured: MeasuredSetting, outline: Feature | None) -> Patch:
+    trace: go.Choroplethmap = tune_map.kl_trace(geography, measured)
+    return tune_map.changes(trace, outline, tune_map.kl_caption(measured))
+
+
+def _panel(geography: PublicGeography, found: TractPoints) -> list[Component]:
+    tract = geography.areas.tracts.iloc[found.tract_index]
+    return tract_panel.tract_panel(tract["name"], str(tract["county"]), found)
+
+
+def _choose_tract(app: Dash, session: Session, geography: PublicGeography) -> None:
     @app.callback(
         Output("chosen-tract", "data"),
         Output("tabs", "value"),
@@ -206,27 +228,28 @@ def _choosing(app: Dash, bench: Bench, ground: Ground) -> None:
         Output("map", "clickData"),
         Output("notes", "children", allow_duplicate=True),
         Input("map", "clickData"),
-        Input("asked-tract", "data"),
+        Input("requested-tract", "data"),
         State("map-shows", "value"),
         prevent_initial_call=True,
     )
-    def choose(click: Any, asked: Any, shows: str) -> tuple[Any, ...]:
-        tract_id = asked[0] if ctx.triggered_id == "asked-tract" else tune_map.clicked_tract(click)
+    def choose(click: Click | None, requested: list[str], shows: str) -> Answers:
+        in_list = ctx.triggered_id == "requested-tract"
+        tract_id = requested[0] if in_list else tune_map.clicked_tract(click)
         if tract_id is None:
             return (no_update,) * 5
-        if _position(bench, ground, tract_id) is None:
+        if _position(session, geography, tract_id) is None:
             line = "Nobody works in this tract: only workplace tracts have support points."
             return no_update, no_update, no_update, None, notes((line,))
         return tract_id, "tract", "level" if shows == "kl" else no_update, None, None
 
 
-def _position(bench: Bench, ground: Ground, tract_id: str | None) -> int | None:
-    """Where a tract stands among the workplace tracts; None where nobody works in it."""
+def _position(session: Session, geography: PublicGeography, tract_id: str | None) -> int | None:
+    """Position of a tract among the workplace tracts; None if it is not one of them."""
     if tract_id is None:
         return None
-    tracts = ground.areas.tracts["tract_id"]
+    tracts = geography.areas.tracts["tract_id"]
     rows = tracts.index[tracts == tract_id]
     if not len(rows):
         return None
-    found = (bench.data.tract == int(rows[0])).nonzero()[0]
+    found = (session.data.tract == int(rows[0])).nonzero()[0]
     return int(found[0]) if found.size else None

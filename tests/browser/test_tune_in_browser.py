@@ -14,10 +14,10 @@ import pytest
 
 from geodata.store import open_store
 from mapapp.publishing.ledger import Ledger
-from mapapp.workbench.bench import Bench
 from mapapp.workbench.controls import STOPS, nearest
 from mapapp.workbench.guard import Access
 from mapapp.workbench.panels import digits
+from mapapp.workbench.session import Session
 from mapapp.workbench.setting import NUMBERS, read_setting, start_values
 from tests.browser.conftest import MAP_AT_REST, PATIENCE_MS, Visit
 from tests.running_server import running
@@ -48,9 +48,9 @@ def dataset(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 
 @pytest.fixture(scope="module")
-def bench(dataset: Path) -> Bench:
+def session(dataset: Path) -> Session:
     """Another bench over the same data, to know what the page should say."""
-    return Bench(open_store(dataset, "dataset", verify=False))
+    return Session(open_store(dataset, "dataset", verify=False))
 
 
 @pytest.fixture(scope="module")
@@ -94,9 +94,9 @@ def check_camera(visit: Visit, camera: list[float], after: str) -> None:
     assert visit.page.evaluate(CAMERA) == camera, after
 
 
-def expected(bench: Bench, change: dict[str, Any]) -> dict[str, str]:
+def expected(session: Session, change: dict[str, Any]) -> dict[str, str]:
     """What the page says of a setting, by element."""
-    found = bench.measure(read_setting(START | change), "whole", lambda *_: None)
+    found = session.measure(read_setting(START | change), "whole", lambda *_: None)
     names = ("kl_all", "kl_small", "imse_all", "imse_small")
     texts = {name.replace("_", "-"): digits(found.summary[name]) for name in names}
     return texts | {"epsilon-final": f"{found.facts['certificate']['epsilon_final']:.3f}"}
@@ -107,18 +107,18 @@ def wait_for(visit: Visit, wanted: dict[str, str]) -> None:
 
 
 @pytest.mark.timeout(600)  # many moves, each drawn by software
-def test_every_control_moves_the_numbers_and_not_the_camera(visit: Visit, bench: Bench) -> None:
+def test_every_control_moves_the_numbers_and_not_the_camera(visit: Visit, session: Session) -> None:
     asked: list[str] = []
     open_page(visit, asked)
     moved: dict[str, Any] = {}
-    shown = expected(bench, moved)
+    shown = expected(session, moved)
     wait_for(visit, shown)
     camera = look_elsewhere(visit)
     n_changed = 0
     for name in NUMBERS:
         moved[name] = STOPS[name][nearest(START[name], STOPS[name]) + 1]
         visit.page.locator(f"#{name}-slider [role=slider]").press("ArrowRight")
-        before, shown = shown, expected(bench, moved)
+        before, shown = shown, expected(session, moved)
         wait_for(visit, shown | {name: moved[name]})
         n_changed += shown != before
         check_camera(visit, camera, name)
@@ -132,13 +132,13 @@ def test_every_control_moves_the_numbers_and_not_the_camera(visit: Visit, bench:
     ):
         moved[name] = value
         visit.page.locator(f"#{name}").get_by_text(text, exact=True).click()
-        before, shown = shown, expected(bench, moved)
+        before, shown = shown, expected(session, moved)
         wait_for(visit, shown)
         assert shown != before, name
         check_camera(visit, camera, name)
     visit.page.locator("#mechanism").click()
     visit.page.get_by_role("option", name="Laplace noise").click()
-    wait_for(visit, expected(bench, moved | {"mechanism": "laplace"}))
+    wait_for(visit, expected(session, moved | {"mechanism": "laplace"}))
     check_camera(visit, camera, "mechanism")
     # Nothing of it is in an address: callbacks have one, files have theirs.
     assert visit.page.evaluate("location.search + location.hash") == ""
@@ -153,7 +153,7 @@ def test_every_control_moves_the_numbers_and_not_the_camera(visit: Visit, bench:
 
 
 def test_wrong_and_infeasible_values_are_one_line_and_the_page_stays_usable(
-    visit: Visit, bench: Bench
+    visit: Visit, session: Session
 ) -> None:
     open_page(visit)
     for name, typed, says in (
@@ -172,7 +172,7 @@ def test_wrong_and_infeasible_values_are_one_line_and_the_page_stays_usable(
         visit.page.wait_for_selector(".notes", state="detached", timeout=PATIENCE_MS)
     visit.page.fill("#epsilon", "3")
     visit.page.press("#epsilon", "Enter")
-    wait_for(visit, expected(bench, {"epsilon": "3"}))
+    wait_for(visit, expected(session, {"epsilon": "3"}))
 
 
 def test_a_tract_shows_its_support_points(visit: Visit) -> None:

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from geodata.store import open_store
-from mapapp.workbench.bench import Bench
+from mapapp.workbench.session import Session
 
 
 @pytest.fixture(scope="session")
-def bench_dataset(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tuned_dataset(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return Path(shutil.copytree(demo_dataset, tmp_path_factory.mktemp("bench") / "demo.dataset"))
 
 
 @pytest.fixture
-def bench(bench_dataset: Path) -> Bench:
-    return Bench(open_store(bench_dataset, "dataset", verify=False))
+def session(tuned_dataset: Path) -> Session:
+    return Session(open_store(tuned_dataset, "dataset", verify=False))

@@ -14,7 +14,7 @@ import pytest
 import mapapp.explore.server
 from mapapp.workbench.app import create_app
 from mapapp.workbench.setting import CONTROLS, start_values
-from tests.workbench.asking import OWN_PAGE, ask, entered, get
+from tests.workbench.browser_requests import OWN_PAGE, ask, entered, get
 
 PATIENCE_S = 120
 START = start_values(has_flows=True)
@@ -113,8 +113,8 @@ def values(**more: Any) -> dict[str, Any]:
 
 def drive(app: Any) -> str:
     """Use everything that shows numbers, also the wrong way; all answers as one text."""
-    client, bench = entered(app), app.server.extensions["workbench"][0]
-    tract_id = bench.store.table("tracts", ["tract_id"])["tract_id"].iloc[int(bench.data.tract[0])]
+    client, session = entered(app), app.server.extensions["workbench"][0]
+    tract_id = session.store.table("tracts", ["tract_id"])["tract_id"].iloc[int(session.data.tract[0])]
     said = [get(client, address).get_data(as_text=True) for address in ("/", "/lab", "/_dash-layout")]
 
     def say(output: str, **more: Any) -> None:
@@ -126,10 +126,10 @@ def drive(app: Any) -> str:
     say("job.data...notes")
     say("job.data...notes", tab__data="a tab", mechanism__value="laplace")
     ask(client, app, "job.data...notes", values() | {"epsilon.value": "none at all"})
-    look = bench.now("a tab")
-    assert look is not None
-    if look.job is not None:
-        assert look.job.wait(PATIENCE_S)
+    measured = session.shown("a tab")
+    assert measured is not None
+    if measured.job is not None:
+        assert measured.job.wait(PATIENCE_S)
     say("progress.value", **{"measure-pulse__data": 1})
     say("setting-panel.children", job__data=[1])
     say("commutes-panel.children", tabs__value="commutes")
@@ -137,7 +137,7 @@ def drive(app: Any) -> str:
         say("map.figure", **{"chosen-tract__data": tract_id, "map-shows__value": shows})
     say("chosen-tract.data", map__clickData={"points": [{"location": tract_id}]})
     say("sweep-progress.children", sweep__n_clicks=1, **{"sweep-extent__value": "sample"})
-    assert bench.tab("a tab").jobs["sweep"].wait(PATIENCE_S)
+    assert session.tab("a tab").sweep.wait(PATIENCE_S)
     say("sweep-charts.children", **{"sweep-pulse__data": 1})
     say("publish-dialog.opened...", publish__n_clicks=1)
     return "\n".join(said)
@@ -187,13 +187,13 @@ def test_nothing_counted_is_logged(
 def test_an_unforeseen_error_is_named_and_its_text_kept_back(
     app: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bench = app.server.extensions["workbench"][0]
+    session = app.server.extensions["workbench"][0]
 
     def breaks(*_: Any) -> Any:
         raise RuntimeError("block 17 has 4711 workers")
 
     monkeypatch.delenv("COMMUTEMAP_DEBUG", raising=False)
-    monkeypatch.setattr(type(bench), "look", breaks)
+    monkeypatch.setattr(type(session), "show", breaks)
     client = entered(app)
     with caplog.at_level(logging.DEBUG):
         answer = ask(client, app, "job.data...notes", values())

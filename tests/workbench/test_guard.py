@@ -13,7 +13,7 @@ from geodata.errors import StoreError
 from mapapp.errors import UsageError
 from mapapp.workbench.app import create_app, listen
 from mapapp.workbench.guard import COOKIE, is_loopback
-from tests.workbench.asking import HOST, OWN_PAGE, access_of, ask, entered, get, post
+from tests.workbench.browser_requests import HOST, OWN_PAGE, access_of, ask, entered, get, post
 
 
 @pytest.fixture(scope="module")

@@ -73,7 +73,7 @@ def test_every_corner_of_the_sliders_has_an_answer(mechanism: str, reading: str)
         }
         tables = parts(lab.answer(given), "Table")
         transition, ratios, failures = (cells(table) for table in tables)
-        columns = lab.asked(given)["m"] + 1
+        columns = lab.example_arguments(given)["m"] + 1
         assert (len(transition), len(ratios), len(failures)) == (n + 1, n, n + 1)
         assert {len(row) for row in transition} == {columns}
         assert "nan" not in " ".join(texts(tables))
@@ -90,5 +90,5 @@ def test_the_weights_said_to_be_enough_are_just_enough(n: int, m: int, epsilon: 
 
 
 def test_noise_as_printed_has_as_many_as_there_are() -> None:
-    assert lab.asked({"mechanism": "laplace", "reading": "printed", "n": 3, "m": 5})["m"] == 3
-    assert lab.asked({"mechanism": "laplace", "reading": "definition", "n": 3, "m": 5})["m"] == 5
+    assert lab.example_arguments({"mechanism": "laplace", "reading": "printed", "n": 3, "m": 5})["m"] == 3
+    assert lab.example_arguments({"mechanism": "laplace", "reading": "definition", "n": 3, "m": 5})["m"] == 5

@@ -17,11 +17,11 @@ from geodata.store import open_store
 from mapapp.errors import UsageError
 from mapapp.publishing.ledger import Ledger
 from mapapp.workbench.app import create_app
-from mapapp.workbench.bench import Bench
-from mapapp.workbench.publishing import release_path, spending
+from mapapp.workbench.session import Session
 from mapapp.workbench.setting import Setting, read_setting, start_values
+from mapapp.workbench.spending import release_path, spending
 from tests.releases import write_release
-from tests.workbench.asking import ask, entered
+from tests.workbench.browser_requests import ask, entered
 
 START = start_values(has_flows=True)
 PATIENCE_S = 120
@@ -59,7 +59,7 @@ def publish(app: Any, change: dict[str, Any], path: str, *, test_key: bool) -> A
         "publish-test-key.checked": test_key,
     }
     answer(ask(client, app, "publish-more.data...publish-outcome", values))
-    job = app.server.extensions["workbench"][0].tab("tab").jobs.get("publish")
+    job = app.server.extensions["workbench"][0].tab("tab").publish
     if job is not None:
         assert job.wait(PATIENCE_S)
     return job
@@ -91,11 +91,11 @@ def test_a_release_is_made_of_exactly_the_parameters_shown(dataset: Path, tmp_pa
         "publish-path.value": str(tmp_path / "again.release"),
     }
     ask(client, app, "publish-more.data...publish-outcome", values)
-    assert app.server.extensions["workbench"][0].tab("tab").jobs["publish"] is job
+    assert app.server.extensions["workbench"][0].tab("tab").publish is job
     assert not (tmp_path / "again.release").exists()
 
 
-def test_two_tabs_do_not_make_a_release_at_the_same_time(bench: Bench) -> None:
+def test_two_tabs_do_not_make_a_release_at_the_same_time(session: Session) -> None:
     go, made = threading.Event(), []
 
     def make(setting: Setting, _report: Any) -> None:
@@ -104,19 +104,19 @@ def test_two_tabs_do_not_make_a_release_at_the_same_time(bench: Bench) -> None:
 
     setting = read_setting(START)
     for name in ("one", "two"):
-        bench.tab(name).pending = setting
+        session.tab(name).pending = setting
     with ThreadPoolExecutor(8) as clicks:
-        jobs = list(clicks.map(lambda _: bench.publish("one", make), range(8)))
+        jobs = list(clicks.map(lambda _: session.publish("one", make), range(8)))
     (job,) = [job for job in jobs if job is not None]
     with pytest.raises(UsageError, match="another tab"):
-        bench.publish("two", make)
+        session.publish("two", make)
     for number in range(20):
-        bench.tab(f"opened later {number}")
-    assert bench.tab("one").jobs["publish"] is job
+        session.tab(f"opened later {number}")
+    assert session.tab("one").publish is job
     go.set()
     assert job.wait(PATIENCE_S)
     assert made == [setting]
-    assert bench.publish("two", make) is None  # its dialog has to be opened again
+    assert session.publish("two", make) is None  # its dialog has to be opened again
 
 
 def test_the_test_key_spends_nothing(dataset: Path, tmp_path: Path) -> None:
@@ -134,9 +134,9 @@ def test_a_budget_that_is_used_up_refuses_and_leaves_nothing(dataset: Path, tmp_
     assert refused.state == "failed"
     assert "of the dataset's 9 is spent" in refused.error
     assert not (tmp_path / "second.release").exists()
-    bench = Bench(open_store(dataset, "dataset"))
-    look = bench.look("tab", read_setting(START))
-    assert not spending(dataset, look).fits
+    session = Session(open_store(dataset, "dataset"))
+    measured = session.show("tab", read_setting(START))
+    assert not spending(dataset, measured).fits
 
 
 @pytest.mark.parametrize("typed", [None, "", "  ", "nowhere/at/all.release", "\0"])

@@ -9,64 +9,65 @@ import numpy as np
 import pandas
 import pytest
 
-import mapapp.workbench.bench as bench_module
+import mapapp.workbench.session as session_module
 from mapapp.measuring.validity import measure_setting
 from mapapp.measuring.validity_tract import measure_tract
-from mapapp.workbench.bench import Bench, Superseded
 from mapapp.workbench.figures import sweep_chart
 from mapapp.workbench.jobs import Cancelled, Job
+from mapapp.workbench.session import Session, Superseded
 from mapapp.workbench.setting import read_setting, start_values
-from mapapp.workbench.sweeping import SWEEPS, run_sweeps
+from mapapp.workbench.sweep_results import SWEEPS
+from mapapp.workbench.sweeps import run_sweeps
 
 START = start_values(has_flows=True)
 PATIENCE_S = 120
 
 
 @pytest.fixture
-def sampled(bench: Bench) -> Bench:
+def sampled(session: Session) -> Session:
     """As if the dataset had many more tracts than the sample."""
-    bench.sample = bench.data.sample(3)
-    assert not bench.sample_is_all
-    return bench
+    session.sample = session.data.sample(3)
+    assert not session.sample_is_all
+    return session
 
 
-def test_the_sample_answers_and_the_whole_follows(sampled: Bench) -> None:
+def test_the_sample_answers_and_the_whole_follows(sampled: Session) -> None:
     setting = read_setting(START)
-    look = sampled.look("tab", setting)
-    assert (look.extent, look.found.facts["scope"]["tracts_measured"]) == ("sample", 3)
-    assert look.job is not None
-    assert look.job.wait(PATIENCE_S)
-    whole = sampled.now("tab")
+    measured = sampled.show("tab", setting)
+    assert (measured.extent, measured.validity.facts["scope"]["tracts_measured"]) == ("sample", 3)
+    assert measured.job is not None
+    assert measured.job.wait(PATIENCE_S)
+    whole = sampled.shown("tab")
     assert whole is not None
     assert whole.extent == "whole"
-    assert not whole.found.facts["scope"]["is_sample"]
+    assert not whole.validity.facts["scope"]["is_sample"]
     expected = measure_setting(sampled.data, setting.privacy, setting.parameters)
-    assert whole.found.summary == pytest.approx(expected.summary, nan_ok=True)
+    assert whole.validity.summary == pytest.approx(expected.summary, nan_ok=True)
 
 
-def test_the_setting_before_stands_beside_on_the_same_tracts(sampled: Bench) -> None:
+def test_the_setting_before_stands_beside_on_the_same_tracts(sampled: Session) -> None:
     first, second = (read_setting(START | {"epsilon": epsilon}) for epsilon in ("4.6", "2"))
     looks = []
     for setting in (first, second):
-        look = sampled.look("tab", setting)
-        assert look.job is not None
-        looks.append((look, look.job.wait(PATIENCE_S)))
+        measured = sampled.show("tab", setting)
+        assert measured.job is not None
+        looks.append((measured, measured.job.wait(PATIENCE_S)))
     sample = looks[1][0]
-    whole = sampled.now("tab")
+    whole = sampled.shown("tab")
     assert sample.previous is not None
-    assert sample.previous.kl_all == looks[0][0].found.kl_all
+    assert sample.previous.kl_all == looks[0][0].validity.kl_all
     assert whole is not None
     assert whole.previous is not None
     assert not whole.previous.facts["scope"]["is_sample"]
-    assert whole.found.kl_all > whole.previous.kl_all
-    again = sampled.look("tab", first)
+    assert whole.validity.kl_all > whole.previous.kl_all
+    again = sampled.show("tab", first)
     assert again.extent == "whole"  # measured already
     assert again.previous is not None
-    assert again.previous.kl_all == whole.found.kl_all
-    assert sampled.look("other", first).previous is None  # tabs do not mix
+    assert again.previous.kl_all == whole.validity.kl_all
+    assert sampled.show("other", first).previous is None  # tabs do not mix
 
 
-def test_a_new_move_cancels_the_old_one(sampled: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_new_move_cancels_the_old_one(sampled: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     started, go_on = threading.Event(), threading.Event()
 
     def slow(data: Any, privacy: Any, parameters: Any, *, tracts: Any, report: Any) -> Any:
@@ -76,36 +77,36 @@ def test_a_new_move_cancels_the_old_one(sampled: Bench, monkeypatch: pytest.Monk
         report("measuring", 0, 1)
         return measure_setting(data, privacy, parameters, tracts=tracts)
 
-    monkeypatch.setattr(bench_module, "measure_setting", slow)
-    look = sampled.look("tab", read_setting(START))
+    monkeypatch.setattr(session_module, "measure_setting", slow)
+    measured = sampled.show("tab", read_setting(START))
     assert started.wait(PATIENCE_S)
-    sampled.look("tab", read_setting(START | {"epsilon": "3"}))
+    sampled.show("tab", read_setting(START | {"epsilon": "3"}))
     go_on.set()
-    assert look.job is not None
-    assert look.job.wait(PATIENCE_S)
-    assert look.job.state == "cancelled"
+    assert measured.job is not None
+    assert measured.job.wait(PATIENCE_S)
+    assert measured.job.state == "cancelled"
 
 
-def test_an_answer_that_comes_too_late_is_dropped(sampled: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_that_comes_too_late_is_dropped(sampled: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(data: Any, privacy: Any, parameters: Any, *, tracts: Any, report: Any) -> Any:
-        sampled.tab("tab").asked += 1
+        sampled.tab("tab").n_requests += 1
         report("measuring", 0, 1)
 
-    monkeypatch.setattr(bench_module, "measure_setting", interrupted)
+    monkeypatch.setattr(session_module, "measure_setting", interrupted)
     with pytest.raises(Superseded):
-        sampled.look("tab", read_setting(START))
+        sampled.show("tab", read_setting(START))
 
 
-def test_tabs_are_forgotten_and_their_work_ended(bench: Bench) -> None:
+def test_tabs_are_forgotten_and_their_work_ended(session: Session) -> None:
     held = threading.Event()
 
     def work(report: Any) -> None:
         while not held.wait(0.01):
             report("", 0, 0)
 
-    job = bench.start("first", "sweep", work)
+    job = session.start_sweep("first", work)
     for number in range(20):
-        bench.tab(f"tab {number}")
+        session.tab(f"tab {number}")
     assert job.wait(PATIENCE_S)
     assert job.state == "cancelled"
 
@@ -124,10 +125,10 @@ def test_a_job_tells_what_went_wrong_and_nothing_it_was_not_meant_to() -> None:
         job.report("", 0, 0)
 
 
-def test_sweeps_measure_each_value_once_and_the_papers_setting(bench: Bench) -> None:
+def test_sweeps_measure_each_value_once_and_the_papers_setting(session: Session) -> None:
     seen = []
     swept = run_sweeps(
-        bench, START, "sample", lambda so_far: seen.append(len(so_far.rows["epsilon"])), lambda *_: None
+        session, START, "sample", lambda so_far: seen.append(len(so_far.rows["epsilon"])), lambda *_: None
     )
     assert seen[:3] == [1, 2, 3]
     for sweep in SWEEPS:
@@ -157,16 +158,18 @@ def test_labels_of_near_values_stand_upright_on_two_lines(
     assert (chart.layout.xaxis.ticktext, chart.layout.xaxis.tickangle) == (texts, 0)
 
 
-def test_the_progress_of_sweeps_rises_to_its_end(bench: Bench) -> None:
+def test_the_progress_of_sweeps_rises_to_its_end(session: Session) -> None:
     shares: list[float] = []
     for _ in range(2):  # anew, and out of what is measured already
-        run_sweeps(bench, START, "sample", lambda _: None, lambda _, done, total: shares.append(done / total))
+        run_sweeps(
+            session, START, "sample", lambda _: None, lambda _, done, total: shares.append(done / total)
+        )
         assert shares == sorted(shares)
         assert shares[-1] == 1
         shares.clear()
 
 
-def test_a_cancelled_sweep_tells_nothing_more(bench: Bench) -> None:
+def test_a_cancelled_sweep_tells_nothing_more(session: Session) -> None:
     told: list[int] = []
 
     def cancelled(_stage: str, done: int, _total: int) -> None:
@@ -175,22 +178,22 @@ def test_a_cancelled_sweep_tells_nothing_more(bench: Bench) -> None:
 
     for _ in range(2):
         with pytest.raises(Cancelled):
-            run_sweeps(bench, START, "sample", lambda so_far: told.append(so_far.n_complete), cancelled)
+            run_sweeps(session, START, "sample", lambda so_far: told.append(so_far.n_complete), cancelled)
     assert len(told) == 4
 
 
-def test_a_value_that_nothing_holds_for_is_said_and_the_others_are_drawn(bench: Bench) -> None:
-    swept = run_sweeps(bench, START | {"strength": "1e15"}, "sample", lambda _: None, lambda *_: None)
+def test_a_value_that_nothing_holds_for_is_said_and_the_others_are_drawn(session: Session) -> None:
+    swept = run_sweeps(session, START | {"strength": "1e15"}, "sample", lambda _: None, lambda *_: None)
     assert len(swept.failed) == sum(len(sweep.values) for sweep in SWEEPS)
     assert all("\n" not in line for line in swept.failed)
 
 
 @pytest.mark.parametrize("mechanism", ["dirichlet-multinomial", "laplace"])
 @pytest.mark.parametrize("prior", ["flows", "uniform"])
-def test_a_tract_point_by_point_adds_up(bench: Bench, mechanism: str, prior: str) -> None:
+def test_a_tract_point_by_point_adds_up(session: Session, mechanism: str, prior: str) -> None:
     setting = read_setting(START | {"mechanism": mechanism, "prior": prior})
-    (panel,) = bench.data.panels(np.array([2]))
-    found = measure_tract(bench.data, setting.privacy, setting.parameters, 2)
+    (panel,) = session.data.panels(np.array([2]))
+    found = measure_tract(session.data, setting.privacy, setting.parameters, 2)
     points = found.points
     assert found.n_workers == panel.home_tract.size
     assert points[["prior", "likelihood", "posterior"]].sum().tolist() == pytest.approx([1, 1, 1])
@@ -201,15 +204,15 @@ def test_a_tract_point_by_point_adds_up(bench: Bench, mechanism: str, prior: str
     assert points["unit_id"][points["level"] < 3].str.len().gt(0).all()
 
 
-def test_a_tract_s_posterior_is_the_measured_one(bench: Bench) -> None:
+def test_a_tract_s_posterior_is_the_measured_one(session: Session) -> None:
     """Its mean distance is that of the closed form over the tract's destinations."""
     setting = read_setting(START | {"editing": "none"})
-    found = measure_tract(bench.data, setting.privacy, setting.parameters, 1)
-    whole = measure_setting(bench.data, setting.privacy, setting.parameters, tracts=np.array([1]))
+    found = measure_tract(session.data, setting.privacy, setting.parameters, 1)
+    whole = measure_setting(session.data, setting.privacy, setting.parameters, tracts=np.array([1]))
     destinations = whole.tables["destinations"]
     expected = np.average(destinations["expected_mi"], weights=destinations["n_workers"])
-    tracts = bench.data.geography.tracts
-    (panel,) = bench.data.panels(np.array([1]))
+    tracts = session.data.geography.tracts
+    (panel,) = session.data.panels(np.array([1]))
     people = np.maximum(tracts.population, 1).astype(float)
     inside = found.point_of_tract >= 0
     at = found.point_of_tract[inside]
@@ -220,7 +223,7 @@ def test_a_tract_s_posterior_is_the_measured_one(bench: Bench) -> None:
 
 
 def test_a_map_of_the_sample_is_spared_only_while_the_whole_is_soon_there(
-    sampled: Bench, monkeypatch: pytest.MonkeyPatch
+    sampled: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held = threading.Event()
 
@@ -229,20 +232,20 @@ def test_a_map_of_the_sample_is_spared_only_while_the_whole_is_soon_there(
             assert held.wait(PATIENCE_S)
         return measure_setting(data, privacy, parameters, tracts=tracts)
 
-    monkeypatch.setattr(bench_module, "measure_setting", slow)
-    first = sampled.look("tab", read_setting(START))
+    monkeypatch.setattr(session_module, "measure_setting", slow)
+    first = sampled.show("tab", read_setting(START))
     assert not sampled.whole_follows(first)  # nobody knows how long it takes
     held.set()
     assert first.job is not None
     assert first.job.wait(PATIENCE_S)
     held.clear()
-    second = sampled.look("tab", read_setting(START | {"epsilon": "3"}))
+    second = sampled.show("tab", read_setting(START | {"epsilon": "3"}))
     assert sampled.whole_follows(second)
-    assert not sampled.whole_follows(sampled.look("other", read_setting(START | {"mechanism": "laplace"})))
-    monkeypatch.setattr(bench_module, "_SOON_S", 0.0)
+    assert not sampled.whole_follows(sampled.show("other", read_setting(START | {"mechanism": "laplace"})))
+    monkeypatch.setattr(session_module, "_SOON_S", 0.0)
     assert not sampled.whole_follows(second)
     held.set()
     assert second.job is not None
     assert second.job.wait(PATIENCE_S)
-    monkeypatch.setattr(bench_module, "_SOON_S", 60.0)
+    monkeypatch.setattr(session_module, "_SOON_S", 60.0)
     assert not sampled.whole_follows(second)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from mapapp.workbench.frame import PAGES
 from mapapp.workbench.guard import Access
+from mapapp.workbench.page_frame import PAGES
 
 HOST = "127.0.0.1:8051"
 OWN_PAGE = {"Host": HOST, "Origin": f"http://{HOST}", "Sec-Fetch-Site": "same-origin"}

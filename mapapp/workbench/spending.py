@@ -12,7 +12,7 @@ from mapapp.progress import Report
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.publishing.run import Outcome, run_synthesis
-from mapapp.workbench.bench import Look
+from mapapp.workbench.measured_setting import MeasuredSetting
 from mapapp.workbench.setting import Setting
 
 
@@ -53,7 +53,7 @@ class Spending:
         ) + self.delta <= float(self.budget[1]) * (1 + 1e-12)
 
 
-def spending(dataset: Path, look: Look) -> Spending:
+def spending(dataset: Path, measured: MeasuredSetting) -> Spending:
     """Say what a release with a setting would spend.
 
     Raises
@@ -63,10 +63,10 @@ def spending(dataset: Path, look: Look) -> Spending:
     LedgerError
         The ledger cannot be read.
     """
-    certificate, privacy = look.found.facts["certificate"], look.setting.privacy
-    if certificate["refusal"] and look.setting.parameters.mechanism not in OWN_PROOFS:
+    certificate, privacy = measured.validity.facts["certificate"], measured.setting.privacy
+    if certificate["refusal"] and measured.setting.parameters.mechanism not in OWN_PROOFS:
         raise UsageError(f"no release would be made: {certificate['refusal']}")
-    if privacy.accountant == "paper" and look.extent == "sample":
+    if privacy.accountant == "paper" and measured.extent == "sample":
         raise UsageError(
             "the paper accountant's ε′ is that of the worst tract, and not all are measured yet; wait until they are"
         )
@@ -74,7 +74,7 @@ def spending(dataset: Path, look: Look) -> Spending:
     return Spending(
         epsilon=certificate["epsilon_final"],
         delta=certificate["delta"],
-        reasons=look.setting.parameters.not_for_release_reasons(),
+        reasons=measured.setting.parameters.not_for_release_reasons(),
         spent=ledger.spent(),
         budget=ledger.budget(),
     )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import dash_mantine_components as dmc
 from dash import dcc, html
+from dash.development.base_component import Component
 
 from mapapp.answers.words import aria
 from mapapp.explore.pages.frame import THEME
@@ -13,7 +14,7 @@ from mapapp.explore.pages.frame import THEME
 PAGES: Final = {"/": "Tune", "/lab": "Method lab"}
 
 
-def frame(title: str, tab: str) -> Any:
+def frame(title: str, tab: str) -> Component:
     """What stays while the pages change.
 
     Parameters
@@ -23,7 +24,7 @@ def frame(title: str, tab: str) -> Any:
     tab : str
         Name of this browser tab, which only its page knows.
     """
-    return dmc.MantineProvider(
+    page: Component = dmc.MantineProvider(
         html.Div(
             [
                 dcc.Location(id="url", refresh=False),
@@ -57,9 +58,10 @@ def frame(title: str, tab: str) -> Any:
         theme=THEME,
         forceColorScheme="light",
     )
+    return page
 
 
-def not_found() -> Any:
+def not_found() -> Component:
     """An address without a page."""
     return html.Main(
         html.Article(

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, cast
+from typing import cast
 
 import dash_mantine_components as dmc
+import plotly.graph_objects as go
 from dash import dcc, html
+from dash.development.base_component import Component
 
 from mapapp.answers.words import aria
 from mapapp.drawing.plotly.commute_map import CONFIG
 from mapapp.explore.pages.controls import segments
 from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.workbench.controls import controls
+from mapapp.workbench.job_progress import cancel_row, stores
 from mapapp.workbench.panels import weights_frame
-from mapapp.workbench.publishing_page import dialog
+from mapapp.workbench.publish_dialog import dialog
+from mapapp.workbench.setting import Values
 from mapapp.workbench.tract_panel import tract_list
-from mapapp.workbench.work import cancel_row, stores
 
 MAP_SHOWS = {
     "kl": "KL",
@@ -27,7 +29,7 @@ MAP_SHOWS = {
 }
 
 
-def page(values: Mapping[str, Any], figure: Any, *, has_flows: bool) -> Any:
+def page(values: Values, figure: go.Figure, *, has_flows: bool) -> Component:
     """The page before its first answer; `figure` is the map without numbers."""
     return html.Main(
         [
@@ -53,7 +55,7 @@ def page(values: Mapping[str, Any], figure: Any, *, has_flows: bool) -> Any:
             dcc.Store(id="own-proofs", data=list(OWN_PROOFS)),
             *[
                 dcc.Store(id=name)
-                for name in ("job", "chosen-tract", "asked-tract", "tract-data", "sweep-shown")
+                for name in ("job", "chosen-tract", "requested-tract", "tract-data", "sweep-shown")
             ],
             *stores(),
         ],
@@ -61,11 +63,11 @@ def page(values: Mapping[str, Any], figure: Any, *, has_flows: bool) -> Any:
     )
 
 
-def _stage(figure: Any) -> list[Any]:
+def _stage(figure: go.Figure) -> list[Component]:
     graph = dcc.Graph(
         id="map",
         figure=figure,
-        config=cast(Any, CONFIG),
+        config=cast(dcc.Graph.Config, CONFIG),
         responsive=True,
         className="map",
         clear_on_unhover=True,
@@ -80,7 +82,7 @@ def _stage(figure: Any) -> list[Any]:
     ]
 
 
-def _progress() -> list[Any]:
+def _progress() -> list[Component]:
     return [
         html.P(id="scope", className="scope-line", **aria(live="polite")),
         html.Div(
@@ -95,14 +97,14 @@ def _progress() -> list[Any]:
     ]
 
 
-def _tabs() -> Any:
+def _tabs() -> Component:
     panels = {
         "setting": ("Setting", [html.Div(id="setting-panel", className="answer"), weights_frame()]),
         "commutes": ("Commutes", [html.Div(id="commutes-panel", className="answer"), _tract_list()]),
         "sweeps": ("Sweeps", sweep_panel()),
         "tract": ("Tract", html.Div(_no_tract(), id="tract-panel", className="answer")),
     }
-    return dmc.Tabs(
+    tabs: Component = dmc.Tabs(
         [
             dmc.TabsList([dmc.TabsTab(title, value=name) for name, (title, _) in panels.items()]),
             *[dmc.TabsPanel(panel, value=name) for name, (_, panel) in panels.items()],
@@ -112,17 +114,18 @@ def _tabs() -> Any:
         keepMounted=True,
         color="blue.8",
     )
+    return tabs
 
 
-def _tract_list() -> Any:
+def _tract_list() -> Component:
     return html.Div(tract_list(), className="answer")
 
 
-def _no_tract() -> Any:
+def _no_tract() -> Component:
     return html.P("Click a workplace tract on the map to see its support points.", className="quiet")
 
 
-def sweep_panel() -> Any:
+def sweep_panel() -> Component:
     """What the sweeps need before they have run."""
     return html.Div(
         [

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import dash_mantine_components as dmc
 from dash import html
+from dash.development.base_component import Component
 
 from mapapp.answers.words import plain
-from mapapp.workbench.publishing import Spending
 from mapapp.workbench.setting import Setting, described
+from mapapp.workbench.spending import Spending
 
 
-def dialog() -> Any:
+def dialog() -> Component:
     """The dialog, closed."""
-    return dmc.Modal(
+    modal: Component = dmc.Modal(
         [
             html.Div(id="publish-summary"),
             dmc.TextInput(
@@ -47,9 +46,10 @@ def dialog() -> Any:
         zIndex=500,
         closeButtonProps={"aria-label": "Close the dialog"},
     )
+    return modal
 
 
-def summary(setting: Setting, spends: Spending) -> list[Any]:
+def summary(setting: Setting, spends: Spending) -> list[Component]:
     """What the release would be and what it would spend."""
     return [
         html.P("Exactly these parameters:"),
@@ -107,7 +107,7 @@ def _rows(spends: Spending) -> list[tuple[str, str]]:
     return rows
 
 
-def _facts(rows: list[tuple[str, str]]) -> Any:
+def _facts(rows: list[tuple[str, str]]) -> Component:
     return html.Dl(
         [part for term, value in rows for part in (html.Dt(term), html.Dd(value))], className="facts"
     )

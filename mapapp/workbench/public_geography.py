@@ -1,12 +1,13 @@
-"""The geography of a dataset for the map: public, and the only thing that has addresses of its own here."""
+"""The geography of a dataset for the map. It is public, and all of the workbench that has addresses of its own."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Hashable
-from typing import Any, Final, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 import flask
+import geopandas
 import shapely
 
 from geodata.store import Store
@@ -14,13 +15,14 @@ from mapapp.answers.areas import Areas
 from mapapp.answers.result_cache import ResultCache
 from mapapp.drawing import map_layers
 from mapapp.explore import web_app
+from mapapp.workbench.figures import Feature
 
 Value = TypeVar("Value")
 
 _KEPT_SHAPES: Final = 64  # base layers and tracts: far fewer are ever asked for
 
 
-class Ground:
+class PublicGeography:
     """Tracts, counties and states of a dataset.
 
     Parameters
@@ -56,10 +58,10 @@ class Ground:
         """What `make` returns, kept for the next callers with the same key."""
         return cast(Value, self._kept.get_or_make(key, make))
 
-    def outline(self, tract_id: str) -> dict[str, Any] | None:
+    def outline(self, tract_id: str) -> Feature | None:
         """GeoJSON of one tract, for the map; None where it has no shape."""
 
-        def shapes() -> Any:
+        def shapes() -> geopandas.GeoSeries:
             return self.store.table("tracts", ["tract_id", "geometry"]).set_index("tract_id").geometry
 
         found = self.once(("shapes",), shapes).get(tract_id)
@@ -69,11 +71,11 @@ class Ground:
         return {"type": "Feature", "properties": {}, "geometry": geometry}
 
 
-def add_layers(server: flask.Flask, ground: Ground) -> None:
+def serve_layers(server: flask.Flask, geography: PublicGeography) -> None:
     """Serve the base layers as GeoJSON."""
 
-    @server.get(f"{ground.prefix}geo/{ground.slug}/{ground.version}/<name>.geojson")
+    @server.get(f"{geography.prefix}geo/{geography.slug}/{geography.version}/<name>.geojson")
     def shapes(name: str) -> flask.Response:
         if name not in map_layers.BASE_LAYERS:
             flask.abort(404)
-        return web_app.geojson(map_layers.base_layer(ground, name))
+        return web_app.geojson(map_layers.base_layer(geography, name))

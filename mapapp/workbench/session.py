@@ -1,0 +1,281 @@
+"""What the workbench remembers while it runs: measured settings, and what each browser tab shows and works on.
+
+All of it is confidential, lives in memory, and is gone when the program ends.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from threading import RLock
+from typing import Final
+
+import numpy as np
+
+from engine.parameters import Mechanism
+from geodata.store import Store
+from mapapp.answers.result_cache import ResultCache
+from mapapp.errors import UsageError
+from mapapp.measuring.validity import AnalystData, Validity, measure_setting
+from mapapp.progress import Report
+from mapapp.publishing.run import Outcome
+from mapapp.workbench.jobs import Job, Work
+from mapapp.workbench.measured_setting import Extent, MeasuredSetting
+from mapapp.workbench.setting import Setting, Values, start_values
+from mapapp.workbench.sweep_results import SweepResults
+
+_SAMPLE_PAIRS: Final = 120_000  # of destination and origin tracts: measured in a fraction of a second
+_SAMPLE_TRACTS: Final = (12, 40)
+_KEPT_SETTINGS: Final = 12
+_KEPT_TABS: Final = 8
+_SOON_S: Final = 4.0
+
+Design = tuple[Setting, dict[str, object]]
+"""A setting chosen from public data, and how it was chosen."""
+
+
+@dataclass(slots=True)
+class Tab:
+    """One browser tab.
+
+    Attributes
+    ----------
+    values : mapping
+        Of the controls, as they were last measured.
+    n_requests : int
+        Settings that the tab has asked to show.
+    shown : MeasuredSetting or None
+        None until the first setting is measured.
+    previous_setting : Setting or None
+        The one shown before.
+    design, sweep, publish : Job or None
+        The tab's latest work of each kind.
+    sweeps : SweepResults or None
+        What its sweeps have found so far.
+    pending : Setting or None
+        What the dialog for publishing offers to publish.
+    """
+
+    values: Values
+    n_requests: int = 0
+    shown: MeasuredSetting | None = None
+    previous_setting: Setting | None = None
+    design: Job[Design] | None = None
+    sweep: Job[SweepResults] | None = None
+    publish: Job[Outcome] | None = None
+    sweeps: SweepResults | None = None
+    pending: Setting | None = None
+
+    @property
+    def is_publishing(self) -> bool:
+        """Whether it is making a release."""
+        return self.publish is not None and self.publish.state == "running"
+
+    def cancel_all(self) -> None:
+        """Cancel all of its work."""
+        measuring = None if self.shown is None else self.shown.job
+        for job in (self.design, self.sweep, self.publish, measuring):
+            if job is not None:
+                job.cancel()
+
+
+class Superseded(Exception):
+    """The tab asked for a newer setting before this one was measured."""
+
+
+@dataclass(slots=True)
+class _Tabs:
+    """The tabs in use; the least recently used one that is not publishing is dropped first."""
+
+    start: Values
+    tabs: OrderedDict[str, Tab] = field(default_factory=OrderedDict)
+
+    def __iter__(self) -> Iterator[Tab]:
+        return iter(self.tabs.values())
+
+    def get(self, name: str) -> Tab:
+        """A tab by its name; created on first use."""
+        if name not in self.tabs:
+            self.tabs[name] = Tab(self.start)
+            while len(self.tabs) > _KEPT_TABS:
+                idle = next(one for one, tab in self.tabs.items() if not tab.is_publishing)
+                self.tabs.pop(idle).cancel_all()
+        self.tabs.move_to_end(name)
+        return self.tabs[name]
+
+
+class Session:
+    """One run of the workbench over a dataset. Safe to use from several threads.
+
+    Parameters
+    ----------
+    store : Store
+        The dataset.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.path = Path(store.path)
+        self.data = AnalystData(store)
+        n_tracts = self.data.geography.tracts.n_tracts
+        self.sample = self.data.sample(int(np.clip(_SAMPLE_PAIRS // n_tracts, *_SAMPLE_TRACTS)))
+        self.has_flows = not self.data.geography.flows.empty
+        self._measured: ResultCache[Validity] = ResultCache(max_entries=2 * _KEPT_SETTINGS)
+        self._tabs = _Tabs(start_values(has_flows=self.has_flows))
+        self._whole_s: dict[Mechanism, float] = {}
+        self._lock = RLock()
+
+    @property
+    def sample_is_all(self) -> bool:
+        """Whether the sample holds every destination tract."""
+        return self.sample.size == self.data.tract.size
+
+    def tab(self, name: str) -> Tab:
+        """A tab by the name that its page has; created on first use. The least recently used one is dropped."""
+        with self._lock:
+            return self._tabs.get(name)
+
+    def show(self, name: str, setting: Setting) -> MeasuredSetting:
+        """Measure a setting on the sample, show it in a tab, and start to measure all tracts.
+
+        Cancels what measures the setting that the tab showed before.
+
+        Raises
+        ------
+        EngineError
+            The setting cannot be certified.
+        Superseded
+            The tab asked for another setting meanwhile.
+        """
+        tab = self.tab(name)
+        with self._lock:
+            tab.n_requests += 1
+            number = tab.n_requests
+            if tab.shown is not None and tab.shown.job is not None and tab.shown.setting != setting:
+                tab.shown.job.cancel()
+
+        def stop_if_superseded(*_: object) -> None:
+            if tab.n_requests != number:
+                raise Superseded
+
+        of_sample = self.measure(setting, "sample", stop_if_superseded)
+        with self._lock:
+            stop_if_superseded()
+            if tab.shown is not None and tab.shown.setting != setting:
+                tab.previous_setting = tab.shown.setting
+            whole = self._measured.get((setting, "whole"))
+            if self.sample_is_all or whole is not None:
+                measured = MeasuredSetting(number, setting, whole or of_sample, "whole")
+            else:
+                job = Job(lambda report: self.measure(setting, "whole", report))
+                measured = MeasuredSetting(number, setting, of_sample, "sample", job=job)
+            return self._set_shown(tab, measured)
+
+    def shown(self, name: str) -> MeasuredSetting | None:
+        """What a tab shows: the measures of all tracts as soon as there are any."""
+        tab = self.tab(name)
+        with self._lock:
+            measured = tab.shown
+            if measured is None or measured.job is None or measured.extent == "whole":
+                return measured
+            whole = measured.job.result
+            if whole is None:
+                return measured
+            return self._set_shown(tab, replace(measured, validity=whole, extent="whole"))
+
+    def _set_shown(self, tab: Tab, measured: MeasuredSetting) -> MeasuredSetting:
+        previous = None
+        if tab.previous_setting is not None:
+            previous = self._measured.get((tab.previous_setting, measured.extent))
+        tab.shown = replace(measured, previous=previous)
+        return tab.shown
+
+    def whole_follows(self, measured: MeasuredSetting) -> bool:
+        """Whether all tracts will be measured so soon that a map of the sample would only flicker."""
+        if measured.extent == "whole" or measured.job is None or measured.job.state != "running":
+            return False
+        usual = self._whole_s.get(measured.setting.parameters.mechanism)
+        return usual is not None and usual < _SOON_S and measured.job.age_s < _SOON_S
+
+    def start_design(self, name: str, work: Work[Design]) -> Job[Design]:
+        """Start to search for a setting; cancels the tab's search before."""
+        tab = self.tab(name)
+        with self._lock:
+            if tab.design is not None:
+                tab.design.cancel()
+            tab.design = Job(work)
+            return tab.design
+
+    def start_sweep(self, name: str, work: Work[SweepResults]) -> Job[SweepResults]:
+        """Start to sweep; cancels the tab's sweep before."""
+        tab = self.tab(name)
+        with self._lock:
+            if tab.sweep is not None:
+                tab.sweep.cancel()
+            tab.sweep = Job(work)
+            return tab.sweep
+
+    def publish(self, name: str, work: Callable[[Setting, Report], Outcome]) -> Job[Outcome] | None:
+        """Start to make the release that a tab's dialog offers; None if an earlier click has started it.
+
+        Raises
+        ------
+        UsageError
+            Another tab is making a release, so what this dialog says about the budget no longer holds.
+        """
+        tab = self.tab(name)
+        with self._lock:
+            setting, tab.pending = tab.pending, None  # one dialog, one release
+            if setting is None or tab.is_publishing:
+                return None
+            self.require_no_release_in_progress()
+            tab.publish = Job(lambda report: work(setting, report))
+            return tab.publish
+
+    def require_no_release_in_progress(self) -> None:
+        """Refuse to go on while a tab is making a release.
+
+        Raises
+        ------
+        UsageError
+            A tab is.
+        """
+        with self._lock:
+            if any(tab.is_publishing for tab in self._tabs):
+                raise UsageError(
+                    "another tab is making a release; once it is made, publish again to see what is left"
+                )
+
+    def measure(self, setting: Setting, extent: Extent, report: Report) -> Validity:
+        """Measure a setting on the sample or on all tracts; what was measured before is returned at once.
+
+        Raises
+        ------
+        EngineError
+            The setting cannot be certified.
+        """
+        if self.sample_is_all:
+            extent = "whole"
+        if (known := self._measured.get((setting, extent))) is not None:
+            return known
+        tracts = self.sample if extent == "sample" else None
+        began = time.monotonic()
+        found = measure_setting(self.data, setting.privacy, setting.parameters, tracts=tracts, report=report)
+        # A row per destination is most of a result, and nothing here shows it.
+        found = replace(
+            found, tables={name: rows for name, rows in found.tables.items() if name != "destinations"}
+        )
+        with self._lock:
+            if extent == "whole":
+                self._whole_s[setting.parameters.mechanism] = time.monotonic() - began
+        self._measured.put((setting, extent), found)
+        return found
+
+
+def new_tab() -> str:
+    """A name for a tab that no other page can guess."""
+    return secrets.token_urlsafe(12)

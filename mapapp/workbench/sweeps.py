@@ -1,0 +1,83 @@
+"""Sweeps of one parameter at a time around a setting, measured in this process."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.errors import EngineError
+from mapapp.progress import Report
+from mapapp.workbench.measured_setting import Extent
+from mapapp.workbench.session import Session
+from mapapp.workbench.setting import Values, read_setting
+from mapapp.workbench.sweep_results import SWEEPS, SweepResults
+
+
+def run_sweeps(
+    session: Session,
+    values: Values,
+    extent: Extent,
+    show: Callable[[SweepResults], None],
+    report: Report,
+) -> SweepResults:
+    """Change one parameter at a time; ε is counted before pruning.
+
+    Parameters
+    ----------
+    session : Session
+    values : mapping
+        Of the controls.
+    extent : {"sample", "whole"}
+    show : callable
+        Called with the results so far, after every value.
+    report : callable
+        Progress; an exception from it cancels.
+
+    Raises
+    ------
+    ParameterError, UsageError
+        The controls hold no valid setting.
+    """
+    base = values if values["means"] == "before" else _before_pruning(values)
+    results = SweepResults(extent)
+    steps = [(sweep, value) for sweep in SWEEPS for value in sweep.values]
+
+    def part_of(done: int) -> Report:
+        def within(_stage: str, part: int, parts: int) -> None:
+            report("sweeping", 100 * done + 100 * part // max(parts, 1), 100 * (len(steps) + 1))
+
+        return within
+
+    for done, (sweep, value) in enumerate(steps):
+        within = part_of(done)
+        try:
+            measured = session.measure(read_setting({**base, sweep.name: value}), extent, within)
+        except EngineError as error:
+            results.failed.append(f"{sweep.axis} {value}: {' '.join(str(error).split())}")
+        else:
+            results.scope = measured.facts["scope"]
+            final = measured.facts["certificate"]["epsilon_final"]
+            row = (float(value), measured.kl_all, measured.kl_small, float("nan") if final is None else final)
+            results.rows[sweep.name].append(row)
+        within("", 1, 1)  # a known result reports nothing, and the sweep may have been cancelled
+        show(results)
+    within = part_of(len(steps))
+    results.papers = _papers(session, base, extent, within)
+    within("", 1, 1)
+    show(results)
+    return results
+
+
+def _before_pruning(values: Values) -> Values:
+    """The same with the papers' ε before pruning in place of the whole ε′."""
+    return {**values, "means": "before", "epsilon": SWEEPS[0].marked}
+
+
+def _papers(session: Session, base: Values, extent: Extent, report: Report) -> tuple[float, float] | None:
+    """KL of the papers' V3 under their own accountant, with the prior and the coarsening of the controls."""
+    v3 = {sweep.name: sweep.marked for sweep in SWEEPS}
+    v3 |= {"accountant": "paper", "mechanism": "dirichlet-multinomial"}
+    try:
+        measured = session.measure(read_setting({**base, **v3}), extent, report)
+    except EngineError:
+        return None
+    return measured.kl_all, measured.kl_small
