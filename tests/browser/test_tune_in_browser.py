@@ -49,7 +49,7 @@ def dataset(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 @pytest.fixture(scope="module")
 def session(dataset: Path) -> Session:
-    """Another bench over the same data, to know what the page should say."""
+    """Another session over the same data, to know what the page should say."""
     return Session(open_store(dataset, "dataset", verify=False))
 
 

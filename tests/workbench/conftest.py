@@ -13,7 +13,7 @@ from mapapp.workbench.session import Session
 
 @pytest.fixture(scope="session")
 def tuned_dataset(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return Path(shutil.copytree(demo_dataset, tmp_path_factory.mktemp("bench") / "demo.dataset"))
+    return Path(shutil.copytree(demo_dataset, tmp_path_factory.mktemp("tuned") / "demo.dataset"))
 
 
 @pytest.fixture
