@@ -1,1 +1,1 @@
-"""What people touch; docs/contributing.md says which room holds what, and which may import which."""
+"""What people touch; docs/architecture.md says which room holds what, and which may import which."""

@@ -1,4 +1,4 @@
-"""Who may import whom, read off the source: docs/contributing.md, "Where things are"."""
+"""Who may import whom, read off the source: docs/architecture.md, "Packages and rooms"."""
 
 import ast
 import subprocess

@@ -52,7 +52,7 @@ def certify(release: Path, prior_release: Path | None, digest: str | None, as_js
     \b
     Examples:
       commutemap certify ri.release
-      commutemap certify ri.release --digest 3f0c…(64 digits)
+      commutemap certify ri.release --digest SHA256
     """
     from geodata.store import open_store, store_digest
     from mapapp.publishing.certificate.recheck import check_release

@@ -1,0 +1,273 @@
+"""What users can type, call or read in a certificate is documented, and what is documented works."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import shlex
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from mapapp.cli import commutemap
+from mapapp.errors import UsageError
+from tests.test_import_directions import PACKAGES, ROOMS
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FENCED = re.compile(r"^```(?P<language>\w*)\n(?P<code>.*?)^```", re.MULTILINE | re.DOTALL)
+INDENTED = re.compile(r"(?:^(?: {4}.*)?\n)*^ {4}.*\n?", re.MULTILINE)
+INLINE = re.compile(r"`([^`\n]+)`")
+LINK = re.compile(r"\]\((?P<target>[^)\s]+)\)")
+HEADING = re.compile(r"^#+ (?P<text>.+)$", re.MULTILINE)
+NAMED_BY_DATA = ("public_inputs", "confidential_inputs", "versions", "files")
+"""Fields of a certificate whose members are named after tables, files or libraries."""
+PLACEHOLDERS = {"SHA256": "0" * 64}
+"""Words that a reader replaces, where the program checks what they are replaced with."""
+
+
+def text_of(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+def code_blocks(text: str) -> list[str]:
+    """Fenced and indented blocks of a page, without their indentation."""
+    fenced = [
+        found["code"] for found in FENCED.finditer(text) if found["language"] in ("", "sh", "text", "console")
+    ]
+    indented = INDENTED.findall(FENCED.sub("\n", text))
+    return fenced + [re.sub(r"^ {1,4}", "", block, flags=re.MULTILINE) for block in indented]
+
+
+def command_lines(text: str) -> list[str]:
+    """Complete `commutemap` commands in the code blocks of a page; a backslash continues a line."""
+    lines = [
+        line.strip()
+        for block in code_blocks(text)
+        for line in re.sub(r"\\\n\s*", "", block).splitlines()
+        if re.match(r"\s*(\.venv/bin/)?commutemap( |$)", line)
+    ]
+    return [line for line in lines if line != "commutemap"]
+
+
+def command_fault(line: str) -> str | None:
+    """What the program would say about a command line before it runs; None if it would run."""
+    arguments = [PLACEHOLDERS.get(word, word) for word in shlex.split(line, comments=True)[1:]]
+    try:
+        _parse(commutemap, "commutemap", arguments)
+    except (click.ClickException, UsageError) as error:
+        return f"{line}: {error}"
+    return None
+
+
+def _parse(
+    command: click.Command, name: str, arguments: list[str], parent: click.Context | None = None
+) -> None:
+    """Read arguments as click does, the command included, and run nothing."""
+    if not isinstance(command, click.Group):
+        command.make_context(name, list(arguments), parent=parent)
+        return
+    context = command.make_context(name, list(arguments), allow_interspersed_args=False)
+    if context._protected_args + context.args:
+        child_name, child, rest = command.resolve_command(context, context._protected_args + context.args)
+        assert child is not None
+        _parse(child, str(child_name), rest, context)
+
+
+def mention_faults(text: str) -> list[str]:
+    """Commands and options between backticks that the program does not have."""
+    faults = []
+    for span in INLINE.findall(text):
+        words = span.removeprefix(".venv/bin/").split()
+        if words[0] == "commutemap" and len(words) > 1 and words[1].islower():
+            words = words[1:]
+            if not words[0].startswith("-") and words[0] not in commutemap.commands:
+                faults.append(f"`{span}`: no command {words[0]!r}")
+        if words[0] in commutemap.commands:
+            known = options_of(commutemap.commands[words[0]])
+            used = [word.partition("=")[0] for word in words[1:] if re.match(r"--?[a-z]", word)]
+            faults += [f"`{span}`: no option {option}" for option in used if option not in known]
+    return faults
+
+
+def options_of(command: click.Command) -> set[str]:
+    """Every spelling of every option of a command."""
+    return {name for each in command.params if isinstance(each, click.Option) for name in each.opts} | {
+        "--help",
+        "-h",
+    }
+
+
+def undocumented_options(reference: str) -> list[str]:
+    """Options that the reference does not list in the section of their command."""
+    sections = dict(
+        re.findall(r"^## commutemap ?(\S*)\n(.*?)(?=^## |\Z)", reference, re.MULTILINE | re.DOTALL)
+    )
+    return [
+        f"{name} {option}"
+        for name, command in commutemap.commands.items()
+        for option in sorted(options_of(command))
+        if not re.search(rf"(?<![\w-]){re.escape(option)}(?![\w-])", sections.get(name, ""))
+    ]
+
+
+def code_words(text: str) -> set[str]:
+    """Words in the code of a page."""
+    code = [*code_blocks(text), *[found["code"] for found in FENCED.finditer(text)], *INLINE.findall(text)]
+    return {word for piece in code for word in re.findall(r"[A-Za-z_]\w*", piece)}
+
+
+def fields_of(document: Any) -> Iterator[str]:
+    """Every field of a certificate, at any depth, except names that come from tables, files and libraries."""
+    if isinstance(document, dict):
+        for name, value in document.items():
+            yield name
+            members = value.values() if name in NAMED_BY_DATA else [value]
+            for member in members:
+                yield from fields_of(member)
+    elif isinstance(document, list):
+        for value in document:
+            yield from fields_of(value)
+
+
+def undocumented_fields(certificate: dict[str, Any], page: str) -> list[str]:
+    """Fields of a certificate that the page on certificates does not name."""
+    return sorted(set(fields_of(certificate)) - code_words(page))
+
+
+def anchors_of(text: str) -> set[str]:
+    """Anchors of a page's headings, as GitHub makes them."""
+    plain = (
+        re.sub(r"[`*\[\]]|\(\S+\)", "", found["text"]) for found in HEADING.finditer(FENCED.sub("", text))
+    )
+    return {re.sub(r"[^\w\- ]", "", text.lower()).replace(" ", "-") for text in plain}
+
+
+def link_faults(page: Path) -> list[str]:
+    """Links of a page to files or headings that do not exist."""
+    faults = []
+    for found in LINK.finditer(text_of(page)):
+        file, _, anchor = found["target"].partition("#")
+        if re.match(r"https?:", file):
+            continue
+        target = page.parent / file if file else page
+        if not target.is_file():
+            faults.append(f"{page.name}: no such file: {found['target']}")
+        elif anchor and anchor not in anchors_of(text_of(target)):
+            faults.append(f"{page.name}: no such heading: {found['target']}")
+    return faults
+
+
+def api_names() -> list[str]:
+    """Names of the public Python API."""
+    package = "commutemap" if (ROOT / "commutemap").is_dir() else "mapapp.api"
+    return list(importlib.import_module(package).__all__)
+
+
+@pytest.fixture(scope="module")
+def certificates(
+    demo_dataset: Path, demo_release: Path, tmp_path_factory: pytest.TempPathFactory
+) -> list[dict[str, Any]]:
+    """Certificates of the demo: sound, paper, and one of each kind of section that a mechanism adds."""
+    from engine.parameters import Mechanism, SynthesisParameters
+    from mapapp.publishing.run import run_synthesis
+    from mapapp.publishing.settings import privacy_of
+
+    folder = tmp_path_factory.mktemp("documented")
+    dataset = Path(shutil.copytree(demo_dataset, folder / "demo.dataset"))
+    paper = privacy_of(accountant="paper", delta="1e-6", min_retention="0.025")
+    run_synthesis(dataset, folder / "paper", paper, SynthesisParameters(), test_key=True)
+    sound = privacy_of(accountant="sound", delta="1e-6", min_retention="0.025")
+    others: tuple[Mechanism, ...] = ("sparse-histogram", "accept-reject")
+    for name in others:
+        run_synthesis(dataset, folder / name, sound, SynthesisParameters(mechanism=name), test_key=True)
+    releases = (demo_release, *(folder / name for name in ("paper", *others)))
+    return [json.loads(text_of(release / "certificate.json")) for release in releases]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_documented_command_parses(page: Path) -> None:
+    text = text_of(page)
+    assert [fault for line in command_lines(text) if (fault := command_fault(line))] == []
+    assert mention_faults(text) == []
+
+
+def test_there_are_commands_to_check() -> None:
+    """The patterns above do find what is there."""
+    assert sum(len(command_lines(text_of(page))) for page in PAGES) > 40
+    assert len(command_lines(text_of(ROOT / "docs" / "tutorial.md"))) >= 6
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "commutemap publish ri.dataset",
+        "commutemap certify",
+        "commutemap serve ri.release --colour",
+        "commutemap synthesize ri.dataset ri.release --accountant loud",
+        "commutemap demo a b",
+        "commutemap --verbose",
+    ],
+)
+def test_a_documented_command_that_does_not_parse_is_found(line: str) -> None:
+    for text in (f"    {line}\n", f"```sh\n{line}\n```\n", f"```sh\n{line[:14]}\\\n  {line[14:]}\n```\n"):
+        assert command_fault(command_lines(text)[0]) is not None
+
+
+@pytest.mark.parametrize("span", ["commutemap publish", "serve --colour", "commutemap tune X --shout"])
+def test_a_mention_of_a_command_or_option_that_does_not_exist_is_found(span: str) -> None:
+    assert mention_faults(f"Use `{span}` for that.") != []
+
+
+def test_every_command_is_on_a_page_that_people_wrote() -> None:
+    written = "\n".join(text_of(page) for page in PAGES if page.name not in ("cli.md", "changelog.md"))
+    assert [name for name in commutemap.commands if f"commutemap {name}" not in written] == []
+
+
+def test_every_option_is_documented() -> None:
+    reference = text_of(ROOT / "docs" / "cli.md")
+    assert undocumented_options(reference) == []
+    assert undocumented_options(reference.replace("--budget-delta", "")) == ["import --budget-delta"]
+
+
+def test_every_public_name_is_documented() -> None:
+    names = api_names()
+    assert len(names) > 10
+    words = set().union(*(code_words(text_of(page)) for page in PAGES))
+    assert [name for name in names if name not in words] == []
+    assert "open_release" not in code_words("Call open_release, or `open_releases`.")
+
+
+def test_every_field_of_a_certificate_is_documented(certificates: list[dict[str, Any]]) -> None:
+    page = text_of(ROOT / "docs" / "privacy-promise.md")
+    for certificate in certificates:
+        assert undocumented_fields(certificate, page) == []
+    planted = {**certificates[0], "accounting": {"rows": [{"a_new_field": 1}]}}
+    assert undocumented_fields(planted, page) == ["a_new_field"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    assert link_faults(page) == []
+
+
+def test_a_link_that_leads_nowhere_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "a.md"
+    page.write_text("# Two words\n\n[a](b.md) [b](#three-words) [c](#two-words) [d](https://example.org/x)\n")
+    assert link_faults(page) == ["a.md: no such file: b.md", "a.md: no such heading: #three-words"]
+
+
+def test_the_readme_leads_to_every_page() -> None:
+    linked = {found["target"].partition("#")[0] for found in LINK.finditer(text_of(ROOT / "README.md"))}
+    assert [page.name for page in PAGES[1:] if f"docs/{page.name}" not in linked] == []
+
+
+def test_the_architecture_page_has_every_package_and_room() -> None:
+    page = text_of(ROOT / "docs" / "architecture.md")
+    rows = {f"{name}/" for name in PACKAGES if name != "mapapp"} | {f"mapapp/{room}/" for room in ROOMS}
+    assert [row for row in sorted(rows) if f"| `{row}` |" not in page] == []

@@ -1,0 +1,60 @@
+"""The commands of docs/tutorial.md, run in order in an empty folder."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from mapapp.cli import run
+from mapapp.explore.server import create_app, listen
+from tests.running_server import running
+
+DOCUMENT = Path(__file__).parents[1] / "docs" / "tutorial.md"
+
+
+def tutorial_commands() -> list[list[str]]:
+    """Arguments of every command in the tutorial."""
+    blocks = re.findall(r"^```sh\n(.*?)^```", DOCUMENT.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    words = [shlex.split(line) for block in blocks for line in block.splitlines()]
+    assert {line[0] for line in words} == {"commutemap"}
+    return [line[1:] for line in words]
+
+
+def first_page(release: str) -> str:
+    """The page that `commutemap serve RELEASE` shows, from a server on a free port."""
+    server, address = listen(create_app([Path(release)]), "127.0.0.1", 0)
+    with running(server, address) as root, urllib.request.urlopen(f"{root}/", timeout=60) as response:
+        return str(response.read().decode("utf-8"))
+
+
+def test_the_tutorial_works_from_beginning_to_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = DOCUMENT.read_text(encoding="utf-8")
+    printed = ""
+    for arguments in tutorial_commands():
+        if arguments[0] == "serve":
+            (release,) = arguments[1:]
+            assert "CommuteMap" in first_page(release)
+        else:
+            assert run(arguments) == 0, arguments
+        printed += capsys.readouterr().out
+    assert {path.name for path in tmp_path.iterdir() if not path.name.startswith(".")} == {
+        "demo.dataset",
+        "demo.release",
+        "homes.csv",
+        "homes.csv-metadata.json",
+        "tarnwick.html",
+    }
+    (promise,) = re.findall(r"^    (promise .*)$", text, re.MULTILINE)
+    assert promise in printed
+    assert "release digest" in printed
+    assert "Tarnwick city" in printed
+    report = (tmp_path / "tarnwick.html").read_text(encoding="utf-8")
+    assert "Tarnwick city" in report
+    assert "commutemap report" in report
