@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 SOURCES := pyproject.toml constraints.txt
 JOBS ?= auto
 
-.PHONY: run test tests lint types browser nginx docs clean
+.PHONY: run test tests lint types coverage browser nginx docs clean
 
 run: $(VENV)/.run-ready
 	@exec $(BIN)/commutemap
@@ -26,6 +26,11 @@ lint: $(VENV)/.test-ready
 
 types: $(VENV)/.test-ready
 	$(BIN)/mypy
+
+# Coverage of the engine, whose kernels are measured only as plain Python: with the JIT off.
+coverage: $(VENV)/.test-ready
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest tests/engine -m jit_off -p no:xdist -q
+	$(BIN)/python -m coverage report
 
 # The browser tests drive Debian's Chromium; elsewhere install a Chromium or Chrome by hand.
 browser:

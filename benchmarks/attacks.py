@@ -42,7 +42,7 @@ from benchmarks.connection_attacks import (
     temporary_mb,
     wait_until_quiet,
 )
-from geodata.drawn import polygon_text
+from geodata.area_shapes import polygon_text
 from mapapp.api import Release, open_release
 
 SMALLEST: Final = ("{release}", "--samples", "2", "--crowd", "3", "--patience", "30")

@@ -20,8 +20,8 @@ import pyarrow
 
 from benchmarks.commands import commutemap
 from engine.parameters import SynthesisParameters
+from geodata.atomic_writes import writing_beside
 from geodata.distance import distance_matrix_mi, distance_mi
-from geodata.placing import writing_beside
 from geodata.schema import segment_code
 from geodata.store import Store, StoreWriter, open_store
 

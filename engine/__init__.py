@@ -10,16 +10,16 @@ From confidential home-to-work counts to formally private synthetic counts, in t
 - :mod:`engine.editing`: domain editing (``edit_domain``, ``EditedDomain``);
 - :mod:`engine.pruning`: retention probabilities as integers (``retention_threshold``,
   ``effective_retention``, ``retention_probability``);
-- :mod:`engine.sound` and :mod:`engine.accountant`: prior weights that keep a promise, and what certifies them
+- :mod:`engine.sound` and :mod:`engine.accountant`: prior weights that keep a promise, and the evidence for them
   (``certify_sound``, ``certify_classes``, ``PriorTable``, ``SynthesizerClasses``);
 - :mod:`engine.synthesis`: pruning and the exact draw (``Synthesizers``, ``SupportTable``, ``synthesize``,
   ``redraw_remainder``, ``SyntheticPoints``);
 - :mod:`engine.accept_reject`: unrepresentative outputs drawn again (``certify_accepted``, ``synthesize_accepted``);
-- :mod:`engine.mechanisms`: other mechanisms, to compare with (``laplace_histogram``, ``sparse_histogram``,
+- :mod:`engine.mechanisms`: other mechanisms, for comparison (``laplace_histogram``, ``sparse_histogram``,
   ``plug_in_multinomial``);
 - :mod:`engine.placement`: home blocks for synthetic workers (``BlockTable``, ``place_blocks``);
 - :mod:`engine.streams`: the key and its streams (``SecretKey``, ``Stage``, ``stream_words``);
-- :mod:`engine.errors`: what is raised when the input will not do.
+- :mod:`engine.errors`: errors about unusable input.
 
 Modules are imported by name; importing the package compiles nothing.
 """

@@ -11,11 +11,11 @@ __all__ = ["BoolArray", "FloatArray", "IntArray", "as_amounts", "as_int", "as_pt
 
 BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
-IntArray = npt.NDArray[np.integer[Any]]
+IntArray = npt.NDArray[np.integer]
 
 
 def _plain(values: npt.ArrayLike, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """C-contiguous and writable: read-only arrays would have every kernel compiled a second time."""
+    """C-contiguous and writable array: kernels would be compiled a second time for read-only arrays."""
     return np.require(values, dtype=dtype, requirements=["C", "W"])
 
 
@@ -69,7 +69,7 @@ def as_amounts(name: str, values: npt.ArrayLike, *, ndim: int = 1) -> FloatArray
 
 
 def as_ptr(name: str, values: npt.ArrayLike, *, total: int | None = None) -> npt.NDArray[np.int64]:
-    """CSR offsets: int64, starting at 0, never falling, ending at ``total`` where that is given.
+    """CSR offsets: int64, starting at 0, never falling, ending at ``total`` if it is given.
 
     Raises
     ------

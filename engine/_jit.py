@@ -1,11 +1,11 @@
-"""How every kernel of the engine is compiled: the flags, and what to do with a numba whose internals are not known.
+"""How every kernel of the engine is compiled: the flags, and the fallback for untested versions of numba.
 
-Fast-math is off, so that floating-point sums mean what they say; the GIL is released, so that threads over ranges of
-synthesizers run at the same time.
+Fast-math is off, so that floating-point sums are evaluated as written. The GIL is released, so that threads over
+ranges of synthesizers run at the same time.
 
 `engine._numba_internals` makes kernels compile and start several times faster, and keeps them in files. It was tested
-with numba 0.65.1 to 0.68.1. With any other version kernels are compiled by plain `numba.njit`, afresh in each process:
-numba's own cache does not notice a changed kernel that another file calls. They draw the same.
+with numba 0.65.1 to 0.68.1. With any other version plain `numba.njit` compiles kernels in each process, because
+numba's own cache does not notice changes in a kernel that another file calls. The results are the same.
 """
 
 import logging
@@ -21,7 +21,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 KNOWN_FROM: Final = (0, 65)
 KNOWN_BELOW: Final = (0, 69)
-"""Versions of numba whose internals are known, as pyproject.toml bounds it."""
+"""Versions of numba whose internals were tested; the same range as in pyproject.toml."""
 _FLAGS: Final[dict[str, Any]] = {
     "nogil": True,
     "fastmath": False,
@@ -35,7 +35,7 @@ def _is_known(version: str) -> bool:
 
 
 def _internals() -> Any:
-    """The module that uses numba's internals; None if they are not as known."""
+    """The module that uses numba's internals; None if this version was not tested."""
     try:
         if _is_known(numba.__version__):
             from engine import _numba_internals
@@ -58,8 +58,8 @@ _INTERNALS: Final = _internals()
 def jit(function: _Function) -> _Function:
     """Compile a kernel: GIL released, fast-math off, kept in a file if possible.
 
-    Where neither the installation nor the user's cache directory can be written, the kernel is compiled
-    afresh in each process instead. With ``NUMBA_DISABLE_JIT=1`` the function comes back as it is.
+    If neither the installation nor the user's cache directory is writable, the kernel is compiled in each process
+    instead. With ``NUMBA_DISABLE_JIT=1`` the function is returned unchanged.
 
     Parameters
     ----------
@@ -69,31 +69,31 @@ def jit(function: _Function) -> _Function:
     Returns
     -------
     callable
-        The compiled function, called as the original is.
+        The compiled function, called like the original.
     """
     return _compiled(function, _FLAGS)
 
 
 def lean_jit(function: _Function) -> _Function:
-    """Compile, as :func:`jit` does, a kernel that makes no array but views: its arrays are not counted.
+    """Compile a kernel that makes no arrays except views as :func:`jit` does, but without reference counts.
 
-    Numba otherwise counts a reference, atomically, to each array that a kernel hands to another or cuts a
-    view from. That costs ten times a random draw, and threads that share the arrays wait for each other.
+    Otherwise numba counts, atomically, a reference to each array that a kernel passes to another or takes a
+    view of. That costs ten times as much as a random draw, and threads that share the arrays wait for each other.
     """
     return _compiled(function, _FLAGS if _INTERNALS is None else _FLAGS | {"_nrt": False})
 
 
 def kernels_mark(kernel: Callable[..., Any], what: str) -> Path | None:
-    """Name of the file that says that `what` has been compiled, for these sources, this numba and this processor.
+    """Path of the file that marks `what` as compiled, for these sources, this numba and this processor.
 
-    It lies beside the compiled kernels. None if `kernel` is kept in no file.
+    It lies beside the compiled kernels. None if `kernel` is not kept in files.
     """
     mark: Path | None = None if _INTERNALS is None else _INTERNALS.kernels_mark(kernel, what)
     return mark
 
 
 def leave_mark(mark: Path) -> None:
-    """Make the file that :func:`kernels_mark` names, and drop what was left for other sources (OSError)."""
+    """Create the file that :func:`kernels_mark` names, and delete the marks of other sources (OSError)."""
     mark.touch()
     sources = mark.name.split(".")[1]
     for other in mark.parent.glob("compiled.*.mark"):

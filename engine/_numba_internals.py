@@ -1,10 +1,10 @@
-"""What the engine takes from inside numba: kernels that compile and start faster, and files that are never stale.
+"""Use of numba's internals, for kernels that compile and start faster and for cache files that are never stale.
 
 Only `engine._jit` imports this module, and only for numba versions whose internals are known.
 
-Compiling costs seconds, most of them numba's own work on each function. So a kernel has two forms. What Python calls
-is wrapped for Python, made machine code and kept in a file. What another kernel calls is none of that: it is only
-linked into its caller, and optimised there with it.
+Compiling takes seconds, most of them numba's own work on each function. So a kernel has two forms. The form that
+Python calls is wrapped for Python, compiled to machine code and kept in a file. The form that other kernels call is
+only linked into its caller and optimized there together with it.
 """
 
 import hashlib
@@ -47,12 +47,13 @@ def _kernel_digest() -> str:
 
 
 class KernelFiles:
-    """The compiled forms of one kernel, a file for each, named after all that they were made from.
+    """The compiled forms of one kernel, one file for each, named after everything that they were made from.
 
-    Takes the place of numba's `IndexDataCacheFile`. That numbers its files and keeps a list of them, which it writes
-    before the file. So a full disk, or a second process that looks in between, can pair a new list with an old file,
-    and then an old kernel runs in place of the new one; and two processes that compile for different types at once
-    can both take number 1. Here a name says which sources and types a file is for, and the file repeats it.
+    This class replaces numba's `IndexDataCacheFile`, which numbers its files and writes a list of them before the
+    files. If the disk is full, or a second process reads in between, a new list can be paired with an old file, and
+    the old kernel then runs instead of the new one. Also, two processes that compile for different types at the same
+    time can both take number 1. Here the name of a file says which sources and types it is for, and the file repeats
+    it.
 
     Parameters
     ----------
@@ -76,26 +77,26 @@ class KernelFiles:
         self._name = f"{self._module.stem}.{kernel}.{sys.implementation.cache_tag}"
 
     def load(self, key: Any) -> Any:
-        """The compiled form for some types, or None where there is none that is whole."""
+        """The compiled form for some types; None if no complete file exists."""
         try:
             content = self._file(key).read_bytes()
             if hashlib.sha256(content[_DIGEST_BYTES:]).digest() != content[:_DIGEST_BYTES]:
                 return None
             sources, found, data = pickle.loads(content[_DIGEST_BYTES:])
-        except Exception:  # no file, or one that is none of ours: either way there is no compiled form
+        except Exception:  # no file, or not one of ours: either way there is no compiled form
             return None
         return data if (sources, found) == (self._sources, key) else None
 
     def save(self, key: Any, data: Any) -> None:
-        """Keep a compiled form, whole or not at all; drop what the module left behind under other sources.
+        """Save a compiled form atomically; delete the module's files for other sources.
 
-        A disk that takes no more stops no run: what is not kept is compiled again next time.
+        A full disk does not stop a run: a form that cannot be saved is compiled again next time.
         """
         content = dumps((self._sources, key, data))  # type: ignore[no-untyped-call]  # numba has no types
         file = self._file(key)
         partial = file.with_name(f"{file.name}.tmp.{secrets.token_hex(8)}")
         with suppress(OSError):
-            # A module that was edited and only then imported has not the sources that this process began with.
+            # A module that was edited before it was imported differs from the sources that this process began with.
             if _sources(self._module, _kernel_digest()) != self._sources:
                 return
             try:
@@ -106,11 +107,11 @@ class KernelFiles:
             self._drop(lambda name: f".{self._sources[:16]}." not in name)
 
     def flush(self) -> None:
-        """Drop every compiled form of this kernel."""
+        """Delete every compiled form of this kernel."""
         self._drop(lambda name: name.startswith(f"{self._name}."))
 
     def mark(self, digest: str) -> Path:
-        """Name of a note about the compiled forms of these sources."""
+        """Path of the mark for the compiled forms of these sources."""
         return self._directory / f"compiled.{self._sources[:16]}.{digest[:16]}.mark"
 
     def _file(self, key: Any) -> Path:
@@ -132,7 +133,7 @@ def _sources(module: Path, kernels: str) -> str:
 
 
 class _Flags(compiler.Flags):
-    """Numba's flags, compared faster: numba does it for every call whose types it looks up, a fifth of its time."""
+    """Numba's flags with a faster comparison: numba compares them at every lookup of types, a fifth of its time."""
 
     def __eq__(self, other: object) -> bool:
         # An option set to its default and one not set count as different here: no more than a type compiled twice.
@@ -144,11 +145,11 @@ class _Flags(compiler.Flags):
         return _HASH_OF_FLAGS
 
 
-_HASH_OF_FLAGS = hash(compiler.Flags())  # type: ignore[no-untyped-call]  # the same for all: numba hashes the names of the options
+_HASH_OF_FLAGS = hash(compiler.Flags())  # type: ignore[no-untyped-call]  # the same for all flags: numba hashes the names of the options
 
 
 class _LinkedCode(JITCodeLibrary):
-    """Code that callers link in and optimise as their own: of itself it is neither optimised nor made machine code."""
+    """Code that callers link in and optimize as their own; by itself it is neither optimized nor compiled."""
 
     def _optimize_final_module(self) -> None:
         pass
@@ -159,7 +160,7 @@ class _LinkedCode(JITCodeLibrary):
 
 
 class _PartCompiler(compiler.Compiler):
-    """Numba's compiler, up to the code that callers link in."""
+    """Numba's compiler, stopped at the code that callers link in."""
 
     def define_pipelines(self) -> Any:
         self.state.flags.no_compile = True
@@ -177,12 +178,12 @@ class _Part(CPUDispatcher):
         _compare_flags_faster(self)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Numba's question for a form that takes arguments of these types."""
+        """Called by numba for a form that takes arguments of these types."""
         widest = {name: _widest(type_) for name, type_ in kws.items()}
         return super().get_call_template(tuple(_widest(type_) for type_ in args), widest)
 
     def add_overload(self, compiled: Any) -> None:
-        """Numba's notice of a form just compiled; the entry point only names it, as there is no machine code."""
+        """Called by numba when a form has been compiled; the entry point is only a name, without machine code."""
         compiled = compiled._replace(entry_point=object())
         context: Any = self.targetctx
         context.insert_user_function(compiled.entry_point, compiled.fndesc, [compiled.library])
@@ -190,7 +191,7 @@ class _Part(CPUDispatcher):
 
 
 def _widest(type_: Any) -> Any:
-    """One form of a function serves literal numbers and every width of signed integers: numba widens them."""
+    """Type under which to compile: numba widens literal numbers and every signed integer, so one form serves all."""
     plain: Any = types.unliteral(type_)  # type: ignore[no-untyped-call]
     return types.int64 if plain in types.signed_domain else plain
 
@@ -210,7 +211,7 @@ class _Kernel(CPUDispatcher):
     def compile(self, sig: Any) -> Any:
         """Compile, or load, the form for some types.
 
-        Numba makes millions of small objects. To look for garbage among them takes a sixth of the time.
+        Numba makes millions of small objects; searching them for garbage would take a sixth of the time.
         """
         with no_collection():
             return super().compile(sig)
@@ -221,9 +222,9 @@ def _compare_flags_faster(dispatcher: Any) -> None:
 
 
 def kernels_mark(kernel: Callable[..., Any], what: str) -> Path | None:
-    """Name of the file that says that `what` has been compiled, for these sources, this numba and this processor.
+    """Path of the file that marks `what` as compiled, for these sources, this numba and this processor.
 
-    It lies beside the compiled kernels. None where `kernel` is kept in no file.
+    It lies beside the compiled kernels. None if `kernel` is not kept in files.
     """
     files = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
     if not isinstance(kernel, _Kernel) or not isinstance(files, KernelFiles):
@@ -234,7 +235,7 @@ def kernels_mark(kernel: Callable[..., Any], what: str) -> Path | None:
 
 
 def compile_kernel(function: Callable[..., Any], flags: dict[str, Any]) -> Any:
-    """A kernel of a function, kept in files where that can be."""
+    """Compile a function as a kernel, kept in files if possible."""
     kernel: Any = _Kernel(function, flags | {"nopython": True, "no_cfunc_wrapper": True})
     # No directory can hold a cache (RuntimeError), sources cannot be read (OSError), or this numba keeps its
     # files elsewhere (AttributeError): no cache is better than one that can be stale.

@@ -1,4 +1,4 @@
-"""Keeping a process's memory out of files: no core dump may hold a key."""
+"""Keeping a process's memory out of files, because a core dump could contain a key."""
 
 import ctypes
 import resource
@@ -9,10 +9,10 @@ _PR_SET_DUMPABLE = 4  # <linux/prctl.h>
 
 
 def forbid_core_dumps() -> None:
-    """Have this process leave no core dump, whatever ends it, and let no other process of its user read its memory.
+    """Turn off core dumps for this process, and stop other processes of the same user from reading its memory.
 
-    For the rest of the process: memory that a key has left is not wiped. The limit alone is not enough on Linux, where
-    a program that takes core dumps (`core_pattern` with a pipe) gets them whatever the limit is.
+    This lasts for the rest of the process, because freed memory that held a key is not wiped. On Linux the limit alone
+    is not enough: a program that receives core dumps (`core_pattern` with a pipe) gets them whatever the limit is.
     """
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))

@@ -1,4 +1,4 @@
-"""Threads over ranges: the kernels release the GIL, and no result depends on how the range is cut."""
+"""Threads over ranges: kernels release the GIL, and no result depends on how the items are divided into ranges."""
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -21,7 +21,7 @@ def run_ranges(kernel: Callable[[int, int], int], work: npt.NDArray[np.int64], t
     kernel : callable
         Takes a range of items and returns a status.
     work : int64[S]
-        Relative cost of each item; ranges are cut to equal cost.
+        Relative cost of each item; ranges have about equal costs.
     threads : int
         At least 1; 1 runs in the calling thread.
 

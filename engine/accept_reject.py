@@ -12,9 +12,8 @@ down.
 Source: P08 §V-A, Lemma 5.2; docs/method.md, section 7c.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -53,7 +52,7 @@ LARGEST_ACCEPTED_EPSILON = 15
 """e^15 < 2^22, which keeps every threshold within 64 bits; at more nothing would be rejected."""
 
 ROUNDS = 64
-"""Public, and the same for all: what is still rejected after so many rounds stands. The proof holds for any number."""
+"""Public, and the same for all: outputs still rejected in the last round are used. The proof holds for any number."""
 
 _GAP = Fraction(1, 1 << 16)
 _RATIO_ONE = 1 << RATIO_BITS
@@ -61,7 +60,7 @@ _RATIO_ONE = 1 << RATIO_BITS
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcceptedAccounting:
-    """What certifies accept/reject: the sound accounting of the mechanism drawn from, and what is accepted.
+    """Evidence for accept/reject: the sound accounting of the mechanism drawn from, and the rule of acceptance.
 
     Attributes
     ----------
@@ -113,7 +112,7 @@ def certify_accepted_weights(
     *,
     threads: int = 1,
 ) -> AcceptedAccounting:
-    """Certify weights max(min_weight, base_weight) as they are under accept/reject, whoever chose them.
+    """Certify given weights max(min_weight, base_weight) under accept/reject, however they were chosen.
 
     Parameters, returns and errors as :func:`certify_accepted`; CertificateError where a bound exceeds delta.
     """
@@ -142,12 +141,12 @@ def synthesize_accepted(
     ratio : int64[S]
         rho of each synthesizer's class, from :attr:`AcceptedAccounting.ratio`.
     rounds : int
-        1 to 2^24; what is still rejected in the last round stands. It must not depend on confidential data.
+        1 to 2^24; outputs still rejected in the last round are used. It must not depend on confidential data.
 
     Returns
     -------
     SyntheticPoints
-        Nothing in it tells how often a synthesizer was drawn. (How long the call takes may: do not publish that.)
+        The result does not show how often a synthesizer was drawn. (The duration of the call might: do not publish it.)
 
     Raises
     ------
@@ -186,7 +185,7 @@ def is_accepted(
     certain_above: int = WEIGHT_UNITS,
     threads: int = 1,
 ) -> Bools:
-    """Whether each synthesizer's output is in gamma-Good: bool[S]. Confidential: it tells about the real workers.
+    """Whether each synthesizer's output is in gamma-Good: bool[S]. Confidential, as it depends on the real workers.
 
     Parameters as in :func:`synthesize_accepted`; `drawn` is what is judged.
 
@@ -301,7 +300,7 @@ def accepted_promise(privacy: PrivacyParameters, failure_bound: Fraction) -> Mec
 
 
 def _positions(ptr: Ints, places: Ints) -> Ints:
-    """Where the values of some items stand, item by item, in arrays that ``ptr`` divides."""
+    """Positions of the values of some items, item by item, in arrays with CSR offsets ``ptr``."""
     sizes = np.diff(ptr)[places]
     ends = np.cumsum(sizes)
     positions: Ints = np.arange(int(sizes.sum())) + np.repeat(ptr[:-1][places] - ends + sizes, sizes)
@@ -311,12 +310,14 @@ def _positions(ptr: Ints, places: Ints) -> Ints:
 def _taken(synthesizers: Synthesizers, places: Ints) -> Synthesizers:
     """Some of the synthesizers, in the order of ``places``."""
     ptr = synthesizers.worker_ptr
-    taken: dict[str, Any] = {
-        "worker_ptr": np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(np.diff(ptr)[places]))),
-        "worker_point": synthesizers.worker_point[_positions(ptr, places)],
-    }
-    for each in fields(Synthesizers):
-        if each.init and each.name not in taken:
-            values = getattr(synthesizers, each.name)
-            taken[each.name] = None if values is None else values[places]
-    return Synthesizers(**taken)
+    published_count, prunes = synthesizers.published_count, synthesizers.prunes
+    return Synthesizers(
+        tract=synthesizers.tract[places],
+        destination=synthesizers.destination[places],
+        segment=synthesizers.segment[places],
+        worker_ptr=np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(np.diff(ptr)[places]))),
+        worker_point=synthesizers.worker_point[_positions(ptr, places)],
+        min_prior_weight=synthesizers.min_prior_weight[places],
+        published_count=None if published_count is None else published_count[places],
+        prunes=None if prunes is None else prunes[places],
+    )

@@ -1,4 +1,4 @@
-"""How small a prior weight may be: the paper's accountant, and the certificate of the weights used.
+"""How small a prior weight may be: the paper's accountant, and the evidence for the weights used.
 
 One synthesizer has k support points, n workers, m synthetic workers and prior weights alpha_i. Theorem 4.1
 of P08 asks for alpha_i ≥ m / c with c = e^epsilon - 1 and then nothing can fail; Theorem 4.4 (m = n,
@@ -11,9 +11,9 @@ Departures from the paper, each on the safe side:
   not, the theorem as printed "certifies" weights near zero (k = 10, n = 1, epsilon = 10, delta = 1e-3,
   alpha = 1e-8). A weight is taken only if a second bound, the tails themselves added up over all points,
   is within delta too. For the published settings that second bound is the smaller by far.
-- Theorem 5.2's ln 2 stands for (n + m)/n with m = n. Where published counts replace n, (m > n), it does not
+- Theorem 5.2's ln 2 is ln((n + m)/n) with m = n. Where published counts replace n (m > n), it does not
   hold (n = 1, m = 6, alpha = (0.9, 0.0263), f = 0.01, epsilon = 5.4363: the exact log ratio is 11.794, the
-  theorem's 10.735). Then ln(1 + m) is charged, which holds for every n ≥ 1 and does not tell n.
+  theorem's 10.735). Then ln(1 + m) is charged, which holds for every n ≥ 1 and does not reveal n.
 - Every comparison that decides is made against a number moved to the unfavourable side: c is lowered by
   1e-12 of itself (a release private at a smaller epsilon is private at epsilon), logarithms carry their
   rounding bound, weights are rounded up to multiples of 2^-20.
@@ -82,8 +82,8 @@ class PriorTable:
     base_weight : int64[n_support_points]
         strength × prior share, rounded up to multiples of 2^-20; 0 or more.
     retention : int64[n_support_points]
-        f_i as a multiple of 2^-32, from 1 to 2^32. A point whose weight ends above 1 is never pruned,
-        whatever stands here (`engine.pruning` does that, the accounting counts on it).
+        f_i as a multiple of 2^-32, from 1 to 2^32. A point whose final weight is above 1 is never pruned,
+        whatever its retention (`engine.pruning` ensures that, and the accounting relies on it).
 
     Raises
     ------
@@ -114,7 +114,7 @@ class PriorTable:
         if (self.retention < 1).any() or (self.retention > RETENTION_UNITS).any():
             raise ParameterError(
                 f"retention runs from {self.retention.min()} to {self.retention.max()}; it must lie between "
-                f"1 and {RETENTION_UNITS} (1.0): a point kept only where somebody lives gives that person away"
+                f"1 and {RETENTION_UNITS} (1.0): a point kept only if a worker lives there would reveal that worker"
             )
 
 
@@ -158,7 +158,7 @@ class SynthesizerClasses:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Accounting:
-    """What certifies each class: arrays of one entry per class, in the order of the classes.
+    """The evidence for each class: arrays of one entry per class, in the order of the classes.
 
     Attributes
     ----------
@@ -175,9 +175,9 @@ class Accounting:
     least_weight, total_weight : int64
         Least and summed weight really used, in multiples of 2^-20.
     least_retention : int64
-        Least retention over the points that can be pruned; 2^32 where there are none.
+        Least retention over the points that can be pruned; 2^32 if no point can.
     growth : int64
-        What Theorem 5.2's ln 2 is the logarithm of: 2, or 1 + m where published counts replace n.
+        The number whose logarithm takes the place of Theorem 5.2's ln 2: 2, or 1 + m if published counts replace n.
     """
 
     min_weight: Ints
@@ -247,7 +247,7 @@ def certify_classes(prior: PriorTable, classes: SynthesizerClasses, privacy: Pri
 def certify_weights(
     prior: PriorTable, classes: SynthesizerClasses, min_weight: Ints, privacy: PrivacyParameters
 ) -> Accounting:
-    """Certify weights max(min_weight, base_weight) as they are, whoever chose them.
+    """Certify given weights max(min_weight, base_weight), however they were chosen.
 
     Parameters
     ----------
@@ -273,8 +273,8 @@ def certify_weights(
     _require_ints("min_weight", min_weight)
     if min_weight.shape != classes.tract.shape or (min_weight < 1).any():
         raise ParameterError(
-            "min_weight must hold one weight of at least one unit (2^-20) per class; a weight that quantises "
-            "to zero protects nobody"
+            "min_weight must hold one weight of at least one unit (2^-20) per class; a weight that is rounded "
+            "to zero protects no one"
         )
     return _account(prior, classes, min_weight, privacy, _sorted_weights(prior))
 
@@ -286,7 +286,7 @@ def _account(
     privacy: PrivacyParameters,
     weights: tuple[Ints, Ints],
 ) -> Accounting:
-    """Evidence for the weights as they are, or the refusal."""
+    """Collect the evidence for the weights, or refuse them."""
     least, total = _weights_used(prior, classes, min_weight, weights)
     rule, delta_bound = _decide(prior, classes, min_weight, least, privacy, weights)
     n_support = np.diff(prior.support_ptr)[classes.tract]
@@ -400,7 +400,7 @@ def _least_retention(prior: PriorTable, classes: SynthesizerClasses, min_weight:
 
 
 def _final_epsilons(epsilon: Fraction, rule: NDArray[np.int8], retention: Ints, growth: Ints) -> Floats:
-    """Epsilon after pruning as floats rounded up; the few distinct cases are worked out exactly."""
+    """Epsilon after pruning as floats rounded up; the few distinct cases are computed exactly."""
     cases, position = np.unique(np.stack([retention, growth]), axis=1, return_inverse=True)
     values = [
         pruned_epsilon(epsilon, Fraction(int(kept), RETENTION_UNITS), int(grown)) for kept, grown in cases.T

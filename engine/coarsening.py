@@ -1,7 +1,7 @@
 """Coarsening: from origin tracts to each destination tract's support points.
 
-Near a destination tract its support points are tracts, farther away PUMAs, then SuperPUMAs. Who lives where
-plays no part, so coarsening costs no privacy (P08 Theorem 5.1).
+Near a destination tract its support points are tracts, farther away PUMAs, then SuperPUMAs. Workers' homes play no
+part, so coarsening costs no privacy (P08 Theorem 5.1).
 """
 
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class Coarsening:
     destination : int64[T]
         The destination tracts, by index among the origin tracts.
     q50_mi, q90_mi : float
-        Miles within which an origin tract stands for itself, and for its PUMA.
+        Miles within which an origin tract is a point of its own, and within which it belongs to the point of its PUMA.
     support_ptr : int64[T + 1]
         The points of destination tract t are ``support_ptr[t]`` up to ``support_ptr[t + 1]``.
     support_level : int8[K]
@@ -114,7 +114,7 @@ class Coarsening:
         Returns
         -------
         int32[N]
-            The remainder's number where domain editing has pooled the tract's point, -1 where it has dropped it.
+            The remainder's number if domain editing pooled the tract's point, -1 if it dropped the point.
 
         Raises
         ------
@@ -148,9 +148,9 @@ def coarsen(
 ) -> tuple[Coarsening, FloatArray]:
     """Make the support points of a batch of destination tracts, and weigh them by the gravity prior.
 
-    An origin tract nearer than ``q50_mi`` stands for itself, one from there to nearer than ``q90_mi`` goes
-    to its PUMA, any farther one to its SuperPUMA. The points of a destination tract are numbered tracts
-    first, then PUMAs, then SuperPUMAs, each by index: the same input gives the same numbers everywhere.
+    An origin tract nearer than ``q50_mi`` is a point of its own. A tract from there to nearer than ``q90_mi`` belongs
+    to its PUMA's point, and a farther one to its SuperPUMA's. The points of a destination tract are numbered: tracts
+    first, then PUMAs, then SuperPUMAs, each by index, so that the same input gives the same numbers everywhere.
 
     Parameters
     ----------
@@ -175,11 +175,11 @@ def coarsen(
     Raises
     ------
     ParameterError
-        If a destination tract is none of ``tracts``, or the percentiles are out of order.
+        If a destination tract is not among ``tracts``, or the percentiles are out of order.
 
     Notes
     -----
-    One pass does both, since the distances, n_tracts for each destination tract, are what costs.
+    One pass does both, because computing n_tracts distances for each destination tract takes most of the time.
 
     Source: P10 "Coarsening Steps"; docs/method.md, sections 2 and 3.
     """

@@ -1,6 +1,6 @@
-"""Domain editing: removing far support points that public data say nobody commutes from.
+"""Domain editing: removing far support points from which no one commutes according to public data.
 
-Which points go is decided by public data and by the keyed stream alone, never by a confidential count.
+Only public data and the keyed stream decide which points are removed, never a confidential count.
 """
 
 from collections.abc import Sequence
@@ -33,8 +33,7 @@ class EditedDomain:
         The edited support points; surviving points keep their order. Under ``pool`` a destination tract
         that lost points has one more point, its last, of level 3 (remainder).
     new_point : int32[K]
-        For each point before editing, its local number after: -1 where dropped, the remainder's number
-        where pooled.
+        Local number after editing of each point before it: -1 if dropped, the remainder's number if pooled.
     tract_before : int64[K before]
         Destination tract (position in the batch) of each point before editing.
     n_eliminated : int64[T]
@@ -67,12 +66,12 @@ def edit_domain(
     mode: EditingMode = "pool",
     elimination: Sequence[tuple[float, float]] = DEFAULT_ELIMINATION,
 ) -> EditedDomain:
-    """Eliminate support points with no public prior mass, at random and more often the farther away.
+    """Eliminate support points without public prior mass at random, the farther away the more often.
 
     Parameters
     ----------
     key : PublicSeed or SecretKey
-        A public seed, which the certificate names, is enough: no confidential count takes part. Draws
+        A public seed, which the certificate states, is enough because no confidential count is used. Draws
         come from stage EDIT, addressed by (destination tract number, 0), one 32-bit word per candidate
         point in point order.
     coarsening : Coarsening
@@ -82,10 +81,10 @@ def edit_domain(
     destination_tract : int[T]
         Global number (0 to 2^32 - 1) of each destination tract, the same in every batch that holds it.
     mode : {"pool", "drop", "none"}
-        ``pool`` merges what is eliminated into one remainder point per destination tract, so that no
-        worker is lost; ``drop`` removes it, workers included (P10); ``none`` changes nothing.
+        ``pool`` merges eliminated points into one remainder point per destination tract, so that no
+        worker is lost; ``drop`` removes them with their workers (P10); ``none`` changes nothing.
     elimination : sequence of (distance_mi, probability)
-        A candidate farther than ``distance_mi`` miles goes with ``probability``; the farthest distance
+        A candidate farther than ``distance_mi`` miles is eliminated with ``probability``; the largest distance
         that applies counts. Probabilities are rounded down to multiples of 2^-32.
 
     Returns
@@ -111,7 +110,7 @@ def edit_domain(
             f"support point, and {n_tracts}, one per destination tract"
         )
     if np.any(coarsening.support_level == LEVEL_REMAINDER):
-        raise ParameterError("these support points are edited already: edit the coarsening as it was made")
+        raise ParameterError("these support points have been edited already: edit the original coarsening")
     threshold = np.where(mass == 0, _elimination_threshold(coarsening, elimination), 0)
     eliminated = np.zeros(n_points, dtype=np.bool_)
     if mode != "none":
@@ -167,7 +166,7 @@ def _draw_eliminated(
 def _rebuild(
     coarsening: Coarsening, eliminated: BoolArray, n_eliminated: npt.NDArray[np.int64], *, pool: bool
 ) -> EditedDomain:
-    """The edited support points, and where each old point has gone."""
+    """The edited support points, and the new number of each old point."""
     tract = coarsening.tract_of_point
     n_kept = coarsening.n_support - n_eliminated
     has_remainder = (n_eliminated > 0) & pool
@@ -206,9 +205,9 @@ def _rebuild(
 
 
 def _pool(coarsening: Coarsening, eliminated: BoolArray) -> tuple[FloatArray, npt.NDArray[np.int64]]:
-    """Mean distance and population of what each destination tract lost: float64[T] and int64[T].
+    """Mean distance and population of the points that each destination tract lost: float64[T] and int64[T].
 
-    Weighted by population; each point alike where nobody lives in any of them.
+    The mean is weighted by population, or unweighted if the points have no population.
     """
     n_tracts = coarsening.n_destination_tracts
     tract = coarsening.tract_of_point[eliminated]

@@ -1,8 +1,7 @@
-"""Exact failure probabilities by brute force: the oracle that every accountant is measured against.
+"""Exact failure probabilities by brute force: the oracle against which every accountant is tested.
 
-For a handful of support points and workers everything can be listed: all tables, all kept sets, all outputs,
-all pairs of neighbouring tables. Nothing here bounds or approximates; probabilities are exact up to double
-rounding.
+For a few support points and workers everything can be listed: all tables, all kept sets, all outputs, all pairs of
+neighbouring tables. Nothing here is bounded or approximated; probabilities are exact up to double rounding.
 
 Source: P08 Definitions 5 and 6, Algorithms 1 and 2.
 """
@@ -45,7 +44,7 @@ class ExactFailure:
     probability : float
         The largest probability, over all tables, of an output in the table's disclosure set.
     worst_table : tuple of int or None
-        A table that attains it; None where no output can fail.
+        A table that attains it; None if no output can fail.
     """
 
     probability: float
@@ -138,8 +137,9 @@ def disclosure_set(tables: Ints, probability: Floats, epsilon: float) -> Bools:
 
     Notes
     -----
-    An output fails for D if some X1, X2, each D or one worker away from D, and one worker away from each
-    other, give it likelihoods whose ratio exceeds e^epsilon. An output that X2 cannot give and X1 can, fails.
+    An output fails for D if there are tables X1 and X2, each equal to D or one worker away from it, and one worker
+    away from each other, whose likelihoods of the output have a ratio above e^epsilon. An output that X1 can give and
+    X2 cannot also fails.
 
     Source: P08 Definition 5.
     """

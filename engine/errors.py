@@ -1,4 +1,4 @@
-"""The engine's named errors: one line each, saying what, which value, what is allowed and what to do."""
+"""The engine's errors. Each message is one line: what is wrong, the value, what is allowed, and the remedy."""
 
 __all__ = [
     "CertificateError",
@@ -10,7 +10,7 @@ __all__ = [
 
 
 class EngineError(ValueError):
-    """Base of every error the engine raises about what it was given."""
+    """Base of every error the engine raises about its input."""
 
 
 class ParameterError(EngineError):
@@ -26,4 +26,4 @@ class OverflowRefusedError(EngineError):
 
 
 class CertificateError(EngineError):
-    """A privacy certificate cannot be given, or does not cover what it is asked to cover."""
+    """A privacy certificate cannot be issued, or does not cover the weights."""

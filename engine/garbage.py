@@ -1,4 +1,4 @@
-"""Times at which looking for garbage is wasted: where very many objects are made, and nearly all of them stay."""
+"""Pausing garbage collection while very many objects are made and nearly all of them are kept."""
 
 import gc
 from collections.abc import Iterator
@@ -9,9 +9,9 @@ __all__ = ["no_collection"]
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """Collect no garbage for as long as the block lasts. Reference counts still free what they always do.
+    """Pause garbage collection during the block. Reference counting still frees objects as usual.
 
-    Threads may hold several such blocks at once: collection begins again when the one that stopped it ends.
+    Threads may be in several such blocks at once: collection resumes when the block that stopped it ends.
     """
     collects = gc.isenabled()
     gc.disable()

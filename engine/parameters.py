@@ -1,8 +1,8 @@
-"""What a release is asked to be: the privacy promise and the shape of the synthesizers.
+"""Parameters of a release: the privacy promise and the shape of the synthesizers.
 
-Both types are frozen and refuse impossible values when they are made, so that everything after them may
-trust what it reads. The privacy numbers are exact fractions: a certificate and a ledger add them up, and
-`4.6` is 23/5, not the binary number nearest to it.
+Both types are frozen and refuse impossible values on construction, so later code need not check them again. The
+privacy numbers are exact fractions, because a certificate and a ledger add them up: `4.6` is 23/5, not the nearest
+binary number.
 """
 
 import math
@@ -37,13 +37,13 @@ Mechanism = Literal["dirichlet-multinomial", "accept-reject", "laplace", "sparse
 _USUAL_MECHANISM: Final = "dirichlet-multinomial"
 
 Number: TypeAlias = Fraction | str | int | float
-"""What an exact number may be given as; a float counts as the decimal text it prints as."""
+"""Types in which an exact number may be given; a float means the decimal text that it prints."""
 
 LARGEST_EPSILON = 100
-"""Above this, e^epsilon is no promise; it also keeps every exponential far from overflow."""
+"""Above this, e^epsilon would be no meaningful promise. The limit also keeps every exponential far from overflow."""
 
 _MAX_DECIMAL_EXPONENT = 300
-"""Numbers further than this from 1 are mistakes, and their exact fractions would fill the memory."""
+"""Numbers with larger exponents are mistakes, and their exact fractions would fill the memory."""
 
 
 def exact_fraction(value: Number, name: str) -> Fraction:
@@ -107,8 +107,8 @@ class PrivacyParameters:
         Least probability of keeping a support point without workers, 0 < min_retention ≤ 1; 1 (the
         default) prunes nothing and costs nothing.
     accountant : {"paper", "sound"}, optional
-        Which proof certifies the prior weights, and so what `epsilon` means. The default stays "paper" here,
-        since nobody should get another meaning of epsilon without asking; the commands ask for "sound".
+        Which proof certifies the prior weights, and so what `epsilon` means. The default here remains "paper", so that
+        the meaning of epsilon never changes without a request; the commands use "sound".
 
     Raises
     ------
@@ -146,19 +146,19 @@ class PrivacyParameters:
     def __post_init__(self) -> None:
         if not 0 < self.epsilon <= LARGEST_EPSILON:
             raise ParameterError(
-                f"epsilon is {_shown(self.epsilon)}; it must lie above 0 and at most at {LARGEST_EPSILON}: "
+                f"epsilon is {_shown(self.epsilon)}; it must be above 0 and at most {LARGEST_EPSILON}: "
                 "0 would allow no data in the release, more would promise nothing; OnTheMap used 4.6"
             )
         if not 0 < self.delta < 1:
             raise ParameterError(
-                f"delta is {_shown(self.delta)}; it is a probability of failure and must lie strictly "
+                f"delta is {_shown(self.delta)}; it is a probability of failure and must be strictly "
                 "between 0 and 1; OnTheMap used 1e-6"
             )
         if not 0 < self.min_retention <= 1:
             raise ParameterError(
-                f"min_retention is {_shown(self.min_retention)}; it must lie above 0 and at most at 1: "
-                "a point that is kept only where somebody lives would give that person away, and the cost "
-                "ln(1/min_retention) would be infinite; use 1 to prune nothing"
+                f"min_retention is {_shown(self.min_retention)}; it must be above 0 and at most 1: "
+                "with 0, a point would be kept only if a worker lives there, which would reveal that worker, and the "
+                "cost ln(1/min_retention) would be infinite; use 1 to prune nothing"
             )
         _require_choice("accountant", self.accountant, get_args(Accountant))
 
@@ -191,7 +191,7 @@ class PrivacyParameters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SynthesisParameters:
-    """How the synthesizers are shaped: all of it public, none of it read from confidential data.
+    """Shape of the synthesizers. All parameters are public; none depends on confidential data.
 
     Parameters
     ----------
@@ -202,36 +202,35 @@ class SynthesisParameters:
     q75_mi : float or None, optional
         The 75th percentile in miles; only the gravity prior is fitted to it.
     editing : {"pool", "none", "drop"}, optional
-        What happens to support points that the public prior gives no mass. `drop` needs `replication`.
+        What happens to support points to which the public prior gives no mass. `drop` needs `replication`.
     elimination : tuple of (float, float), optional
         (beyond this distance in miles, eliminate with this probability), furthest first.
     prior : {"gravity", "flows", "uniform"}, optional
         Where the prior share of a support point comes from.
     strength : float, optional
-        alpha_i = max(min_alpha, strength × prior share_i). The default 1 lets the public prior weigh as one
-        worker: enough to tell likely commutes from unlikely ones where a destination has few workers, and
-        nothing beside the real counts where it has many.
+        alpha_i = max(min_alpha, strength × prior share_i). With the default 1 the public prior weighs as much as one
+        worker: enough to separate likely commutes from unlikely ones if a destination has few workers, and negligible
+        compared with the real counts if it has many.
     retention_scale : float, optional
         f_i = clip(scale × prior share_i, min_retention, 1); about the number of likely support points kept
         beside those that hold workers.
     placement : {"population", "representative"}, optional
         How a support point becomes a block.
     tract_radius_mi, puma_radius_mi : float or None, optional
-        Coarsening radii in miles where they are not the percentiles: given together, 0 ≤ tract_radius_mi ≤
-        puma_radius_mi. Then `q50_mi` and `q90_mi` say what commutes are like and nothing more, which the gravity
-        prior is fitted to. A radius of 12,500 miles takes in the whole earth.
+        Coarsening radii in miles, if they are not the percentiles: given together, 0 ≤ tract_radius_mi ≤
+        puma_radius_mi. Then `q50_mi` and `q90_mi` only describe commutes, and the gravity prior is fitted to them. A
+        radius of 12,500 miles covers the whole earth.
     replication : bool, optional
-        Allow what the 2010 release did although no proof covers it; the release is then stamped
-        "not for release".
+        Allow steps of the 2010 release that no proof covers; the result is then stamped "not for release".
     mechanism : {"dirichlet-multinomial", "accept-reject", "laplace", "sparse-histogram", "plug-in"}, optional
-        How synthetic workers are drawn; what comes out of "plug-in" is not private and stamped so. `strength` and
-        `retention_scale` mean something to the first two only.
+        How synthetic workers are drawn. The result of "plug-in" is not private and is stamped accordingly. `strength`
+        and `retention_scale` apply only to the first two.
 
     Raises
     ------
     ParameterError
-        A value is outside its range, `editing` is ``"drop"`` without `replication`, or `replication` with another
-        mechanism than that of the 2010 release.
+        A value is outside its range, `editing` is ``"drop"`` without `replication`, or `replication` is combined with
+        a mechanism other than that of the 2010 release.
 
     Notes
     -----
@@ -332,7 +331,7 @@ class SynthesisParameters:
         return self.tract_radius_mi, self.puma_radius_mi
 
     def not_for_release_reasons(self) -> tuple[str, ...]:
-        """Why a release made with these parameters may not be published; empty if it may."""
+        """Reasons why a release made with these parameters may not be published; empty if it may."""
         reasons = []
         if self.replication:
             reasons.append("replication: repeats the 2010 release, parts of which no proof covers")
@@ -343,9 +342,9 @@ class SynthesisParameters:
         return tuple(reasons)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values for JSON or TOML; `q75_mi` is false where there is none (TOML has no null), radii left out.
+        """Plain values for JSON or TOML; a missing `q75_mi` is false (TOML has no null), missing radii are left out.
 
-        So is the mechanism where it is the usual one, so that certificates from before there were others read the same.
+        The usual mechanism is left out too, so that certificates from before there were others stay the same.
         """
         values: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         values["elimination"] = [list(step) for step in self.elimination]
@@ -380,14 +379,14 @@ class SynthesisParameters:
 
 
 def _as_steps(steps: Any) -> tuple[Any, ...]:
-    """Tuples of what TOML and JSON give as lists; anything else stays for the checks to refuse."""
+    """Turn the lists of TOML and JSON into tuples; leave anything else for the checks to refuse."""
     if not isinstance(steps, Iterable) or isinstance(steps, str | Mapping):
         raise ParameterError(f"elimination is {steps!r}; a list of [miles, probability] is needed")
     return tuple(tuple(step) if isinstance(step, list) else step for step in steps)
 
 
 def _shown(value: Fraction) -> str:
-    """Show a fraction as a person would have typed it."""
+    """Show a fraction as a person would type it."""
     return f"{float(value):g}"
 
 
@@ -397,7 +396,7 @@ def _require_choice(name: str, value: object, allowed: tuple[str, ...]) -> None:
 
 
 def _require_number(name: str, value: object, allowed: str, least: float = -math.inf) -> None:
-    """Refuse what is not a finite float or int of at least `least`; bool is no number here."""
+    """Refuse anything but a finite float or int of at least `least`; bool does not count as a number."""
     if (
         isinstance(value, bool)
         or not isinstance(value, int | float)

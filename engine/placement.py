@@ -9,10 +9,10 @@ import numpy.typing as npt
 from engine._arrays import as_int, as_ptr
 from engine._kernels.arrays import Addresses, PointLists
 from engine._kernels.placement import (
-    Blocks,
     Geography,
     KnownParts,
     PlacementSpace,
+    TractBlocks,
     TractList,
     UnitLists,
     place_range,
@@ -39,7 +39,7 @@ class BlockTable:
     block_population : int64[B]
         Public population of each block.
     block_sum : int64[B + 1]
-        Running population: that of the blocks before each one, and at last of all.
+        Running population: that of all blocks before each one, and in the last entry that of all blocks.
     """
 
     block_ptr: npt.NDArray[np.int64]
@@ -71,7 +71,7 @@ def place_blocks(
     mode: PlacementMode = "population",
     threads: int = 1,
 ) -> npt.NDArray[np.int32]:
-    """Give every synthetic worker a home block inside the part of the unit its support point stands for.
+    """Give every synthetic worker a home block inside the part of the unit that its support point represents.
 
     Parameters
     ----------
@@ -83,8 +83,8 @@ def place_blocks(
         The edited support points.
     blocks : BlockTable
     mode : {"population", "representative"}
-        ``population``: each worker's block by public population within the point's tracts, all blocks
-        alike where nobody lives there; stage PLACE, addressed by (destination, segment).
+        ``population``: each worker's block is drawn by public population within the point's tracts, or with equal
+        chances if they have no population; stage PLACE, addressed by (destination, segment).
         ``representative``: one block for each (destination tract, support point), drawn the same way;
         stage REPRESENTATIVE, addressed by (destination tract number, support point).
     threads : int
@@ -98,7 +98,7 @@ def place_blocks(
     Raises
     ------
     SupportError
-        If a worker stands in a remainder point, or in a point whose tracts have no blocks.
+        If a worker is in a remainder point, or in a point whose tracts have no blocks.
 
     Source: P08 section V-B; P10 (representative block); docs/method.md, section 8.
     """
@@ -116,7 +116,7 @@ def place_blocks(
     addresses = Addresses(synthesizers.tract, synthesizers.destination, synthesizers.segment)
     workers = PointLists(drawn.synthetic_ptr, drawn.synthetic_point)
     people = blocks.tract_population
-    public_blocks = Blocks(blocks.block_ptr, blocks.block_sum, people, np.diff(blocks.block_ptr))
+    public_blocks = TractBlocks(blocks.block_ptr, blocks.block_sum, people, np.diff(blocks.block_ptr))
     geography = _geography(coarsening, people)
     most_points = int(coarsening.n_support.max())
 
@@ -163,7 +163,7 @@ def _space(most_points: int, n_tracts: int) -> PlacementSpace:
 
 
 def _check_drawn(synthesizers: Synthesizers, drawn: SyntheticPoints, coarsening: Coarsening) -> None:
-    """Every drawn point belongs to its destination tract and is no remainder."""
+    """Check that every drawn point belongs to its destination tract and is not a remainder."""
     if drawn.synthetic_ptr.size != synthesizers.tract.size + 1:
         raise ParameterError("drawn and synthesizers differ in number: give what was drawn for them")
     if drawn.synthetic_point.size == 0:
@@ -177,4 +177,4 @@ def _check_drawn(synthesizers: Synthesizers, drawn: SyntheticPoints, coarsening:
         )
     level = coarsening.support_level[coarsening.support_ptr[tract] + drawn.synthetic_point]
     if np.any(level == LEVEL_REMAINDER):
-        raise SupportError("a worker stands in a remainder point: call redraw_remainder before place_blocks")
+        raise SupportError("a worker is in a remainder point: call redraw_remainder before place_blocks")

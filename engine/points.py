@@ -23,7 +23,7 @@ class CellTriangles:
     Attributes
     ----------
     triangle_ptr : int64[blocks + 1]
-        The triangles of a block are ``triangle_ptr[b]`` up to ``triangle_ptr[b + 1]``; none where it has no cell.
+        The triangles of block b are ``triangle_ptr[b]`` up to ``triangle_ptr[b + 1]``; a block without a cell has none.
     triangle : float64[K, 7]
         Share of its cell's area up to and with each triangle, 1 at the last; then longitude and latitude of the three
         corners.
@@ -69,7 +69,7 @@ def place_points(
     synthetic_ptr : int64[S + 1]
         CSR offsets of each synthesizer's workers.
     home_block : int32[sum(m)], optional
-        Home block of each worker; without it only work points are drawn, the same as with it.
+        Home block of each worker; without it only work points are drawn, and they are the same as with it.
     cells : CellTriangles
     threads : int
         Threads to use; the result does not depend on it.
@@ -126,7 +126,7 @@ def place_points(
 def sort_homes(
     synthetic_ptr: npt.NDArray[np.int64], home_block: npt.NDArray[np.int32], *, threads: int = 1
 ) -> npt.NDArray[np.int32]:
-    """Home blocks in rising order within each synthesizer, so that equal ones stand together: int32[sum(m)]."""
+    """Home blocks sorted within each synthesizer, so that equal ones are adjacent: int32[sum(m)]."""
     ptr = as_ptr("synthetic_ptr", synthetic_ptr, total=home_block.size)
     values = np.array(home_block, dtype=np.int32)
     run_ranges(lambda start, stop: sort_ranges((start, stop), ptr, values), np.diff(ptr), threads)

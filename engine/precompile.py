@@ -1,11 +1,11 @@
-"""Compile beforehand what a synthesis runs, in as many processes as there are processors.
+"""Compile the kernels of a synthesis in advance, in as many processes as there are processors.
 
-`python -m engine.precompile` does it after installation; a synthesis that finds its kernels not compiled does it first.
-One process would compile one kernel after the other. Here each gets some stages of a toy synthesis and runs their
-public functions, and the compiled kernels are kept in files, where the synthesis finds them.
+`python -m engine.precompile` does this after installation. A synthesis does it first if its kernels are not compiled.
+A single process would compile one kernel after another. Here each process runs the public functions of some stages
+of a toy synthesis, and the compiled kernels are kept in files, where the synthesis finds them.
 
-Which types a kernel is compiled for depends on the arrays that the stages are given. A test compares the toy with a
-real synthesis.
+The types that a kernel is compiled for depend on the arrays given to the stages. A test compares the toy with a real
+synthesis.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _tracts() -> OriginTracts:
 
 
 def _coarsening() -> Coarsening:
-    """What `coarsen` makes, without its kernels: the one point of each destination tract is itself."""
+    """A coarsening made without kernels, in which the only point of each destination tract is the tract itself."""
     numbers = np.arange(_N)
     return Coarsening(
         tracts=_tracts(),
@@ -149,17 +149,17 @@ STAGES: dict[str, tuple[Callable[[], None], float]] = {
     "redraw": (_redraw, 0.2),
     "edit": (_edit, 0.2),
 }
-"""Each stage of a synthesis that has kernels, and about how long they take to compile, seconds.
+"""Each stage of a synthesis that has kernels, and about how long they take to compile, in seconds.
 
-Neighbours have functions in common, which the first of them compiles.
+Neighbouring stages have functions in common, which the first of them compiles.
 """
 
 
 def ensure_compiled(report: Callable[[], object]) -> None:
-    """Compile the kernels of a synthesis unless it has been done, for these sources, on this machine.
+    """Compile the kernels of a synthesis unless that has been done, for these sources, on this machine.
 
-    Where no file can be kept, or a process does not come through, nothing is done: what is not compiled yet is
-    compiled when it is first called. Two callers at once do not both compile: the second waits for the first.
+    If files cannot be kept, or a process fails, the remaining kernels are compiled when they are first called. If two
+    processes call this at once, the second waits for the first.
 
     Parameters
     ----------
@@ -176,12 +176,12 @@ def ensure_compiled(report: Callable[[], object]) -> None:
 
 
 def _n_processors() -> int:
-    """Processors that this process may use, where the system says, else all."""
+    """Number of processors that this process may use, if the system says, else of all."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def shares(n: int) -> list[list[str]]:
-    """Names of the stages shared out to at most ``n`` processes, for about the same time each."""
+    """Names of the stages divided among at most ``n`` processes, for about the same time each."""
     total = sum(cost for _, cost in STAGES.values())
     shared: dict[int, list[str]] = {}
     done = 0.0
@@ -193,14 +193,14 @@ def shares(n: int) -> list[list[str]]:
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Hold a file's lock; whoever dies lets go of it."""
+    """Hold a file's lock; the system releases it when the process ends."""
     with path.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def _compile(shared: list[list[str]]) -> bool:
-    """Run all stages, the first share here, the others in processes that end with this one; did all come through?"""
+    """Run all stages, the first share here and the others in child processes; return whether all succeeded."""
     with ExitStack() as stack:
         running = [stack.enter_context(_process(names)) for names in shared[1:]]
         _run(shared[0])
@@ -231,13 +231,13 @@ def _run(names: list[str]) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process when the other end of its standard input is closed, if only because the parent was killed."""
+    """End this process when its standard input is closed, which happens even if the parent is killed."""
 
     def watch() -> None:
         os.read(0, 1)
         os.kill(
             os.getpid(), signal.SIGKILL
-        )  # at once, in the middle of a compilation; whole files alone are kept
+        )  # at once, even in the middle of a compilation; only complete files are kept
 
     threading.Thread(target=watch, daemon=True).start()
 

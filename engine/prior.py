@@ -66,7 +66,7 @@ def flow_mass(
 def fill_missing_mass(
     coarsening: Coarsening, mass: FloatArray, fallback_mass: FloatArray
 ) -> tuple[FloatArray, BoolArray]:
-    """Use the fallback (gravity) mass for destination tracts that have none of their own.
+    """Use the fallback (gravity) mass for destination tracts without mass of their own.
 
     Parameters
     ----------

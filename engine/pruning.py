@@ -1,7 +1,7 @@
-"""Pruning: how likely each empty support point is to stay in a synthesizer's support.
+"""Pruning: the probability that each empty support point stays in a synthesizer's support.
 
-Retention probabilities are public and held as integers out of 2^32, so that a retention draw is an integer
-comparison and the accountant certifies exactly what is drawn.
+Retention probabilities are public and held as integer multiples of 2^-32, so that a retention draw compares integers
+and the accountant certifies exactly what is drawn.
 """
 
 import numpy as np

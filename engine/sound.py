@@ -8,13 +8,13 @@ the sum over points of the worst tail each can have; that is the smaller one whe
 the kept prior mass is bounded by Chernoff's inequality at a rate that the certificate states, so that the sum can
 be redone.
 
-What is certified is what the sampler draws: weights are max(min_weight, base_weight) in whole units, retentions
-are whole units, and a point above one worker's weight is never pruned (`certain_above = WEIGHT_UNITS`), which keeps
-kappa at or below (n + m)/n.
+The accountant certifies exactly what the sampler draws: weights are max(min_weight, base_weight) in whole units,
+retentions are whole units, and a point above one worker's weight is never pruned (`certain_above = WEIGHT_UNITS`),
+which keeps kappa at or below (n + m)/n.
 
 Where published counts replace likelihood counts, n is not public. Then weights are functions of m alone: those
 at which no output of the smallest table, n = 1, can fail. kappa falls with n and no threshold does, so they hold
-for every n ≥ 1; with n = 0 there is nobody to protect.
+for every n ≥ 1; with n = 0 there is no worker to protect.
 
 Source: docs/method.md, section 5b; P08 Definition 6, Algorithms 1 and 2.
 """
@@ -87,7 +87,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoundAccounting:
-    """What certifies each class: arrays of one entry per class, in the order of the classes.
+    """The evidence for each class: arrays of one entry per class, in the order of the classes.
 
     Attributes
     ----------
@@ -100,15 +100,15 @@ class SoundAccounting:
     n_support, least_weight, total_weight : int64
         Support points; least and summed weight really used, in multiples of 2^-20.
     least_retention : int64
-        Least retention over the points that can be pruned; 2^32 where there are none.
+        Least retention over the points that can be pruned; 2^32 if no point can.
     terms : float64[n_classes, 7]
         Columns in the order of :class:`SoundBound`.
     prior : PriorTable
-        What the weights follow from.
+        The prior from which the weights follow.
     tract : int64
         Position of each class's tract there.
     prune : bool
-        False where all points of the class stay, whatever their retention.
+        False if all points of the class stay, whatever their retention.
     """
 
     min_weight: Ints
@@ -159,8 +159,8 @@ def certify_sound(
     threads : int, optional
         Threads over the tracts; the result is the same for any number.
     allow_unpruned : bool, optional
-        Whether a class keeps all its points (`prune` False) where no weight up to one worker's would let it prune. The
-        sampler must heed `prune`.
+        Whether a class may keep all its points (`prune` False) if no weight up to one worker's would let it prune. The
+        sampler must follow `prune`.
 
     Returns
     -------
@@ -191,7 +191,7 @@ def certify_sound(
     _search(prior, classes, prune, privacy, threads, min_weight)
     heavy = min_weight > WEIGHT_UNITS
     if allow_unpruned and heavy.any():
-        # Nothing is pruned at such weights anyway: the least that hold without pruning are never more.
+        # Nothing is pruned at such weights anyway; the least weights that hold without pruning are never larger.
         prune = ~heavy
         _search(_unpruned(prior), classes, heavy, privacy, threads, min_weight)
     return _account(prior, classes, min_weight, prune, privacy, threads)
@@ -206,7 +206,7 @@ def certify_sound_weights(
     threads: int = 1,
     prune: NDArray[np.bool_] | None = None,
 ) -> SoundAccounting:
-    """Certify weights max(min_weight, base_weight) as they are, whoever chose them.
+    """Certify given weights max(min_weight, base_weight), however they were chosen.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def certify_sound_weights(
     if min_weight.dtype != np.int64 or min_weight.shape != classes.tract.shape or (min_weight < 1).any():
         raise ParameterError(
             "min_weight must hold one int64 weight of at least one unit (2^-20) per class; a weight that "
-            "quantises to zero protects nobody"
+            "is rounded to zero protects no one"
         )
     _require_room(prior, int(min_weight.max(initial=1)))
     if prune is None:
@@ -270,7 +270,7 @@ def require_fixed_count(privacy: PrivacyParameters, synthesis: SynthesisParamete
     Raises
     ------
     ParameterError
-        Editing removes workers, so that neighbouring tables may differ in n: nothing here certifies that.
+        Editing removes workers, so neighbouring tables may differ in n, which this accountant does not certify.
     """
     if privacy.accountant == "sound" and synthesis.editing == "drop":
         raise ParameterError(
@@ -316,7 +316,7 @@ def _account(
     privacy: PrivacyParameters,
     threads: int,
 ) -> SoundAccounting:
-    """Evidence for the weights as they are, or the refusal."""
+    """Collect the evidence for the weights, or refuse them."""
     limit = lowered_delta(privacy.delta)
     terms = np.empty((classes.tract.shape[0], kernels.N_TERMS), dtype=np.float64)
     used = np.empty((classes.tract.shape[0], 4), dtype=np.int64)
@@ -391,13 +391,13 @@ def _class_lists(prior: PriorTable, classes: SynthesizerClasses, chosen: NDArray
 
 
 def _work(lists: ClassLists) -> Ints:
-    """About how long each tract takes: a class as long as some hundred points."""
+    """Relative cost of each tract: a class costs as much as about a hundred points."""
     n_classes = np.diff(lists.class_ptr)
     return 100 * n_classes + np.where(n_classes > 0, np.diff(lists.support_ptr), 0)
 
 
 def _largest_weight(published_count: Ints, e: float) -> int:
-    """No weight that is searched lies above this one; refused where it cannot be weighed."""
+    """Upper bound on the weights searched; refused if it does not fit 64 bits."""
     slope = e * (1.0 - kernels.MARGIN) - 1.0
     largest = float(published_count.max(initial=1)) / slope + 2.0 if slope > 0 else math.inf
     if largest >= _LARGEST_TOTAL / WEIGHT_UNITS:

@@ -54,11 +54,11 @@ class SoundBound(NamedTuple):
     Attributes
     ----------
     kappa : float
-        Largest f_j + (1 - f_j) R_j over the points that can be pruned; 1 where there are none.
+        Largest f_j + (1 - f_j) R_j over the points that can be pruned; 1 if no point can.
     mass_low : int
-        Kept prior mass that the tails count on, in multiples of 2^-20.
+        Kept prior mass assumed by the tails, in multiples of 2^-20.
     chernoff_rate : float
-        Rate at which Chernoff's bound is taken, per worker; 0 where the mass is certain.
+        Rate of the Chernoff bound, per worker; 0 if the mass is certain.
     mass_term : float
         Bound on the chance that less is kept.
     empty_term, occupied_term : float
@@ -133,7 +133,7 @@ def sound_delta(
 def sound_bound_of_groups(
     n: int, m: int, groups: Iterable[WeightGroup], epsilon_final: Number, mass_low: int, chernoff_rate: float
 ) -> SoundBound:
-    """Redo a bound from the weights as a certificate lists them, at the kept mass that it states.
+    """Recompute a bound from the weights that a certificate lists, at the kept mass that it states.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def sound_bound_of_groups(
     Raises
     ------
     CertificateError
-        The groups are no weights, or the kept mass and the rate are none.
+        The groups are not valid weights, or the kept mass and the rate are not valid.
     """
     listed, kappa = _effective(n, m, groups)
     if not 0 <= mass_low <= kernels.prior_mass(listed)[1] or not 0 <= chernoff_rate < math.inf:
@@ -202,7 +202,7 @@ def least_sound_weight(
 
 
 def comparable_epsilon_final(epsilon: Number, min_retention: Number) -> Fraction:
-    """What the paper accountant would promise: epsilon with the cost of pruning, for releases like for like.
+    """What the paper accountant would promise: epsilon plus the cost of pruning, to compare releases on equal terms.
 
     Source: P08 Theorem 5.2.
     """
@@ -213,7 +213,7 @@ def comparable_epsilon_final(epsilon: Number, min_retention: Number) -> Fraction
 
 
 def lowered_exponential(epsilon: Number) -> float:
-    """e^epsilon, 1e-12 of itself below: what is private at the smaller epsilon is private at this one."""
+    """e^epsilon lowered by 1e-12 of itself: a mechanism private at the smaller epsilon is private at this one."""
     exact = exact_fraction(epsilon, "epsilon_final")
     if not 0 < exact <= LARGEST_EPSILON:
         raise ParameterError(
@@ -237,7 +237,7 @@ def _effective(n: int, m: int, groups: Iterable[WeightGroup]) -> tuple[kernels.G
     """Weights, retentions and numbers of points as listed, sorted, and kappa."""
     listed = np.array([tuple(group) for group in groups], dtype=np.int64).reshape(-1, 3)
     if not listed.size or (listed < 1).any() or (listed[:, 1] > RETENTION_UNITS).any():
-        raise CertificateError("every group of weights needs a weight, a retention up to 2^32 and points")
+        raise CertificateError("every group of weights needs a weight, a retention up to 2^32, and points")
     if n < 1 or m < 0 or float(listed[:, 0] @ listed[:, 2].astype(np.float64)) >= _LARGEST_TOTAL:
         raise CertificateError(f"n = {n}, m = {m} and these weights are beyond what can be bounded")
     listed = listed[np.lexsort((listed[:, 1], listed[:, 0]))]
@@ -251,6 +251,6 @@ def tail_space() -> Floats:
 
 
 def as_bound(terms: Floats) -> SoundBound:
-    """The columns that the kernel fills, named."""
+    """The columns that the kernel fills, as a named tuple."""
     kappa, mass, rate, lost, empty, occupied, delta = (float(value) for value in terms)
     return SoundBound(kappa, int(mass), rate, lost, empty, occupied, delta)

@@ -1,8 +1,8 @@
 """Random bits: one keyed ChaCha20 stream per stage, destination and segment.
 
-What a synthesizer draws depends on the key and on its own address only, never on threads, on order or on
-which batch it stood in. The 96-bit nonce holds three 32-bit words: stage tag (low 8 bits) with the attempt
-(high 24 bits), destination, segment; the block counter starts at 0. What the last two words mean:
+What a synthesizer draws depends only on the key and on its own address, never on threads, order or batch. The 96-bit
+nonce holds three 32-bit words: stage tag (low 8 bits) with the attempt (high 24 bits), destination, segment; the block
+counter starts at 0. Meaning of the last two words:
 
 ============== ======================== ================ ==========================================
 stage          second word              third word       read as
@@ -25,10 +25,10 @@ Source: RFC 8439 (ChaCha20); docs/method.md, section 7.
 
 import hashlib
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
-from typing import Any, NoReturn, TypeAlias
+from typing import NoReturn, SupportsIndex, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -58,7 +58,7 @@ _ADDRESS_TOP = (1 << 32) - 1
 
 
 class Stage(IntEnum):
-    """What a stream is used for; the first nonce word, so that no two stages share a stream."""
+    """What a stream is used for; it is the first nonce word, so no two stages share a stream."""
 
     EDIT = chacha.STAGE_EDIT
     RETAIN = chacha.STAGE_RETAIN
@@ -74,10 +74,10 @@ class Stage(IntEnum):
 
 
 class SecretKey:
-    """A 256-bit key that lives in memory only: not shown, not copied, not pickled.
+    """A 256-bit key that is kept in memory only: it cannot be printed, copied or pickled.
 
-    The one way to another process is :meth:`handed_over`, which has to be asked for. A process that holds a key leaves
-    no core dump; the test key is no secret and changes nothing.
+    Only :meth:`handed_over` can send it to another process. A process that holds a key leaves no core dump; the test
+    key is not secret and leaves core dumps on.
     """
 
     __slots__ = ("_is_test", "_words")
@@ -87,7 +87,7 @@ class SecretKey:
 
     def __init__(self) -> None:
         raise ParameterError(
-            "a SecretKey is not made from values: use SecretKey.fresh() or SecretKey.for_tests()"
+            "a SecretKey cannot be made from values: use SecretKey.fresh() or SecretKey.for_tests()"
         )
 
     @classmethod
@@ -107,7 +107,7 @@ class SecretKey:
 
     @classmethod
     def for_tests(cls) -> "SecretKey":
-        """The documented test key, bytes 0, 1, ..., 31. What it makes is not for release."""
+        """The documented test key, bytes 0, 1, ..., 31. Do not publish anything made with it."""
         return cls._from_bytes(bytes(range(_KEY_BYTES)), is_test=True)
 
     @property
@@ -133,10 +133,10 @@ class SecretKey:
 
     @contextmanager
     def handed_over(self) -> Iterator["KeyParcel"]:
-        """Open a parcel that can be pickled, for as long as the block lasts; what comes out of it is a SecretKey.
+        """Yield a parcel that can be pickled during the block; unpickling it gives a SecretKey.
 
-        The pickle is the key in plain bytes. Whoever opens the parcel answers for where those bytes go: only over a
-        connection that nobody else reads, straight to a process that draws, and never into a file or a queue.
+        The pickle contains the key in plain bytes. The caller must send it only over a connection that no one else
+        can read, directly to a process that draws, and never to a file or a queue.
         """
         parcel = KeyParcel(self)
         try:
@@ -147,12 +147,12 @@ class SecretKey:
     def __repr__(self) -> str:
         return "SecretKey(for tests)" if self._is_test else "SecretKey(hidden)"
 
-    def __reduce_ex__(self, protocol: Any) -> NoReturn:
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise TypeError("a SecretKey cannot be pickled or copied: it lives in one process's memory only")
 
 
 class KeyParcel:
-    """A SecretKey on its way to another process: made by :meth:`SecretKey.handed_over`, and void after its block."""
+    """A SecretKey on its way to another process, made by :meth:`SecretKey.handed_over` and void after its block."""
 
     __slots__ = ("_key",)
 
@@ -160,13 +160,15 @@ class KeyParcel:
         self._key: SecretKey | None = key
 
     def close(self) -> None:
-        """Let go of the key; the parcel cannot be pickled any more."""
+        """Drop the key; the parcel can no longer be pickled."""
         self._key = None
 
     def __repr__(self) -> str:
         return "KeyParcel(hidden)"
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, tuple[bytes, bool]]:
+    def __reduce_ex__(
+        self, protocol: SupportsIndex
+    ) -> tuple[Callable[[bytes, bool], SecretKey], tuple[bytes, bool]]:
         if self._key is None:
             raise TypeError("this KeyParcel is closed: open a new one with SecretKey.handed_over()")
         return _unpacked, (self._key.words.astype("<u4").tobytes(), self._key.is_test)
@@ -177,16 +179,16 @@ def _unpacked(token: bytes, is_test: bool) -> SecretKey:
 
 
 class PublicSeed:
-    """A 256-bit seed that is published with what was drawn from it, so that anybody can draw it again.
+    """A 256-bit seed that is published with what was drawn from it, so that anyone can repeat the draw.
 
-    Domain editing uses one: which support points go is decided by public data and chance alone, so the chance may
-    be public too, and the certificate can be made again from the release.
+    Domain editing uses one: only public data and chance decide which support points are removed, so the seed may be
+    public too, and the certificate can be recomputed from the release.
     """
 
     __slots__ = ("_bytes", "_words")
 
     def __init__(self, digits: str) -> None:
-        """Read a seed from 64 hexadecimal digits; ParameterError where it is none."""
+        """Read a seed from 64 hexadecimal digits; ParameterError if the text is not a seed."""
         try:
             self._bytes = bytes.fromhex(digits)
         except (TypeError, ValueError):
@@ -218,7 +220,7 @@ class PublicSeed:
 
 
 Keyed: TypeAlias = SecretKey | PublicSeed
-"""What a stream may be keyed with: a secret wherever confidential counts take part in the draw."""
+"""What a stream may be keyed with: a secret key wherever a draw depends on confidential counts."""
 
 
 def check_addresses(
@@ -249,7 +251,7 @@ def check_addresses(
 
 
 def check_attempt(attempt: int) -> None:
-    """Refuse an attempt that has no room in the nonce (ParameterError)."""
+    """Refuse an attempt that does not fit into the nonce (ParameterError)."""
     if not 0 <= attempt < 1 << (32 - chacha.ATTEMPT_SHIFT):
         raise ParameterError(f"attempt = {attempt}: allowed are 0 to 2^24 - 1")
 
@@ -340,7 +342,7 @@ def bounded_integers(
 
 
 def attempt_key(key: SecretKey, attempt: int) -> SecretKey:
-    """A key of its own for drawing everything again: stage ATTEMPT's words for this attempt, 1 to 2^32 - 1.
+    """Key for drawing everything again: stage ATTEMPT's words for this attempt, 1 to 2^32 - 1.
 
     Raises
     ------
@@ -349,7 +351,7 @@ def attempt_key(key: SecretKey, attempt: int) -> SecretKey:
     """
     if attempt < 1:
         raise ParameterError(
-            f"attempt = {attempt}: allowed are 1 to 2^32 - 1; the first draw has the key itself"
+            f"attempt = {attempt}: allowed are 1 to 2^32 - 1; the first draw uses the key itself"
         )
     _, words = stream_words(key, Stage.ATTEMPT, np.array([attempt]), np.array([0]), np.array([8]))
     return SecretKey._from_bytes(words.astype("<u4").tobytes(), is_test=key.is_test)

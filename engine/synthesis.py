@@ -329,7 +329,7 @@ def check_fit(
     if n_outside:
         # Says how many, not whose: the points of real workers are confidential.
         raise ParameterError(
-            f"{n_outside} workers stand in a support point their destination tract does not "
+            f"{n_outside} workers are in a support point that their destination tract does not "
             "have: map origins with point_of_tract of the same coarsening"
         )
     if heavy >= 0:

@@ -50,7 +50,7 @@ class LeastWeight(NamedTuple):
 def cautious_c(epsilon: Number) -> float:
     """Lower bound of c = e^epsilon - 1: 1e-12 of itself below, far more than rounding adds up to epsilon 100.
 
-    What is private at the epsilon this belongs to is private at the epsilon asked for.
+    A mechanism that is private at the corresponding smaller epsilon is private at the given epsilon.
     """
     exact = exact_fraction(epsilon, "epsilon")
     if not 0 < exact <= LARGEST_EPSILON:
@@ -61,7 +61,7 @@ def cautious_c(epsilon: Number) -> float:
 
 
 def lowered_delta(delta: Number) -> float:
-    """Delta as a float not above its exact value."""
+    """Delta as a float that is not above its exact value."""
     exact = exact_fraction(delta, "delta")
     if not 0 < exact < 1:
         raise ParameterError(f"delta is {float(exact):g}; it must lie strictly between 0 and 1")
@@ -154,12 +154,12 @@ def theorem_4_4_weight(n: int, n_support: int, epsilon: Number, delta: Number) -
     Returns
     -------
     float or None
-        The weight, evaluated and found to hold; None where epsilon ≤ ln 3 or no weight holds.
+        The weight, evaluated and found to hold; None if epsilon ≤ ln 3 or no weight holds.
 
     Notes
     -----
-    Source: P08 Theorem 4.4. The weight is looked for upwards from 1e-9 by doubling, then by bisection
-    inside the doubling that succeeded.
+    Source: P08 Theorem 4.4. The search doubles the weight from 1e-9 upward until it holds, and then bisects the last
+    step.
     """
     c = cautious_c(epsilon)
     limit = lowered_delta(delta)
@@ -185,7 +185,7 @@ def least_prior_weight(n: int, m: int, n_support: int, epsilon: Number, delta: N
     Parameters
     ----------
     n, m : int
-        Likelihood count and published count; Theorem 4.4 is asked only where they agree.
+        Likelihood count and published count; Theorem 4.4 is used only if they agree.
     n_support : int
         k.
     epsilon, delta : Fraction, str, int or float
@@ -213,7 +213,7 @@ def pruned_epsilon(
     epsilon : Fraction
         Before pruning.
     least_retention : Fraction
-        Least f_i over the points that can be pruned; 1 if there are none, which costs nothing.
+        Least f_i over the points that can be pruned; 1 if no point can, which costs nothing.
     growth : int, optional
         2, or 1 + m where published counts replace n.
     ceiling : int, optional

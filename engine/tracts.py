@@ -1,7 +1,7 @@
-"""Origin tracts: where they lie and which units hold them, in the form that the kernels walk through.
+"""Origin tracts: their places and units, in the form that the kernels use.
 
-Distances are great-circle distances on a sphere. A tract is kept as a unit vector, so that a distance is compared
-by its chord, without trigonometry: coarsening a nation compares five thousand million of them.
+Distances are great-circle distances on a sphere. A tract is stored as a unit vector, so that distances are compared
+by their chords, without trigonometry: coarsening a nation compares five billion of them.
 """
 
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ class OriginTracts:
     puma_members, superpuma_members : tuple of (int64[units + 1], int32[n])
         CSR lists of the tracts of each unit, by index.
     superpuma_reach : float64[units, 4]
-        A point amid each SuperPUMA's centres, and the longest chord from there to one of them.
+        The mean of each SuperPUMA's centres, and the longest chord from there to one of them.
 
     Raises
     ------
@@ -70,7 +70,7 @@ class OriginTracts:
             object.__setattr__(self, name, values)
         if lon.size and not (np.isfinite(lon).all() and np.isfinite(lat).all() and np.abs(lat).max() <= 90):
             raise ParameterError(
-                "a tract has no place: give every tract a longitude, and a latitude up to 90"
+                "a tract has no place: give every tract a longitude, and a latitude from -90 to 90"
             )
         place = _unit_vectors(lon, lat)
         object.__setattr__(self, "place", place)
@@ -90,7 +90,7 @@ def chord_of_miles(miles: float) -> float:
 
 
 def great_circle_mi(tracts: OriginTracts, destination: IntArray) -> FloatArray:
-    """Distance from some tracts to all tracts, miles: float64[T, n_tracts]. For samples: it is a full matrix."""
+    """Distance from some tracts to all tracts, miles: float64[T, n_tracts]. For samples, as it is a full matrix."""
     miles = np.empty((len(destination), tracts.n_tracts))
     axes = tracts.place.T.copy()
     for row, tract in enumerate(destination):

@@ -1,14 +1,14 @@
 """P10's worked example: n workers in two categories, a synthesizer as a table of probabilities, and where it fails.
 
-Small enough to be written out whole, so that a reader can see what a promise is about. Two readings stand side by
-side: what the slides compute, and what the definitions they refer to say.
+The example is small enough to be written out in full, so that a reader can see what a promise means. There are two
+readings: what the slides compute, and what the definitions say that they refer to.
 
 Source: P10 "A Detailed Example"; P08 Definitions 5 and 6; docs/method.md, section 9.
 """
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,8 +40,8 @@ Reading = Literal["printed", "definition"]
 MOST_WORKERS = 6
 EPSILONS = (0.1, 20.0)
 
-_ROUNDING = 1e-12  # a ratio that equals e^epsilon may come out a hair above it, and keeps the promise
-_NEGLIGIBLE = 1e-18  # noise rarer than this changes no digit of a probability
+_ROUNDING = 1e-12  # a ratio equal to e^epsilon keeps the promise, but may be computed slightly above it
+_NEGLIGIBLE = 1e-18  # rarer noise changes no digit of a probability
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -66,11 +66,11 @@ class TwoCategories:
     table_weight : float64[n + 1] or None
         Probability of each table under the prior, by which the printed reading averages; None by definition.
     failure : float64[n + 1]
-        Probability that a failing output comes of each table; times `table_weight` where there is one.
+        Probability of a failing output from each table; multiplied by `table_weight` if there is one.
     delta : float
         Their sum as printed; the largest of them by definition.
     worst : int or None
-        The row that attains delta by definition; None as printed, and where nothing fails.
+        The row that attains delta by definition; None as printed, and if nothing fails.
     """
 
     transition: Floats
@@ -160,15 +160,15 @@ def two_categories(
 def laplace_printed(n: int, epsilon: float) -> Floats:
     """Continuous Laplace noise of scale 1/epsilon on the first count, rounded and clamped to 0 … n: float64[n+1, n+1].
 
-    The slides print the scale 2/epsilon; their numbers have this one. It keeps epsilon: with n public one count says
-    all, and it changes by one.
+    The slides print the scale 2/epsilon, but their numbers have this one. It keeps epsilon: as n is public, one count
+    determines the table, and it changes by one.
 
     Source: P10 "Laplace Sanitizer".
     """
     count, output = np.arange(n + 1)[:, None], np.arange(n + 1)[None, :]
     upper = np.where(output == n, 1.0, _laplace_below(output - count + 0.5, epsilon))
     lower = np.where(output == 0, 0.0, _laplace_below(output - count - 0.5, epsilon))
-    # Above the middle both are near 1: their difference is taken from the other end, where digits are left.
+    # Above the middle both are near 1; taking their difference from the other end keeps the digits.
     above = np.where(output == 0, 1.0, _laplace_below(count - output + 0.5, epsilon))
     beyond = np.where(output == n, 0.0, _laplace_below(count - output - 0.5, epsilon))
     return np.where(output > count, above - beyond, upper - lower)
@@ -213,7 +213,7 @@ def _transition(
 
 
 def _fails_below_a_neighbour(transition: Floats, epsilon: float) -> Bools:
-    """The slides' highlighted cells: a neighbouring table gives the output more than e^epsilon times as often."""
+    """The cells that the slides highlight: a neighbouring table gives the output more than e^epsilon times as often."""
     limit = math.exp(epsilon) * transition
     failing = np.zeros(transition.shape, dtype=np.bool_)
     failing[:-1] |= transition[1:] > limit[:-1]
@@ -237,7 +237,7 @@ def _choose(total: int) -> Floats:
     return np.array([math.comb(total, part) for part in range(total + 1)], dtype=np.float64)
 
 
-def _laplace_below(x: NDArray[np.floating[Any]], rate: float) -> Floats:
+def _laplace_below(x: NDArray[np.floating], rate: float) -> Floats:
     """P(X < x) for P(|X| > x) = e^(-rate x)."""
     tail = np.exp(-rate * np.abs(x)) / 2
     return np.asarray(np.where(x < 0, tail, 1 - tail))

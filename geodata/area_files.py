@@ -1,8 +1,9 @@
-"""Areas from files that strangers send: GeoJSON, zipped shapefile, GeoPackage, KML and GPX.
+"""Areas from files that visitors upload: GeoJSON, zipped shapefile, GeoPackage, KML and GPX.
 
-Such a file may be made to hurt. So it is looked at before any library sees it: its size and that of what it unpacks
-to, no document type in XML, only the files that a shapefile needs and under names of ours. Then another process reads
-it, with one format of GDAL switched on, little time and limited memory; only polygons come back (`area_reader`).
+An uploaded file may be malicious. This module therefore checks it before any library reads it: its size, packed and
+unpacked; no document type in XML; only the files that a shapefile needs, saved under names that we choose. A separate
+process then reads it, with one GDAL format enabled and with limits on time and memory. It returns only polygons
+(`area_reader`).
 """
 
 from __future__ import annotations
@@ -71,23 +72,23 @@ def read_area_file(path: Path) -> AreaFile:
 
 
 def read_area_upload(name: str, content: bytes, should_stop: Callable[[], bool] = lambda: False) -> AreaFile:
-    """Read the bytes of a file that somebody chose.
+    """Read the content of an uploaded file.
 
     Parameters
     ----------
     name : str
-        What they call it; for messages only: what a file is, its content tells.
+        Its name, for messages only; the format is recognized by the content.
     content : bytes
         20 MiB at most.
     should_stop : callable
-        Asked several times a second while another process reads the file; ends that process.
+        Called several times a second while another process reads the file; True ends that process.
 
     Raises
     ------
     SourceFileError
-        Too large, no format of those, cut short, or made to hurt.
+        The file is too large, in another format, incomplete or malicious.
     GeometryError
-        No coordinate reference system, not on the globe, nothing with an area, or beyond repair.
+        The file has no coordinate reference system, lies off the globe, has no area, or cannot be repaired.
     """
     shown = _shown(name)
     if len(content) > MAX_BYTES:
@@ -106,7 +107,7 @@ def read_area_upload(name: str, content: bytes, should_stop: Callable[[], bool] 
 
 
 def _unpacked(shown: str, content: bytes) -> dict[str, bytes]:
-    """Files to read, under names of ours: one of `_DRIVERS`, and what belongs to it."""
+    """Files to read, under names that we choose: one of `_DRIVERS`, and the files that belong to it."""
     head = content[:4096].lstrip(b"\xef\xbb\xbf \t\r\n")
     if content[:4] == b"PK\x03\x04":
         return _of_zip(shown, content)
@@ -116,23 +117,23 @@ def _unpacked(shown: str, content: bytes) -> dict[str, bytes]:
         return {"area.geojson": content}
     if head[:1] == b"<":
         return _of_xml(shown, content)
-    raise SourceFileError(f"{shown}: it is none of the formats that are read; {_ASK}")
+    raise SourceFileError(f"{shown}: the format is not supported; {_ASK}")
 
 
 def _of_zip(shown: str, content: bytes) -> dict[str, bytes]:
-    """The parts of the one shapefile, or the KML, in a zip; paths in it mean nothing."""
+    """The parts of the one shapefile, or the KML, in a zip; folders in it are ignored."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             entries = archive.infolist()
             if len(entries) > MAX_ENTRIES:
                 raise SourceFileError(
-                    f"{shown}: {len(entries):,} files in it, at most {MAX_ENTRIES} are taken"
+                    f"{shown}: {len(entries):,} files in it; at most {MAX_ENTRIES} are allowed"
                 )
             chosen = _chosen(shown, [entry for entry in entries if not _is_hidden(entry.filename)])
             left, found = MAX_UNPACKED_BYTES, {}
             for name, entry in chosen.items():
                 with archive.open(entry) as stream:
-                    found[name] = stream.read(left + 1)  # what an entry says of its size may be wrong
+                    found[name] = stream.read(left + 1)  # the size that an entry states may be wrong
                 left -= len(found[name])
                 if left < 0:
                     raise SourceFileError(
@@ -150,7 +151,7 @@ def _of_zip(shown: str, content: bytes) -> dict[str, bytes]:
         ValueError,
     ) as error:
         raise SourceFileError(
-            f"{shown}: not readable as a zip (damaged, encrypted or of a rare kind); zip it again"
+            f"{shown}: cannot be read as a zip (damaged, encrypted or in a rare format); zip it again"
         ) from error
     return _of_xml(shown, found["area.kml"]) if "area.kml" in found else found
 
@@ -191,7 +192,7 @@ def _of_xml(shown: str, content: bytes) -> dict[str, bytes]:
 
 
 def _read(shown: str, path: Path, driver: str, should_stop: Callable[[], bool]) -> dict[str, Any]:
-    """What the reading process says."""
+    """What the reading process printed."""
     others = [name for name in pyogrio.list_drivers() if name != driver]
     environment = {
         name: os.environ[name] for name in ("PATH", "HOME", "LANG", "SYSTEMROOT") if name in os.environ
@@ -207,14 +208,14 @@ def _read(shown: str, path: Path, driver: str, should_stop: Callable[[], bool]) 
     try:
         answer: dict[str, Any] = json.loads(_output(shown, command, environment, path.parent, should_stop))
     except ValueError:
-        raise SourceFileError(f"{shown}: not readable as {driver}; {_ASK}, whole") from None
+        raise SourceFileError(f"{shown}: cannot be read as {driver}; {_ASK} that is complete") from None
     return answer
 
 
 def _output(
     shown: str, command: list[str], environment: dict[str, str], folder: Path, should_stop: Callable[[], bool]
 ) -> bytes:
-    """What a process prints, which is ended when it takes too long or nobody waits for it."""
+    """What a process prints; it is ended if it takes too long or the caller has stopped waiting."""
     until = time.monotonic() + SECONDS
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=folder
@@ -238,6 +239,6 @@ def _is_hidden(name: str) -> bool:
 
 
 def _shown(name: str) -> str:
-    """A stranger's file name, fit to be shown."""
+    """The name of an uploaded file, made safe to show."""
     plain = "".join(character if character.isprintable() else "�" for character in name.replace("\\", "/"))
     return plain.rpartition("/")[2][-60:] or "the file"

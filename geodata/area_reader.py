@@ -1,6 +1,6 @@
-"""The process that reads a stranger's file: `python -m geodata.area_reader FILE DRIVER SECONDS`; see `area_files`.
+"""The process that reads an uploaded file: `python -m geodata.area_reader FILE DRIVER SECONDS`; see `area_files`.
 
-It prints one JSON document: the polygons, in degrees and valid, or in one line why there are none.
+It prints one JSON document: valid polygons in degrees, or one line that says why it returns no polygons.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import pyogrio.raw
 import pyproj
 import shapely
 
-from geodata.drawn import MAX_VERTICES, check_crossings, count_rings, mended
+from geodata.area_shapes import MAX_VERTICES, check_crossings, count_rings, mended
 from geodata.errors import GeodataError, GeometryError
 from geodata.to_degrees import to_degrees
 
@@ -27,15 +27,15 @@ MAX_FEATURES: Final = 5_000
 MAX_LAYERS: Final = 20
 MAX_RINGS: Final = 20_000
 MEMORY_BYTES: Final = 1 << 30
-_NICE: Final = 10  # those who ask questions meanwhile come first
+_NICE: Final = 10  # visitors' questions come first
 _NAMES: Final = ("name", "namelsad", "title", "label")
 _GPX_LAYERS: Final = ("tracks", "routes")
 
 
 def read_shapes(path: str, driver: str) -> tuple[list[tuple[str, Any]], Any, list[str]]:
-    """Polygons of a file with their names, EPSG:4326; all of them together; and notes on what was done to them.
+    """Polygons of a file with their names, EPSG:4326; their union; and notes on what was changed.
 
-    Features, vertices and rings are counted before they are repaired, those of all layers together.
+    Features, vertices and rings of all layers together are counted before anything is repaired.
 
     Raises
     ------
@@ -65,7 +65,7 @@ def read_shapes(path: str, driver: str) -> tuple[list[tuple[str, Any]], Any, lis
             if polygon is not None:
                 shapes.append((name, polygon))
     if not shapes:
-        raise GeometryError("nothing with an area in it (points and lines have none); give polygons")
+        raise GeometryError("it holds no polygons, and points and lines have no area; give polygons")
     return shapes, joined([shape for _, shape in shapes]), _notes(counts)
 
 
@@ -81,7 +81,7 @@ def _layers(path: str, driver: str) -> Iterator[str]:
     if driver == "GPX":
         listed = [name for name in listed if name in _GPX_LAYERS]
     if len(listed) > MAX_LAYERS:
-        raise GeometryError(f"{len(listed)} layers; at most {MAX_LAYERS} are read")
+        raise GeometryError(f"{len(listed)} layers; at most {MAX_LAYERS} are allowed")
     yield from listed
 
 
@@ -103,7 +103,7 @@ def _on_the_globe(features: Any, crs: Any) -> Any:
         turned = to_degrees(shapely.force_2d(features), system)
     except pyproj.exceptions.ProjError:
         raise GeometryError(
-            f"its coordinate reference system {system.name!r} has no place on the globe; save it with one that has"
+            f"its coordinate reference system {system.name!r} cannot be converted to degrees; save it as EPSG:4326"
         ) from None
     bounds = shapely.total_bounds(turned)
     if not (np.isnan(bounds).all() or (np.abs(bounds) <= [180, 90, 180, 90]).all()):
@@ -114,7 +114,7 @@ def _on_the_globe(features: Any, crs: Any) -> Any:
 
 
 def _polygon(shape: Any, counts: dict[str, int], *, close: bool) -> Any:
-    """The area of one feature; None where it has none."""
+    """The polygons of one feature; None if it has no area."""
     if shape is None or shape.is_empty:
         counts["without"] += 1
         return None
@@ -141,7 +141,7 @@ def _notes(counts: dict[str, int]) -> list[str]:
 
 
 def _limit(seconds: int) -> None:
-    """Limit this process's processor time, and its memory where the system can."""
+    """Limit this process's processor time, and its memory if the system allows that."""
     os.nice(_NICE)
     resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
     try:
@@ -177,7 +177,7 @@ def main(arguments: list[str]) -> None:
             RuntimeError,
             MemoryError,
         ):
-            answer = {"error": f"not readable as {driver}; save it again, whole"}
+            answer = {"error": f"cannot be read as {driver}; save it again in full"}
     json.dump(answer, sys.stdout)
 
 

@@ -1,4 +1,4 @@
-"""Published polygons of tracts and blocks: zip shapefile, GeoPackage or GeoJSON, brought to EPSG:4326."""
+"""Published polygons of tracts and blocks (zipped shapefile, GeoPackage or GeoJSON), converted to EPSG:4326."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Boundaries:
     files : tuple of (Path, str, int)
         File, sha256 and number of polygons, for the record.
     repaired : int
-        Polygons that were not valid and could be mended.
+        Polygons that were not valid and were repaired.
     """
 
     polygon: Any
@@ -88,7 +88,7 @@ class _Layer:
 
 
 def levels_of(path: Path) -> tuple[str, ...]:
-    """Return what polygons a file holds: "tracts", "blocks", both or neither, each layer by its first feature.
+    """Return which polygons a file holds: "tracts", "blocks", both or neither. The first feature of a layer decides.
 
     Raises
     ------
@@ -107,18 +107,18 @@ def read_boundaries(
     Parameters
     ----------
     paths : sequence of Path
-        A zipped shapefile, GeoPackage or GeoJSON each; TIGER/Line or cartographic boundary files.
+        Zipped shapefiles, GeoPackages or GeoJSON files: TIGER/Line or cartographic boundary files.
     level : {"tracts", "blocks"}
-        What they must hold; layers of a file that hold something else are passed over.
+        What they must hold; layers that hold something else are skipped.
     vintage : int, optional
-        Of the crosswalk: files that tell another one are left aside where others fit, else refused.
+        Vintage of the crosswalk. Files of another vintage are skipped if other files fit; otherwise they are an error.
     threads : int
-        Files read at a time.
+        Number of files to read at a time.
 
     Raises
     ------
     SourceFileError
-        Unreadable, without a column of identifiers, or of another vintage only.
+        A file cannot be read or has no column of identifiers, or all files are of another vintage.
     GeometryError
         No coordinate reference system, coordinates that are not on the globe, a geometry that is missing,
         empty, not polygonal or beyond repair, an identifier of wrong length or given twice.
@@ -153,7 +153,7 @@ def _read(path: Path, level: str) -> tuple[Any, int]:
     layers = _layers(path)
     if not layers:
         raise GeometryError(f"{path}: a table without geometry; give the file with polygons")
-    # A single layer of something else is read all the same: what is wrong with it is then said.
+    # A file's only layer is read whatever it holds, so that the message can say what is wrong with it.
     mine = [layer for layer in layers if layer.level == level] or (layers if len(layers) == 1 else [])
     if not mine:
         raise SourceFileError(
@@ -205,7 +205,7 @@ def _layer(path: Path, address: str, name: str, first: Any) -> _Layer:
         level = LEVELS.get(len(text))
         if pandas.api.types.is_numeric_dtype(first[column]) and len(text) + 1 in LEVELS:
             raise SourceFileError(
-                f"{path}: {column} is the number {text}: its leading zero is lost; save identifiers as text"
+                f"{path}: {column} is the number {text}, which has lost its leading zero; save identifiers as text"
             )
     return _Layer(address, name, columns, column, level)
 
@@ -261,14 +261,14 @@ def _repaired(
 def _on_the_globe(path: Path, geometry: npt.NDArray[np.object_], crs: Any) -> npt.NDArray[np.object_]:
     if crs is None:
         raise GeometryError(
-            f"{path}: no coordinate reference system (a shapefile needs its .prj); add it, Census files are EPSG:4269"
+            f"{path}: no coordinate reference system (a shapefile needs its .prj); add it (Census files are EPSG:4269)"
         )
     try:
         geometry = to_degrees(geometry, pyproj.CRS.from_user_input(crs))
     except pyproj.exceptions.ProjError as error:
         raise GeometryError(
-            f"{path}: its coordinate reference system {pyproj.CRS.from_user_input(crs).name!r} has no place on the "
-            "globe; give one that has, Census files are EPSG:4269"
+            f"{path}: its coordinate reference system {pyproj.CRS.from_user_input(crs).name!r} cannot be "
+            "converted to degrees; give one that can, such as EPSG:4269 of Census files"
         ) from error
     west, south, east, north = shapely.total_bounds(geometry)
     if not (-180 <= west <= east <= 180 and -90 <= south <= north <= 90):
@@ -305,15 +305,15 @@ def _is_hidden(name: str) -> bool:
 
 @contextmanager
 def _opening(path: Path) -> Iterator[None]:
-    """Say in one line that a file cannot be opened; keep GDAL's remarks to itself."""
+    """Report in one line that a file cannot be opened; suppress GDAL's own messages."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             yield
     except (*_PYOGRIO_ERRORS, zipfile.BadZipFile, OSError, UnicodeDecodeError, RuntimeError) as error:
         raise SourceFileError(
-            f"{path}: not readable as polygons ({' '.join(str(error).split())[:120]}); "
-            "give a zipped shapefile, GeoPackage or GeoJSON, whole"
+            f"{path}: cannot be read as polygons ({' '.join(str(error).split())[:120]}); "
+            "give a complete zipped shapefile, GeoPackage or GeoJSON"
         ) from error
 
 

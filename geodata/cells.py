@@ -4,9 +4,9 @@ The cells of a tract partition it. Where the tract itself has no polygon, the bl
 state share one Voronoi diagram, clipped to a buffered hull and by the tracts that do have polygons, and the
 tract's polygon is the union of its cells.
 
-An internal point outside its tract's polygon stands for the nearest place on the polygon. Blocks whose points
+An internal point outside its tract's polygon is moved to the nearest place on the polygon. Blocks whose points
 coincide, or whose Voronoi cell misses the tract, share the cell of the nearest other block in strips of equal
-width: every block gets a cell.
+width, so that every block gets a cell.
 """
 
 from __future__ import annotations
@@ -78,13 +78,13 @@ def cut_cells(
     lon_deg, lat_deg : float64[blocks]
         Internal points, EPSG:4326.
     tract_index : int64[blocks]
-        0 … tracts − 1, not descending: the blocks of a tract are consecutive. No tract is without blocks.
+        0 … tracts − 1, never falling: the blocks of a tract are consecutive. Every tract has blocks.
     tract_polygon : object array[tracts]
         Published polygon or None.
     region : int64[tracts]
-        Tracts without polygons are cut together where this is equal: the state.
+        State of each tract: the tracts of a state that have no polygon are cut together.
     block_polygon : object array[blocks]
-        Published polygon or None; used for tracts all of whose blocks have one.
+        Published polygon or None; used in a tract only if all its blocks have one.
     threads : int
         The result is the same for any number.
     progress : callable
@@ -119,7 +119,7 @@ def cut_cells(
 
 
 def union_of(polygons: Shapes) -> Any:
-    """Union of polygons that meet without overlapping; polygonal and valid.
+    """Union of polygons that touch without overlapping; polygonal and valid.
 
     The quick union of coverages is used where it gives a valid polygon, else the general one.
     """
@@ -142,7 +142,7 @@ class _Work:
     block_ptr: Ints
     tract_polygon: Shapes
     block_polygon: Shapes
-    cell: Shapes  # filled tract by tract; no two threads touch the same rows
+    cell: Shapes  # filled tract by tract; no two threads write the same rows
 
     def cut_published(self, tracts: Ints) -> tuple[int, int]:
         moved, shared = 0, 0
@@ -158,7 +158,7 @@ class _Work:
         rows = np.concatenate([np.arange(self.block_ptr[t], self.block_ptr[t + 1]) for t in tracts])
         published = self.tract_polygon[~shapely.is_missing(self.tract_polygon)]
         shared = 0
-        # On either side of the 180th meridian apart: a hull over both would go round the globe.
+        # Each side of the 180th meridian by itself: a hull over both would go around the globe.
         east = self.point[rows, 0] > 0
         for side in (rows[east], rows[~east]):
             if side.size:
@@ -214,19 +214,19 @@ def cells_in_hull(point: Floats, published: Shapes) -> tuple[Shapes, int]:
     for row, other in tree.query(cell, predicate="intersects").T:
         outside[row] = shapely.difference(outside[row], published[other])
     outside = _without_crumbs(_polygonal(outside))
-    # Blocks wholly inside tracts of other codes have nowhere else to be: theirs lie over the published ones.
+    # The cells of blocks wholly inside published tracts of other codes overlap those tracts: no other land is left.
     whole = shapely.is_empty(outside).all()
     return _shared_out(point, _polygonal(cell) if whole else outside, owner)
 
 
 def _voronoi(site: Floats, extent: Any) -> tuple[Shapes, Ints]:
-    """Cells of the distinct sites, and the position among them of every site's own."""
+    """Cells of the distinct sites, and the position of each site's cell among them."""
     grid = np.round(site / _SAME_PLACE_DEG).astype(np.int64)
     _, first, owner = np.unique(grid, axis=0, return_index=True, return_inverse=True)
     distinct = site[first]
     if len(distinct) == 1:
         return np.array([extent], dtype=object), owner.astype(np.int64).ravel()
-    # A degree of longitude is shorter than one of latitude; cells must be right on the ground.
+    # A degree of longitude is shorter than one of latitude; distances must be right on the ground.
     scale = np.array([np.cos(np.radians(site[:, 1].mean())), 1.0])
     stretched = shapely.transform(extent, lambda xy: xy * scale)
     sites = shapely.multipoints(distinct * scale)
@@ -244,7 +244,7 @@ def _hull(point: Floats) -> Any:
 
 
 def _shared_out(site: Floats, cell: Shapes, owner: Ints) -> tuple[Shapes, int]:
-    """Give each site a cell of its own: strips of a cell where sites share it."""
+    """Give each site its own cell; sites that share a cell get strips of it."""
     empty = shapely.is_empty(cell)[owner]
     if empty.any():
         kept = np.flatnonzero(~empty)
@@ -274,7 +274,7 @@ def _strips(polygon: Any, n: int) -> Shapes:
 
 
 def _without_crumbs(cell: Shapes) -> Shapes:
-    """Drop the splinters that a difference leaves along a shared line."""
+    """Drop the slivers that a difference leaves along a shared line."""
     for row in np.flatnonzero(shapely.get_type_id(cell) == 6):
         parts = shapely.get_parts(cell[row])
         kept = parts[shapely.area(parts) >= _CRUMB_DEG2]

@@ -1,4 +1,4 @@
-"""LODES geography crosswalks: every block's place in the hierarchy and in all other layers."""
+"""LODES geography crosswalks: the units of every block in the hierarchy and in all other layers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Crosswalk:
     vintage : int
         2010 or 2020.
     state_ids : tuple of str
-        Whose crosswalks these are, ascending.
+        The states of the crosswalks, ascending.
     files : tuple of TextTable
         The files, for the record.
     """
@@ -61,15 +61,15 @@ def is_crosswalk(header: Sequence[str]) -> bool:
 def read_crosswalks(paths: Sequence[Path]) -> Crosswalk:
     """Read crosswalks of one or more states.
 
-    Membership is what the columns `trct`, `cty` and `st` say; where they put a block into a state whose
-    crosswalk is not here, `hierarchy` decides.
+    The columns `trct`, `cty` and `st` state the units of a block; if they put a block into a state whose
+    crosswalk is missing, `hierarchy` decides.
 
     Raises
     ------
     SourceFileError
-        A file that is not a crosswalk, or crosswalks of two vintages.
+        A file is not a crosswalk, or crosswalks are of two vintages.
     SourceRowError
-        Codes of wrong length, places that are not numbers in range, or a block twice.
+        A code has the wrong length, a place is not a number in range, or a block occurs twice.
     """
     files = [_read(path) for path in sorted(paths)]
     vintage = _one_vintage(files)
@@ -112,7 +112,7 @@ def _read(path: Path) -> TextTable:
     text = read_table(path, required=_REQUIRED)
     if not is_crosswalk(text.table.column_names):
         raise SourceFileError(
-            f"{path}: no column of blocks, a crosswalk has tabblk2010 or tabblk2020; "
+            f"{path}: no column of blocks (a crosswalk has tabblk2010 or tabblk2020); "
             "check that this is a LODES crosswalk"
         )
     return text
@@ -129,7 +129,7 @@ def _one_vintage(files: Sequence[TextTable]) -> int:
     if len(vintages) > 1:
         (first, one), (second, other), *_ = vintages.items()
         raise SourceFileError(
-            f"{other}: a crosswalk of {second} beside {one} of {first}; use crosswalks of one LODES version"
+            f"{other}: a crosswalk of {second}, but {one} is of {first}; use crosswalks of one LODES version"
         )
     return int(next(iter(vintages)).removeprefix("tabblk"))
 
@@ -176,20 +176,20 @@ def _check_twice(files: Sequence[TextTable], block_id: Any) -> None:
     starts = np.cumsum([0, *(text.rows for text in files)])
     place, before = (int(np.searchsorted(starts, r, side="right")) - 1 for r in (row, first))
     raise SourceRowError(
-        f"{files[place].path}: line {row - starts[place] + 2}: block {block_id.iloc[row]} stands there a second "
-        f"time (first in {files[before].path}, line {first - starts[before] + 2}); remove one"
+        f"{files[place].path}: line {row - starts[place] + 2}: block {block_id.iloc[row]} is repeated "
+        f"(first in {files[before].path}, line {first - starts[before] + 2}); remove one"
     )
 
 
 def _place_of_layer(column: str) -> tuple[int, str]:
-    """As the bureau orders its columns, whatever the file's order; layers new to us behind them, by name."""
+    """Sort key: the bureau's order of columns, whatever the file's order; then unknown layers, by name."""
     known = list(LAYER_LABELS)
     layer = column.removeprefix("layer_")
     return (known.index(layer) if layer in known else len(known), layer)
 
 
 def _names(table: pandas.DataFrame, key: str, name: str) -> Any:
-    # In order of the names, not of the rows, and a blank one last.
+    # In order of the names, not of the rows; a blank name comes last.
     named = table[[key, name]].drop_duplicates().sort_values([key, name])
     blank = named[name].str.strip() == ""
     return pandas.concat([named[~blank], named[blank]]).drop_duplicates(key).set_index(key)[name]

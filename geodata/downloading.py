@@ -1,7 +1,7 @@
-"""Downloading one file: resumed where it broke off, tried again when the server stumbles.
+"""Downloading one file: an interrupted download is resumed, and a failed attempt is repeated.
 
-By the standard library's urllib: a handful of plain downloads need neither sessions nor pools, and every
-dependency of the one command that uses the network is one more thing to trust.
+This module uses the standard library's urllib: a few plain downloads need neither sessions nor pools, and every
+dependency of the one command that uses the network would be one more thing to trust.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from urllib.parse import urlsplit
 from geodata.errors import SourceFileError
 
 _CHUNK: Final = 1 << 18  # bytes
-_WORTH: Final = 1 << 16  # bytes that an attempt must gain not to count as failed
-_CRAWL: Final = 1 << 10  # bytes that must come within the timeout
+_LEAST_GAIN: Final = 1 << 16  # bytes that an attempt must add not to count as failed
+_LEAST_RATE: Final = 1 << 10  # bytes that must arrive within the timeout
 _BROKEN: Final = (urllib.error.URLError, http.client.HTTPException, OSError)
 _NUMBER: Final = re.compile(r"^[0-9]{1,15}$")
 _RANGE: Final = re.compile(r"^bytes (?P<first>[0-9]{1,15})-(?P<last>[0-9]{1,15})/(?P<whole>[0-9]{1,15})$")
-_PATIENCE_S: Final = 60.0  # longest wait a server can ask for
+_LONGEST_WAIT_S: Final = 60.0  # that a server can ask for
 
 
 class NotThere(SourceFileError):
@@ -35,16 +35,16 @@ class NotThere(SourceFileError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retry:
-    """How to go on when a download breaks.
+    """How to continue when a download breaks off.
 
     Attributes
     ----------
     attempts : int
-        In a row that gained next to nothing.
+        Attempts in a row, each of which gained next to nothing, before giving up.
     pause_s : float
-        Before the second attempt; doubled for each further one.
+        Pause before the second attempt; doubled for each further one.
     timeout_s : float
-        For connecting, for every read, and for each further kilobyte.
+        Limit for connecting, for every read, and for each further kilobyte.
     """
 
     attempts: int = 5
@@ -53,17 +53,17 @@ class Retry:
 
 
 @dataclass(slots=True)
-class Partial:
+class PartialDownload:
     """A download that is under way.
 
     Attributes
     ----------
     path : Path
-        What has arrived so far.
+        File that holds the bytes received so far.
     validator : str
-        ETag or Last-Modified of what the server sends; without one nothing can be resumed safely.
+        ETag or Last-Modified of the server's file; without one a download cannot be resumed safely.
     resumed : bool
-        Whether a part of it came from an earlier connection.
+        Whether part of the file came from an earlier connection.
     """
 
     path: Path
@@ -72,39 +72,39 @@ class Partial:
 
     @property
     def size(self) -> int:
-        """Bytes that have arrived."""
+        """Number of bytes received."""
         return self.path.stat().st_size if self.path.exists() else 0
 
 
 def download(
     url: str,
-    partial: Partial,
+    partial: PartialDownload,
     *,
     retry: Retry,
-    started: Callable[[Partial], None],
+    started: Callable[[PartialDownload], None],
     progress: Callable[[int, int], None],
 ) -> None:
-    """Download a file into its partial, going on from what is there.
+    """Download a file, continuing a partial download if there is one.
 
     Parameters
     ----------
     url : str
-        Where it is.
-    partial : Partial
-        Where it goes; `validator` is brought up to date.
+        Address of the file.
+    partial : PartialDownload
+        Where to write it; `validator` is updated.
     retry : Retry
-        How often and how long to wait.
+        Number of attempts, and pauses between them.
     started : callable
-        Called with the partial when the server has answered and before a byte is kept.
+        Called with `partial` when the server has replied and before any byte is written.
     progress : callable
-        Called with bytes arrived and bytes in all (0 when the server does not say).
+        Called with the bytes received and the total (0 if the server does not say).
 
     Raises
     ------
     NotThere
-        When the server has no such file (404, 410).
+        The server has no such file (404, 410).
     SourceFileError
-        When it refuses, or no attempt succeeds; what has arrived is kept.
+        The server refuses, or no attempt succeeds; the bytes received are kept.
     """
     failures, furthest = 0, partial.size
     while True:
@@ -115,15 +115,15 @@ def download(
             error.close()
             _refuse_final(url, error)
             if error.code == http.client.REQUESTED_RANGE_NOT_SATISFIABLE:
-                partial.validator = ""  # more has arrived than there is: start over
-            reason, wait_s = f"HTTP {error.code} {error.reason}", _asked_wait_s(error)
+                partial.validator = ""  # the partial file is longer than the server's: start over
+            reason, wait_s = f"HTTP {error.code} {error.reason}", _retry_after_s(error)
         except _BROKEN as error:
             reason, wait_s = str(getattr(error, "reason", error)) or type(error).__name__, 0.0
-        failures = 1 if partial.size >= furthest + _WORTH else failures + 1
+        failures = 1 if partial.size >= furthest + _LEAST_GAIN else failures + 1
         furthest = max(furthest, partial.size)
         if failures >= retry.attempts:
             raise SourceFileError(
-                f"{url}: {reason}; gave up after {failures} attempts, what has arrived is kept: run again to go on"
+                f"{url}: {reason}; gave up after {failures} attempts; what has arrived is kept: run again to continue"
             )
         sleep(max(wait_s, retry.pause_s * 2 ** (failures - 1)))
 
@@ -143,19 +143,19 @@ def read_text(url: str, *, retry: Retry) -> str:
         except urllib.error.HTTPError as error:
             error.close()
             _refuse_final(url, error)
-            reason, wait_s = f"HTTP {error.code} {error.reason}", _asked_wait_s(error)
+            reason, wait_s = f"HTTP {error.code} {error.reason}", _retry_after_s(error)
         except _BROKEN as error:
             reason, wait_s = str(getattr(error, "reason", error)) or type(error).__name__, 0.0
         if failures < retry.attempts:
             sleep(max(wait_s, retry.pause_s * 2 ** (failures - 1)))
-    raise SourceFileError(f"{url}: {reason}; gave up after {retry.attempts} attempts, run again later")
+    raise SourceFileError(f"{url}: {reason}; gave up after {retry.attempts} attempts; run again later")
 
 
 def _attempt(
     url: str,
-    partial: Partial,
+    partial: PartialDownload,
     retry: Retry,
-    started: Callable[[Partial], None],
+    started: Callable[[PartialDownload], None],
     progress: Callable[[int, int], None],
 ) -> None:
     start = partial.size if partial.validator else 0
@@ -165,7 +165,7 @@ def _attempt(
         whole = _whole_after(response, start) if resumed else 0
         if resumed and not whole:
             partial.validator = ""
-            raise http.client.HTTPException("the server sent another part than the one asked for")
+            raise http.client.HTTPException("the server sent a different part than requested")
         start = start if resumed else 0
         partial.resumed = resumed
         partial.validator = _validator(response)
@@ -178,17 +178,17 @@ def _attempt(
 
 
 def _pieces(response: Any, retry: Retry, *, limit: int | None = None) -> Iterator[bytes]:
-    """What arrives, as it arrives; a server that keeps a connection open with a byte now and then is left."""
+    """Yield the content as it arrives; give up on a server that sends too slowly."""
     arrived, marked, mark_s = 0, 0, monotonic()
     while piece := response.read1(_CHUNK):
         yield piece
         arrived += len(piece)
         if limit is not None and arrived > limit:
             raise http.client.HTTPException(f"more than {limit:,} bytes")
-        if arrived - marked >= _CRAWL:
+        if arrived - marked >= _LEAST_RATE:
             marked, mark_s = arrived, monotonic()
         elif monotonic() - mark_s > retry.timeout_s:
-            raise http.client.HTTPException(f"less than {_CRAWL:,} bytes in {retry.timeout_s:g} s")
+            raise http.client.HTTPException(f"less than {_LEAST_RATE:,} bytes in {retry.timeout_s:g} s")
 
 
 def _copy(
@@ -211,7 +211,7 @@ def _copy(
 
 
 def _kept(path: Path, resumed: bool) -> IO[bytes]:
-    # A link in the place of the partial is not followed: nothing is written outside the directory.
+    # If the partial file is a link it is not followed, so that nothing is written outside the directory.
     flags = os.O_WRONLY | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | (os.O_APPEND if resumed else os.O_TRUNC)
     try:
         return os.fdopen(os.open(path, flags, 0o644), "wb", buffering=0)
@@ -231,21 +231,21 @@ def _open(url: str, headers: dict[str, str], retry: Retry) -> Any:
 
 
 class _SameHost(urllib.request.HTTPRedirectHandler):
-    """Follows a redirect only to the host that was asked, and never from https to http."""
+    """Follows a redirect only to the same host, and never from https to http."""
 
     def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
-        asked, told = urlsplit(req.full_url), urlsplit(newurl)
-        if told.netloc != asked.netloc or (asked.scheme == "https" and told.scheme != "https"):
+        requested, target = urlsplit(req.full_url), urlsplit(newurl)
+        if target.netloc != requested.netloc or (requested.scheme == "https" and target.scheme != "https"):
             fp.close()
             raise SourceFileError(
-                f"{req.full_url}: redirects to {told.scheme}://{told.netloc}, which is not followed; "
+                f"{req.full_url}: redirects to {target.scheme}://{target.netloc}, which is not followed; "
                 "check the address, or name a mirror"
             )
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
 def _refuse_final(url: str, error: urllib.error.HTTPError) -> None:
-    """Raise for an answer that another attempt will not change."""
+    """Raise for a reply that another attempt would not change."""
     if error.code in (404, 410):
         raise NotThere(
             f"{url}: not found (HTTP {error.code}); check that state and year are published"
@@ -255,30 +255,30 @@ def _refuse_final(url: str, error: urllib.error.HTTPError) -> None:
         raise SourceFileError(f"{url}: refused (HTTP {error.code} {reason}); check the address") from error
 
 
-def _asked_wait_s(error: urllib.error.HTTPError) -> float:
-    asked = error.headers.get("Retry-After", "") if error.headers else ""
-    return min(float(asked), _PATIENCE_S) if _NUMBER.match(asked) else 0.0
+def _retry_after_s(error: urllib.error.HTTPError) -> float:
+    text = error.headers.get("Retry-After", "") if error.headers else ""
+    return min(float(text), _LONGEST_WAIT_S) if _NUMBER.match(text) else 0.0
 
 
 def _whole_after(response: Any, start: int) -> int:
-    """Bytes of the whole file, where the answer is the rest of it from `start`; else 0."""
-    told = _RANGE.match(str(response.headers.get("Content-Range", "")))
+    """Bytes of the whole file if the reply is the rest of it from `start`, else 0."""
+    part = _RANGE.match(str(response.headers.get("Content-Range", "")))
     if (
-        told is None
+        part is None
         or start == 0
-        or int(told["first"]) != start
-        or int(told["last"]) + 1 != int(told["whole"])
+        or int(part["first"]) != start
+        or int(part["last"]) + 1 != int(part["whole"])
     ):
         return 0
-    return int(told["whole"])
+    return int(part["whole"])
 
 
 def _length(response: Any) -> int:
-    told = str(response.headers.get("Content-Length", ""))
-    return int(told) if _NUMBER.match(told) else 0
+    text = str(response.headers.get("Content-Length", ""))
+    return int(text) if _NUMBER.match(text) else 0
 
 
 def _validator(response: Any) -> str:
     etag = str(response.headers.get("ETag", ""))
-    # A weak ETag does not vouch for bytes, so it cannot hold two parts together.
+    # A weak ETag does not identify bytes, so it cannot tell whether two parts belong to one file.
     return etag if etag and not etag.startswith("W/") else str(response.headers.get("Last-Modified", ""))

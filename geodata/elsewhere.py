@@ -79,7 +79,7 @@ class State:
     postal : str
         Postal code, such as RI.
     name : str
-        As the Census Bureau writes it.
+        As the Census Bureau spells it.
     lon_deg, lat_deg : float
         Approximate centre of population, EPSG:4326.
     population : int

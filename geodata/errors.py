@@ -1,16 +1,15 @@
-"""What can go wrong with files, tables and stores, each said in one line.
+"""Errors about files, tables and stores, each with a message of one line.
 
-Every message names the file (and the row, column or key where there is one), the value found, what was
-expected and what to do about it.
+A message names the file (with row, column or key, if any), the value found, what was expected, and the remedy.
 """
 
 
 class GeodataError(ValueError):
-    """Base of every error that a user of `geodata` can cause and mend."""
+    """Base of every error that a user of `geodata` can cause and correct."""
 
 
 class SourceFileError(GeodataError):
-    """A source file is missing, unreadable, truncated or not of the format it should be."""
+    """A source file is missing, unreadable, truncated or in the wrong format."""
 
 
 class SourceRowError(GeodataError):

@@ -1,7 +1,7 @@
 """Fetching the published files of one state and year into a directory, each verified by its sha256.
 
-`sources.json` in the directory lists them: address, sha256, and whether that was published beside the file or
-recorded when it first came. A file that is there and as recorded costs no connection.
+`sources.json` in the directory lists the files: address, sha256, and whether the sha256 was published with the file
+or recorded at the first download. A file that is present and unchanged is not downloaded again.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from geodata.downloading import NotThere, Partial, Retry, download, read_text
+from geodata.downloading import NotThere, PartialDownload, Retry, download, read_text
 from geodata.errors import SourceFileError
 from geodata.progress import Progress, silent
 from geodata.sources_catalog import PLAN, Source, sources_of
@@ -28,7 +28,7 @@ Status = Literal["downloaded", "present", "missing"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """What became of one file.
+    """The result for one file.
 
     Attributes
     ----------
@@ -37,9 +37,9 @@ class Fetched:
     url : str
         Where it came from.
     role : str
-        What it is.
+        Its role in an import.
     status : {"downloaded", "present", "missing"}
-        "missing" only where an import can do without it.
+        "missing" is possible only for files that an import does not need.
     sha256 : str
         Hexadecimal; empty when missing.
     n_bytes : int
@@ -72,17 +72,17 @@ def fetch(
 ) -> list[Fetched]:
     """Download what an import of one state and year needs.
 
-    Downloads go to a hidden `.part` beside their place and are renamed when verified; a broken one is resumed
-    by the next run. Nothing is written outside `directory`.
+    Each download goes to a hidden `.part` file and is renamed when verified; the next run resumes an interrupted
+    one. Nothing is written outside `directory`.
 
     Parameters
     ----------
     directory : Path
-        Made when it is not there. One directory holds one state, year and LODES version.
+        Created if missing. One directory holds one state, year and LODES version.
     state, year, origin_states, lodes, blocks, job_type, base
         As `sources_catalog.sources_of`.
     retry : Retry, optional
-        Attempts and waiting.
+        Number of attempts, and pauses between them.
     progress : callable
         Called with (stage, done, total) in bytes.
 
@@ -94,49 +94,49 @@ def fetch(
     Raises
     ------
     SourceFileError
-        One line: address or file, what is wrong, what to do. A file with a wrong sha256 is removed.
+        The message names the address or file, the error and the remedy. A file with a wrong sha256 is removed.
     """
     if base is not None and not _BASE.match(base):
         raise SourceFileError(f"base {base!r}: must be http:// or https:// and a host; correct it")
     wanted = sources_of(
         state, year, origin_states=origin_states, lodes=lodes, blocks=blocks, job_type=job_type, base=base
     )
-    asked = {"state": state.strip().lower(), "year": year, "lodes": lodes, "job_type": job_type}
-    plan = _Plan.opened(Path(directory), asked, wanted)
+    selection = {"state": state.strip().lower(), "year": year, "lodes": lodes, "job_type": job_type}
+    plan = _Plan.opened(Path(directory), selection, wanted)
     work = _Work(plan, retry or Retry(), progress)
     return [work.fetched(source) for source in wanted]
 
 
 class _Plan:
-    """The list in the directory: what is wanted, and the sha256 of what has come."""
+    """The list in the directory: the files to fetch, and the sha256 of those fetched."""
 
-    def __init__(self, directory: Path, asked: dict[str, Any], files: dict[str, dict[str, Any]]) -> None:
+    def __init__(self, directory: Path, selection: dict[str, Any], files: dict[str, dict[str, Any]]) -> None:
         self.directory = directory
-        self.asked = asked
+        self.selection = selection
         self.files = files
 
     @classmethod
-    def opened(cls, directory: Path, asked: dict[str, Any], wanted: list[Source]) -> _Plan:
-        """Read the list, or begin one; files that are new to it are added."""
+    def opened(cls, directory: Path, selection: dict[str, Any], wanted: list[Source]) -> _Plan:
+        """Read the list, or create it; add the files that are not yet in it."""
         try:
             directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise SourceFileError(
                 f"{directory}: cannot be made ({error.strerror}); name another directory"
             ) from error
-        plan = cls(directory, asked, _recorded(directory / PLAN, asked))
+        plan = cls(directory, selection, _recorded(directory / PLAN, selection))
         for source in wanted:
             entry = plan.files.setdefault(source.file, {})
             if entry.get("url") not in (None, source.url):
-                entry.pop("validator", None)  # another server's mark says nothing about this one's bytes
+                entry.pop("validator", None)  # a validator of another server does not apply to this one
             entry.update(url=source.url, role=source.role)
         plan.save()
         return plan
 
     def save(self) -> None:
-        """Write the list, whole or not at all."""
+        """Write the list atomically."""
         file, partial = self.directory / PLAN, self.directory / f".{PLAN}.part"
-        text = json.dumps(self.asked | {"files": self.files}, indent=1) + "\n"
+        text = json.dumps(self.selection | {"files": self.files}, indent=1) + "\n"
         try:
             partial.unlink(missing_ok=True)
             partial.write_text(text, encoding="utf-8")
@@ -157,7 +157,7 @@ class _Work:
         self._published: dict[str, dict[str, str]] = {}
 
     def fetched(self, source: Source) -> Fetched:
-        """Make sure of one file."""
+        """Verify one file if it is present, else download it."""
         file, entry = self._plan.directory / source.file, self._plan.files[source.file]
         status: Status = "present"
         if file.is_file():
@@ -188,7 +188,7 @@ class _Work:
     def _verify_present(self, source: Source, file: Path, entry: dict[str, Any]) -> None:
         found = sha256_of(file)
         if "sha256" not in entry:
-            # Put there by someone, or a run that was killed before it wrote the list.
+            # Put there by hand, or by a run that was killed before it wrote the list.
             expected = self._published_sha256(source)
             entry.update(sha256=expected or found, published=expected is not None)
         if found != entry["sha256"]:
@@ -199,9 +199,9 @@ class _Work:
         expected = self._published_sha256(source) or (
             entry.get("sha256") if not entry.get("published", False) else None
         )
-        partial = Partial(file.with_name(f".{file.name}.part"), entry.get("validator", ""))
+        partial = PartialDownload(file.with_name(f".{file.name}.part"), entry.get("validator", ""))
 
-        def started(now: Partial) -> None:
+        def started(now: PartialDownload) -> None:
             entry["validator"] = now.validator
             self._plan.save()
 
@@ -215,7 +215,7 @@ class _Work:
                 break
             if not partial.resumed:
                 _remove_wrong(partial.path, source, found, self._plan, entry, expected)
-            # Two connections may have brought parts of two versions: once more, from the start.
+            # The parts may come from two versions of the file: download it once more, from the start.
             partial.path.unlink()
         entry.pop("validator", None)
         _check_content(partial.path, source)
@@ -255,12 +255,12 @@ def _remove_wrong(
     plan.save()
     raise SourceFileError(
         f"{plan.directory / source.file}: its sha256 is {found[:12]}…, expected {expected[:12]}…; "
-        f"it was removed, run again to fetch it from {source.url}"
+        f"it was removed; run again to fetch it from {source.url}"
     )
 
 
 def _check_content(file: Path, source: Source) -> None:
-    """Remove what the name of the file belies: a page that a server sends in its place, half an archive."""
+    """Remove a file whose content does not match its name, such as a web page or half an archive."""
     with file.open("rb") as stream:
         start = stream.read(512)
     name, wrong = source.file.lower(), ""
@@ -275,11 +275,11 @@ def _check_content(file: Path, source: Source) -> None:
     if wrong:
         file.unlink()
         raise SourceFileError(
-            f"{source.url}: the server sent {wrong} in place of {source.file}; it was removed, run again later"
+            f"{source.url}: the server sent {wrong} instead of {source.file}; it was removed; run again later"
         )
 
 
-def _recorded(file: Path, asked: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def _recorded(file: Path, selection: dict[str, Any]) -> dict[str, dict[str, Any]]:
     if not file.exists():
         return {}
     try:
@@ -289,11 +289,11 @@ def _recorded(file: Path, asked: dict[str, Any]) -> dict[str, dict[str, Any]]:
         raise SourceFileError(
             f"{file}: not a list of sources; remove it, or name another directory"
         ) from error
-    before = {name: content.get(name) for name in asked}
-    if before != asked:
-        told = [" ".join(str(part[name]) for name in asked) for part in (before, asked)]
+    before = {name: content.get(name) for name in selection}
+    if before != selection:
+        earlier, wanted = (" ".join(str(part[name]) for name in selection) for part in (before, selection))
         raise SourceFileError(
-            f"{file}: this directory is for {told[0]} (state, year, LODES version, job type), not {told[1]}; "
+            f"{file}: this directory is for {earlier} (state, year, LODES version, job type), not {wanted}; "
             "name another directory"
         )
     return files

@@ -1,4 +1,4 @@
-"""CTPP tract-to-tract flows: the public prior of who commutes where."""
+"""CTPP tract-to-tract commuting flows, which serve as the public prior."""
 
 from __future__ import annotations
 
@@ -53,7 +53,8 @@ def read_flows(paths: Sequence[Path]) -> Flows:
     Raises
     ------
     SourceFileError, SourceRowError
-        A column missing, tracts by name, a code that is not a number or too long, or workers that are not whole.
+        A column is missing, tracts are given by name, a code is not a number or too long, or a number of workers is
+        not whole.
     """
     texts, parts = [], []
     for path in sorted(paths):
@@ -90,9 +91,9 @@ def prior_table(flows: Flows, tract_index: Any, state_index: dict[str, int]) -> 
     flows : Flows
         As read.
     tract_index : Series
-        Tract identifier (and every other name a tract goes by) to row of `tracts`.
+        Row of `tracts` by tract identifier (and by every other name that a tract has).
     state_index : dict of str to int
-        State code to the row of its elsewhere unit: homes there count for the whole state.
+        Row of each state's elsewhere unit, by state code: homes there are counted for the whole state.
 
     Returns
     -------
@@ -142,7 +143,7 @@ def _tract(text: TextTable, column: dict[tuple[str, str], str], side: str) -> An
         if row >= 0:
             text.refuse(
                 row,
-                f"{name} is {codes[row].as_py()!r}, a number of at most {digits} digits is needed",
+                f"{name} is {codes[row].as_py()!r}; it must be a number of at most {digits} digits",
                 "write tract 101.02 as 10102" if part == "TRACT" else "correct the row",
             )
         if part == "TRACT":
@@ -160,6 +161,6 @@ def _check_tract_codes(text: TextTable, name: str, codes: Any) -> None:
         row = int(wrong[0])
         text.refuse(
             row,
-            f"{name} is {codes[row].as_py()!r}, the code of a tract is {_SMALLEST_TRACT} or more",
+            f"{name} is {codes[row].as_py()!r}; the code of a tract is {_SMALLEST_TRACT} or more",
             "write the code of tract 1 as 100",
         )

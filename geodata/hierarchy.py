@@ -1,8 +1,8 @@
 """The hierarchy: blocks in tracts in PUMAs in SuperPUMAs, and in counties and states; elsewhere units among them.
 
-Membership is the crosswalk's, with one exception: a block that the crosswalk puts into a state whose crosswalk is
-not imported (a correction of the state line) stays with the tract in which its neighbours by identifier are.
-Otherwise that state would be inside the imported area and elsewhere at once.
+The crosswalk says which unit a block belongs to, with one exception. It may put a block into a state whose crosswalk
+is not imported (after a correction of the state line). Such a block stays in the tract of the blocks next to it in
+order of identifier. Otherwise that state would be both imported and elsewhere.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class Hierarchy:
     tables : dict of str to DataFrame or GeoDataFrame
         blocks, tracts, pumas, superpumas, counties, states, cells, layers: as in the schema.
     tract_names : Series
-        Every identifier by which a tract may be called to its row of `tracts`: its own, and that of the census
-        where the crosswalk has another (Connecticut's planning regions).
+        Row of `tracts` by every identifier of a tract: its own, and that of the census if the crosswalk has another
+        (Connecticut's planning regions).
     elsewhere : dict of str to int
-        State code of each elsewhere unit to its row of `blocks`.
+        Row of `blocks` of each elsewhere unit, by state code.
     notes : list of str
         What was decided, for the manifest.
     """
@@ -78,7 +78,7 @@ def assemble(
     blocks: Any = _placed(crosswalk, notes)
     blocks["population"], told = block_population(blocks["block_id"], residents)
     notes.append(told)
-    # Every other state, whether or not anybody lives there: which units exist must not tell of homes.
+    # Every other state, even one without homes: which units exist must not depend on confidential homes.
     outside = [code for code in states() if code not in crosswalk.state_ids]
     blocks = pandas.concat([blocks.assign(elsewhere=False), _elsewhere_blocks(outside, blocks)])
     blocks = blocks.sort_values(["tract_id", "block_id"], ignore_index=True)
@@ -124,7 +124,7 @@ def _placed(crosswalk: Crosswalk, notes: list[str]) -> Any:
 
 
 def _most_common(key: Any, value: Any) -> Any:
-    """Series: each key's most frequent value; ties go to the first in order."""
+    """Most frequent value of each key, a Series; of equally frequent ones the first in order."""
     count: Any = pandas.DataFrame({"key": key.to_numpy(), "value": value.to_numpy()}).value_counts(sort=False)
     count = count.reset_index(name="n").sort_values(["key", "n", "value"], ascending=[True, False, True])
     return count.drop_duplicates("key").set_index("key")["value"]
@@ -153,7 +153,7 @@ def _tracts(blocks: Any) -> tuple[Any, npt.NDArray[np.int32]]:
 
 
 def _census_ids(blocks: pandas.DataFrame) -> Any:
-    """Series: tract to the census tract its blocks are named after, where the crosswalk calls it otherwise."""
+    """Census tract of each tract's blocks by their identifiers, if it has another name; a Series."""
     here = blocks[~blocks["elsewhere"]]
     own = here["block_id"].str[:11]
     renamed = ~own.isin(here["tract_id"].unique())
@@ -175,7 +175,7 @@ def _puma_of(tracts: pandas.DataFrame, census_id: Any, pumas: Pumas, notes: list
             if pumas.of_tract.empty
             else f"{lost:,} tracts are in no tract-to-PUMA file"
         )
-        notes.append(f"{why}: their counties stand in for PUMAs")
+        notes.append(f"{why}: their counties are used as PUMAs")
     return puma.where(puma.notna(), tracts["county_id"]).astype("str")
 
 
@@ -212,7 +212,7 @@ def _cells(
         own["lon_deg"].to_numpy(),
         own["lat_deg"].to_numpy(),
         position[own["tract_index"]],
-        # Two tracts made of one census tract: the first takes its polygon.
+        # If two tracts were made of one census tract, the first takes its polygon.
         _shapes(_by_either_name(tract_id, census_id[~census_id.duplicated()], tract_polygons.polygon)),
         tract_id.str[:2].to_numpy(dtype=object).astype(np.int64),
         _shapes(own["block_id"].map(block_polygons.polygon)),
@@ -233,7 +233,7 @@ def _tell_cells(cut: Cells, block_polygons: Boundaries, notes: list[str]) -> Non
         notes.append("block cells are Voronoi cells of the blocks' internal points, clipped to the tract")
     if cut.derived.any():
         notes.append(
-            f"{int(cut.derived.sum()):,} tracts without polygon: theirs is the union of their block cells"
+            f"{int(cut.derived.sum()):,} tracts without a published polygon have the union of their block cells"
         )
     if cut.moved:
         notes.append(f"{cut.moved:,} blocks have their internal point outside their tract's polygon")

@@ -1,4 +1,4 @@
-"""From the files the Census Bureau publishes to the tables of a dataset."""
+"""Importing: from the files that the Census Bureau publishes to the tables of a dataset."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ WRITING = "writing tables"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Imported:
-    """What an import made, still in memory.
+    """The result of an import, in memory.
 
     Attributes
     ----------
@@ -45,8 +45,8 @@ class Imported:
         Every table of a dataset (`schema.TABLES["dataset"]`) by name.
     facts : dict
         For the manifest: title, year, job_type, vintage, destination_states, n_jobs, sources, layers,
-        elsewhere and outflow (state code to jobs), notes, commitment_key. Elsewhere, outflow and notes count
-        homes: confidential.
+        elsewhere and outflow (jobs by state code), notes, commitment_key. Elsewhere, outflow and notes count
+        homes and are confidential.
     """
 
     tables: dict[str, Any]
@@ -68,9 +68,9 @@ def import_dataset(
     sources : Sources
         Files by role, from `recognise.sources_in(directory)` or named one by one.
     title : str, optional
-        Else made of states and year.
+        By default made of states and year.
     commitment_key : str, optional
-        64 hexadecimal digits; else from the operating system's secure source.
+        64 hexadecimal digits; by default from the operating system's secure source.
     threads : int
         Threads that read and cut; the result is the same for any number.
     progress : callable
@@ -79,7 +79,7 @@ def import_dataset(
     Raises
     ------
     SourceFileError, SourceRowError, GeometryError
-        One line: file, row or key, what was expected, what to do.
+        The message names the file, the row or key, what was expected, and the remedy.
     """
     key = secrets.token_hex(32) if commitment_key is None else commitment_key
     if not _KEY.match(key):
@@ -131,7 +131,7 @@ def write_dataset(
     finish: Callable[[Path], None] | None = None,
     progress: Progress = silent,
 ) -> None:
-    """Write an import as a dataset: whole or not at all.
+    """Write an import as a dataset, atomically.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def write_dataset(
     imported : Imported
         From `import_dataset`.
     finish : callable, optional
-        Called with the directory before it becomes visible, so that a ledger with a budget is there from the start.
+        Called with the directory before it becomes visible, so that a dataset with a budget begins with its ledger.
     progress : callable
         Called with (stage, done, total).
 
@@ -203,9 +203,9 @@ def _read(sources: Sources, threads: int, progress: Progress) -> _Read:
 
 
 def _destinations(files: Sequence[OdFile], crosswalk: Crosswalk) -> tuple[list[OdFile], Counter[str]]:
-    """Files whose workplaces are imported; of the others, the jobs of imported homes by state of work.
+    """Files whose workplaces are imported; for the other files, the jobs of imported homes by state of work.
 
-    Without its main file the public total of a workplace is not known, and nothing could be released for it.
+    Without its main file the public total of a workplace is not known, so nothing could be released for it.
     """
     main = {file.state_id: file for file in files if file.main}
     lacking = sorted(set(main) - set(crosswalk.state_ids))

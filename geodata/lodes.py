@@ -1,4 +1,4 @@
-"""LODES origin-destination files: who works where, with margins by age, earnings and industry."""
+"""LODES origin-destination files: jobs by home and workplace, with margins by age, earnings and industry."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class OdFile:
     state_id : str
         Of the workplaces.
     main : bool
-        Whether homes in that state are in it; an aux file has the homes in all others.
+        Whether the file has the homes in that state; an aux file has the homes in all other states.
     work, home : int64[N]
         Block identifiers as numbers.
     counts : int32[N, 10]
@@ -82,7 +82,7 @@ class BlockLookup:
         return cls(number[order], row[order].astype(np.int64), vintage)
 
     def find(self, number: Ints) -> Ints:
-        """Row of `blocks` of each, -1 where there is none."""
+        """Row of `blocks` of each; -1 if the block is not in the table."""
         place = np.minimum(np.searchsorted(self.number, number), self.number.size - 1)
         return np.where(self.number[place] == number, self.row[place], -1)
 
@@ -93,10 +93,10 @@ def read_od(path: Path) -> OdFile:
     Raises
     ------
     SourceFileError
-        Unreadable, truncated, a column missing, or no rows.
+        The file cannot be read, is truncated, lacks a column or has no rows.
     SourceRowError
-        A geocode that is not 15 digits, a count that is not whole, margins that do not add up, a pair of
-        blocks twice, or workplaces in two states.
+        A geocode does not have 15 digits, a count is not whole, margins do not add up, a pair of blocks occurs twice,
+        or workplaces are in two states.
     """
     text = read_table(path, required=HEADER[:2], whole=COUNTS)
     work, home = (check_codes(text, name, 15, "block").cast("int64").to_numpy() for name in HEADER[:2])
@@ -108,22 +108,22 @@ def read_od(path: Path) -> OdFile:
     if other.size:
         text.refuse(
             int(other[0]),
-            f"workplace in state {state[other[0]]:02d}, the rows above are in {state[0]:02d}",
-            "give one file a state of work, as published",
+            f"workplace in state {state[other[0]]:02d}, but the rows above are in {state[0]:02d}",
+            "give one file for each state of work, as published",
         )
     main = bool((home // _STATE_UNIT == state[0]).any())
-    # The largest states have fourteen million rows: nothing is kept twice.
+    # The largest states have fourteen million rows, so nothing is kept twice.
     slim = replace(text, table=text.table.select(["S000"]))
     return OdFile(slim, f"{state[0]:02d}", main, work, home, counts)
 
 
 def check_together(files: Sequence[OdFile]) -> tuple[int | None, str | None]:
-    """Year and job type that the names of the files tell; None where no name does.
+    """Year and job type according to the names of the files; None if no name says.
 
     Raises
     ------
     SourceFileError
-        When files differ in them, there are two of the same kind for a state, or none is a main file.
+        The files differ in year or job type, two are of the same kind and state, or no main file is given.
     """
     told: dict[str, tuple[str, OdFile]] = {}
     kinds: dict[tuple[str, bool], OdFile] = {}
@@ -153,7 +153,7 @@ def check_together(files: Sequence[OdFile]) -> tuple[int | None, str | None]:
 
 
 def place_jobs(file: OdFile, lookup: BlockLookup, elsewhere: dict[int, int]) -> pandas.DataFrame:
-    """Jobs of one file on rows of `blocks`, with joint segments; one row where the count is not zero.
+    """Jobs of one file by row of `blocks` and joint segment: one row for each count above zero.
 
     Parameters
     ----------
@@ -162,14 +162,14 @@ def place_jobs(file: OdFile, lookup: BlockLookup, elsewhere: dict[int, int]) -> 
     lookup : BlockLookup
         The imported blocks.
     elsewhere : dict of int to int
-        State number to the row of its elsewhere unit.
+        Row of each state's elsewhere unit, by state number.
 
     Raises
     ------
     SourceRowError
         A block of an imported state that is not in the crosswalk.
     SourceFileError
-        So many such blocks that the file must be of the other vintage.
+        So few blocks are in the crosswalk that the file must be of the other vintage.
     """
     destination = _found(file, "w_geocode", file.work, lookup, np.ones(file.work.size, dtype=bool))
     unit = np.full(100, -1, dtype=np.int64)
@@ -220,7 +220,7 @@ def _joint(counts: Ints, work: Ints, home: Ints) -> npt.NDArray[np.int32]:
     known = age.argmax(axis=1) * 9 + earnings.argmax(axis=1) * 3 + industry.argmax(axis=1)
     joint[single, known[single]] = 1
     several = counts[:, 0] > 1
-    # Block numbers are public, and do not depend on the order of the rows.
+    # Block numbers are public, and the result does not depend on the order of the rows.
     turn = work[several] % 10_000 + home[several] % 10_000
     joint[several] = joint_counts(age[several], earnings[several], industry[several], turn).reshape(-1, 27)
     return joint
@@ -234,7 +234,7 @@ def _check_margins(text: TextTable, counts: npt.NDArray[np.int32]) -> None:
             row = int(wrong[0])
             text.refuse(
                 row,
-                f"{' + '.join(names)} is not S000, and the margins must add up to the total",
+                f"{' + '.join(names)} is not S000, but the margins must add up to the total",
                 "correct the row or download the file again",
             )
 
@@ -245,8 +245,8 @@ def _check_pairs(text: TextTable, work: Ints, home: Ints) -> None:
         row = int(twice[0])
         text.refuse(
             row,
-            f"the pair w_geocode {work[row]:015d}, h_geocode {home[row]:015d} stands there a second time",
-            "each pair of blocks may have one row; join the two",
+            f"the pair w_geocode {work[row]:015d}, h_geocode {home[row]:015d} is repeated",
+            "each pair of blocks may have one row; merge the two",
         )
 
 

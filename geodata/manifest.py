@@ -1,4 +1,4 @@
-"""What a store says of itself: `manifest.json`, checked before anything in it is believed."""
+"""A store's description of itself, `manifest.json`, checked before anything in it is used."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _is_count(value: Any) -> bool:
 
 
 def _is_year(value: Any) -> bool:
-    # Any number: whether it is the one that was published, in the same spelling, is for the certificate to say.
+    # Any number: the certificate says whether it is the published one, in the same spelling.
     return value is None or (
         isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 9999
     )
@@ -82,21 +82,21 @@ _FACTS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     "budget": (_is_text_by_name, "an object of texts"),
     "last_release": (_is_object, "an object"),
 }
-"""Facts that a manifest may state: what tells whether one can be used, and the same in words."""
+"""Facts that a manifest may state: the check of each, and the same in words."""
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """Read a store's manifest; StoreError when there is none, or when it is not one."""
+    """Read a store's manifest; StoreError if it is missing or malformed."""
     return read_manifest_state(path)[0]
 
 
 def read_manifest_state(path: Path) -> tuple[dict[str, Any], FileState]:
-    """Read a store's manifest, and say which file that was.
+    """Read a store's manifest, and return the state of the file as well.
 
     Raises
     ------
     StoreError
-        There is none, or a field of it is missing or of another type than it must be.
+        The manifest, or a field of it, is missing, or a field has the wrong type.
     """
     if not path.exists():
         raise StoreError(f"{path}: no such directory; check the path")
@@ -114,7 +114,7 @@ def read_manifest_state(path: Path) -> tuple[dict[str, Any], FileState]:
     for name, (is_good, wanted) in _FACTS.items():
         if name in manifest and not is_good(manifest[name]):
             raise StoreError(
-                f"{file}: {name!r} is {_short(manifest[name])}, must be {wanted}; make the store again"
+                f"{file}: {name!r} is {_short(manifest[name])}, but must be {wanted}; make the store again"
             )
     return manifest, state
 
@@ -124,12 +124,14 @@ def _check_entries(file: Path, manifest: dict[str, Any]) -> None:
         raise StoreError(f"{file}: not a CommuteMap manifest (no `files`); make the store again")
     for name, facts in manifest["files"].items():
         if not name or name in (".", "..", MANIFEST) or Path(name).name != name or not name.isprintable():
-            raise StoreError(f"{file}: {name!r} is not the name of a file of a store; make the store again")
+            raise StoreError(
+                f"{file}: {name!r} cannot be the name of a file in a store; make the store again"
+            )
         rows = facts.get("rows", 0) if isinstance(facts, dict) else None
         good = isinstance(facts, dict) and _is_sha256(facts.get("sha256")) and _is_count(facts.get("bytes"))
         if not good or not _is_count(rows) or name.endswith(".parquet") is not ("rows" in facts):
             raise StoreError(
-                f"{file}: what it says of {name!r} is {_short(facts)}, must be sha256, bytes and, of a table, rows; "
+                f"{file}: the entry of {name!r} is {_short(facts)}; it must have sha256, bytes and, for a table, rows; "
                 "make the store again"
             )
 

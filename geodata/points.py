@@ -24,10 +24,11 @@ class Triangles:
     Attributes
     ----------
     ptr : int64[blocks + 1]
-        The triangles of block b are ``ptr[b]`` up to ``ptr[b + 1]``; elsewhere units, and what is not used, have none.
+        The triangles of block b are ``ptr[b]`` up to ``ptr[b + 1]``; elsewhere units and unused blocks have no
+        triangles.
     triangle : float64[K, 7]
         Share of its cell's area up to and with each triangle, 1 at the last; then longitude and latitude of the three
-        corners. In one array, because a point drawn needs all of it at once.
+        corners. In one array, because drawing a point needs all of it at once.
 
     Notes
     -----
@@ -47,7 +48,7 @@ def cut_cells(parts: Iterable[Any], *, used: npt.NDArray[np.bool_], threads: int
     parts : iterable of pyarrow.Table
         Columns `block_index` and `geometry` (WKB polygons, EPSG:4326), as `Store.batches("cells")` yields them.
     used : bool[blocks]
-        The only blocks in which points will be drawn, by row of `blocks`; the others are not cut.
+        Whether points will be drawn in each block; the other blocks are not cut.
     threads : int
         Threads that cut cells; the result is the same for any number.
     """
@@ -64,7 +65,7 @@ def cut_cells(parts: Iterable[Any], *, used: npt.NDArray[np.bool_], threads: int
 
 
 def _shares(owner: Ints, corner: Floats) -> Floats:
-    """Running share of each triangle in its cell's area; alike where a cell has none. A cell's stand together."""
+    """Running share of each triangle in its cell's area; equal shares if the cell has no area. Sorted by cell."""
     start = np.flatnonzero(np.append(True, owner[1:] != owner[:-1]))
     size = np.diff(np.append(start, owner.size))
     x0, y0, x1, y1, x2, y2 = corner.T
@@ -86,7 +87,7 @@ def _cut_part(part: Any, used: npt.NDArray[np.bool_]) -> tuple[Ints, Floats]:
     block = part["block_index"].to_numpy().astype(np.int64)
     geometry = part["geometry"].combine_chunks()
     quads, is_quad = _convex_quads(geometry)
-    # A convex cell of four sides is two triangles: no need to ask a triangulation.
+    # A convex cell of four sides is two triangles, without a triangulation.
     corner = quads[:, [0, 1, 2, 3, 4, 5, 0, 1, 4, 5, 6, 7]].reshape(-1, 6)
     owner = np.repeat(np.flatnonzero(is_quad), 2)
     if not is_quad.all():
@@ -119,7 +120,7 @@ def _convex_quads(geometry: Any) -> tuple[Floats, npt.NDArray[np.bool_]]:
         text = data[offset[0] : offset[-1]].reshape(-1, _QUAD_BYTES)
     else:
         text = data[offset[candidate][:, None] + np.arange(_QUAD_BYTES)]
-    # Little-endian, a polygon, one ring, five places; anything else goes the long way.
+    # Little-endian, a polygon, one ring, five places; anything else is triangulated.
     head = np.frombuffer(b"\x01\x03\x00\x00\x00\x01\x00\x00\x00\x05\x00\x00\x00", dtype=np.uint8)
     plain = (text[:, :13] == head).all(axis=1)
     place = np.ascontiguousarray(text[:, 13:]).view("<f8").reshape(-1, 5, 2)[:, :4]

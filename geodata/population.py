@@ -1,4 +1,4 @@
-"""Public residents: centers of population, block populations, and the spreading of one over the other.
+"""Public residents: centers of population, block populations, and how populations are spread over blocks.
 
 The Census Bureau's centers of population stop at the block group. A block group's people are spread over its
 blocks evenly, in whole persons by largest remainder: every block gets the same number, and the people left over
@@ -30,12 +30,12 @@ _LEVELS = {11: "tract", 12: "block group", 15: "block"}
 
 @dataclass(frozen=True, slots=True)
 class Residents:
-    """What the population files say.
+    """People by unit and centres of tracts, as the population files state them.
 
     Attributes
     ----------
     counts : dict of int to Series
-        Length of identifier (11 tract, 12 block group, 15 block) to people by identifier.
+        People by identifier, by length of identifier (11 tract, 12 block group, 15 block).
     centres : DataFrame
         Population-weighted centres of tracts: index tract_id; lon_deg, lat_deg (EPSG:4326).
     files : tuple of TextTable
@@ -60,7 +60,7 @@ def read_population(paths: Sequence[Path]) -> Residents:
     Raises
     ------
     SourceFileError, SourceRowError
-        A column missing, codes of wrong length, people that are not whole numbers, or a unit twice.
+        A column is missing, a code has the wrong length, a number of people is not whole, or a unit occurs twice.
     """
     texts, parts = [], []
     for path in sorted(paths):
@@ -83,7 +83,7 @@ def read_population(paths: Sequence[Path]) -> Residents:
 
 
 def block_population(block_id: Any, residents: Residents) -> tuple[npt.NDArray[np.int64], str]:
-    """People of each block, and one sentence on where they come from.
+    """People of each block, and one sentence on the source of these numbers.
 
     Parameters
     ----------
@@ -113,9 +113,9 @@ def block_population(block_id: Any, residents: Residents) -> tuple[npt.NDArray[n
             told.append(f"{wanted.size:,} blocks {how}")
     missing = int((people < 0).sum())
     if missing == len(people):
-        return np.ones(len(people), dtype=np.int64), "no population file: every block stands for one person"
+        return np.ones(len(people), dtype=np.int64), "no population file: every block counts as one person"
     if missing:
-        told.append(f"{missing:,} blocks in no population file have none")
+        told.append(f"{missing:,} blocks in no population file have no people")
     return np.maximum(people, 0), "block population: " + ", ".join(told)
 
 
@@ -197,6 +197,6 @@ def _check_twice(people: pandas.DataFrame) -> None:
     if len(twice):
         row = twice.iloc[0]
         raise SourceRowError(
-            f"{row['path']}: line {row['line']}: {_LEVELS[int(row['digits'])]} {row['unit_id']} stands there a "
-            "second time; remove one"
+            f"{row['path']}: line {row['line']}: {_LEVELS[int(row['digits'])]} {row['unit_id']} is "
+            "repeated; remove one"
         )

@@ -32,7 +32,7 @@ class Pumas:
     files, name_files : tuple of TextTable
         The files used, for the record.
     vintage : str or None
-        "2010" or "2020" when a file's name tells.
+        "2010" or "2020" if a file's name says so.
     """
 
     of_tract: Any
@@ -60,15 +60,15 @@ def read_pumas(tract_puma: Sequence[Path], puma_names: Sequence[Path], vintage: 
     Parameters
     ----------
     tract_puma, puma_names : sequence of Path
-        As published, with or without a byte-order mark. Files whose names tell another vintage than the
-        crosswalk's are left aside where others fit.
+        As published, with or without a byte-order mark. Files whose names give another vintage than the
+        crosswalk's are skipped if other files fit.
     vintage : int
         Of the crosswalk's blocks.
 
     Raises
     ------
     SourceFileError, SourceRowError
-        A column missing, a code of wrong length, a tract in two PUMAs, or files of another vintage only.
+        A column is missing, a code has the wrong length, a tract is in two PUMAs, or all files are of another vintage.
     """
     relations = [_relation(path) for path in of_table_vintage(tract_puma, vintage, "PUMAs of tracts")]
     labels = [_labels(path) for path in of_table_vintage(puma_names, vintage, "names of PUMAs")]
@@ -79,7 +79,7 @@ def read_pumas(tract_puma: Sequence[Path], puma_names: Sequence[Path], vintage: 
 
 
 def _plain(header: Sequence[str]) -> dict[str, str]:
-    """Names in upper case without the suffix of a census, to the names as they stand."""
+    """Column names as written, by the same in upper case and without the suffix of a census."""
     return {_SUFFIX.sub("", name.upper()): name for name in reversed(header)}
 
 

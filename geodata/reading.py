@@ -65,12 +65,12 @@ class TextTable:
 
 
 def read_bytes(path: Path) -> tuple[bytes, str]:
-    """Content of a file, decompressed where it is gzip, and the sha256 of the file as it stands.
+    """Content of a file, decompressed if it is gzip, and the sha256 of the file itself.
 
     Raises
     ------
     SourceFileError
-        When it cannot be read, is empty, or its compression is cut short or damaged.
+        The file cannot be read, is empty, or its compression is truncated or damaged.
     """
     try:
         raw = path.read_bytes()
@@ -82,7 +82,7 @@ def read_bytes(path: Path) -> tuple[bytes, str]:
             raw = gzip.decompress(raw)
         except (EOFError, OSError, zlib.error) as error:
             raise SourceFileError(
-                f"{path}: the gzip file is cut short or damaged ({error}); download it again"
+                f"{path}: the gzip file is truncated or damaged ({error}); download it again"
             ) from error
     if not raw.strip():
         raise SourceFileError(f"{path}: the file is empty; download it again")
@@ -125,20 +125,20 @@ def read_table(
     path : Path
         Plain or gzipped.
     required : iterable of str
-        Columns that must be there, in upper or lower case and any order. Others are read too, as text, and
+        Columns that must exist, in upper or lower case and any order. Other columns are read as text, and
         their names become lower case.
     whole : sequence of str
         Columns to read as int64; the first row where one is not a whole number 0 … 2³¹ − 1 is refused. The
         message does not quote it: it may be a confidential count.
     latin_1 : bool
-        Take a file that is not UTF-8 for Latin-1: the bureau's lists of names are.
+        Read a file that is not UTF-8 as Latin-1, as the bureau's lists of names are.
 
     Raises
     ------
     SourceFileError
-        Unreadable, truncated, empty, not UTF-8, ragged, header only, or a column missing.
+        The file cannot be read, is truncated, empty, not UTF-8 or ragged, has only a header, or lacks a column.
     SourceRowError
-        A cell of a `whole` column that is not a whole number in range.
+        A cell of a `whole` column is not a whole number in range.
     """
     content, digest = read_bytes(path)
     if latin_1:
@@ -163,7 +163,7 @@ def read_table(
 
 
 def check_codes(text: TextTable, name: str, digits: int, meaning: str) -> Any:
-    """Return a column after checking that every cell has exactly so many digits.
+    """Return a column after checking that every cell has exactly `digits` digits.
 
     Raises
     ------
@@ -204,7 +204,7 @@ def _header(path: Path, content: bytes, wanted: Sequence[str]) -> list[str]:
     names = [called.get(name.lower(), name.lower()) for name in found]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise SourceFileError(f"{path}: column {twice[0]!r} stands twice in the header; remove one")
+        raise SourceFileError(f"{path}: column {twice[0]!r} occurs twice in the header; remove one")
     _check_columns(path, found, wanted)
     return names
 
@@ -235,15 +235,13 @@ def _parsed_text(
     path: Path, content: bytes, header: list[str], types: dict[str, Any], first: Exception
 ) -> Any:
     try:
-        return _parsed(content, header, types, threads=False)  # one thread: then errors tell the row
+        return _parsed(content, header, types, threads=False)  # with one thread, errors name the row
     except pyarrow.ArrowInvalid as error:
         if "UTF8" in str(error):
             raise SourceFileError(f"{path}: not UTF-8 text; save it as UTF-8") from error
         ragged = _RAGGED.search(str(error))
         place = f"line {ragged['row']}: " if ragged and ragged["row"] else ""
-        cells = (
-            f"{ragged['found']} cells where the header has {ragged['wanted']}" if ragged else _brief(error)
-        )
+        cells = f"{ragged['found']} cells, but the header has {ragged['wanted']}" if ragged else _brief(error)
         raise SourceFileError(f"{path}: {place}{cells}; download it again") from first
 
 
@@ -261,7 +259,7 @@ def _refuse_first_not_whole(text: TextTable, whole: Sequence[str]) -> None:
     if worst is not None:
         row, name = worst
         wrong = _what_is_wrong(text.column(name)[row].as_py().strip())
-        text.refuse(row, f"{name} is {wrong}, a whole number of 0 or more is needed", "correct the row")
+        text.refuse(row, f"{name} is {wrong}; it must be a whole number of 0 or more", "correct the row")
 
 
 def _whole(column: Any) -> Any:
@@ -272,7 +270,7 @@ def _whole(column: Any) -> Any:
 
 
 def _what_is_wrong(cell: str) -> str:
-    # In words: the value may be a confidential count.
+    # In words, because the value may be a confidential count.
     if re.fullmatch(r"[0-9]+", cell):
         return "too large"
     for pattern, words in _KINDS.items():

@@ -1,4 +1,4 @@
-"""Which file is what: by its header and its columns, never by its name alone."""
+"""Recognize the published files by their headers and columns, never by name alone."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from geodata.pumas import is_puma_names, is_tract_puma
 from geodata.reading import read_header
 from geodata.sources_catalog import PLAN
 
-_CENSUS_POLYGONS = re.compile(  # how the bureau's boundary files are named
+_CENSUS_POLYGONS = re.compile(  # names of the bureau's boundary files
     r"^(tl|cb|gz)_\d{4}_(?P<level>.*(tract|tabblock|_140_))?", re.IGNORECASE
 )
-_CENSUS_TABLE = re.compile(  # and its tables that an import reads
+_CENSUS_TABLE = re.compile(  # names of its tables that an import reads
     r"^([a-z]{2}_od_(main|aux)_jt\d\d_\d{4}|[a-z]{2}_xwalk|cenpop\d{4}_mean_(tr|bg)\d*"
     r"|\d{4}_census_tract_to_\d{4}_puma)(\W.*)?\.(csv|txt)(\.gz)?$",
     re.IGNORECASE,
@@ -64,21 +64,20 @@ class Sources:
 
 
 def sources_in(directory: Path) -> tuple[Sources, dict[Path, str]]:
-    """Recognise the files of a directory and of the directories in it; hidden ones are passed over.
+    """Recognize the files of a directory and of the directories in it; hidden ones are skipped.
 
     Returns
     -------
     Sources
-        What was recognised.
+        The recognized files.
     dict of Path to str
-        What was not, and why.
+        The other files, and why each was not recognized.
 
     Raises
     ------
     SourceFileError
-        When the directory or one in it cannot be read, nothing in it was recognised, or a file that is named
-        like one of the bureau's is not what its name says: a download that failed must not pass for one not
-        given.
+        The directory or one in it cannot be read, no file in it was recognized, or a file has a name of the bureau's
+        but not the content (or a failed download would look as if the file had not been given).
     """
     if not directory.is_dir():
         raise SourceFileError(f"{directory}: no such directory; check the path given to --from")
@@ -94,8 +93,8 @@ def sources_in(directory: Path) -> tuple[Sources, dict[Path, str]]:
             unknown[path] = str(error).removeprefix(f"{path}: ")
     if not any(found.values()):
         raise SourceFileError(
-            f"{directory}: no file in it was recognised; expected LODES OD and crosswalk files, tract polygons "
-            "and the like"
+            f"{directory}: no file in it was recognized; expected LODES OD and crosswalk files, tract polygons "
+            "and so on"
         )
     return Sources(**{role: tuple(paths) for role, paths in found.items()}), unknown
 
@@ -121,12 +120,14 @@ def roles_of(path: Path) -> tuple[str, ...]:
     Raises
     ------
     SourceFileError
-        When it is none of the known files, or cannot be read.
+        The file is not of a known kind, or cannot be read.
     """
     if path.suffix.lower() in SUFFIXES:
         levels = levels_of(path)
         if not levels:
-            raise SourceFileError(f"{path}: holds neither tracts nor blocks, by its identifiers; not used")
+            raise SourceFileError(
+                f"{path}: its identifiers are neither those of tracts nor of blocks; not used"
+            )
         return levels
     header = read_header(path)
     role = _text_role(header)
@@ -153,16 +154,16 @@ def _why_not(path: Path, header: Sequence[str]) -> str:
     if path.stat().st_size == 0:
         return "the file is empty; download it again"
     if header and header[0].startswith("<"):
-        return "a web page, as a failed download leaves it; download it again"
+        return "a web page, as after a failed download; download it again"
     if is_flows_by_name(header):
         return BY_NAME
     if _CENSUS_TABLE.match(path.name):
-        return "not the table that its name says; download it again, or rename it"
+        return "not the table that its name promises; download it again, or rename it"
     return "not one of the known tables; not used"
 
 
 def _is_the_bureaus(path: Path) -> bool:
-    """Whether a file that was not recognised is named like one that an import reads."""
+    """Whether an unrecognized file has a name like one that an import reads."""
     if path.suffix.lower() not in SUFFIXES:
         return bool(_CENSUS_TABLE.match(path.name))
     named = _CENSUS_POLYGONS.match(path.name)

@@ -1,7 +1,7 @@
-"""Reading the files of a store as what they are: regular files, no links, and the same ones from first to last.
+"""Reading the files of a store safely: they must be regular files, not links, and must not change meanwhile.
 
-A store may come from a stranger. A symbolic link in it could have the program read, hash or copy any file of its user,
-and a pipe would make it wait for ever; both are refused before a byte is read. Opening never blocks.
+A store may come from an untrusted source. A symbolic link in it could make the program read, hash or copy any file of
+its user, and a pipe would make it wait forever; both are refused before a byte is read. Opening never blocks.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ def open_regular(file: Path) -> Iterator[BufferedReader]:
     Raises
     ------
     StoreError
-        It is not there, or is a link, a folder or a device.
+        The file does not exist, or is a link, a folder or a device.
     """
     require_regular(file)
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
     try:
         descriptor = os.open(file, flags)
-    except OSError as error:  # something else since it was looked at
+    except OSError as error:  # replaced since it was checked
         if error.errno in (errno.ELOOP, errno.ENXIO, errno.ENOENT):
             require_regular(file)
         raise
@@ -81,20 +81,20 @@ def require_regular(file: Path) -> None:
     try:
         mode = os.lstat(file).st_mode
     except (FileNotFoundError, NotADirectoryError):
-        raise StoreError(f"{file}: not there; make the store again or restore the file") from None
-    except (ValueError, OSError) as error:  # a name that no file can have
-        raise StoreError(f"{str(file)!r}: not a name of a file ({error}); make the store again") from None
+        raise StoreError(f"{file}: no such file; make the store again or restore the file") from None
+    except (ValueError, OSError) as error:  # not a possible file name
+        raise StoreError(f"{str(file)!r}: not a valid file name ({error}); make the store again") from None
     if not stat.S_ISREG(mode):
         _refuse(file, mode)
 
 
 def read_state(file: Path) -> FileState:
-    """Read a file and say what it was.
+    """Read a file and return its identity and digest.
 
     Raises
     ------
     StoreError
-        It is no regular file, or was changed while it was read.
+        It is not a regular file, or was changed while it was read.
     """
     with open_regular(file) as stream:
         before = _identity(os.fstat(stream.fileno()))
@@ -105,7 +105,7 @@ def read_state(file: Path) -> FileState:
 
 
 def read_identity(file: Path) -> tuple[int, ...]:
-    """What tells a file from any other and from itself after a change, as `FileState.identity`."""
+    """Numbers that identify a file and its last change, as `FileState.identity`."""
     with open_regular(file) as stream:
         return _identity(os.fstat(stream.fileno()))
 
@@ -116,13 +116,13 @@ def read_object(file: Path) -> dict[str, Any]:
     Raises
     ------
     StoreError
-        It is no regular file, not UTF-8, not JSON, no object, or names a field twice.
+        It is not a regular file, not UTF-8, not JSON, not an object, or has a field twice.
     """
     with open_regular(file) as stream:
         content = stream.read(_MOST_JSON_BYTES + 1)
     if len(content) > _MOST_JSON_BYTES:
         raise StoreError(
-            f"{file}: more than {_MOST_JSON_BYTES >> 20} MiB, which no such document has; restore it"
+            f"{file}: more than {_MOST_JSON_BYTES >> 20} MiB, too large for such a document; restore it"
         )
     return parse_object(content, file)
 
@@ -137,13 +137,15 @@ def parse_object(content: bytes, file: Path, *, finite: bool = False) -> dict[st
             parse_float=_finite if finite else None,
         )
         if _SURROGATE.search(content):
-            json.dumps(document, ensure_ascii=False).encode("utf-8")  # half a character cannot be shown
+            json.dumps(document, ensure_ascii=False).encode(
+                "utf-8"
+            )  # half of a surrogate pair cannot be shown
     except (ValueError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else " ".join(str(error).split())
-        raise StoreError(f"{file}: not readable as JSON ({reason}); make the store again") from error
+        raise StoreError(f"{file}: cannot be read as JSON ({reason}); make the store again") from error
     if not isinstance(document, dict):
         raise StoreError(
-            f"{file}: holds a {type(document).__name__}, must be an object; make the store again"
+            f"{file}: holds a {type(document).__name__}, but must hold an object; make the store again"
         )
     return document
 
@@ -152,7 +154,7 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]
-        raise ValueError(f"field {next(name for name in names if names.count(name) > 1)!r} is there twice")
+        raise ValueError(f"field {next(name for name in names if names.count(name) > 1)!r} occurs twice")
     return found
 
 
@@ -162,7 +164,7 @@ def _finite(text: str) -> float:
 
 
 def _refuse_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no finite number")
+    raise ValueError(f"{text} is not a finite number")
 
 
 def _identity(found: os.stat_result) -> tuple[int, ...]:
@@ -171,4 +173,4 @@ def _identity(found: os.stat_result) -> tuple[int, ...]:
 
 def _refuse(file: Path, mode: int) -> NoReturn:
     kind = next((name for is_kind, name in _KINDS if is_kind(mode)), "a device")
-    raise StoreError(f"{file}: is {kind}, must be a regular file; make the store again")
+    raise StoreError(f"{file}: is {kind}, but must be a regular file; make the store again")

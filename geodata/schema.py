@@ -1,4 +1,4 @@
-"""The tables of the two stores: their names, columns and types. The contract between all parts.
+"""The tables of the two stores: their names, columns and types, which all parts of the program rely on.
 
 A *dataset* is confidential, a *release* is public; both are directories of Parquet tables beside a
 `manifest.json`. Positions (`*_index`) count rows of the named table from zero; identifiers (`*_id`) are text.
@@ -9,7 +9,7 @@ Conventions
 their identifier. A home outside the imported area belongs to a state-level *elsewhere* unit: one row of
 `blocks`, `tracts`, `pumas`, `superpumas`, `counties` and `states` whose every identifier is the two-digit
 state code, with `elsewhere` true, no geometry, and the state's centre as its place. Every state that is not
-imported has one, whether anybody lives there or not: which units exist must not depend on confidential homes.
+imported has one, even without homes there: which units exist must not depend on confidential homes.
 
 `jobs` and `points` are sorted by `destination_index`, and a Parquet row group of either ends where a destination
 does, so that they can be read some destinations at a time (`Store.row_ptr`, `Store.slice`). Within a destination
@@ -40,9 +40,9 @@ class Table:
     Attributes
     ----------
     name : str
-        Also the file name, with `.parquet` behind it.
+        Also the file name, with `.parquet` appended.
     columns : dict of str to str
-        Column name to pandas dtype; further columns (layers) may follow where `open_ended`.
+        Pandas dtype by column name; further columns (layers) may follow if `open_ended`.
     geometry : bool
         Whether there is a `geometry` column (polygons, EPSG:4326), written as GeoParquet.
     open_ended : bool
@@ -147,7 +147,7 @@ IDENTIFIER = {
     "counties": "county_id",
     "states": "state_id",
 }
-"""The column that holds the identifier of each unit, once; tables of smaller units name the unit by it."""
+"""The column that identifies the units of a table; tables of smaller units have a column of the same name."""
 
 INDEX_OF = {
     "tract_index": "tracts",
@@ -174,7 +174,7 @@ BOUNDS = {
 }
 """Least and greatest value of other columns that hold numbers."""
 MAY_BE_NAN = ("home_lon_deg", "home_lat_deg")
-"""Columns in which NaN, or no value, says that there is no place."""
+"""Columns in which NaN, or a missing value, means that there is no place."""
 
 LAYER_LABELS = {
     "bgrp": "Block group",

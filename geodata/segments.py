@@ -8,7 +8,7 @@ one job the joint segment is known. For more it is assigned here by *sequential 
 2. The jobs of each (age, earnings) cell in turn are spread over the industry groups in the same way.
 
 Every step uses up each margin exactly, so all three published margins are recovered in every row, and counts
-lie near the product of the margins. Equal remainders go to the first band in cyclic order from the row's *turn*,
+are near the product of the margins. Equal remainders go to the first band in cyclic order from the row's *turn*,
 which the caller makes of public identifiers: without it ties would always favour the lowest code and tie young
 age to low earnings over a whole state.
 """
@@ -38,7 +38,7 @@ def joint_counts(age: Ints, earnings: Ints, industry: Ints, turn: Ints) -> Ints:
     """
     by_age_earnings = _spread(age, earnings, turn)
     cells = by_age_earnings.reshape(-1, 9)
-    # Another digit of the turn, so that a tie in one step does not foretell the tie in the next.
+    # Another digit of the turn, so that ties in the two steps are broken independently.
     return _spread(cells, industry, turn // 3).reshape(-1, 3, 3, 3)
 
 

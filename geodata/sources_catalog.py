@@ -1,4 +1,4 @@
-"""Where the Census Bureau publishes the files that an import reads: every address stands here, once."""
+"""Where the Census Bureau publishes the files that an import reads: the one list of addresses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ PLAN: Final = "sources.json"  # what `fetch` writes beside the files
 
 _LODES_HOST: Final = "https://lehd.ces.census.gov"
 _CENSUS_HOST: Final = "https://www2.census.gov"
-_LODES_YEARS: Final = {7: (2002, 2019), 8: (2002, None)}  # the newest year of version 8 moves on
+_LODES_YEARS: Final = {7: (2002, 2019), 8: (2002, None)}  # version 8 gains a year every year
 
 _LODES: Final = {
     "od": "/data/lodes/LODES{lodes}/{postal}/od/{postal}_od_{part}_{job_type}_{year}.csv.gz",
@@ -40,7 +40,7 @@ _GEOGRAPHY: Final = {
 }
 _VINTAGE: Final = {7: 2010, 8: 2020}  # census whose blocks a LODES version is on
 _NATIONAL: Final = ("tract_puma", "puma_names")
-_OPTIONAL: Final = ("puma_names",)  # without them PUMAs go by their number
+_OPTIONAL: Final = ("puma_names",)  # without them PUMAs are named by number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ def sources_of(
     year : int
         Year of the jobs.
     origin_states : tuple of str
-        Further states whose homes are to be placed: crosswalk, polygons and people, no jobs.
+        Further states whose homes are to be located: their crosswalks, polygons and people, but not their jobs.
     lodes : {7, 8}
         7 has 2010 blocks and ends in 2019, 8 has 2020 blocks.
     blocks : bool

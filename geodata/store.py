@@ -1,8 +1,7 @@
-"""Writing and reading a store: a directory of Parquet tables with a manifest that vouches for them.
+"""Writing and reading a store: a directory of Parquet tables with a manifest that lists their checksums.
 
-A store appears whole or not at all: it is written beside its place under a hidden name, synced, and renamed (see
-`geodata.placing`).
-A reader verifies the manifest, and every checksum, before it hands out a table.
+A store appears complete or not at all: it is written beside its final place under a hidden name, synced, and renamed
+(see `geodata.atomic_writes`). A reader verifies the manifest and every checksum before it returns a table.
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ import numpy.typing as npt
 import pandas
 import pyarrow.parquet
 
+from geodata.atomic_writes import Partial, naming, refuse_taken, writing_beside
 from geodata.errors import StoreError
 from geodata.manifest import MANIFEST, read_manifest_state
-from geodata.placing import Partial, naming, refuse_taken, writing_beside
 from geodata.regular_files import FileState, read_identity, read_object, read_state, require_regular
 from geodata.schema import CRS, SCHEMA_VERSION, TABLES, StoreKind, Table
 from geodata.table_check import as_numpy, check_footer, check_identifiers, check_values, reading
 from geodata.table_stream import TableStream, checked_frame, read_batches, read_slice, row_ptr, sync
 
-UNVOUCHED = {"dataset": ("ledger.jsonl",), "release": ()}  # files that may change after the store is whole
+UNVOUCHED = {"dataset": ("ledger.jsonl",), "release": ()}  # files that may change after the store is complete
 _HASHING_THREADS = 4
 _PERMISSIONS = {"dataset": (0o700, 0o600), "release": (0o777, 0o666)}
-"""Permissions of a store's folder and of its files: a dataset is confidential, whatever the umask says."""
+"""Permissions of a store's folder and of its files. Those of a dataset, which is confidential, ignore the umask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +50,9 @@ class Store:
     manifest : dict
         The manifest as read.
     held : dict of str to bytes
-        Parquet files of tables that stand in for those on disk, by table; see `with_table`.
+        Parquet files of tables that replace those on disk, by table; see `with_table`.
     states : dict of str to FileState
-        The manifest and the files that it lists as they were verified, by name; empty if they were not.
+        State of the manifest and of the files that it lists when they were verified, by name; empty if they were not.
     """
 
     path: Path
@@ -63,7 +62,7 @@ class Store:
     states: dict[str, FileState] = field(default_factory=dict)
 
     def with_table(self, name: str, rows: Any, **facts: Any) -> Store:
-        """The same store with other rows in one table, and more facts in its manifest; nothing on disk changes.
+        """Return the store with other rows in one table, and more facts in its manifest; nothing on disk changes.
 
         Parameters
         ----------
@@ -91,7 +90,7 @@ class Store:
         )
 
     def table(self, name: str, columns: list[str] | None = None) -> Any:
-        """Read one table: a GeoDataFrame where it has geometry and that is asked for, else a DataFrame."""
+        """Read one table: a GeoDataFrame if geometry is read, else a DataFrame."""
         table = _table(self.kind, name)
         with reading(self.place(name)):
             if table.geometry and (columns is None or "geometry" in columns):
@@ -143,23 +142,23 @@ class Store:
             return list(pyarrow.parquet.read_schema(self._content(name)).names)
 
     def place(self, name: str) -> Path:
-        """Where a table's Parquet file is, or would be if the table is held in memory: to name it in a message."""
+        """Path of a table's Parquet file, for messages; the path it would have if the table is held in memory."""
         return self.path / f"{_table(self.kind, name).name}.parquet"
 
     def file(self, name: str) -> Path:
-        """Path of a table's Parquet file on disk; StoreError if it is no regular file any more."""
+        """Path of a table's Parquet file on disk; StoreError if it is no longer a regular file."""
         if name in self.held:
             raise AssertionError(f"table {name!r} is held in memory")
         require_regular(self.place(name))
         return self.place(name)
 
     def require_unchanged(self, *, digests: bool = True) -> None:
-        """Refuse a store of which any file on disk is not the one that was verified.
+        """Refuse a store if any file on disk is not the one that was verified.
 
         Parameters
         ----------
         digests : bool
-            Read and hash every file again, and do not only compare which file it is and when it was changed.
+            Also read and hash every file again; otherwise only identities and times of change are compared.
 
         Raises
         ------
@@ -190,7 +189,7 @@ class Store:
         return io.BytesIO(self.held[name]) if name in self.held else self.file(name)
 
     def document(self, name: str) -> dict[str, Any]:
-        """Read a JSON document of the store, such as `certificate.json`; StoreError where it is no object."""
+        """Read a JSON document of the store, such as `certificate.json`; StoreError if it is not an object."""
         return read_object(self.path / name)
 
 
@@ -209,14 +208,14 @@ def open_store(path: Path, kind: StoreKind, *, verify: bool = True) -> Store:
     Raises
     ------
     StoreError
-        With what is wrong, in one line.
+        The message says in one line what is wrong.
     """
     manifest, state = read_manifest_state(path)
     if manifest.get("kind") != kind:
         raise StoreError(_wrong_kind(path, manifest.get("kind"), kind))
     if manifest.get("schema_version") != SCHEMA_VERSION:
         raise StoreError(
-            f"{path}: schema version {manifest.get('schema_version')!r}, this program reads "
+            f"{path}: schema version {manifest.get('schema_version')!r}, but this program reads "
             f"{SCHEMA_VERSION}; make the {kind} again"
         )
     for table in TABLES[kind]:
@@ -230,12 +229,12 @@ def open_store(path: Path, kind: StoreKind, *, verify: bool = True) -> Store:
 
 @contextmanager
 def writing_store(path: Path, kind: StoreKind) -> Iterator[StoreWriter]:
-    """Write a store: yields a writer, and puts the directory in its place only when all went well.
+    """Write a store: yield a writer, and rename the directory to its final place only after success.
 
     Raises
     ------
     StoreError
-        When the place is taken, or cannot be written (a full disk included): nothing is left behind.
+        The place exists, or cannot be written, for example because the disk is full; nothing is left behind.
     """
     path = Path(os.path.abspath(path))
     refuse_existing(path)
@@ -250,10 +249,10 @@ def writing_store(path: Path, kind: StoreKind) -> Iterator[StoreWriter]:
 
 
 def refuse_existing(path: Path) -> None:
-    """Raise StoreError where nothing new may be written.
+    """Raise StoreError if nothing new may be written at a path.
 
-    No command overwrites; and a dataset or release holds what its manifest lists and nothing else: it would be refused
-    with anything more in it, and what is confidential would leave with a release.
+    No command overwrites anything. A dataset or release holds only what its manifest lists: readers refuse anything
+    more, and confidential files inside a release would be published with it.
     """
     refuse_taken(path)
     refuse_within_store(path)
@@ -268,12 +267,12 @@ def refuse_within_store(path: Path) -> None:
             continue
         if kind in TABLES:
             raise StoreError(
-                f"{path}: lies within a {kind}, which holds nothing else; name a place beside it"
+                f"{path}: lies within a {kind}, which may hold nothing else; name a place beside it"
             )
 
 
 class StoreWriter:
-    """Writes the tables of one store into a directory of its own; every file is known by the one who wrote it."""
+    """Writes the tables of one store into a hidden directory, and remembers the identity of every file."""
 
     def __init__(self, partial: Partial, kind: StoreKind, disk: Executor) -> None:
         self.directory = partial.folder
@@ -298,7 +297,7 @@ class StoreWriter:
 
     @contextmanager
     def stream(self, name: str) -> Iterator[TableStream]:
-        """Write one table as its rows arrive: yields what to `write` them to.
+        """Write one table as its rows arrive: yields a stream to `write` them to.
 
         The table counts as written only when the block ends without an error.
         """
@@ -313,7 +312,7 @@ class StoreWriter:
         self._rows[name] = stream.rows
 
     def copy_table(self, source: Store, name: str) -> None:
-        """Copy a table of another store byte for byte; the caller has opened, so verified, that store."""
+        """Copy a table of another store byte for byte; the caller has opened and so verified that store."""
         _table(self.kind, name)
         with self._file(f"{name}.parquet") as file:
             source.copy_file(name, file)
@@ -326,11 +325,11 @@ class StoreWriter:
             file.write_text(text, encoding="utf-8")
 
     def facts(self, **facts: Any) -> None:
-        """Add to the manifest: title, year, vintage, sources, layers, coverage and the like."""
+        """Add facts to the manifest: title, year, vintage, sources, layers, coverage and so on."""
         self._facts.update(facts)
 
     def listed(self) -> dict[str, dict[str, Any]]:
-        """Sync the files written so far, and return what the manifest will say of each.
+        """Sync the files written so far, and return their entries for the manifest.
 
         A file must not change after it has been listed: its digest is computed once.
 
@@ -349,7 +348,7 @@ class StoreWriter:
         return dict(sorted(self._listed.items()))
 
     def finish(self) -> None:
-        """Write the manifest last, sync everything to the disk, and see that nobody else wrote into the directory."""
+        """Write the manifest last, sync everything to disk, and check that no other process wrote here."""
         missing = [table.name for table in TABLES[self.kind] if table.name not in self._rows]
         if missing:
             raise AssertionError(f"tables never written: {missing}")
@@ -361,7 +360,7 @@ class StoreWriter:
         self._partial.require_own(also=UNVOUCHED[self.kind])
 
     def _file(self, name: str) -> AbstractContextManager[Path]:
-        """A new file to write, which afterwards must not change."""
+        """A new file to write, which must not change afterwards."""
         return self._partial.writing(name, _PERMISSIONS[self.kind][1])
 
 
@@ -390,10 +389,8 @@ def _wrong_kind(path: Path, found: object, wanted: StoreKind) -> str:
             f"make one with `commutemap synthesize {path} RELEASE`"
         )
     if found not in TABLES:
-        return (
-            f"{path / MANIFEST}: its kind is {str(found)[:40]!r}, must be {wanted!r}; make the {wanted} again"
-        )
-    return f"{path}: this is a {found}, a {wanted} is needed here; check the order of the arguments"
+        return f"{path / MANIFEST}: its kind is {str(found)[:40]!r}, but must be {wanted!r}; make the {wanted} again"
+    return f"{path}: this is a {found}, but a {wanted} is needed here; check the order of the arguments"
 
 
 def _rows(manifest: Mapping[str, Any]) -> dict[str, int]:
@@ -410,25 +407,27 @@ def _require_listed(path: Path, kind: StoreKind, manifest: dict[str, Any]) -> No
     known = {*manifest["files"], MANIFEST, *UNVOUCHED[kind]}
     for entry in sorted(path.iterdir()):
         if entry.name not in known:
-            raise StoreError(f"{entry}: not listed in the manifest; a {kind} holds nothing else, remove it")
+            raise StoreError(
+                f"{entry}: not listed in the manifest, and a {kind} may hold nothing else; remove it"
+            )
         require_regular(entry)
 
 
 def _verified_files(path: Path, kind: StoreKind, manifest: dict[str, Any]) -> dict[str, FileState]:
-    """What the files of a store are, all of them as the manifest and the schema say."""
+    """State of each file of a store, after checking all against the manifest and the schema."""
     listed = manifest["files"]
     with ThreadPoolExecutor(max_workers=_HASHING_THREADS) as pool:
         states = dict(zip(listed, pool.map(read_state, [path / name for name in listed]), strict=True))
     for name, state in states.items():
         if state.sha256 != listed[name]["sha256"]:
             raise StoreError(
-                f"{path / name}: its sha256 differs from the manifest, so it was altered or damaged after it was "
+                f"{path / name}: its sha256 differs from the manifest, so it was changed or damaged after it was "
                 f"written; make the {kind} again or restore the file"
             )
         if state.n_bytes != listed[name]["bytes"]:
             raise StoreError(
-                f"{path / name}: has {state.n_bytes:,} bytes, the manifest says {listed[name]['bytes']:,}; restore the "
-                "manifest"
+                f"{path / name}: has {state.n_bytes:,} bytes, but the manifest says {listed[name]['bytes']:,}; "
+                "restore the manifest"
             )
     for table in TABLES[kind]:
         check_footer(path / f"{table.name}.parquet", table, _rows(manifest))
@@ -437,8 +436,8 @@ def _verified_files(path: Path, kind: StoreKind, manifest: dict[str, Any]) -> di
 
 
 def _read_geometry(file: Path, columns: list[str] | None) -> Any:
-    """A table with its polygons; ValueError where they cannot be read, or are not in the reference system of stores."""
-    import geopandas  # not at the top: a synthesis needs none
+    """A table with its polygons; ValueError if they cannot be read or have the wrong reference system."""
+    import geopandas  # not at the top: a synthesis does not need it
     from shapely.errors import ShapelyError
 
     try:
@@ -446,7 +445,7 @@ def _read_geometry(file: Path, columns: list[str] | None) -> Any:
     except (ShapelyError, AttributeError) as error:
         raise ValueError(str(error)) from error
     if frame.crs is None or frame.crs.to_epsg() != 4326:
-        raise ValueError(f"its reference system is {frame.crs}, must be {CRS}")
+        raise ValueError(f"its reference system is {frame.crs}, but must be {CRS}")
     return frame
 
 

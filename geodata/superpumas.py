@@ -2,7 +2,7 @@
 
 Source: docs/method.md, section 2, after P10 "Coarsening Steps". The grouping is greedy and deterministic: start at the
 free PUMA with the fewest free neighbours, add the free neighbour nearest to the group's centre until there are
-enough people, and let what cannot be completed join the least populous group beside it.
+enough people, and merge a group that cannot be completed with the least populous group next to it.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def superpuma_ids(
     lon_deg, lat_deg : float64[P]
         Centres, EPSG:4326.
     polygon : object array[P]
-        Polygons, which tell contiguity; a PUMA that touches no other of its state (an island) counts as
-        contiguous to the nearest.
+        Polygons, which determine contiguity; a PUMA that touches no other of its state (an island) counts as
+        contiguous to the nearest one.
     min_population : int
         People that a group needs; a state with fewer is one group.
 
@@ -66,7 +66,7 @@ def superpuma_ids(
 
 
 def neighbours(lon_deg: Floats, lat_deg: Floats, polygon: npt.NDArray[np.object_]) -> list[set[int]]:
-    """Contiguous units of each; separate pieces are tied together at their nearest centres."""
+    """Contiguous units of each unit; separate pieces are connected at their nearest centres."""
     near: list[set[int]] = [set() for _ in polygon]
     present = np.flatnonzero(~shapely.is_missing(polygon))
     tree = shapely.STRtree(polygon[present])

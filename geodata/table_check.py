@@ -1,9 +1,9 @@
-"""Whether a table is what the schema says, seen from its file's footer, and whether values that were read can be used.
+"""Checks that a table follows the schema, by its file's footer, and that values read from it can be used.
 
-The footer tells the columns, their types and, for each row group, how many values are missing and the least and the
-greatest: enough to refuse a wrong table without reading it. Only geography and the prior, which are small beside
-`jobs` and `points`, are searched for NaN, which no footer shows. A footer can lie, so what is read from a table is
-compared with the same bounds again.
+The footer lists the columns, their types and, for each row group, the number of missing values and the least and the
+greatest value. That is enough to refuse a wrong table without reading it. A footer does not show NaN; only geography
+and the prior, which are small compared with `jobs` and `points`, are searched for it. A footer can be wrong, so
+values read from a table are compared with the same bounds again.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _TYPES: Final[dict[str, tuple[Any, ...]]] = {
 
 @contextmanager
 def reading(file: object) -> Iterator[None]:
-    """Have what the readers of Parquet raise about a damaged file become one line that names it.
+    """Turn the errors that Parquet readers raise about a damaged file into one line that names the file.
 
     Raises
     ------
     StoreError
-        In place of their errors.
+        Instead of their errors.
     """
     try:
         yield
@@ -69,12 +69,12 @@ def check_footer(file: Path, table: Table, rows: Mapping[str, int]) -> None:
     Raises
     ------
     StoreError
-        With what is wrong, in one line.
+        The message says in one line what is wrong.
     """
     with reading(file), pyarrow.parquet.ParquetFile(file) as source:
         facts, schema = source.metadata, source.schema_arrow
         if facts.num_rows != rows[table.name]:
-            raise _wrong(file, f"has {facts.num_rows:,} rows, the manifest says {rows[table.name]:,}")
+            raise _wrong(file, f"has {facts.num_rows:,} rows, but the manifest says {rows[table.name]:,}")
         _check_columns(file, table, schema)
         for group in range(facts.num_row_groups):
             for position in range(facts.num_columns):
@@ -85,12 +85,12 @@ def check_footer(file: Path, table: Table, rows: Mapping[str, int]) -> None:
 
 
 def check_identifiers(folder: Path) -> None:
-    """Check that every unit is there once.
+    """Check that no unit occurs twice.
 
     Raises
     ------
     StoreError
-        With table, column and identifier.
+        The message names table, column and identifier.
     """
     for table, name in IDENTIFIER.items():
         file = folder / f"{table}.parquet"
@@ -102,21 +102,21 @@ def check_identifiers(folder: Path) -> None:
 
 
 def check_values(file: object, columns: Mapping[str, Any], rows: Mapping[str, int]) -> None:
-    """Check values that were read from a table: positions of rows that are there, and no number out of its range.
+    """Check values that were read from a table: positions refer to existing rows, and numbers are in range.
 
     Parameters
     ----------
     file : Path or str
         For the message.
     columns : mapping of str to ndarray
-        By name; a missing value is NaN. Text and geometry are passed over.
+        By name; a missing value is NaN. Text and geometry are skipped.
     rows : mapping of str to int
         Rows of every table of the store, by table.
 
     Raises
     ------
     StoreError
-        With column and value.
+        The message names column and value.
     """
     for name, values in columns.items():
         if values.size and values.dtype.kind in "iuf":
@@ -140,24 +140,24 @@ def _check_columns(file: Path, table: Table, schema: Any) -> None:
         wanted[_GEOMETRY] = _BINARY
     names = list(schema.names)
     if len(set(names)) != len(names):
-        raise _wrong(file, f"column {next(name for name in names if names.count(name) > 1)!r} is there twice")
+        raise _wrong(file, f"column {next(name for name in names if names.count(name) > 1)!r} occurs twice")
     missing = [name for name in wanted if name not in names]
     if missing:
         raise _wrong(file, f"column {missing[0]!r} is missing")
     for field in schema:
         is_layer = table.open_ended and field.name.startswith(_LAYER)
         allowed = wanted.get(field.name, _TYPES["str"] if is_layer else ())
-        # Another column is nothing that anybody reads; `certify` reports it.
+        # No program reads another column; `certify` reports it.
         if allowed and field.type not in allowed:
             raise _wrong(file, f"column {field.name!r} is {field.type}, must be {allowed[-1]}")
 
 
 def _check_chunk(file: Path, source: Any, group: int, position: int, rows: Mapping[str, int]) -> None:
-    """Check one column of one row group, by its footer, or by its values where the footer says nothing."""
+    """Check one column of one row group, by its footer, or by its values if the footer has no range."""
     chunk = source.metadata.row_group(group).column(position)
     name, found = chunk.path_in_schema, chunk.statistics
     bounded = name in INDEX_OF or name in BOUNDS
-    # Of a column that is all NaN, which some may be, the footer has no least value.
+    # The footer has no least value for a column of NaN alone, which some columns may be.
     if (
         found is None
         or not found.has_null_count
@@ -191,7 +191,7 @@ def _check_range(file: object, name: str, least: Any, greatest: Any, rows: Mappi
         return
     for value in (least, greatest):
         if not low <= value <= high and not (name in MAY_BE_NAN and np.isnan(value)):
-            raise _wrong(file, f"column {name!r} holds {value}, which is not within {where}")
+            raise _wrong(file, f"column {name!r} holds {value}, which is not in {where}")
 
 
 def _wrong(file: object, what: str) -> StoreError:

@@ -1,8 +1,8 @@
 """Tables too large for memory: written row group by row group, and read back a part at a time.
 
-Integers are delta encoded and floats split by byte before zstd: sorted positions and coordinates become smaller
-than under a dictionary, and are written and read faster. (Splitting integers by byte is a little better still, but
-DuckDB 1.4 cannot read it.) Single bytes keep their dictionary, and so does text, which repeats.
+Integers are delta encoded and floats split by byte before zstd compression: sorted positions and coordinates become
+smaller than with a dictionary, and are written and read faster. (Splitting integers by byte is a little better still,
+but DuckDB 1.4 cannot read it.) Single bytes and text, which repeat, keep their dictionaries.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ import pyarrow.parquet
 from geodata.schema import CRS, Table
 
 ROW_GROUP_ROWS: Final = 262_144
-"""Most rows of a row group; more cost as much to write, and let a query skip less."""
+"""Most rows of a row group. Larger groups are not cheaper to write, and let a query skip less."""
 
 _SYNC_BYTES: Final = 128 << 20
-_WHOLE: Final = "destination_index"  # a row group ends where a destination does
+_WHOLE: Final = "destination_index"  # a row group ends at the end of a destination
 _GEOMETRY: Final = "geometry"
 _ZSTD_LEVEL: Final = 1
 
@@ -40,11 +40,11 @@ class TableStream:
     Parameters
     ----------
     file : Path or BytesIO
-        The Parquet file to make, or where to put its bytes.
+        The Parquet file to write, or a buffer for its bytes.
     table : Table
         Its place in the schema.
     disk : Executor
-        Where the file is synced while it grows, so that the disk works while rows are made.
+        Runs the syncing of the growing file, so that the disk works while rows are made.
     """
 
     def __init__(self, file: Path | io.BytesIO, table: Table, disk: Executor) -> None:
@@ -65,13 +65,13 @@ class TableStream:
         ----------
         rows : DataFrame, GeoDataFrame, or dict of str to array
             A frame is cast to the schema's types. In a dict every column is a NumPy or pyarrow array of exactly its
-            type, and is not copied; geometry is a pyarrow array of WKB (EPSG:4326), null where there is none. The
-            first call decides which further columns an open-ended table has.
+            type, and is not copied; geometry is a pyarrow array of WKB (EPSG:4326), null where geometry is missing.
+            The first call decides which further columns an open-ended table has.
 
         Raises
         ------
         AssertionError
-            When columns or types are not the schema's.
+            If columns or types are not those of the schema.
         """
         part = self._as_arrow(rows)
         self.rows += part.num_rows
@@ -81,7 +81,7 @@ class TableStream:
             self._write_group(self._whole_rows())
 
     def close(self) -> None:
-        """Write what is still held, and the file's footer."""
+        """Write the remaining rows and the file's footer."""
         if self._writer is None:
             self._open(_schema(self._table, {}))
         if self._n_held:
@@ -91,7 +91,7 @@ class TableStream:
             self._syncing.result()  # a disk reports an error once
 
     def abandon(self) -> None:
-        """Let go of the file after a failure; whoever owns the directory removes it."""
+        """Close the file after a failure; the owner of the directory removes it."""
         self._held.clear()
         if self._writer is not None:
             with suppress(OSError):
@@ -132,7 +132,7 @@ class TableStream:
         )
 
     def _whole_rows(self) -> int:
-        """Rows of the next row group: as many whole destinations as it holds."""
+        """Number of rows of the next row group: as many complete destinations as fit."""
         if _WHOLE not in self._table.columns:
             return ROW_GROUP_ROWS
         held = pyarrow.concat_tables(self._held).slice(0, ROW_GROUP_ROWS + 1)
@@ -141,7 +141,7 @@ class TableStream:
 
     def _write_group(self, n_rows: int) -> None:
         held = pyarrow.concat_tables(self._held)
-        # In one piece, or the pages would show how the rows had been divided.
+        # In one piece; otherwise the pages would depend on how the rows had been divided.
         group = held.slice(0, n_rows).combine_chunks()
         self._writer.write_table(group, row_group_size=max(n_rows, 1))
         rest = held.slice(n_rows)
@@ -158,7 +158,7 @@ class TableStream:
 
 
 def check_columns(table: Table, names: list[str]) -> list[str]:
-    """Columns beyond the schema's; AssertionError where some are missing, or more than are allowed."""
+    """Columns beyond the schema's; AssertionError if a column is missing or not allowed."""
     wanted = [*table.columns, *([_GEOMETRY] if table.geometry else [])]
     missing = [name for name in wanted if name not in names]
     extra = [name for name in names if name not in wanted]
@@ -229,12 +229,12 @@ def _as_numpy(column: Any) -> Any:
 
 
 def _schema(table: Table, extra: dict[str, str]) -> Any:
-    """Arrow schema of a table, with the metadata by which pandas and geopandas know their own types."""
+    """Arrow schema of a table, with the metadata from which pandas and geopandas restore their types."""
     dtypes = table.columns | extra
     frame = pandas.DataFrame({name: pandas.Series([], dtype=dtype) for name, dtype in dtypes.items()})  # type: ignore[call-overload,unused-ignore]
     if not table.geometry:
         return pyarrow.Schema.from_pandas(frame, preserve_index=False)
-    import geopandas  # not at the top: a synthesis needs none
+    import geopandas  # not at the top: a synthesis does not need it
 
     buffer = io.BytesIO()
     geopandas.GeoDataFrame(frame, geometry=[], crs=CRS).to_parquet(buffer, index=False)

@@ -11,13 +11,13 @@ import shapely
 
 from geodata.schema import CRS
 
-# Datums that agree with WGS 84 to a metre or two. Which finer shift PROJ would choose depends on the grids
-# installed, so none is applied and every machine gets the same coordinates.
+# Datums that agree with WGS 84 to a metre or two. The finer shift that PROJ would choose depends on the installed
+# grids, so no shift is applied and every machine gets the same coordinates.
 _SAME_DATUMS = ("north american datum 1983", "world geodetic system 1984")
 
 
 def to_degrees(geometry: npt.NDArray[np.object_], crs: pyproj.CRS) -> npt.NDArray[np.object_]:
-    """Shapes in EPSG:4326, whatever they come in; ProjError where that has no place on the globe."""
+    """Shapes converted to EPSG:4326; ProjError if their reference system cannot be converted."""
     base = crs.geodetic_crs
     datum = base.datum.name.lower() if base is not None and base.datum is not None else ""
     same_datum = any(name in datum for name in _SAME_DATUMS)

@@ -26,7 +26,7 @@ UNIONS = "joining polygons"
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What larger units are made of.
+    """Blocks and tracts, from which larger units are made.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Parts:
 
 
 def join_units(parts: Parts, crosswalk: Crosswalk, pumas: Pumas, *, progress: Progress) -> dict[str, Any]:
-    """Make the tables of larger units, and complete `blocks` and `tracts` with them.
+    """Make the tables of larger units, and add their identifiers to `blocks` and `tracts`.
 
     Returns
     -------
@@ -147,7 +147,7 @@ def _union_present(polygons: Shapes) -> Any:
 
 
 def _as_blocks_say(parts: Parts, table: Any, key: str, keep: list[str], names: Any) -> Any:
-    """Recount people by the blocks' own county or state; add one that only blocks name."""
+    """Recount people by the blocks' own county or state; add units that only blocks name."""
     extra = ~parts.blocks[key].isin(table[key]).to_numpy()
     if extra.any():
         shapes = np.full(len(parts.blocks), None, dtype=object)

@@ -1,4 +1,4 @@
-"""Which census a published file is on, where its name or its columns tell, and keeping to one."""
+"""The census vintage of a published file, by its name or its columns, and the choice of files of one vintage."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _SUFFIX = re.compile(r"(?P<decade>00|10|20)$")
 
 
 def vintage_of_table(path: Path) -> int | None:
-    """Census of a relationship file or of centers of population, by the bureau's way of naming them."""
-    told = _CENSUS.match(path.name)
-    return int(told["year"]) if told else None
+    """Census of a relationship file or of centers of population, by the bureau's naming scheme."""
+    match = _CENSUS.match(path.name)
+    return int(match["year"]) if match else None
 
 
 def vintage_of_polygons(path: Path, id_column: str | None) -> int | None:
@@ -24,32 +24,32 @@ def vintage_of_polygons(path: Path, id_column: str | None) -> int | None:
     suffix = _SUFFIX.search(id_column or "")
     if suffix:
         return 2000 + int(suffix["decade"])
-    told = _POLYGONS.match(path.name)
-    return int(told["year"]) // 10 * 10 if told else None
+    match = _POLYGONS.match(path.name)
+    return int(match["year"]) // 10 * 10 if match else None
 
 
-def of_vintage(told: dict[Path, int | None], vintage: int, what: str) -> list[Path]:
-    """Keep the files that are on the crosswalk's census, and those that do not tell.
+def of_vintage(census_of: dict[Path, int | None], vintage: int, what: str) -> list[Path]:
+    """Keep the files of the crosswalk's census, and those whose census is not known.
 
     Parameters
     ----------
-    told : dict of Path to int or None
-        The files and what they tell.
+    census_of : dict of Path to int or None
+        Census of each file, if known.
     vintage : int
-        Of the crosswalk's blocks.
+        Census of the crosswalk's blocks.
     what : str
         What the files hold, for the message.
 
     Raises
     ------
     SourceFileError
-        When there are files and all are on another census: codes of one name other places on the next.
+        All files are of another census, whose codes name different places.
     """
-    kept = sorted(path for path, year in told.items() if year in (None, vintage))
-    if told and not kept:
-        other = min(told)
+    kept = sorted(path for path, year in census_of.items() if year in (None, vintage))
+    if census_of and not kept:
+        other = min(census_of)
         raise SourceFileError(
-            f"{other}: {what} of {told[other]} beside a crosswalk of {vintage} blocks; give those of {vintage}, "
+            f"{other}: {what} of {census_of[other]}, but the crosswalk has {vintage} blocks; give those of {vintage}, "
             "or leave them out"
         )
     return kept

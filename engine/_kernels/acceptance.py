@@ -102,7 +102,7 @@ def accept_range(
     for one in range(bounds[0], bounds[1]):
         real = workers.point[workers.ptr[one] : workers.ptr[one + 1]]
         drawn = synthetic.point[synthetic.ptr[one] : synthetic.ptr[one + 1]]
-        # Without real workers there is nobody to protect and nothing to represent.
+        # Without real workers there is nothing to protect and nothing to represent.
         if real.size == 0 or drawn.size == 0:
             accepted[one] = True
             continue

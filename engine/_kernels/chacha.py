@@ -1,16 +1,16 @@
 """ChaCha20 keystreams, and the exact integer draws made from them.
 
-A *stream* is the keystream of one nonce, from block 0 on, held in one ``int64[STREAM_FIELDS]`` array, so
-that a kernel can open thousands of streams without allocating: up to ``WIDTH`` blocks at hand (8 bytes to a
-field, least significant first), the next position in them and their end (bytes), the next block's number,
-the three nonce words, and a flag raised when the stream has run out. A word is read at the next multiple of
-4 bytes, a half word at the next multiple of 2.
+A *stream* is the keystream of one nonce, from block 0 on. It is held in one ``int64[STREAM_FIELDS]`` array, so that a
+kernel can open thousands of streams without allocating memory. The array holds up to ``WIDTH`` blocks (8 bytes in each
+field, least significant first), the next position in them and their end (bytes), the next block's number, the three
+nonce words, and a flag that is raised when the stream has run out. A word is read at the next multiple of 4 bytes, a
+half word at the next multiple of 2.
 
 A stream makes its blocks one by one as they are needed. ``WIDTH`` blocks made together, in loops that the
 compiler turns into vector instructions, cost no more than three or four of those. So a kernel that reads
 long streams reads ahead (:func:`read_ahead`), and one that opens many short streams makes their first
-blocks together (:func:`fill_blocks`), each in a *lane* of its own, and hands each stream its own
-(:func:`take_blocks`). What a stream gives is the same either way.
+blocks together (:func:`fill_blocks`), each in its own *lane*, and copies them to the streams
+(:func:`take_blocks`). The output of a stream is the same either way.
 
 Symbols: a, b, c, d and x are the RFC's own names for state words.
 
@@ -99,7 +99,7 @@ _C3 = np.uint32(0x6B206574)
 
 @lean_jit
 def _add(left: np.uint32, right: np.uint32) -> np.uint32:
-    # Widened and masked, so that it wraps in plain Python as it does compiled; LLVM makes it one 32-bit add.
+    # Widened and masked, so that it wraps around with the JIT off as well; LLVM compiles it to one 32-bit add.
     return np.uint32((np.int64(left) + np.int64(right)) & _MASK)
 
 
@@ -169,7 +169,7 @@ def fill_blocks(key: Words, lanes: Words, out: Words) -> None:
     """Write ``WIDTH`` keystream blocks to ``out[:WINDOW_WORDS]``, each as :func:`block` makes it.
 
     ``lanes`` is uint32[LANE_WORDS]: the block number of every lane, then each of its three nonce words; the
-    rest is room to work in.
+    rest is scratch space.
     """
     w = WIDTH
     state = lanes[4 * w :]
@@ -221,7 +221,7 @@ def open_stream(stage: int, destination: int, segment: int, stream: Stream) -> N
 
 @lean_jit
 def take_blocks(window: Words, first: int, n_blocks: int, stream: Stream) -> None:
-    """Give a stream just opened its blocks 0 to ``n_blocks - 1``, made by lanes ``first`` on."""
+    """Give a newly opened stream its blocks 0 to ``n_blocks - 1``, which lanes from ``first`` on made."""
     words = stream[:POSITION].view(np.uint32)
     for word in range(16 * n_blocks):
         words[word] = window[16 * first + word]
@@ -231,9 +231,9 @@ def take_blocks(window: Words, first: int, n_blocks: int, stream: Stream) -> Non
 
 @lean_jit
 def read_ahead(key: Words, lanes: Words, stream: Stream) -> int:
-    """Put the stream's next ``WIDTH`` blocks at hand if none is; return how many bytes are at hand.
+    """Make the stream's next ``WIDTH`` blocks if no bytes are left; return how many bytes are available.
 
-    What the stream gives does not depend on it. At the stream's end it may be less, down to nothing.
+    This does not change the stream's output. Near the end of the stream fewer blocks may be left, or none.
     """
     if stream[POSITION] >= stream[END]:
         n_blocks = min(np.int64(WIDTH), BLOCK_LIMIT - stream[COUNTER])
@@ -250,9 +250,9 @@ def read_ahead(key: Words, lanes: Words, stream: Stream) -> int:
 
 @lean_jit
 def _refill(key: Words, stream: Stream) -> None:
-    """Put the stream's next block at hand, or mark the stream as run out."""
+    """Make the stream's next block, or mark the stream as run out."""
     if stream[COUNTER] >= BLOCK_LIMIT:
-        # The caller refuses the whole result; zeros let its rejection loops end.
+        # The caller discards the whole result; zeros make its rejection loops end.
         stream[_RUN_OUT] = 1
         for word in range(8):
             stream[word] = 0
@@ -265,7 +265,7 @@ def _refill(key: Words, stream: Stream) -> None:
 
 @lean_jit
 def has_run_out(stream: Stream) -> bool:
-    """True once a stream was asked for more than its 2^32 blocks; what it gave is not to be used."""
+    """Whether a stream was asked for more than its 2^32 blocks; then its output must not be used."""
     return bool(stream[_RUN_OUT] != 0)
 
 
@@ -320,7 +320,7 @@ def below(key: Words, stream: Stream, bound: int) -> int:
 def fill_words(key: Words, stream: Stream, nonces: Ints, ptr: Ints, start: int, stop: int, out: Words) -> int:
     """First words of each of the streams ``start`` to ``stop - 1``; how many is given by CSR ``ptr``.
 
-    ``stream`` is room for one of them, ``nonces`` int64[S, 3]. Returns the first stream that ran out, or -1.
+    ``stream`` is scratch space for one stream, ``nonces`` is int64[S, 3]. Returns the first stream that ran out, or -1.
     """
     for address in range(start, stop):
         open_stream(nonces[address, 0], nonces[address, 1], nonces[address, 2], stream)

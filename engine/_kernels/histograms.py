@@ -1,11 +1,11 @@
 """Histogram mechanisms of one synthesizer after another: noisy counts turned into m synthetic workers.
 
-Symbols: n_i real workers in a point, y_i noisy count (at least 0), Y their sum, m synthetic workers. What follows the
-noisy counts reads nothing but them, m and public weights. Noise comes from stage NOISE, everything else from stage
-TOTAL.
+Symbols: n_i real workers in a point, y_i noisy count (at least 0), Y their sum, m synthetic workers. The steps after
+the noisy counts read only these counts, m and public weights. Noise comes from stage NOISE, everything else from
+stage TOTAL.
 
-A kernel returns `DONE`, or the synthesizer that cannot be used: one whose stream ran out, or whose noisy counts grew
-past 2^31 (`TOO_LARGE` less its position).
+A kernel returns `DONE`, or identifies a synthesizer that cannot be used: its position if its stream ran out, or
+`TOO_LARGE` minus its position if its noisy counts exceeded 2^31.
 """
 
 from typing import NamedTuple
@@ -89,10 +89,10 @@ def _noise_everywhere(
     points: Indices,
     noisy: Ints,
 ) -> tuple[int, int]:
-    """Noise on every count; list the points whose noisy count is above 0, and return how many and their sum.
+    """Add noise to every count; list the points whose noisy count is above 0, and return how many and their sum.
 
-    Noise above 0 is drawn by the gaps between the points that get it. At the others noise is 0 or less, which shows
-    only where somebody is. `workers` is sorted.
+    Noise above 0 is drawn by the gaps between the points that get it. At all other points noise is 0 or less, which
+    matters only in points with workers. `workers` is sorted.
     """
     short = noise.short
     listed, total, worker = 0, 0, 0
@@ -125,7 +125,7 @@ def _noise_where_occupied(
     points: Indices,
     noisy: Ints,
 ) -> tuple[int, int]:
-    """Noise on the counts of occupied points; list those that reach the threshold. `workers` is sorted."""
+    """Add noise to the counts of occupied points; list those that reach the threshold. `workers` is sorted."""
     listed, total, worker = 0, 0, 0
     while worker < workers.size:
         point, value = workers[worker], 0
@@ -142,10 +142,10 @@ def _noise_where_occupied(
 
 @jit
 def _apportion(key: Words, stream: Ints, points: Indices, noisy: Ints, total: int, drawn: Indices) -> None:
-    """Share out m = drawn.size workers in proportion to noisy counts that sum to ``total``, at least 1.
+    """Divide m = drawn.size workers in proportion to noisy counts that sum to ``total``, at least 1.
 
-    Each point gets m y_i / Y rounded down or up, by chance, so that m y_i / Y is its mean and the sum is m: the
-    noisy workers are laid on a line, and marks at equal distances with one drawn offset say who is taken.
+    Each point gets m y_i / Y rounded down or up at random, so that m y_i / Y is its mean and the sum is m: the noisy
+    workers are laid on a line, and marks at equal distances with one random offset select workers.
     """
     whole, part = drawn.size // total, drawn.size % total
     carried = below(key, stream, total)
@@ -191,7 +191,7 @@ def laplace_range(
         first, last = support_ptr[addresses.tract[one]], support_ptr[addresses.tract[one] + 1]
         workers = np.sort(inputs.workers.point[inputs.workers.ptr[one] : inputs.workers.ptr[one + 1]])
         listed, total = 0, 0
-        # Without real workers nothing is to be hidden; their total is public.
+        # Without real workers there is nothing to hide; their total is public.
         if workers.size > 0:
             open_stream(STAGE_NOISE, addresses.destination[one], addresses.segment[one], stream)
             listed, total = _noise_everywhere(key, stream, noise, workers, last - first, points, noisy)

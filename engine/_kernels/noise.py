@@ -1,10 +1,10 @@
-"""Exact discrete Laplace noise from a keyed stream: words against the digits of a chance.
+"""Exact discrete Laplace noise from a keyed stream, by comparing words with the digits of a chance.
 
 Symbols: q = e^-rate; digits int64[B + 1, n] as :mod:`engine.mechanisms.chances` writes them out.
 
-Where a draw is still undecided after the digits at hand, `short[0]` is raised and the result is not to be used: the
-caller writes out more digits and draws again from the same stream. So the law is that of the chances themselves,
-however few digits are at hand.
+If a draw is still undecided after the given digits, `short[0]` is raised and the result must not be used: the caller
+computes more digits and draws again from the same stream. So the law is exactly that of the chances, however few
+digits are given.
 """
 
 from engine._jit import jit
@@ -18,7 +18,7 @@ NO_LIMIT = 1 << 60
 
 @jit
 def happens(key: Words, stream: Ints, digits: Ints, short: Ints) -> bool:
-    """Draw whether something of this chance happens: a uniform number, word by word, is below it or not."""
+    """Draw an event of this chance: whether a uniform number, drawn word by word, is below it."""
     for position in range(digits.size):
         drawn = next_word(key, stream)
         if drawn != digits[position]:
@@ -29,10 +29,10 @@ def happens(key: Words, stream: Ints, digits: Ints, short: Ints) -> bool:
 
 @jit
 def geometric(key: Words, stream: Ints, digits: Ints, limit: int, short: Ints) -> int:
-    """Draw G with P(G = g) = (1 - c) c^g, or something from ``limit`` on where G is.
+    """Draw G with P(G = g) = (1 - c) c^g, or some number of at least ``limit`` if G is at least that.
 
-    What stands above the bits comes first, then the bits from the highest; what would only decide how far G lies
-    above the limit is not drawn.
+    The part above the bits is drawn first, then the bits from the highest on. Bits that would only decide how far G
+    lies above the limit are not drawn.
     """
     last = digits.shape[0] - 1
     value = 0

@@ -1,4 +1,4 @@
-"""From support point to block, by integer population."""
+"""Placement of workers: from support point to block, by integer population."""
 
 import math
 from typing import NamedTuple
@@ -17,11 +17,19 @@ from engine._kernels.chacha import (
 from engine._kernels.coarsening import Levels, LocatedPoints, is_beyond, level_of, square_chord
 from engine._kernels.urn import find_weight
 
-__all__ = ["Blocks", "Geography", "KnownParts", "PlacementSpace", "TractList", "UnitLists", "place_range"]
+__all__ = [
+    "Geography",
+    "KnownParts",
+    "PlacementSpace",
+    "TractBlocks",
+    "TractList",
+    "UnitLists",
+    "place_range",
+]
 
 # What is known of the part of a unit that a support point represents.
 _UNKNOWN = 0
-_NOBODY = 1  # nobody lives there: all its blocks have the same chance
+_EMPTY = 1  # it has no residents: all its blocks have the same chance
 _PART = 2  # its tracts are in the list of this destination tract
 _WHOLE = 3  # it is a whole unit, and the list is that of the unit
 
@@ -45,7 +53,7 @@ class Geography(NamedTuple):
     far: float
 
 
-class Blocks(NamedTuple):
+class TractBlocks(NamedTuple):
     """Blocks by tract: CSR offsets [n_tracts + 1], running population [B + 1], people and blocks of each tract."""
 
     ptr: Ints
@@ -119,7 +127,7 @@ def _learn(
     unit: tuple[int, int],
     tract: int,
     geography: Geography,
-    blocks: Blocks,
+    blocks: TractBlocks,
     space: PlacementSpace,
     n_listed: int,
 ) -> int:
@@ -139,7 +147,7 @@ def _learn(
         end = _list_part(tract, level, number, geography, blocks.people, listed, n_listed)
     known.kind[point] = _PART
     if end > n_listed and listed.running[end - 1] == 0:
-        known.kind[point] = _NOBODY
+        known.kind[point] = _EMPTY
         total = np.int64(0)
         for at in range(n_listed, end):
             total += blocks.n_blocks[listed.tract[at]]
@@ -150,16 +158,16 @@ def _learn(
 
 @lean_jit
 def _draw_block(
-    key: Words, stream: Ints, kind: int, span: tuple[int, int], part: TractList, blocks: Blocks
+    key: Words, stream: Ints, kind: int, span: tuple[int, int], part: TractList, blocks: TractBlocks
 ) -> int:
     """Block of one worker in a part, or -1 if the part has no blocks.
 
-    One integer below the part's weight decides: the running sum it falls in names the tract, what is left
-    of it the block. That is exactly "tract by weight, then block within the tract by weight".
+    One integer below the part's weight decides: the running sum that it falls in gives the tract, and the rest of the
+    integer the block. That is exactly "tract by weight, then block within the tract by weight".
     """
     running = part.running
     first, last = span
-    # The list of a whole unit runs on from the units before it.
+    # The running weights of a whole unit continue those of the units before it.
     before = int(running[first - 1]) if kind == _WHOLE and first > 0 else 0
     total = int(running[last - 1]) - before if last > first else 0
     if total == 0:
@@ -168,7 +176,7 @@ def _draw_block(
     at = find_weight(running, first, last, value)
     value -= running[at - 1] if at > first else before
     first_block, last_block = blocks.ptr[part.tract[at]], blocks.ptr[part.tract[at] + 1]
-    if kind == _NOBODY:
+    if kind == _EMPTY:
         return first_block + value  # type: ignore[no-any-return]
     # running[b + 1] is the population up to and including block b.
     people_before = blocks.running[first_block]
@@ -177,7 +185,7 @@ def _draw_block(
 
 @lean_jit
 def _block_in_point(
-    key: Words, stream: Ints, point: int, geography: Geography, blocks: Blocks, space: PlacementSpace
+    key: Words, stream: Ints, point: int, geography: Geography, blocks: TractBlocks, space: PlacementSpace
 ) -> int:
     """Draw a block in the known part of a support point; -1 if it has none."""
     known, whole = space.known, geography.superpumas
@@ -192,7 +200,7 @@ def _place_workers(
     tract: int,
     units: tuple[Levels, Indices],
     geography: Geography,
-    blocks: Blocks,
+    blocks: TractBlocks,
     representative: bool,
     key: Words,
     space: PlacementSpace,
@@ -229,7 +237,7 @@ def place_range(
     addresses: Addresses,
     support: LocatedPoints,
     geography: Geography,
-    blocks: Blocks,
+    blocks: TractBlocks,
     representative: bool,
     key: Words,
     space: PlacementSpace,

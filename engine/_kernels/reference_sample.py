@@ -6,7 +6,7 @@ weights of one destination tract come sorted with their suffix sums, so that |ma
 binary search.
 
 Every logarithm carries its own error bound: `SLACK` times the sum of the magnitudes of its terms. Decisions
-add the bound on the unfavourable side.
+add the bound on the unfavorable side.
 """
 
 import math
@@ -75,8 +75,8 @@ def leading_term(y: int, n: int, m: int, x: int, first: float, rest: float) -> f
     log_term, error = log_point_probability(float(y), n, m, x, first, rest)
     if not log_term + error < 0.0:  # also where a degenerate parameter gives no number
         return 1.0
-    # A term that underflowed would take all that follow with it, and 0 would say that nothing can fail. At or below
-    # the mean the tail is far from 0, and starting from a floor would only make it 1 the long way.
+    # A term that underflowed would make all later terms 0, as if nothing could fail. At or below the mean the tail is
+    # far from 0, and a start from the least term would only reach 1 after many steps.
     if log_term + error < LOG_LEAST_TERM and y * (n + first + rest) <= m * (x + first) * (1.0 + 1e-9):
         return 1.0
     return max(math.exp(log_term + error), LEAST_TERM)
@@ -137,7 +137,7 @@ def upper_tails(limit: float, n: int, m: int, x: int, first: float, rest: float,
 
 @jit
 def point_tails(n: int, m: int, weight: float, total: float, c: float) -> tuple[float, float, float]:
-    """Tails of one support point: with nobody in it, the worst per worker, and the worst, with x ≥ 1 in it."""
+    """Tails of one support point: without workers; and with x ≥ 1 workers the worst per worker, and the worst."""
     empty = upper_tail(c * weight, n, m, 0, weight, total - weight)
     per_worker, per_point = 0.0, 0.0
     x = 1
@@ -151,7 +151,7 @@ def point_tails(n: int, m: int, weight: float, total: float, c: float) -> tuple[
 
 @jit
 def raised_total(weight: int, sorted_base: Ints, suffix_sum: Ints) -> tuple[int, int]:
-    """Sum of max(weight, base) over the support points, and how many stand at `weight`."""
+    """Sum of max(weight, base) over the support points, and the number of points raised to `weight`."""
     n_raised = np.searchsorted(sorted_base, weight, side="right")
     return n_raised * weight + suffix_sum[n_raised], n_raised  # type: ignore[return-value]
 

@@ -6,7 +6,7 @@ the points have 2^-(c+1) < f <= 2^-c (class 8 has all smaller ones as well). Eve
 are reached by jumps: with q = 1 - 2^-c, a jump passes over at least j points with probability q^j, which is
 the chance that a uniform number U lies below q^j.
 
-One word of the stream serves one jump. Its low ``CELL_BITS`` bits are the first digits of U: a table says
+Each jump uses one word of the stream. Its low ``CELL_BITS`` bits are the first digits of U: a table says
 which jump they mean, unless some q^j has the same digits; then another word is read, and where even that
 leaves it open (chance below 2^-33), q^j is worked out to its last bit. Its high bits are the first digits
 of the number that decides whether the candidate stays. The longest jump in the table has no candidate at
@@ -192,7 +192,7 @@ def keep_by_chance(
 ) -> int:
     """Add the points of a tract that stay by chance to the kept ones; return how many are kept now.
 
-    What is read from the stream depends on the tract's classes and thresholds only. ``digits`` is scratch space for
+    The words read from the stream depend only on the tract's classes and thresholds. ``digits`` is scratch space for
     ``JUMP_DIGITS`` digits; ``classes`` holds the points by (tract, class) and ``threshold`` the tract's retention
     thresholds [k].
     """
@@ -216,7 +216,7 @@ def keep_by_chance(
             stays = drawn < wanted
             if drawn == wanted:
                 stays = (next_word(key, stream) & _LOW_BITS) < (chance & _LOW_BITS)
-            # Without a branch, which would be guessed wrong as often as a candidate does not stay.
+            # Without a branch, which would be mispredicted whenever a candidate does not stay.
             before = marks[point]
             kept.point[n_kept] = point
             n_kept += stays & (before != mark)

@@ -1,4 +1,4 @@
-"""Sorting in place, without numba's library sort: that takes longer to compile than it ever saves here."""
+"""Sorting in place, without numba's library sort, which takes longer to compile than it saves here."""
 
 from engine._jit import lean_jit
 from engine._kernels.arrays import Indices, Ints

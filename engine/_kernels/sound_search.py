@@ -1,8 +1,8 @@
 """Compiled search for the least prior weights that the sound accountant certifies, and the evidence for weights.
 
-Symbols and margins as in `engine._kernels.sound`. What is found here is evaluated again, by `bound_tracts`, before it
-certifies anything. Both go through the destination tracts, whose classes share what `engine._kernels.sound_tract`
-prepares; no tract's result depends on another's, so any partition gives the same.
+Symbols and margins as in `engine._kernels.sound`. The weights found here are evaluated again, by `bound_tracts`, before
+they certify anything. Both kernels go through the destination tracts, whose classes share what
+`engine._kernels.sound_tract` prepares. No tract's result depends on another's, so any partition gives the same.
 """
 
 import math
@@ -92,7 +92,7 @@ def kappa_of_weight(n: int, m: int, weight: int, least: int, kappa: float) -> fl
 
 @lean_jit
 def weight_of_threshold(wanted: int, n: int, m: int, least: int, e: float, kappa: float) -> int:
-    """Least weight up to 1 at which no point fails below or at `wanted`, or 0 where there is none.
+    """Least weight up to 1 at which no point fails below or at `wanted`, or 0 if no such weight exists.
 
     kappa does not fall with the weight, so iteration from below stops at the least solution.
     """
@@ -115,8 +115,8 @@ def weight_of_threshold(wanted: int, n: int, m: int, least: int, e: float, kappa
 def holds(n: int, m: int, groups: Groups, e: float, kappa: float, limit: float, runs: Floats) -> bool:
     """Whether some kept mass brings the bound within `limit`.
 
-    With the whole prior mass kept the tails are least, so that what fails there fails; the certain mass costs no
-    chance, and the middle way costs most and is tried last.
+    The tails are least with the whole prior mass kept, so a bound that fails there fails everywhere. The certain mass
+    costs no chance. The mass in between is the most expensive and is tried last.
     """
     certain, whole = prior_mass(groups)
     empty, occupied = failure_terms(n, m, groups, e, kappa, whole / WEIGHT_UNITS, limit, runs)
@@ -163,7 +163,7 @@ def search_side(
     groups: Groups,
     runs: Floats,
 ) -> tuple[int, int]:
-    """Least weight found on one side of 1 and the count that it makes safe; weight 0 where there is none.
+    """Least weight found on one side of 1 and the count that it makes safe; weight 0 if none is found.
 
     The bound falls in steps, where the least threshold reaches a whole number, and rises a little between. So
     the steps are searched, from `start` outwards by doubling and then by halving. Weights up to 1 reach some
@@ -181,7 +181,7 @@ def search_side(
     while high - low > 1:
         probe = min(max(probe, low + 1), high - 1)
         weight = weight_for(probe, above_one, n, m, least, e, kappa)
-        good = weight == 0  # out of reach: what can be had lies below
+        good = weight == 0  # out of reach: counts that can be reached lie below
         if weight > 0:
             k = fill_groups(weight, tract, groups)
             good = holds(

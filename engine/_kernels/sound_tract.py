@@ -1,8 +1,8 @@
 """The support points of one destination tract, prepared once for all its classes.
 
 Every class raises the weights of its tract to a least weight of its own, and most points lie below the least weight
-of any class (`floor`). Those need no order among themselves: they count as points at the floor, and all that have the
-least retention as one group. The few others are sorted.
+of any class (`floor`). These points need no order: they count as points at the floor, and those with the least
+retention form one group. The few others are sorted.
 
 The front are those groups, in order of base weight, that can be pruned and that no other one of their weight or above
 undercuts in retention. kappa rises with the weight and falls with the retention, so the largest kappa is that of a
@@ -41,7 +41,7 @@ class Tract(NamedTuple):
 
 @lean_jit
 def least_retention(base: Ints, retention: Ints) -> int:
-    """Least retention of the points that can be pruned; 2^32 where there are none."""
+    """Least retention of the points that can be pruned; 2^32 if no point can."""
     least = RETENTION_UNITS
     for i in range(base.shape[0]):
         if base[i] <= WEIGHT_UNITS:
@@ -51,7 +51,7 @@ def least_retention(base: Ints, retention: Ints) -> int:
 
 @lean_jit
 def least_search_weight(least: int, e: float) -> int:
-    """No weight that the search looks at is below this one: the threshold of the least retention is 1, kappa is 1."""
+    """Lower bound of the weights searched, at which the threshold of the least retention is 1 and kappa is 1."""
     slope = threshold(least / RETENTION_UNITS * e, 1.0)
     if slope <= 1.0:
         return WEIGHT_UNITS
@@ -62,7 +62,7 @@ def least_search_weight(least: int, e: float) -> int:
 def gather_tract(base: Ints, retention: Ints, floor: int, tract: Tract) -> tuple[int, int]:
     """Fill the arrays of `tract`, each as long as the points or longer; return how many groups and front groups.
 
-    Weights at or above `floor`, at most one worker's, may be asked for afterwards.
+    Afterwards the tract can be used for weights at or above `floor`, which is at most one worker's.
     """
     group_base, group_retention, times, by_retention, front = tract
     least = least_retention(base, retention)
@@ -114,7 +114,7 @@ def order_by_retention(retention: Ints, order: Ints) -> None:
 
 @lean_jit
 def front_of(base: Ints, retention: Ints, front: Ints) -> int:
-    """Fill the groups that can be pruned and that no other one undercuts at their weight or above; return how many."""
+    """Fill the front: prunable groups with less retention than any of their weight or above; return how many."""
     least, n_front = RETENTION_UNITS, 0
     for j in range(base.shape[0] - 1, -1, -1):
         if base[j] <= WEIGHT_UNITS and retention[j] < least:
@@ -131,7 +131,7 @@ def front_of(base: Ints, retention: Ints, front: Ints) -> int:
 def largest_kappa(n: int, m: int, tract: Tract) -> float:
     """Largest kappa of all base weights up to 1; 1 where nothing can be pruned.
 
-    Blocks of the front are looked at one by one where their largest weight with their least retention would
+    The groups in a block of the front are examined only if the block's largest weight with its least retention would
     have a larger kappa than any point so far.
     """
     base, retention, _, _, front = tract

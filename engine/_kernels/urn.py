@@ -1,8 +1,8 @@
 """Pruning and the Pólya urn of one synthesizer after another, in exact integers.
 
-What a synthesizer costs grows with its workers and its kept points, not with its support points: those that
-stay by chance are reached by jumps (:mod:`engine._kernels.skipping`), and a mark per point, renewed for each
-synthesizer by its number alone, says which are kept already.
+The cost of a synthesizer grows with its workers and its kept points, not with its support points. Points that stay by
+chance are reached by jumps (:mod:`engine._kernels.skipping`), and a mark for each point, which holds the number of
+the last synthesizer that kept it, shows which are kept already.
 
 Symbols: n real workers, m synthetic workers, k support points; weights in units of 2^-20.
 """
@@ -164,7 +164,7 @@ def _find_ball(cumulative: Ints, n_kept: int, value: int) -> int:
 
 @lean_jit
 def _lanes_needed(retain_blocks: Ints, tract: int, n_workers: int, n_draws: int) -> tuple[int, int]:
-    """First blocks worth preparing for a synthesizer's two streams: what most will read, at most ``WIDTH``."""
+    """Number of first blocks to prepare for a synthesizer's two streams: as many as most read, at most ``WIDTH``."""
     if n_draws == 0:
         return 0, 0
     retain = min(retain_blocks[tract], WIDTH // 2) if n_workers > 0 else 0
@@ -318,7 +318,7 @@ def redraw_range(
     stream: Ints,
     synthetic: PointLists,
 ) -> int:
-    """Draw again, in place, what fell in a remainder; return the first stream that ran out, or -1.
+    """Draw again, in place, workers that fell in a remainder; return the first stream that ran out, or -1.
 
     A drawn point at or past its tract's number of points is the remainder. ``stream`` is scratch space for a stream.
     """

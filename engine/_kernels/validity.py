@@ -1,4 +1,4 @@
-"""Validity loops: spread support points, prior mass and workers over the grid's cells.
+"""Validity kernels: spread support points, prior mass and workers over the grid's cells.
 
 Symbols: S[i, g] share of point i's mass in cell g, w_i expected prior weight kept in point i; in one synthesizer n
 workers who have a support point, m workers drawn, A prior mass kept, T = n + A. A worker without a point has -1.
@@ -115,7 +115,7 @@ def fill_classes(
 def _add_workers(
     points: Ints, point_cells: Floats, weights: ClassWeights, j: int, first: Floats, second: Floats
 ) -> float:
-    """Add one synthesizer's workers, and what their points keep for certain; return the weight added, n included.
+    """Add one synthesizer's workers, and the prior weight that their points keep for certain; return the added weight.
 
     The synthesizer is of class j.
     """
@@ -208,7 +208,7 @@ def add_means(
     classes: ClassMass,
     means: Floats,
 ) -> None:
-    """Fill the expected mean over synthetic workers of what `values` [K, n_values] says of points: [D, n_values]."""
+    """Fill the expected mean [D, n_values], over synthetic workers, of the `values` [K, n_values] of their points."""
     total, unread = np.empty(values.shape[1]), np.zeros(values.shape[1])
     for d in range(lists.destination_ptr.shape[0] - 1):
         means[d] = 0.0

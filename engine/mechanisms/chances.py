@@ -1,8 +1,7 @@
-"""Chances that are no fractions, such as e^-x, as digits in base 2^32: as many as a draw asks for.
+"""Irrational chances, such as e^-x, as digits in base 2^32: as many digits as a draw needs.
 
-A draw compares random words with the digits of a chance, from the first until they differ. Written out far
-enough the digits are those of the number itself, so the draw has exactly that chance; see
-:mod:`engine._kernels.noise`.
+A draw compares random words with the digits of a chance, from the first on until they differ. More digits can always
+be computed, so the draw has exactly that chance; see :mod:`engine._kernels.noise`.
 """
 
 from collections.abc import Callable
@@ -50,7 +49,7 @@ def _series_bounds(small: Fraction, work: int) -> Bounds:
 
 
 def digits_of(bounds: Callable[[int], Bounds], n_digits: int) -> Digits:
-    """First digits in base 2^32 of a number in (0, 1) that is no fraction: int64[n_digits].
+    """First digits in base 2^32 of an irrational number in (0, 1): int64[n_digits].
 
     Parameters
     ----------
@@ -67,10 +66,10 @@ def digits_of(bounds: Callable[[int], Bounds], n_digits: int) -> Digits:
 
 
 def geometric_digits(base: Callable[[int, int], Bounds], n_digits: int) -> Digits:
-    """Chances from which a geometric number G, P(G = g) = (1 - c) c^g, is put together.
+    """Chances from which a geometric number G, P(G = g) = (1 - c) c^g, is composed.
 
     The bits of G are independent: P(G = g) is a product of c^(2^b) over the bits b that are set. Bit b is set with
-    chance c^(2^b) / (1 + c^(2^b)), and what stands above bit B is geometric with c^(2^B).
+    chance c^(2^b) / (1 + c^(2^b)), and the part above bit B is geometric with c^(2^B).
 
     Parameters
     ----------
@@ -112,7 +111,7 @@ def noise_digits(rate: Fraction, n_digits: int) -> Digits:
 def gap_digits(rate: Fraction, n_digits: int) -> Digits:
     """The chances of :func:`geometric_digits` for c = 1 / (1 + q), the chance that noise is not above 0.
 
-    So G is the number of points passed over until noise is above 0.
+    G is the number of points passed over until noise is above 0.
     """
 
     def base(place: int, bits: int) -> Bounds:

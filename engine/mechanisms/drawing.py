@@ -1,4 +1,4 @@
-"""What the histogram mechanisms share: checks, arrays, more digits where a draw needs them, refusals."""
+"""Common parts of the histogram mechanisms: checks, arrays, further digits for a draw that needs them, and errors."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -25,11 +25,11 @@ Digits = tuple[Ints, ...]
 _Drawn = TypeVar("_Drawn")
 
 _FIRST_DIGITS = 4
-"""128 bits: a draw needs more once in 2^128."""
+"""128 bits: a draw needs more with a chance of 2^-128."""
 
 
 def with_digits(draw: Callable[[int, Ints], _Drawn]) -> _Drawn:
-    """What ``draw(n_digits, short)`` returns, drawn again with twice the digits while ``short[0]`` is raised."""
+    """Return ``draw(n_digits, short)``, repeated with twice the digits as long as it raises the flag ``short[0]``."""
     n_digits = _FIRST_DIGITS
     while True:
         short = np.zeros(1, dtype=np.int64)
@@ -54,7 +54,7 @@ def draw_histogram(
     synthesizers, support
         As for :func:`engine.synthesis.synthesize`.
     digits : callable
-        Takes a number of digits and returns the chances that the kernel draws with, none where it needs none.
+        Takes a number of digits and returns the chances that the kernel draws with, if any.
     draw : callable
         Takes bounds, what all kernels read, the chances, the flag that they are too short, and the synthetic workers
         to fill in.
@@ -87,7 +87,7 @@ def draw_histogram(
     statuses = with_digits(over_ranges)
     _refuse_run_out(statuses, synthesizers)
     if min(statuses, default=kernels.DONE) <= kernels.TOO_LARGE:
-        # Which synthesizer and how far is a matter of its noisy counts; the remedy is the same for all.
+        # Which synthesizer it is depends on noisy counts and is not reported; the remedy is the same for all.
         raise OverflowRefusedError(
             "the noisy counts of a synthesizer passed 2^31: raise epsilon, or coarsen to fewer support points"
         )

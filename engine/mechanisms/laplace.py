@@ -1,9 +1,9 @@
 """The Laplace sanitizer of P10: independent noise on the count of every support point, pure epsilon-DP.
 
-P10 shows the two-category case only and is silent on what keeps the total with more. Here noisy counts are clamped at
-zero, and the m synthetic workers are shared out in proportion to them; docs/method.md, section 7b, says how and why
-that is post-processing. Noise is discrete Laplace, P(z) ∝ exp(-epsilon |z| / 2), not rounded continuous Laplace as in
-P10's table: the same epsilon, and less noise.
+P10 shows only the case of two categories and does not say how to keep the total with more. Here noisy counts are
+clamped at zero, and the m synthetic workers are divided in proportion to them; docs/method.md, section 7b, explains
+why that is post-processing. The noise is discrete Laplace, P(z) ∝ exp(-epsilon |z| / 2), instead of the rounded
+continuous Laplace of P10's table: the same epsilon with less noise.
 
 Source: P10 "Laplace Sanitizer"; Ghosh, Roughgarden and Sundararajan 2009 (the discrete law); Canonne, Kamath and
 Steinke 2020 (exact draws from it).
@@ -77,8 +77,8 @@ def laplace_histogram(
     Returns
     -------
     SyntheticPoints
-        Points of one synthesizer in rising order. Where no noisy count is above zero, and where n = 0, all come
-        from the public prior.
+        Points of one synthesizer in rising order. If no noisy count is above zero, or n = 0, all come from the public
+        prior.
 
     Raises
     ------
@@ -89,8 +89,8 @@ def laplace_histogram(
 
     Notes
     -----
-    Time grows with the workers and with the empty points that get noise above 0, about one in e^(epsilon/2): noise on
-    every point is what privacy costs here, but at the points it does not reach nothing is drawn.
+    Time grows with the number of workers and of empty points that get noise above 0, about one in e^(epsilon/2).
+    Privacy requires noise on every point, but nothing is drawn for the other empty points.
 
     Source: P10 "Laplace Sanitizer".
     """

@@ -1,6 +1,6 @@
-"""Plug-in multinomial: synthetic workers drawn from the real ones. Not private: a point without workers gets none.
+"""Plug-in multinomial: synthetic workers drawn from the real ones. It is not private.
 
-Here to show what the others pay for privacy, never to release.
+It serves to show how much accuracy the other mechanisms give up for privacy. Never publish its output.
 """
 
 from engine._kernels.arrays import PointLists
@@ -28,8 +28,8 @@ def plug_in_multinomial(
 ) -> SyntheticPoints:
     """Draw m workers with chances n_i / n, exactly; where n = 0, from the public prior.
 
-    Parameters and errors as in :func:`engine.mechanisms.laplace.laplace_histogram`; draws with n > 0 come from stage
-    SAMPLE as well as those with n = 0.
+    Parameters and errors as in :func:`engine.mechanisms.laplace.laplace_histogram`; all draws, also those with n = 0,
+    come from stage SAMPLE.
 
     Returns
     -------

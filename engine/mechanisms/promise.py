@@ -1,4 +1,4 @@
-"""What a mechanism promises, for the certificate: exact numbers, the rule they follow from, what must hold for it."""
+"""The promise of a mechanism, for the certificate: exact numbers, the rule behind them, and its preconditions."""
 
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -9,7 +9,7 @@ from engine.parameters import LARGEST_EPSILON, Number, exact_fraction
 __all__ = ["LEAST_NOISE_EPSILON", "NEIGHBOURS", "MechanismPromise", "noise_epsilon"]
 
 LEAST_NOISE_EPSILON = Fraction(1, 1024)
-"""Below this, noise of thousands of workers on every point leaves nothing to publish."""
+"""Below this, noise of thousands of workers on every point would leave nothing worth publishing."""
 
 NEIGHBOURS = (
     "neighbouring tables: one worker moves between two support points of one destination and segment, n stays",
@@ -28,15 +28,15 @@ class MechanismPromise:
     mechanism : str
         Its name.
     epsilon, delta : Fraction or None
-        (epsilon, delta)-differential privacy; both None where nothing is promised.
+        (epsilon, delta)-differential privacy; both None if nothing is promised.
     rule : str
-        What the numbers follow from.
+        The rule from which the numbers follow.
     preconditions : tuple of str
-        What the proof takes for granted.
+        Assumptions of the proof.
     holds_as_probabilistic : bool
         Whether the same numbers also hold as probabilistic differential privacy (P08 Definition 6).
     numbers : dict of str to int or Fraction
-        Numbers that make the promise checkable: noise, thresholds, bounds.
+        Numbers with which the promise can be checked: noise, thresholds, bounds.
 
     Raises
     ------
@@ -64,7 +64,7 @@ class MechanismPromise:
 
     @property
     def is_private(self) -> bool:
-        """Whether anything is promised."""
+        """Whether the mechanism promises anything."""
         return self.epsilon is not None
 
 

@@ -1,8 +1,8 @@
 """Stability-based sparse histogram: noise on occupied points only, published from a threshold on. (epsilon, delta)-DP.
 
-An empty point is never published. A worker alone in a point is published with the chance that noise lifts a count of 1
-to the threshold, and that chance is delta. docs/method.md, section 7b, has the proof for a worker who moves from a
-point that only this worker occupies to an empty one.
+An empty point is never published. A worker alone in a point is published with the chance that noise raises a count of
+1 to the threshold, and that chance is delta. docs/method.md, section 7b, has the proof for a single worker's move from
+a point that no one else occupies to an empty one.
 
 Source: Korolova, Kenthapadi, Mishra and Ntoulas 2009, and Bun, Nissim and Stemmer 2016 ("stability-based
 histograms"), for tables that differ by adding a worker; the proof for one that moves is ours.
@@ -72,7 +72,7 @@ def least_threshold(epsilon: Number, delta: Number) -> Threshold:
         power = exponential_bounds(rate * above, bits)[1] if above else one
         return Fraction(power, one + q_low)
 
-    # At or below where q^above = 2 delta, so that the search begins with more than the allowed chance.
+    # At or below the point where q^above = 2 delta, so that the search begins with more than the allowed chance.
     log_delta = math.log(allowed.numerator) - math.log(allowed.denominator)
     above = max(0, math.floor((-log_delta - math.log(2)) / float(rate)) - 2)
     while chance(above) > allowed:
@@ -116,7 +116,7 @@ def sparse_histogram(
     delta: Number,
     threads: int = 1,
 ) -> SyntheticPoints:
-    """Noisy counts of occupied points from a threshold on, made up to m from the public prior.
+    """Noisy counts of occupied points from a threshold on, filled up to m from the public prior.
 
     Parameters
     ----------
@@ -128,8 +128,8 @@ def sparse_histogram(
     Returns
     -------
     SyntheticPoints
-        Where published counts exceed m, m of the published workers are taken by chance; where they fall short, the
-        rest is drawn from the prior. With n = 0 all is drawn from the prior.
+        If published counts exceed m, m of the published workers are taken at random; if they fall short, the rest is
+        drawn from the prior. With n = 0 all workers are drawn from the prior.
 
     Raises
     ------
@@ -140,7 +140,7 @@ def sparse_histogram(
 
     Notes
     -----
-    Time is a few random words per occupied point and synthetic worker, however many points there are.
+    It takes a few random words per occupied point and synthetic worker, however many points there are.
     """
     threshold = least_threshold(epsilon, delta).least
     rate = noise_epsilon(epsilon) / 2

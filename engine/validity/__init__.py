@@ -1,7 +1,8 @@
-"""How far synthetic commutes are from the real ones: the measures of P10, as arrays in, arrays out.
+"""How far synthetic commutes are from the real ones: the measures of P10, arrays in, arrays out.
 
-`grid` has the 29 cells, `closed_form` what a setting is expected to draw, `divergence` how far two distributions are
-apart, `support` what the domain looks like, `flows` errors of counts. Everything that takes workers is confidential.
+`grid` defines the 29 cells, `closed_form` computes the expected draws of a setting, `divergence` compares two
+distributions, `support` describes the domain, and `flows` adds up errors of counts. Results computed from workers are
+confidential.
 
 Source: P10 "Analytical Validity Measures"; docs/method.md, section 10.
 """

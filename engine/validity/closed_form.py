@@ -1,10 +1,10 @@
-"""What synthetic workers are expected to be like, in closed form: shares of the grid's cells, their variance, means.
+"""Expectations for synthetic workers in closed form: shares of the grid's cells, their variance, and means.
 
 Nothing is drawn. The posterior expectation is that of the pruned mechanism: a point with workers is kept for certain,
-any other counts with its retention times its prior weight. That is exact where nothing is pruned; where something is,
-the kept prior mass stands by its mean, which it varies about by little beside the workers.
+and any other point counts with its retention times its prior weight. That is exact without pruning. With pruning, the
+kept prior mass is replaced by its mean, from which it varies little compared with the workers.
 
-Likelihoods are confidential: what is computed from them is for the analyst alone.
+Likelihoods are confidential, and so is everything computed from them.
 
 Source: P10 "Analytical Validity Measures"; docs/method.md, section 10.
 """
@@ -111,8 +111,8 @@ class MeasuredWorkers:
     worker_ptr : int64[S + 1]
         Workers of each synthesizer.
     worker_point : int64[W]
-        Support point of each worker, counted over all tracts (0 … K - 1); -1 where editing dropped it, and the worker
-        with it.
+        Support point of each worker, numbered over all tracts (0 … K - 1); -1 if editing dropped the point and the
+        worker with it.
     published_count : int64[S], optional
         m, workers to draw; all the synthesizer's workers by default.
 
@@ -220,9 +220,9 @@ def cell_shares(
 
 
 def expected_means(classes: PriorClasses, workers: MeasuredWorkers, values: npt.ArrayLike) -> FloatArray:
-    """Expected mean over a destination's synthetic workers of something that a support point says: float64[D, V].
+    """Expected mean, over a destination's synthetic workers, of a value of their support points: float64[D, V].
 
-    Such as the distance of the point, or the share of its people who live nearby.
+    The value may be the distance of the point, or the share of its people living nearby.
 
     Parameters
     ----------
@@ -257,7 +257,8 @@ def prior_cells(classes: PriorClasses, shares: FloatArray, *, pruned: bool) -> F
     shares : float64[K, 29]
         From :func:`engine.validity.point_cells`.
     pruned : bool
-        As pruning is expected to leave it where nobody lives; else all of alpha, as P10 prints it.
+        Whether to count the mass that pruning is expected to keep in points without workers; otherwise all of alpha,
+        as P10 prints it.
     """
     mass, cells, _ = classes.sums(shares, pruned=pruned)
     return np.asarray(cells / np.where(mass > 0, mass, 1.0)[:, None])

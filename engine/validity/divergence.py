@@ -1,6 +1,6 @@
 """How far apart two distributions over the grid are: KL divergence, squared error and half the L1 distance.
 
-Likelihoods are confidential: what is computed from them is for the analyst alone.
+Likelihoods are confidential, and so is everything computed from them.
 
 Source: P10 "Analytical Validity Measures"; docs/method.md, section 10.
 """
@@ -52,7 +52,7 @@ def imse(cells: CellShares) -> FloatArray:
 
 
 def weighted_mean(values: npt.ArrayLike, weight: npt.ArrayLike, where: BoolArray | None = None) -> float:
-    """Mean over destinations weighted by their workers; NaN where nothing is chosen.
+    """Mean over destinations weighted by their workers; NaN if no destination is chosen.
 
     Parameters
     ----------
@@ -71,8 +71,8 @@ def weighted_mean(values: npt.ArrayLike, weight: npt.ArrayLike, where: BoolArray
 def kl_of_counts(real: npt.ArrayLike, drawn: npt.ArrayLike) -> FloatArray:
     """KL divergence between counts by cell, one worker spread evenly over the cells added to both: float64[D].
 
-    A draw leaves cells empty where people live, and the plain divergence is infinite there. With the added worker it is
-    finite, at least 0, and 0 only where the shares agree in every cell.
+    A draw may leave cells empty where people live, and then the plain divergence is infinite. With the added worker it
+    is finite, at least 0, and 0 only if the shares agree in every cell.
 
     Parameters
     ----------

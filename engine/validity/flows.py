@@ -60,14 +60,14 @@ class FlowErrors(NamedTuple):
 
 
 class TopAreas(NamedTuple):
-    """How the largest areas fare, one entry per destination.
+    """How well the largest areas are found, one entry per destination.
 
     Attributes
     ----------
     n_top : int64[D]
         Areas in the true top: ten, or as many as there are.
     n_found : int64[D]
-        Of these, how many are in the synthetic top of as many.
+        How many of these are also in the synthetic top of the same length.
     real : int64[D]
         Real workers in the true top.
     absolute : int64[D]
@@ -124,7 +124,7 @@ def flow_errors(real: IntArray, drawn: IntArray, by: IntArray) -> FlowErrors:
 def top_areas(
     destination_ptr: npt.ArrayLike, real: IntArray, drawn: IntArray, n_top: int = N_TOP
 ) -> TopAreas:
-    """Compare the largest areas of each destination; of equal counts the first stands higher.
+    """Compare the largest areas of each destination; of equal counts the first ranks higher.
 
     Parameters
     ----------
@@ -150,7 +150,7 @@ def top_areas(
     of = np.repeat(np.arange(n_destinations), np.diff(ptr))
     listed = np.minimum(np.bincount(of[true > 0], minlength=n_destinations), n_top)
     in_true, in_read = (_rank(of, ptr, counts) < listed[of] for counts in (true, read))
-    # An area where nobody is synthetic is in nobody's list, however short that list is.
+    # An area without synthetic workers is in no list of top areas, however short the list is.
     in_read &= read > 0
     return TopAreas(
         n_top=listed,

@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 BAND_EDGES_MI = (1.0, 4.0, 10.0, 25.0, 100.0, 500.0)
-"""Upper edges of the bands of distance; the last band has none."""
+"""Upper edges of the bands of distance; the last band has no upper edge."""
 
 QUADRANTS = ("NW", "NE", "SW", "SE")
 
@@ -94,16 +94,16 @@ def point_cells(
     support_ptr : int64[T + 1]
         Support points of the destination tracts of the batch.
     point_of_tract : int32[T, n_tracts]
-        Local support point of every origin tract; -1 where there is none.
+        Local support point of every origin tract; -1 if it has no point.
     cell : int8[T, n_tracts]
         From :func:`grid_cells`.
     tract_population : int[n_tracts]
-        Public. A tract without people counts as one person, for a worker may live there.
+        Public. A tract without people counts as one person, because a worker may live there.
 
     Returns
     -------
     float64[K, 29]
-        Zero for a point that no tract belongs to.
+        Zero for a point without tracts.
 
     Raises
     ------
@@ -144,7 +144,7 @@ def cell_counts(destination_ptr: npt.ArrayLike, worker_cell: Cells) -> npt.NDArr
     Raises
     ------
     ParameterError
-        Offsets do not fit, or a cell is none.
+        Offsets do not fit, or a cell does not exist.
     """
     cell = as_int("worker_cell", worker_cell, dtype=np.int8, low=-1, high=N_CELLS - 1)
     ptr = as_ptr("destination_ptr", np.asarray(destination_ptr), total=cell.size)
@@ -161,7 +161,7 @@ def range_mass(shares: npt.ArrayLike, weight: npt.ArrayLike) -> FloatArray:
     shares : array_like[D, 29]
         Shares of the cells.
     weight : array_like[D]
-        Workers; NaN comes back where there are none.
+        Workers; without any the result is NaN.
 
     Source: P10, last table; docs/method.md, section 10.
     """

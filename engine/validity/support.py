@@ -1,6 +1,6 @@
-"""What the domain of synthesizers looks like: support points by level and distance, and their positive prior.
+"""The domain of synthesizers: support points by level and distance, and those with positive prior counts.
 
-Public: nothing here reads a worker.
+Everything here is public: nothing depends on workers.
 
 Source: P10, its tables of support points and of points with positive prior counts; docs/method.md, section 10.
 """
@@ -34,7 +34,7 @@ def count_points(
         Support points of the destination tracts.
     level : int[K]
     distance_mi : float[K]
-        A remainder's distance is that of what it stands for, on average.
+        A remainder's distance is the mean of the points that it pools.
 
     Raises
     ------
@@ -55,14 +55,14 @@ def positive_shares(
 ) -> FloatArray:
     """Share of each destination tract's points with positive prior counts: float64[T, 6], by range and over all.
 
-    A remainder, which stands for points without any, is not counted. NaN where a range has no points.
+    A remainder, which pools points without positive counts, is not counted. NaN if a range has no points.
 
     Parameters
     ----------
     support_ptr, level, distance_mi
         As for :func:`count_points`.
     is_positive : bool[K]
-        Whether public data have somebody commute from there.
+        Whether public data show a commute from there.
 
     Source: P10 "Fraction of Points in the Prior Domain with Positive Counts", before and after editing.
     """

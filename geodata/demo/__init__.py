@@ -1,9 +1,9 @@
-"""A generated country that exercises everything at once, made from a seed without any download.
+"""A generated country that exercises every feature, made from a seed without any download.
 
-A long island of four states, a bay and a river between two of them with a twin city at the bay's head, and a
-fifth state on an island more than 500 miles away; states beyond the sea of which only the name is known. People
-thin out from the centres, jobs crowd into centres and strips, and commutes follow gravity with a long tail.
-For measuring there is a plainer country as large as a real one, the nation.
+It has a long island of four states, with a bay and a river between two of them and a twin city at the head of the
+bay; a fifth state on an island more than 500 miles away; and states overseas that are known only by name. Population
+thins out from the centres, jobs crowd into centres and strips, and commutes follow gravity with a long tail. For
+measurements there is a plainer country as large as a real one, the nation.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def generate(size: str, seed: int, progress: Progress = silent) -> tuple[dict[st
     Raises
     ------
     GeodataError
-        When there is no such size, or the seed is negative.
+        The size is unknown, or the seed is negative.
     """
     _check(size, seed, get_args(Size))
     return make_country(size, seed, progress)  # type: ignore[arg-type]
@@ -95,6 +95,6 @@ def write_demo(
 
 def _check(size: str, seed: int, sizes: tuple[str, ...]) -> None:
     if size not in sizes:
-        raise GeodataError(f"size {size!r}: there is no such demo; choose {' or '.join(sizes)}")
+        raise GeodataError(f"size {size!r}: no such demo; choose {' or '.join(sizes)}")
     if seed < 0:
         raise GeodataError(f"seed {seed}: must be 0 or more; choose another")

@@ -24,7 +24,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Blocks:
-    """The blocks of a country, in no particular order.
+    """The blocks of a country, in any order.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ def _clipped(cells: Any, land: Any) -> Any:
 
 
 def _inside(seed: Floats, cells: Any, rounded: Any, land: Land) -> Floats:
-    """A place inside every cell, which must also hold after both are rounded: a seed may lie at the very shore."""
+    """A place inside every cell, also after rounding of both: a seed may lie right at the shore."""
     lon, lat = _degrees(seed, land).T
     held = shapely.contains_xy(cells, seed[:, 0], seed[:, 1]) & shapely.contains_xy(rounded, lon, lat)
     place = seed.copy()

@@ -20,11 +20,11 @@ _SCALE_BY_EARNINGS: Final = (0.70, 0.95, 1.28)
 _SCALE_BY_INDUSTRY: Final = (1.18, 0.90, 1.0)
 _TAIL_BY_EARNINGS: Final = (0.06, 0.07, 0.10)  # of workers, whose homes may be anywhere
 _SAME_BLOCK: Final = 0.012  # of workers
-_SURVEYED: Final = 6  # last year's flows come from one worker in so many
+_SURVEYED: Final = 6  # last year's flows come from one worker in six
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Homes:
+class HomeTracts:
     """Where workers can live: tracts, elsewhere units last.
 
     Attributes
@@ -32,11 +32,11 @@ class Homes:
     place_deg : float64[n, 2]
         Longitude and latitude.
     people : float64[n]
-        What draws workers there.
+        Number of people, which attracts workers.
     within_mi : float64[n]
         Distance between two places of the same tract.
     wealth, youth : float64[n]
-        Standardised: where the higher earners and the young live.
+        Standardized measures of where high earners and young workers live.
     main : bool[n]
         Whether it lies in a state with workplaces.
     """
@@ -49,19 +49,19 @@ class Homes:
     main: Floats
 
 
-def home_shares(homes: Homes, work_tract: Ints, jobs: Ints, *, stretch: float = 1.0) -> Floats:
+def home_shares(homes: HomeTracts, work_tract: Ints, jobs: Ints, *, stretch: float = 1.0) -> Floats:
     """Where the workers of each segment of each destination tract live, as the model expects.
 
     Parameters
     ----------
-    homes : Homes
+    homes : HomeTracts
         All n tracts.
     work_tract : int64[T]
         The destination tracts, rows of `homes`.
     jobs : int64[T, 27]
         Their jobs.
     stretch : float
-        Factor on every commute's length: other years, other traffic.
+        Factor on the length of every commute, which differs between years.
 
     Returns
     -------
@@ -117,7 +117,7 @@ def draw_homes(
     row = np.searchsorted(work_tract, block_tract[destination]) * N_SEGMENTS + segment
     n_tracts = share.shape[2]
     running = np.cumsum(share.reshape(-1, n_tracts), axis=1)
-    # One search for all: row r takes up the numbers from r to r + 1.
+    # One search for all rows: row r occupies the numbers from r to r + 1.
     running = running / running[:, -1:] + np.arange(len(running))[:, None]
     found = np.searchsorted(running.ravel(), row + rng.random(row.size), side="right")
     tract = np.minimum(found - row * n_tracts, n_tracts - 1)
@@ -127,7 +127,7 @@ def draw_homes(
 
 
 def last_year(
-    homes: Homes, work_tract: Ints, jobs: Ints, rng: np.random.Generator
+    homes: HomeTracts, work_tract: Ints, jobs: Ints, rng: np.random.Generator
 ) -> tuple[Ints, Ints, Floats]:
     """Last year's public tract flows: a survey of the model, not of this year's workers.
 
@@ -156,8 +156,8 @@ def _pull(away_mi: Floats, scale_mi: float) -> Floats:
     return np.asarray(np.exp(-((away_mi / scale_mi) ** _SHAPE)), dtype=np.float64)
 
 
-def _balance(homes: Homes, away: Floats, jobs: Ints, scale_mi: float) -> Floats:
-    # Without it the tracts beside a centre would house more workers than people.
+def _balance(homes: HomeTracts, away: Floats, jobs: Ints, scale_mi: float) -> Floats:
+    # Without this factor the tracts next to a centre would house more workers than people.
     factor = np.ones(homes.people.size)
     pull = _pull(away, scale_mi) * homes.people
     wanted = homes.people * jobs.sum() / homes.people[homes.main].sum()

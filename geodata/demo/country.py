@@ -10,7 +10,7 @@ import numpy as np
 import pandas
 
 from geodata.demo.blocks import Blocks, make_blocks
-from geodata.demo.commutes import Homes, draw_homes, home_shares, last_year
+from geodata.demo.commutes import HomeTracts, draw_homes, home_shares, last_year
 from geodata.demo.curves import Floats, wandering
 from geodata.demo.gazetteer import Gazetteer, make_gazetteer
 from geodata.demo.grouping import Ints
@@ -42,7 +42,7 @@ def make_country(size: Size, seed: int, progress: Progress = silent) -> tuple[di
     size : {"small", "metro"}
         How much of it.
     seed : int
-        At least 0; decides everything.
+        At least 0; it determines the whole country.
     progress : callable
         Called with (stage, done, total).
     """
@@ -94,8 +94,8 @@ def _in_order(blocks: Blocks, units: Units, gazetteer: Gazetteer) -> tuple[Block
 
 def _homes(
     land: Land, towns: Towns, blocks: Blocks, units: Units, far_deg: Floats, rng: np.random.Generator
-) -> Homes:
-    """Describe the tracts as places to live, elsewhere units behind them."""
+) -> HomeTracts:
+    """The tracts as places to live, followed by the elsewhere units."""
     people = np.bincount(units.tract, weights=blocks.people).astype(np.float64)
     area_mi2 = np.bincount(units.tract, weights=blocks.area_km2) / _KM2_PER_MI2
     centre = units.centre_km
@@ -106,8 +106,8 @@ def _homes(
     )
     youth = np.exp(-away / 9.0) + rng.normal(0.0, 0.15, away.size)
     none = np.zeros(len(far_deg))
-    # Few who live elsewhere work here: they count for a fraction of their number.
-    return Homes(
+    # Few residents of elsewhere work here, so they count for a fraction of their number.
+    return HomeTracts(
         place_deg=np.vstack([land.frame.degrees(centre), far_deg]),
         people=np.append(people, np.array(ELSEWHERE_PEOPLE) * people.sum() / 2.6e6 * 0.12),
         within_mi=np.append(0.45 * np.sqrt(area_mi2), none + 1.0),
@@ -122,7 +122,7 @@ def _standard(values: Floats) -> Floats:
 
 
 def _flows(
-    homes: Homes,
+    homes: HomeTracts,
     workplaces: Workplaces,
     blocks: Blocks,
     units: Units,
@@ -192,6 +192,6 @@ def _facts(size: Size, seed: int, gazetteer: Gazetteer, tables: dict[str, Any]) 
             f"PUMAs have at least {scale.puma_people:,} people and SuperPUMAs {scale.superpuma_people:,}; "
             "the Census Bureau's have at least 100,000 and 400,000.",
         ],
-        # Of a generated country nothing is secret, and a key from the seed makes its files repeatable.
+        # Nothing about a generated country is secret, and a key made from the seed makes its files repeatable.
         "commitment_key": sha256(f"commutemap demo {size} {seed}".encode()).hexdigest(),
     }

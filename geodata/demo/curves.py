@@ -1,4 +1,4 @@
-"""Rough lines: coasts, rivers and borders that look as if nobody had drawn them."""
+"""Rough lines: natural-looking coasts, rivers and borders."""
 
 from __future__ import annotations
 

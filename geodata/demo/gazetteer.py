@@ -29,7 +29,7 @@ class Gazetteer:
     layer : dict of str to (identifiers, names)
         By code: `cbsa`, `ctycsub`, `stplc`, `zcta`.
     country : str
-        The name of it all.
+        Name of the nation.
     """
 
     state: tuple[Texts, Texts]

@@ -25,12 +25,12 @@ class Frame:
     """How the plane lies on the globe: turned, perhaps mirrored, and projected by Mercator.
 
     Mercator keeps angles, so that on a web map the country looks as it was drawn. Lengths are true at
-    `lat_deg` and within a tenth of it elsewhere; whoever needs distances takes them from the degrees.
+    `lat_deg` and within a tenth of it elsewhere; compute distances from the degrees.
 
     Attributes
     ----------
     lon_deg, lat_deg : float
-        Where the plane's origin lies: far out at sea, so that nobody looks for the place.
+        Place of the plane's origin, far out at sea, so that the country is not mistaken for a real one.
     turn_rad : float
         Counter-clockwise.
     mirror : bool

@@ -1,4 +1,4 @@
-"""Names that a person can read and that no gazetteer needs to know."""
+"""Readable invented names."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def _unit_table(
     blocks: pandas.DataFrame, level: str, gazetteer: Gazetteer, polygon: dict[str, Any]
 ) -> geopandas.GeoDataFrame:
     """One row for each unit: the units above it, its name, its people, the centre of them, its polygon."""
-    # A tract where nobody lives has a centre too.
+    # A tract without residents has a centre too.
     weight = blocks["population"] + 1e-6
     summed = blocks.assign(weight=weight, x=blocks["lon_deg"] * weight, y=blocks["lat_deg"] * weight)
     grouped = summed.groupby(f"{level}_id", sort=True)

@@ -102,7 +102,7 @@ def density(towns: Towns, at_km: Floats, state: Any) -> Floats:
     city = towns.is_city
     metro = np.exp(-away[:, city].min(axis=1) / 22.0)
     road_km = cKDTree(towns.highway_km).query(at_km)[0]
-    # A bay lies within the circles of a city: whoever lives across it has another way to town.
+    # A bay may lie within the circles of a city; people across it have another way to town.
     strip = np.exp(-road_km / 1.3) * (0.12 + metro)
     country = 0.35 + np.exp(-away.min(axis=1) / 12.0)
     return np.column_stack([peak[:, city].sum(axis=1), peak[:, ~city].sum(axis=1), strip, country])

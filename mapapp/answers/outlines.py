@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import shapely
 
+from geodata.atomic_writes import writing_beside
 from geodata.errors import StoreError
-from geodata.placing import writing_beside
 from geodata.store import Store
 from mapapp.answers import watch
 from mapapp.answers.areas import TABLES, Areas

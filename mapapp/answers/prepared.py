@@ -24,9 +24,9 @@ import pyarrow
 import pyarrow.parquet
 import shapely
 
+from geodata.atomic_writes import naming, writing_beside
 from geodata.distance import bearing_deg, distance_mi
 from geodata.errors import StoreError
-from geodata.placing import naming, writing_beside
 from geodata.progress import Progress, silent
 from geodata.schema import segment_code
 from geodata.store import Store, sha256_of, store_digest

@@ -16,7 +16,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from geodata.placing import clear_abandoned, partial_name
+from geodata.atomic_writes import clear_abandoned, partial_name
 from mapapp.errors import UsageError
 
 LIMIT: Final = "COMMUTEMAP_PREPARED_GB"

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import shapely
 
-from geodata import drawn
+from geodata import area_shapes
 from geodata.distance import distance_mi
 from mapapp.answers import watch
 from mapapp.answers.box_index import Bounds
@@ -171,8 +171,8 @@ def polygon_of(part: Circle | Box | Shape) -> Any:
     if isinstance(part, Shape):
         return part.polygon
     if isinstance(part, Box):
-        return drawn.box(part.west_deg, part.south_deg, part.east_deg, part.north_deg)
-    outer = drawn.circle(part.lon_deg, part.lat_deg, part.outer_mi)
+        return area_shapes.box(part.west_deg, part.south_deg, part.east_deg, part.north_deg)
+    outer = area_shapes.circle(part.lon_deg, part.lat_deg, part.outer_mi)
     if not part.inner_mi:
         return outer
-    return shapely.difference(outer, drawn.circle(part.lon_deg, part.lat_deg, part.inner_mi))
+    return shapely.difference(outer, area_shapes.circle(part.lon_deg, part.lat_deg, part.inner_mi))

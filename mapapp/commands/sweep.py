@@ -246,7 +246,7 @@ def _stopped(done: int, n: int, csv_path: Path | None) -> str:
 
 
 def _draw(data: AnalystData, axes: Sequence[Axis], rows: Sequence[SweptRow], path: Path) -> None:
-    from geodata.placing import writing_beside
+    from geodata.atomic_writes import writing_beside
     from mapapp.drawing.paper.sweep_picture import picture_bytes, sweep_figure
     from mapapp.measuring.validity_result import CONFIDENTIAL
 

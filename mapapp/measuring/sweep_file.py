@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from geodata.placing import naming
+from geodata.atomic_writes import naming
 from geodata.store import refuse_within_store
 from mapapp.errors import UsageError
 from mapapp.measuring.sweep import COLUMNS, Cell, SweptRow

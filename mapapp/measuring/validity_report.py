@@ -11,7 +11,7 @@ from typing import Final
 
 import pandas
 
-from geodata.placing import Partial, writing_beside
+from geodata.atomic_writes import Partial, writing_beside
 from geodata.store import refuse_existing
 from mapapp.errors import UsageError
 from mapapp.measuring.validity_result import CONFIDENTIAL, ExpectedPromise, Validity

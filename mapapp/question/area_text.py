@@ -8,7 +8,7 @@ An area is a row of steps, each of which adds to, cuts out of, or is common with
     county:44007 &circle:-71.41279,41.82399,5   what lies within 5 miles of a place (longitude, latitude)
     ring:-71.41279,41.82399,5,10                what lies beyond 5 and within 10 miles
     box:-71.5,41.7,-71.3,41.9                   west, south, east, north
-    shape:…                                     a polygon, as `geodata.drawn.polygon_text` writes it
+    shape:…                                     a polygon, as `geodata.area_shapes.polygon_text` writes it
     all                                         everything, homes outside the imported area included
 
 The first step needs no sign; with "-" or "&" it starts from everything. Steps are taken from left to right.
@@ -23,7 +23,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast
 
-from geodata import drawn
+from geodata import area_shapes
 from geodata.errors import GeometryError
 from mapapp.errors import UsageError
 
@@ -67,8 +67,8 @@ class Circle:
 
     def __post_init__(self) -> None:
         _round(self)
-        drawn.check_place(self.lon_deg, self.lat_deg)
-        drawn.check_radius(self.lat_deg, self.outer_mi)
+        area_shapes.check_place(self.lon_deg, self.lat_deg)
+        area_shapes.check_radius(self.lat_deg, self.outer_mi)
         if not 0 <= self.inner_mi < self.outer_mi:
             raise GeometryError(
                 f"ring of {self.inner_mi:g} to {self.outer_mi:g} mi: the inner radius comes first; turn them round"
@@ -91,7 +91,7 @@ class Box:
 
     def __post_init__(self) -> None:
         _round(self)
-        drawn.box(self.west_deg, self.south_deg, self.east_deg, self.north_deg)
+        area_shapes.box(self.west_deg, self.south_deg, self.east_deg, self.north_deg)
 
     def __str__(self) -> str:
         edges = (self.west_deg, self.south_deg, self.east_deg, self.north_deg)
@@ -105,19 +105,19 @@ class Shape:
     Raises
     ------
     GeometryError
-        As `geodata.drawn.polygon_of`.
+        As `geodata.area_shapes.polygon_of`.
     """
 
     text: str
     polygon: Any = field(init=False, repr=False, compare=False)  # decoded once: it takes milliseconds
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "polygon", drawn.polygon_of(self.text))
+        object.__setattr__(self, "polygon", area_shapes.polygon_of(self.text))
 
     @classmethod
     def of(cls, polygon: Any) -> Shape:
         """Take a polygon in degrees, to a hundred-thousandth of one."""
-        return cls(drawn.polygon_text(drawn.mended(polygon)))
+        return cls(area_shapes.polygon_text(area_shapes.mended(polygon)))
 
     def __str__(self) -> str:
         return f"shape:{self.text}"

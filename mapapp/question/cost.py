@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from geodata import drawn
+from geodata import area_shapes
 from mapapp.errors import UsageError
 from mapapp.question.area_text import DRAWN
 
@@ -51,7 +51,7 @@ def cost_of(areas: Iterable[str]) -> Cost:
     return Cost(
         n_steps=len(steps),
         n_drawn=sum(kind in DRAWN for kind, _, _ in steps),
-        n_vertices=sum(map(drawn.n_vertices, shapes)),
+        n_vertices=sum(map(area_shapes.n_vertices, shapes)),
     )
 
 

@@ -10,7 +10,7 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from geodata import drawn
+from geodata import area_shapes
 from geodata.distance import distance_mi
 from geodata.errors import GeometryError
 from mapapp.answers import selection
@@ -60,10 +60,10 @@ def test_text_and_steps_are_the_same(steps: Any) -> None:
 @given(st.lists(st.tuples(st.floats(-179, 179), st.floats(-89, 89)), min_size=3, max_size=30))
 def test_polygons_survive_as_text(places: Any) -> None:
     try:
-        shape = drawn.mended(shapely.Polygon(numpy.round(places, 5)))
+        shape = area_shapes.mended(shapely.Polygon(numpy.round(places, 5)))
     except GeometryError:
         return
-    back = drawn.polygon_of(drawn.polygon_text(shape))
+    back = area_shapes.polygon_of(area_shapes.polygon_text(shape))
     assert shapely.area(shapely.symmetric_difference(shape, back)) <= 1e-5 * shapely.length(shape) + 1e-9
 
 
@@ -145,9 +145,9 @@ def test_a_shape_is_decoded_once_however_often_its_area_is_asked_for(
     areas: Areas, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     decoded: list[str] = []
-    decode = drawn.polygon_of
-    monkeypatch.setattr(drawn, "polygon_of", lambda text: decoded.append(text) or decode(text))  # type: ignore[func-returns-value]  # append, in a lambda
-    text = f"county:10003 shape:{drawn.polygon_text(shapely.box(-70.97, 42.01, -70.93, 42.07))}"
+    decode = area_shapes.polygon_of
+    monkeypatch.setattr(area_shapes, "polygon_of", lambda text: decoded.append(text) or decode(text))  # type: ignore[func-returns-value]  # append, in a lambda
+    text = f"county:10003 shape:{area_shapes.polygon_text(shapely.box(-70.97, 42.01, -70.93, 42.07))}"
     for _ in range(3):
         areas.select(text)
     assert len(decoded) == 1
@@ -160,7 +160,7 @@ def test_vertices_are_counted_without_decoding(places: Any) -> None:
     if shape.geom_type != "Polygon":
         return
     n_corners = shapely.get_num_coordinates(shape) - 1
-    assert drawn.n_vertices(drawn.polygon_text(shape)) == n_corners
+    assert area_shapes.n_vertices(area_shapes.polygon_text(shape)) == n_corners
 
 
 def test_a_shape_whose_edges_cross_everywhere_is_refused_before_it_is_repaired(
@@ -170,16 +170,16 @@ def test_a_shape_whose_edges_cross_everywhere_is_refused_before_it_is_repaired(
     scribble = shapely.Polygon(random.uniform(-1, 1, (1_500, 2)))
     monkeypatch.setattr(shapely, "make_valid", None)
     with pytest.raises(GeometryError, match="overlap or cross in too many places"):
-        drawn.mended(scribble)
+        area_shapes.mended(scribble)
 
 
 def test_a_hatched_rectangle_and_a_shape_that_crosses_itself_a_few_times_are_taken() -> None:
     x = numpy.arange(400) / 400
     hatched = shapely.Polygon([*zip(x, x % 0.005 * 200, strict=True), (1, -1), (0, -1)])
-    assert drawn.mended(hatched).area > 0
+    assert area_shapes.mended(hatched).area > 0
     turn = numpy.linspace(0, 8 * numpy.pi, 500)[:-1]  # four loops around the same middle
     loops = shapely.Polygon(numpy.column_stack([numpy.cos(turn) * (1 + turn / 50), numpy.sin(turn)]))
-    assert shapely.is_valid(drawn.mended(loops))
+    assert shapely.is_valid(area_shapes.mended(loops))
 
 
 def test_rings_share_out_their_circle(areas: Areas) -> None:
@@ -218,7 +218,11 @@ def test_a_circle_looks_like_what_it_counts() -> None:
 
 
 def test_the_180th_meridian_is_no_border() -> None:
-    for shape in (drawn.circle(179.9, 52, 30), drawn.circle(-179.9, 52, 30), drawn.box(179, 51, -179, 53)):
+    for shape in (
+        area_shapes.circle(179.9, 52, 30),
+        area_shapes.circle(-179.9, 52, 30),
+        area_shapes.box(179, 51, -179, 53),
+    ):
         west, _, east, _ = shapely.bounds(shape)
         assert (west, east) == (-180, 180)
         assert shapely.area(shape) < 5

@@ -12,8 +12,8 @@ import numpy
 import pandas
 import pytest
 
+from geodata.atomic_writes import partial_name
 from geodata.errors import StoreError
-from geodata.placing import partial_name
 from geodata.store import Store, open_store
 from mapapp.answers.prepared import NO_OCTANT, octant, prepare
 from mapapp.answers.prepared_space import LIMIT

@@ -47,7 +47,9 @@ def test_what_is_wrong_with_a_file_is_said(visit: Visit, tmp_path: Path) -> None
     visit.go("/")
     visit.settle()
     choose(visit, file)
-    visit.wait_until("() => document.getElementById('area-said').innerText.includes('none of the formats')")
+    visit.wait_until(
+        "() => document.getElementById('area-said').innerText.includes('format is not supported')"
+    )
     assert visit.page.query_selector("#chips .chip") is None
 
 

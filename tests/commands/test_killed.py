@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from engine.parameters import PrivacyParameters, SynthesisParameters
+from geodata.atomic_writes import claimed
 from geodata.errors import StoreError
-from geodata.placing import claimed
 from geodata.store import open_store
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.run import run_synthesis
@@ -117,7 +117,7 @@ def test_of_runs_to_one_place_only_one_spends(dataset: Path) -> None:
 
 def test_a_run_to_a_place_that_is_being_written_spends_nothing(dataset: Path) -> None:
     with claimed(dataset.parent / "r"):
-        assert "being written already" in refused("synthesize", dataset, dataset.parent / "r", "-q")
+        assert "already being written" in refused("synthesize", dataset, dataset.parent / "r", "-q")
     assert Ledger(dataset).entries() == ()
 
 

@@ -24,6 +24,7 @@ from engine.parameters import PrivacyParameters
 from engine.streams import attempt_key
 from engine.synthesis import SyntheticPoints, synthesize
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
+from tests.engine.examples import examples
 from tests.engine.test_synthesis_law import assert_follows, observed_counts
 from tests.engine.worlds import KEY, make_world, one_table, same_synthesizers, take
 from tests.oracles.accept_reject import (
@@ -115,14 +116,16 @@ def counts_of(points, k):
     return tuple(np.bincount(points, minlength=k).tolist())
 
 
+@pytest.mark.jit_off
 def test_synthesizers_that_do_not_prune_are_refused():
     chosen = dataclasses.replace(same_synthesizers(2, [0], 3, 1), prunes=np.array([True, False]))
     with pytest.raises(ParameterError, match="does not prune"):
         synthesize_accepted(KEY, chosen, one_table([5, 7]), np.full(2, 5 << 20))
 
 
+@pytest.mark.jit_off
 @given(SEED, st.sampled_from([1 << 20, LOW, 5 << 20, 77 << 20, (1 << 42) - 1]))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_what_is_accepted_is_the_definition_s(seed, ratio):
     world = make_world(seed, n_synthesizers=20)
     chosen = world.synthesizers

@@ -26,6 +26,7 @@ from engine.errors import CertificateError, OverflowRefusedError, ParameterError
 from engine.parameters import PrivacyParameters
 from engine.theorems import cautious_c
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
+from tests.engine.examples import examples
 from tests.golden import golden
 from tests.oracles import accountant as oracle
 
@@ -88,6 +89,7 @@ def test_published_numbers():
     assert float(epsilon_final("4.6", 0.0378, 1.0)) == pytest.approx(8.5686, abs=5e-5)
 
 
+@pytest.mark.jit_off
 def test_pruning_costs_nothing_where_nothing_can_be_pruned():
     assert epsilon_final("4.6", [1.0, 1.0], [0.1, 7.0]) == Fraction(23, 5)
     assert epsilon_final("4.6", [1.0, 0.5], [7.0, 0.1]) == pruned_epsilon(Fraction(23, 5), Fraction(1, 2))
@@ -97,7 +99,8 @@ def test_pruning_costs_nothing_where_nothing_can_be_pruned():
             epsilon_final(1, [bad], [1.0])
 
 
-@settings(max_examples=200, deadline=None)
+@pytest.mark.jit_off
+@settings(max_examples=examples(200), deadline=None)
 @given(kept=st.integers(1, RETENTION_UNITS - 1), growth=st.integers(2, 10**6))
 def test_pruned_epsilon_is_an_upper_bound_and_close(kept, growth):
     final = pruned_epsilon(Fraction(23, 5), Fraction(kept, RETENTION_UNITS), growth)
@@ -109,7 +112,8 @@ _counts = st.integers(1, 60)
 _small = st.floats(1e-6, 20, allow_nan=False)
 
 
-@settings(max_examples=150, deadline=None)
+@pytest.mark.jit_off
+@settings(max_examples=examples(150), deadline=None)
 @given(n=_counts, m=_counts, a1=_small, a2=st.floats(1e-6, 1e4), epsilon=st.floats(0.05, 30))
 def test_reference_sample_equals_the_plain_twin(n, m, a1, a2, epsilon):
     c = math.expm1(epsilon)
@@ -117,7 +121,8 @@ def test_reference_sample_equals_the_plain_twin(n, m, a1, a2, epsilon):
     assert found == pytest.approx(expected, rel=1e-8, abs=1e-300)
 
 
-@settings(max_examples=150, deadline=None)
+@pytest.mark.jit_off
+@settings(max_examples=examples(150), deadline=None)
 @given(
     n=_counts, x=st.integers(0, 60), threshold=st.floats(-0.5, 70), first=_small, rest=st.floats(1e-6, 1e4)
 )
@@ -128,7 +133,8 @@ def test_tail_bounds_the_plain_sum_closely(n, x, threshold, first, rest):
     assert expected * (1 - 1e-9) <= found <= 2 * expected + 1e-300
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.jit_off
+@settings(max_examples=examples(60), deadline=None)
 @given(n=st.integers(1, 40), data=st.data(), epsilon=st.floats(1.2, 8))
 def test_class_bounds_equal_the_plain_twin(n, data, epsilon):
     base = sorted(data.draw(st.lists(st.integers(0, 2 * WEIGHT_UNITS), min_size=2, max_size=12)))
@@ -167,7 +173,8 @@ def test_theorem_4_4_as_printed_certifies_next_to_nothing_and_is_not_believed():
         certify_weights(_table([0.0] * k), _classes([n]), np.array([1], dtype=np.int64), privacy)
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.jit_off
+@settings(max_examples=examples(60), deadline=None)
 @given(data=st.data(), epsilon=st.floats(0.3, 12), delta=st.sampled_from([0.2, 1e-2, 1e-6]))
 def test_certified_weights_hold_by_the_plain_twins(data, epsilon, delta):
     base = data.draw(st.lists(st.floats(0, 1.5), min_size=1, max_size=15))
@@ -235,6 +242,7 @@ def test_points_above_one_are_not_pruned_and_do_not_cost():
     assert large.epsilon_final[0] == pytest.approx(4.6)
 
 
+@pytest.mark.jit_off
 def test_published_counts_decide_alone_when_they_replace_the_real_ones():
     table = _table([0.0] * 1000)
     given_n = certify_classes(table, _classes([1, 99, 0, 7], published=[6, 99, 5, 0]), V3)
@@ -255,8 +263,9 @@ def test_each_tract_has_its_own_prior():
     assert accounting.min_weight[0] < accounting.min_weight[1]
 
 
+@pytest.mark.jit_off
 def test_refusals_name_the_numbers():
-    with pytest.raises(ParameterError, match="quantises to zero"):
+    with pytest.raises(ParameterError, match="rounded to zero"):
         certify_weights(_table([0.0, 0.0]), _classes([1]), np.array([0], dtype=np.int64), V3)
     with pytest.raises(OverflowRefusedError, match="raise epsilon"):
         certify_classes(
@@ -277,6 +286,7 @@ def test_refusals_name_the_numbers():
     assert theorem_4_4_bound(5, 10, 1, 10, 1) == 1
 
 
+@pytest.mark.jit_off
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -295,6 +305,7 @@ def test_prior_table_refuses_what_is_no_prior(change, message):
         PriorTable(**{name: np.array(values) for name, values in fields.items()})
 
 
+@pytest.mark.jit_off
 def test_classes_refuse_what_are_no_counts():
     with pytest.raises(ParameterError, match="published_count"):
         _classes([1, 2], published=[1])

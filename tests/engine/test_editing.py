@@ -14,6 +14,7 @@ SEED = st.integers(0, 10**9)
 FALSE_ALARM = 1e-6
 
 
+@pytest.mark.jit_off
 @given(SEED, st.sampled_from(["drop", "pool"]))
 def test_edited_domains_are_the_twin_s(seed, mode):
     world = make_world(seed, mode=mode)
@@ -93,12 +94,14 @@ def test_points_with_mass_and_points_at_the_limit_stay():
     assert some.coarsening.support_distance_mi[-1] == pytest.approx(349.999)
 
 
+@pytest.mark.jit_off
 def test_none_changes_nothing():
     world = make_world(3, mode="none")
     assert world.edited.coarsening is world.coarsening
     assert world.edited.n_eliminated.sum() == 0
 
 
+@pytest.mark.jit_off
 def test_an_emptied_destination_tract_is_refused():
     coarse = lone_pumas([0.0, 600.0])
     coarse.support_distance_mi[0] = 700.0
@@ -106,6 +109,7 @@ def test_an_emptied_destination_tract_is_refused():
         edit_domain(KEY, coarse, np.zeros(2), np.array([4242]), elimination=((500.0, 1.0),))
 
 
+@pytest.mark.jit_off
 def test_bad_input_is_refused():
     world = make_world(5)
     coarse, mass = world.coarsening, world.mass

@@ -16,6 +16,7 @@ from engine.enumerator import (
 )
 from engine.errors import ParameterError
 from engine.theorems import pruned_epsilon, theorem_4_1_weight
+from tests.engine.examples import examples
 from tests.golden import golden
 from tests.oracles.enumerator import failure_from_definitions, output_probability
 
@@ -51,6 +52,7 @@ def test_p10_example_is_plugin_and_its_delta_is_one_sided():
     assert exact_failure(tables, drawn, 2.0).probability == pytest.approx(0.01074, abs=5e-6)
 
 
+@pytest.mark.jit_off
 def test_transition_matrix_of_p10_example_by_hand():
     drawn = transition_matrix(5, 5, [0.5, 0.5])
     # Table (0, 5), output (0, 5): 5.5 · 6.5 · 7.5 · 8.5 · 9.5 over 6 · 7 · 8 · 9 · 10.
@@ -106,7 +108,8 @@ def test_theorem_4_1_with_pruning_leaves_nothing_to_fail(n, m, data, epsilon, si
     assert exact_failure_probability(n, m, weights, kept, float(final)).probability == 0
 
 
-@settings(max_examples=25, deadline=None)
+@pytest.mark.jit_off
+@settings(max_examples=examples(25), deadline=None)
 @given(
     n=st.integers(1, 3),
     m=st.integers(0, 3),
@@ -141,6 +144,7 @@ def test_rows_sum_to_one_and_names_do_not_matter(n, m, data, order):
     assert there.probability == pytest.approx(here, rel=1e-9, abs=1e-12)
 
 
+@pytest.mark.jit_off
 @pytest.mark.parametrize(
     ("n", "m", "weights", "kept"),
     [

@@ -22,6 +22,7 @@ from engine.mechanisms.promise import MechanismPromise
 from engine.mechanisms.sparse import least_threshold, sparse_histogram, sparse_promise
 from engine.streams import Stage, stream_words
 from engine.synthesis import Synthesizers
+from tests.engine.examples import examples
 from tests.engine.worlds import KEY, make_synthesizers, make_world, one_table, same_synthesizers, take
 from tests.oracles import mechanisms as twins
 from tests.oracles.chacha import Stream
@@ -76,9 +77,10 @@ def assert_twin(mechanism, chosen, table, epsilon):
         assert drawn.synthetic_point[drawn.synthetic_ptr[one] : drawn.synthetic_ptr[one + 1]].tolist() == twin
 
 
+@pytest.mark.jit_off
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @given(seed=SEED, epsilon=EPSILONS)
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_draws_are_the_twin_s(mechanism, seed, epsilon):
     world = make_world(seed, n_synthesizers=8)
     assert_twin(mechanism, world.synthesizers, world.support, epsilon)
@@ -160,6 +162,7 @@ def test_a_draw_that_runs_out_of_digits_is_made_again_with_more():
     assert asked == [4, 8, 16, 32]
 
 
+@pytest.mark.jit_off
 def test_equal_digits_decide_nothing_and_the_first_unequal_one_everything():
     _, words = stream_words(KEY, Stage.NOISE, np.array([5]), np.array([6]), np.array([3]))
     digits = words.astype(np.int64)
@@ -177,8 +180,9 @@ def test_equal_digits_decide_nothing_and_the_first_unequal_one_everything():
         assert short[0] == undecided
 
 
+@pytest.mark.jit_off
 @given(st.fractions(Fraction(1, 2048), 50, max_denominator=10**6))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_digits_are_those_of_long_decimals(rate):
     q = twins.exponential(rate)
     low, high = exponential_bounds(rate, 300)
@@ -190,6 +194,7 @@ def test_digits_are_those_of_long_decimals(rate):
             assert written == int(chance * 2**192)
 
 
+@pytest.mark.jit_off
 def test_digits_are_written_out_until_both_bounds_agree():
     # Around 1/2 + 2^-140, to within 2^-bits: whether the first bit is set is sure only past 140 bits.
     asked = []
@@ -203,8 +208,9 @@ def test_digits_are_written_out_until_both_bounds_agree():
     assert asked == [128, 160]
 
 
+@pytest.mark.jit_off
 @given(st.integers(0, 2**32 - 1), EPSILONS)
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 def test_noise_is_the_twin_s(destination, epsilon):
     rate = Fraction(epsilon) / 2
     values = laplace_noise(KEY, destination, 9, rate=rate, count=20)
@@ -212,6 +218,7 @@ def test_noise_is_the_twin_s(destination, epsilon):
     assert values.tolist() == [twins.discrete_laplace(stream, q) for _ in range(20)]
 
 
+@pytest.mark.jit_off
 @pytest.mark.parametrize("epsilon", ["0", "-1", "1/1025", "100.1", "many"])
 def test_epsilon_out_of_range_is_refused(epsilon):
     chosen, table = same_synthesizers(2, [0], 1, 1), one_table([1])
@@ -224,6 +231,7 @@ def test_epsilon_out_of_range_is_refused(epsilon):
             refused(epsilon)
 
 
+@pytest.mark.jit_off
 @pytest.mark.parametrize("delta", ["0", "1", "-1e-6"])
 def test_delta_out_of_range_is_refused(delta):
     with pytest.raises(ParameterError, match="delta is"):
@@ -232,7 +240,7 @@ def test_delta_out_of_range_is_refused(delta):
 
 def test_bad_input_is_refused_as_the_synthesizer_refuses_it():
     for mechanism in MECHANISMS:
-        with pytest.raises(ParameterError, match="2 workers stand in a support point"):
+        with pytest.raises(ParameterError, match="2 workers are in a support point"):
             mechanism(same_synthesizers(2, [0, 2], 1, 1), one_table([1, 1]))
         with pytest.raises(SupportError, match="has no support point"):
             mechanism(same_synthesizers(2, [], 1, 1), one_table([]))
@@ -247,6 +255,7 @@ def test_noisy_counts_past_their_range_are_refused_without_their_numbers(monkeyp
         laplace(same_synthesizers(2, [0], 1, 1), one_table([1]))
 
 
+@pytest.mark.jit_off
 def test_promises_say_what_they_rest_on():
     pure, sparse_one, nothing = laplace_promise("4.6"), sparse_promise("4.6", "1e-6"), plug_in_promise()
     assert (pure.epsilon, pure.delta, pure.holds_as_probabilistic) == (Fraction(23, 5), 0, True)
@@ -263,11 +272,12 @@ def test_promises_say_what_they_rest_on():
         MechanismPromise(mechanism="", epsilon=Fraction(1), delta=Fraction(1), rule="")
 
 
+@pytest.mark.jit_off
 @given(
     st.fractions(Fraction(1, 1024), 100, max_denominator=2000),
     st.integers(1, 40).map(lambda exponent: Fraction(9, 10**exponent)),
 )
-@settings(max_examples=25)
+@settings(max_examples=examples(25))
 def test_the_threshold_is_the_least_that_keeps_delta(epsilon, delta):
     found, q = least_threshold(epsilon, delta), twins.exponential(epsilon / 2)
 

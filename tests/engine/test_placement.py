@@ -22,6 +22,7 @@ def redrawn(world, synthesizers):
     return redraw_remainder(KEY, synthesizers, drawn, world.edited.coarsening, redraw_weight(world.share))
 
 
+@pytest.mark.jit_off
 @given(SEED, st.sampled_from(["population", "representative"]), st.sampled_from(["pool", "drop"]))
 def test_blocks_are_the_twin_s_and_lie_in_the_drawn_part(seed, mode, editing):
     world = make_world(seed, mode=editing)

@@ -38,6 +38,7 @@ def twin_point(stream, block, cells):
     )
 
 
+@pytest.mark.jit_off
 @pytest.mark.parametrize("n_strips", [1, 2, 16, 17, 40])
 def test_points_are_the_twin_s(n_strips):
     rng = np.random.default_rng(n_strips)
@@ -73,6 +74,7 @@ def test_points_are_uniform_in_the_cell():
     assert chisquare([left, n - left], [0.25 * n, 0.75 * n]).pvalue > FALSE_ALARM
 
 
+@pytest.mark.jit_off
 def test_homes_are_sorted_within_each_synthesizer():
     rng = np.random.default_rng(1)
     size = np.array([0, 1, 2, 16, 33, 500, 0, 7])
@@ -83,6 +85,7 @@ def test_homes_are_sorted_within_each_synthesizer():
         assert found[first:last].tolist() == sorted(home[first:last].tolist())
 
 
+@pytest.mark.jit_off
 def test_bad_input_is_refused():
     cells, one = strips(2), np.array([1])
     zero, ptr = np.array([0]), np.array([0, 1])

@@ -21,6 +21,8 @@ from engine.prior import (
 from engine.units import WEIGHT_UNITS
 from tests.engine.worlds import make_world, points_of_tracts, tracts_in_a_row
 
+pytestmark = pytest.mark.jit_off
+
 SEED = st.integers(0, 10**9)
 MINNESOTA = ((0.5, 6.23), (0.75, 13.1), (0.9, 21.54))
 

@@ -12,6 +12,8 @@ from engine.pruning import effective_retention, retention_probability, retention
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from tests.engine.worlds import make_world
 
+pytestmark = pytest.mark.jit_off
+
 
 @given(st.integers(0, 10**9), st.floats(0, 1e6), st.floats(2.0**-32, 1))
 def test_thresholds_round_up_and_the_remainder_is_certain(seed, scale, min_retention):

@@ -79,6 +79,7 @@ def test_the_table_says_what_every_number_of_a_cell_says(c):
     assert skipping.JUMP_TABLES.powers[c, : len(rounded)].tolist() == rounded
 
 
+@pytest.mark.jit_off
 @given(THRESHOLDS)
 def test_points_are_sorted_by_class(thresholds):
     table = one_table([0] * len(thresholds), thresholds)
@@ -87,6 +88,7 @@ def test_points_are_sorted_by_class(thresholds):
     assert np.diff(table.class_ptr).tolist() == [classes.count(c) for c in range(10)]
 
 
+@pytest.mark.jit_off
 @given(THRESHOLDS, st.integers(0, 2**32 - 1))
 def test_what_stays_is_the_twin_s(thresholds, destination):
     assert keep(opened(destination), thresholds) == stays_by_chance(
@@ -111,6 +113,7 @@ def tie_words(c, j, step):
     return [digits >> (32 * n_words), *(digits >> (32 * at) & 0xFFFFFFFF for at in reversed(range(n_words)))]
 
 
+@pytest.mark.jit_off
 @pytest.mark.parametrize("step", [-1, 0, 1])
 @pytest.mark.parametrize(
     ("c", "j"),

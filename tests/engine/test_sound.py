@@ -27,6 +27,7 @@ from engine.sound import (
     sound_delta,
 )
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
+from tests.engine.examples import examples
 from tests.golden import golden
 from tests.oracles import sound as oracle
 
@@ -98,7 +99,8 @@ def test_where_the_bound_is_zero_nothing_can_fail(mechanism):
     assert exact <= high + 1e-6
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.jit_off
+@settings(max_examples=examples(60), deadline=None)
 @given(mechanisms())
 def test_terms_agree_with_the_plain_twin(mechanism):
     """At one kept mass: the same kappa and empty term, and a workers' term at most the twin's."""
@@ -173,6 +175,7 @@ def test_least_weight_is_least_on_a_fine_grid(n):
         assert sound_delta(n, n, [found * share] * 60, [0.025] * 60, V3.epsilon).delta > 1e-6
 
 
+@pytest.mark.jit_off
 def test_feasibility_is_not_monotone():
     """kappa grows with the weight: with one worker and six drawn, 0.3 cannot fail where 1 can."""
     kept, epsilon = [0.05] * 3, math.log(840)
@@ -262,6 +265,7 @@ def test_points_above_one_worker_are_never_pruned():
     assert accounting.bound(0).kappa < 1.1
 
 
+@pytest.mark.jit_off
 def test_weights_below_the_least_are_refused():
     table, classes = _table([0.0] * 100), _classes([20])
     least = certify_sound(table, classes, V3).min_weight
@@ -275,6 +279,7 @@ def test_retention_too_low_for_epsilon_is_refused():
     assert sound_delta(2, 2, [0.5] * 4, [0.01] * 4, 4).delta == 1.0
 
 
+@pytest.mark.jit_off
 def test_accountants_refuse_each_others_parameters():
     table, classes = _table([0.0, 0.0]), _classes([3])
     with pytest.raises(ParameterError, match=r"use engine\.sound"):
@@ -284,6 +289,7 @@ def test_accountants_refuse_each_others_parameters():
         certify_sound(table, classes, paper)
 
 
+@pytest.mark.jit_off
 def test_bad_arguments_are_refused():
     table = _table([0.0, 0.0])
     with pytest.raises(ParameterError, match="tract 3"):
@@ -314,7 +320,8 @@ def small_releases(draw):
     return base, retention, draw(st.integers(1, 6)), draw(st.floats(1.0, 9.0)), draw(st.floats(0.001, 0.3))
 
 
-@settings(max_examples=160, deadline=None)
+@pytest.mark.jit_off
+@settings(max_examples=examples(160), deadline=None)
 @given(small_releases(), st.booleans())
 def test_what_is_certified_holds_by_brute_force_for_what_is_drawn(release, allow_unpruned):
     """The least weights found, with the retentions that the sampler applies to them, fail no more than certified."""

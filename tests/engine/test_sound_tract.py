@@ -16,6 +16,7 @@ from engine.parameters import PrivacyParameters
 from engine.sound import certify_sound, certify_sound_weights
 from engine.sound_bound import tail_space
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
+from tests.engine.examples import examples
 from tests.oracles import sound as oracle
 
 PRIVACY = PrivacyParameters(epsilon="8.982026635", delta="1e-6", min_retention="0.025", accountant="sound")
@@ -53,7 +54,8 @@ def tracts(draw):
     return [a for a, _ in points], [f for _, f in points], floor, weight
 
 
-@settings(max_examples=200, deadline=None)
+@pytest.mark.jit_off
+@settings(max_examples=examples(200), deadline=None)
 @given(tracts())
 def test_groups_used_are_the_points_used(tract):
     base, retention, floor, weight = tract
@@ -67,7 +69,8 @@ def test_groups_used_are_the_points_used(tract):
     assert len({*zip(alpha.tolist(), kept.tolist(), strict=True)}) == alpha.size
 
 
-@settings(max_examples=200, deadline=None)
+@pytest.mark.jit_off
+@settings(max_examples=examples(200), deadline=None)
 @given(tracts(), st.integers(1, 200), st.integers(1, 200))
 def test_the_front_holds_the_largest_kappa_and_the_least_retention(tract, n, m):
     base, retention, floor, _ = tract
@@ -111,7 +114,8 @@ def test_one_run_gives_the_tails_of_all_later_thresholds(m, x):
                     assert found <= single * (1 + 3e-9) + 3e-9 * tails[0]
 
 
-@settings(max_examples=80, deadline=None)
+@pytest.mark.jit_off
+@settings(max_examples=examples(80), deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from([0.02, 0.05, 0.3]), st.floats(0.02, 1.0), st.integers(1, 4)),
@@ -140,7 +144,8 @@ def test_failure_terms_of_groups_are_those_of_their_points(listed, n, m, epsilon
         assert found == pytest.approx(expected, rel=1e-7, abs=1e-12)
 
 
-@settings(max_examples=80, deadline=None)
+@pytest.mark.jit_off
+@settings(max_examples=examples(80), deadline=None)
 @given(
     st.lists(st.tuples(st.floats(0.01, 1.0), st.floats(0.02, 1.0)), min_size=1, max_size=40),
     st.floats(-30.0, -4.0),  # a share of delta

@@ -72,6 +72,7 @@ RFC_BLOCKS = [
 ]
 
 
+@pytest.mark.jit_off
 @pytest.mark.parametrize(("key", "counter", "nonce", "expected"), RFC_BLOCKS)
 def test_blocks_are_those_of_the_rfc(key, counter, nonce, expected):
     assert block_bytes(key, counter, bytes.fromhex(nonce)).hex() == expected
@@ -100,6 +101,7 @@ def test_blocks_made_together_are_those_made_one_by_one(key, data):
         assert words.tobytes() == block_bytes(key, counter, np.array(nonce, "<u4").tobytes())
 
 
+@pytest.mark.jit_off
 @given(WORD, WORD, st.integers(0, 2**24 - 1), st.integers(0, 70))
 def test_words_are_the_twin_s(destination, segment, attempt, count):
     ptr, words = stream_words(
@@ -110,6 +112,7 @@ def test_words_are_the_twin_s(destination, segment, attempt, count):
     assert ptr.tolist() == [0, count]
 
 
+@pytest.mark.jit_off
 @given(st.integers(1, 2**63 - 1) | st.integers(1, 2**34) | st.sampled_from([2**32, 2**32 + 1, 2**62]), WORD)
 def test_bounded_integers_are_the_twin_s(bound, destination):
     twin = Stream("SAMPLE", destination, 5)
@@ -130,6 +133,7 @@ def test_wide_bounded_integers_are_uniform():
     assert stats.chisquare(np.bincount(values // (bound // 96), minlength=96)).pvalue > FALSE_ALARM
 
 
+@pytest.mark.jit_off
 @given(WORD, st.lists(st.sampled_from(["half", "word"]), max_size=60))
 def test_halves_and_words_are_the_twin_s(destination, kinds):
     stream = np.zeros(chacha.STREAM_FIELDS, np.int64)
@@ -140,6 +144,7 @@ def test_halves_and_words_are_the_twin_s(destination, kinds):
         assert read[kind](KEY.words, stream) == getattr(twin, kind)()
 
 
+@pytest.mark.jit_off
 @pytest.mark.parametrize("n_blocks", [0, 1, 5, 16])
 def test_a_stream_given_its_first_blocks_is_the_same_stream(n_blocks):
     plain, prepared = np.zeros((2, chacha.STREAM_FIELDS), np.int64)
@@ -170,6 +175,7 @@ def test_reading_ahead_changes_nothing_but_what_is_at_hand(n_before, counts):
         assert chacha.next_word(KEY.words, plain) == chacha.next_word(KEY.words, ahead)
 
 
+@pytest.mark.jit_off
 @pytest.mark.parametrize("reads_ahead", [False, True])
 @pytest.mark.parametrize("n_left", [1, 3, 16, 20])
 def test_a_stream_that_ends_says_so_and_lets_rejection_loops_end(n_left, reads_ahead):
@@ -205,6 +211,7 @@ def test_words_are_the_twin_s_and_do_not_depend_on_threads():
     assert stats.kstest(drawn, "uniform").pvalue > FALSE_ALARM
 
 
+@pytest.mark.jit_off
 def test_stages_and_attempts_have_their_own_streams():
     assert {stage.name: int(stage) for stage in Stage} == STAGES
     first = {
@@ -215,6 +222,7 @@ def test_stages_and_attempts_have_their_own_streams():
     assert len(first) == 2 * len(Stage)
 
 
+@pytest.mark.jit_off
 def test_the_key_shows_itself_nowhere():
     key = SecretKey.fresh()
     assert (repr(key), str(key), f"{key}") == ("SecretKey(hidden)",) * 3
@@ -233,6 +241,7 @@ def test_the_key_shows_itself_nowhere():
         key.words[0] = 1
 
 
+@pytest.mark.jit_off
 def test_the_keyed_digest_depends_on_key_and_message():
     assert KEY.keyed_digest(b"counts") == SecretKey.for_tests().keyed_digest(b"counts")
     assert (
@@ -247,6 +256,7 @@ def test_the_keyed_digest_depends_on_key_and_message():
     )
 
 
+@pytest.mark.jit_off
 @pytest.mark.parametrize(
     ("destination", "segment", "message"),
     [
@@ -262,6 +272,7 @@ def test_bad_addresses_are_refused(destination, segment, message):
         check_addresses(np.array(destination), np.array(segment))
 
 
+@pytest.mark.jit_off
 def test_other_bad_input_is_refused():
     with pytest.raises(ParameterError, match="attempt"):
         stream_words(KEY, Stage.POINT, [1], [1], [1], attempt=2**24)

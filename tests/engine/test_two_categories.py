@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from engine.errors import ParameterError
 from engine.two_categories import laplace_drawn, laplace_printed, two_categories
+from tests.engine.examples import examples
 from tests.golden import golden
 from tests.oracles.enumerator import failure_from_definitions
 from tests.oracles.mechanisms import clamped_law, joint_law, output_law
@@ -18,6 +19,8 @@ from tests.oracles.two_categories import (
     plug_in,
     prior_as_printed,
 )
+
+pytestmark = pytest.mark.jit_off
 
 MECHANISMS = ("plug-in", "dirichlet-multinomial", "laplace")
 P10 = {"n": 5, "m": 5, "alpha": 0.5, "epsilon": 2.0}
@@ -89,7 +92,7 @@ _cases = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(case=_cases)
 def test_printed_reading_is_the_plain_twin_s(case):
     n, m, alpha, epsilon = case["n"], case["m"], case["alpha"], case["epsilon"]
@@ -105,7 +108,7 @@ def test_printed_reading_is_the_plain_twin_s(case):
         assert found.delta == pytest.approx(expected, rel=1e-9, abs=1e-15)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(case=_cases)
 def test_definition_is_the_plain_twin_s(case):
     found = two_categories("dirichlet-multinomial", "definition", **case)

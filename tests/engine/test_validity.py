@@ -37,17 +37,20 @@ from engine.validity import (
     total_variation,
     weighted_mean,
 )
+from tests.engine.examples import examples
 from tests.oracles import validity as oracle
 
 UNIT, CERTAIN = 1 << 20, 1 << 32
 
 
+@pytest.mark.jit_off
 @given(st.lists(st.tuples(st.floats(0, 3000), st.floats(0, 360, exclude_max=True)), min_size=1))
 def test_cells_are_those_of_the_definition(commutes: list[tuple[float, float]]) -> None:
     distance, bearing = map(list, zip(*commutes, strict=True))
     assert grid_cells(distance, bearing).tolist() == [oracle.cell_of(*commute) for commute in commutes]
 
 
+@pytest.mark.jit_off
 def test_every_cell_is_reached_and_edges_belong_to_the_farther_band() -> None:
     distance, bearing = np.meshgrid(
         [0.5, 1.0, 4.0, 10.0, 25.0, 100.0, 500.0], [0.0, 90.0, 180.0, 270.0], indexing="ij"
@@ -58,6 +61,7 @@ def test_every_cell_is_reached_and_edges_belong_to_the_farther_band() -> None:
     assert grid_cells(0.0, np.nan) == 0
 
 
+@pytest.mark.jit_off
 @pytest.mark.parametrize(
     ("distance", "bearing", "message"),
     [
@@ -144,8 +148,9 @@ class World:
         return points, np.bincount(mine - first, minlength=last - first).tolist()
 
 
+@pytest.mark.jit_off
 @given(st.integers(0, 2**32 - 1), st.booleans())
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_expected_cells_are_those_of_the_plain_twin(seed: int, pruned: bool) -> None:
     world = World(seed, pruned=pruned)
     found = world.measured()
@@ -166,8 +171,9 @@ def test_expected_cells_are_those_of_the_plain_twin(seed: int, pruned: bool) -> 
         np.testing.assert_allclose(found.likelihood[d], real, rtol=1e-12)
 
 
+@pytest.mark.jit_off
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_divergence_is_finite_never_negative_and_that_of_the_definition(seed: int) -> None:
     """Finite, because every worker's point has some of its mass in the worker's cell."""
     found = World(seed).measured()
@@ -179,6 +185,7 @@ def test_divergence_is_finite_never_negative_and_that_of_the_definition(seed: in
         assert value == pytest.approx(oracle.kl_divergence(*rows), abs=1e-12)
 
 
+@pytest.mark.jit_off
 def test_divergence_is_zero_for_equals_and_infinite_where_mass_is_missing() -> None:
     likelihood = [[0.5, 0.5, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     posterior = [[0.5, 0.5, 0.0], [0.25, 0.5, 0.25], [1.0, 0.0, 0.0]]
@@ -229,6 +236,7 @@ def test_closed_form_agrees_with_drawing(pruned: bool) -> None:
     assert imse(found)[0] == pytest.approx(squares.mean(), abs=5 * squares.std() / np.sqrt(n_draws))
 
 
+@pytest.mark.jit_off
 def test_a_dropped_tract_has_no_part_and_an_empty_one_counts_as_one_person() -> None:
     shares = point_cells(
         np.array([0, 2]),
@@ -241,6 +249,7 @@ def test_a_dropped_tract_has_no_part_and_an_empty_one_counts_as_one_person() -> 
     assert shares[:, 6].tolist() == [0.0, 0.0]
 
 
+@pytest.mark.jit_off
 def test_a_destination_without_workers_has_zero_rows() -> None:
     world = World(3)
     world.worker_ptr = np.zeros_like(world.worker_ptr)
@@ -252,12 +261,14 @@ def test_a_destination_without_workers_has_zero_rows() -> None:
     assert not found.variance.any()
 
 
+@pytest.mark.jit_off
 def test_means_are_weighted_by_workers() -> None:
     assert weighted_mean([1.0, 3.0], [3, 1]) == 1.5
     assert weighted_mean([1.0, 3.0], [3, 1], np.array([False, True])) == 3.0
     assert np.isnan(weighted_mean([1.0], [1], np.array([False])))
 
 
+@pytest.mark.jit_off
 def test_arrays_that_do_not_fit_are_refused() -> None:
     world = World(1)
     with pytest.raises(ParameterError, match="destination tracts by origin tracts"):
@@ -272,6 +283,7 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
         kl_divergence([[1.0]], [[0.5, 0.5]])
 
 
+@pytest.mark.jit_off
 def test_the_grid_is_a_partition_and_so_are_the_ranges() -> None:
     """Every distance and bearing has one cell, and the cells of a range are all its quadrants."""
     distance, bearing = np.meshgrid(np.linspace(0, 3000, 4001), np.arange(0.0, 360.0, 7.5))
@@ -282,6 +294,7 @@ def test_the_grid_is_a_partition_and_so_are_the_ranges() -> None:
     np.testing.assert_array_equal(CELL_RANGE[cell], np.where(distance == 0, 0, edges))
 
 
+@pytest.mark.jit_off
 @given(st.lists(st.integers(0, 5), max_size=6), st.randoms(use_true_random=False))
 def test_workers_are_counted_cell_by_cell(sizes: list[int], random: Any) -> None:
     ptr = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
@@ -290,6 +303,7 @@ def test_workers_are_counted_cell_by_cell(sizes: list[int], random: Any) -> None
     assert found.tolist() == oracle.cell_counts(ptr.tolist(), cells, N_CELLS)
 
 
+@pytest.mark.jit_off
 @given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=2, max_size=8))
 def test_divergence_of_draws_is_zero_only_for_equal_shares(pairs: list[tuple[int, int]]) -> None:
     real, drawn = ([row] for row in map(list, zip(*pairs, strict=True)))
@@ -310,8 +324,9 @@ def _one_added(counts: Any) -> Any:
     return row / row.sum()
 
 
+@pytest.mark.jit_off
 @given(st.integers(0, 2**32 - 1))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 def test_means_of_points_and_the_prior_alone_are_those_of_the_plain_twin(seed: int) -> None:
     world = World(seed)
     rng = np.random.default_rng(seed)
@@ -338,6 +353,7 @@ def test_means_of_points_and_the_prior_alone_are_those_of_the_plain_twin(seed: i
                 assert cells[j, g] == pytest.approx(float(expected / sum(weights)), rel=1e-11)
 
 
+@pytest.mark.jit_off
 def test_dropped_workers_leave_the_likelihood_and_are_drawn_all_the_same() -> None:
     """One point, two workers of whom one was dropped: the other is half, and two are drawn."""
     prior = PriorTable(
@@ -359,6 +375,7 @@ def test_dropped_workers_leave_the_likelihood_and_are_drawn_all_the_same() -> No
     assert found.variance[0, 3] == pytest.approx(2 * (2 / 9) * (3 + 2) / (3 + 1) / 4)
 
 
+@pytest.mark.jit_off
 def test_points_are_counted_by_level_and_range_and_positive_ones_too() -> None:
     rng = np.random.default_rng(3)
     ptr = np.array([0, 4, 9, 30])
@@ -375,6 +392,7 @@ def test_points_are_counted_by_level_and_range_and_positive_ones_too() -> None:
         np.testing.assert_array_equal(share[t], [shares[name] for name in (*DOMAIN_RANGES, "all")])
 
 
+@pytest.mark.jit_off
 def test_mass_by_range_adds_up_cells() -> None:
     shares = np.zeros((2, N_CELLS))
     shares[0, [0, 1, 4]], shares[1, 28] = [0.5, 0.25, 0.25], 1.0
@@ -382,6 +400,7 @@ def test_mass_by_range_adds_up_cells() -> None:
     assert np.isnan(range_mass(shares, [0, 0])).all()
 
 
+@pytest.mark.jit_off
 def test_measures_refuse_what_does_not_fit() -> None:
     with pytest.raises(ParameterError, match="allowed are -1 to 28"):
         cell_counts([0, 1], np.array([29], np.int8))

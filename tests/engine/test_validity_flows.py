@@ -13,6 +13,8 @@ from engine.errors import ParameterError
 from engine.validity import FLOW_SIZES, flow_errors, pair_counts, top_areas
 from tests.oracles import validity as oracle
 
+pytestmark = pytest.mark.jit_off
+
 COUNTS = st.one_of(st.integers(0, 12), st.sampled_from([49, 50, 99, 100, 499, 500, 10_000]))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from geodata.placing import claimed, partial_name
+from geodata.atomic_writes import claimed, partial_name
 from mapapp.cli import run
 from mapapp.files.reports.file_names import file_stem
 from tests.commands.running import refused
@@ -219,7 +219,7 @@ def test_two_batches_do_not_write_one_folder(report_paths: list[Path], tmp_path:
     file = tmp_path / "batch.toml"
     file.write_text(TOWNS)
     with claimed(tmp_path / "out"):
-        assert "being written already" in refused(
+        assert "already being written" in refused(
             "report", report_paths[0], "--batch", file, "-q", "-o", tmp_path / "out"
         )
 

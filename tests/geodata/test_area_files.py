@@ -105,7 +105,7 @@ REFUSED: list[tuple[str, Any, type[GeodataError], str]] = [
         "cut.zip",
         lambda frame, folder: zipped(shapefile(frame, folder))[:-200],
         SourceFileError,
-        "not readable as a zip",
+        "cannot be read as a zip",
     ),
     ("two.zip", lambda *_: zipped({"a.shp": b"", "b.shp": b""}), SourceFileError, "2 shapefiles"),
     ("none.zip", lambda *_: zipped({"a.txt": b""}), SourceFileError, "0 shapefiles"),
@@ -117,15 +117,15 @@ REFUSED: list[tuple[str, Any, type[GeodataError], str]] = [
         "unpacks to more than 100 MiB",
     ),
     ("big.geojson", lambda *_: bytes((20 << 20) + 1), SourceFileError, "more than 20 MiB"),
-    ("text.geojson", lambda *_: b"hello", SourceFileError, "none of the formats"),
-    ("", lambda *_: b"", SourceFileError, "none of the formats"),
-    ("half.geojson", lambda *_: b'{"type": "FeatureCollection", "feat', SourceFileError, "not readable"),
-    ("deep.geojson", lambda *_: b'{"a":' * 100_000, SourceFileError, "not readable"),
+    ("text.geojson", lambda *_: b"hello", SourceFileError, "format is not supported"),
+    ("", lambda *_: b"", SourceFileError, "format is not supported"),
+    ("half.geojson", lambda *_: b'{"type": "FeatureCollection", "feat', SourceFileError, "cannot be read"),
+    ("deep.geojson", lambda *_: b'{"a":' * 100_000, SourceFileError, "cannot be read"),
     (
         "point.geojson",
         lambda *_: geojson({"type": "Point", "coordinates": [0, 0]}),
         GeometryError,
-        "points and lines have none",
+        "points and lines have no area",
     ),
     (
         "metres.geojson",
@@ -151,7 +151,7 @@ REFUSED: list[tuple[str, Any, type[GeodataError], str]] = [
             b"</OGRVRTLayer></OGRVRTDataSource>"
         ),
         SourceFileError,
-        "not readable as KML",
+        "cannot be read as KML",
     ),
     (
         "laughs.kml",
@@ -165,7 +165,7 @@ REFUSED: list[tuple[str, Any, type[GeodataError], str]] = [
         SourceFileError,
         "document type",
     ),
-    ("wide.kml", lambda *_: "<kml></kml>".encode("utf-16"), SourceFileError, "none of the formats|UTF-8"),
+    ("wide.kml", lambda *_: "<kml></kml>".encode("utf-16"), SourceFileError, "format is not supported|UTF-8"),
     ("page.html", lambda *_: b"<html><body>404</body></html>", SourceFileError, "neither KML nor GPX"),
     (
         "noplace.gpkg",
@@ -177,7 +177,7 @@ REFUSED: list[tuple[str, Any, type[GeodataError], str]] = [
         "empty.gpkg",
         lambda frame, folder: geopackage(frame, folder, "DELETE FROM a"),
         GeometryError,
-        "nothing with an area",
+        "it holds no polygons",
     ),
 ]
 
@@ -213,7 +213,7 @@ def test_a_file_that_takes_for_ever_is_given_up(
         "FROM gpkg_geometry_columns"
     )
     content = geopackage(frame, tmp_path, "DELETE FROM a", endless, listed, column)
-    with pytest.raises(SourceFileError, match=r"took more than 3 seconds|not readable as GPKG"):
+    with pytest.raises(SourceFileError, match=r"took more than 3 seconds|cannot be read as GPKG"):
         read_area_upload("endless.gpkg", content)
 
 

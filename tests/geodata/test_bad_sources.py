@@ -50,7 +50,7 @@ def refusal(action: Callable[[], object], kind: type[GeodataError], path: Path, 
         (f"{FIRST},1,0,1", f"{FIRST},1,0.5,1", ("line 2", "SA01 is not whole", "whole number")),
         (f"{FIRST},1,0,1", f"{FIRST},,0,1", ("line 2", "S000 is blank", "whole number")),
         (f"{FIRST},1,0,1", f"{FIRST},1,1,1", ("line 2", "SA01 + SA02 + SA03 is not S000", "add up")),
-        (f"{samples.block_id(A, 3)},1", f"{samples.block_id(A, 0)},1", ("line 3", "stands there a second time")),
+        (f"{samples.block_id(A, 3)},1", f"{samples.block_id(A, 0)},1", ("line 3", "is repeated")),
         (f"{samples.block_id(C, 5)},{samples.block_id(B, 0)}", f"090117001001000,{samples.block_id(B, 0)}",
          ("line 8", "workplace in state 09", "44")),
     ],
@@ -74,13 +74,13 @@ def test_a_missing_column(folder: Path) -> None:
 def test_a_column_twice(folder: Path) -> None:
     path = folder / "ri_od_main_JT00_2019.csv.gz"
     samples.replace_text(path, "SE02", "SE01")
-    refusal(lambda: read_od(path), SourceFileError, path, "'SE01' stands twice")
+    refusal(lambda: read_od(path), SourceFileError, path, "'SE01' occurs twice")
 
 
 def test_a_truncated_gzip_file(folder: Path) -> None:
     path = folder / "ri_od_main_JT00_2019.csv.gz"
     path.write_bytes(path.read_bytes()[:-20])
-    refusal(lambda: read_od(path), SourceFileError, path, "cut short or damaged", "download it again")
+    refusal(lambda: read_od(path), SourceFileError, path, "truncated or damaged", "download it again")
 
 
 def test_a_gzip_file_with_a_wrong_checksum(folder: Path) -> None:
@@ -88,7 +88,7 @@ def test_a_gzip_file_with_a_wrong_checksum(folder: Path) -> None:
     data = bytearray(path.read_bytes())
     data[-8] ^= 1
     path.write_bytes(bytes(data))
-    refusal(lambda: read_od(path), SourceFileError, path, "cut short or damaged")
+    refusal(lambda: read_od(path), SourceFileError, path, "truncated or damaged")
 
 
 def test_an_empty_file_a_header_alone_and_a_short_row(folder: Path) -> None:
@@ -98,7 +98,7 @@ def test_an_empty_file_a_header_alone_and_a_short_row(folder: Path) -> None:
     samples.write_text(path, samples.OD_HEADER + "\n")
     refusal(lambda: read_od(path), SourceFileError, path, "a header and no rows")
     samples.write_text(path, samples.od_main() + "440010101001000,4400\n")
-    refusal(lambda: read_od(path), SourceFileError, path, "line 9", "2 cells where the header has 13")
+    refusal(lambda: read_od(path), SourceFileError, path, "line 9", "2 cells, but the header has 13")
 
 
 def test_a_ragged_row_is_not_quoted(folder: Path) -> None:
@@ -180,7 +180,7 @@ def test_crosswalks_of_two_vintages(folder: Path) -> None:
         (
             r"^440010101001001",
             "440010101001000",
-            ("line 3", "block 440010101001000 stands there a second time"),
+            ("line 3", "block 440010101001000 is repeated"),
         ),
     ],
     ids=["block", "tract", "text", "range", "twice"],
@@ -198,7 +198,7 @@ def test_a_block_in_two_crosswalks(folder: Path) -> None:
     samples.write_text(path, samples.read_text(folder / "ri_xwalk.csv.gz"))
     refusal(
         lambda: read_crosswalks([folder / "ri_xwalk.csv.gz", path]),
-        SourceRowError, path, "line 2", "second time (first in", "ri_xwalk.csv.gz",
+        SourceRowError, path, "line 2", "repeated (first in", "ri_xwalk.csv.gz",
     )  # fmt: skip
 
 
@@ -256,7 +256,7 @@ def test_population_rows(folder: Path) -> None:
         SourceRowError,
         path,
         "line 3",
-        "tract 44001010100 stands there a second time",
+        "tract 44001010100 is repeated",
     )
 
 
@@ -343,7 +343,7 @@ def test_polygons_of_another_level(tmp_path: Path) -> None:
         "11 digits",
         "holds tracts",
     )
-    refusal(lambda: roles_of(path), SourceFileError, path, "neither tracts nor blocks")
+    refusal(lambda: roles_of(path), SourceFileError, path, "neither those of tracts nor of blocks")
 
 
 def test_polygons_without_identifiers_and_files_that_are_no_polygons(tmp_path: Path) -> None:
@@ -359,9 +359,13 @@ def test_polygons_without_identifiers_and_files_that_are_no_polygons(tmp_path: P
     path = tmp_path / "tl_2010_44_tract10.zip"
     path.write_bytes(samples.write_tracts(tmp_path, "zip").read_bytes()[:500])
     refusal(
-        lambda: read_boundaries([path], "tracts"), SourceFileError, path, "not readable as polygons", "whole"
+        lambda: read_boundaries([path], "tracts"),
+        SourceFileError,
+        path,
+        "cannot be read as polygons",
+        "complete",
     )
-    with pytest.raises(SourceFileError, match="not readable as polygons"):
+    with pytest.raises(SourceFileError, match="cannot be read as polygons"):
         sources_in(tmp_path)
 
 
@@ -378,7 +382,7 @@ def test_another_reference_system_is_brought_to_degrees(tmp_path: Path) -> None:
 
 def test_a_folder_with_nothing_known_and_no_folder(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("hello\n")
-    with pytest.raises(SourceFileError, match="no file in it was recognised"):
+    with pytest.raises(SourceFileError, match="no file in it was recognized"):
         sources_in(tmp_path)
     with pytest.raises(SourceFileError, match="no such directory; check the path given to --from"):
         sources_in(tmp_path / "nowhere")

@@ -256,9 +256,7 @@ def test_values_that_a_footer_does_not_show_are_refused_when_they_are_read(store
         lambda: list(found.batches("jobs")),
         lambda: found.slice("jobs", 0, 3),
     ):
-        with pytest.raises(
-            StoreError, match="column 'origin_index' holds 1000000000, which is not within the"
-        ):
+        with pytest.raises(StoreError, match="column 'origin_index' holds 1000000000, which is not in the"):
             read()
 
 

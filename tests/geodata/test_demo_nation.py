@@ -17,7 +17,7 @@ from geodata.demo import generate
 from geodata.demo.names import postal_codes
 from geodata.demo.nation import NATION, NationScale, write_nation
 from geodata.demo.nation.division import Areas, divided
-from geodata.demo.nation.ground import rectangles_wkb, shared_out
+from geodata.demo.nation.tract_grids import rectangles_wkb, shared_out
 from geodata.demo.nation.units import make_units
 from geodata.distance import distance_mi
 from geodata.errors import GeodataError, StoreError

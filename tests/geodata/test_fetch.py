@@ -321,7 +321,7 @@ def test_a_part_that_is_not_the_one_asked_for_is_not_joined(site: Site, tmp_path
 def test_a_part_that_nobody_asked_for_is_not_joined_to_what_lies_there(site: Site, tmp_path: Path) -> None:
     file = part_of(site, tmp_path, 50, marked=False)
     site.unasked.add(TRACTS)
-    assert "another part" in refusal(site, tmp_path)
+    assert "a different part" in refusal(site, tmp_path)
     assert not file.exists()
 
 
@@ -357,7 +357,7 @@ def test_what_is_not_what_its_name_says_is_removed(
     site.files[path] = content
     message = refusal(site, tmp_path)
     name = path.rpartition("/")[2]
-    assert f"sent {words} in place of {name}" in message
+    assert f"sent {words} instead of {name}" in message
     assert not any(name in found for found in names(tmp_path))
 
 

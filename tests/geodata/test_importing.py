@@ -230,8 +230,8 @@ def test_without_any_polygon_pumas_or_people_there_is_still_a_map(tmp_path: Path
     assert (tracts["puma_id"] == tracts["county_id"]).all()
     assert not tracts.geometry.is_empty.any()
     notes = " ".join(result.facts["notes"])
-    assert "no tract-to-PUMA file: their counties stand in for PUMAs" in notes
-    assert "no population file: every block stands for one person" in notes
+    assert "no tract-to-PUMA file: their counties are used as PUMAs" in notes
+    assert "no population file: every block counts as one person" in notes
 
 
 def test_block_polygons_become_the_cells(tmp_path: Path, lodes_7: Imported) -> None:

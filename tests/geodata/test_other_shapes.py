@@ -183,10 +183,10 @@ def test_lost_leading_zeros_are_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"<!DOCTYPE html>\n<title>404</title>", "a web page, as a failed download leaves it"),
+        (b"<!DOCTYPE html>\n<title>404</title>", "a web page, as after a failed download"),
         (gzip.compress(b"<html>"), "a web page"),
         (b"", "the file is empty"),
-        ("w_geocode".encode("utf-16"), "not the table that its name says"),
+        ("w_geocode".encode("utf-16"), "not the table that its name promises"),
         (b"\x1f\x8b\x08\x00\xff\xff\xff\xff\xff\xff\xff\xff", "damaged"),
     ],
     ids=["page", "zipped page", "empty", "utf-16", "damaged"],
@@ -271,7 +271,7 @@ def test_files_of_another_census_are_left_aside_or_refused(
         path.unlink()
     message = refusal(lambda: imported(folder), SourceFileError)
     assert message.startswith(
-        f"{folder / other}: {what} of 2010 beside a crosswalk of 2020 blocks; give those"
+        f"{folder / other}: {what} of 2010, but the crosswalk has 2020 blocks; give those"
     )
 
 
@@ -297,7 +297,7 @@ NEW_FLOWS = "RESIDENCE,WORKPLACE,Output,Workers 16 and Over\nA,B,Estimate,20\n"
     ("old", "new", "words"),
     [
         (",10100,", ",101.02,", "line 2: Residence_Tract_FIPS_Code is '101.02'"),
-        (",10100,", ",1,", "line 2: Residence_Tract_FIPS_Code is '1', the code of a tract is 100 or more"),
+        (",10100,", ",1,", "line 2: Residence_Tract_FIPS_Code is '1'; the code of a tract is 100 or more"),
         (",1350,", ',"1,350",', "line 6: EST is written with commas"),
         (samples.flows(), NEW_FLOWS, "CTPP flows that name their tracts"),
     ],
@@ -376,7 +376,7 @@ def test_a_reference_system_without_a_place_on_the_globe(tmp_path: Path) -> None
     frame = samples.tract_frame().set_crs(local, allow_override=True)
     frame.to_file(path, driver="GPKG", engine="pyogrio")
     message = refusal(lambda: read_boundaries([path], "tracts"), GeometryError)
-    assert "no place on the globe" in message
+    assert "cannot be converted to degrees" in message
 
 
 def test_geojson_without_a_reference_system_is_wgs84(tmp_path: Path) -> None:
@@ -397,7 +397,7 @@ def test_identifiers_that_are_numbers(kind: str, tmp_path: Path) -> None:
         path, driver="GPKG", engine="pyogrio"
     )
     message = refusal(lambda: sources_in(tmp_path), SourceFileError)
-    assert "GEOID is the number 9011700100: its leading zero is lost" in message
+    assert "GEOID is the number 9011700100, which has lost its leading zero" in message
 
 
 @pytest.mark.parametrize("lost", [".dbf", ".shx"])

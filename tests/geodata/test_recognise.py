@@ -54,7 +54,7 @@ def test_counties_and_other_tables_are_left_aside_with_a_reason(tmp_path: Path) 
     (tmp_path / "table.csv").write_text("a,b\n1,2\n")
     _, unknown = sources_in(tmp_path)
     assert {path.name: why for path, why in unknown.items()} == {
-        "tl_2010_44_county10.zip": "holds neither tracts nor blocks, by its identifiers; not used",
+        "tl_2010_44_county10.zip": "its identifiers are neither those of tracts nor of blocks; not used",
         "table.csv": "not one of the known tables; not used",
     }
     with pytest.raises(SourceFileError, match="not one of the known tables"):

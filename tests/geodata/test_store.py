@@ -13,8 +13,8 @@ import pyarrow
 import pytest
 import shapely
 
+from geodata.atomic_writes import partial_name
 from geodata.errors import StoreError
-from geodata.placing import partial_name
 from geodata.schema import BLOCKS, COUNTIES, JOBS, PUMAS, STATES, SUPERPUMAS, TABLES, TRACTS, Table
 from geodata.store import open_store, writing_store
 from geodata.table_stream import ROW_GROUP_ROWS, TableStream
@@ -156,7 +156,7 @@ def test_a_store_that_is_being_written_is_not_written_over(tmp_path: Path) -> No
     place = tmp_path / "twice.release"
     partial_name(place).mkdir()  # of a killed run
     with writing_store(place, "release") as writer:
-        with pytest.raises(StoreError, match="being written already"), writing_store(place, "release"):
+        with pytest.raises(StoreError, match="already being written"), writing_store(place, "release"):
             pass
         for table in TABLES["release"]:
             writer.table(table.name, empty(table))

@@ -339,7 +339,7 @@ def test_rows_that_cannot_be_are_refused(dataset: Path, last: Path, column: str,
     jobs.loc[3, column] = value
     jobs.to_parquet(last / "jobs.parquet", index=False)
     reseal(last)
-    with pytest.raises(StoreError, match=f"column {column!r} holds {value}, which is not within"):
+    with pytest.raises(StoreError, match=f"column {column!r} holds {value}, which is not in"):
         with_last_release(open_store(dataset, "dataset"), last, for_release=False)
 
 

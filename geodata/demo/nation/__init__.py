@@ -1,8 +1,8 @@
 """A generated nation, as large as a real one: written as it is made, in little memory.
 
 A rectangle of land with some hundred cities, divided into states, SuperPUMAs, PUMAs, counties, tracts and blocks,
-rectangles within rectangles, so that everything nests. Workplaces are many and mostly small; homes follow gravity
-with a long tail. It is there to measure with: to look at, the smaller countries are prettier.
+rectangles within rectangles, so that all units nest. Workplaces are many and mostly small; homes follow gravity
+with a long tail. The nation serves for measurements; the smaller countries look better on a map.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ import numpy as np
 
 from geodata.demo.curves import Floats
 from geodata.demo.grouping import Ints
-from geodata.demo.nation.commutes import Pull, draw_jobs, make_homes, make_pull
-from geodata.demo.nation.gazetteer import Gazetteer, make_gazetteer
-from geodata.demo.nation.ground import Ground, make_ground
+from geodata.demo.nation.commutes import NearbyPull, draw_jobs, make_homes, make_pull
+from geodata.demo.nation.gazetteer import NationGazetteer, make_gazetteer
 from geodata.demo.nation.settlement import KM_PER_DEG
 from geodata.demo.nation.sizes import ELSEWHERE, NATION, NationScale
 from geodata.demo.nation.tables import (
@@ -31,8 +30,9 @@ from geodata.demo.nation.tables import (
     layer_table,
     unit_tables,
 )
-from geodata.demo.nation.units import Units, make_units
-from geodata.demo.nation.workplaces import Workplaces, job_weights, make_workplaces
+from geodata.demo.nation.tract_grids import TractGrids, make_tract_grids
+from geodata.demo.nation.units import NationUnits, make_units
+from geodata.demo.nation.workplaces import NationWorkplaces, job_weights, make_workplaces
 from geodata.distance import KM_PER_MI
 from geodata.progress import Progress, silent
 from geodata.schema import LAYER_LABELS
@@ -80,7 +80,7 @@ def write_nation(
     Raises
     ------
     StoreError
-        When the place is taken or cannot be written.
+        The path exists or cannot be written.
     """
     refuse_existing(path)
     progress("Dividing the land", 0, 1)
@@ -88,12 +88,12 @@ def write_nation(
     gazetteer = make_gazetteer(units, np.random.default_rng([seed, 1]))
     n_threads = threads or os.cpu_count() or 1
     with writing_store(path, "dataset") as writer, ThreadPoolExecutor(max_workers=n_threads) as pool:
-        land = _write_ground(writer, pool, units, gazetteer, scale, seed, progress)
+        land = _write_blocks(writer, pool, units, gazetteer, scale, seed, progress)
         for name, table in unit_tables(units, gazetteer, land.centre_deg).items():
             writer.table(name, table)
         writer.table("layers", layer_table(land.n_groups, gazetteer))
         with writer.stream("prior"):
-            pass  # nobody has surveyed it: the gravity prior stands in
+            pass  # a nation has no flows, so the gravity prior is used
         n_elsewhere = _write_jobs(writer, pool, units, land, scale, seed, progress)
         progress("Writing", 0, 1)
         facts = _facts(scale, seed, gazetteer, int(land.n_groups.sum()), n_elsewhere)
@@ -101,10 +101,10 @@ def write_nation(
     return facts
 
 
-class _Land:
-    """What is kept of the blocks once they are written."""
+class _WrittenBlocks:
+    """Facts about the blocks that are kept in memory after the blocks are written."""
 
-    def __init__(self, units: Units) -> None:
+    def __init__(self, units: NationUnits) -> None:
         self.people: list[Ints] = []
         self.weight: list[Floats] = []
         self.tract: list[Ints] = []
@@ -112,49 +112,49 @@ class _Land:
         self.n_groups = np.empty(units.n_tracts, np.int64)
         self.n_blocks = 0
 
-    def add(self, ground: Ground, weight: Floats) -> None:
+    def add(self, grids: TractGrids, weight: Floats) -> None:
         """Remember the blocks of the next tracts."""
-        first, end = int(ground.tract[0]), int(ground.tract[-1]) + 1
-        within, place = ground.tract - first, ground.place_deg
-        people = np.bincount(within, weights=ground.people)
+        first, end = int(grids.tract[0]), int(grids.tract[-1]) + 1
+        within, place = grids.tract - first, grids.place_deg
+        people = np.bincount(within, weights=grids.people)
         for axis in (0, 1):
-            summed = np.bincount(within, weights=ground.people * place[:, axis])
+            summed = np.bincount(within, weights=grids.people * place[:, axis])
             self.centre_deg[first:end, axis] = summed / people
         np.maximum.reduceat(
-            ground.group, np.searchsorted(within, np.arange(end - first)), out=self.n_groups[first:end]
+            grids.group, np.searchsorted(within, np.arange(end - first)), out=self.n_groups[first:end]
         )
-        self.people.append(ground.people)
+        self.people.append(grids.people)
         self.weight.append(weight)
-        self.tract.append(ground.tract.astype(np.int32))
-        self.n_blocks += ground.tract.size
+        self.tract.append(grids.tract.astype(np.int32))
+        self.n_blocks += grids.tract.size
 
 
-def _write_ground(
+def _write_blocks(
     writer: StoreWriter,
     pool: Executor,
-    units: Units,
-    gazetteer: Gazetteer,
+    units: NationUnits,
+    gazetteer: NationGazetteer,
     scale: NationScale,
     seed: int,
     progress: Progress,
-) -> _Land:
+) -> _WrittenBlocks:
     """Write `blocks` and `cells`."""
     starts = range(0, units.n_tracts, _TRACTS_AT_ONCE)
 
-    def make(start: int) -> tuple[Ground, dict[str, Any], dict[str, Any], Floats]:
+    def make(start: int) -> tuple[TractGrids, dict[str, Any], dict[str, Any], Floats]:
         rng = np.random.default_rng([seed, 2, start])
-        ground = make_ground(units, start, min(start + _TRACTS_AT_ONCE, units.n_tracts), scale, rng)
-        columns = block_columns(ground, units, gazetteer)
-        return ground, columns, cell_columns(ground, 0), job_weights(ground.tract, rng)
+        grids = make_tract_grids(units, start, min(start + _TRACTS_AT_ONCE, units.n_tracts), scale, rng)
+        columns = block_columns(grids, units, gazetteer)
+        return grids, columns, cell_columns(grids, 0), job_weights(grids.tract, rng)
 
-    land = _Land(units)
+    land = _WrittenBlocks(units)
     with writer.stream("blocks") as blocks, writer.stream("cells") as cells:
-        for done, (ground, columns, cell, weight) in enumerate(_in_order(pool, make, starts)):
+        for done, (grids, columns, cell, weight) in enumerate(_in_order(pool, make, starts)):
             progress("Drawing blocks", done, len(starts))
             blocks.write(columns)
             cell["block_index"] += np.int32(land.n_blocks)
             cells.write(cell)
-            land.add(ground, weight)
+            land.add(grids, weight)
         blocks.write(elsewhere_block(units))
     progress("Drawing blocks", len(starts), len(starts))
     return land
@@ -163,8 +163,8 @@ def _write_ground(
 def _write_jobs(
     writer: StoreWriter,
     pool: Executor,
-    units: Units,
-    land: _Land,
+    units: NationUnits,
+    land: _WrittenBlocks,
     scale: NationScale,
     seed: int,
     progress: Progress,
@@ -178,7 +178,7 @@ def _write_jobs(
 
     def draw(part: int) -> dict[str, Any]:
         rows = slice(cuts[part], cuts[part + 1])
-        here = Workplaces(block=workplaces.block[rows], n_jobs=workplaces.n_jobs[rows])
+        here = NationWorkplaces(block=workplaces.block[rows], n_jobs=workplaces.n_jobs[rows])
         return draw_jobs(pull, here, work_tract[rows], np.random.default_rng([seed, 3, part]))
 
     n_elsewhere = 0
@@ -191,7 +191,7 @@ def _write_jobs(
     return n_elsewhere
 
 
-def _pull(units: Units, land: _Land, tract_of_block: Any) -> Pull:
+def _pull(units: NationUnits, land: _WrittenBlocks, tract_of_block: Any) -> NearbyPull:
     west, south, east, north = units.box["tract"].T
     km = KM_PER_DEG * np.sqrt((east - west) * (north - south) * np.cos(np.radians((south + north) / 2)))
     tract_ptr = np.searchsorted(tract_of_block, np.arange(units.n_tracts + 1))
@@ -224,7 +224,7 @@ def _in_order(
 
 
 def _facts(
-    scale: NationScale, seed: int, gazetteer: Gazetteer, n_groups: int, n_elsewhere: int
+    scale: NationScale, seed: int, gazetteer: NationGazetteer, n_groups: int, n_elsewhere: int
 ) -> dict[str, Any]:
     return {
         "title": f"{gazetteer.country}, a made-up country ({scale.size}, seed {seed})",
@@ -245,6 +245,6 @@ def _facts(
             "There are no public flows between its tracts, so the gravity prior is used.",
             f"PUMAs have at least {scale.puma_people:,} people and SuperPUMAs {scale.superpuma_people:,}.",
         ],
-        # Of a generated country nothing is secret, and a key from the seed makes its files repeatable.
+        # Nothing about a generated country is secret, and a key made from the seed makes its files repeatable.
         "commitment_key": sha256(f"commutemap demo {scale.size} {seed}".encode()).hexdigest(),
     }

@@ -11,8 +11,8 @@ from scipy.spatial import cKDTree
 
 from geodata.demo.curves import Floats
 from geodata.demo.grouping import Ints
-from geodata.demo.nation.units import Units
-from geodata.demo.nation.workplaces import Workplaces, draw_segments
+from geodata.demo.nation.units import NationUnits
+from geodata.demo.nation.workplaces import NationWorkplaces, draw_segments
 from geodata.distance import EARTH_RADIUS_MI
 from geodata.schema import N_SEGMENTS
 
@@ -30,7 +30,7 @@ Slots = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Homes:
+class HomeSlots:
     """Where workers can live.
 
     Attributes
@@ -55,14 +55,14 @@ class Homes:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pull:
-    """What `draw_jobs` needs to know of the whole nation.
+class NearbyPull:
+    """What `draw_jobs` needs to know about the whole nation.
 
     Attributes
     ----------
-    homes : Homes
+    homes : HomeSlots
         All of them.
-    units : Units
+    units : NationUnits
         The land.
     tract_tree, puma_tree : cKDTree
         Centres of people, on a sphere in miles.
@@ -74,8 +74,8 @@ class Pull:
         Slots of each PUMA and state.
     """
 
-    homes: Homes
-    units: Units
+    homes: HomeSlots
+    units: NationUnits
     tract_tree: Any
     puma_tree: Any
     tract_place: Floats
@@ -84,8 +84,8 @@ class Pull:
     state_ptr: Ints
 
 
-def make_homes(block_people: Ints, tract_ptr: Ints, centre_deg: Floats, within_mi: Floats) -> Homes:
-    """Make the table by which a resident's number finds the block.
+def make_homes(block_people: Ints, tract_ptr: Ints, centre_deg: Floats, within_mi: Floats) -> HomeSlots:
+    """Make the table that maps a resident's number to a block.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def make_homes(block_people: Ints, tract_ptr: Ints, centre_deg: Floats, within_m
     n_slots = -(-block_people // _PEOPLE_TO_SLOT)
     slot = np.repeat(np.arange(block_people.size, dtype=np.int32), n_slots)
     ends = np.append(0, np.cumsum(n_slots))
-    return Homes(
+    return HomeSlots(
         slot=np.append(slot, np.int32(block_people.size)),
         tract_ptr=ends[tract_ptr],
         centre_deg=centre_deg,
@@ -106,12 +106,12 @@ def make_homes(block_people: Ints, tract_ptr: Ints, centre_deg: Floats, within_m
     )
 
 
-def make_pull(homes: Homes, units: Units) -> Pull:
+def make_pull(homes: HomeSlots, units: NationUnits) -> NearbyPull:
     """Prepare the search for near tracts and PUMAs."""
     place = _on_sphere(homes.centre_deg)
     people = np.bincount(units.puma, weights=units.people).astype(np.float64)
     middle = np.column_stack([np.bincount(units.puma, weights=units.people * axis) for axis in place.T])
-    return Pull(
+    return NearbyPull(
         homes=homes,
         units=units,
         tract_tree=cKDTree(place),
@@ -124,15 +124,15 @@ def make_pull(homes: Homes, units: Units) -> Pull:
 
 
 def draw_jobs(
-    pull: Pull, workplaces: Workplaces, work_tract: Ints, rng: np.random.Generator
+    pull: NearbyPull, workplaces: NationWorkplaces, work_tract: Ints, rng: np.random.Generator
 ) -> dict[str, Any]:
     """Draw segment and home of every worker of some workplaces.
 
     Parameters
     ----------
-    pull : Pull
+    pull : NearbyPull
         The nation.
-    workplaces : Workplaces
+    workplaces : NationWorkplaces
         D of them.
     work_tract : int64[D]
         Their tracts, ascending.
@@ -159,7 +159,7 @@ def draw_jobs(
     return _counted(synthesizer, home, workplaces.block, pull.homes.inhabited.size)
 
 
-def _candidates(pull: Pull, tract: Ints) -> tuple[Ints, Ints, Floats]:
+def _candidates(pull: NearbyPull, tract: Ints) -> tuple[Ints, Ints, Floats]:
     """Ranges of slots from which the workers of each tract come.
 
     Returns
@@ -173,7 +173,7 @@ def _candidates(pull: Pull, tract: Ints) -> tuple[Ints, Ints, Floats]:
     near, near_mi = _nearest(pull.tract_tree, pull.tract_place[tract], _NEAR_TRACTS)
     near_mi = np.where(near == tract[:, None], homes.within_mi[tract, None], near_mi)
     puma, puma_mi = _nearest(pull.puma_tree, pull.tract_place[tract], _NEAR_PUMAS)
-    # What of a PUMA is among the near tracts is not counted twice.
+    # The part of a PUMA that is among the near tracts is not counted twice.
     rows = np.arange(tract.size)[:, None]
     n_pumas = pull.puma_people.size
     counted = np.bincount(

@@ -38,7 +38,7 @@ class Areas:
 
 
 def divided(areas: Areas, n_parts: Ints, weight: Floats) -> Areas:
-    """Divide every area into parts, each cut across the longer side of what it cuts.
+    """Divide every area into parts; each cut crosses the longer side of its rectangle.
 
     Parameters
     ----------

@@ -9,13 +9,13 @@ import numpy as np
 
 from geodata.demo.grouping import Ints
 from geodata.demo.names import Names, postal_codes
-from geodata.demo.nation.units import Units
+from geodata.demo.nation.units import NationUnits
 
 Texts = list[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gazetteer:
+class NationGazetteer:
     """Identifiers, which ascend, and names by position.
 
     Attributes
@@ -25,7 +25,7 @@ class Gazetteer:
     elsewhere : str
         Name of the one state beyond.
     country : str
-        The name of it all.
+        Name of the nation.
     """
 
     ids: dict[str, Texts]
@@ -34,7 +34,7 @@ class Gazetteer:
     country: str
 
 
-def make_gazetteer(units: Units, rng: np.random.Generator) -> Gazetteer:
+def make_gazetteer(units: NationUnits, rng: np.random.Generator) -> NationGazetteer:
     """Number and name every unit."""
     names = Names(rng)
     country, *state_name = [names.state() for _ in range(len(units.box["state"]) + 2)]
@@ -46,7 +46,7 @@ def make_gazetteer(units: Units, rng: np.random.Generator) -> Gazetteer:
     tract_number = _place_in(units.county)
     first_county = {level: _first(getattr(units, level), units.county) for level in ("puma", "superpuma")}
     number = _place_in(first_county["puma"]).tolist()
-    return Gazetteer(
+    return NationGazetteer(
         ids={
             "state": state_id,
             "superpuma": _numbered(above["superpuma"], lambda n: f"S{n + 1:03d}", state_id),
@@ -76,7 +76,7 @@ def make_gazetteer(units: Units, rng: np.random.Generator) -> Gazetteer:
 
 
 def _county_names(state: Ints, rng: np.random.Generator) -> Texts:
-    """Names, each once in its state."""
+    """Names, unique within each state."""
     result: Texts = []
     for n_counties in np.bincount(state):
         names = Names(rng)

@@ -32,7 +32,7 @@ def settled_places(scale: NationScale, rng: np.random.Generator) -> Floats:
     away = away_km[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]) / KM_PER_DEG
     away[:, 0] /= np.cos(np.radians(city[of_city, 1]))
     urban = city[of_city] + away
-    # Those beyond the coast are turned back inland.
+    # Places beyond the coast are mirrored back inland.
     urban = np.where(urban < low, 2 * low - urban, np.where(urban > high, 2 * high - urban, urban))
     rural = rng.uniform(low, high, (int(count[-1]), 2))
     return np.asarray(np.clip(np.vstack([urban, rural]), low, high), dtype=np.float64)

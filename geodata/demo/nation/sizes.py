@@ -19,7 +19,7 @@ class NationScale:
     n_cities, n_states : int
         Cities, of which the largest are metropolitan, and states.
     n_places, people_per_place : int
-        Places that make the density of people, and the people each of them stands for.
+        Places drawn by the density of people, and the number of people at each.
     superpuma_people, puma_people : int
         Fewest people of a SuperPUMA and of a PUMA.
     tract_people : int
@@ -63,6 +63,6 @@ NATION: Final = NationScale(
 )
 
 ELSEWHERE: Final = "99"
-"""The one state of which the nation knows the name and nothing else."""
+"""The one state outside the nation, known only by name."""
 
 ELSEWHERE_PEOPLE: Final = 3_400_000

@@ -13,10 +13,10 @@ import shapely
 from geodata.demo.curves import Floats
 from geodata.demo.grouping import Ints
 from geodata.demo.nation.division import DECIMALS
-from geodata.demo.nation.gazetteer import Gazetteer
-from geodata.demo.nation.ground import Ground, block_ids, group_ids, rectangles_wkb
+from geodata.demo.nation.gazetteer import NationGazetteer
 from geodata.demo.nation.sizes import ELSEWHERE, ELSEWHERE_PEOPLE
-from geodata.demo.nation.units import Units
+from geodata.demo.nation.tract_grids import TractGrids, block_ids, group_ids, rectangles_wkb
+from geodata.demo.nation.units import NationUnits
 from geodata.schema import CRS
 
 _TABLES: Final = {
@@ -30,32 +30,32 @@ _LEVELS: Final = ("tract", "puma", "superpuma", "county", "state")
 ELSEWHERE_DEG: Final = (-60.0, 50.0)
 
 
-def block_columns(ground: Ground, units: Units, gazetteer: Gazetteer) -> dict[str, Any]:
+def block_columns(grids: TractGrids, units: NationUnits, gazetteer: NationGazetteer) -> dict[str, Any]:
     """Columns of the schema's BLOCKS for some blocks, with the layer of block groups."""
-    tract = ground.tract
+    tract = grids.tract
     first = int(tract[0])
     tract_id = np.array(gazetteer.ids["tract"][first : int(tract[-1]) + 1], dtype="S11")
-    block_id = block_ids(tract_id[tract - first], ground.group, ground.serial)
+    block_id = block_ids(tract_id[tract - first], grids.group, grids.serial)
     columns: dict[str, Any] = {"block_id": block_id, "layer_bgrp": group_ids(block_id)}
     for level in _LEVELS:
         columns[f"{level}_id"] = _texts(gazetteer.ids[level], _of_tract(units, level)[tract])
-    place = ground.place_deg
+    place = grids.place_deg
     return columns | {
         "tract_index": tract.astype(np.int32),
         "lon_deg": np.ascontiguousarray(place[:, 0]),
         "lat_deg": np.ascontiguousarray(place[:, 1]),
-        "population": ground.people,
+        "population": grids.people,
         "elsewhere": np.zeros(tract.size, dtype=np.bool_),
     }
 
 
-def cell_columns(ground: Ground, first_block: int) -> dict[str, Any]:
+def cell_columns(grids: TractGrids, first_block: int) -> dict[str, Any]:
     """Columns of the schema's CELLS for some blocks, of which the first is row `first_block`."""
-    block = np.arange(first_block, first_block + ground.tract.size, dtype=np.int32)
-    return {"block_index": block, "geometry": rectangles_wkb(ground.box)}
+    block = np.arange(first_block, first_block + grids.tract.size, dtype=np.int32)
+    return {"block_index": block, "geometry": rectangles_wkb(grids.box)}
 
 
-def elsewhere_block(units: Units) -> dict[str, Any]:
+def elsewhere_block(units: NationUnits) -> dict[str, Any]:
     """Columns of the schema's BLOCKS for the elsewhere unit."""
     texts = {f"{level}_id": [ELSEWHERE] for level in ("block", *_LEVELS)} | {"layer_bgrp": [""]}
     return {name: pyarrow.array(text, pyarrow.large_string()) for name, text in texts.items()} | {
@@ -67,7 +67,7 @@ def elsewhere_block(units: Units) -> dict[str, Any]:
     }
 
 
-def unit_tables(units: Units, gazetteer: Gazetteer, centre_deg: Floats) -> dict[str, Any]:
+def unit_tables(units: NationUnits, gazetteer: NationGazetteer, centre_deg: Floats) -> dict[str, Any]:
     """Tables of tracts, PUMAs, SuperPUMAs, counties and states.
 
     Parameters
@@ -84,7 +84,7 @@ def unit_tables(units: Units, gazetteer: Gazetteer, centre_deg: Floats) -> dict[
     return tables
 
 
-def layer_table(n_groups: Ints, gazetteer: Gazetteer) -> pandas.DataFrame:
+def layer_table(n_groups: Ints, gazetteer: NationGazetteer) -> pandas.DataFrame:
     """Table of the names of block groups, of which every tract has some: int64[tracts]."""
     rows = [
         ("bgrp", f"{tract_id}{group}", f"Block group {group}, {name}")
@@ -96,7 +96,7 @@ def layer_table(n_groups: Ints, gazetteer: Gazetteer) -> pandas.DataFrame:
     return pandas.DataFrame(rows, columns=["layer", "unit_id", "name"])
 
 
-def _unit_table(units: Units, level: str, gazetteer: Gazetteer, centre_deg: Floats) -> Any:
+def _unit_table(units: NationUnits, level: str, gazetteer: NationGazetteer, centre_deg: Floats) -> Any:
     group = _of_tract(units, level)
     people = np.bincount(group, weights=units.people)
     centre = [np.bincount(group, weights=units.people * axis) / people for axis in centre_deg.T]
@@ -132,7 +132,7 @@ def _above(level: str) -> tuple[str, ...]:
     return () if level == "state" else ("state",)
 
 
-def _of_tract(units: Units, level: str) -> Ints:
+def _of_tract(units: NationUnits, level: str) -> Ints:
     return np.arange(units.n_tracts) if level == "tract" else np.asarray(getattr(units, level))
 
 

@@ -26,7 +26,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Units:
+class NationUnits:
     """Membership by position; every kind of unit is numbered along the same walk over the land.
 
     Attributes
@@ -57,7 +57,7 @@ class Units:
         return self.people.size
 
 
-def make_units(scale: NationScale, rng: np.random.Generator) -> Units:
+def make_units(scale: NationScale, rng: np.random.Generator) -> NationUnits:
     """Settle the land and divide it into units; each nests in those above it."""
     land = Areas(
         place=settled_places(scale, rng),
@@ -86,7 +86,7 @@ def make_units(scale: NationScale, rng: np.random.Generator) -> Units:
     state = state_of_superpuma[superpuma]
     state_of_county = np.zeros(len(county_box), np.int64)
     state_of_county[county] = state
-    return Units(
+    return NationUnits(
         box={
             "state": states.box,
             "superpuma": superpumas.box,
@@ -119,7 +119,7 @@ def _state_weights(scale: NationScale, rng: np.random.Generator) -> Floats:
 
 
 def _fitting(areas: Areas, scale: NationScale, fewest: int) -> Ints:
-    """How many units with at least so many people fit into each area."""
+    """Number of units with at least `fewest` people that fit into each area."""
     people = areas.n_places * scale.people_per_place
     return np.maximum(np.floor(people / (fewest * _SPARE)), 1).astype(np.int64)
 

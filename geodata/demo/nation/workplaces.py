@@ -9,7 +9,7 @@ import numpy as np
 
 from geodata.demo.curves import Floats
 from geodata.demo.grouping import Ints
-from geodata.demo.nation.ground import shared_out
+from geodata.demo.nation.tract_grids import shared_out
 from geodata.demo.workplaces import joint_shares
 
 _WITH_JOBS: Final = 0.175  # of blocks
@@ -22,7 +22,7 @@ _WEALTH_SPREAD: Final = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Workplaces:
+class NationWorkplaces:
     """The blocks with jobs.
 
     Attributes
@@ -45,11 +45,11 @@ def job_weights(tract: Ints, rng: np.random.Generator) -> Floats:
     return np.asarray(weight * (rng.random(tract.size) < _WITH_JOBS), dtype=np.float64)
 
 
-def make_workplaces(weight: Floats, n_jobs: int) -> Workplaces:
+def make_workplaces(weight: Floats, n_jobs: int) -> NationWorkplaces:
     """Give every block with a weight one job, and share out the others by weight."""
     block = np.flatnonzero(weight)
     others = shared_out(np.array([n_jobs - block.size]), weight[block], np.array([0]))
-    return Workplaces(block=block, n_jobs=1 + others)
+    return NationWorkplaces(block=block, n_jobs=1 + others)
 
 
 def draw_segments(n_jobs: Ints, rng: np.random.Generator) -> Ints:

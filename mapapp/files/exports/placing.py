@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from geodata.placing import writing_beside
+from geodata.atomic_writes import writing_beside
 from geodata.store import refuse_existing
 from geodata.table_stream import sync
 from mapapp.errors import UsageError

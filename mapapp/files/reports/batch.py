@@ -19,7 +19,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Final
 
-from geodata.placing import claimed, name_of_partial, naming, partial_name
+from geodata.atomic_writes import claimed, name_of_partial, naming, partial_name
 from geodata.store import refuse_within_store
 from mapapp.answers.served_release import ServedRelease, open_releases
 from mapapp.errors import UsageError

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from geodata import placing
+from geodata import atomic_writes
+from geodata.atomic_writes import claimed, clear_abandoned, name_of_partial, partial_name, writing_beside
 from geodata.errors import StoreError
-from geodata.placing import claimed, clear_abandoned, name_of_partial, partial_name, writing_beside
 from geodata.schema import JOBS, TABLES
 from geodata.store import open_store, writing_store
 from tests.geodata.test_store import empty, write
@@ -67,7 +67,7 @@ def test_two_runs_with_one_process_number_do_not_mix(
     tmp_path: Path, other_run: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "getpid", lambda: SAME_NUMBER)
-    with pytest.raises(StoreError, match=f"being written already by process {SAME_NUMBER} on .*; wait"):
+    with pytest.raises(StoreError, match=f"already being written by process {SAME_NUMBER} on .*; wait"):
         write(tmp_path / "d")
     _, errors = other_run.communicate("\n", timeout=60)
     assert other_run.returncode == 0, errors
@@ -114,14 +114,14 @@ def test_another_machines_folder_is_left_alone_and_named(tmp_path: Path) -> None
 
 
 def test_another_machines_folder_is_removed_once_it_is_old(tmp_path: Path) -> None:
-    foreign(tmp_path / "d", "elsewhere", "1" * 8, age_s=placing.ABANDONED_S + 60)
+    foreign(tmp_path / "d", "elsewhere", "1" * 8, age_s=atomic_writes.ABANDONED_S + 60)
     write(tmp_path / "d")
     assert names(tmp_path) == ["d"]
 
 
 def test_another_container_of_this_machine_shares_its_locks(tmp_path: Path) -> None:
-    boot = placing._machine()[1]
-    if boot == placing._NO_BOOT:
+    boot = atomic_writes._machine()[1]
+    if boot == atomic_writes._NO_BOOT:
         pytest.skip("this system does not number its starts")
     foreign(tmp_path / "d", "container", boot)
     write(tmp_path / "d")
@@ -183,7 +183,7 @@ def test_a_dataset_is_for_its_owner_file_by_file_whatever_the_umask_is(tmp_path:
 
 def test_a_place_is_claimed_once(tmp_path: Path) -> None:
     with claimed(tmp_path / "d"):
-        with pytest.raises(StoreError, match="being written already"), claimed(tmp_path / "d"):
+        with pytest.raises(StoreError, match="already being written"), claimed(tmp_path / "d"):
             pass
         with claimed(tmp_path / "e"):
             pass

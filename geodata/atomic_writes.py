@@ -1,13 +1,13 @@
-"""New files and folders that appear whole or not at all, and belong to one run while they are written.
+"""Atomic writes: new files and folders appear complete or not at all, and only one run at a time writes each.
 
-A run that is to write PLACE first takes a lock on the hidden file `.PLACE.lock` beside it and holds it to the end. So
-two runs never write one place, whatever their process numbers: the system lets go of the lock when a run ends, however
-it ends. What the run writes goes to a hidden folder, `.PLACE.partial-HOST-BOOT-TOKEN`: the machine's name, eight
-digits of the number that its kernel drew when it started, and 64 random bits. It takes its name when it is whole.
+To write PLACE, a run first locks the hidden file `.PLACE.lock` beside it and holds the lock to the end. The system
+releases the lock whenever and however a run ends, so two runs never write one place, whatever their process numbers.
+The run writes into a hidden folder, `.PLACE.partial-HOST-BOOT-TOKEN`: the machine's name, eight digits of the number
+that its kernel drew at startup, and 64 random bits. The folder is renamed to PLACE when it is complete.
 
-A run that holds the lock knows that a run that is over left every other such folder of PLACE, and removes them. The
-lock proves nothing about a folder that another machine made, because some shared file systems do not pass locks on.
-Then the new run is refused, with the name of that folder, until nothing in the folder has changed for a day.
+A run that holds the lock knows that any other such folder of PLACE was left by a run that has ended, and removes it.
+The lock proves nothing about a folder that another machine made, because some shared file systems do not forward
+locks. In that case the new run is refused, with the name of that folder, until nothing in it has changed for a day.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from geodata.errors import StoreError
 from geodata.table_stream import sync
 
 ABANDONED_S: Final = 24 * 3600.0
-"""Another machine's folder in which nothing has changed for so long was left by a run that is over, in seconds."""
+"""After this many seconds without a change, another machine's folder is taken to be left by a run that has ended."""
 
 _BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
 _NO_BOOT: Final = "0" * 8
@@ -39,7 +39,7 @@ _LONGEST_HOST: Final = 40
 
 
 class Partial:
-    """A hidden folder that becomes a file or folder when it is whole.
+    """A hidden folder that becomes a file or folder when it is complete.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Partial:
     mode : int
         Permissions of the folder before the umask.
     replace : bool
-        Whether it takes the place of what is there.
+        Whether it replaces what is there.
 
     Attributes
     ----------
@@ -66,12 +66,12 @@ class Partial:
 
     @contextmanager
     def writing(self, name: str, mode: int = 0o666) -> Iterator[Path]:
-        """Make a file that only this run writes, and yield its path; after the block the file must not change.
+        """Create a file that only this run writes, and yield its path; the file must not change after the block.
 
         Raises
         ------
         FileExistsError
-            Something else made one of that name.
+            Another process made a file of that name.
         StoreError
             Another file took its place.
         """
@@ -88,7 +88,7 @@ class Partial:
         self._files[name] = found
 
     def require_own(self, *, also: tuple[str, ...] = ()) -> None:
-        """Refuse a folder in which anything is not as this run wrote it.
+        """Refuse a folder that holds anything this run did not write.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class Partial:
         Raises
         ------
         StoreError
-            Another process wrote into the folder, or put another in its place.
+            Another process wrote into the folder, or replaced it.
         """
         self._require_folder()
         found = {entry.name for entry in self.folder.iterdir()}
@@ -110,7 +110,7 @@ class Partial:
                 raise self._mixed(name)
 
     def put_in_place(self, made: Path | None = None) -> None:
-        """Give the folder, or one file in it, the name that it was written for.
+        """Rename the folder, or one file in it, to its final name.
 
         Parameters
         ----------
@@ -120,7 +120,7 @@ class Partial:
         Raises
         ------
         StoreError
-            The name is taken, or the folder is not the one that this run made.
+            The name exists already, or the folder is not the one that this run made.
         """
         self._require_folder()
         if self._replace:
@@ -136,28 +136,28 @@ class Partial:
 
     def _mixed(self, name: str) -> StoreError:
         return StoreError(
-            f"{self.path}: another process changed {self.folder / name} while it was written; nothing was kept, run "
-            "again"
+            f"{self.path}: another process changed {self.folder / name} while it was written; nothing was saved; "
+            "run again"
         )
 
 
 @contextmanager
 def writing_beside(path: Path, *, mode: int = 0o777, replace: bool = False) -> Iterator[Partial]:
-    """Claim a place and yield a hidden folder beside it; what has not been put in its place is removed at the end.
+    """Lock a place and yield a hidden folder beside it; the folder is removed at the end unless it was renamed.
 
     Parameters
     ----------
     path : Path
-        In a folder that is there.
+        In a folder that exists.
     mode : int
         Permissions of the hidden folder before the umask.
     replace : bool
-        Wait for a run that writes the place, and replace what is there; else either is an error.
+        Wait for any run that writes the place, and replace what is there; otherwise both are errors.
 
     Raises
     ------
     StoreError
-        Something is there, another run writes it, or it cannot be written (a full disk included).
+        The place exists, another run writes it, or it cannot be written, for example because the disk is full.
     """
     path = Path(os.path.abspath(path))
     with naming(path), claimed(path, wait=replace):
@@ -165,7 +165,7 @@ def writing_beside(path: Path, *, mode: int = 0o777, replace: bool = False) -> I
             refuse_taken(path)
         partial = Partial(path, mode=mode, replace=replace)
         try:
-            # After ours is there: two machines that do not see each other's locks see each other's folders.
+            # Only after our folder exists: two machines that do not share locks still see each other's folders.
             _remove_abandoned(path, partial.folder)
             yield partial
         finally:
@@ -174,7 +174,7 @@ def writing_beside(path: Path, *, mode: int = 0o777, replace: bool = False) -> I
 
 @contextmanager
 def claimed(path: Path, *, wait: bool = False) -> Iterator[None]:
-    """Hold the lock on a place, so that no other run writes it meanwhile.
+    """Hold the lock on a place, so that no other run writes it.
 
     Raises
     ------
@@ -189,23 +189,23 @@ def claimed(path: Path, *, wait: bool = False) -> Iterator[None]:
         os.pwrite(file, _signature().encode(), 0)
         yield
     finally:
-        with suppress(OSError):  # the lock goes with the file, whether or not its name does
+        with suppress(OSError):  # the lock ends with the open file, whether or not the name is removed
             os.unlink(lock)
         os.close(file)
 
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Have an error of the system name the place that could not be written: a full disk says no name by itself.
+    """Add the place that could not be written to the system's error: that of a full disk names no file.
 
     Raises
     ------
     StoreError
-        In place of an OSError, unless that one names a file elsewhere.
+        Instead of an OSError, unless that error names a file elsewhere.
     """
     try:
         yield
-    except BrokenPipeError:  # of the terminal, not of the place
+    except BrokenPipeError:  # the terminal's, not the place's
         raise
     except OSError as error:
         named = "" if error.filename is None else os.fsdecode(error.filename)
@@ -217,7 +217,7 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def clear_abandoned(folder: Path) -> None:
-    """Remove what runs that are over left half-written in a folder, whatever it was to be called."""
+    """Remove all unfinished files and folders that ended runs left in a folder, whatever their final names."""
     names = {found["name"] for entry in folder.iterdir() if (found := _PARTIAL.fullmatch(entry.name))}
     for name in names:
         with suppress(StoreError, OSError), claimed(folder / name):
@@ -225,19 +225,19 @@ def clear_abandoned(folder: Path) -> None:
 
 
 def refuse_taken(path: Path) -> None:
-    """Raise StoreError where there is something already: no command overwrites."""
+    """Raise StoreError if the path exists: no command overwrites anything."""
     if os.path.lexists(path):
         raise StoreError(f"{path}: already exists; name another place, or remove it first")
 
 
 def partial_name(path: Path) -> Path:
-    """A new name beside `path` for what is to become `path`; no other run has it."""
+    """A new hidden name beside `path`, unique to this run, for the folder that will become `path`."""
     host, boot = _machine()
     return path.parent / f".{path.name}.partial-{host}-{boot}-{secrets.token_hex(8)}"
 
 
 def name_of_partial(entry: Path) -> str | None:
-    """What a half-written file or folder was to be called; None for any other."""
+    """The final name of an unfinished file or folder; None for any other."""
     found = _PARTIAL.fullmatch(entry.name)
     return None if found is None else found["name"]
 
@@ -247,7 +247,7 @@ def _lock_of(path: Path) -> Path:
 
 
 def _locked(path: Path, lock: Path, *, wait: bool) -> int:
-    """Open the lock file and lock it. One that was removed meanwhile belonged to a run that is over: open another."""
+    """Open the lock file and lock it. If it was removed in the meantime, its run has ended: open a new one."""
     while True:
         file = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         try:
@@ -257,9 +257,7 @@ def _locked(path: Path, lock: Path, *, wait: bool) -> int:
         except BlockingIOError:
             holder = _signature_in(file)
             os.close(file)
-            raise StoreError(
-                f"{path}: is being written already{holder}; wait, or name another place"
-            ) from None
+            raise StoreError(f"{path}: already being written{holder}; wait, or name another place") from None
         except BaseException:
             os.close(file)
             raise
@@ -278,13 +276,13 @@ def _signature() -> str:
 
 
 def _signature_in(file: int) -> str:
-    """Who holds a lock, as a part of a sentence; nothing if they did not say yet."""
+    """The run that holds a lock, as part of a sentence; empty if it has not written its name yet."""
     text = os.pread(file, 200, 0).decode("utf-8", "replace").strip()
     return f" by {text}" if text and text.isprintable() else ""
 
 
 def _machine() -> tuple[str, str]:
-    """This machine's name, and what tells its kernel from those of other machines with the same name."""
+    """This machine's name, and a number that distinguishes its kernel from those of machines with the same name."""
     host = re.sub(r"[^A-Za-z0-9.-]", "_", socket.gethostname())[:_LONGEST_HOST] or "unnamed"
     try:
         return host, _BOOT_ID.read_text(encoding="ascii")[:8]
@@ -293,20 +291,20 @@ def _machine() -> tuple[str, str]:
 
 
 def _remove_abandoned(path: Path, own: Path | None = None) -> None:
-    """Remove what runs that are over left beside a place whose lock we hold; StoreError where that is not certain."""
+    """Remove what ended runs left beside a place whose lock we hold; StoreError if a run may not have ended."""
     host, boot = _machine()
-    # The claim has just written it: by the clock of the file system, which wrote the other times, too.
+    # Taking the lock has just written this file, so its time is by the file system's clock, as the other times are.
     now = os.lstat(_lock_of(path)).st_mtime
     for entry in sorted(path.parent.iterdir()):
         found = _PARTIAL.fullmatch(entry.name)
         if found is None or found["name"] != path.name or entry == own:
             continue
-        # One kernel knows all its locks, in whatever container, and a machine those of its runs before it started anew.
+        # A kernel knows all its locks, in any container; no run of a machine survives its restart.
         here = found["host"] == host or found["boot"] == boot != _NO_BOOT
         if not here and now - _changed_at(entry) < ABANDONED_S:
             raise StoreError(
-                f"{path}: is being written already, by a run on {found['host']}, in {entry}; wait, or remove that "
-                "folder if the run is over"
+                f"{path}: already being written by a run on {found['host']}, in {entry}; wait, or remove that "
+                "folder if the run has ended"
             )
         _remove(entry)
 
@@ -318,7 +316,7 @@ def _changed_at(folder: Path) -> float:
 
 
 def _remove(path: Path) -> None:
-    """Remove a file, a link, or a folder with all in it."""
+    """Remove a file, a link, or a folder with everything in it."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -333,7 +331,7 @@ def _state_of(path: Path) -> os.stat_result | None:
 
 
 def _is_same(found: os.stat_result | None, wanted: os.stat_result) -> bool:
-    """Whether a file is the very one, and has not been written since."""
+    """Whether a file is the same one, and has not been written since."""
     return (
         found is not None
         and os.path.samestat(found, wanted)

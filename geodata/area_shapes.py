@@ -1,4 +1,4 @@
-"""Areas that people draw: circles, boxes and polygons in degrees, and polygons as short text.
+"""Shapes of areas of interest: circles, boxes and polygons in degrees, and polygons as short text.
 
 All places are longitude and latitude in degrees, EPSG:4326. An area that crosses the 180th meridian is kept in two
 parts, one on either side of it.
@@ -74,7 +74,7 @@ def box(west_deg: float, south_deg: float, east_deg: float, north_deg: float) ->
     Raises
     ------
     GeometryError
-        When a corner is not on the globe, or the box has no area.
+        A corner is not on the globe, or the box has no area.
     """
     check_place(west_deg, south_deg)
     check_place(east_deg, north_deg)
@@ -87,7 +87,7 @@ def box(west_deg: float, south_deg: float, east_deg: float, north_deg: float) ->
 
 
 def within_globe(polygon: Any) -> Any:
-    """The same area with all longitudes in -180 … 180; what lies beyond comes back on the other side."""
+    """The same area with all longitudes in -180 … 180; parts beyond wrap around to the other side."""
     west, _, east, _ = shapely.bounds(polygon)
     if west >= -180 and east <= 180:
         return polygon
@@ -102,13 +102,12 @@ def within_globe(polygon: Any) -> Any:
 
 
 def mended(geometry: Any) -> Any:
-    """A valid polygon or multipolygon of the same area, without height; what has no area is dropped.
+    """A valid polygon or multipolygon of the same area, without height; parts without area are dropped.
 
     Raises
     ------
     GeometryError
-        If nothing with an area is left, there are too many vertices, or so many edges cross that repairing or joining
-        them would take very long.
+        The shape has no area, too many vertices, or too many crossing edges to be repaired or joined in good time.
     """
     check_vertices(geometry)
     flat = shapely.force_2d(geometry)
@@ -130,14 +129,14 @@ def check_vertices(geometry: Any) -> None:
     """Raise GeometryError if a geometry, or an array of them together, has more than `MAX_VERTICES` vertices."""
     count = int(np.sum(shapely.get_num_coordinates(geometry)))
     if count > MAX_VERTICES:
-        raise GeometryError(f"{count:,} vertices; at most {MAX_VERTICES:,} are taken: simplify it")
+        raise GeometryError(f"{count:,} vertices; at most {MAX_VERTICES:,} are allowed: simplify it")
 
 
 def check_crossings(geometry: Any) -> None:
     """Raise GeometryError if the edges of a geometry, or of an array of them, meet in too many places.
 
-    The time and memory of a union or a repair grow with the places where edges meet, which can be as many as the square
-    of the number of edges. They are counted here without being computed, and no further than the limit.
+    The time and memory of a union or a repair grow with the number of places where edges meet, which can be the square
+    of the number of edges. This function counts those places without computing them, and stops at the limit.
     """
     edges = _edges(geometry)
     tree = shapely.STRtree(edges)
@@ -201,12 +200,12 @@ def polygon_text(polygon: Any) -> str:
 
 
 def polygon_of(text: str) -> Any:
-    """The polygon that `polygon_text` wrote, mended.
+    """The polygon that `polygon_text` wrote, repaired.
 
     Raises
     ------
     GeometryError
-        When the text is not one, or its polygon is not on the globe, has no area or too many vertices.
+        The text is malformed, or its polygon is off the globe, has no area or has too many vertices.
     """
     if len(text) > MAX_VERTICES * 2 * _MAX_DIGITS:
         raise GeometryError(f"a polygon of {len(text):,} characters; simplify it")
@@ -243,7 +242,9 @@ def _numbers(text: str) -> npt.NDArray[np.int64]:
     for character in text:
         digit = _VALUE.get(character)
         if digit is None or place >= _MAX_DIGITS:
-            raise GeometryError("the text of a polygon has a character that is none of it; copy it again")
+            raise GeometryError(
+                "the text of a polygon has a character that cannot occur in it; copy it again"
+            )
         value |= (digit & 31) << (5 * place)
         place += 1
         if digit < 32:

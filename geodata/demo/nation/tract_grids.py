@@ -13,7 +13,7 @@ from geodata.demo.curves import Floats
 from geodata.demo.grouping import Ints
 from geodata.demo.nation.division import DECIMALS
 from geodata.demo.nation.sizes import NationScale
-from geodata.demo.nation.units import Units
+from geodata.demo.nation.units import NationUnits
 
 _BLOCK_SPREAD: Final = 0.4  # log standard deviation of the blocks of a tract
 _MOST_BLOCKS: Final = 5.0  # times the mean
@@ -30,7 +30,7 @@ _WKB: Final = np.dtype(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class TractGrids:
     """Blocks of consecutive tracts, tract by tract, each row of a grid from west to east, southernmost first.
 
     Attributes
@@ -57,9 +57,9 @@ class Ground:
         return np.round((self.box[:, :2] + self.box[:, 2:]) / 2, DECIMALS)
 
 
-def make_ground(
-    units: Units, first_tract: int, end_tract: int, scale: NationScale, rng: np.random.Generator
-) -> Ground:
+def make_tract_grids(
+    units: NationUnits, first_tract: int, end_tract: int, scale: NationScale, rng: np.random.Generator
+) -> TractGrids:
     """Divide the tracts from `first_tract` to before `end_tract` into blocks, and put people into them."""
     box = units.box["tract"][first_tract:end_tract]
     people = units.people[first_tract:end_tract]
@@ -74,7 +74,7 @@ def make_ground(
     group = row * n_groups[tract] // n_rows[tract]
     first_row = -(-group * n_rows[tract] // n_groups[tract])
     weight = rng.lognormal(0.0, _PEOPLE_SPREAD, tract.size) * (rng.random(tract.size) < _INHABITED)
-    return Ground(
+    return TractGrids(
         tract=first_tract + tract,
         group=group + 1,
         serial=(row - first_row) * n_columns[tract] + column,
