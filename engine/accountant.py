@@ -266,7 +266,7 @@ def certify_weights(
     CertificateError
         Neither theorem covers the weights of some class; the message gives its numbers.
     ParameterError
-        A weight is not positive: it quantised to zero, or was never set.
+        A weight is not positive: it was rounded to zero, or never set.
     """
     _require_paper(privacy)
     require_tracts(prior, classes)

@@ -96,7 +96,7 @@ def fit_gravity_decay(
         achieved = model.percentiles(_within_limits(point), wanted[:, 0])
         return float(np.square(np.log(np.maximum(achieved, _NEAREST_MI) / wanted[:, 1])).sum())
 
-    # Not at the top: most of a second's start, and most synthesises fit no decay.
+    # Imported here because it takes most of a second, and most syntheses do not fit a decay.
     import scipy.optimize
 
     starts = [np.log((scale, shape)) for scale in _SCALES_MI for shape in _SHAPES]

@@ -41,7 +41,7 @@ def roughened(
         if np.median(length) <= finest:
             return line
         across = np.column_stack([-step[:, 1], step[:, 0]])
-        # Cut at 2 standard deviations: a longer spike would cross its neighbours.
+        # Limited to 2 standard deviations, because a longer spike would cross its neighbours.
         shift = np.clip(rng.normal(0.0, roughness, length.size), -2 * roughness, 2 * roughness)
         middle = before + step / 2 + across * shift[:, None]
         merged = np.empty((line.shape[0] + middle.shape[0], 2))
@@ -93,6 +93,6 @@ def blob(
 
 
 def whole(ring: Floats) -> Any:
-    """Make a valid polygon of a ring that may touch itself; crumbs that break off it are dropped."""
+    """Make a valid polygon of a ring that may touch itself; small pieces that break off are dropped."""
     parts = shapely.get_parts(shapely.make_valid(shapely.polygons(ring)))
     return parts[int(np.argmax(shapely.area(parts)))]

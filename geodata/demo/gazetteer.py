@@ -42,7 +42,7 @@ class Gazetteer:
 
 
 def make_gazetteer(blocks: Blocks, units: Units, towns: Towns, rng: np.random.Generator) -> Gazetteer:
-    """Number and name everything."""
+    """Number and name all units."""
     names = Names(rng)
     country = names.state()
     state_names = [names.state() for _ in (*STATES, *ELSEWHERE_STATES)]
@@ -106,7 +106,7 @@ def _tract_ids(units: Units, county_id: list[str], towns: Towns) -> tuple[list[s
         here = np.flatnonzero(units.county == county)
         whole, half = 1, 0
         for step, tract in enumerate(here[np.argsort(outwards[here], kind="stable")]):
-            # Some have been split since they were first numbered, as tracts are when they grow.
+            # Some numbers are those of tracts that were split as they grew.
             half = 1 if step % 5 == 3 else 2 if half == 1 else 0
             ids[tract] = f"{county_id[county]}{whole:04d}{half:02d}"
             numbers[tract] = f"{whole}.{half:02d}" if half else str(whole)

@@ -16,7 +16,7 @@ Ints = npt.NDArray[np.int64]
 
 
 def bisected(place: Floats, weight: Floats, n_parts: int) -> Ints:
-    """Cut places into parts of equal weight, each cut across the longest extent of what it cuts.
+    """Divide places into parts of equal weight; each cut crosses the longest extent of its part.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""The land: a long island of four states, a bay and a river that part two of them, and an island far away.
+"""The land: a long island of four states, a bay and a river that separate two of them, and an island far away.
 
-Everything here is in a plane measured in kilometres: `u` along the long island, `v` across it, the bay opening
-towards negative `v`, the main city near the origin. `Frame` turns the plane into longitude and latitude.
+Everything here is in a plane measured in kilometres: `u` along the long island, `v` across it. The bay opens
+towards negative `v`, and the main city is near the origin. `Frame` turns the plane into longitude and latitude.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ class Land:
     shape : shapely MultiPolygon
         All of the land, plane kilometres.
     islets : list of shapely Polygon
-        The small islands in it, each to be a block or more of its own.
+        The small islands in it, each of which becomes one or more blocks.
     border_v, border_u : float64[m], list of float64[m]
         Each border between neighbouring states as u over v; the first is the river.
     river_end_v : float
-        Where the river rises; from there on that border is a line on land.
+        Source of the river; beyond it that border is a line on land.
     far_island : tuple of float
         Centre (u, v) of state 85.
     frame : Frame

@@ -24,12 +24,12 @@ _PLAIN: Final = "Lower Upper North South East West New Old Great Little"
 
 
 class Names:
-    """Hands out names, each once.
+    """Generates names, each only once.
 
     Parameters
     ----------
     rng : Generator
-        Decides the names.
+        Source of the names' randomness.
     """
 
     def __init__(self, rng: np.random.Generator) -> None:
@@ -83,7 +83,7 @@ def joined(stem: str, ending: str) -> str:
 
 
 def postal_codes(names: list[str]) -> list[str]:
-    """Two capitals for each name, all different: the first letter and the first other one that is free."""
+    """Two capitals for each name, all different: the first letter, and the first other letter still available."""
     codes: list[str] = []
     for name in names:
         letters = [letter.upper() for letter in name if letter.isalpha()]

@@ -14,7 +14,7 @@ FAR_STATES: Final = ("83", "84", "85")
 """States of homes only: about 150, 300 and 600 miles from the main city."""
 
 ELSEWHERE_STATES: Final = ("86", "87")
-"""States of which the country knows the name and nothing else."""
+"""States outside the country, known only by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +26,7 @@ class Scale:
     people : dict of str to int
         People of each state with a geography.
     blocks : dict of str to int
-        Blocks of each state, borders and islets excepted.
+        Blocks of each state, except those along borders and on islets.
     tract_people : dict of str to int
         People wanted in a tract of each state.
     puma_people, superpuma_people : int

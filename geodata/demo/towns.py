@@ -1,4 +1,4 @@
-"""Cities, towns and highways, and how thickly people and jobs lie around them."""
+"""Cities, towns and highways, and the density of people and jobs around them."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def make_towns(land: Land, rng: np.random.Generator) -> Towns:
 
 
 def density(towns: Towns, at_km: Floats, state: Any) -> Floats:
-    """How thickly people lie: cities, towns, strips, country, each relative to itself.
+    """Density of people in cities, towns, strips along highways, and the country, each in its own unit.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ def density(towns: Towns, at_km: Floats, state: Any) -> Floats:
     Returns
     -------
     float64[n, 4]
-        People to the square kilometre, each column in a unit of its own.
+        People per square kilometre, each column in its own unit.
     """
     away = np.hypot(*(at_km[:, None, :] - towns.place_km).transpose(2, 0, 1))
     peak = towns.weight / towns.spread_km**2 * np.exp(-away / towns.spread_km)
@@ -109,7 +109,7 @@ def density(towns: Towns, at_km: Floats, state: Any) -> Floats:
 
 
 def seed_places(towns: Towns, land: Land, position: int, wanted: int, rng: np.random.Generator) -> Floats:
-    """Draw places in one state, more where people are: what blocks are grown from.
+    """Draw places in one state, denser where more people live; blocks grow from them.
 
     Returns
     -------
@@ -164,7 +164,7 @@ def _places_of_state(land: Land, position: int, rng: np.random.Generator) -> Flo
     shore_km = shapely.distance(shapely.points(drawn), shapely.boundary(land.shape))
     drawn, shore_km = drawn[shore_km > 1.0], shore_km[shore_km > 1.0]
     city = _city_place(land, position, drawn, shore_km, rng)
-    # Harbours first: towns come out of the water's edge twice as easily as out of the country.
+    # Harbours are favoured: a town is twice as likely on the shore as inland.
     luck = rng.random(len(drawn)) * np.where(shore_km < 4.0, 0.45, 1.0)
     chosen = [city]
     for candidate in drawn[np.argsort(luck, kind="stable")]:

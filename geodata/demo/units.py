@@ -1,4 +1,4 @@
-"""Tracts, PUMAs, SuperPUMAs, counties and the further layers: which blocks make which unit."""
+"""Tracts, PUMAs, SuperPUMAs, counties and the other layers, made from blocks."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Units:
 
 
 def make_units(blocks: Blocks, towns: Towns, scale: Scale) -> Units:
-    """Group blocks into tracts, and tracts into everything larger."""
+    """Group blocks into tracts, and tracts into larger units."""
     weight = np.asarray(blocks.people + 0.5, dtype=np.float64)
     tract = _tracts(blocks, scale)
     n_tracts = int(tract.max()) + 1

@@ -19,7 +19,7 @@ _JOB_SHARES: Final = (0.36, 0.22, 0.24, 0.18)  # in city centres, town centres, 
 _WITH_JOBS: Final = 0.62  # of blocks
 _LUCK: Final = 1.55  # log standard deviation between blocks: a few employers are very large
 _MOST_LUCK: Final = 15.0
-_LARGEST_KM2: Final = 0.8  # however large a block, its workplaces cover no more
+_LARGEST_KM2: Final = 0.8  # largest area that the workplaces of a block cover
 _AGE: Final = np.array([0.22, 0.55, 0.23])
 _EARNINGS_BY_AGE: Final = np.array([[0.48, 0.37, 0.15], [0.19, 0.33, 0.48], [0.25, 0.32, 0.43]])
 _EARNINGS_BY_INDUSTRY: Final = np.array([[0.5, 0.95, 1.35], [1.3, 1.2, 0.7], [1.0, 0.95, 1.05]])
@@ -70,7 +70,7 @@ def _segment_share(parts: Floats, rng: np.random.Generator) -> Floats:
     """Probability of each segment at each workplace: float64[D, 27]."""
     kind = parts / parts.sum(axis=0)
     kind /= kind.sum(axis=1, keepdims=True)
-    # Strips sell and store, centres serve, and now and then there is a plant.
+    # Strips have shops and warehouses, centres have services, and a few places have a factory.
     plant = (rng.random(len(kind)) < 0.07) * 3.0
     leaning = np.column_stack(
         [plant - 0.9 - 1.1 * kind[:, 0], 0.9 * kind[:, 2] - 0.5, 0.6 + 0.5 * kind[:, 0]]
