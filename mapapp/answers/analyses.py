@@ -31,6 +31,7 @@ from mapapp.answers.results import (
     FlowMatrix,
     InflowOutflow,
     Miles,
+    Note,
     PairedAreas,
     Result,
 )
@@ -48,6 +49,8 @@ Area = str | Sequence[Step]
 Answer = TypeVar("Answer", bound=Result)
 
 ALL_WORKERS: Final = Filters()
+COVERAGE: Final = "coverage"
+"""Code of the note that residents who work in other states are not counted."""
 DIRECTION_LABELS: Final = (
     "North",
     "North-east",
@@ -207,8 +210,11 @@ class Release:
             columns=["band", "band_label", "direction"],
         ).assign(**counted.columns(found.workers.ravel(), n))
         notes = (
-            "Distances and directions are between internal points of blocks; "
-            "a home outside the imported area counts from the middle of its state.",
+            Note(
+                "internal-points",
+                "Distances and directions are between internal points of blocks; "
+                "a home outside the imported area counts from the middle of its state.",
+            ),
         )
         return DistanceDirection(
             about=self._about("distance-direction", chosen, filters, side, notes),
@@ -361,7 +367,7 @@ class Release:
         area: Selected,
         filters: Filters,
         side: Side | None,
-        notes: tuple[str, ...] = (),
+        notes: tuple[Note, ...] = (),
     ) -> About:
         if side == "home":
             notes += self._cover_notes()
@@ -411,16 +417,15 @@ class Release:
             | ({"mechanism": mechanism.get("name")} if isinstance(mechanism, dict) else {})
         )
 
-    def _cover_notes(self) -> tuple[str, ...]:
+    def _cover_notes(self) -> tuple[Note, ...]:
         """That residents' workplaces in other states are not in the release."""
         given = self.facts.get("destination_states")
         if not isinstance(given, list):
             return ()
         states = dict(self.store.table("states", ["state_id", "name"]).itertuples(index=False))
         names = ", ".join(states.get(str(state), str(state)) for state in given)
-        return (
-            f"The release covers workplaces in {names}; residents who work in other states are not in it.",
-        )
+        text = f"The release covers workplaces in {names}; residents who work in other states are not in it."
+        return (Note(COVERAGE, text),)
 
 
 def open_release(path: str | Path, *, report: Progress = silent) -> Release:
@@ -449,10 +454,11 @@ def _pick(home: Selected, work: Selected, filters: Filters) -> Pick:
     return Pick(home=home.blocks, work=work.blocks, filters=filters)
 
 
-def _edge_notes(n_edge_blocks: int) -> tuple[str, ...]:
+def _edge_notes(n_edge_blocks: int) -> tuple[Note, ...]:
     if not n_edge_blocks:
         return ()
-    return (
+    text = (
         "A block counts as a whole where its internal point lies: "
-        f"{n_edge_blocks:,} blocks are cut by the drawn border.",
+        f"{n_edge_blocks:,} blocks are cut by the drawn border."
     )
+    return (Note("cut-blocks", text),)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any
 
 from mapapp.answers.analyses import Release
 from mapapp.answers.change import change
+from mapapp.answers.entries import ENTRIES
 from mapapp.answers.results import Result
 from mapapp.question.area_text import Unit, parse_area
 from mapapp.question.question import Question
@@ -23,59 +24,8 @@ def ask(release: Release, question: Question) -> Result:
     UsageError, GeometryError
         If the release does not have an area or a layer of it.
     """
-    if question.is_complete:
-        return _ASK[question.analysis](release, question)
-    if not question.areas:
-        return _ASK["comparison"](release, question)
-    return _ASK["profile"](release, question)
-
-
-def _profile(release: Release, question: Question) -> Result:
-    return release.profile(question.area, question.filters, side=question.side)
-
-
-def _comparison(release: Release, question: Question) -> Result:
-    return release.comparison(question.area, question.filters, side=question.side, layer=question.layer)
-
-
-def _destinations(release: Release, question: Question) -> Result:
-    return release.destinations(question.area, question.filters, side=question.side, layer=question.layer)
-
-
-def _distance_direction(release: Release, question: Question) -> Result:
-    return release.distance_direction(
-        question.area, question.filters, side=question.side, edges_mi=question.edges_mi
-    )
-
-
-def _inflow_outflow(release: Release, question: Question) -> Result:
-    return release.inflow_outflow(question.area, question.filters)
-
-
-def _paired(release: Release, question: Question) -> Result:
-    ends = question.ends
-    return release.paired(ends["home"], ends["work"], question.filters, edges_mi=question.edges_mi)
-
-
-def _flow_matrix(release: Release, question: Question) -> Result:
-    return release.flow_matrix(
-        question.home_layer,
-        question.work_layer,
-        question.filters,
-        home_area=question.ends["home"],
-        work_area=question.ends["work"],
-    )
-
-
-_ASK: Final[dict[str, Callable[[Release, Question], Result]]] = {
-    "profile": _profile,
-    "comparison": _comparison,
-    "destinations": _destinations,
-    "distance-direction": _distance_direction,
-    "inflow-outflow": _inflow_outflow,
-    "paired": _paired,
-    "flow-matrix": _flow_matrix,
-}
+    analysis = question.analysis if question.is_complete else "profile" if question.areas else "comparison"
+    return ENTRIES[analysis].ask(release, question)
 
 
 def matrix_parts(release: Release, several: Questions | Question) -> Iterator[Any]:

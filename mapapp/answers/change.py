@@ -3,35 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pandas
 
 from mapapp.answers.counted import cautions
-from mapapp.answers.results import (
-    AreaComparison,
-    AreaProfile,
-    Change,
-    Destinations,
-    DistanceDirection,
-    FlowMatrix,
-    InflowOutflow,
-    PairedAreas,
-    Result,
-)
+from mapapp.answers.entries import entry_of
+from mapapp.answers.results import Change, Note, Result
 from mapapp.errors import UsageError
-
-_ROWS: Final[dict[type[Result], tuple[str, list[str], list[str]]]] = {
-    AreaProfile: ("bands", ["characteristic", "band"], ["label"]),
-    AreaComparison: ("units", ["unit_id", "kind"], ["name"]),
-    Destinations: ("units", ["unit_id", "kind"], ["name"]),
-    DistanceDirection: ("cells", ["band", "direction"], ["band_label"]),
-    InflowOutflow: ("groups", ["group"], ["label"]),
-    PairedAreas: ("bands", ["characteristic", "band"], ["label"]),
-    FlowMatrix: ("cells", ["home_id", "home_kind", "work_id", "work_kind"], ["home_name", "work_name"]),
-}
-"""Main table of each analysis, the columns that say which row is which, and those that name it for people."""
 
 
 def change(before: Result, after: Result) -> Change:
@@ -47,12 +27,13 @@ def change(before: Result, after: Result) -> Change:
     UsageError
         When they are answers to different questions.
     """
-    if type(before) is not type(after) or type(before) not in _ROWS or _asked(before) != _asked(after):
+    if type(before) is not type(after) or isinstance(before, Change) or _asked(before) != _asked(after):
         raise UsageError(
             f"{before.about.title} of {before.about.release} and {after.about.title} of {after.about.release} "
             "do not compare: ask both the same way"
         )
-    table, keys, names = _ROWS[type(before)]
+    table, keys = main_table(before)
+    names = entry_of(before).names
     earlier, later = (getattr(result, table).set_index(keys) for result in (before, after))
     index = later.index.union(earlier.index, sort=False)
     columns: dict[str, Any] = {
@@ -89,8 +70,8 @@ def change(before: Result, after: Result) -> Change:
 
 def main_table(result: Result) -> tuple[str, list[str]]:
     """Name of the table of an answer whose rows are compared, and the columns that say which row is which."""
-    name, keys, _ = _ROWS[type(result)]
-    return name, keys
+    entry = entry_of(result)
+    return entry.compared, list(entry.keys)
 
 
 def _asked(result: Result) -> tuple[Any, ...]:
@@ -99,13 +80,15 @@ def _asked(result: Result) -> tuple[Any, ...]:
     return (about.side, about.area_text, about.filters, *extra)
 
 
-def _notes(before: Result, after: Result) -> tuple[str, ...]:
-    notes = ["Both releases are noisy, each by itself: small changes mean nothing."]
+def _notes(before: Result, after: Result) -> tuple[Note, ...]:
+    notes = [Note("both-noisy", "Both releases are noisy, each by itself: small changes mean nothing.")]
     if before.about.n_blocks != after.about.n_blocks:
-        notes.append(
+        text = (
             f"The area has {before.about.n_blocks:,} blocks in the earlier release and {after.about.n_blocks:,} in "
             "the later: its blocks were drawn anew in between, and so may its units."
         )
+        notes.append(Note("other-blocks", text))
     if before.about.job_type != after.about.job_type:
-        notes.append(f"The releases hold different jobs: {before.about.job_type} and {after.about.job_type}.")
+        text = f"The releases hold different jobs: {before.about.job_type} and {after.about.job_type}."
+        notes.append(Note("other-jobs", text))
     return tuple(notes)

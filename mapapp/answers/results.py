@@ -100,6 +100,24 @@ class Miles:
         return dataclasses.asdict(self)
 
 
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A sentence that belongs beside the numbers.
+
+    Attributes
+    ----------
+    code : str
+        What it is about, for programs: its words may change.
+    text : str
+    """
+
+    code: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
     """What an answer is an answer to, and where it comes from.
@@ -126,8 +144,8 @@ class About:
         The same as bands of age, earnings and industry; empty for all of them.
     promise : dict
         ``status``, ``epsilon_final``, ``delta``, ``accountant`` and ``mechanism`` of the certificate.
-    notes : tuple of str
-        Sentences that belong beside the numbers.
+    notes : tuple of Note
+        What must be read with the numbers.
     """
 
     analysis: str
@@ -144,7 +162,15 @@ class About:
     filters: str = ""
     kept_bands: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] = ((), (), ())
     promise: dict[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    def has_note(self, code: str) -> bool:
+        """Whether one of the notes has that code."""
+        return any(note.code == code for note in self.notes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values; notes as their texts."""
+        return dataclasses.asdict(self) | {"notes": [note.text for note in self.notes]}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +199,7 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Everything as plain JSON values: ``about``, then each field by its name; tables as lists of rows."""
         fields = {name: _plain(value) for name, value in self._fields()}
-        return {"about": _plain(dataclasses.asdict(self.about))} | fields
+        return {"about": _plain(self.about.to_dict())} | fields
 
     def _fields(self) -> list[tuple[str, Any]]:
         return [
@@ -408,9 +434,9 @@ class Change(Result):
     def to_dict(self) -> dict[str, Any]:
         """What changed; the two answers themselves by what they are about."""
         return {
-            "about": _plain(dataclasses.asdict(self.about)),
-            "before": _plain(dataclasses.asdict(self.before.about)),
-            "after": _plain(dataclasses.asdict(self.after.about)),
+            "about": _plain(self.about.to_dict()),
+            "before": _plain(self.before.about.to_dict()),
+            "after": _plain(self.after.about.to_dict()),
             "numbers": _plain(self.numbers()),
             "rows": _plain(self.rows),
         }

@@ -6,17 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mapapp.answers import words
-from mapapp.answers.results import (
-    AreaComparison,
-    AreaProfile,
-    Destinations,
-    DistanceDirection,
-    InflowOutflow,
-    PairedAreas,
-    Result,
-)
+from mapapp.answers.entries import BarsEntry, entry_of, text_of
+from mapapp.answers.results import Result
 
-BAR_ROWS: Final = 8
 MATRIX_UNITS: Final = 15
 
 
@@ -55,26 +47,14 @@ class Group:
 
 def bar_groups(result: Result) -> list[tuple[str, list[Group]]]:
     """Titles and bars of an answer's bar charts, as the page has them."""
-    if isinstance(result, AreaProfile):
-        return [("Who they are", _characteristics(result.bands))]
-    if isinstance(result, (Destinations, AreaComparison)):
-        n_rows, unit = len(result.units), words.level_word(result.layer)
-        which = f"The {BAR_ROWS} largest of {n_rows:,}" if n_rows > BAR_ROWS else "All of them"
-        return [(f"{which}, by {unit}", [Group("", tuple(bars_of(result.units.head(BAR_ROWS), "name")))])]
-    if isinstance(result, DistanceDirection):
-        return [("Distance from home to work", [Group("", tuple(bars_of(result.bands)))])]
-    if isinstance(result, InflowOutflow):
-        return [("Who comes, goes and stays", [Group("", tuple(bars_of(result.groups)))])]
-    if isinstance(result, PairedAreas):
-        return [
-            ("Distance from home to work", [Group("", tuple(bars_of(result.distances)))]),
-            ("Who they are", _characteristics(result.bands)),
-        ]
-    return []
+    return [(text_of(bars.title, result), _groups(bars, result)) for bars in entry_of(result).bars]
 
 
-def _characteristics(bands: Any) -> list[Group]:
+def _groups(bars: BarsEntry, result: Result) -> list[Group]:
+    frame = result.tables()[bars.table]
+    if not bars.by_characteristic:
+        return [Group("", tuple(bars_of(frame.head(bars.n_rows or len(frame)), bars.name)))]
     return [
-        Group(title, tuple(bars_of(bands[bands["characteristic"] == name])))
+        Group(title, tuple(bars_of(frame[frame["characteristic"] == name], bars.name)))
         for name, title in words.BAND_TITLES.items()
     ]

@@ -185,7 +185,7 @@ def _about_table(result: Result) -> Any:
         "blocks in the area": about.n_blocks,
         "blocks cut by the border": about.n_edge_blocks,
         **promise,
-        **{f"note {place + 1}": note for place, note in enumerate(about.notes)},
+        **{f"note {place + 1}": note.text for place, note in enumerate(about.notes)},
     }
     return pandas.DataFrame({"what": list(rows), "value": [str(value) for value in rows.values()]})
 

@@ -9,10 +9,10 @@ from typing import Any
 from dash import dcc, html
 
 from mapapp.answers import served_answers, words
+from mapapp.answers.analyses import COVERAGE
+from mapapp.answers.entries import numbers_of, text_of
 from mapapp.answers.results import (
     Change,
-    DistanceDirection,
-    FlowMatrix,
     InflowOutflow,
     Miles,
     Number,
@@ -74,7 +74,7 @@ def headline(release: ServedRelease, question: Question, result: Result, missing
     number = main_number(told)
     unit = "synthetic worker" if number.value == 1 else "synthetic workers"
     about = told.about
-    covered = any(note.startswith("The release covers") for note in about.notes)
+    covered = about.has_note(COVERAGE)
     return html.Section(
         [
             html.P(_title(question, result, missing), className="analysis-name"),
@@ -161,39 +161,20 @@ def tiles(result: Result) -> Any:
 
 
 def _tiles(result: Result) -> list[Tile]:
-    if isinstance(result, InflowOutflow):
-        return [
-            (_number(result.inflow), "come in: work here, live outside"),
-            (_number(result.outflow), "go out: live here, work outside"),
-            (_number(result.stay), "live and work here"),
-            (_number(result.net_inflow, signed=True), "net flow, in less out"),
-            (words.percent(result.stay_of_living), "of working residents stay (self-containment)"),
-            (words.percent(result.stay_of_employed), "of the jobs here are held by residents"),
-        ]
-    if isinstance(result, PairedAreas):
-        return [
-            (words.percent(result.share_of_living), f"of the {result.living.value:,} workers who live there"),
-            (words.percent(result.share_of_employed), f"of the {result.employed.value:,} who work there"),
-            (_miles(result.median_mi), "median distance, home to work"),
-        ]
-    if isinstance(result, DistanceDirection):
-        return [
-            (_miles(result.median_mi), "median distance, home to work"),
-            (_miles(result.mean_under_100_mi), "mean of the commutes under 100 miles"),
-        ]
-    if isinstance(result, FlowMatrix):
-        return [
-            (
-                f"{len(result.homes):,}",
-                f"{words.plural(words.level_word(result.home_layer))} and states where they live",
-            ),
-            (
-                f"{len(result.works):,}",
-                f"{words.plural(words.level_word(result.work_layer))} where they work",
-            ),
-            (f"{len(result.cells):,}", "pairs with workers"),
-        ]
-    return []
+    return [
+        (_tile(value, number.kind), text_of(number.tile, result))
+        for number, value in numbers_of(result)
+        if number.tile
+    ]
+
+
+def _tile(value: Any, kind: str) -> Any:
+    """A key number as the page shows it."""
+    if isinstance(value, Number):
+        return _number(value, signed=kind == "change")
+    if isinstance(value, Miles):
+        return _miles(value)
+    return words.percent(value) if kind == "share" else f"{value:,}"
 
 
 def _change_tiles(result: Change) -> list[Tile]:
@@ -244,7 +225,7 @@ def _miles(distance: Miles) -> list[Any]:
 
 def remarks(result: Result) -> Any:
     """What must be read with the numbers."""
-    notes = list(result.about.notes)
+    notes = [note.text for note in result.about.notes]
     told = main_result(result)
     number = told.stay if isinstance(told, InflowOutflow) else main_number(told)
     if number.expected_error is not None:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Final
 
 from mapapp.answers import served_answers, words
+from mapapp.answers.analyses import COVERAGE
 from mapapp.answers.change import change
 from mapapp.answers.results import Result
 from mapapp.answers.served_release import ServedRelease, names_of
@@ -34,8 +35,6 @@ from mapapp.progress import silent
 ROWS_WITH_ERRORS: Final = 27
 """Rows of each table that have an expected error unless more are asked for: all joint segments, and the largest areas.
 Each takes some ten milliseconds."""
-
-_COVERED: Final = "The release covers"
 
 
 def build(
@@ -132,7 +131,7 @@ def _answer(one: Asked, name: str, *, several: bool, pictures: bool) -> Answer:
         numbers=(*key_numbers(one.result), *largest(one.result)),
         charts=charts_of(one.release, one.result, name) if has_workers and pictures else (),
         tables=tuple(table for table in tables(one.result) if table.rows),
-        notes=(*_coverage(one), *about.notes, *_errors(one.result)),
+        notes=(*_coverage(one), *map(str, about.notes), *_errors(one.result)),
     )
 
 
@@ -162,13 +161,13 @@ def _change(before: Asked, after: Asked, name: str) -> Answer:
         numbers=change_numbers(before.result, after.result),
         charts=(),
         tables=(),
-        notes=(*compared.notes, *_errors(after.result)),
+        notes=(*map(str, compared.notes), *_errors(after.result)),
     )
 
 
 def _coverage(one: Asked) -> tuple[str, ...]:
     """What a reader of residents' numbers must know, unless the answer says so itself."""
-    if one.result.about.side == "work" or any(note.startswith(_COVERED) for note in one.result.about.notes):
+    if one.result.about.side == "work" or one.result.about.has_note(COVERAGE):
         return ()
     if not one.release.covered_states:
         return ()

@@ -106,7 +106,7 @@ def _change_table(name: str, title: str, before: Asked, after: Asked) -> Table:
     return table_of(
         name,
         f"{place_of(after.release, after.part.question)}, {title}: {found.about.release}",
-        " ".join(["Largest change first; its share is of the earlier count.", *found.about.notes]),
+        " ".join(["Largest change first; its share is of the earlier count.", *map(str, found.about.notes)]),
         found.rows.loc[order],
     )
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Final
+from typing import Any, Final
 
 from mapapp.answers import words
+from mapapp.answers.entries import numbers_of, text_of
 from mapapp.answers.results import (
     AreaComparison,
     Destinations,
@@ -22,63 +23,25 @@ from mapapp.files.reports.content import KeyNumber, Kind
 from mapapp.question.fields import Side
 from mapapp.question.question import OTHER_END, Question, area_of
 
-_WORKERS: Final = {
-    "work": "Workers who work in the area",
-    "home": "Workers who live in the area",
-    None: "Workers",
-}
 _VERB: Final[dict[Side, str]] = {"work": "Work", "home": "Live"}
 _LARGEST: Final = 3
-_LABELS: Final[dict[str, tuple[str, Kind]]] = {
-    "inflow": ("Come in: work here, live elsewhere", "count"),
-    "outflow": ("Go out: live here, work elsewhere", "count"),
-    "stay": ("Live and work here", "count"),
-    "employed": ("All who work here", "count"),
-    "living": ("All who live here", "count"),
-    "net_inflow": ("Net flow: in less out", "change"),
-    "stay_of_living": ("Working residents who stay (self-containment)", "share"),
-    "stay_of_employed": ("Jobs here held by residents", "share"),
-    "median_mi": ("Median distance from home to work", "miles"),
-    "mean_under_100_mi": ("Mean distance of the commutes under 100 miles", "miles"),
-    "share_of_living": ("Of all who live in the home area", "share"),
-    "share_of_employed": ("Of all who work in the work area", "share"),
-}
-_OF_A_PAIR: Final = {
-    "workers": "Live in the one, work in the other",
-    "living": "All who live in the home area",
-    "employed": "All who work in the work area",
-}
 
 
 def key_numbers(result: Result) -> tuple[KeyNumber, ...]:
     """Every number of an answer, in an order that is the same for all answers to an analysis."""
-    found = []
-    for name, value in result.numbers().items():
-        label, kind = _LABELS.get(name, (_WORKERS[result.about.side], "count"))
-        if isinstance(result, PairedAreas):
-            label = _OF_A_PAIR.get(name, label)
-        if isinstance(value, Number):
-            found.append(
-                KeyNumber(
-                    label=label,
-                    kind=kind,
-                    value=value.value,
-                    error=value.expected_error,
-                    caution=value.caution,
-                )
-            )
-        elif isinstance(value, Miles):
-            found.append(KeyNumber(label=label, kind=kind, value=value.value, error=value.expected_error))
-        else:
-            found.append(KeyNumber(label=label, kind=kind, value=value))
-    if isinstance(result, FlowMatrix):
-        for frame, label in (
-            (result.homes, f"{words.plural(words.level_word(result.home_layer))} and states where they live"),
-            (result.works, f"{words.plural(words.level_word(result.work_layer))} where they work"),
-            (result.cells, "pairs with workers"),
-        ):
-            found.append(KeyNumber(label=label[0].upper() + label[1:], kind="count", value=len(frame)))
-    return tuple(found)
+    return tuple(
+        _key_number(text_of(number.label, result), number.kind, value) for number, value in numbers_of(result)
+    )
+
+
+def _key_number(label: str, kind: Kind, value: Any) -> KeyNumber:
+    if isinstance(value, Number):
+        return KeyNumber(
+            label=label, kind=kind, value=value.value, error=value.expected_error, caution=value.caution
+        )
+    if isinstance(value, Miles):
+        return KeyNumber(label=label, kind=kind, value=value.value, error=value.expected_error)
+    return KeyNumber(label=label, kind=kind, value=value)
 
 
 def change_numbers(before: Result, after: Result) -> tuple[KeyNumber, ...]:

@@ -9,17 +9,13 @@ import pandas
 
 from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
 from mapapp.answers import words
+from mapapp.answers.entries import entry_of, text_of
 from mapapp.answers.results import (
     AreaComparison,
     Change,
-    Destinations,
-    DistanceDirection,
-    FlowMatrix,
-    InflowOutflow,
     Result,
 )
 from mapapp.files.reports.content import Column, Kind, Table
-from mapapp.files.reports.numbers import drawn_side
 
 _BANDS: Final = {"age": AGE_BANDS, "earnings": EARNINGS_BANDS, "industry": INDUSTRY_GROUPS}
 _HEADS: Final[dict[str, tuple[str, Kind, bool]]] = {
@@ -154,36 +150,5 @@ def _title(result: Result, name: str) -> tuple[str, str]:
     """Title of a table, and what its shares are of."""
     if isinstance(result, Change):
         return "What changed", "Largest first. The share is of the earlier count."
-    side = result.about.side
-    if isinstance(result, (Destinations, AreaComparison)):
-        by = words.plural(words.level_word(result.layer))
-        end = "workplaces" if drawn_side(result) == "work" else "homes"
-        partly = " Where a unit is partly in the area, only that part counts."
-        return (
-            f"{end.capitalize()} by {words.level_word(result.layer)}",
-            f"All {len(result.units):,} {by} and states outside the area, most workers first."
-            + (partly if isinstance(result, AreaComparison) else ""),
-        )
-    if isinstance(result, DistanceDirection):
-        return {
-            "cells": ("Distance and direction together", "Every pair of a distance and a direction."),
-            "bands": ("Distance from home to work", "Great-circle miles between blocks."),
-            "directions": ("Direction", f"From the area's end of a commute to the {_ENDS[side or 'work']}."),
-        }[name]
-    if isinstance(result, InflowOutflow):
-        return {
-            "groups": ("Who comes, goes and stays", "Shares are of all three groups."),
-            "segments": ("The three groups by age, earnings and industry", "Shares are of the group."),
-        }[name]
-    if isinstance(result, FlowMatrix):
-        home, work = (words.level_word(layer) for layer in (result.home_layer, result.work_layer))
-        return {
-            "cells": (f"From {home} to {work}", f"All {len(result.cells):,} pairs with workers."),
-            "homes": (f"Homes by {home}", f"All {len(result.homes):,}, most workers first."),
-            "works": (f"Workplaces by {work}", f"All {len(result.works):,}, most workers first."),
-        }[name]
-    return {
-        "bands": ("Age, earnings and industry", "Shares are of each characteristic."),
-        "segments": ("Age, earnings and industry together", "All 27 joint segments."),
-        "distances": ("Distance from home to work", "Great-circle miles between blocks."),
-    }[name]
+    entry = entry_of(result).tables[name]
+    return text_of(entry.title, result), text_of(entry.words, result)

@@ -1,0 +1,391 @@
+"""What each analysis asks of a release and what is shown of its answer: key numbers, tables and bars, declared once.
+
+The page, reports, exports and the command line are written from these entries. Which fields a question has, and how it
+can be drawn, is declared in `mapapp.question.analyses`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from mapapp.answers import words
+from mapapp.answers.analyses import Release
+from mapapp.answers.results import Result
+from mapapp.question.question import Question
+
+NumberKind = Literal["count", "change", "share", "miles"]
+Text = str | Callable[[Any], str]
+"""A text, or what makes it from the answer."""
+
+LARGEST_ROWS: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class NumberEntry:
+    """A key number.
+
+    Attributes
+    ----------
+    name : str
+        Field of the answer.
+    label : str or callable
+        What it is, for a report.
+    kind : {"count", "change", "share", "miles"}
+    tile : str or callable
+        What it is, in a few words beside the number on the page; empty if the page shows it elsewhere.
+    value : callable or None
+        Takes it from the answer, if it is not the field itself.
+    """
+
+    name: str
+    label: Text
+    kind: NumberKind = "count"
+    tile: Text = ""
+    value: Callable[[Any], Any] | None = None
+
+    def of(self, result: Result) -> Any:
+        """The number in an answer: a Number, Miles, or a plain value or None."""
+        return getattr(result, self.name) if self.value is None else self.value(result)
+
+
+@dataclass(frozen=True, slots=True)
+class TableEntry:
+    """A table: its title, and what must be read with it."""
+
+    title: Text
+    words: Text
+
+
+@dataclass(frozen=True, slots=True)
+class BarsEntry:
+    """A bar chart of a table of workers.
+
+    Attributes
+    ----------
+    title : str or callable
+    table : str
+    name : str
+        Column with the names of the bars.
+    by_characteristic : bool
+        Whether there is a group of bars for each characteristic.
+    n_rows : int or None
+        Bars at most.
+    """
+
+    title: Text
+    table: str
+    name: str = "label"
+    by_characteristic: bool = False
+    n_rows: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One analysis.
+
+    Attributes
+    ----------
+    ask : callable
+        Puts a question to a release.
+    numbers : tuple of NumberEntry
+        In the order in which they are shown.
+    tables : dict of str to TableEntry
+        By the name of the field, the main one first.
+    compared : str
+        The table whose rows two releases are compared by.
+    keys, names : tuple of str
+        Its columns that say which row is which, and that name it for people.
+    bars : tuple of BarsEntry
+    """
+
+    ask: Callable[[Release, Question], Result]
+    numbers: tuple[NumberEntry, ...]
+    tables: dict[str, TableEntry]
+    compared: str
+    keys: tuple[str, ...]
+    names: tuple[str, ...]
+    bars: tuple[BarsEntry, ...] = ()
+
+
+def text_of(text: Text, result: Result) -> str:
+    """A text of an entry, for an answer."""
+    return text if isinstance(text, str) else text(result)
+
+
+def entry_of(result: Result) -> Entry:
+    """The entry of the analysis that an answer is of."""
+    return ENTRIES[result.about.analysis]
+
+
+def numbers_of(result: Result) -> Iterator[tuple[NumberEntry, Any]]:
+    """Key numbers of an answer, each with its entry."""
+    return ((number, number.of(result)) for number in entry_of(result).numbers)
+
+
+# What each asks
+
+
+def _profile(release: Release, question: Question) -> Result:
+    return release.profile(question.area, question.filters, side=question.side)
+
+
+def _comparison(release: Release, question: Question) -> Result:
+    return release.comparison(question.area, question.filters, side=question.side, layer=question.layer)
+
+
+def _destinations(release: Release, question: Question) -> Result:
+    return release.destinations(question.area, question.filters, side=question.side, layer=question.layer)
+
+
+def _distance_direction(release: Release, question: Question) -> Result:
+    return release.distance_direction(
+        question.area, question.filters, side=question.side, edges_mi=question.edges_mi
+    )
+
+
+def _inflow_outflow(release: Release, question: Question) -> Result:
+    return release.inflow_outflow(question.area, question.filters)
+
+
+def _paired(release: Release, question: Question) -> Result:
+    ends = question.ends
+    return release.paired(ends["home"], ends["work"], question.filters, edges_mi=question.edges_mi)
+
+
+def _flow_matrix(release: Release, question: Question) -> Result:
+    return release.flow_matrix(
+        question.home_layer,
+        question.work_layer,
+        question.filters,
+        home_area=question.ends["home"],
+        work_area=question.ends["work"],
+    )
+
+
+# What is said of their answers
+
+_WHO: Final = {
+    "work": "Workers who work in the area",
+    "home": "Workers who live in the area",
+    None: "Workers",
+}
+_END: Final = {"work": "workplaces", "home": "homes"}
+_OTHER_END: Final = {"work": "homes", "home": "workplaces"}
+
+
+def _who(result: Any) -> str:
+    return _WHO[result.about.side]
+
+
+def _units(layer: str) -> str:
+    return words.plural(words.level_word(layer))
+
+
+def _homes_of(result: Any) -> str:
+    return f"{_units(result.home_layer)} and states where they live"
+
+
+def _works_of(result: Any) -> str:
+    return f"{_units(result.work_layer)} where they work"
+
+
+def _capital(text: Callable[[Any], str]) -> Callable[[Any], str]:
+    def capital(result: Any) -> str:
+        said = text(result)
+        return said[0].upper() + said[1:]
+
+    return capital
+
+
+def _by_unit(ends: dict[str, str]) -> Callable[[Any], str]:
+    def title(result: Any) -> str:
+        return f"{ends[result.about.side].capitalize()} by {words.level_word(result.layer)}"
+
+    return title
+
+
+def _all_units(result: Any) -> str:
+    return (
+        f"All {len(result.units):,} {_units(result.layer)} and states outside the area, most workers first."
+    )
+
+
+def _all_parts(result: Any) -> str:
+    return f"{_all_units(result)} Where a unit is partly in the area, only that part counts."
+
+
+def _largest(result: Any) -> str:
+    n_rows = len(result.units)
+    which = f"The {LARGEST_ROWS} largest of {n_rows:,}" if n_rows > LARGEST_ROWS else "All of them"
+    return f"{which}, by {words.level_word(result.layer)}"
+
+
+def _direction_words(result: Any) -> str:
+    return f"From the area's end of a commute to the {_OTHER_END[result.about.side]}."
+
+
+def _cells_title(result: Any) -> str:
+    return f"From {words.level_word(result.home_layer)} to {words.level_word(result.work_layer)}"
+
+
+_WORKERS: Final = NumberEntry("workers", _who)
+_MEDIAN: Final = NumberEntry(
+    "median_mi", "Median distance from home to work", "miles", "median distance, home to work"
+)
+_BANDS: Final = TableEntry("Age, earnings and industry", "Shares are of each characteristic.")
+_DISTANCES: Final = TableEntry("Distance from home to work", "Great-circle miles between blocks.")
+_WHO_THEY_ARE: Final = BarsEntry("Who they are", "bands", by_characteristic=True)
+_LARGEST_BARS: Final = BarsEntry(_largest, "units", "name", n_rows=LARGEST_ROWS)
+
+ENTRIES: Final[dict[str, Entry]] = {
+    "profile": Entry(
+        ask=_profile,
+        numbers=(_WORKERS,),
+        tables={
+            "bands": _BANDS,
+            "segments": TableEntry("Age, earnings and industry together", "All 27 joint segments."),
+        },
+        compared="bands",
+        keys=("characteristic", "band"),
+        names=("label",),
+        bars=(_WHO_THEY_ARE,),
+    ),
+    "comparison": Entry(
+        ask=_comparison,
+        numbers=(_WORKERS,),
+        tables={"units": TableEntry(_by_unit(_END), _all_parts)},
+        compared="units",
+        keys=("unit_id", "kind"),
+        names=("name",),
+        bars=(_LARGEST_BARS,),
+    ),
+    "destinations": Entry(
+        ask=_destinations,
+        numbers=(_WORKERS,),
+        tables={"units": TableEntry(_by_unit(_OTHER_END), _all_units)},
+        compared="units",
+        keys=("unit_id", "kind"),
+        names=("name",),
+        bars=(_LARGEST_BARS,),
+    ),
+    "distance-direction": Entry(
+        ask=_distance_direction,
+        numbers=(
+            _WORKERS,
+            _MEDIAN,
+            NumberEntry(
+                "mean_under_100_mi",
+                "Mean distance of the commutes under 100 miles",
+                "miles",
+                "mean of the commutes under 100 miles",
+            ),
+        ),
+        tables={
+            "cells": TableEntry(
+                "Distance and direction together", "Every pair of a distance and a direction."
+            ),
+            "bands": _DISTANCES,
+            "directions": TableEntry("Direction", _direction_words),
+        },
+        compared="cells",
+        keys=("band", "direction"),
+        names=("band_label",),
+        bars=(BarsEntry("Distance from home to work", "bands"),),
+    ),
+    "inflow-outflow": Entry(
+        ask=_inflow_outflow,
+        numbers=(
+            NumberEntry(
+                "inflow", "Come in: work here, live elsewhere", tile="come in: work here, live outside"
+            ),
+            NumberEntry(
+                "outflow", "Go out: live here, work elsewhere", tile="go out: live here, work outside"
+            ),
+            NumberEntry("stay", "Live and work here", tile="live and work here"),
+            NumberEntry("employed", "All who work here"),
+            NumberEntry("living", "All who live here"),
+            NumberEntry("net_inflow", "Net flow: in less out", "change", "net flow, in less out"),
+            NumberEntry(
+                "stay_of_living",
+                "Working residents who stay (self-containment)",
+                "share",
+                "of working residents stay (self-containment)",
+            ),
+            NumberEntry(
+                "stay_of_employed",
+                "Jobs here held by residents",
+                "share",
+                "of the jobs here are held by residents",
+            ),
+        ),
+        tables={
+            "groups": TableEntry("Who comes, goes and stays", "Shares are of all three groups."),
+            "segments": TableEntry(
+                "The three groups by age, earnings and industry", "Shares are of the group."
+            ),
+        },
+        compared="groups",
+        keys=("group",),
+        names=("label",),
+        bars=(BarsEntry("Who comes, goes and stays", "groups"),),
+    ),
+    "paired": Entry(
+        ask=_paired,
+        numbers=(
+            NumberEntry("workers", "Live in the one, work in the other"),
+            NumberEntry("living", "All who live in the home area"),
+            NumberEntry("employed", "All who work in the work area"),
+            NumberEntry(
+                "share_of_living",
+                "Of all who live in the home area",
+                "share",
+                lambda result: f"of the {result.living.value:,} workers who live there",
+            ),
+            NumberEntry(
+                "share_of_employed",
+                "Of all who work in the work area",
+                "share",
+                lambda result: f"of the {result.employed.value:,} who work there",
+            ),
+            _MEDIAN,
+        ),
+        tables={"bands": _BANDS, "distances": _DISTANCES},
+        compared="bands",
+        keys=("characteristic", "band"),
+        names=("label",),
+        bars=(BarsEntry("Distance from home to work", "distances"), _WHO_THEY_ARE),
+    ),
+    "flow-matrix": Entry(
+        ask=_flow_matrix,
+        numbers=(
+            _WORKERS,
+            NumberEntry("homes", _capital(_homes_of), tile=_homes_of, value=lambda result: len(result.homes)),
+            NumberEntry("works", _capital(_works_of), tile=_works_of, value=lambda result: len(result.works)),
+            NumberEntry(
+                "cells",
+                "Pairs with workers",
+                tile="pairs with workers",
+                value=lambda result: len(result.cells),
+            ),
+        ),
+        tables={
+            "cells": TableEntry(
+                _cells_title, lambda result: f"All {len(result.cells):,} pairs with workers."
+            ),
+            "homes": TableEntry(
+                lambda result: f"Homes by {words.level_word(result.home_layer)}",
+                lambda result: f"All {len(result.homes):,}, most workers first.",
+            ),
+            "works": TableEntry(
+                lambda result: f"Workplaces by {words.level_word(result.work_layer)}",
+                lambda result: f"All {len(result.works):,}, most workers first.",
+            ),
+        },
+        compared="cells",
+        keys=("home_id", "home_kind", "work_id", "work_kind"),
+        names=("home_name", "work_name"),
+    ),
+}
+"""By the name of the analysis, as in `mapapp.question.analyses.ANALYSES`."""
