@@ -11,6 +11,7 @@ from typing import Any
 import geopandas
 import numpy
 import pandas
+import pyarrow.parquet
 import shapely
 
 from geodata.store import writing_store
@@ -61,7 +62,9 @@ def write_release(path: Path, *, n_pairs: int = 3_000, seed: int = 7, status: st
 def rewrite_table(path: Path, table: str, change: Callable[[Any], Any]) -> None:
     """Change a table of a store by hand, and what the manifest says of its file."""
     file = path / f"{table}.parquet"
-    change(pandas.read_parquet(file)).to_parquet(file, index=False)
+    has_shapes = b"geo" in (pyarrow.parquet.read_schema(file).metadata or {})
+    frame = (geopandas if has_shapes else pandas).read_parquet(file)
+    change(frame).to_parquet(file, index=False)
     manifest = json.loads((path / "manifest.json").read_text())
     content = file.read_bytes()
     manifest["files"][file.name] |= {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}

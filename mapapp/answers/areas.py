@@ -6,7 +6,7 @@ import difflib
 import itertools
 import re
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import RLock
@@ -22,9 +22,10 @@ from mapapp.answers.box_index import BoxIndex
 from mapapp.answers.cells import Cells
 from mapapp.answers.layer_units import LayerUnits, layer_units
 from mapapp.answers.selection import Selected, Selection
-from mapapp.answers.unit_names import name_parts
+from mapapp.answers.unit_names import base_name, name_parts, unplaced_name
 from mapapp.errors import UsageError
 from mapapp.question.area_text import BLOCK, Step, Unit, area_text, parse_area
+from mapapp.question.question import EVERYTHING
 
 TABLES: Final = {
     "state": "states",
@@ -47,9 +48,30 @@ LEVEL_LABELS: Final = {
     "bgrp": LAYER_LABELS["bgrp"],
     BLOCK: "Census block",
 }
+LEVEL_WORDS: Final = {
+    "county": ("parish",),
+    "stplc": ("place", "city"),
+    "ctycsub": ("county subdivision", "town", "township", "cousub"),
+    "cbsa": ("metro", "metro area", "metropolitan area"),
+    "zcta": ("zip", "zip code", "zip area", "zip code area"),
+    "tract": ("census tract",),
+    "bgrp": ("block group",),
+    "stcd": ("congressional district",),
+    "stsldl": ("state house district",),
+    "stsldu": ("state senate district",),
+    "stschool": ("school district",),
+    "trib": ("tribal area",),
+    "mil": ("military installation", "military base"),
+    "stwib": ("workforce board area",),
+    BLOCK: ("census block",),
+}
+"""What people call a layer besides its key; in commands and in Python the plural means the same."""
 MAX_WORDS: Final = 6
 MAX_WORD: Final = 30
 _KEPT_AREAS: Final = 200
+_SHOWN: Final = 5
+_MEANT_FIRST: Final = ("stplc", "ctycsub", "county")
+"""Layers that people mean by a name without its legal description: cities and towns, then counties."""
 _ORDER: Final = {level: position for position, level in enumerate(LEVEL_LABELS)}
 
 
@@ -274,29 +296,60 @@ class Areas:
             self._selected.clear()
 
     def find(self, text: str) -> str:
-        """An area as text, where `text` is one, or the name of one unit.
+        """Return an area as text, where `text` is one, or the name of one unit.
+
+        A full name wins. Then comes a base name, such as "Providence" for "Providence city, RI": of a place before a
+        county subdivision, of that before a county, and of these before any other layer.
 
         Raises
         ------
         UsageError
-            When no unit has that name, or several have; some of them are named.
+            If no unit has that name; the message has the nearest names. Also if several units have it; the message
+            has some of them.
         """
-        if ":" in text or text.strip() == "all":
-            return text
-        wanted = " ".join(text.lower().split())
-        found = self.search(text, limit=len(self._named))
-        named = [(area, (area.name, name_parts(area.name)[0])) for area in found]
-        same = [area for area, names in named if wanted in map(str.lower, names)]
-        exact = [area for area, names in named if text.strip() in names]
-        same = exact or same  # Providence city is not the Providence City of another layer
+        return text if _is_written(text) else self._unit_named(text).key
+
+    def note_on_name(self, text: str) -> str:
+        """Return one line on what else has a unit's name; empty if nothing else has.
+
+        Raises
+        ------
+        UsageError
+            As :meth:`find`.
+        """
+        if _is_written(text):
+            return ""
+        chosen, wanted = self._unit_named(text), _folded(text)
+        others = [area for area in self._whole_search(text) if _folded(base_name(area.name)) == wanted]
+        rest = [area for area in others if area != chosen]
+        if not rest:
+            return ""
+        more = f"; and {len(rest) - _SHOWN} more" if len(rest) > _SHOWN else ""
+        return f"area {text[:60]!r}: using {_listed([chosen])}; also named that: {_listed(rest)}{more}"
+
+    def _unit_named(self, text: str) -> Area:
+        wanted, found = _folded(text), self._whole_search(text)
+        full = [area for area in found if wanted in map(_folded, (area.name, name_parts(area.name)[0]))]
+        # "Providence city" is not the "Providence City" of another layer.
+        exact = [area for area in full if text.strip() in (area.name, name_parts(area.name)[0])]
+        same = exact or full or _best(found, wanted, unplaced_name) or _best(found, wanted, base_name)
         if len(same) == 1 or (len(found) == 1 and wanted):
-            return (same or found)[0].key
-        some = "; ".join(f"{area.key} ({area.name})" for area in (same or found)[:5])
-        raise UsageError(
-            f"area {text[:60]!r}: {len(same or found)} units have that name, such as {some}; write one of them"
-            if found
-            else f"area {text[:60]!r}: nothing of that name here; write level:identifier, such as county:44007"
+            return (same or found)[0]
+        if found:
+            many = same or found
+            raise UsageError(
+                f"area {text[:60]!r}: {len(many):,} units have that name, such as {_listed(many)}; write one of them"
+            )
+        near = self.search(text, near=True)
+        remedy = (
+            f"the nearest names are {_listed(near)}"
+            if near
+            else "write level:identifier, such as county:44007"
         )
+        raise UsageError(f"area {text[:60]!r}: nothing of that name here; {remedy}")
+
+    def _whole_search(self, text: str) -> list[Area]:
+        return self.search(text, limit=len(self._named))
 
     @cached_property
     def places(self) -> Any:
@@ -332,6 +385,43 @@ class Areas:
         return (
             named.name if named is not None else f"{LEVEL_LABELS.get(unit.level, unit.level)} {unit.unit_id}"
         )
+
+
+def level_named(name: str) -> str:
+    """Return the key of a layer that is given by its key or by a name of `LEVEL_WORDS`; else the text as it is."""
+    text = " ".join(re.split(r"[\s_-]+", name.strip().lower()))
+    singular = f"{text[:-3]}y" if text.endswith("ies") else text.removesuffix("s")
+    return next((_LEVELS[each] for each in (text, singular) if each in _LEVELS), name)
+
+
+_LEVELS: Final = {level: level for level in LEVEL_LABELS} | {
+    word: level for level, words in LEVEL_WORDS.items() for word in words
+}
+
+
+def _is_written(text: str) -> bool:
+    """Whether a text is an area already, and no name."""
+    return ":" in text or text.strip() == EVERYTHING
+
+
+def _folded(text: str) -> str:
+    """A text without regard to capital letters and spaces."""
+    return " ".join(text.lower().split())
+
+
+def _best(found: list[Area], wanted: str, short: Callable[[str], str]) -> list[Area]:
+    """The areas with a short name on the layer that people mean first."""
+    same = [area for area in found if _folded(short(area.name)) == wanted]
+    first = min((_rank(area) for area in same), default=0)
+    return [area for area in same if _rank(area) == first]
+
+
+def _rank(area: Area) -> int:
+    return _MEANT_FIRST.index(area.level) if area.level in _MEANT_FIRST else len(_MEANT_FIRST)
+
+
+def _listed(areas: list[Area]) -> str:
+    return "; ".join(f"{area.key} ({area.name})" for area in areas[:_SHOWN])
 
 
 def tract_name(name: str) -> str:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from mapapp.answers.analyses import Release
+from mapapp.answers.areas import level_named
 from mapapp.answers.change import change
 from mapapp.answers.entries import ENTRIES
 from mapapp.answers.results import Result
@@ -52,13 +53,32 @@ def questions_of(release: Release, several: Questions) -> Iterator[Question]:
     UsageError, GeometryError
         If the release does not have an area or a layer of them.
     """
+    question = replace(
+        several.question,
+        layer=level_named(several.question.layer),
+        home_layer=level_named(several.question.home_layer),
+        work_layer=level_named(several.question.work_layer),
+    )
     if several.has_two_areas:
         home, work = (steps_of(release, area) for area in (several.home_area, several.work_area))
-        yield replace(several.question, side="home", areas=home, others=work)
+        yield replace(question, side="home", areas=home, others=work)
         return
     for area in several.areas:
-        for one in _each_of(release, release.areas.find(area), several.each):
-            yield replace(several.question, areas=steps_of(release, one), others=())
+        for one in _each_of(release, release.areas.find(area), level_named(several.each)):
+            yield replace(question, areas=steps_of(release, one), others=())
+
+
+def notes_on_names(release: Release, several: Questions) -> list[str]:
+    """Return what else has the name of an area that some questions name: a line for each such name.
+
+    Raises
+    ------
+    UsageError
+        If the release does not have such an area.
+    """
+    named = (several.home_area, several.work_area) if several.has_two_areas else several.areas
+    notes = (release.areas.note_on_name(area) for area in dict.fromkeys(named))
+    return [note for note in notes if note]
 
 
 def steps_of(release: Release, area: str) -> tuple[str, ...]:

@@ -3,6 +3,9 @@
 Names are data, and a name may hold commas, brackets or anything else: `Bridgeport town (Fairfield, CT)`, `Barnstable,
 Dukes & Nantucket District, MA`. Only two endings say where a unit lies: the county behind the name of a tract, which
 `mapapp.answers.areas` puts there, and the postal abbreviations of states that the Census Bureau puts behind names.
+
+People leave out more than that when they type: `Providence` for `Providence city, RI`. :func:`base_name` is what is
+left of a name then. It is only compared with what people type, never shown.
 """
 
 from __future__ import annotations
@@ -12,9 +15,31 @@ from typing import Final
 
 _OF_A_TRACT: Final = re.compile(r"((?:census )?tract [^,]+), (.+)", re.IGNORECASE | re.DOTALL)
 _OF_STATES: Final = re.compile(r"(.+), ([A-Z]{2}(?:-[A-Z]{2})*)", re.DOTALL)
+_IN_BRACKETS: Final = re.compile(r"(.+) \([^()]+, [A-Z]{2}(?:-[A-Z]{2})*\)", re.DOTALL)
+_OUTSIDE: Final = " (outside the area)"
+_LEGAL: Final = re.compile(
+    r"(.+?) (?:city and borough|city and county|census area|charter township|metro government|plantation|"
+    r"municipality|municipio|township|borough|village|county|parish|city|town|cdp)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A name, and the legal description that the Census Bureau puts behind it."""
 
 
 def name_parts(name: str) -> tuple[str, str]:
     """Split a name into what the unit is called, and where it lies; the second part may be empty."""
     found = _OF_A_TRACT.fullmatch(name) or _OF_STATES.fullmatch(name)
     return (found[1], found[2]) if found else (name, "")
+
+
+def unplaced_name(name: str) -> str:
+    """Leave out where a unit lies, also in brackets: `Lincoln town` of `Lincoln town (Providence, RI)`."""
+    own = name_parts(name)[0]
+    found = _IN_BRACKETS.fullmatch(own)
+    return found[1] if found else own
+
+
+def base_name(name: str) -> str:
+    """Leave out where a unit lies and its legal description: `Providence` of `Providence city, RI`."""
+    own = unplaced_name(name).removesuffix(_OUTSIDE)
+    found = _LEGAL.fullmatch(own)
+    return found[1] if found else own

@@ -10,8 +10,10 @@ import click
 
 from mapapp.commands.options import STORE, config_option, quiet_option
 from mapapp.commands.question import (
+    AnalysisName,
     error_rows_of,
     errors_option,
+    print_notes_on_names,
     question_options,
     questions_of_options,
     refuse_beside_setup,
@@ -19,7 +21,7 @@ from mapapp.commands.question import (
 from mapapp.commands.whole_file import whole_file
 from mapapp.errors import UsageError
 from mapapp.progress import shown
-from mapapp.question.analyses import ANALYSES
+from mapapp.question.fields import QUESTION
 
 if TYPE_CHECKING:
     from mapapp.answers.analyses import Release
@@ -49,7 +51,11 @@ _TEXT_ROWS: Final = 10
 @click.command()
 @click.argument("releases", type=STORE, nargs=-1, required=True)
 @click.option(
-    "--analysis", type=click.Choice(list(ANALYSES)), default=None, help="Which one; see docs/analyses.md."
+    "--analysis",
+    type=AnalysisName(),
+    default=QUESTION["analysis"].default,
+    show_default=True,
+    help="What to ask; see docs/analyses.md. The beginning of a name is enough if no other name begins so.",
 )
 @click.option(
     "--setup", type=STORE, default=None, help="A view kept as a file by the page, instead of a question here."
@@ -76,6 +82,7 @@ def analyze(releases: tuple[Path, ...], **options: Any) -> None:
 
     \b
     Examples:
+      commutemap analyze ri.release --area Providence --layer town
       commutemap analyze ri.release --analysis inflow-outflow --area "Providence County, RI"
       commutemap analyze ri-2018.release ri-2019.release --analysis inflow-outflow --each county \\
         --table numbers -o counties.csv
@@ -121,17 +128,21 @@ def _form(options: dict[str, Any]) -> str:
 
 
 def _question(options: dict[str, Any]) -> Callable[[list[Release]], Asked]:
-    """What is asked, by options or by a setup; UsageError where it is asked by both, or by neither."""
+    """What is asked, by options or by a setup; UsageError if it is asked by both."""
     if options["setup"] is None:
-        if options["analysis"] is None:
-            raise UsageError("no question; give --analysis, or a view kept as a file with --setup")
         questions = questions_of_options(options, options["analysis"])
-        return lambda releases: questions
+        return lambda releases: _noted(questions, releases)
     from mapapp.question.setup_file import read
 
     refuse_beside_setup()
     setup = read(options["setup"])
     return lambda releases: _question_of(setup, releases)
+
+
+def _noted(questions: Questions, releases: list[Release]) -> Questions:
+    """The same questions; on which areas their names mean, there are notes on standard error."""
+    print_notes_on_names(releases[0], questions)
+    return questions
 
 
 def _question_of(setup: Setup, releases: list[Release]) -> Question:

@@ -4,21 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from mapapp.commands.options import STORE
 from mapapp.errors import UsageError
+from mapapp.question.analyses import ANALYSES
 from mapapp.question.fields import QUESTION
 from mapapp.question.options import OPTIONS, Option, questions_from
 from mapapp.question.questions import Questions
+
+if TYPE_CHECKING:
+    from mapapp.answers.analyses import Release
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _AREA_FILE: Final = click.option(
     "--area-file", "area_files", type=STORE, multiple=True, help="An area from a file with polygons."
 )
+
+
+class AnalysisName(click.Choice[str]):
+    """The name of an analysis, or the beginning of one name only."""
+
+    name = "analysis"
+
+    def __init__(self) -> None:
+        super().__init__(list(ANALYSES))
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the whole name.
+
+        Raises
+        ------
+        BadParameter
+            If no name begins so, or several do, which the message lists.
+        """
+        names = [name for name in ANALYSES if name.startswith(str(value))]
+        if value in ANALYSES or not value or not names:
+            return super().convert(value, param, ctx)
+        if len(names) > 1:
+            self.fail(f"{value!r} could be {' or '.join(names)}; write more of the name.", param, ctx)
+        return names[0]
 
 
 def _click_option(option: Option) -> Callable[[Function], Function]:
@@ -84,6 +112,14 @@ def questions_of_options(options: dict[str, Any], analysis: str) -> Questions:
         if option.kind in ("bands", "miles"):
             given[name] = _numbers(f"--{name}", given[name], int if option.kind == "bands" else float)
     return questions_from(given, analysis)
+
+
+def print_notes_on_names(release: Release, questions: Questions) -> None:
+    """Say on standard error what else has the name of an area that is asked about, a line for each name."""
+    from mapapp.answers.asking import notes_on_names
+
+    for note in notes_on_names(release, questions):
+        click.echo(note, err=True)
 
 
 def error_rows_of(options: dict[str, Any]) -> int | None:

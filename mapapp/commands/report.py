@@ -11,8 +11,10 @@ import click
 
 from mapapp.commands.options import STORE, config_option, quiet_option
 from mapapp.commands.question import (
+    AnalysisName,
     error_rows_of,
     errors_option,
+    print_notes_on_names,
     question_options,
     questions_of_options,
     refuse_beside_setup,
@@ -20,8 +22,7 @@ from mapapp.commands.question import (
 from mapapp.commands.whole_file import whole_file
 from mapapp.errors import UsageError
 from mapapp.progress import shown
-from mapapp.question.analyses import ANALYSES
-from mapapp.question.fields import VIEW
+from mapapp.question.fields import QUESTION, VIEW
 
 if TYPE_CHECKING:
     from mapapp.answers.served_release import ServedRelease
@@ -35,9 +36,11 @@ _FORMS: Final = {".html": "html", ".htm": "html", ".pdf": "pdf", ".xlsx": "xlsx"
 @click.option(
     "--analysis",
     "analyses",
-    type=click.Choice(list(ANALYSES)),
+    type=AnalysisName(),
     multiple=True,
-    help="What to ask; see docs/analyses.md. Repeat it for several parts.  [default: (destinations)]",
+    default=[QUESTION["analysis"].default],
+    show_default=True,
+    help="What to ask; see docs/analyses.md. Repeat it for several parts.",
 )
 @click.option(
     "--setup",
@@ -134,13 +137,9 @@ def _parts(releases: list[ServedRelease], options: dict[str, Any]) -> list[Part]
     from mapapp.question import setup_file
 
     if not options["setups"]:
-        return [
-            part
-            for analysis in options["analyses"] or ("destinations",)
-            for part in parts_of(
-                releases[0].analyses, questions_of_options(options, analysis), options["show"]
-            )
-        ]
+        asked = [questions_of_options(options, analysis) for analysis in options["analyses"]]
+        print_notes_on_names(releases[0].analyses, asked[0])
+        return [part for one in asked for part in parts_of(releases[0].analyses, one, options["show"])]
     parts = []
     for path in options["setups"]:
         setup = setup_file.read(path)

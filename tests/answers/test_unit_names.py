@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from mapapp.answers import served_answers
+from mapapp.answers.areas import LEVEL_LABELS, LEVEL_WORDS, Areas, level_named
 from mapapp.answers.served_release import ServedRelease
-from mapapp.answers.unit_names import name_parts
+from mapapp.answers.unit_names import base_name, name_parts, unplaced_name
 from mapapp.drawing import map_layers
 from mapapp.drawing.labels import short_names
+from mapapp.errors import UsageError
 from mapapp.explore.pages import answer_tables
 from mapapp.question.question import Question
 from tests.releases import rewrite_table, write_release
@@ -76,3 +80,98 @@ def test_charts_and_maps_show_whole_names(release: ServedRelease) -> None:
 def test_an_area_is_found_by_its_name(release: ServedRelease) -> None:
     assert release.areas.find(WHOLE[0]) == "stplc:4459"
     assert release.areas.find("(Providence, RI)") == "stplc:4459"
+
+
+@pytest.mark.parametrize(
+    ("name", "without_place", "base"),
+    [
+        ("Providence city, RI", "Providence city", "Providence"),
+        ("Lincoln town (Providence, RI)", "Lincoln town", "Lincoln"),
+        ("Juneau city and borough, AK", "Juneau city and borough", "Juneau"),
+        ("Washington (outside the area)", "Washington (outside the area)", "Washington"),
+        ("Kansas City city, MO-KS", "Kansas City city", "Kansas City"),
+        ("City", "City", "City"),
+        ("Barnstable Town city, MA", "Barnstable Town city", "Barnstable Town"),
+        ("The (Upper) Valley", "The (Upper) Valley", "The (Upper) Valley"),
+    ],
+)
+def test_a_base_name_has_neither_place_nor_legal_description(
+    name: str, without_place: str, base: str
+) -> None:
+    assert unplaced_name(name) == without_place
+    assert base_name(name) == base
+
+
+@pytest.fixture(scope="module")
+def harbours(tmp_path_factory: pytest.TempPathFactory) -> Areas:
+    """Areas with a place and a county of one base name, and two places of another."""
+    path = write_release(tmp_path_factory.mktemp("harbours") / "harbours", n_pairs=300)
+    names = {"10001": "Harbour County, DE", "10003": "Old Ferry County, DE", "11001": "Ferry County, MD"}
+    rewrite_table(path, "counties", lambda units: units.assign(name=units["county_id"].map(names).fillna("")))
+    places = {"4459": "Harbour city, DE", "4460": "Old Ferry town (Kent, DE)"}
+    rewrite_table(path, "layers", lambda units: units.assign(name=units["unit_id"].map(places)))
+    return ServedRelease(path, "harbours").areas
+
+
+def test_a_base_name_is_the_place_and_a_note_says_what_else_has_it(harbours: Areas) -> None:
+    assert harbours.find("harbour") == "stplc:4459"
+    assert harbours.note_on_name("harbour") == (
+        "area 'harbour': using stplc:4459 (Harbour city, DE); also named that: county:10001 (Harbour County, DE)"
+    )
+    assert harbours.find("Old Ferry town") == "stplc:4460"
+    assert harbours.find("Ferry") == "county:11001"
+
+
+@pytest.mark.parametrize("text", ["Harbour city", "Harbour County, DE", "Ferry", "county:10001", "all"])
+def test_a_name_that_no_other_area_has_needs_no_note(harbours: Areas, text: str) -> None:
+    assert harbours.note_on_name(text) == ""
+
+
+def test_two_units_of_one_layer_with_the_same_base_name_are_both_named(
+    tmp_path: Path,
+) -> None:
+    path = write_release(tmp_path / "twins", n_pairs=100)
+    places = {"4459": "Lincoln town (Kent, DE)", "4460": "Lincoln town (Sussex, DE)"}
+    rewrite_table(path, "layers", lambda units: units.assign(name=units["unit_id"].map(places)))
+    areas = ServedRelease(path, "twins").areas
+    for text in ("Lincoln", "lincoln town"):
+        with pytest.raises(UsageError, match=r"2 units have that name, such as stplc:4459 .* stplc:4460"):
+            areas.find(text)
+
+
+def test_a_mistyped_name_is_answered_with_the_nearest_ones(harbours: Areas) -> None:
+    with pytest.raises(UsageError, match=r"nothing of that name here; the nearest names are .*stplc:4459"):
+        harbours.find("Habrour city")
+    with pytest.raises(UsageError, match="nothing of that name here; write level:identifier"):
+        harbours.find("Xyzzy")
+
+
+@pytest.mark.parametrize(
+    ("name", "level"),
+    [
+        ("town", "ctycsub"),
+        ("Towns", "ctycsub"),
+        ("city", "stplc"),
+        ("cities", "stplc"),
+        ("County", "county"),
+        ("counties", "county"),
+        ("ZIP codes", "zcta"),
+        ("block-group", "bgrp"),
+        ("census tracts", "tract"),
+        ("metro", "cbsa"),
+        ("PUMA", "puma"),
+        ("necta", "necta"),
+        ("nonsense", "nonsense"),
+        ("Nonsense", "Nonsense"),
+        ("", ""),
+    ],
+)
+def test_a_layer_is_given_by_its_key_or_as_people_say(name: str, level: str) -> None:
+    assert level_named(name) == level
+
+
+def test_a_word_for_a_layer_means_one_layer() -> None:
+    words = [word for each in LEVEL_WORDS.values() for word in each]
+    assert len({*words, *LEVEL_LABELS}) == len(words) + len(LEVEL_LABELS)
+    assert set(LEVEL_WORDS) <= set(LEVEL_LABELS)
+    assert all(level_named(word) == level for level, each in LEVEL_WORDS.items() for word in each)

@@ -17,7 +17,7 @@ from mapapp.api import Filters, Release, change, open_release
 from mapapp.cli import run
 from mapapp.files import answer_files
 from tests.commands.running import refused
-from tests.releases import write_release
+from tests.releases import rewrite_table, write_release
 
 
 @pytest.fixture(scope="module")
@@ -278,3 +278,53 @@ def test_mistakes_are_one_line(paths: list[Path], options: list[str], message: s
 
 def test_a_dataset_is_refused(demo_dataset: Path) -> None:
     assert "this is a dataset" in refused("analyze", demo_dataset, "--analysis", "profile", "-q")
+
+
+def test_without_an_analysis_the_destinations_are_asked_for(
+    paths: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said(capsys, paths[0]) == said(capsys, paths[0], "--analysis", "destinations")
+
+
+@pytest.mark.parametrize(("beginning", "title"), [("in", "Inflow and outflow"), ("pro", "Area profile")])
+def test_the_beginning_of_an_analysis_is_enough(
+    paths: list[Path], capsys: pytest.CaptureFixture[str], beginning: str, title: str
+) -> None:
+    assert said(capsys, paths[0], "--analysis", beginning).startswith(f"{title}: ")
+
+
+@pytest.mark.parametrize("beginning", ["", "d", "xyz"])
+def test_the_beginning_of_several_analyses_or_of_none_is_refused_with_a_list(
+    paths: list[Path], beginning: str
+) -> None:
+    message = refused("analyze", paths[0], "--analysis", beginning, "-q")
+    assert "destinations" in message
+    assert "distance-direction" in message
+    assert ("could be destinations or distance-direction" in message) == (beginning == "d")
+
+
+def test_layers_are_named_as_people_say(paths: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+    cities = said(capsys, paths[0], "--layer", "Cities", "--each", "counties", "--json")
+    assert cities == said(capsys, paths[0], "--layer", "stplc", "--each", "county", "--json")
+    matrix = ("--analysis", "flow-matrix", "--format", "csv")
+    tracts = said(capsys, paths[0], *matrix, "--home-layer", "census tract", "--work-layer", "counties")
+    assert tracts == said(capsys, paths[0], *matrix, "--home-layer", "tract", "--work-layer", "county")
+
+
+@pytest.mark.parametrize("command", ["analyze", "report"])
+def test_a_line_says_what_else_has_the_name_of_an_area(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    path = write_release(tmp_path / "a.release", n_pairs=100)
+    rewrite_table(path, "layers", lambda units: units.assign(name=["Harbour city", "Ferry town"]))
+    counties = ["Harbour County", "Ferry Valley", "Hill County", "Far Away"]
+    rewrite_table(path, "counties", lambda units: units.assign(name=counties))
+    for area, note in (
+        ("Harbour", ["area 'Harbour': using stplc:4459 (Harbour city)"]),
+        ("Harbour city", []),
+    ):
+        output = tmp_path / f"{area}.{'csv' if command == 'analyze' else 'html'}"
+        arguments = [command, path, "--area", area, "--layer", "county", "-o", output, "-q", "--errors", -1]
+        assert run([str(each) for each in arguments]) == 0
+        lines = capsys.readouterr().err.splitlines()
+        assert [line.partition("; also named that: ")[0] for line in lines] == [*note, f"{output}: written"]

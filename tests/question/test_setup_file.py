@@ -334,5 +334,6 @@ def test_a_setup_and_a_question_are_refused(
     setup.write_bytes(setup_file.save(release, STATE))
     said = refused("analyze", paths[0], "--setup", setup, "--area", "county:10001")
     assert "--area" in said
-    assert "--analysis" in refused("analyze", paths[0])
+    said = refused("analyze", paths[0], "--setup", setup, "--analysis", "profile")
+    assert "--analysis" in said
     assert "none.json" in refused("analyze", paths[0], "--setup", tmp_path / "none.json")
