@@ -244,7 +244,7 @@ VIEW: Final = _by_name(
         help="Colors of the page.",
         address="theme",
         choices=get_args(Theme),
-        unknown="Colours are light or dark, not {}.",
+        unknown="Colors are light or dark, not {}.",
     ),
     Field(
         name="every",

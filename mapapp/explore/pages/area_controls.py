@@ -17,7 +17,7 @@ from mapapp.question.question import Question
 TYPED: Final = "Latitude, longitude "
 """How a typed place begins among what was found."""
 
-SIGNS: Final = {"+": "Add", "-": "Cut out", "&": "Keep within"}
+SIGNS: Final = {"+": "adds it", "-": "cuts it out", "&": "keeps what is within"}
 _SAID: Final = {"-": "without ", "&": "only within "}
 _DRAWN: Final = {
     "circle": "Circle",
@@ -37,8 +37,8 @@ def area_controls(layers: dict[str, str]) -> Any:
             search_box("search", "Find an area", "City, county, tract, ZIP …"),
             html.Div(
                 [
-                    _small_select("pick", "A click picks a", "tract", layers),
-                    _small_select("sign", "and does", "+", SIGNS),
+                    _small_select("pick", "Clicking selects a", "tract", layers),
+                    _small_select("sign", "and", "+", SIGNS),
                 ],
                 className="two",
             ),

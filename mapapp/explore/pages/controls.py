@@ -210,8 +210,8 @@ def _chosen(releases: dict[str, ServedRelease], address: Address) -> str:
 def _keeping(address: Address) -> Any:
     return html.Details(
         [
-            html.Summary("Colours, and keeping this view"),
-            switch("theme", "Colours", address.view.theme, THEMES),
+            html.Summary("Colors, and saving this view"),
+            switch("theme", "Colors", address.view.theme, THEMES),
             html.P(
                 "The address of this page is this view: copy it, or keep the view as a file.",
                 className="quiet small",
