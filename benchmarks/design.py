@@ -29,7 +29,7 @@ from geodata.store import Store, open_store
 from mapapp.publishing.design import WHOLE_EARTH_MI, PublicPart, design_parameters
 from mapapp.publishing.expected_validity import (
     Expected,
-    Homes,
+    HomeTracts,
     WorkplaceCounts,
     expected_validity,
     grid_around,
@@ -57,7 +57,7 @@ class Workers:
     geography: Geography
     workplaces: Workplaces
     counts: WorkplaceCounts
-    homes: Homes
+    homes: HomeTracts
 
 
 def read_workers(store: Store, *, elsewhere: bool) -> Workers:
@@ -84,7 +84,7 @@ def read_workers(store: Store, *, elsewhere: bool) -> Workers:
             tract=tract.astype(np.int32),
             count=count,
         ),
-        homes=Homes(
+        homes=HomeTracts(
             cell=grid_around(kept.tracts, destination_tract),
             origin_tract=kept.tract_of_block[jobs["origin_index"]].astype(np.int64),
         ),

@@ -104,7 +104,7 @@ def sweep_settings(name: str, values: Iterable[str]) -> list[SweptSetting]:
     """One sweep: both accountants, with the informative prior and with equal weights."""
     return [
         SweptSetting(
-            asked={name: value, "setting": f"{accountant}, {prior}"},
+            axis_values={name: value, "setting": f"{accountant}, {prior}"},
             epsilon=value if name == "epsilon" else V3["epsilon"],
             privacy=promise(accountant, {name: value}),
             parameters=parameters,
@@ -121,10 +121,10 @@ def sweep_tables(short: str, data: AnalystData, sweeps: Mapping[str, Sequence[st
         rows = list(run_sweep(data, settings))
         noise = [kl_of_noise(data, one.privacy, one.parameters) for one in settings]
         print(f"\n{TITLES[short]}: KL against {name}, all / small, and that of noise alone")
-        kinds = list(dict.fromkeys(row.asked["setting"] for row in rows))
+        kinds = list(dict.fromkeys(row.axis_values["setting"] for row in rows))
         table(name, "epsilon_final", *kinds, *(f"noise: {kind}" for kind in kinds))
         for value in values:
-            at = [number for number, row in enumerate(rows) if row.asked[name] == value]
+            at = [number for number, row in enumerate(rows) if row.axis_values[name] == value]
             found = [
                 f"{pair(rows[number].values[f'kl_{who}'] for who in ('all', 'small'))}{doubt(rows[number])}"
                 for number in at

@@ -206,7 +206,7 @@ def _lines(axes: Sequence[Axis], rows: Sequence[SweptRow], stamp: str) -> list[s
     drawn = [f"KL drawn {who}" for who in ("all", "small")] if with_draws else []
     table = [[*names, *(head for head, _, _ in columns), *drawn]]
     for row in rows:
-        cells = [*row.asked.values(), *(_shown(row.values[key], digits) for _, key, digits in columns)]
+        cells = [*row.axis_values.values(), *(_shown(row.values[key], digits) for _, key, digits in columns)]
         cells += [_interval(row, f"kl_drawn_{who}") for who in ("all", "small")] if with_draws else []
         table.append(cells)
     widths = [max(len(line[at]) for line in table) for at in range(len(table[0]))]

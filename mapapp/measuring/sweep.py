@@ -97,7 +97,7 @@ class SweptSetting:
 
     Attributes
     ----------
-    asked : dict of str to str
+    axis_values : dict of str to str
         Value of every axis, as given.
     epsilon : str or None
         Bound before pruning that was asked for; None where the whole promise was.
@@ -109,7 +109,7 @@ class SweptSetting:
         Why the options do not go together.
     """
 
-    asked: dict[str, str]
+    axis_values: dict[str, str]
     epsilon: str | None = None
     privacy: PrivacyParameters | None = None
     parameters: SynthesisParameters | None = None
@@ -123,12 +123,12 @@ class SweptRow:
 
     Attributes
     ----------
-    asked : dict of str to str
+    axis_values : dict of str to str
     values : dict of str to value
         By the names of `COLUMNS`; None where there is no value.
     """
 
-    asked: dict[str, str]
+    axis_values: dict[str, str]
     values: dict[str, Cell]
 
     def to_dict(self) -> dict[str, Any]:
@@ -137,7 +137,7 @@ class SweptRow:
             name: "infinite" if isinstance(value, float) and math.isinf(value) else value
             for name, value in self.values.items()
         }
-        return {"asked": self.asked, **plain}
+        return {"asked": self.axis_values, **plain}
 
 
 def swept_settings(data: AnalystData, options: Mapping[str, Any], axes: Sequence[Axis]) -> list[SweptSetting]:
@@ -161,7 +161,7 @@ def swept_settings(data: AnalystData, options: Mapping[str, Any], axes: Sequence
     ]
     for axis in axes:
         for text, _ in axis.values:
-            mine = [setting for setting in found if setting.asked[axis.name] == text]
+            mine = [setting for setting in found if setting.axis_values[axis.name] == text]
             if all(setting.refusal for setting in mine):
                 raise UsageError(f"--over {axis.name}={text}: {mine[0].refusal}")
     return found
@@ -170,7 +170,7 @@ def swept_settings(data: AnalystData, options: Mapping[str, Any], axes: Sequence
 def _setting(
     data: AnalystData, options: Mapping[str, Any], axes: Sequence[Axis], chosen: Sequence[tuple[str, Any]]
 ) -> SweptSetting:
-    asked = {axis.name: text for axis, (text, _) in zip(axes, chosen, strict=True)}
+    axis_values = {axis.name: text for axis, (text, _) in zip(axes, chosen, strict=True)}
     changed = {option_key(axis.name): value for axis, (_, value) in zip(axes, chosen, strict=True)}
     mine = {**options, **changed}
     mine["not_private"] = mine["mechanism"] == "plug-in"
@@ -180,10 +180,10 @@ def _setting(
             data.prior(parameters)  # says what is missing
         design = designed_priors(mine)
     except (EngineError, UsageError) as error:
-        return SweptSetting(asked=asked, refusal=_one_line(error))
+        return SweptSetting(axis_values=axis_values, refusal=_one_line(error))
     whole = mine["epsilon_final"] is not None
     return SweptSetting(
-        asked=asked,
+        axis_values=axis_values,
         epsilon=None if whole else str(mine["epsilon"] or DEFAULT_EPSILON),
         privacy=privacy,
         parameters=parameters,
@@ -234,7 +234,7 @@ def run_sweep(
         if values is None:
             values = _measured(data, setting, tracts, seeds, public, _within(report, number, len(settings)))
         full: dict[str, Cell] = {**dict.fromkeys(COLUMNS), **values, "fingerprint": mark}
-        yield SweptRow(asked=setting.asked, values=full)
+        yield SweptRow(axis_values=setting.axis_values, values=full)
     report("measuring settings", 100 * len(settings), 100 * len(settings))
 
 
@@ -244,7 +244,7 @@ def fingerprint(data: AnalystData, setting: SweptSetting, tracts: Ints | None, s
         "format": _FORMAT,
         "version": version("commutemap"),
         "dataset": data.store.manifest,
-        "asked": [setting.epsilon, setting.design, setting.asked if setting.refusal else None],
+        "asked": [setting.epsilon, setting.design, setting.axis_values if setting.refusal else None],
         "privacy": setting.privacy and setting.privacy.to_dict(),
         "synthesis": setting.parameters and setting.parameters.to_dict(),
         "tracts": None if tracts is None else tracts.tolist(),
@@ -298,7 +298,7 @@ def _measured(
 def _refused(setting: SweptSetting, why: str) -> dict[str, Cell]:
     if setting.privacy is not None and setting.parameters is not None:
         return _described(setting.epsilon, setting.privacy, setting.parameters) | {"refusal": why}
-    return {option_key(name): _as_column(name, text) for name, text in setting.asked.items()} | {
+    return {option_key(name): _as_column(name, text) for name, text in setting.axis_values.items()} | {
         "refusal": why
     }
 

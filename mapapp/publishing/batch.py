@@ -38,7 +38,7 @@ from mapapp.publishing.support import Support, build_support
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class SynthesisSource:
     """What all batches of a dataset, or of a release under check, are made from.
 
     Attributes
@@ -115,11 +115,11 @@ def open_source(
     parameters: SynthesisParameters,
     *,
     n_batches: int = DEFAULT_BATCHES,
-) -> Source:
+) -> SynthesisSource:
     """Read what all batches share, and fit the public prior; `n_batches` as in `read_workplaces`."""
     geography = read_geography(store)
     workplaces = read_workplaces(store, geography, n_batches=n_batches)
-    return Source(
+    return SynthesisSource(
         store=store,
         geography=geography,
         workplaces=workplaces,
@@ -136,7 +136,7 @@ def read_cells(store: Store, used: npt.NDArray[np.bool_], *, threads: int = 1) -
     return CellTriangles(triangle_ptr=cut.ptr, triangle=cut.triangle)
 
 
-def prepare_batch(source: Source, batch: int) -> PreparedBatch:
+def prepare_batch(source: SynthesisSource, batch: int) -> PreparedBatch:
     """Make the support points of one batch, and certify its prior weights.
 
     Raises
@@ -151,7 +151,7 @@ def prepare_batch(source: Source, batch: int) -> PreparedBatch:
     )
 
 
-def draw_batch(key: SecretKey, source: Source, batch: int, prepared: PreparedBatch) -> DrawnBatch:
+def draw_batch(key: SecretKey, source: SynthesisSource, batch: int, prepared: PreparedBatch) -> DrawnBatch:
     """Draw the synthetic workers of one batch: support points, then home blocks."""
     inputs = source.inputs(batch)
     return draw_workers(

@@ -15,7 +15,7 @@ from mapapp.progress import Report, silent
 from mapapp.publishing.batch import (
     DrawnBatch,
     PreparedBatch,
-    Source,
+    SynthesisSource,
     draw_batch,
     jobs_of,
     points_of,
@@ -29,7 +29,7 @@ Columns = dict[str, npt.NDArray[Any]]
 _Result = TypeVar("_Result")
 
 
-class Crew(Protocol):
+class BatchRunner(Protocol):
     """Works on every batch, in three stages one after the other; the rows do not depend on who it is."""
 
     n_edited_out: int
@@ -48,12 +48,12 @@ class Crew(Protocol):
         ...
 
 
-class LocalCrew:
+class ThreadRunner:
     """Threads of this process, each working on one batch.
 
     Parameters
     ----------
-    source : Source
+    source : SynthesisSource
     threads : int
     report : callable
         Progress.
@@ -61,10 +61,10 @@ class LocalCrew:
     Attributes
     ----------
     n_edited_out : int
-        As in `Crew`.
+        As in `BatchRunner`.
     """
 
-    def __init__(self, source: Source, *, threads: int, report: Report = silent) -> None:
+    def __init__(self, source: SynthesisSource, *, threads: int, report: Report = silent) -> None:
         self.n_edited_out = 0
         self._source = source
         self._threads = threads
@@ -73,12 +73,12 @@ class LocalCrew:
         self._drawn: list[DrawnBatch] = []
 
     def certify(self) -> list[CertifiedBatch]:
-        """As in `Crew`."""
+        """As in `BatchRunner`."""
         self._prepared = list(prepare_all(self._source, threads=self._threads, report=self._report))
         return [batch.certified for batch in self._prepared]
 
     def jobs(self, key: SecretKey) -> Iterator[Columns]:
-        """As in `Crew`."""
+        """As in `BatchRunner`."""
         draws = self._in_order(
             "drawing synthetic workers",
             lambda batch: draw_batch(key, self._source, batch, self._prepared[batch]),
@@ -89,7 +89,7 @@ class LocalCrew:
             yield jobs_of(drawn)
 
     def points(self, key: SecretKey) -> Iterator[Columns]:
-        """As in `Crew`."""
+        """As in `BatchRunner`."""
         self._report("cutting block cells", 0, 0)
         used = np.zeros(self._source.geography.n_blocks, dtype=np.bool_)
         for drawn in self._drawn:
@@ -102,7 +102,7 @@ class LocalCrew:
         return _in_order(work, range(self._source.workplaces.n_batches), self._threads, self._report, stage)
 
 
-def prepare_all(source: Source, *, threads: int, report: Report = silent) -> Iterator[PreparedBatch]:
+def prepare_all(source: SynthesisSource, *, threads: int, report: Report = silent) -> Iterator[PreparedBatch]:
     """Prepare and certify every batch."""
     numbers = range(source.workplaces.n_batches)
     return _in_order(

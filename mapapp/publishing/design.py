@@ -31,7 +31,7 @@ from mapapp.progress import Report, silent
 from mapapp.publishing.certificate.terms import CertificateCheck
 from mapapp.publishing.expected_validity import (
     Expected,
-    Homes,
+    HomeTracts,
     WorkplaceCounts,
     expected_validity,
     grid_around,
@@ -295,7 +295,7 @@ class _Search:
     def __init__(
         self,
         public: PublicPart,
-        homes: Homes,
+        homes: HomeTracts,
         promise: PrivacyParameters,
         shape: SynthesisParameters,
         priors: _Priors,
@@ -412,7 +412,7 @@ class _Priors:
         return self._made[prior]
 
 
-def simulated_homes(public: PublicPart, decay: GravityDecay, concentration: float) -> Homes:
+def simulated_homes(public: PublicPart, decay: GravityDecay, concentration: float) -> HomeTracts:
     """A home tract for every worker of the sample, from public data and a fixed seed.
 
     Parameters
@@ -442,7 +442,9 @@ def simulated_homes(public: PublicPart, decay: GravityDecay, concentration: floa
     source = first + (draw.random(destination.size) * earlier).astype(np.int64)
     for worker in np.flatnonzero(copies):
         home[worker] = home[source[worker]]
-    return Homes(cell=grid_around(public.geography.tracts, sample.destination_tract)[1], origin_tract=home)
+    return HomeTracts(
+        cell=grid_around(public.geography.tracts, sample.destination_tract)[1], origin_tract=home
+    )
 
 
 def public_distribution(public: PublicPart, decay: GravityDecay) -> Floats:

@@ -68,7 +68,7 @@ class WorkplaceCounts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Homes:
+class HomeTracts:
     """Home tracts of the workers, and the grid around every destination tract.
 
     Attributes
@@ -139,7 +139,7 @@ def expected_validity(
     tracts: OriginTracts,
     prior: PublicPrior,
     workplaces: WorkplaceCounts,
-    homes: Homes,
+    homes: HomeTracts,
     privacy: PrivacyParameters,
     parameters: SynthesisParameters,
 ) -> Expected:
@@ -153,7 +153,7 @@ def expected_validity(
     prior : PublicPrior
         The one that `parameters` ask for.
     workplaces : WorkplaceCounts
-    homes : Homes
+    homes : HomeTracts
         Who lives where.
     privacy, parameters
         The setting.

@@ -25,8 +25,8 @@ from geodata.store import (
 from mapapp.answers.publication import CERTIFICATE, bind_publication, public_facts
 from mapapp.errors import UsageError
 from mapapp.progress import Report, silent
-from mapapp.publishing.batch import Source, open_source
-from mapapp.publishing.batch_workers import Columns, Crew, LocalCrew
+from mapapp.publishing.batch import SynthesisSource, open_source
+from mapapp.publishing.batch_workers import BatchRunner, Columns, ThreadRunner
 from mapapp.publishing.certificate.certificate import keyed_file_hash
 from mapapp.publishing.certificate.mechanism import NO_ACCOUNTANT
 from mapapp.publishing.design import design_lines, design_parameters, read_public_part
@@ -189,19 +189,19 @@ def run_synthesis(
                 report=report,
             )
         source = open_source(dataset, seed, privacy, parameters)
-        with _crew(client, source, writer.directory, key, threads=threads, report=report) as crew:
-            certified = crew.certify()
+        with _runner(client, source, writer.directory, key, threads=threads, report=report) as runner:
+            certified = runner.certify()
             certificate = _certificate(dataset, source, certified, key, facts)
             _spend(dataset, release_path, certificate)
-            _stream(writer, "jobs", crew.jobs(key))
-            _stream(writer, "points", crew.points(key))
+            _stream(writer, "jobs", runner.jobs(key))
+            _stream(writer, "points", runner.points(key))
         report("writing the release", 0, 0)
         copy_public_tables(dataset, writer)
         dataset.require_unchanged(digests=False)  # drawing has read it, too
         certificate = bind_publication(certificate, public_facts(dataset.manifest), writer.listed())
         writer.document(CERTIFICATE, certificate)
         writer.facts(**public_facts(dataset.manifest))
-    return _outcome(release_path, certificate, source, certified, crew.n_edited_out)
+    return _outcome(release_path, certificate, source, certified, runner.n_edited_out)
 
 
 def _connected(scheduler: str | None, key: SecretKey) -> AbstractContextManager[Any]:
@@ -213,26 +213,26 @@ def _connected(scheduler: str | None, key: SecretKey) -> AbstractContextManager[
     return connected(scheduler, secret=not key.is_test)
 
 
-def _crew(
+def _runner(
     client: Any,
-    source: Source,
+    source: SynthesisSource,
     directory: Path,
     key: SecretKey,
     *,
     threads: int | None,
     report: Report,
-) -> AbstractContextManager[Crew]:
+) -> AbstractContextManager[BatchRunner]:
     """Who works on the batches."""
     if client is None:
-        return nullcontext(LocalCrew(source, threads=threads or os.cpu_count() or 1, report=report))
-    from mapapp.publishing.cluster.coordinator import cluster_crew
+        return nullcontext(ThreadRunner(source, threads=threads or os.cpu_count() or 1, report=report))
+    from mapapp.publishing.cluster.coordinator import cluster_runner
 
-    return cluster_crew(client, source, directory, secret=not key.is_test, report=report)
+    return cluster_runner(client, source, directory, secret=not key.is_test, report=report)
 
 
 def _certificate(
     dataset: Store,
-    source: Source,
+    source: SynthesisSource,
     certified: list[CertifiedBatch],
     key: SecretKey,
     design: dict[str, Any] | None,
@@ -291,7 +291,7 @@ def _confidential_hashes(dataset: Store) -> dict[str, str]:
 def _outcome(
     release: Path,
     certificate: dict[str, Any],
-    source: Source,
+    source: SynthesisSource,
     certified: list[CertifiedBatch],
     n_edited_out: int,
 ) -> Outcome:

@@ -56,7 +56,7 @@ def test_a_grid_has_every_combination_in_order(data: AnalystData) -> None:
     settings = swept_settings(
         data, OPTIONS, [axis("epsilon", "2", "4.6"), axis("accountant", "sound", "paper")]
     )
-    assert [tuple(one.asked.values()) for one in settings] == [
+    assert [tuple(one.axis_values.values()) for one in settings] == [
         ("2", "sound"),
         ("2", "paper"),
         ("4.6", "sound"),

@@ -16,7 +16,7 @@ from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
 from mapapp.measuring import analyst, validity_part
 from mapapp.measuring.validity import AnalystData, measure_setting
-from mapapp.publishing.expected_validity import Homes, WorkplaceCounts, expected_validity, grid_around
+from mapapp.publishing.expected_validity import HomeTracts, WorkplaceCounts, expected_validity, grid_around
 from mapapp.publishing.inputs import read_inputs
 from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.publishing.settings import privacy_of
@@ -35,7 +35,7 @@ def test_it_agrees_with_the_measure_that_designs_settings(data: AnalystData) -> 
     """Where nothing is eliminated; both are read from the store by ways of their own."""
     parameters = SynthesisParameters(prior="gravity")
     inputs = read_inputs(data.store, data.geography, data.workplaces, 0)
-    homes = Homes(
+    homes = HomeTracts(
         cell=grid_around(data.geography.tracts, inputs.destination_tract)[1],
         origin_tract=data.geography.tract_of_block[inputs.worker_origin].astype(np.int64),
     )

@@ -24,7 +24,7 @@ from mapapp.publishing.design import (
 )
 from mapapp.publishing.expected_validity import (
     Expected,
-    Homes,
+    HomeTracts,
     WorkplaceCounts,
     expected_validity,
     grid_around,
@@ -51,7 +51,7 @@ def with_real_homes(dataset: Store, privacy: PrivacyParameters, parameters: Synt
     workplaces = read_workplaces(dataset, geography, n_batches=1)
     assert workplaces.n_batches == 1
     inputs = read_inputs(dataset, geography, workplaces, 0)
-    homes = Homes(
+    homes = HomeTracts(
         cell=grid_around(geography.tracts, inputs.destination_tract)[1],
         origin_tract=geography.tract_of_block[inputs.worker_origin].astype(np.int64),
     )

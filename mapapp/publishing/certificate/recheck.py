@@ -26,7 +26,7 @@ from geodata.errors import StoreError
 from geodata.schema import N_SEGMENTS
 from geodata.store import Store, open_store
 from mapapp.answers.publication import is_bound
-from mapapp.publishing.batch import Source, open_source, read_cells
+from mapapp.publishing.batch import SynthesisSource, open_source, read_cells
 from mapapp.publishing.batch_workers import prepare_all
 from mapapp.publishing.certificate.certificate import CertificateCheck, check_certificate, software_versions
 from mapapp.publishing.certificate.mechanism import read_privacy
@@ -154,7 +154,7 @@ def _check_places(release: Store, points: pandas.DataFrame) -> CertificateCheck:
     )
 
 
-def _source(release: Store, certificate: Mapping[str, Any]) -> Source:
+def _source(release: Store, certificate: Mapping[str, Any]) -> SynthesisSource:
     """What the release says it was made from."""
     return open_source(
         release,
@@ -164,7 +164,7 @@ def _source(release: Store, certificate: Mapping[str, Any]) -> Source:
     )
 
 
-def _check_again(source: Source, certificate: Mapping[str, Any]) -> CertificateCheck:
+def _check_again(source: SynthesisSource, certificate: Mapping[str, Any]) -> CertificateCheck:
     """Make the certificate again from the public tables, and compare it field by field."""
     again = make_certificate(
         source.store,
@@ -207,7 +207,9 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def _check_key(source: Source, certificate: Mapping[str, Any], points: pandas.DataFrame) -> CertificateCheck:
+def _check_key(
+    source: SynthesisSource, certificate: Mapping[str, Any], points: pandas.DataFrame
+) -> CertificateCheck:
     """Draw the workplace points again under the published test key: in a release of another key none agrees."""
     used = np.zeros(source.geography.n_blocks, dtype=np.bool_)
     used[points["destination_index"].to_numpy()] = True

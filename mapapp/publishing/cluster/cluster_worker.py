@@ -37,7 +37,7 @@ from mapapp.errors import UsageError
 from mapapp.publishing.batch import (
     DrawnBatch,
     PreparedBatch,
-    Source,
+    SynthesisSource,
     draw_batch,
     jobs_of,
     points_of,
@@ -145,7 +145,7 @@ class _Run:
     """What a worker holds of one run."""
 
     key: SecretKey | None = None
-    source: Source | None = None
+    source: SynthesisSource | None = None
     cells: CellTriangles | None = None
     opening: threading.Lock = field(default_factory=threading.Lock)
     leasing: threading.Lock = field(default_factory=threading.Lock)
@@ -366,7 +366,7 @@ def _check(job: Job) -> None:
         )
 
 
-def _source(run: _Run, job: Job) -> Source:
+def _source(run: _Run, job: Job) -> SynthesisSource:
     with run.opening:
         if run.source is None:
             _check(job)

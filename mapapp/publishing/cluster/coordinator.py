@@ -32,7 +32,7 @@ from engine.streams import SecretKey
 from geodata.store import store_digest
 from mapapp.errors import UsageError
 from mapapp.progress import Report, silent
-from mapapp.publishing.batch import Source
+from mapapp.publishing.batch import SynthesisSource
 from mapapp.publishing.batch_workers import Columns
 from mapapp.publishing.cluster import cluster_worker
 from mapapp.publishing.cluster.cluster_worker import (
@@ -164,13 +164,13 @@ def _security(distributed: Any, address: str) -> Any:
     return security
 
 
-class ClusterCrew:
+class ClusterRunner:
     """The workers of a Dask cluster, working on the batches of one run.
 
     Parameters
     ----------
     client : distributed.Client
-    source : Source
+    source : SynthesisSource
         The workers read the same one.
     directory : Path
         Of the release while it is written, on the shared path.
@@ -186,7 +186,7 @@ class ClusterCrew:
     """
 
     def __init__(
-        self, client: Any, source: Source, directory: Path, *, secret: bool, report: Report = silent
+        self, client: Any, source: SynthesisSource, directory: Path, *, secret: bool, report: Report = silent
     ) -> None:
         self.n_edited_out = 0
         self._client = client
@@ -416,22 +416,22 @@ class ClusterCrew:
 
 
 @contextmanager
-def cluster_crew(
-    client: Any, source: Source, directory: Path, *, secret: bool, report: Report = silent
-) -> Iterator[ClusterCrew]:
+def cluster_runner(
+    client: Any, source: SynthesisSource, directory: Path, *, secret: bool, report: Report = silent
+) -> Iterator[ClusterRunner]:
     """Yield the workers of a cluster, ready; whatever happens, nothing of the run is left with them afterwards."""
-    crew = ClusterCrew(client, source, directory, secret=secret, report=report)
+    runner = ClusterRunner(client, source, directory, secret=secret, report=report)
     try:
-        crew.start()
-        yield crew
+        runner.start()
+        yield runner
     finally:
-        crew.finish()
+        runner.finish()
 
 
 _LOST: Final = "the connection to the Dask scheduler is lost; nothing was kept"
 
 
-def _open_job(source: Source, parts: Path) -> Job:
+def _open_job(source: SynthesisSource, parts: Path) -> Job:
     """Leave for the workers what they share, on the shared path and for its owner alone."""
     parts.mkdir(mode=0o700)
     # Every machine goes by the same numbers, whatever it would have fitted itself. The manifest holds a secret of the
