@@ -1,8 +1,8 @@
-"""The confidential side of a dataset, as the measures of validity read it: in parts, and kept where they are small.
+"""The confidential side of a dataset, as the measures of validity read it: in parts, which are cached if small.
 
 A part (:class:`Panel`) is some destination tracts with their workers and with what no setting changes: distance and
 grid cell of every origin tract. A sample of tracts is one part and stays in memory, so that the next setting is
-measured at once; a whole dataset is read part by part, and a nation never stands in memory.
+measured at once; a whole dataset is read part by part, so that a nation never has to fit in memory.
 
 Everything here but the geography is confidential: for the analyst alone.
 """
@@ -64,7 +64,7 @@ class Panel:
 
 
 class AnalystData:
-    """A dataset opened for measuring. May be asked from several threads.
+    """A dataset opened for measuring. Safe to use from several threads.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class AnalystData:
 
     @classmethod
     def open(cls, path: Path) -> AnalystData:
-        """Open and verify a dataset; StoreError where it is none."""
+        """Open and verify a dataset; StoreError if it is not one."""
         return cls(open_store(path, "dataset"))
 
     @property
@@ -116,7 +116,7 @@ class AnalystData:
         Raises
         ------
         ParameterError
-            A position is none, or occurs twice.
+            A position is out of range or occurs twice.
         """
         chosen = np.arange(self.tract.size) if positions is None else _checked(positions, self.tract.size)
         parts = list(self._parts(chosen))
@@ -200,6 +200,6 @@ def _checked(positions: Ints, n_tracts: int) -> Ints:
     rising = np.unique(chosen).astype(np.int64)
     if rising.size != chosen.size or rising[0] < 0 or rising[-1] >= n_tracts:
         raise ParameterError(
-            f"tracts runs from {rising[0]} to {rising[-1]}: give positions 0 to {n_tracts - 1}, none twice"
+            f"tracts runs from {rising[0]} to {rising[-1]}: give positions 0 to {n_tracts - 1}, each once"
         )
     return rising

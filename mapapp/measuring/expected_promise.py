@@ -57,7 +57,7 @@ def _of_own_proof(privacy: PrivacyParameters, parameters: SynthesisParameters) -
         "delta": None if promise.delta is None else float(promise.delta),
         "delta_bound": None,
         "parts": [] if whole is None else [{"name": "whole, by the mechanism's own proof", "value": whole}],
-        "refusal": None if promise.is_private else "not private: must not leave the house",
+        "refusal": None if promise.is_private else "not private: do not publish it",
     }
 
 

@@ -154,7 +154,7 @@ def swept_settings(data: AnalystData, options: Mapping[str, Any], axes: Sequence
     Raises
     ------
     UsageError
-        A value fits none of the settings it stands in.
+        A value is not valid in any of its settings.
     """
     found = [
         _setting(data, options, axes, chosen) for chosen in itertools.product(*(axis.values for axis in axes))

@@ -1,4 +1,4 @@
-"""How valid synthetic commutes are: of a setting before anything is drawn, and of a release that was drawn.
+"""The validity of synthetic commutes: of a setting before anything is drawn, and of a release that was drawn.
 
     data = AnalystData.open(dataset_path)                      # once; keeps what no setting changes
     sample = data.sample(30)                                   # positions of evenly spaced destination tracts
@@ -9,7 +9,7 @@
 All return a :class:`~mapapp.measuring.validity_result.Validity`: ``found.kl_all``, ``found.summary[name]``,
 ``found.tables[name]``, ``found.facts``, ``found.to_dict()``. `report(stage, done, total)` is called before every part;
 to cancel, raise from it: nothing is written anywhere. A setting that cannot be certified raises EngineError with a line
-for the person who asked.
+for the analyst.
 
 CONFIDENTIAL, all of it: keep results out of logs, addresses, files that others read, and every page of `serve`.
 
@@ -19,7 +19,7 @@ CONFIDENTIAL, all of it: keep results out of logs, addresses, files that others 
     `certificate`: mechanism, accountant, epsilon_final, delta, delta_bound (the largest), `parts` (list of name and
     value: what epsilon_final is made of), `refusal` (None, or why no release would be made with this setting).
 
-`summary` (mean over destinations weighted by workers; small destinations have 1 to 9; NaN where there are none)
+`summary` (mean over destinations weighted by workers; small destinations have 1 to 9; NaN if there are none)
     kl_all, kl_small: KL divergence between the likelihood and the posterior expectation, nats. The likelihood here is
         that which domain editing left, as in P10; everything else is measured against all workers.
     imse_all, imse_small: integrated mean squared error.

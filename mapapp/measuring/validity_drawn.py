@@ -84,9 +84,10 @@ class AreaCounts:
     Attributes
     ----------
     residents, interior : int64[2, n_areas]
-        Who lives there and works in the measured tracts; and of these, who works there. Real, then synthetic.
+        Workers in the measured tracts who live in the area; and those of them who also work in it. Real, then
+        synthetic.
     employed : int64[n_areas]
-        Who works there, the same in both.
+        Workers employed in the area, the same in both.
     """
 
     residents: Ints
@@ -262,7 +263,7 @@ def measure_drawn(panel: Panel, data: AnalystData, release: DrawnRelease, places
 def _block_distances(
     places: Places, inputs: tuple[Inputs, Inputs], ptr: Ints, short_mi: float
 ) -> dict[str, Floats]:
-    """Average commutes between blocks, real and synthetic, all and short ones; NaN where there are none."""
+    """Average commutes between blocks, real and synthetic, all and short ones; NaN if there are none."""
     n_destinations = ptr.size - 1
     of = np.repeat(np.arange(n_destinations), np.diff(ptr))
     found = {}

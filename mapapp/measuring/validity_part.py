@@ -1,7 +1,7 @@
 """A setting measured on one part of the destination tracts: domain, certified weights, expected commutes.
 
-Confidential. What a part gives are arrays by destination, tract and class of synthesizers, and sums that add up over
-parts.
+Confidential. A part is described by arrays by destination, tract and class of synthesizers, and by sums that add up
+over parts.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ class Destinations:
         Position of its tract in the part.
     n_workers : int64[D]
     kl : float64[D]
-        Of the likelihood in points that editing left; NaN where that is nobody.
+        Of the likelihood in points that editing left; NaN if that leaves no worker.
     imse : float64[D]
     real_mi, expected_mi, real_short_mi, expected_short_mi : float64[D]
-        Average commutes between tract centres; short ones are below q50_mi, NaN where there are none.
+        Average commutes between tract centres; short ones are below q50_mi, NaN if there are none.
     """
 
     block: Ints
@@ -128,7 +128,7 @@ class ClassTable(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SettingPart:
-    """What one part gives.
+    """The measures of one part.
 
     Attributes
     ----------

@@ -137,7 +137,7 @@ def top_table(drawn: Sequence[DrawnPart]) -> pandas.DataFrame:
 
 
 def in_out_table(drawn: Sequence[DrawnPart]) -> pandas.DataFrame:
-    """Errors of inflow, outflow and of who lives and works in an area, by level; areas without any are left out."""
+    """Errors of inflow, outflow and interior workers of areas, by level; areas without any are left out."""
     rows = []
     for level in AREA_LEVELS:
         residents, interior, employed = (

@@ -1,4 +1,4 @@
-"""What measuring validity gives: numbers for a headline, flat tables for everything else.
+"""The result of measuring validity: headline numbers, and flat tables for everything else.
 
 CONFIDENTIAL. All of it is computed from confidential counts. It is for the analyst's screen and files, never for
 publication, logs or addresses.
@@ -103,7 +103,7 @@ class Validity:
 
     @property
     def kl_small(self) -> float:
-        """The same over destinations of 1 to 9 workers; NaN where there are none."""
+        """The same over destinations of 1 to 9 workers; NaN if there are none."""
         return self.summary["kl_small"]
 
     def to_dict(self, *, tables: bool = True) -> dict[str, Plain]:

@@ -232,7 +232,7 @@ def points_of(key: SecretKey, drawn: DrawnBatch, cells: CellTriangles) -> dict[s
 def _likelihood(
     geography: Geography, inputs: Inputs, support: Support, weights: SynthesizerWeights
 ) -> tuple[Synthesizers, int]:
-    """Every worker's support point. Under `drop` editing some have none, and leave the likelihood."""
+    """Every worker's support point. Under `drop` editing some workers have no point, and leave the likelihood."""
     coarsening = support.coarsening
     n = inputs.count
     tract = np.repeat(inputs.tract, n)

@@ -1,4 +1,4 @@
-"""Workers on the batches of a run: the threads of this process. `mapapp.publishing.cluster` has those of a cluster."""
+"""Runners for the batches of a run: the threads of this process. `mapapp.publishing.cluster` has that of a cluster."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _Result = TypeVar("_Result")
 
 
 class BatchRunner(Protocol):
-    """Works on every batch, in three stages one after the other; the rows do not depend on who it is."""
+    """Works on every batch, in three stages one after the other; the rows are the same for every runner."""
 
     n_edited_out: int
     """Confidential: real workers drawn so far whose support point was eliminated."""
@@ -113,7 +113,7 @@ def prepare_all(source: SynthesisSource, *, threads: int, report: Report = silen
 def _in_order(
     work: Callable[[int], _Result], numbers: range, threads: int, report: Report, stage: str
 ) -> Iterator[_Result]:
-    """Results in the order of their numbers, worked out by threads a little ahead of whoever takes them."""
+    """Results in the order of their numbers, computed by threads a little ahead of the caller."""
     report(stage, 0, len(numbers))
     pending: deque[Future[_Result]] = deque()
     waiting = iter(numbers)

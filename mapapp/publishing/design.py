@@ -73,7 +73,7 @@ _STARTS_MI = ((10.0, 25.0), (25.0, 40.0))
 _MOST_TRACTS = 256
 _LEAST_TRACTS = 48
 _MOST_PAIRS = 2_000_000  # of destination and origin tracts, between the two numbers above
-_MOST_NEAR = 4096  # tracts near a workplace on average; beyond, so many points drown any count there is
+_MOST_NEAR = 4096  # tracts near a workplace on average; beyond, the points outnumber any count of workers
 _MOST_ROUNDS = 4
 _CONCENTRATION = 25.0
 _SHARE_OF_FLOWS = 0.8
@@ -187,7 +187,7 @@ def design_parameters(
     Raises
     ------
     ParameterError
-        The promise or `base` is none.
+        The promise or `base` is not valid.
     CertificateError
         Nothing that was tried can be certified at this promise.
 

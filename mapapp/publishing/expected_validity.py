@@ -1,7 +1,7 @@
 """What a setting is expected to cost in validity: the measures of `engine.validity` on some destination tracts.
 
-Measured on the grid of 29 cells between tract centres. Whose homes they are is up to the caller: the confidential
-ones, for the analyst alone, or homes made from public data, by which `design` chooses.
+Measured on the grid of 29 cells between tract centres. The caller supplies the homes: the confidential ones, for the
+analyst alone, or homes simulated from public data, on which `design` bases its choice.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ class Expected:
 
     @property
     def kl_small(self) -> float:
-        """The same over small destinations; NaN where there are none."""
+        """The same over small destinations; NaN if there are none."""
         return weighted_mean(self.kl, self.n_workers, self.is_small)
 
 
@@ -154,7 +154,7 @@ def expected_validity(
         The one that `parameters` ask for.
     workplaces : WorkplaceCounts
     homes : HomeTracts
-        Who lives where.
+        The home tract of every worker.
     privacy, parameters
         The setting.
 

@@ -171,7 +171,7 @@ def check_last_release(release: Path, path: Path) -> CertificateCheck:
 
 
 def last_release_lines(construction: dict[str, Any]) -> list[str]:
-    """Sentence for a person about the release that a prior came from; none where there was none."""
+    """One line about the release that the prior came from; empty if it came from none."""
     last = construction.get("last_release")
     if last is None:
         return []
@@ -187,7 +187,7 @@ def _open_last(path: Path) -> Store:
     if read_manifest(path).get("kind") == "dataset":
         raise UsageError(
             f"{path}: this is a dataset; as a prior its confidential counts would enter a second release, and be spent "
-            "twice, without noise that anybody accounts for; give the release that was made from it"
+            "twice, without noise that any accountant counts; give the release that was made from it"
         )
     return open_store(path, "release")
 

@@ -8,16 +8,16 @@ whole release, the probabilistic one for each (destination block, segment) by it
 Three rules keep a spend from being lost:
 
 - **Spend first.** :meth:`Ledger.spend` writes the entry, flushes it to the disk and only then returns; what
-  is drawn is drawn afterwards. A release that fails later has spent all the same.
+  is drawn is drawn afterwards. A release that fails later has still spent.
 - **A torn line is never skipped.** A last line that is no whole entry was cut short by a crash, a full disk or
   a bad copy. By the first rule nothing was drawn on its strength if a crash cut it, but the file alone cannot
   tell a crash from a bad copy. So every later call refuses until :meth:`Ledger.settle_torn_line` adds an entry
-  behind it, in which a person states what it is to count as; zero has to be said aloud. Nothing is removed: the
+  behind it, in which a person states what it is to count as; zero has to be stated explicitly. Nothing is removed: the
   remains stay in the file. (If only the line end is missing the entry is whole, and counts.) A broken line that
   no settlement follows, anywhere else, means that the file was altered, and is refused.
-- **Nothing before a line changes.** Each line holds the digest of all that stood before it. A line that was changed or
+- **Nothing before a line changes.** Each line holds the digest of everything before it. A line that was changed or
   taken out is noticed by the one that follows; a dataset imported with a budget is not used without it. (What nothing
-  follows, a person who holds the dataset can take back: who can copy a dataset can spend it twice.)
+  follows, a person who holds the dataset can take back: anyone who can copy a dataset can spend it twice.)
 
 Readers and writers hold a lock on the file (`flock`), so that two processes cannot both pass the budget.
 """
@@ -103,7 +103,7 @@ class LedgerEntry:
     Attributes
     ----------
     kind : {"budget", "release", "settlement"}
-        What the line says; a settlement stands for a line that a crash cut short.
+        What the line says; a settlement replaces a line that a crash cut short.
     epsilon, delta : Fraction
         Spent by the entry, or allowed by the budget; 0 for what is not for release.
     release : str
@@ -120,7 +120,7 @@ class LedgerEntry:
     readings : tuple of Reading
         In which the promise holds; empty where nothing is promised, for a budget and for a settlement.
     before : str
-        SHA-256 of all that stands before the line; empty where it was written before that was noted.
+        SHA-256 of everything before the line; empty in a line written before this was recorded.
     """
 
     kind: str
@@ -218,7 +218,7 @@ class Ledger:
             return self._read(file)
 
     def budget(self) -> tuple[Fraction, Fraction] | None:
-        """The dataset's (epsilon, delta) budget, or None where there is none."""
+        """The dataset's (epsilon, delta) budget; None if it has none."""
         entries = self.entries()
         if entries and entries[0].kind == "budget":
             return entries[0].epsilon, entries[0].delta
@@ -271,7 +271,7 @@ class Ledger:
             Name or identifier of the release.
         reasons : tuple of str, optional
             Why it is not for release. With any reason the entry is stamped so and spends nothing, since what
-            it makes is not to leave the house.
+            it makes must not be published.
         readings : tuple of Reading, optional
             In which the promise holds.
         check : callable, optional
@@ -464,7 +464,7 @@ class Ledger:
 
 
 def _parsed(line: bytes) -> LedgerEntry | None:
-    """The entry of a line, or None where the line is none."""
+    """The entry of a line; None if the line does not hold one."""
     try:
         return LedgerEntry.from_line(line)
     except (ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError, RecursionError):

@@ -1,7 +1,8 @@
-"""The mechanisms that no accountant certifies: what each goes by, promises and draws; and the drawing of them all.
+"""The mechanisms that no accountant certifies: what each uses, promises and draws; and the drawing of them all.
 
 The Dirichlet-multinomial and accept/reject are as private as their prior weights are large, which an accountant
-certifies. These three have proofs of their own, which read epsilon and delta alone, and plug-in has none to have.
+certifies. Laplace noise and the sparse histogram have proofs of their own, which use epsilon and delta alone; plug-in
+has no proof.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class OwnProof:
     Attributes
     ----------
     goes_by : tuple of str
-        The privacy parameters that it depends on; it heeds no other.
+        The privacy parameters that it depends on; it ignores all others.
     promise : callable
         Takes the privacy parameters; ParameterError where epsilon is out of its range.
     draw : callable

@@ -80,7 +80,7 @@ def public_prior(
     percentiles = [(0.5, parameters.q50_mi), (0.9, parameters.q90_mi)]
     if parameters.q75_mi is not None:
         percentiles.insert(1, (0.75, parameters.q75_mi))
-    # Evenly spaced destination tracts stand for all: the fit is of two numbers. Workplace counts by destination are
+    # Evenly spaced destination tracts represent all: only two numbers are fitted. Workplace counts by destination are
     # public, so they may weigh it.
     step = -(-workplaces.tract.size // _FITTED_TRACTS)
     chosen = workplaces.tract[::step]

@@ -39,7 +39,7 @@ TEST_KEY_REASON = "test key: whoever knows it can undo the release"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What a run tells the analyst. Some of it is confidential: it is printed, never written.
+    """What a run reports to the analyst. Some of it is confidential: it is printed, never written.
 
     Attributes
     ----------
@@ -105,7 +105,7 @@ def _value(number: dict[str, Any] | None) -> float | None:
 def _promise(certificate: dict[str, Any]) -> str:
     final, delta = (_value(certificate[name]) for name in ("epsilon_final", "delta"))
     if final is None or delta is None:
-        return "none: not private; must not leave the house"
+        return "none: not private; do not publish this release"
     return f"epsilon_final {final:.3f}, delta {delta:g} ({_grounds(certificate)})"
 
 
@@ -145,8 +145,9 @@ def run_synthesis(
     last_release : Path, optional
         An earlier release, whose workers are the flows of the prior instead of the dataset's.
     design : tuple of {"gravity", "flows", "uniform"}, optional
-        Choose radii, retention, strength and prior from public data, the last among these, or among all that the
-        dataset has if there are none here; `privacy` then says the promise and `parameters` everything else.
+        Choose radii, retention, strength and prior from public data, the prior among these, or
+        among all that the dataset has if the tuple is empty; `privacy` then holds the promise and
+        `parameters` everything else.
     test_key : bool
         Use the published test key and seed; the release is stamped not for release.
     threads : int, optional
@@ -205,7 +206,7 @@ def run_synthesis(
 
 
 def _connected(scheduler: str | None, key: SecretKey) -> AbstractContextManager[Any]:
-    """A cluster's client, or None for this machine alone, which needs no Dask."""
+    """A cluster's client; None on this machine alone, which needs no Dask."""
     if scheduler is None:
         return nullcontext()
     from mapapp.publishing.cluster.coordinator import connected
@@ -222,7 +223,7 @@ def _runner(
     threads: int | None,
     report: Report,
 ) -> AbstractContextManager[BatchRunner]:
-    """Who works on the batches."""
+    """The runner that works on the batches: this machine's threads, or a cluster."""
     if client is None:
         return nullcontext(ThreadRunner(source, threads=threads or os.cpu_count() or 1, report=report))
     from mapapp.publishing.cluster.coordinator import cluster_runner
@@ -284,7 +285,7 @@ def _spend(dataset: Store, release: Path, certificate: dict[str, Any]) -> None:
 
 
 def _confidential_hashes(dataset: Store) -> dict[str, str]:
-    """Keyed hash of the confidential jobs: whoever holds the dataset can show that a release came from it."""
+    """Keyed hash of the confidential jobs: anyone who holds the dataset can show that a release came from it."""
     return {"jobs": keyed_file_hash(bytes.fromhex(dataset.manifest["commitment_key"]), dataset.file("jobs"))}
 
 

@@ -65,7 +65,7 @@ def _given(options: Mapping[str, Any], name: str, default: str) -> Any:
 
 
 def _refuse_what_it_ignores(mechanism: Mechanism, options: Mapping[str, Any]) -> None:
-    """Refuse plug-in unless it is asked for by what it is, and options that a mechanism does not go by."""
+    """Refuse plug-in without --not-private, and options that a mechanism does not use."""
     not_private = options.get("not_private", False)
     if mechanism == "plug-in" and not not_private:
         raise UsageError(
@@ -90,7 +90,7 @@ def _refuse_what_it_ignores(mechanism: Mechanism, options: Mapping[str, Any]) ->
 def designed_priors(options: Mapping[str, Any]) -> tuple[Prior, ...] | None:
     """Priors that `--design auto` may choose from; None where no setting is to be chosen.
 
-    An empty tuple stands for all that the dataset has.
+    An empty tuple means all priors that the dataset has.
 
     Raises
     ------

@@ -117,14 +117,14 @@ def listen(app: Dash, host: str = "127.0.0.1", port: int = 8051) -> tuple[Server
 
 
 def _make_ready(session: Session, geography: PublicGeography, report: Report) -> None:
-    """Compile and measure before anybody asks."""
+    """Compile and measure before the first request."""
     try:
         setting = read_setting(start_values(has_flows=session.has_flows))
         session.measure(setting, "sample", report)
         for name in map_layers.BASE_LAYERS:
             report("drawing the base map", 0, 0)
             map_layers.base_layer(geography, name)
-    except EXPECTED_ERRORS:  # an analyst who asks for it will see the error
+    except EXPECTED_ERRORS:  # the page shows the error when the analyst opens it
         LOG.warning("the first setting could not be measured")
 
 
@@ -145,14 +145,14 @@ def _route(app: Dash, session: Session, geography: PublicGeography) -> None:
 
 
 def _excuse(error: Exception) -> None:
-    """Tell the analyst in one line; the page stays as it was."""
+    """Show the analyst one line; the page stays as it was."""
     _log(error)
     text = "This could not be answered. The page still works; try another setting."
     set_props("notes", {"children": notes((text,))})
 
 
 def _log(error: Exception) -> None:
-    """Name the error. Its text could carry a confidential value, so that is for whoever asks for it."""
+    """Name the error. Its text could hold a confidential value, so it is shown only on request."""
     details = error if os.environ.get("COMMUTEMAP_DEBUG") else None
     LOG.error(
         "internal error (%s); COMMUTEMAP_DEBUG=1 shows the details", type(error).__name__, exc_info=details

@@ -63,7 +63,7 @@ STOPS: Final[dict[str, tuple[str, ...]]] = {
     "beyond_500": ("0", "0.25", "0.5", "0.75", "0.9", "0.98", "1"),
     "strength": ("0", "0.01", "0.03", "0.1", "0.3", "1", "3", "10", "30"),
 }
-"""Where a number's slider can stand; any other value can be typed."""
+"""The values that a number's slider can take; any other value can be typed."""
 
 _MECHANISMS: Final = {
     "dirichlet-multinomial": "Dirichlet-multinomial",

@@ -22,7 +22,7 @@ def slider(
 ) -> Component:
     """A number on a line of evenly spaced ones; `bounds` are the least, the most and the step.
 
-    What it stands at is shown beside the label, as component `{name}-shown`.
+    Its value is shown beside the label, as component `{name}-shown`.
     """
     least, most, step = bounds
     return html.Div(
@@ -49,7 +49,7 @@ def slider(
 
 
 def shown(value: float) -> str:
-    """A number as it stands beside its label."""
+    """A number as it is shown beside its label."""
     return f"{value:g}"
 
 

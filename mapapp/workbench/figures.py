@@ -237,7 +237,7 @@ def sweep_chart(
     figure.add_annotation(
         x=math.log10(at)
         if log_x
-        else at,  # annotations of logarithmic axes stand at logarithms, lines do not
+        else at,  # on a logarithmic axis annotations are placed by logarithm, lines by value
         y=1,
         yref="paper",
         yanchor="bottom",

@@ -1,6 +1,6 @@
 """The method lab: P10's two categories as a page, to see what a promise is about and where the slides differ from it.
 
-Nothing here is confidential; it stands in the workbench because that is where such choices are made.
+Nothing here is confidential; it is part of the workbench because such choices are made there.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ def frame(title: str, tab: str) -> Component:
     title : str
         Of the dataset.
     tab : str
-        Name of this browser tab, which only its page knows.
+        Name of this browser tab; only its page knows it.
     """
     page: Component = dmc.MantineProvider(
         html.Div(
@@ -64,8 +64,6 @@ def frame(title: str, tab: str) -> Component:
 def not_found() -> Component:
     """An address without a page."""
     return html.Main(
-        html.Article(
-            [html.H1("There is no such page"), dcc.Link("To the workbench", href="./")], className="prose"
-        ),
+        html.Article([html.H1("Page not found"), dcc.Link("To the workbench", href="./")], className="prose"),
         className="text-page",
     )

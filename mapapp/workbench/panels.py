@@ -26,7 +26,7 @@ _PART_COLOURS: Final = ("#1d4f9c", "#c9772b", "#6b8e3d")
 
 
 def scope_lines(measured: MeasuredSetting) -> list[str]:
-    """On how much the numbers rest, and how they were found where that is not in closed form."""
+    """How much was measured, and how the numbers were found if not in closed form."""
     scope = measured.validity.facts["scope"]
     lines = [f"All {scope['tracts']:,} workplace tracts, {scope['workers']:,} workers."]
     if scope["is_sample"]:
@@ -55,7 +55,9 @@ def promise_card(measured: MeasuredSetting) -> Component:
         return html.Section(
             [
                 html.H2("Promise"),
-                html.P("None: not private. It must not leave the house.", className="refusal"),
+                html.P(
+                    "None: not private. Do not publish a release made with this setting.", className="refusal"
+                ),
             ],
             className="card",
         )
@@ -196,7 +198,7 @@ def _bar(value: float, top: float, kind: str) -> Component:
 
 
 def digits(value: float) -> str:
-    """A measure with four digits at most; a dash where there is none."""
+    """A measure with four digits at most; a dash if there is none."""
     if math.isnan(value):
         return "–"
     if math.isinf(value):
@@ -384,7 +386,7 @@ def _miles(value: float) -> str:
 
 
 def percent(value: float) -> str:
-    """A share; a dash where there is none."""
+    """A share; a dash if there is none."""
     if math.isnan(value):
         return "–"
     return f"{100 * value:.1f} %" if value == 0 or value >= 0.0005 else "< 0.1 %"

@@ -20,7 +20,7 @@ def dialog() -> Component:
                 id="publish-path",
                 label="Write the release to",
                 placeholder="for example ri.release",
-                description="A folder that is not there yet, outside the dataset.",
+                description="A new folder, outside the dataset.",
                 value="",
             ),
             dmc.Switch(
@@ -74,14 +74,15 @@ def summary(setting: Setting, spends: Spending) -> list[Component]:
         html.P(
             [
                 html.Strong("Mind how the setting was chosen. "),
-                "The promise holds for settings chosen without a look at the homes. Whoever tries many here and takes "
-                "the best lets the homes take part in the choice, and no ledger counts that. Design reads public data "
-                "only.",
+                "The promise holds for settings chosen without looking at the homes. Choosing the best of many "
+                "settings by looking at confidential results leaks information about homes, and no ledger counts "
+                "that. Design reads public data only.",
             ],
             className="caution",
         ),
         html.P(
-            "The ledger is written before anything is drawn. A release that fails later has spent all the same.",
+            "The ledger is written before anything is drawn. A release that fails later has still spent its part of "
+            "the budget.",
             className="quiet small",
         ),
     ]

@@ -81,18 +81,18 @@ def spending(dataset: Path, measured: MeasuredSetting) -> Spending:
 
 
 def release_path(text: str | None, dataset: Path) -> Path:
-    """Where a release shall be written, as the analyst typed it.
+    """The path to write a release to, as the analyst typed it.
 
     Raises
     ------
     UsageError
-        Nothing was typed, its folder is not there, or it lies within the dataset.
+        Nothing was typed, its folder does not exist, or it lies within the dataset.
     StoreError
-        There is something at that place.
+        Something exists at that path.
     """
     typed = (text or "").strip()
     if not typed or "\0" in typed:
-        raise UsageError("type where the release shall be written, such as ri.release")
+        raise UsageError("type where to write the release, such as ri.release")
     path = Path(typed).expanduser()
     try:
         folder = path.parent.resolve(strict=True)

@@ -248,7 +248,7 @@ def test_sweep_design_and_publish(visit: Visit, dataset: Path, tmp_path: Path) -
     visit.page.click("#publish")
     visit.page.locator("#publish-summary", has_text="8.98203").wait_for()
     visit.page.click("#publish-go")
-    visit.page.locator("#publish-outcome", has_text="type where the release shall be written").wait_for()
+    visit.page.locator("#publish-outcome", has_text="type where to write the release").wait_for()
     visit.page.fill("#publish-path", str(release))
     visit.page.locator("#publish-test-key").press("Space")
     visit.page.click("#publish-go")

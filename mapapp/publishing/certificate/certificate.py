@@ -125,7 +125,7 @@ def build_certificate(
         What was asked for.
     rows : list of dict
         What is certified, from :func:`certificate_rows` or :func:`merge_rows`. Under accept/reject, at the epsilon of
-        one round; where the mechanism has a proof of its own, each says how many `synthesizers` it stands for.
+        one round; where the mechanism has a proof of its own, each says how many `synthesizers` it describes.
     is_published : bool
         Whether published counts replace likelihood counts.
     public_inputs : mapping of str to str
@@ -148,7 +148,7 @@ def build_certificate(
     Raises
     ------
     CertificateError
-        There is nothing to certify, a hash is none, or published counts and another mechanism come together.
+        There is nothing to certify, a hash is not valid, or published counts are combined with another mechanism.
     ParameterError
         Editing changes n, which the accountant does not certify, or epsilon is not for the mechanism.
     """
@@ -252,7 +252,7 @@ def certificate_rows(
     classes, accounting : SynthesizerClasses, Accounting
         What `engine.accountant.certify_classes` or `engine.sound.certify_sound` was given and returned.
     synthesizers : int64[n_classes]
-        How many synthesizers each class stands for.
+        How many synthesizers are in each class.
 
     Raises
     ------

@@ -45,7 +45,7 @@ _ACCEPTED_CAVEATS: Final = (
 )
 
 _UNREAD: Final = {"epsilon": "1", "delta": "1e-6", "min_retention": "1", "accountant": "sound"}
-"""Stands in for parameters that a mechanism does not go by; nothing depends on these values."""
+"""Placeholders for parameters that a mechanism does not use; nothing depends on these values."""
 
 
 def stated_privacy(privacy: PrivacyParameters, mechanism: Mechanism) -> dict[str, Any]:
@@ -243,7 +243,8 @@ def check_own_proof(
     checks = [
         CertificateCheck(name, certificate[name] == value, "follows from the parameters")
         for name, value in again.items()
-        if name != "caveats"  # others may stand beside these; all are compared when a release is checked
+        if name
+        != "caveats"  # a certificate may hold further ones; all are compared when a release is checked
     ]
     if counts_by_n is not None:
         found = sum(times for n, times in counts_by_n.items() if n > 0)

@@ -51,7 +51,7 @@ from mapapp.publishing.promise import CertifiedBatch
 from mapapp.publishing.support import Support
 
 LEASE_S: Final = 120.0
-"""A worker that hears nothing of a run for so long forgets it, key and all: whoever started it was killed."""
+"""A worker that hears nothing of a run for this long drops it with its key: the program that started it was killed."""
 
 SOURCE: Final = "source.pickle"
 USED: Final = "used.parquet"
@@ -64,7 +64,7 @@ _N_EDITED_OUT: Final = b"n_edited_out"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A run, as its workers are told of it: the scheduler sees this, and nothing here is confidential.
+    """A run, as it is described to workers: the scheduler sees this, and nothing here is confidential.
 
     Attributes
     ----------
@@ -279,7 +279,7 @@ def write_part(file: Path, columns: Columns, facts: Mapping[bytes, bytes] | None
 
 
 def read_part(file: Path) -> tuple[Columns, int]:
-    """Rows of a part, and its n_edited_out (0 where it has none)."""
+    """Rows of a part, and its n_edited_out (0 if it has none)."""
     table = pyarrow.parquet.read_table(file, use_threads=False)
     facts = table.schema.metadata or {}
     columns = {name: table[name].to_numpy() for name in table.column_names}

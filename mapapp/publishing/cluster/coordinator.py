@@ -49,7 +49,7 @@ from mapapp.publishing.cluster.cluster_worker import (
 from mapapp.publishing.promise import CertifiedBatch
 
 _CONNECT_S: Final = 5.0
-_CLOSE_S: Final = 5.0  # for each step of the clean-up where the scheduler, or nobody, answers
+_CLOSE_S: Final = 5.0  # for each step of the clean-up, whether the scheduler answers or not
 _CALL_S: Final = 60.0  # a worker may be busy, or have to import everything first
 _SHORT_CALL_S: Final = 20.0
 _LEAVE_S: Final = 10.0  # the scheduler may notice later than the run that a worker is gone
@@ -59,12 +59,12 @@ _SCHEMES: Final = ("tcp", "tls")
 
 
 def require_safe_address(address: str, *, secret: bool) -> None:
-    """Refuse an address over which a secret key must not go: whoever listens in, or speaks for it, has the key.
+    """Refuse an address over which a secret key must not be sent: an eavesdropper or impostor would get the key.
 
     Raises
     ------
     UsageError
-        The address is none, or it is neither tls:// nor on this machine and `secret` is true.
+        The address is not valid, or `secret` is true and it is neither tls:// nor on this machine.
     """
     try:
         parts = urlsplit(address if "://" in address else f"tcp://{address}")
@@ -147,7 +147,7 @@ async def _greet(address: str, security: Any) -> None:
 
 
 def _security(distributed: Any, address: str) -> Any:
-    """TLS settings of Dask's configuration; UsageError where the address needs them and there are none."""
+    """TLS settings of Dask's configuration; UsageError if the address needs them and there are none."""
     try:
         security = distributed.Security()
         found = security.get_connection_args("client").get("ssl_context")
@@ -175,7 +175,7 @@ class ClusterRunner:
     directory : Path
         Of the release while it is written, on the shared path.
     secret : bool
-        Whether the key will be one that nobody may see.
+        Whether the key will be a secret one.
     report : callable
         Progress.
 
@@ -208,7 +208,7 @@ class ClusterRunner:
         Raises
         ------
         UsageError
-            There is none, or one cannot take part, or the scheduler cannot.
+            There is no worker, or a worker or the scheduler cannot take part.
         """
         try:
             self._client.run_on_scheduler(repr, self._job)  # it reads the tasks that it passes on
@@ -231,7 +231,7 @@ class ClusterRunner:
     def jobs(self, key: SecretKey) -> Iterator[Columns]:
         """Draw every batch: columns of `jobs`, in the order of the batches."""
         self._key = key
-        self._give_key(self._workers(), needed=False)  # who misses it here asks for it
+        self._give_key(self._workers(), needed=False)  # a worker that misses it here asks for it
         used = np.zeros(self._n_blocks, dtype=np.bool_)
         done = self._stage(
             "drawing synthetic workers",
