@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 
+BROWSER_GROUPS = ("tests/browser/test_explore_in_browser.py", "tests/browser")
+"""Tests that need the browser and its server: two groups of about equal cost. A test is in the first that fits."""
+
 SLOWEST_FIRST = (
-    "tests/browser",
+    *BROWSER_GROUPS,
     "tests/publishing/test_cluster.py",
     "tests/drawing/test_pictures.py",
     "tests/files/test_batch.py",
@@ -55,9 +58,9 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
 
 
 def group_of(test: str) -> str:
-    """The tests that one worker runs, by node id: those of a file, or all that need the browser and its server."""
+    """The tests that one worker runs, by node id: those of a file, or one of the groups that need the browser."""
     file = test.split("::")[0]
-    return SLOWEST_FIRST[0] if file.startswith(SLOWEST_FIRST[0]) else file
+    return next((group for group in BROWSER_GROUPS if file.startswith(group)), file)
 
 
 def rank_of(group: str) -> int:

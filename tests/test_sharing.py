@@ -11,7 +11,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests.conftest import pytest_xdist_make_scheduler
 from tests.scheduling import GroupScheduling
-from tests.sharing import SLOWEST_FIRST, group_of, made_once, rank_of
+from tests.sharing import BROWSER_GROUPS, SLOWEST_FIRST, group_of, made_once, rank_of
 
 ROOT = Path(__file__).parents[1]
 
@@ -39,9 +39,13 @@ def test_a_folder_that_could_not_be_filled_is_begun_again(tmp_path_factory: pyte
     assert list(made_once(tmp_path_factory, "failed", lambda folder: None).iterdir()) == []
 
 
-def test_browser_tests_are_one_group_and_come_first(request: pytest.FixtureRequest) -> None:
+def test_browser_tests_are_two_groups_and_come_first(request: pytest.FixtureRequest) -> None:
     assert group_of("tests/browser/test_a.py::test_b[x]") == group_of("tests/browser/test_c.py::test_d")
-    assert rank_of("tests/browser") < rank_of("tests/test_wheel.py") < rank_of("tests/test_sharing.py")
+    explore, rest = BROWSER_GROUPS
+    assert group_of(f"{explore}::test_a") == explore
+    assert (
+        rank_of(explore) < rank_of(rest) < rank_of("tests/test_wheel.py") < rank_of("tests/test_sharing.py")
+    )
     for name in SLOWEST_FIRST:
         assert (ROOT / name).exists(), name
     ranks = [rank_of(group_of(item.nodeid)) for item in request.session.items]

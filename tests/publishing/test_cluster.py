@@ -9,12 +9,14 @@ import json
 import logging
 import os
 import pickle
+import select
 import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NoReturn
@@ -29,7 +31,7 @@ from mapapp.errors import UsageError
 from mapapp.publishing.cluster import cluster_worker
 from mapapp.publishing.cluster.cluster_worker import Job
 from mapapp.publishing.cluster.coordinator import connected, require_safe_address
-from tests.commands.running import commutemap
+from tests.commands.running import commutemap, run_here
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]  # longer than each wait within, which says more
 needs_dask = pytest.mark.skipif(
@@ -78,16 +80,18 @@ del sys.argv[1]
 main()
 """
 
-# Prints what Dask would show of itself, and which runs the workers still hold.
+# Asked by lines of an address and a file: writes there what Dask shows of itself; prints which runs workers still hold.
 LOOK = """
-import sys
+import json, sys
 from pathlib import Path
 from distributed import Client
-with Client(sys.argv[1], set_as_default=False) as client:
-    state = client.sync(client.scheduler.get_cluster_state, exclude=())
-    Path(sys.argv[2]).write_text(repr(state))
-    held = client.run(lambda dask_worker: list(vars(dask_worker).get("commutemap_runs", {})))
-    print(sorted(run for runs in held.values() for run in runs))
+for line in sys.stdin:
+    address, file = json.loads(line)
+    with Client(address, set_as_default=False) as client:
+        state = client.sync(client.scheduler.get_cluster_state, exclude=())
+        Path(file).write_text(repr(state))
+        held = client.run(lambda dask_worker: list(vars(dask_worker).get("commutemap_runs", {})))
+        print(sorted(run for runs in held.values() for run in runs), flush=True)
 """
 
 
@@ -115,6 +119,13 @@ class Cluster:
         wait_until(lambda: self._file.read_text().endswith("}"))
         return str(json.loads(self._file.read_text())["address"])
 
+    @cached_property
+    def looker(self) -> subprocess.Popen[str]:
+        """The process that asks Dask what it shows; one for all looks, because it takes a second to start."""
+        return subprocess.Popen(
+            [sys.executable, "-c", LOOK], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
     def add_worker(self) -> None:
         """Start one, and wait until it takes part."""
         name = f"worker-{len(self.workers)}"
@@ -128,6 +139,9 @@ class Cluster:
         wait_until(lambda: "Registered to:" in log.read_text())
 
     def stop(self) -> None:
+        if "looker" in vars(self):
+            self.looker.kill()
+            self.looker.communicate()
         for process in self.processes:
             process.kill()
         for process in self.processes:
@@ -226,8 +240,16 @@ def nothing_left(dataset: Path) -> None:
 
 def look(cluster_: Cluster, file: Path) -> str:
     """Write Dask's dump of its whole state; return the runs that workers still hold."""
-    command = [sys.executable, "-c", LOOK, cluster_.address, str(file)]
-    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=WAIT_S).stdout.strip()
+    asked, answered = cluster_.looker.stdin, cluster_.looker.stdout
+    assert asked
+    assert answered
+    asked.write(json.dumps([cluster_.address, str(file)]) + "\n")
+    asked.flush()
+    ready, _, _ = select.select([answered], [], [], WAIT_S)
+    assert ready, "Dask shows nothing of itself"
+    answer = answered.readline().strip()
+    assert answer.startswith("["), "the process that looks has ended"
+    return answer
 
 
 @pytest.fixture(scope="module")
@@ -235,7 +257,7 @@ def local_files(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) ->
     """Digests of the release that this machine makes alone, of the same dataset with the same options."""
     path = tmp_path_factory.mktemp("local")
     dataset = Path(shutil.copytree(demo_dataset, path / "d"))
-    assert commutemap("synthesize", dataset, path / "r", "--test-key").code == 0
+    assert run_here("synthesize", dataset, path / "r", "--test-key").code == 0
     return files_of(path / "r")
 
 
@@ -283,15 +305,22 @@ def test_the_key_is_nowhere_but_in_memory(running_cluster: Cluster, dataset: Pat
         str(int.from_bytes(KNOWN_KEY[:4], "little")).encode(),
     )
     seen: set[str] = set()
+    states: dict[Path, tuple[int, ...]] = {}
 
-    def search() -> list[Path]:
+    def search(*, all_files: bool = True) -> list[Path]:
+        """Files with the key: of all, or of those that changed since the last search."""
         found = []
         for root in (dataset.parent, running_cluster.directory):
             for file in root.rglob("*"):
                 try:
+                    facts = file.stat()
+                    state = (facts.st_ino, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
+                    if states.get(file) == state and not all_files:
+                        continue
                     content = file.read_bytes() if file.is_file() else b""
                 except FileNotFoundError:
                     continue  # a part came and went
+                states[file] = state
                 seen.add(file.name)
                 found += [file] if any(sign in content for sign in signs) else []
         return found
@@ -307,7 +336,7 @@ def test_the_key_is_nowhere_but_in_memory(running_cluster: Cluster, dataset: Pat
     found: list[Path] = []
 
     def search_on() -> None:
-        found.extend(search())
+        found.extend(search(all_files=False))
 
     for sign in stops:
         running.wait_at(sign, meanwhile=search_on)
@@ -315,14 +344,14 @@ def test_the_key_is_nowhere_but_in_memory(running_cluster: Cluster, dataset: Pat
         (parts,) = dataset.parent.glob(".r.partial-*/parts")
         assert parts.stat().st_mode & 0o777 == 0o700
         assert {file.stat().st_mode & 0o777 for file in parts.iterdir()} <= {0o600}
-        search_on()
+        found += search()
         running.go_on(sign)
     code, errors = running.end()
     assert code == 0, errors
     assert look(running_cluster, running_cluster.directory / "after") == "[]", (
         "workers have forgotten the run"
     )
-    search_on()
+    found += search()
     assert not found
     assert {"source.pickle", "during-points-2", "dask_worker-1.log"} <= seen
     assert any(name.endswith("-jobs-000000.parquet") for name in seen)
