@@ -58,8 +58,8 @@ class AreaFile:
         What was repaired, closed or left out.
     """
 
-    area: Any
-    shapes: tuple[tuple[str, Any], ...]
+    area: shapely.Geometry
+    shapes: tuple[tuple[str, shapely.Geometry], ...]
     notes: tuple[str, ...]
 
 

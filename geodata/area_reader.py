@@ -32,7 +32,9 @@ _NAMES: Final = ("name", "namelsad", "title", "label")
 _GPX_LAYERS: Final = ("tracks", "routes")
 
 
-def read_shapes(path: str, driver: str) -> tuple[list[tuple[str, Any]], Any, list[str]]:
+def read_shapes(
+    path: str, driver: str
+) -> tuple[list[tuple[str, shapely.Geometry]], shapely.Geometry, list[str]]:
     """Polygons of a file with their names, EPSG:4326; their union; and notes on what was changed.
 
     Features, vertices and rings of all layers together are counted before anything is repaired.
@@ -69,7 +71,7 @@ def read_shapes(path: str, driver: str) -> tuple[list[tuple[str, Any]], Any, lis
     return shapes, joined([shape for _, shape in shapes]), _notes(counts)
 
 
-def joined(shapes: list[Any]) -> Any:
+def joined(shapes: list[shapely.Geometry]) -> shapely.Geometry:
     """The union of polygons; GeometryError if their edges meet in too many places."""
     if len(shapes) > 1:
         check_crossings(shapes)
@@ -95,7 +97,7 @@ def _names(meta: Any, fields: list[Any], count: int, before: int) -> list[str]:
     ]
 
 
-def _on_the_globe(features: Any, crs: Any) -> Any:
+def _on_the_globe(features: Any, crs: str | None) -> Any:
     if crs is None:
         raise GeometryError("no coordinate reference system; save the file with one")
     system = pyproj.CRS.from_user_input(crs)
@@ -113,7 +115,7 @@ def _on_the_globe(features: Any, crs: Any) -> Any:
     return turned
 
 
-def _polygon(shape: Any, counts: dict[str, int], *, close: bool) -> Any:
+def _polygon(shape: shapely.Geometry, counts: dict[str, int], *, close: bool) -> shapely.Geometry | None:
     """The polygons of one feature; None if it has no area."""
     if shape is None or shape.is_empty:
         counts["without"] += 1

@@ -6,7 +6,7 @@ parts, one on either side of it.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -51,7 +51,7 @@ def check_radius(lat_deg: float, radius_mi: float) -> None:
         )
 
 
-def circle(lon_deg: float, lat_deg: float, radius_mi: float) -> Any:
+def circle(lon_deg: float, lat_deg: float, radius_mi: float) -> shapely.Geometry:
     """Outline of the places within a great-circle distance: a polygon of 180 vertices, for drawing.
 
     Raises
@@ -68,7 +68,7 @@ def circle(lon_deg: float, lat_deg: float, radius_mi: float) -> Any:
     return within_globe(shapely.Polygon(np.column_stack([lon_deg + np.degrees(east), np.degrees(north)])))
 
 
-def box(west_deg: float, south_deg: float, east_deg: float, north_deg: float) -> Any:
+def box(west_deg: float, south_deg: float, east_deg: float, north_deg: float) -> shapely.Geometry:
     """Polygon between two meridians and two parallels; west of more than east crosses the 180th meridian.
 
     Raises
@@ -86,7 +86,7 @@ def box(west_deg: float, south_deg: float, east_deg: float, north_deg: float) ->
     return within_globe(shapely.box(west_deg, south_deg, east_deg + 360 * (west_deg > east_deg), north_deg))
 
 
-def within_globe(polygon: Any) -> Any:
+def within_globe(polygon: shapely.Geometry) -> shapely.Geometry:
     """The same area with all longitudes in -180 … 180; parts beyond wrap around to the other side."""
     west, _, east, _ = shapely.bounds(polygon)
     if west >= -180 and east <= 180:
@@ -101,7 +101,7 @@ def within_globe(polygon: Any) -> Any:
     return shapely.union_all([part for part in parts if not part.is_empty])
 
 
-def mended(geometry: Any) -> Any:
+def mended(geometry: shapely.Geometry | npt.NDArray[np.object_]) -> shapely.Geometry:
     """A valid polygon or multipolygon of the same area, without height; parts without area are dropped.
 
     Raises
@@ -125,14 +125,14 @@ def mended(geometry: Any) -> Any:
     return parts[0] if len(parts) == 1 else shapely.multipolygons(parts)
 
 
-def check_vertices(geometry: Any) -> None:
+def check_vertices(geometry: shapely.Geometry | npt.NDArray[np.object_]) -> None:
     """Raise GeometryError if a geometry, or an array of them together, has more than `MAX_VERTICES` vertices."""
     count = int(np.sum(shapely.get_num_coordinates(geometry)))
     if count > MAX_VERTICES:
         raise GeometryError(f"{count:,} vertices; at most {MAX_VERTICES:,} are allowed: simplify it")
 
 
-def check_crossings(geometry: Any) -> None:
+def check_crossings(geometry: shapely.Geometry | npt.NDArray[np.object_]) -> None:
     """Raise GeometryError if the edges of a geometry, or of an array of them, meet in too many places.
 
     The time and memory of a union or a repair grow with the number of places where edges meet, which can be the square
@@ -155,7 +155,7 @@ def check_crossings(geometry: Any) -> None:
             )
 
 
-def _edges(geometry: Any) -> npt.NDArray[np.object_]:
+def _edges(geometry: shapely.Geometry | npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
     """Every straight piece of the rings and lines of one or more geometries."""
     places, line = shapely.get_coordinates(_rings(geometry), return_index=True)
     same = line[1:] == line[:-1]
@@ -163,7 +163,7 @@ def _edges(geometry: Any) -> npt.NDArray[np.object_]:
     return np.asarray(shapely.linestrings(ends)) if len(ends) else np.empty(0, dtype=object)
 
 
-def _rings(geometry: Any) -> npt.NDArray[np.object_]:
+def _rings(geometry: shapely.Geometry | npt.NDArray[np.object_]) -> npt.NDArray[np.object_]:
     """Rings, lines and points that make up one or more geometries."""
     parts = shapely.get_parts(geometry)
     while (shapely.get_type_id(parts) > _POLYGON_ID).any():
@@ -172,7 +172,7 @@ def _rings(geometry: Any) -> npt.NDArray[np.object_]:
     return np.concatenate([shapely.get_rings(parts[is_polygon]), parts[~is_polygon]])
 
 
-def count_rings(geometry: Any) -> int:
+def count_rings(geometry: shapely.Geometry | npt.NDArray[np.object_]) -> int:
     """Rings of the polygons of a geometry, or of an array of them; each line or point counts as one."""
     return len(_rings(geometry))
 
@@ -182,7 +182,7 @@ def n_vertices(text: str) -> int:
     return sum(text.count(digit) for digit in _DIGITS[:32]) // 2
 
 
-def polygon_text(polygon: Any) -> str:
+def polygon_text(polygon: shapely.Geometry) -> str:
     """A polygon or multipolygon as text of letters, digits, "-", "_", "." and "~", to a hundred-thousandth degree.
 
     Every vertex is written as the difference from the one before, as whole numbers, five bits a character.
@@ -199,7 +199,7 @@ def polygon_text(polygon: Any) -> str:
     return _PART.join(parts)
 
 
-def polygon_of(text: str) -> Any:
+def polygon_of(text: str) -> shapely.Geometry:
     """The polygon that `polygon_text` wrote, repaired.
 
     Raises

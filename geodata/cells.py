@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -118,7 +117,7 @@ def cut_cells(
     return Cells(work.cell, tract, derived, int(done[0]), int(done[1]))
 
 
-def union_of(polygons: Shapes) -> Any:
+def union_of(polygons: Shapes) -> shapely.Geometry:
     """Union of polygons that touch without overlapping; polygonal and valid.
 
     The quick union of coverages is used where it gives a valid polygon, else the general one.
@@ -167,7 +166,7 @@ class _Work:
         return shared
 
 
-def cells_in_polygon(point: Floats, polygon: Any) -> tuple[Shapes, int, int]:
+def cells_in_polygon(point: Floats, polygon: shapely.Geometry) -> tuple[Shapes, int, int]:
     """Voronoi cells of points, float64[n, 2] in degrees, that partition a polygon.
 
     Returns
@@ -219,7 +218,7 @@ def cells_in_hull(point: Floats, published: Shapes) -> tuple[Shapes, int]:
     return _shared_out(point, _polygonal(cell) if whole else outside, owner)
 
 
-def _voronoi(site: Floats, extent: Any) -> tuple[Shapes, Ints]:
+def _voronoi(site: Floats, extent: shapely.Geometry) -> tuple[Shapes, Ints]:
     """Cells of the distinct sites, and the position of each site's cell among them."""
     grid = np.round(site / _SAME_PLACE_DEG).astype(np.int64)
     _, first, owner = np.unique(grid, axis=0, return_index=True, return_inverse=True)
@@ -234,7 +233,7 @@ def _voronoi(site: Floats, extent: Any) -> tuple[Shapes, Ints]:
     return shapely.transform(cell, lambda xy: xy / scale), owner.astype(np.int64).ravel()
 
 
-def _hull(point: Floats) -> Any:
+def _hull(point: Floats) -> shapely.Geometry:
     scale = np.array([np.cos(np.radians(point[:, 1].mean())), 1.0])
     hull = shapely.concave_hull(shapely.multipoints(point * scale), ratio=_HULL_RATIO)
     hull = shapely.buffer(hull, _EDGE_KM / _KM_PER_DEG, quad_segs=4)
@@ -260,7 +259,7 @@ def _shared_out(site: Floats, cell: Shapes, owner: Ints) -> tuple[Shapes, int]:
     return result, int((n_sharing - 1).sum())
 
 
-def _strips(polygon: Any, n: int) -> Shapes:
+def _strips(polygon: shapely.Geometry, n: int) -> Shapes:
     """Cut a polygon into n parts, from west to east; parts beside the largest one stay with the first."""
     parts = shapely.get_parts(polygon)
     main = parts[shapely.area(parts).argmax()]

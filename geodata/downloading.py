@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic, sleep
-from typing import IO, Any, Final
+from typing import IO, Final
 from urllib.parse import urlsplit
 
 from geodata.errors import SourceFileError
@@ -177,7 +177,7 @@ def _attempt(
         raise http.client.HTTPException(f"the connection broke off at {arrived:,} of {total:,} bytes")
 
 
-def _pieces(response: Any, retry: Retry, *, limit: int | None = None) -> Iterator[bytes]:
+def _pieces(response: http.client.HTTPResponse, retry: Retry, *, limit: int | None = None) -> Iterator[bytes]:
     """Yield the content as it arrives; give up on a server that sends too slowly."""
     arrived, marked, mark_s = 0, 0, monotonic()
     while piece := response.read1(_CHUNK):
@@ -225,15 +225,26 @@ def _cannot_write(path: Path, error: OSError) -> SourceFileError:
     )
 
 
-def _open(url: str, headers: dict[str, str], retry: Retry) -> Any:
+def _open(url: str, headers: dict[str, str], retry: Retry) -> http.client.HTTPResponse:
     request = urllib.request.Request(url, headers={"User-Agent": "commutemap", **headers})
-    return urllib.request.build_opener(_SameHost).open(request, timeout=retry.timeout_s)
+    response: http.client.HTTPResponse = urllib.request.build_opener(_SameHost).open(
+        request, timeout=retry.timeout_s
+    )
+    return response
 
 
 class _SameHost(urllib.request.HTTPRedirectHandler):
     """Follows a redirect only to the same host, and never from https to http."""
 
-    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> Any:
+    def redirect_request(
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: http.client.HTTPMessage,
+        newurl: str,
+    ) -> urllib.request.Request | None:
         requested, target = urlsplit(req.full_url), urlsplit(newurl)
         if target.netloc != requested.netloc or (requested.scheme == "https" and target.scheme != "https"):
             fp.close()
@@ -260,7 +271,7 @@ def _retry_after_s(error: urllib.error.HTTPError) -> float:
     return min(float(text), _LONGEST_WAIT_S) if _NUMBER.match(text) else 0.0
 
 
-def _whole_after(response: Any, start: int) -> int:
+def _whole_after(response: http.client.HTTPResponse, start: int) -> int:
     """Bytes of the whole file if the reply is the rest of it from `start`, else 0."""
     part = _RANGE.match(str(response.headers.get("Content-Range", "")))
     if (
@@ -273,12 +284,12 @@ def _whole_after(response: Any, start: int) -> int:
     return int(part["whole"])
 
 
-def _length(response: Any) -> int:
+def _length(response: http.client.HTTPResponse) -> int:
     text = str(response.headers.get("Content-Length", ""))
     return int(text) if _NUMBER.match(text) else 0
 
 
-def _validator(response: Any) -> str:
+def _validator(response: http.client.HTTPResponse) -> str:
     etag = str(response.headers.get("ETag", ""))
     # A weak ETag does not identify bytes, so it cannot tell whether two parts belong to one file.
     return etag if etag and not etag.startswith("W/") else str(response.headers.get("Last-Modified", ""))

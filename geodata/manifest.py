@@ -17,56 +17,56 @@ _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _MOST_ROWS: Final = 1 << 62
 
 
-def _is_text(value: Any) -> bool:
+def _is_text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _is_count(value: Any) -> bool:
+def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < _MOST_ROWS
 
 
-def _is_year(value: Any) -> bool:
+def _is_year(value: object) -> bool:
     # Any number: the certificate says whether it is the published one, in the same spelling.
     return value is None or (
         isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 9999
     )
 
 
-def _is_text_or_none(value: Any) -> bool:
+def _is_text_or_none(value: object) -> bool:
     return value is None or _is_text(value)
 
 
-def _is_texts(value: Any) -> bool:
+def _is_texts(value: object) -> bool:
     return isinstance(value, list) and all(map(_is_text, value))
 
 
-def _is_objects(value: Any) -> bool:
+def _is_objects(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(each, dict) for each in value)
 
 
-def _is_text_by_name(value: Any) -> bool:
+def _is_text_by_name(value: object) -> bool:
     return isinstance(value, dict) and all(map(_is_text, value.values()))
 
 
-def _is_vintage(value: Any) -> bool:
+def _is_vintage(value: object) -> bool:
     return isinstance(value, dict) and all(
         _is_text_or_none(each) or _is_count(each) for each in value.values()
     )
 
 
-def _is_count_by_name(value: Any) -> bool:
+def _is_count_by_name(value: object) -> bool:
     return isinstance(value, dict) and all(map(_is_count, value.values()))
 
 
-def _is_object(value: Any) -> bool:
+def _is_object(value: object) -> bool:
     return isinstance(value, dict)
 
 
-def _is_sha256(value: Any) -> bool:
+def _is_sha256(value: object) -> bool:
     return isinstance(value, str) and _SHA256.fullmatch(value) is not None
 
 
-_FACTS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
+_FACTS: Final[dict[str, tuple[Callable[[object], bool], str]]] = {
     "title": (_is_text_or_none, "a line of text"),
     "year": (_is_year, "a year"),
     "job_type": (_is_text_or_none, "a line of text"),
@@ -140,7 +140,7 @@ def _is_there(file: Path) -> bool:
     return file.is_symlink() or file.exists()
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     try:
         text = " ".join(repr(value).split())
     except RecursionError:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow
 import shapely
 
 Floats = npt.NDArray[np.float64]
@@ -40,7 +41,7 @@ class Triangles:
     triangle: Floats
 
 
-def cut_cells(parts: Iterable[Any], *, used: npt.NDArray[np.bool_], threads: int = 1) -> Triangles:
+def cut_cells(parts: Iterable[pyarrow.Table], *, used: npt.NDArray[np.bool_], threads: int = 1) -> Triangles:
     """Cut cells into triangles.
 
     Parameters
@@ -79,7 +80,7 @@ def _shares(owner: Ints, corner: Floats) -> Floats:
     return share
 
 
-def _cut_part(part: Any, used: npt.NDArray[np.bool_]) -> tuple[Ints, Floats]:
+def _cut_part(part: pyarrow.Table, used: npt.NDArray[np.bool_]) -> tuple[Ints, Floats]:
     """Block of each triangle of some cells, in the cells' order, and the triangles."""
     wanted = used[part["block_index"].to_numpy()]
     if not wanted.all():

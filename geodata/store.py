@@ -100,7 +100,7 @@ class Store:
         self._check(name, {column: frame[column].to_numpy() for column in frame if column != "geometry"})
         return frame
 
-    def batches(self, name: str, columns: list[str] | None = None) -> Iterator[Any]:
+    def batches(self, name: str, columns: list[str] | None = None) -> Iterator[pyarrow.Table]:
         """Yield a table's row groups in order, as pyarrow tables; geometry is WKB.
 
         A row group of `jobs` or `points` holds whole destinations.

@@ -24,7 +24,7 @@ from geodata.schema import BOUNDS, IDENTIFIER, INDEX_OF, MAY_BE_NAN, Table
 _GEOMETRY: Final = "geometry"
 _LAYER: Final = "layer_"
 _BINARY: Final = (pyarrow.binary(), pyarrow.large_binary())
-_TYPES: Final[dict[str, tuple[Any, ...]]] = {
+_TYPES: Final[dict[str, tuple[pyarrow.DataType, ...]]] = {
     "str": (pyarrow.string(), pyarrow.large_string()),
     "bool": (pyarrow.bool_(),),
     "int8": (pyarrow.int8(),),
@@ -125,7 +125,7 @@ def check_values(file: object, columns: Mapping[str, Any], rows: Mapping[str, in
             _check_range(file, name, least, greatest, rows)
 
 
-def as_numpy(batch: Any) -> dict[str, Any]:
+def as_numpy(batch: pyarrow.Table) -> dict[str, Any]:
     """The columns of a pyarrow table that hold numbers, by name."""
     return {
         name: column.to_numpy(zero_copy_only=False) if hasattr(column, "offset") else column.to_numpy()
@@ -134,7 +134,7 @@ def as_numpy(batch: Any) -> dict[str, Any]:
     }
 
 
-def _check_columns(file: Path, table: Table, schema: Any) -> None:
+def _check_columns(file: Path, table: Table, schema: pyarrow.Schema) -> None:
     wanted = {name: _TYPES[kind] for name, kind in table.columns.items()}
     if table.geometry:
         wanted[_GEOMETRY] = _BINARY
@@ -152,7 +152,9 @@ def _check_columns(file: Path, table: Table, schema: Any) -> None:
             raise _wrong(file, f"column {field.name!r} is {field.type}, must be {allowed[-1]}")
 
 
-def _check_chunk(file: Path, source: Any, group: int, position: int, rows: Mapping[str, int]) -> None:
+def _check_chunk(
+    file: Path, source: pyarrow.parquet.ParquetFile, group: int, position: int, rows: Mapping[str, int]
+) -> None:
     """Check one column of one row group, by its footer, or by its values if the footer has no range."""
     chunk = source.metadata.row_group(group).column(position)
     name, found = chunk.path_in_schema, chunk.statistics

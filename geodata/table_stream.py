@@ -53,7 +53,7 @@ class TableStream:
         self._table = table
         self._disk = disk
         self._writer: Any = None
-        self._held: list[Any] = []
+        self._held: list[pyarrow.Table] = []
         self._n_held = 0
         self._synced_bytes = 0
         self._syncing: Future[None] | None = None
@@ -97,7 +97,7 @@ class TableStream:
             with suppress(OSError):
                 self._writer.close()
 
-    def _as_arrow(self, rows: Any) -> Any:
+    def _as_arrow(self, rows: Any) -> pyarrow.Table:
         if isinstance(rows, Mapping):
             columns = {name: pyarrow.array(values) for name, values in rows.items()}
             extra = check_columns(self._table, list(columns))
@@ -126,7 +126,7 @@ class TableStream:
             raise AssertionError(f"table {self._table.name}: {'; '.join(wrong)}")
         return pyarrow.table([columns[field.name] for field in schema], schema=schema)
 
-    def _open(self, schema: Any) -> None:
+    def _open(self, schema: pyarrow.Schema) -> None:
         self._writer = pyarrow.parquet.ParquetWriter(
             self._file, schema, compression="zstd", compression_level=_ZSTD_LEVEL, **_encodings(schema)
         )
@@ -182,7 +182,7 @@ def row_ptr(file: Path | io.BytesIO) -> npt.NDArray[np.int64]:
     return _row_ptr(facts)
 
 
-def read_batches(file: Path | io.BytesIO, columns: list[str] | None) -> Iterator[Any]:
+def read_batches(file: Path | io.BytesIO, columns: list[str] | None) -> Iterator[pyarrow.Table]:
     """Yield the row groups of a Parquet file one after the other, as pyarrow tables."""
     with pyarrow.parquet.ParquetFile(file) as source:
         for group in range(source.num_row_groups):
@@ -217,18 +217,18 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-def _row_ptr(facts: Any) -> npt.NDArray[np.int64]:
+def _row_ptr(facts: pyarrow.parquet.FileMetaData) -> npt.NDArray[np.int64]:
     rows = [facts.row_group(group).num_rows for group in range(facts.num_row_groups)]
     return np.append(0, np.cumsum(rows, dtype=np.int64)).astype(np.int64)
 
 
-def _as_numpy(column: Any) -> Any:
+def _as_numpy(column: pyarrow.ChunkedArray) -> Any:
     if column.num_chunks == 1:
         return column.chunk(0).to_numpy(zero_copy_only=False)
     return column.to_numpy()
 
 
-def _schema(table: Table, extra: dict[str, str]) -> Any:
+def _schema(table: Table, extra: dict[str, str]) -> pyarrow.Schema:
     """Arrow schema of a table, with the metadata from which pandas and geopandas restore their types."""
     dtypes = table.columns | extra
     frame = pandas.DataFrame({name: pandas.Series([], dtype=dtype) for name, dtype in dtypes.items()})  # type: ignore[call-overload,unused-ignore]
@@ -241,7 +241,7 @@ def _schema(table: Table, extra: dict[str, str]) -> Any:
     return pyarrow.parquet.read_schema(buffer)
 
 
-def _encodings(schema: Any) -> dict[str, Any]:
+def _encodings(schema: pyarrow.Schema) -> dict[str, Any]:
     encoding = {}
     dictionary = []
     for field in schema:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import shapely
@@ -76,7 +74,7 @@ def blob(
     *,
     finest: float,
     roughness: float = 0.2,
-) -> Any:
+) -> shapely.Geometry:
     """Return a rough, roundish polygon: an island.
 
     Parameters
@@ -92,7 +90,7 @@ def blob(
     return whole(roughened(ring, rng, finest=finest, roughness=roughness))
 
 
-def whole(ring: Floats) -> Any:
+def whole(ring: Floats) -> shapely.Geometry:
     """Make a valid polygon of a ring that may touch itself; small pieces that break off are dropped."""
     parts = shapely.get_parts(shapely.make_valid(shapely.polygons(ring)))
     return parts[int(np.argmax(shapely.area(parts)))]

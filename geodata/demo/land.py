@@ -7,12 +7,13 @@ towards negative `v`, and the main city is near the origin. `Frame` turns the pl
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import shapely
 
 from geodata.demo.curves import Floats, blob, roughened, wandering, whole
+from geodata.demo.grouping import Ints
 from geodata.demo.sizes import Scale
 
 _EARTH_KM: Final = 6371.0
@@ -75,15 +76,15 @@ class Land:
         Plane to degrees.
     """
 
-    shape: Any
-    islets: list[Any]
+    shape: shapely.Geometry
+    islets: list[shapely.Geometry]
     border_v: Floats
     border_u: list[Floats]
     river_end_v: float
     far_island: tuple[float, float]
     frame: Frame
 
-    def state_position(self, plane_km: Floats) -> Any:
+    def state_position(self, plane_km: Floats) -> Ints:
         """Position 0..4 (81..85) of the state of each point float64[n, 2]."""
         u, v = plane_km[:, 0], plane_km[:, 1]
         position = np.zeros(u.size, np.int64)
@@ -131,7 +132,7 @@ def _borders(at_v: Floats, rng: np.random.Generator) -> list[Floats]:
     return [middle + line for middle, line in zip(_BORDERS_KM, [river, *others], strict=True)]
 
 
-def _long_island(scale: Scale, rng: np.random.Generator) -> Any:
+def _long_island(scale: Scale, rng: np.random.Generator) -> shapely.Geometry:
     along = np.arange(_ENDS_KM[0], _ENDS_KM[1] + 1.0, 16.0)
     share = (along - _ENDS_KM[0]) / (_ENDS_KM[1] - _ENDS_KM[0])
     taper = np.sqrt(np.clip(1.0 - (2 * share - 1.0) ** 8, 0.0, None))
@@ -143,7 +144,9 @@ def _long_island(scale: Scale, rng: np.random.Generator) -> Any:
     return whole(roughened(ring, rng, finest=scale.coast_km, roughness=0.23))
 
 
-def _bay(border_v: Floats, river_u: Floats, end_v: float, scale: Scale, rng: np.random.Generator) -> Any:
+def _bay(
+    border_v: Floats, river_u: Floats, end_v: float, scale: Scale, rng: np.random.Generator
+) -> shapely.Geometry:
     v = np.arange(-110.0, end_v + 0.1, 0.5)
     middle = np.interp(v, border_v, river_u)
     sea = np.clip((-v - 3.0) / 45.0, 0.0, 1.2)  # 0 at the main city, 1 at the open coast
@@ -159,8 +162,10 @@ def _bay(border_v: Floats, river_u: Floats, end_v: float, scale: Scale, rng: np.
     return shapely.make_valid(shapely.polygons(ring[:: 1 if scale.coast_km < 2 else 2]))
 
 
-def _islets(island: Any, far: tuple[float, float], scale: Scale, rng: np.random.Generator) -> list[Any]:
-    islets: list[Any] = []
+def _islets(
+    island: shapely.Geometry, far: tuple[float, float], scale: Scale, rng: np.random.Generator
+) -> list[shapely.Geometry]:
+    islets: list[shapely.Geometry] = []
     wanted = 9
     while len(islets) < wanted:
         if len(islets) < wanted - 2:

@@ -11,6 +11,7 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial import cKDTree
 
 from geodata.demo.curves import Floats, roughened
+from geodata.demo.grouping import Ints
 from geodata.demo.land import Land
 from geodata.demo.sizes import FAR_STATES, MAIN_STATES
 
@@ -44,12 +45,12 @@ class Towns:
     """
 
     place_km: Floats
-    state: Any
+    state: Ints
     weight: Floats
     spread_km: Floats
     coast_km: Floats
     highway_km: Floats
-    highway_state: Any
+    highway_state: Ints
 
     @property
     def is_city(self) -> Any:
@@ -82,7 +83,7 @@ def make_towns(land: Land, rng: np.random.Generator) -> Towns:
     )
 
 
-def density(towns: Towns, at_km: Floats, state: Any) -> Floats:
+def density(towns: Towns, at_km: Floats, state: Ints) -> Floats:
     """Density of people in cities, towns, strips along highways, and the country, each in its own unit.
 
     Parameters
@@ -192,7 +193,7 @@ def _city_place(
     return best
 
 
-def _highways(place: Floats, state: Any, land: Land, rng: np.random.Generator) -> Floats:
+def _highways(place: Floats, state: Ints, land: Land, rng: np.random.Generator) -> Floats:
     lines = []
     for group in (state < 4, state == 4):
         here = place[group]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -110,7 +110,7 @@ def shared_out(total: Ints, weight: Floats, start: Ints) -> Ints:
     return result
 
 
-def rectangles_wkb(box: Floats) -> Any:
+def rectangles_wkb(box: Floats) -> pyarrow.Array:
     """Rectangles as well-known binary: a pyarrow array.
 
     Parameters
@@ -126,7 +126,7 @@ def rectangles_wkb(box: Floats) -> Any:
     return pyarrow.BinaryArray.from_buffers(pyarrow.binary(), len(box), buffers)
 
 
-def block_ids(tract_id: npt.NDArray[np.bytes_], group: Ints, serial: Ints) -> Any:
+def block_ids(tract_id: npt.NDArray[np.bytes_], group: Ints, serial: Ints) -> pyarrow.Array:
     """Identifiers of 15 digits, tract, group and serial: a pyarrow array of large strings."""
     digit = np.empty((group.size, 15), np.uint8)
     digit[:, :11] = np.ascontiguousarray(tract_id).view(np.uint8).reshape(-1, 11)
@@ -135,13 +135,13 @@ def block_ids(tract_id: npt.NDArray[np.bytes_], group: Ints, serial: Ints) -> An
     return _fixed_texts(digit)
 
 
-def group_ids(block_id: Any) -> Any:
+def group_ids(block_id: pyarrow.Array) -> pyarrow.Array:
     """Identifiers of the block groups of blocks: the first 12 digits."""
     digit = np.frombuffer(block_id.buffers()[2], np.uint8).reshape(-1, 15)[:, :12]
     return _fixed_texts(np.ascontiguousarray(digit))
 
 
-def _fixed_texts(character: npt.NDArray[np.uint8]) -> Any:
+def _fixed_texts(character: npt.NDArray[np.uint8]) -> pyarrow.Array:
     n, width = character.shape
     ends = np.arange(n + 1, dtype=np.int64) * width
     buffers = [None, pyarrow.py_buffer(ends), pyarrow.py_buffer(character)]
