@@ -7,7 +7,6 @@ tables only. So they may run in any order, on threads or on other machines, and 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -197,7 +196,7 @@ def draw_workers(
     )
 
 
-def jobs_of(drawn: DrawnBatch) -> dict[str, npt.NDArray[Any]]:
+def jobs_of(drawn: DrawnBatch) -> dict[str, npt.NDArray[np.generic]]:
     """Count workers by destination, segment and origin, in this order: columns of the release's `jobs`."""
     of_worker, home_block = drawn.of_worker, drawn.home_block
     changes = (of_worker[1:] != of_worker[:-1]) | (home_block[1:] != home_block[:-1])
@@ -214,7 +213,7 @@ def jobs_of(drawn: DrawnBatch) -> dict[str, npt.NDArray[Any]]:
     }
 
 
-def points_of(key: SecretKey, drawn: DrawnBatch, cells: CellTriangles) -> dict[str, npt.NDArray[Any]]:
+def points_of(key: SecretKey, drawn: DrawnBatch, cells: CellTriangles) -> dict[str, npt.NDArray[np.generic]]:
     """Draw a point at home and one at work for every worker: columns of the release's `points`."""
     places = place_points(key, drawn.destination, drawn.segment, drawn.synthetic_ptr, drawn.home_block, cells)
     of_worker = drawn.of_worker

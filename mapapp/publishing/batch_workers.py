@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from mapapp.publishing.batch import (
 )
 from mapapp.publishing.promise import CertifiedBatch
 
-Columns = dict[str, npt.NDArray[Any]]
+Columns = dict[str, npt.NDArray[np.generic]]
 
 _Result = TypeVar("_Result")
 

@@ -13,9 +13,9 @@ its own around that (a Pólya urn: worker j lives where an earlier one does with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Final, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ from engine.tracts import great_circle_mi
 from geodata.schema import N_SEGMENTS
 from geodata.store import Store
 from mapapp.progress import Report, silent
-from mapapp.publishing.certificate.terms import CertificateCheck
+from mapapp.publishing.certificate.terms import Certificate, CertificateCheck
 from mapapp.publishing.expected_validity import (
     Expected,
     HomeTracts,
@@ -79,9 +79,24 @@ _CONCENTRATION = 25.0
 _SHARE_OF_FLOWS = 0.8
 _SHARE_ANYWHERE = 0.03
 _GENERATOR = 20100  # any number: the same homes in every run
-_EXPECTED = ("expected_kl_all", "expected_kl_small")
+_EXPECTED: Final = ("expected_kl_all", "expected_kl_small")
+_ROUNDED: Final = ("settings_tried", *_EXPECTED)
 _SAME = 1e-3  # relative; they are stated to four digits
 _WORTH_IT = 0.995  # a setting replaces a simpler one only if it is better by this much
+
+
+class DesignFacts(TypedDict):
+    """How a setting was chosen, for the certificate."""
+
+    priors: list[Prior]
+    objective: str
+    homes: str
+    concentration: float
+    share_anywhere: float
+    tracts_looked_at: int
+    settings_tried: int
+    expected_kl_all: float
+    expected_kl_small: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,7 +167,7 @@ def design_parameters(
     priors: Iterable[Prior] | None = None,
     concentration: float = _CONCENTRATION,
     report: Report = silent,
-) -> tuple[PrivacyParameters, SynthesisParameters, dict[str, Any]]:
+) -> tuple[PrivacyParameters, SynthesisParameters, DesignFacts]:
     """Search for the setting with the least expected divergence under the sound accountant.
 
     What is minimised: half the mean KL over all destinations, half that over small ones (1 to 9 workers), each
@@ -212,7 +227,7 @@ def design_parameters(
             f"no setting holds at epsilon_final {float(promise.epsilon):g}, delta {float(promise.delta):g}; raise "
             "epsilon_final"
         )
-    facts = {
+    facts: DesignFacts = {
         "priors": list(allowed),
         "objective": "half KL over all destinations, half over those of 1 to 9 workers",
         "homes": f"simulated from public {'gravity' if public.geography.flows.empty else 'flows and gravity'}",
@@ -226,8 +241,8 @@ def design_parameters(
     return *search.parameters(best), facts
 
 
-def design_lines(certificate: Mapping[str, Any]) -> list[str]:
-    """Sentences for a person about a setting that was chosen; none where it was given."""
+def design_lines(certificate: Certificate) -> list[str]:
+    """A line about how the setting was chosen; empty if the analyst gave it."""
     facts = certificate["construction"].get("design")
     if facts is None:
         return []
@@ -238,7 +253,7 @@ def design_lines(certificate: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def check_design(release: Store, certificate: Mapping[str, Any]) -> CertificateCheck:
+def check_design(release: Store, certificate: Certificate) -> CertificateCheck:
     """Choose the setting again from the release alone: it was chosen from public data if the same one comes out."""
     stated, parameters = certificate["construction"]["design"], certificate["parameters"]
     promise = PrivacyParameters.from_dict(parameters["privacy"])
@@ -249,11 +264,12 @@ def check_design(release: Store, certificate: Mapping[str, Any]) -> CertificateC
         base=SynthesisParameters.from_dict(parameters["synthesis"]),
         priors=stated["priors"],
     )
-    again, chosen, facts = (part if isinstance(part, dict) else part.to_dict() for part in found)
+    again, chosen, facts = found[0].to_dict(), found[1].to_dict(), found[2]
     same = again == parameters["privacy"] and chosen == parameters["synthesis"] and set(stated) == set(facts)
-    same = same and all(stated[name] == facts[name] for name in set(facts) - {"settings_tried", *_EXPECTED})
-    # Another machine may round otherwise, and pass over a setting that this one tries.
-    if same and all(abs(facts[name] - stated[name]) <= _SAME * facts[name] for name in _EXPECTED):
+    # Another machine may round differently, and so skip a setting that this one tries.
+    same = same and all(stated[name] == fact for name, fact in facts.items() if name not in _ROUNDED)
+    expected = {name: facts[name] for name in _EXPECTED}
+    if same and all(abs(kl - stated[name]) <= _SAME * kl for name, kl in expected.items()):
         return CertificateCheck(
             "design", True, "the same setting is chosen again from the release's public tables"
         )
@@ -265,7 +281,7 @@ def check_design(release: Store, certificate: Mapping[str, Any]) -> CertificateC
     )
 
 
-def _described(privacy: Mapping[str, Any], parameters: Mapping[str, Any]) -> str:
+def _described(privacy: Certificate, parameters: Certificate) -> str:
     return (
         f"radii {parameters['tract_radius_mi']:g} and {parameters['puma_radius_mi']:g} mi, "
         f"{parameters['prior']} prior of strength {parameters['strength']:g}, "

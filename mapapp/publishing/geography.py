@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +45,7 @@ class Geography:
     tract_of_block: npt.NDArray[np.int32]
     blocks: BlockTable
     flows: pandas.DataFrame
-    last_release: Mapping[str, Any] | None = None
+    last_release: Mapping[str, object] | None = None
 
     @property
     def n_blocks(self) -> int:
@@ -150,7 +150,7 @@ def read_workplaces(store: Store, geography: Geography, *, n_batches: int = DEFA
     )
 
 
-def _count_by_tract(tract: Any, count: Any, workers: Ints, rows: Ints) -> None:
+def _count_by_tract(tract: Ints, count: Ints, workers: Ints, rows: Ints) -> None:
     """Add a row group's workers and rows; runs of one tract are added up first."""
     if not tract.size:
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -95,13 +95,13 @@ def read_inputs(store: Store, geography: Geography, workplaces: Workplaces, batc
     )
 
 
-def segment_of(jobs: Mapping[str, Any]) -> npt.NDArray[np.int64]:
+def segment_of(jobs: Mapping[str, npt.ArrayLike]) -> npt.NDArray[np.int64]:
     """Segment 0..26 of every row of a `jobs` table."""
     columns = (np.asarray(jobs[name], dtype=np.int64) for name in ("age", "earnings", "industry"))
     return np.asarray(segment_code(*columns), dtype=np.int64)
 
 
-def synthesizers_of(jobs: Mapping[str, Any]) -> tuple[Ints, Ints, Ints, npt.NDArray[np.int32]]:
+def synthesizers_of(jobs: Mapping[str, npt.ArrayLike]) -> tuple[Ints, Ints, Ints, npt.NDArray[np.int32]]:
     """Synthesizers of some rows of `jobs`: destination, segment, worker_ptr and worker_origin as in `Inputs`."""
     # Sorted by (destination, segment, origin), so that the order of rows in the source files decides nothing.
     synthesizer = np.asarray(jobs["destination_index"], dtype=np.int64) * N_SEGMENTS + segment_of(jobs)

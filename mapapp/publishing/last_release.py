@@ -23,7 +23,7 @@ from geodata.errors import StoreError
 from geodata.manifest import read_manifest
 from geodata.store import Store, open_store, store_digest
 from mapapp.errors import UsageError
-from mapapp.publishing.certificate.terms import FOR_RELEASE, CertificateCheck, exact_number
+from mapapp.publishing.certificate.terms import FOR_RELEASE, Certificate, CertificateCheck, exact_number
 from mapapp.publishing.geography import Ints
 
 LAST_RELEASE_CAVEAT = (
@@ -170,7 +170,7 @@ def check_last_release(release: Path, path: Path) -> CertificateCheck:
     return CertificateCheck(f"prior from {path}", not wrong, detail)
 
 
-def last_release_lines(construction: dict[str, Any]) -> list[str]:
+def last_release_lines(construction: Certificate) -> list[str]:
     """One line about the release that the prior came from; empty if it came from none."""
     last = construction.get("last_release")
     if last is None:

@@ -22,6 +22,8 @@ Three rules keep a spend from being lost:
 Readers and writers hold a lock on the file (`flock`), so that two processes cannot both pass the budget.
 """
 
+from __future__ import annotations
+
 import errno
 import fcntl
 import hashlib
@@ -35,10 +37,10 @@ from datetime import UTC, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 from engine.errors import ParameterError
 from engine.parameters import Number, exact_fraction
+from mapapp.publishing.certificate.terms import Certificate
 
 __all__ = [
     "LEDGER_NAME",
@@ -83,7 +85,7 @@ class Reading:
     holds_for: str
 
     @classmethod
-    def of_certificate(cls, readings: Mapping[str, Mapping[str, Any]]) -> "tuple[Reading, ...]":
+    def of_certificate(cls, readings: Mapping[str, Certificate]) -> tuple[Reading, ...]:
         """The readings of a certificate (`readings`), in its order."""
         return tuple(
             cls(
@@ -158,7 +160,7 @@ class LedgerEntry:
         return json.dumps(fields, ensure_ascii=True).encode() + b"\n"
 
     @classmethod
-    def from_line(cls, line: bytes) -> "LedgerEntry":
+    def from_line(cls, line: bytes) -> LedgerEntry:
         """Read one line; ValueError, KeyError or TypeError where it is no entry."""
         fields = json.loads(line)
         if fields["schema_version"] != SCHEMA_VERSION or fields["kind"] not in _KINDS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -41,7 +41,7 @@ class PublicPrior:
     flow_destination: Ints
     flow_origin: Ints
     flow_weight: Floats
-    facts: dict[str, Any]
+    facts: dict[str, object]
 
     def mass(self, coarse: Coarsening, gravity_mass: Floats) -> tuple[Floats | None, npt.NDArray[np.bool_]]:
         """Prior mass of every support point before editing, and which destination tracts have no flows.
@@ -90,7 +90,7 @@ def public_prior(
         workplaces.n_workers[::step],
         percentiles_mi=percentiles,
     )
-    facts: dict[str, Any] = {
+    facts: dict[str, object] = {
         "prior": parameters.prior,
         "gravity": {
             "scale_mi": decay.scale_mi,
@@ -112,7 +112,7 @@ def public_prior(
 
 
 def _prior(
-    decay: GravityDecay | None, geography: Geography, facts: dict[str, Any], *, with_flows: bool
+    decay: GravityDecay | None, geography: Geography, facts: dict[str, object], *, with_flows: bool
 ) -> PublicPrior:
     flows = geography.flows if with_flows else geography.flows.iloc[:0]
     destination = flows["destination_tract_index"].to_numpy(np.int64)

@@ -106,7 +106,7 @@ def make_certificate(
     *,
     confidential_inputs: Mapping[str, str],
     reasons: Sequence[str] = (),
-    design: Mapping[str, Any] | None = None,
+    design: Mapping[str, object] | None = None,
     versions: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """Write the certificate of a release from what was certified batch by batch.
@@ -132,7 +132,7 @@ def make_certificate(
         When a condition of the promise does not hold.
     """
     bound, doubts = pruned_as_a_whole([batch.tails for batch in batches if batch.tails], privacy, parameters)
-    facts: dict[str, Any] = dict(bound)
+    facts: dict[str, object] = dict(bound)
     if parameters.prior == "flows":
         facts["tracts_without_flows"] = sum(batch.n_without_flows for batch in batches)
     facts |= {

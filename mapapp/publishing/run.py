@@ -29,7 +29,8 @@ from mapapp.publishing.batch import SynthesisSource, open_source
 from mapapp.publishing.batch_workers import BatchRunner, Columns, ThreadRunner
 from mapapp.publishing.certificate.certificate import keyed_file_hash
 from mapapp.publishing.certificate.mechanism import NO_ACCOUNTANT
-from mapapp.publishing.design import design_lines, design_parameters, read_public_part
+from mapapp.publishing.certificate.terms import Certificate, ExactNumber
+from mapapp.publishing.design import DesignFacts, design_lines, design_parameters, read_public_part
 from mapapp.publishing.last_release import last_release_lines, with_last_release
 from mapapp.publishing.ledger import Ledger, Reading
 from mapapp.publishing.promise import CertifiedBatch, make_certificate
@@ -59,14 +60,14 @@ class Outcome:
 
     release: Path
     digest: str
-    certificate: dict[str, Any]
+    certificate: Certificate
     n_workers: int
     n_synthesizers: int
     n_destination_tracts: int
     n_support: tuple[int, float, int]
     share_edited_out: float
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain values for `--json`."""
         least, mean, greatest = self.n_support
         return {
@@ -97,19 +98,19 @@ class Outcome:
         ]
 
 
-def _value(number: dict[str, Any] | None) -> float | None:
+def _value(number: ExactNumber | None) -> float | None:
     """A number of the certificate, or None where nothing is promised."""
     return None if number is None else float(number["value"])
 
 
-def _promise(certificate: dict[str, Any]) -> str:
+def _promise(certificate: Certificate) -> str:
     final, delta = (_value(certificate[name]) for name in ("epsilon_final", "delta"))
     if final is None or delta is None:
         return "none: not private; do not publish this release"
     return f"epsilon_final {final:.3f}, delta {delta:g} ({_grounds(certificate)})"
 
 
-def _grounds(certificate: dict[str, Any]) -> str:
+def _grounds(certificate: Certificate) -> str:
     name = certificate.get("mechanism", {}).get("name")
     of = "" if name is None else f"{name}, "
     if certificate["accountant"] == NO_ACCOUNTANT:
@@ -179,7 +180,7 @@ def run_synthesis(
         if last_release is not None:
             for_release = not test_key and not parameters.not_for_release_reasons()
             dataset = with_last_release(dataset, last_release, for_release=for_release)
-        facts: dict[str, Any] | None = None
+        facts: DesignFacts | None = None
         if design is not None:
             privacy, parameters, facts = design_parameters(
                 read_public_part(dataset),
@@ -236,7 +237,7 @@ def _certificate(
     source: SynthesisSource,
     certified: list[CertifiedBatch],
     key: SecretKey,
-    design: dict[str, Any] | None,
+    design: DesignFacts | None,
 ) -> dict[str, Any]:
     return make_certificate(
         dataset,
@@ -263,7 +264,7 @@ def copy_public_tables(dataset: Store, writer: StoreWriter) -> None:
         writer.copy_table(dataset, table.name)
 
 
-def _spend(dataset: Store, release: Path, certificate: dict[str, Any]) -> None:
+def _spend(dataset: Store, release: Path, certificate: Certificate) -> None:
     """Enter the promise in the dataset's ledger.
 
     Raises
@@ -291,7 +292,7 @@ def _confidential_hashes(dataset: Store) -> dict[str, str]:
 
 def _outcome(
     release: Path,
-    certificate: dict[str, Any],
+    certificate: Certificate,
     source: SynthesisSource,
     certified: list[CertifiedBatch],
     n_edited_out: int,

@@ -22,6 +22,7 @@ from mapapp.answers.result_cache import ResultCache
 from mapapp.errors import UsageError
 from mapapp.measuring.validity import AnalystData, Validity, measure_setting
 from mapapp.progress import Report
+from mapapp.publishing.design import DesignFacts
 from mapapp.publishing.run import Outcome
 from mapapp.workbench.jobs import Job, Work
 from mapapp.workbench.measured_setting import Extent, MeasuredSetting
@@ -34,7 +35,7 @@ _KEPT_SETTINGS: Final = 12
 _KEPT_TABS: Final = 8
 _SOON_S: Final = 4.0
 
-Design = tuple[Setting, dict[str, object]]
+Design = tuple[Setting, DesignFacts]
 """A setting chosen from public data, and how it was chosen."""
 
 

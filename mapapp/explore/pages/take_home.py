@@ -25,7 +25,10 @@ def dock() -> Any:
     return html.Div(
         [
             html.Details(
-                [html.Summary("Download and share"), html.Div(id="take-files", className="take-files", **PART)],
+                [
+                    html.Summary("Download and share"),
+                    html.Div(id="take-files", className="take-files", **PART),
+                ],
                 id="take-home",
             ),
             html.Div(

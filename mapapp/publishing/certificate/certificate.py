@@ -8,6 +8,8 @@ From the certificate alone :func:`check_certificate` redoes every sum. That the 
 synthesizers in a row are no worse than those shown follows from the public inputs, whose hashes are given.
 """
 
+from __future__ import annotations
+
 import hashlib
 import hmac
 import json
@@ -41,6 +43,8 @@ from mapapp.publishing.certificate.terms import (
     RULE_4_4,
     SINGLE_HOMES_CAVEAT,
     UNIT,
+    Certificate,
+    Row,
     delta_of_all,
     exact_number,
     require_hashes,
@@ -109,11 +113,11 @@ def build_certificate(
     *,
     privacy: PrivacyParameters,
     synthesis: SynthesisParameters,
-    rows: list[dict[str, Any]],
+    rows: Sequence[Row],
     is_published: bool,
     public_inputs: Mapping[str, str],
     confidential_inputs: Mapping[str, str],
-    construction: Mapping[str, Any] | None = None,
+    construction: Mapping[str, object] | None = None,
     reasons: Sequence[str] = (),
     versions: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
@@ -186,7 +190,7 @@ def build_certificate(
 
 
 def _accounted_claims(
-    privacy: PrivacyParameters, synthesis: SynthesisParameters, rows: list[dict[str, Any]], is_published: bool
+    privacy: PrivacyParameters, synthesis: SynthesisParameters, rows: Sequence[Row], is_published: bool
 ) -> dict[str, Any]:
     """Fields of the certificate that follow from the rows of an accountant."""
     is_sound = privacy.accountant == "sound"
@@ -233,7 +237,7 @@ def _accounted_claims(
     }
 
 
-def certificate_text(certificate: Mapping[str, Any]) -> str:
+def certificate_text(certificate: Certificate) -> str:
     """The certificate as the text of `certificate.json`."""
     return json.dumps(certificate, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
@@ -272,9 +276,7 @@ def certificate_rows(
     ]
 
 
-def merge_rows(
-    privacy: PrivacyParameters, parts: Iterable[Sequence[Mapping[str, Any]]]
-) -> list[dict[str, Any]]:
+def merge_rows(privacy: PrivacyParameters, parts: Iterable[Sequence[Row]]) -> list[dict[str, Any]]:
     """Rows of several parts of one release as those of the whole: for each count and rule the worst of all.
 
     How a release was divided into parts does not show: of equals the first stays, as it would in one part.
@@ -287,7 +289,7 @@ def merge_rows(
     return [merged[place] for place in sorted(merged)]
 
 
-def _merged(privacy: PrivacyParameters, one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+def _merged(privacy: PrivacyParameters, one: Row, other: Row) -> dict[str, Any]:
     row = dict(other if _badness(other) > _badness(one) else one)
     row["synthesizers"] = one["synthesizers"] + other["synthesizers"]
     row["n_support_least"] = min(one["n_support_least"], other["n_support_least"])
@@ -301,7 +303,7 @@ def _merged(privacy: PrivacyParameters, one: Mapping[str, Any], other: Mapping[s
     return row
 
 
-def _badness(row: Mapping[str, Any]) -> float:
+def _badness(row: Row) -> float:
     """What makes one class of a row worse than another, as `_row` and `sound_rows` choose it."""
     by_bound = row["rule"] in (RULE_4_4, SOUND_TAILS)
     return float(row["delta_bound"] if by_bound else -row["worst_min_prior_weight_units"])

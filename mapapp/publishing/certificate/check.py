@@ -1,9 +1,10 @@
 """Check a certificate: every arithmetic claim again, from the certificate alone."""
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
 from engine.accept_reject import inner_privacy
 from engine.accountant import pruned_epsilon, theorem_4_1_weight, theorem_4_4_bound
@@ -24,7 +25,10 @@ from mapapp.publishing.certificate.terms import (
     NOT_FOR_RELEASE,
     RULE_4_1,
     RULE_4_4,
+    Certificate,
     CertificateCheck,
+    ExactNumber,
+    Row,
     delta_of_all,
     pure_weights_hold,
     require_hashes,
@@ -36,7 +40,7 @@ __all__ = ["CertificateCheck", "check_certificate"]
 
 
 def check_certificate(
-    certificate: Mapping[str, Any], counts_by_n: Mapping[int, int] | None = None
+    certificate: Certificate, counts_by_n: Mapping[int, int] | None = None
 ) -> list[CertificateCheck]:
     """Redo every arithmetic claim of a certificate.
 
@@ -59,7 +63,7 @@ def check_certificate(
         return [CertificateCheck("certificate can be read", False, detail)]
 
 
-def _checks(certificate: Mapping[str, Any], counts_by_n: Mapping[int, int] | None) -> list[CertificateCheck]:
+def _checks(certificate: Certificate, counts_by_n: Mapping[int, int] | None) -> list[CertificateCheck]:
     privacy = read_privacy(certificate["parameters"])
     synthesis = SynthesisParameters.from_dict(certificate["parameters"]["synthesis"])
     mechanism = synthesis.mechanism
@@ -82,7 +86,7 @@ def _checks(certificate: Mapping[str, Any], counts_by_n: Mapping[int, int] | Non
     return checks
 
 
-def _check_schema(certificate: Mapping[str, Any], wanted: Sequence[str]) -> CertificateCheck:
+def _check_schema(certificate: Certificate, wanted: Sequence[str]) -> CertificateCheck:
     """The fields that its schema has, and no others."""
     schema = BOUND_SCHEMA if is_bound(certificate) else CLAIMS_SCHEMA
     strange = sorted(set(certificate) ^ {*wanted, *([BOUND_FIELD] if schema == BOUND_SCHEMA else [])})
@@ -97,7 +101,7 @@ def _check_schema(certificate: Mapping[str, Any], wanted: Sequence[str]) -> Cert
 
 
 def _check_accounted(
-    certificate: Mapping[str, Any],
+    certificate: Certificate,
     privacy: PrivacyParameters,
     synthesis: SynthesisParameters,
     counts_by_n: Mapping[int, int] | None,
@@ -118,7 +122,7 @@ def _check_accounted(
     return checks
 
 
-def _check_numbers(certificate: Mapping[str, Any], privacy: PrivacyParameters) -> list[CertificateCheck]:
+def _check_numbers(certificate: Certificate, privacy: PrivacyParameters) -> list[CertificateCheck]:
     """Epsilon and delta as stated, as asked for, and in both readings."""
     checks = []
     for name, wanted in (("epsilon", privacy.epsilon), ("delta", privacy.delta)):
@@ -138,7 +142,7 @@ def _check_numbers(certificate: Mapping[str, Any], privacy: PrivacyParameters) -
     return checks
 
 
-def _stated(number: Mapping[str, Any]) -> Fraction:
+def _stated(number: ExactNumber) -> Fraction:
     """The exact value, which must be what its float says."""
     exact = exact_fraction(str(number["exact"]), "a number of the certificate")
     if float(exact) != number["value"]:
@@ -146,14 +150,14 @@ def _stated(number: Mapping[str, Any]) -> Fraction:
     return exact
 
 
-def _check_units(accounting: Mapping[str, Any], published: object) -> CertificateCheck:
+def _check_units(accounting: Certificate, published: object) -> CertificateCheck:
     """The units that weights and retentions are counted in."""
     units = (accounting["weight_units_per_worker"], accounting["retention_units"])
     good = units == (WEIGHT_UNITS, RETENTION_UNITS) and isinstance(published, bool)
     return CertificateCheck("units", good, f"{units[0]} and {units[1]}")
 
 
-def _check_row(row: Mapping[str, Any], privacy: PrivacyParameters, published: bool) -> list[CertificateCheck]:
+def _check_row(row: Row, privacy: PrivacyParameters, published: bool) -> list[CertificateCheck]:
     """The weights of one row against its theorem, and the cost of pruning."""
     count, rule = row["published_count"], row["rule"]
     name = f"n = {count}, {rule}"
@@ -177,9 +181,7 @@ def _check_row(row: Mapping[str, Any], privacy: PrivacyParameters, published: bo
     return [*checks, _check_pruning(name, row, privacy, published)]
 
 
-def _check_pruning(
-    name: str, row: Mapping[str, Any], privacy: PrivacyParameters, published: bool
-) -> CertificateCheck:
+def _check_pruning(name: str, row: Row, privacy: PrivacyParameters, published: bool) -> CertificateCheck:
     """Epsilon after pruning, from the least retention of the row."""
     retention = Fraction(row["least_retention_units"], RETENTION_UNITS)
     growth = max(2, 1 + row["published_count"]) if published else 2
@@ -193,7 +195,7 @@ def _check_pruning(
     )
 
 
-def _check_worst(certificate: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> CertificateCheck:
+def _check_worst(certificate: Certificate, rows: Sequence[Row]) -> CertificateCheck:
     """The release's epsilon is the worst over its rows, and the row shown attains it."""
     stated = _stated(certificate["epsilon_final"])
     again = max(_stated(row["epsilon_final"]) for row in rows)
@@ -205,7 +207,7 @@ def _check_worst(certificate: Mapping[str, Any], rows: Sequence[Mapping[str, Any
     )
 
 
-def _check_sum(certificate: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> CertificateCheck:
+def _check_sum(certificate: Certificate, rows: Sequence[Row]) -> CertificateCheck:
     """The probabilistic reading of the whole release is the sum over its synthesizers."""
     stated = certificate["readings"]["probabilistic_differential_privacy"]["delta_of_all_together"]
     again = delta_of_all(rows)
@@ -213,9 +215,7 @@ def _check_sum(certificate: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]
     return CertificateCheck("delta of all together", good, f"{again:.6g}, stated {stated:.6g}")
 
 
-def _check_coverage(
-    rows: Sequence[Mapping[str, Any]], counts_by_n: Mapping[int, int] | None
-) -> CertificateCheck:
+def _check_coverage(rows: Sequence[Row], counts_by_n: Mapping[int, int] | None) -> CertificateCheck:
     """No row twice, and every count of the release covered as often as it occurs."""
     covered: dict[int, int] = {}
     for row in rows:
@@ -235,10 +235,10 @@ def _check_coverage(
 
 
 def _check_preconditions(
-    certificate: Mapping[str, Any],
+    certificate: Certificate,
     privacy: PrivacyParameters,
     synthesis: SynthesisParameters,
-    rows: list[dict[str, Any]],
+    rows: Sequence[Row],
 ) -> CertificateCheck:
     """The list of preconditions is complete and says what the rows say."""
     preconditions = sound_preconditions if privacy.accountant == "sound" else theorem_preconditions
@@ -250,7 +250,7 @@ def _check_preconditions(
     )
 
 
-def _check_status(certificate: Mapping[str, Any], synthesis: SynthesisParameters) -> CertificateCheck:
+def _check_status(certificate: Certificate, synthesis: SynthesisParameters) -> CertificateCheck:
     """For release exactly where there is no reason against it."""
     reasons = certificate["status_reasons"]
     wanted = NOT_FOR_RELEASE if reasons else FOR_RELEASE
@@ -262,7 +262,7 @@ def _check_status(certificate: Mapping[str, Any], synthesis: SynthesisParameters
     )
 
 
-def _check_hashes(certificate: Mapping[str, Any]) -> CertificateCheck:
+def _check_hashes(certificate: Certificate) -> CertificateCheck:
     """Hashes have the form of hashes."""
     groups = (certificate["public_inputs"], certificate["confidential_inputs"])
     require_hashes(*groups)

@@ -19,7 +19,10 @@ from mapapp.publishing.certificate.terms import (
     COMPOSITION,
     NEIGHBOURS,
     UNIT,
+    Certificate,
     CertificateCheck,
+    Precondition,
+    Row,
     exact_number,
 )
 from mapapp.publishing.mechanisms import OWN_PROOFS
@@ -55,7 +58,7 @@ def stated_privacy(privacy: PrivacyParameters, mechanism: Mechanism) -> dict[str
     return {name: values[name] for name in goes_by}
 
 
-def read_privacy(parameters: Mapping[str, Any]) -> PrivacyParameters:
+def read_privacy(parameters: Certificate) -> PrivacyParameters:
     """The privacy parameters of a certificate's `parameters`, from :func:`stated_privacy`'s values.
 
     Raises
@@ -136,7 +139,7 @@ def _readings(promise: MechanismPromise, numbers: dict[str, Any]) -> dict[str, A
     return readings
 
 
-def _preconditions(promise: MechanismPromise, synthesis: SynthesisParameters) -> list[dict[str, Any]]:
+def _preconditions(promise: MechanismPromise, synthesis: SynthesisParameters) -> list[Precondition]:
     items = [
         (
             "neighbouring tables have the same number of workers",
@@ -170,7 +173,7 @@ def _section(promise: MechanismPromise) -> dict[str, Any]:
     }
 
 
-def accepted_claims(of_one_round: Mapping[str, Any], privacy: PrivacyParameters) -> dict[str, Any]:
+def accepted_claims(of_one_round: Certificate, privacy: PrivacyParameters) -> dict[str, Any]:
     """The certificate's claims under accept/reject, from those of one round at `engine.accept_reject.inner_privacy`.
 
     Raises
@@ -200,7 +203,7 @@ def _accepted_section(privacy: PrivacyParameters, failure_bound: float) -> dict[
     return section
 
 
-def one_round(certificate: Mapping[str, Any], privacy: PrivacyParameters) -> dict[str, Any]:
+def one_round(certificate: Certificate, privacy: PrivacyParameters) -> dict[str, Any]:
     """The certificate of one round of accept/reject: what :func:`accepted_claims` was made from."""
     epsilon = exact_number(inner_privacy(privacy).epsilon)
     readings = {name: {**reading, "epsilon": epsilon} for name, reading in certificate["readings"].items()}
@@ -212,7 +215,7 @@ def one_round(certificate: Mapping[str, Any], privacy: PrivacyParameters) -> dic
     }
 
 
-def check_accepted(certificate: Mapping[str, Any], privacy: PrivacyParameters) -> list[CertificateCheck]:
+def check_accepted(certificate: Certificate, privacy: PrivacyParameters) -> list[CertificateCheck]:
     """What accept/reject adds to the certificate of one round: epsilon_final wherever it is stated, and the lemma."""
     final = exact_number(privacy.epsilon)
     stated = [certificate["epsilon"], certificate["epsilon_final"]]
@@ -231,13 +234,13 @@ def check_accepted(certificate: Mapping[str, Any], privacy: PrivacyParameters) -
 
 
 def check_own_proof(
-    certificate: Mapping[str, Any],
+    certificate: Certificate,
     privacy: PrivacyParameters,
     synthesis: SynthesisParameters,
     counts_by_n: Mapping[int, int] | None,
 ) -> list[CertificateCheck]:
     """Every claim of a mechanism with a proof of its own, made again from the parameters."""
-    rows: Sequence[Mapping[str, Any]] = certificate["accounting"]["rows"]
+    rows: Sequence[Row] = certificate["accounting"]["rows"]
     n_synthesizers = rows[0]["synthesizers"]
     again = own_claims(privacy, synthesis, n_synthesizers)
     checks = [

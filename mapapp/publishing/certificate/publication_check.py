@@ -21,7 +21,7 @@ from mapapp.answers.publication import (
     listed_tables,
     public_facts,
 )
-from mapapp.publishing.certificate.terms import CertificateCheck
+from mapapp.publishing.certificate.terms import Certificate, CertificateCheck
 
 
 def check_files(release: Store) -> CertificateCheck:
@@ -54,7 +54,7 @@ def check_sizes(release: Store) -> CertificateCheck:
     return CertificateCheck("sizes and rows", not wrong, detail)
 
 
-def check_publication(release: Store, certificate: Mapping[str, Any]) -> list[CertificateCheck]:
+def check_publication(release: Store, certificate: Certificate) -> list[CertificateCheck]:
     """The facts and files in the manifest are those that the certificate binds; nothing under schema 1."""
     if not is_bound(certificate):
         return []
@@ -85,14 +85,14 @@ def check_facts(release: Store, jobs: pandas.DataFrame) -> CertificateCheck:
     return CertificateCheck("states and layers", not wrong, "; ".join(wrong) or "as in the tables")
 
 
-def _measured(release: Store, name: str, stated: Any) -> dict[str, Any]:
+def _measured(release: Store, name: str, stated: Mapping[str, object]) -> dict[str, Any]:
     """What the manifest should say of a file; opening the release has compared its sha256."""
     file = Path(release.path / name)
     facts = {"sha256": stated["sha256"], "bytes": file.stat().st_size}
     return facts if name == CERTIFICATE else {**facts, "rows": pyarrow.parquet.read_metadata(file).num_rows}
 
 
-def _compared(check: str, bound: Any, found: Mapping[str, Any]) -> CertificateCheck:
+def _compared(check: str, bound: object, found: Mapping[str, object]) -> CertificateCheck:
     """Whether the certificate and the manifest agree, entry by entry."""
     if not isinstance(bound, dict):
         return CertificateCheck(check, False, "the certificate does not list them")
@@ -102,7 +102,7 @@ def _compared(check: str, bound: Any, found: Mapping[str, Any]) -> CertificateCh
     return CertificateCheck(check, not wrong, detail)
 
 
-def _equal(one: Any, other: Any) -> bool:
+def _equal(one: object, other: object) -> bool:
     """Whether two values read from JSON are written alike: 1, 1.0 and true differ."""
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 

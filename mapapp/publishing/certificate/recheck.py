@@ -36,6 +36,7 @@ from mapapp.publishing.certificate.publication_check import (
     check_publication,
     check_sizes,
 )
+from mapapp.publishing.certificate.terms import Certificate
 from mapapp.publishing.design import check_design
 from mapapp.publishing.inputs import segment_of
 from mapapp.publishing.promise import make_certificate
@@ -154,7 +155,7 @@ def _check_places(release: Store, points: pandas.DataFrame) -> CertificateCheck:
     )
 
 
-def _source(release: Store, certificate: Mapping[str, Any]) -> SynthesisSource:
+def _source(release: Store, certificate: Certificate) -> SynthesisSource:
     """What the release says it was made from."""
     return open_source(
         release,
@@ -164,7 +165,7 @@ def _source(release: Store, certificate: Mapping[str, Any]) -> SynthesisSource:
     )
 
 
-def _check_again(source: SynthesisSource, certificate: Mapping[str, Any]) -> CertificateCheck:
+def _check_again(source: SynthesisSource, certificate: Certificate) -> CertificateCheck:
     """Make the certificate again from the public tables, and compare it field by field."""
     again = make_certificate(
         source.store,
@@ -191,7 +192,7 @@ def _check_again(source: SynthesisSource, certificate: Mapping[str, Any]) -> Cer
     return CertificateCheck("made again from public tables", not differs, detail)
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: object, other: object) -> bool:
     """Equal, numbers to within rounding."""
     if isinstance(one, Mapping):
         return (
@@ -202,13 +203,14 @@ def _same(one: Any, other: Any) -> bool:
     if isinstance(one, list | tuple):
         return isinstance(other, list | tuple) and len(one) == len(other) and all(map(_same, one, other))
     if isinstance(one, int | float) and not isinstance(one, bool):
-        number = isinstance(other, int | float) and not isinstance(other, bool) and math.isfinite(other)
-        return number and abs(one - other) <= _AGREE * max(abs(one), abs(other))
+        if not isinstance(other, int | float) or isinstance(other, bool) or not math.isfinite(other):
+            return False
+        return abs(one - other) <= _AGREE * max(abs(one), abs(other))
     return bool(one == other)
 
 
 def _check_key(
-    source: SynthesisSource, certificate: Mapping[str, Any], points: pandas.DataFrame
+    source: SynthesisSource, certificate: Certificate, points: pandas.DataFrame
 ) -> CertificateCheck:
     """Draw the workplace points again under the published test key: in a release of another key none agrees."""
     used = np.zeros(source.geography.n_blocks, dtype=np.bool_)

@@ -25,7 +25,7 @@ from engine.sound import (
     sound_bound_of_groups,
 )
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
-from mapapp.publishing.certificate.terms import CertificateCheck, exact_number
+from mapapp.publishing.certificate.terms import CertificateCheck, Precondition, Row, exact_number
 from mapapp.publishing.certified_weights import badness_of
 
 __all__ = ["SOUND_CAVEATS", "check_sound_row", "listed_row", "sound_preconditions", "sound_rows"]
@@ -118,7 +118,7 @@ class PointWeights:
         return _listed(groups_of_points(self.base_weight, self.retention, self.min_weight, prune=self.prune))
 
 
-def listed_row(row: Mapping[str, Any]) -> dict[str, Any]:
+def listed_row(row: Row) -> dict[str, Any]:
     """Return a row with its weights written out."""
     return {**row, "prior_weights": row["prior_weights"].text()}
 
@@ -144,8 +144,8 @@ def _read(text: str) -> list[WeightGroup]:
 
 
 def sound_preconditions(
-    privacy: PrivacyParameters, synthesis: SynthesisParameters, rows: Sequence[Mapping[str, Any]]
-) -> list[dict[str, Any]]:
+    privacy: PrivacyParameters, synthesis: SynthesisParameters, rows: Sequence[Row]
+) -> list[Precondition]:
     """What the bound asks for, whether it holds, and the evidence."""
     groups = [_read(row["prior_weights"]) for row in rows]
     least = min(group.retention for listed in groups for group in listed) / RETENTION_UNITS
@@ -188,9 +188,7 @@ def _is_certain(group: WeightGroup) -> bool:
     return group.weight <= WEIGHT_UNITS or group.retention == RETENTION_UNITS
 
 
-def check_sound_row(
-    row: Mapping[str, Any], privacy: PrivacyParameters, published: bool
-) -> list[CertificateCheck]:
+def check_sound_row(row: Row, privacy: PrivacyParameters, published: bool) -> list[CertificateCheck]:
     """The weights of one row, the bound that follows from them, and the promise."""
     name = f"n = {row['published_count']}, {row['rule']}"
     groups = _read(row["prior_weights"])
@@ -205,7 +203,7 @@ def check_sound_row(
 
 def _check_weights(
     name: str,
-    row: Mapping[str, Any],
+    row: Row,
     groups: Sequence[WeightGroup],
     privacy: PrivacyParameters,
     published: bool,
@@ -228,7 +226,7 @@ def _check_weights(
 
 
 def _check_bound(
-    name: str, row: Mapping[str, Any], groups: Sequence[WeightGroup], privacy: PrivacyParameters
+    name: str, row: Row, groups: Sequence[WeightGroup], privacy: PrivacyParameters
 ) -> CertificateCheck:
     """The bound again, term by term, at the kept mass that the row states."""
     stated = SoundBound(*(row[field] for field in _BOUND_FIELDS))

@@ -2,9 +2,9 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypedDict
 
 from engine.accountant import RULES, theorem_4_1_weight
 from engine.errors import CertificateError
@@ -83,6 +83,27 @@ SINGLE_HOMES_CAVEAT = (
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
+Certificate = Mapping[str, Any]
+"""A certificate as JSON. One that is checked comes from a file and may hold anything, so its fields have no types."""
+Row = Mapping[str, Any]
+"""A row of a certificate's accounting, as JSON."""
+
+
+class ExactNumber(TypedDict):
+    """A number of a certificate: as a float, and exact as a fraction."""
+
+    value: float
+    exact: str
+
+
+class Precondition(TypedDict):
+    """What a promise relies on, whether it holds, and the evidence."""
+
+    name: str
+    holds: bool
+    evidence: str
+
+
 class CertificateCheck(NamedTuple):
     """One claim of a certificate, whether it holds, and the numbers."""
 
@@ -91,19 +112,19 @@ class CertificateCheck(NamedTuple):
     detail: str
 
 
-def exact_number(value: Fraction) -> dict[str, Any]:
+def exact_number(value: Fraction) -> ExactNumber:
     """A fraction as its exact text, and as a float for the eye."""
     return {"value": float(value), "exact": str(value)}
 
 
-def delta_of_all(rows: Iterable[Mapping[str, Any]]) -> float:
+def delta_of_all(rows: Iterable[Row]) -> float:
     """Bound on the chance that any synthesizer of the release fails: the sum, at most 1."""
     return min(math.fsum(row["synthesizers"] * row["delta_bound"] for row in rows), 1.0)
 
 
 def theorem_preconditions(
-    privacy: PrivacyParameters, synthesis: SynthesisParameters, rows: list[dict[str, Any]]
-) -> list[dict[str, Any]]:
+    privacy: PrivacyParameters, synthesis: SynthesisParameters, rows: Sequence[Row]
+) -> list[Precondition]:
     """What the theorems ask for, whether it holds, and the evidence."""
     pure = [row for row in rows if row["rule"] == RULE_4_1]
     probable = [row for row in rows if row["rule"] == RULE_4_4]
@@ -146,7 +167,7 @@ def theorem_preconditions(
     return [{"name": name, "holds": bool(holds), "evidence": evidence} for name, holds, evidence in items]
 
 
-def pure_weights_hold(row: Mapping[str, Any], epsilon: Fraction) -> bool:
+def pure_weights_hold(row: Row, epsilon: Fraction) -> bool:
     """Whether the least weight of a row is what Theorem 4.1 asks for."""
     weight = row["worst_min_prior_weight_units"] / WEIGHT_UNITS
     return bool(weight >= theorem_4_1_weight(row["published_count"], epsilon) * (1 - 1e-15))

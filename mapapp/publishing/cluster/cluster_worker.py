@@ -384,7 +384,7 @@ def _cells(run: _Run, job: Job) -> CellTriangles:
         if run.cells is None:
             used, _ = read_part(job.parts / USED)
             threads = int(import_module("distributed").get_worker().state.nthreads)
-            run.cells = read_cells(source.store, used["used"], threads=threads)
+            run.cells = read_cells(source.store, used["used"].astype(np.bool_, copy=False), threads=threads)
         return run.cells
 
 
