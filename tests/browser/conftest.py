@@ -121,9 +121,9 @@ def browser() -> Iterator[Any]:
 def visit(browser: Any, address: str, request: pytest.FixtureRequest) -> Iterator[Visit]:
     """A fresh tab; at its end nothing may have gone wrong, and nothing outside been asked for."""
     width, height = request.param
-    # Half the pixels either way: software WebGL takes its time by the pixel, and layout is the same.
+    # A quarter of the pixels either way: software WebGL takes its time by the pixel, and layout is the same.
     context = browser.new_context(
-        viewport={"width": width, "height": height}, has_touch=width < 600, device_scale_factor=0.5
+        viewport={"width": width, "height": height}, has_touch=width < 600, device_scale_factor=0.25
     )
     context.set_default_timeout(PATIENCE_MS)
     visit = Visit(context.new_page(), address)

@@ -16,7 +16,7 @@ import pytest
 from geodata.atomic_writes import claimed, partial_name
 from mapapp.cli import run
 from mapapp.files.reports.file_names import file_stem
-from tests.commands.running import refused
+from tests.commands.running import refused, run_here
 
 TOWNS = """
 layer = "county"
@@ -123,9 +123,9 @@ def test_a_stopped_batch_leaves_whole_files_and_goes_on(report_paths: list[Path]
             assert not list(folder.glob(".*"))
     manifest = json.loads((folder / "reports.json").read_text())
     assert 0 < sum(each["sha256"] != "" for each in manifest["files"].values()) < 8
-    batch_again = subprocess.run([*command, "-q"], capture_output=True, text=True, timeout=200)
-    assert batch_again.returncode == 0
-    assert "were there already" in batch_again.stderr
+    batch_again = run_here("report", report_paths[0], "--batch", file, "-o", folder, "-q")
+    assert batch_again.code == 0
+    assert "were there already" in batch_again.err
     assert not list(folder.glob(".*"))
     assert all(page.read_bytes().endswith(b"</html>\n") for page in folder.glob("*.html"))
 
