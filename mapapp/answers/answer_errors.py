@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from threading import Lock
 from typing import Any, Final, cast
 
 import numpy as np
@@ -29,6 +27,7 @@ from mapapp.answers.flows import Blocks, Flows, Pick
 from mapapp.answers.layer_units import LayerUnits
 from mapapp.answers.mile_errors import Tracts, errors_of_miles, miles_within
 from mapapp.answers.prepared import DIRECTIONS
+from mapapp.answers.result_cache import ResultCache
 from mapapp.answers.results import (
     AreaComparison,
     AreaProfile,
@@ -58,8 +57,7 @@ class Errors:
         self._areas = areas
         self._flows = flows
         self._certificate = certificate
-        self._workplaces: OrderedDict[bytes | None, tuple[Any, Any, Any]] = OrderedDict()
-        self._lock = Lock()
+        self._workplaces: ResultCache[tuple[Any, Any, Any]] = ResultCache(max_entries=_KEPT)
 
     @cached_property
     def is_known(self) -> bool:
@@ -312,21 +310,14 @@ class Errors:
 
     def _workplaces_of(self, work: Blocks | None) -> tuple[Any, Any, Any]:
         """The (workplace block, segment) of a work area, by tract and workers: both, and how many by segment."""
-        key = _key(work)
-        with self._lock:
-            if key in self._workplaces:
-                self._workplaces.move_to_end(key)
-                return self._workplaces[key]
+        return self._workplaces.get_or_make(_key(work), lambda: self._read_workplaces(work))
+
+    def _read_workplaces(self, work: Blocks | None) -> tuple[Any, Any, Any]:
         block, segment, workers = self._flows.by_block_and_segment(Pick(work=work), "work")
         most = int(workers.max(initial=0)) + 1
         made, row = np.unique(self._blocks[0][block].astype(np.int64) * most + workers, return_inverse=True)
         times = np.bincount(row * N_SEGMENTS + segment, minlength=made.size * N_SEGMENTS)
-        found = made // most, made % most, times.reshape(-1, N_SEGMENTS)
-        with self._lock:
-            self._workplaces[key] = found
-            while len(self._workplaces) > _KEPT:
-                self._workplaces.popitem(last=False)
-        return found
+        return made // most, made % most, times.reshape(-1, N_SEGMENTS)
 
 
 def _key(blocks: Blocks | None) -> bytes | None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import itertools
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,10 +16,10 @@ import pandas
 
 from geodata.schema import LAYER_LABELS
 from geodata.store import Store
-from mapapp.answers import watch
 from mapapp.answers.box_index import BoxIndex
 from mapapp.answers.cells import Cells
 from mapapp.answers.layer_units import LayerUnits, layer_units
+from mapapp.answers.result_cache import ResultCache
 from mapapp.answers.selection import Selected, Selection
 from mapapp.answers.unit_names import base_name, name_parts, unplaced_name
 from mapapp.errors import UsageError
@@ -110,8 +109,7 @@ class Areas:
     def __init__(self, store: Store, cells: Cells | None = None) -> None:
         self._store = store
         self._units_of: dict[str, LayerUnits] = {}
-        self._selected: OrderedDict[str, Selected] = OrderedDict()
-        self._finding: dict[str, RLock] = {}
+        self._selected: ResultCache[Selected] = ResultCache(max_entries=_KEPT_AREAS)
         self._lock = RLock()
         self.columns = _columns(store)
         self._cells = cells
@@ -258,42 +256,18 @@ class Areas:
         UsageError, GeometryError
             When it is not an area, or names a unit that this release has not.
         """
-        with self._lock:
-            if isinstance(area, str) and area in self._selected:
-                self._selected.move_to_end(area)
-                return self._selected[area]
+        if isinstance(area, str) and (known := self._selected.get(area)) is not None:
+            return known
         steps = parse_area(area) if isinstance(area, str) else tuple(area)
         text = area_text(steps)
-        with self._lock:
-            turn = self._finding.setdefault(text, RLock())
-        with watch.held(turn):  # a page asks for its area several times at once
-            with self._lock:
-                if text in self._selected:
-                    self._finding.pop(text, None)
-                    return self._keep(area, text, self._selected[text])
-            try:
-                found = Selection(self).of(steps)
-                with self._lock:
-                    self._keep(area, text, found)
-            finally:
-                with self._lock:
-                    self._finding.pop(text, None)
-        return found
-
-    def _keep(self, asked: str | Sequence[Step], text: str, found: Selected) -> Selected:
-        """Keep an area under its own text and the one it was asked by, which need not be read again."""
-        for key in (text, asked):
-            if isinstance(key, str):
-                self._selected[key] = found
-                self._selected.move_to_end(key)
-        while len(self._selected) > _KEPT_AREAS:
-            self._selected.popitem(last=False)
+        found = self._selected.get_or_make(text, lambda: Selection(self).of(steps))
+        if isinstance(area, str) and area != text:
+            self._selected.put(area, found)  # so that it need not be read again
         return found
 
     def forget(self) -> None:
         """Let go of the areas that were selected; what they are is found anew when they are asked for."""
-        with self._lock:
-            self._selected.clear()
+        self._selected.clear()
 
     def find(self, text: str) -> str:
         """Return an area as text, where `text` is one, or the name of one unit.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +16,7 @@ import shapely
 
 from mapapp.answers.box_index import BoxIndex
 from mapapp.answers.flows import Blocks
+from mapapp.answers.result_cache import ResultCache
 
 _MOST_HELD: Final = 1_000_000
 _HELD_BYTES: Final = 64 << 20
@@ -35,8 +35,9 @@ class Cells:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._lock = Lock()
-        self._groups: OrderedDict[int, Any] = OrderedDict()
-        self._group_bytes = 0
+        self._groups: ResultCache[Any] = ResultCache(
+            max_size=_HELD_BYTES, size_of=lambda column: int(column.nbytes)
+        )
         with pyarrow.parquet.ParquetFile(file) as source:
             sizes = [source.metadata.row_group(group).num_rows for group in range(source.num_row_groups)]
         self._group_ptr = np.append(0, np.cumsum(sizes, dtype=np.int64))
@@ -120,27 +121,15 @@ class Cells:
         file = None
         try:
             for group in groups:
-                with self._lock:
-                    column = self._groups.get(group)
-                    if column is not None:
-                        self._groups.move_to_end(group)
+                column = self._groups.get(group)
                 if column is None:
                     file = file or pyarrow.parquet.ParquetFile(self._file)
                     column = file.read_row_group(group, columns=["geometry"], use_threads=False)["geometry"]
-                    self._hold_group(group, column)
+                    self._groups.put(group, column)
                 yield column
         finally:
             if file is not None:
                 file.close()
-
-    def _hold_group(self, group: int, column: Any) -> None:
-        with self._lock:
-            if group in self._groups:
-                return
-            self._groups[group] = column
-            self._group_bytes += column.nbytes
-            while self._group_bytes > _HELD_BYTES and len(self._groups) > 1:
-                self._group_bytes -= self._groups.popitem(last=False)[1].nbytes
 
 
 def near_border(shape: Any, bounds: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:

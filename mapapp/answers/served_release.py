@@ -5,25 +5,23 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
-from threading import RLock
 from typing import Any, Final, TypeVar, cast
 
 import numpy
 import pandas
 
-from mapapp.answers import watch
 from mapapp.answers.analyses import open_release
 from mapapp.answers.release_names import names_apart
+from mapapp.answers.result_cache import ResultCache
 from mapapp.answers.results import caution
 
 __all__ = ["ServedRelease", "caution", "certificate_json", "names_of", "open_releases", "state_names"]
 
 CACHED_ANSWERS: Final = 64
 CACHED_BYTES: Final = 256 << 20
-_GROUND: Final = ("layer", "unit layer", "unit shapes", "unit tree", "home")
+_SHAPES: Final = ("layer", "unit layer", "unit shapes", "unit tree", "home")
 """What begins the keys of values that no visitor can make more of: they are always kept."""
 
 Value = TypeVar("Value")
@@ -48,11 +46,10 @@ class ServedRelease:
         self.facts = self.analyses.facts
         self.certificate = self.analyses.certificate
         self.areas = self.analyses.areas
-        self._ground: dict[Hashable, Any] = {}
-        self._kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
-        self._n_bytes = 0
-        self._making: dict[Hashable, RLock] = {}
-        self._lock = RLock()
+        self._shapes: ResultCache[Any] = ResultCache()
+        self._answers: ResultCache[Any] = ResultCache(
+            max_entries=CACHED_ANSWERS, max_size=CACHED_BYTES, size_of=_weight
+        )
 
     @property
     def title(self) -> str:
@@ -76,46 +73,16 @@ class ServedRelease:
 
     def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
         """What `make` returns, kept for the next callers with the same key, of whom only one computes."""
-        with self._lock:
-            if (found := self._found(key)) is not None:
-                return cast(Value, found[0])
-            turn = self._making.setdefault(key, RLock())
-        with watch.held(turn):  # callers with other keys go on meanwhile
-            with self._lock:
-                if (found := self._found(key)) is not None:
-                    return cast(Value, found[0])
-            try:
-                made = make()
-                with self._lock:
-                    self._keep(key, made)
-            finally:
-                with self._lock:
-                    self._making.pop(key, None)
-            return made
+        return cast(Value, self._cache_of(key).get_or_make(key, make))
 
     def keeps(self, key: Hashable) -> bool:
         """Whether :meth:`once` would return at once."""
-        with self._lock:
-            return self._found(key) is not None
+        return key in self._cache_of(key)
 
-    def _found(self, key: Hashable) -> tuple[Any] | None:
-        if key in self._ground:
-            return (self._ground[key],)
-        if key not in self._kept:
-            return None
-        self._kept.move_to_end(key)
-        return (self._kept[key][0],)
-
-    def _keep(self, key: Hashable, value: Any) -> None:
-        """Keep a value; of answers the latest, neither too many nor too large together."""
-        if isinstance(key, tuple) and key[0] in _GROUND:
-            self._ground[key] = value
-            return
-        self._kept[key] = (value, _weight(value))
-        self._n_bytes += self._kept[key][1]
-        while len(self._kept) > CACHED_ANSWERS or (self._n_bytes > CACHED_BYTES and len(self._kept) > 1):
-            _, (_, n_bytes) = self._kept.popitem(last=False)
-            self._n_bytes -= n_bytes
+    def _cache_of(self, key: Hashable) -> ResultCache[Any]:
+        """Shapes are always kept; of answers the latest, neither too many nor too large together."""
+        is_shape = isinstance(key, tuple) and key[0] in _SHAPES
+        return self._shapes if is_shape else self._answers
 
 
 def _weight(value: Any) -> int:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass, field
-from threading import Lock
-from typing import Any, Final
+from typing import Final
 
 from geodata.errors import GeodataError, GeometryError
 from mapapp.answers import served_answers
 from mapapp.answers.areas import LEVEL_LABELS
+from mapapp.answers.result_cache import ResultCache
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import map_layers
 from mapapp.errors import UsageError
@@ -29,24 +28,20 @@ class Views:
     releases: dict[str, ServedRelease]
     prefix: str = "/"
     uploads: Uploads = field(default_factory=Uploads, repr=False, compare=False)
-    _parsed: OrderedDict[str, tuple[Address, tuple[str, ...]]] = field(
-        default_factory=OrderedDict, init=False, repr=False, compare=False
+    _parsed: ResultCache[tuple[Address, tuple[str, ...]]] = field(
+        default_factory=lambda: ResultCache(max_entries=_KEPT_ADDRESSES),
+        init=False,
+        repr=False,
+        compare=False,
     )
-    _lock: Any = field(default_factory=Lock, init=False, repr=False, compare=False)
 
     def parse(self, query: str | None) -> tuple[Address, tuple[str, ...]]:
         """What an address says, and notes on what of it was left out; every callback of a page reads the same one."""
         text = query if isinstance(query, str) else ""  # a forged request holds anything
-        with self._lock:
-            if text in self._parsed:
-                self._parsed.move_to_end(text)
-                return self._parsed[text]
-        found = from_query(text, releases=self.releases, is_area=self.has_area, is_layer=self._is_layer)
-        with self._lock:
-            self._parsed[text] = found
-            while len(self._parsed) > _KEPT_ADDRESSES:
-                self._parsed.popitem(last=False)
-        return found
+        return self._parsed.get_or_make(
+            text,
+            lambda: from_query(text, releases=self.releases, is_area=self.has_area, is_layer=self._is_layer),
+        )
 
     def release(self, address: Address) -> ServedRelease:
         """The release that an address is about."""
