@@ -16,8 +16,10 @@ run: $(VENV)/.run-ready
 test: $(VENV)/.test-ready browser nginx lint
 	@$(MAKE) --no-print-directory -j 2 types tests
 
-# Tests that share fixtures stay on one worker, and the slowest come first (tests/sharing.py).
+# Tests that share fixtures stay on one worker, and the slowest come first (tests/sharing.py). Kernels are compiled
+# before the workers start, or each worker would compile the same ones.
 tests: $(VENV)/.test-ready
+	$(BIN)/python -m engine.precompile
 	$(BIN)/python -m pytest -n $(JOBS) --no-loadscope-reorder
 
 lint: $(VENV)/.test-ready
