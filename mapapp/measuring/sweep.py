@@ -88,7 +88,7 @@ class Axis:
     """
 
     name: str
-    values: tuple[tuple[str, Any], ...]
+    values: tuple[tuple[str, object], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +131,7 @@ class SweptRow:
     axis_values: dict[str, str]
     values: dict[str, Cell]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain values for JSON."""
         plain = {
             name: "infinite" if isinstance(value, float) and math.isinf(value) else value
@@ -168,7 +168,7 @@ def swept_settings(data: AnalystData, options: Mapping[str, Any], axes: Sequence
 
 
 def _setting(
-    data: AnalystData, options: Mapping[str, Any], axes: Sequence[Axis], chosen: Sequence[tuple[str, Any]]
+    data: AnalystData, options: Mapping[str, Any], axes: Sequence[Axis], chosen: Sequence[tuple[str, object]]
 ) -> SweptSetting:
     axis_values = {axis.name: text for axis, (text, _) in zip(axes, chosen, strict=True)}
     changed = {option_key(axis.name): value for axis, (_, value) in zip(axes, chosen, strict=True)}

@@ -5,10 +5,8 @@ Confidential: real and synthetic homes are compared one destination at a time.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +36,7 @@ from mapapp.measuring.analyst import AnalystData, Panel, read_tracts
 from mapapp.measuring.compared_workers import ratio
 from mapapp.publishing.certificate.certificate import keyed_file_hash
 from mapapp.publishing.certificate.mechanism import read_privacy
+from mapapp.publishing.certificate.terms import Certificate
 from mapapp.publishing.geography import Geography, Ints, Workplaces, read_geography, read_workplaces
 from mapapp.publishing.inputs import Inputs
 from mapapp.publishing.prior import PublicPrior, public_prior
@@ -67,7 +66,7 @@ class DrawnRelease:
     """
 
     store: Store
-    certificate: Mapping[str, Any]
+    certificate: Certificate
     geography: Geography
     workplaces: Workplaces
     prior: PublicPrior

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -95,7 +94,7 @@ def flow_table(drawn: Sequence[DrawnPart]) -> pandas.DataFrame:
     for by in ("real", "read"):
         sums = np.asarray(sum(np.stack(part.flows[by]) for part in drawn))
         for (first, last), (n, real, read, absolute, square) in zip(FLOW_SIZES, sums.T, strict=True):
-            row: dict[str, Any] = {
+            row: dict[str, object] = {
                 "by": by,
                 "size": _size(first, last),
                 "n_flows": int(n),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -109,7 +109,7 @@ def by_size(destinations: pandas.DataFrame, name: str) -> dict[str, float]:
 
 def destination_table(data: AnalystData, parts: Sequence[SettingPart]) -> pandas.DataFrame:
     """One row per destination block."""
-    columns: dict[str, Any] = {}
+    columns: dict[str, npt.NDArray[np.generic]] = {}
     for name in (
         "block",
         "n_workers",
@@ -161,7 +161,9 @@ def tract_table(
     return table
 
 
-def _weighted_by_row(values: Any, weight: Any, row: npt.NDArray[np.int64], n_rows: int) -> Floats:
+def _weighted_by_row(
+    values: npt.ArrayLike, weight: npt.ArrayLike, row: npt.NDArray[np.int64], n_rows: int
+) -> Floats:
     """Weighted means over the destinations of each tract that have a value; NaN where none has."""
     value, n = np.asarray(values, np.float64), np.asarray(weight, np.float64)
     known = ~np.isnan(value) & (n > 0)
@@ -171,7 +173,7 @@ def _weighted_by_row(values: Any, weight: Any, row: npt.NDArray[np.int64], n_row
 
 def range_table(cell_sums: dict[str, Floats]) -> pandas.DataFrame:
     """P10's last table: mass by commute range."""
-    table: dict[str, Any] = {"range": list(RANGES)}
+    table: dict[str, object] = {"range": list(RANGES)}
     for row, who in enumerate(("all", "small")):
         for name, cells in cell_sums.items():
             total = cells[row].sum()
@@ -272,7 +274,7 @@ def distance_table(destinations: pandas.DataFrame) -> pandas.DataFrame:
     rows = []
     for least, most in SIZE_CLASSES:
         chosen = destinations[(n >= least) & (n <= (most or np.inf))]
-        row: dict[str, Any] = {
+        row: dict[str, object] = {
             "size": f"{least}-{most}" if most else f"{least} or more",
             "n_destinations": len(chosen),
             "n_workers": int(chosen["n_workers"].sum()),
