@@ -19,6 +19,7 @@ from engine.streams import PublicSeed
 from geodata.schema import PUBLIC_TABLES
 from geodata.store import Store
 from mapapp.publishing.certificate.certificate import build_certificate, certificate_rows, merge_rows
+from mapapp.publishing.certificate.terms import Row
 from mapapp.publishing.certified_weights import (
     CertifiedClasses,
     SynthesizerWeights,
@@ -52,7 +53,7 @@ class CertifiedBatch:
     """
 
     weights: SynthesizerWeights
-    rows: list[dict[str, Any]]
+    rows: list[Row]
     n_support: tuple[int, int, int]
     n_eliminated: int
     n_without_flows: int
@@ -86,9 +87,7 @@ def certify_batch(
     )
 
 
-def _rows(
-    certified: CertifiedClasses, privacy: PrivacyParameters, mechanism: Mechanism
-) -> list[dict[str, Any]]:
+def _rows(certified: CertifiedClasses, privacy: PrivacyParameters, mechanism: Mechanism) -> list[Row]:
     if certified.accounting is None:
         return [{"synthesizers": int(certified.class_of.size)}]
     of_draw = inner_privacy(privacy) if mechanism == "accept-reject" else privacy
@@ -162,7 +161,7 @@ def make_certificate(
 
 def _rows_of_all(
     batches: Sequence[CertifiedBatch], privacy: PrivacyParameters, mechanism: Mechanism
-) -> list[dict[str, Any]]:
+) -> list[Row]:
     """Rows of all batches as those of one."""
     parts = [batch.rows for batch in batches]
     return [row for rows in parts for row in rows] if mechanism in OWN_PROOFS else merge_rows(privacy, parts)

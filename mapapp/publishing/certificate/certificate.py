@@ -191,7 +191,7 @@ def build_certificate(
 
 def _accounted_claims(
     privacy: PrivacyParameters, synthesis: SynthesisParameters, rows: Sequence[Row], is_published: bool
-) -> dict[str, Any]:
+) -> Certificate:
     """Fields of the certificate that follow from the rows of an accountant."""
     is_sound = privacy.accountant == "sound"
     if is_sound:
@@ -247,7 +247,7 @@ def certificate_rows(
     classes: SynthesizerClasses,
     accounting: Accounting | SoundAccounting,
     synthesizers: NDArray[np.int64],
-) -> list[dict[str, Any]]:
+) -> list[Row]:
     """One row for each published count and rule: its worst class, and what that certifies.
 
     Parameters
@@ -276,12 +276,12 @@ def certificate_rows(
     ]
 
 
-def merge_rows(privacy: PrivacyParameters, parts: Iterable[Sequence[Row]]) -> list[dict[str, Any]]:
+def merge_rows(privacy: PrivacyParameters, parts: Iterable[Sequence[Row]]) -> list[Row]:
     """Rows of several parts of one release as those of the whole: for each count and rule the worst of all.
 
     How a release was divided into parts does not show: of equals the first stays, as it would in one part.
     """
-    merged: dict[tuple[int, int], dict[str, Any]] = {}
+    merged: dict[tuple[int, int], Row] = {}
     names = SOUND_RULES if privacy.accountant == "sound" else RULES
     for row in (row for rows in parts for row in rows):
         place = (row["published_count"], names.index(row["rule"]))
@@ -289,7 +289,7 @@ def merge_rows(privacy: PrivacyParameters, parts: Iterable[Sequence[Row]]) -> li
     return [merged[place] for place in sorted(merged)]
 
 
-def _merged(privacy: PrivacyParameters, one: Row, other: Row) -> dict[str, Any]:
+def _merged(privacy: PrivacyParameters, one: Row, other: Row) -> Row:
     row = dict(other if _badness(other) > _badness(one) else one)
     row["synthesizers"] = one["synthesizers"] + other["synthesizers"]
     row["n_support_least"] = min(one["n_support_least"], other["n_support_least"])
@@ -329,7 +329,7 @@ def _row(
     accounting: Accounting,
     synthesizers: NDArray[np.int64],
     members: NDArray[np.intp],
-) -> dict[str, Any]:
+) -> Row:
     """The worst member: the least weight under Theorem 4.1, the largest bound under Theorem 4.4."""
     worst = int(members[int(np.argmax(badness_of(accounting, members)))])
     k, least, total = (

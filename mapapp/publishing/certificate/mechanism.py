@@ -51,7 +51,7 @@ _UNREAD: Final = {"epsilon": "1", "delta": "1e-6", "min_retention": "1", "accoun
 """Placeholders for parameters that a mechanism does not use; nothing depends on these values."""
 
 
-def stated_privacy(privacy: PrivacyParameters, mechanism: Mechanism) -> dict[str, Any]:
+def stated_privacy(privacy: PrivacyParameters, mechanism: Mechanism) -> Certificate:
     """The privacy parameters that a certificate repeats: those the mechanism goes by."""
     values = privacy.to_dict()
     goes_by = OWN_PROOFS[mechanism].goes_by if mechanism in OWN_PROOFS else tuple(values)
@@ -81,7 +81,7 @@ def read_privacy(parameters: Certificate) -> PrivacyParameters:
 
 def own_claims(
     privacy: PrivacyParameters, synthesis: SynthesisParameters, n_synthesizers: int
-) -> dict[str, Any]:
+) -> Certificate:
     """Fields of the certificate of a mechanism with a proof of its own, as far as they follow from the parameters.
 
     Parameters
@@ -126,7 +126,7 @@ def own_claims(
     }
 
 
-def _readings(promise: MechanismPromise, numbers: dict[str, Any]) -> dict[str, Any]:
+def _readings(promise: MechanismPromise, numbers: dict[str, Any]) -> Certificate:
     """Both readings where both hold; they hold with the same numbers."""
     readings: dict[str, Any] = {
         "differential_privacy": numbers | {"holds_for": "the whole release", "survives_post_processing": True}
@@ -159,7 +159,7 @@ def _preconditions(promise: MechanismPromise, synthesis: SynthesisParameters) ->
     return [{"name": name, "holds": bool(holds), "evidence": evidence} for name, holds, evidence in items]
 
 
-def _section(promise: MechanismPromise) -> dict[str, Any]:
+def _section(promise: MechanismPromise) -> Certificate:
     """The certificate's `mechanism`; only there where it is not the Dirichlet-multinomial."""
     return {
         "name": promise.mechanism,
@@ -173,7 +173,7 @@ def _section(promise: MechanismPromise) -> dict[str, Any]:
     }
 
 
-def accepted_claims(of_one_round: Certificate, privacy: PrivacyParameters) -> dict[str, Any]:
+def accepted_claims(of_one_round: Certificate, privacy: PrivacyParameters) -> Certificate:
     """The certificate's claims under accept/reject, from those of one round at `engine.accept_reject.inner_privacy`.
 
     Raises
@@ -195,7 +195,7 @@ def accepted_claims(of_one_round: Certificate, privacy: PrivacyParameters) -> di
     }
 
 
-def _accepted_section(privacy: PrivacyParameters, failure_bound: float) -> dict[str, Any]:
+def _accepted_section(privacy: PrivacyParameters, failure_bound: float) -> Certificate:
     section = _section(accepted_promise(privacy, Fraction(failure_bound)))
     # A float as the rows' bounds are: found in floating point, and so equal to within rounding elsewhere.
     section["numbers"]["failure_bound"] = failure_bound
@@ -203,7 +203,7 @@ def _accepted_section(privacy: PrivacyParameters, failure_bound: float) -> dict[
     return section
 
 
-def one_round(certificate: Certificate, privacy: PrivacyParameters) -> dict[str, Any]:
+def one_round(certificate: Certificate, privacy: PrivacyParameters) -> Certificate:
     """The certificate of one round of accept/reject: what :func:`accepted_claims` was made from."""
     epsilon = exact_number(inner_privacy(privacy).epsilon)
     readings = {name: {**reading, "epsilon": epsilon} for name, reading in certificate["readings"].items()}

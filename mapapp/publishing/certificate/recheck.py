@@ -12,7 +12,6 @@ import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas
@@ -100,7 +99,7 @@ def counts_by_n(jobs: pandas.DataFrame) -> dict[int, int]:
     return {int(a): int(b) for a, b in zip(n, times, strict=True)}
 
 
-def _read_certificate(release: Store) -> dict[str, Any]:
+def _read_certificate(release: Store) -> Certificate:
     try:
         certificate = release.document("certificate.json")
     except (OSError, ValueError) as error:

@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +56,7 @@ def sound_rows(
     accounting: SoundAccounting,
     synthesizers: NDArray[np.int64],
     members_of: Mapping[tuple[int, int], NDArray[np.intp]],
-) -> list[dict[str, Any]]:
+) -> list[Row]:
     """One row for each published count and rule (`members_of` says which classes): its worst class."""
     return [
         _row(privacy, count, SOUND_RULES[rule], classes, accounting, synthesizers, members)
@@ -73,7 +72,7 @@ def _row(
     accounting: SoundAccounting,
     synthesizers: NDArray[np.int64],
     members: NDArray[np.intp],
-) -> dict[str, Any]:
+) -> Row:
     """The worst member: the largest bound, or the least weight where no output can fail."""
     worst = int(members[int(np.argmax(badness_of(accounting, members)))])
     return {
@@ -118,7 +117,7 @@ class PointWeights:
         return _listed(groups_of_points(self.base_weight, self.retention, self.min_weight, prune=self.prune))
 
 
-def listed_row(row: Row) -> dict[str, Any]:
+def listed_row(row: Row) -> Row:
     """Return a row with its weights written out."""
     return {**row, "prior_weights": row["prior_weights"].text()}
 
