@@ -25,6 +25,7 @@ INDENTED = re.compile(r"(?:^(?: {4}.*)?\n)*^ {4}.*\n?", re.MULTILINE)
 INLINE = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\]\((?P<target>[^)\s]+)\)")
 HEADING = re.compile(r"^#+ (?P<text>.+)$", re.MULTILINE)
+OF_THIS_TREE = re.compile(r"(?:engine|geodata|mapapp|assets|tests|benchmarks|docs)/[a-z_/]*(?:\.\w+)?")
 NAMED_BY_DATA = ("public_inputs", "confidential_inputs", "versions", "files")
 """Fields of a certificate whose members are named after tables, files or libraries."""
 PLACEHOLDERS = {"SHA256": "0" * 64}
@@ -163,6 +164,12 @@ def link_faults(page: Path) -> list[str]:
     return faults
 
 
+def path_faults(text: str) -> list[str]:
+    """Files and folders of this tree that a page names between backticks and that do not exist."""
+    found = [span for span in INLINE.findall(text) if OF_THIS_TREE.fullmatch(span)]
+    return [path for path in found if not (ROOT / path).exists()]
+
+
 def api_names() -> list[str]:
     """Names of the public Python API."""
     package = "commutemap" if (ROOT / "commutemap").is_dir() else "mapapp.api"
@@ -260,6 +267,15 @@ def test_a_link_that_leads_nowhere_is_found(tmp_path: Path) -> None:
     page = tmp_path / "a.md"
     page.write_text("# Two words\n\n[a](b.md) [b](#three-words) [c](#two-words) [d](https://example.org/x)\n")
     assert link_faults(page) == ["a.md: no such file: b.md", "a.md: no such heading: #three-words"]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_file_that_a_page_names_exists(page: Path) -> None:
+    assert path_faults(text_of(page)) == []
+
+
+def test_a_file_that_does_not_exist_is_found() -> None:
+    assert path_faults("`engine/` `docs/cli.md` `engine/no_such.py`") == ["engine/no_such.py"]
 
 
 def test_the_readme_leads_to_every_page() -> None:
