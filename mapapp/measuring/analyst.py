@@ -128,7 +128,7 @@ class AnalystData:
         report("measuring workplace tracts", len(parts), len(parts))
 
     def _parts(self, chosen: Ints) -> Iterator[Ints]:
-        """Chosen positions, cut where a batch ends and where there are too many pairs of tracts."""
+        """Chosen positions, cut where a batch ends, and again if there are too many pairs of tracts."""
         most = max(_PAIRS_OF_PART // self.geography.tracts.n_tracts, 1)
         batch = np.searchsorted(self.workplaces.tract_ptr, chosen, side="right")
         whole = chosen.size <= most and chosen.size < self.tract.size

@@ -125,7 +125,7 @@ class SweptRow:
     ----------
     axis_values : dict of str to str
     values : dict of str to value
-        By the names of `COLUMNS`; None where there is no value.
+        By the names of `COLUMNS`; None if there is no value.
     """
 
     axis_values: dict[str, str]

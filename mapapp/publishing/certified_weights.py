@@ -181,7 +181,7 @@ def _certify(
 def badness_of(accounting: Accounting | SoundAccounting, members: Ints | slice = slice(None)) -> Floats:
     """What makes one class worse than another of the same rule: float64, one entry for each of `members`.
 
-    The failure probability where there is one; else how small the least weight is.
+    The failure probability if the rule has one; else how small the least weight is.
     """
     is_sound = isinstance(accounting, SoundAccounting)
     tails = SOUND_RULES.index(SOUND_TAILS) if is_sound else RULES.index(RULE_4_4)

@@ -86,7 +86,7 @@ class Workplaces:
 
 
 def read_geography(store: Store) -> Geography:
-    """Read the public tables of a dataset or release that synthesis goes by."""
+    """Read the public tables of a dataset or release that synthesis uses."""
     blocks = store.table("blocks", ["tract_index", "population"])
     tracts = store.table("tracts", ["lon_deg", "lat_deg", "puma_index", "superpuma_index", "population"])
     tract_of_block = blocks["tract_index"].to_numpy(np.int32)

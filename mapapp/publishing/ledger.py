@@ -161,7 +161,7 @@ class LedgerEntry:
 
     @classmethod
     def from_line(cls, line: bytes) -> LedgerEntry:
-        """Read one line; ValueError, KeyError or TypeError where it is no entry."""
+        """Read one line; ValueError, KeyError or TypeError if it does not hold one."""
         fields = json.loads(line)
         if fields["schema_version"] != SCHEMA_VERSION or fields["kind"] not in _KINDS:
             raise ValueError("unknown schema version or kind")
@@ -206,7 +206,7 @@ class Ledger:
         self.path = Path(dataset) / LEDGER_NAME
 
     def entries(self) -> tuple[LedgerEntry, ...]:
-        """Every line, in order; empty where there is no ledger yet.
+        """Every line, in order; empty if there is no ledger yet.
 
         Raises
         ------
@@ -317,7 +317,7 @@ class Ledger:
     def settle_torn_line(self, *, epsilon: Number, delta: Number, release: str) -> LedgerEntry:
         """Record what a line cut short by a crash is to count as.
 
-        Give the numbers of the release that was being written; give 0 only where it is known that nothing was
+        Give the numbers of the release that was being written; give 0 only if it is known that nothing was
         drawn. A first line that does not say that it is a release is settled as the budget.
 
         Raises

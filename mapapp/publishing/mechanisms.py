@@ -34,7 +34,7 @@ class OwnProof:
 
     Attributes
     ----------
-    goes_by : tuple of str
+    uses : tuple of str
         The privacy parameters that it depends on; it ignores all others.
     promise : callable
         Takes the privacy parameters; ParameterError where epsilon is out of its range.
@@ -44,7 +44,7 @@ class OwnProof:
         For the certificate.
     """
 
-    goes_by: tuple[str, ...]
+    uses: tuple[str, ...]
     promise: Callable[[PrivacyParameters], MechanismPromise]
     draw: Callable[[SecretKey, Synthesizers, SupportTable, PrivacyParameters], SyntheticPoints]
     caveats: tuple[str, ...]
@@ -52,7 +52,7 @@ class OwnProof:
 
 OWN_PROOFS: Final[Mapping[str, OwnProof]] = {
     "laplace": OwnProof(
-        goes_by=("epsilon",),
+        uses=("epsilon",),
         promise=lambda privacy: laplace_promise(privacy.epsilon),
         draw=lambda key, synthesizers, support, privacy: laplace_histogram(
             key, synthesizers, support, epsilon=privacy.epsilon
@@ -65,7 +65,7 @@ OWN_PROOFS: Final[Mapping[str, OwnProof]] = {
         ),
     ),
     "sparse-histogram": OwnProof(
-        goes_by=("epsilon", "delta"),
+        uses=("epsilon", "delta"),
         promise=lambda privacy: sparse_promise(privacy.epsilon, privacy.delta),
         draw=lambda key, synthesizers, support, privacy: sparse_histogram(
             key, synthesizers, support, epsilon=privacy.epsilon, delta=privacy.delta
@@ -79,7 +79,7 @@ OWN_PROOFS: Final[Mapping[str, OwnProof]] = {
         ),
     ),
     "plug-in": OwnProof(
-        goes_by=(),
+        uses=(),
         promise=lambda privacy: plug_in_promise(),
         draw=lambda key, synthesizers, support, privacy: plug_in_multinomial(key, synthesizers, support),
         caveats=(
@@ -121,7 +121,7 @@ def draw_support_points(
     synthesizers, support
         As for :func:`engine.synthesis.synthesize`.
     privacy : PrivacyParameters
-        The promise, whose epsilon (and delta) set the noise where there is noise.
+        The promise, whose epsilon (and delta) set the noise of a mechanism that adds any.
     mechanism : str
     accepted_ratio : int64[S] or None
         What accept/reject accepts (:attr:`engine.accept_reject.AcceptedAccounting.ratio`).

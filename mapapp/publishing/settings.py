@@ -30,7 +30,7 @@ _DESIGNED = {
 def parameters_of(dataset: Path, options: Mapping[str, Any]) -> tuple[PrivacyParameters, SynthesisParameters]:
     """Make the parameters of a release from the options of `synthesize`.
 
-    `prior` "auto" becomes "flows" where the dataset has a public flow table, or where there is a `prior_release`, else
+    `prior` "auto" becomes "flows" if the dataset has a public flow table or a `prior_release` is given, else
     "gravity". The 75th percentile belongs to the published defaults; with other percentiles it is left out.
 
     Raises
@@ -76,11 +76,11 @@ def _refuse_what_it_ignores(mechanism: Mechanism, options: Mapping[str, Any]) ->
         raise UsageError(f"--not-private with --mechanism {mechanism}: it allows plug-in only; leave it out")
     if mechanism not in OWN_PROOFS:
         return
-    goes_by = OWN_PROOFS[mechanism].goes_by
+    uses = OWN_PROOFS[mechanism].uses
     whole = {"epsilon_final": "epsilon", "delta": "delta"}
-    for name in (*_OF_PRUNED, *(option for option, parameter in whole.items() if parameter not in goes_by)):
+    for name in (*_OF_PRUNED, *(option for option, parameter in whole.items() if parameter not in uses)):
         if options[name] is not None:
-            instead = "give --epsilon-final" if name == "epsilon" and "epsilon" in goes_by else "leave it out"
+            instead = "give --epsilon-final" if name == "epsilon" and "epsilon" in uses else "leave it out"
             raise UsageError(
                 f"--{name.replace('_', '-')} {options[name]} with --mechanism {mechanism}: nothing there depends "
                 f"on it; {instead}"
@@ -128,7 +128,7 @@ def privacy_of(
 
     `epsilon` means the same under every accountant: the bound before pruning, to which pruning adds
     ln(1/min_retention) + ln 2 (P08 Theorem 5.2). The paper accountant certifies it and adds. The sound accountant
-    certifies the whole: `epsilon_final` where it is given, else what the paper accountant would promise, so that
+    certifies the whole: `epsilon_final` if it is given, else what the paper accountant would promise, so that
     one setting makes one promise and the accountants differ in noise alone.
 
     Raises

@@ -71,7 +71,7 @@ class Domain:
     ----------
     before : Coarsening
     mass : float64[K before] or None
-        Public prior mass that editing goes by; None under the uniform prior, where every point has some.
+        Public prior mass that editing depends on; None under the uniform prior, where every point has some.
     edited : EditedDomain
     share : float64[K]
         Public prior share after editing; sums to 1 in each destination tract.

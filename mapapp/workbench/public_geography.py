@@ -59,7 +59,7 @@ class PublicGeography:
         return cast(Value, self._kept.get_or_make(key, make))
 
     def outline(self, tract_id: str) -> Feature | None:
-        """GeoJSON of one tract, for the map; None where it has no shape."""
+        """GeoJSON of one tract, for the map; None if it has no shape."""
 
         def shapes() -> geopandas.GeoSeries:
             return self.store.table("tracts", ["tract_id", "geometry"]).set_index("tract_id").geometry

@@ -29,7 +29,7 @@ class Spending:
     spent : tuple of Fraction
         (epsilon, delta) of the releases before.
     budget : tuple of Fraction or None
-        Of the dataset, where it has one.
+        Of the dataset, if it has one.
     """
 
     epsilon: float | None

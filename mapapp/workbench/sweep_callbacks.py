@@ -66,7 +66,7 @@ def register(app: Dash, session: Session) -> None:
         there = [job.number, state.sweeps.n_complete if state.sweeps else 0, job.state]
         charts: Answer = no_update
         mark: Answer = no_update
-        if there != shown:  # pictures are drawn anew only where there is more to see
+        if there != shown:  # pictures are drawn again only if there is more to see
             charts, mark = sweep_charts(state.sweeps) if state.sweeps else None, there
         line = None if running or job.state == "done" else ended(job, "The sweep")
         return more(job), line, charts, mark, *row_state(job)

@@ -251,7 +251,7 @@ def _check_preconditions(
 
 
 def _check_status(certificate: Certificate, synthesis: SynthesisParameters) -> CertificateCheck:
-    """For release exactly where there is no reason against it."""
+    """For release exactly if the certificate gives no reason against it."""
     reasons = certificate["status_reasons"]
     wanted = NOT_FOR_RELEASE if reasons else FOR_RELEASE
     missing = [reason for reason in synthesis.not_for_release_reasons() if reason not in reasons]

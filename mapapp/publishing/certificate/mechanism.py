@@ -52,10 +52,10 @@ _UNREAD: Final = {"epsilon": "1", "delta": "1e-6", "min_retention": "1", "accoun
 
 
 def stated_privacy(privacy: PrivacyParameters, mechanism: Mechanism) -> Certificate:
-    """The privacy parameters that a certificate repeats: those the mechanism goes by."""
+    """The privacy parameters that a certificate repeats: those that the mechanism uses."""
     values = privacy.to_dict()
-    goes_by = OWN_PROOFS[mechanism].goes_by if mechanism in OWN_PROOFS else tuple(values)
-    return {name: values[name] for name in goes_by}
+    uses = OWN_PROOFS[mechanism].uses if mechanism in OWN_PROOFS else tuple(values)
+    return {name: values[name] for name in uses}
 
 
 def read_privacy(parameters: Certificate) -> PrivacyParameters:
@@ -64,7 +64,7 @@ def read_privacy(parameters: Certificate) -> PrivacyParameters:
     Raises
     ------
     CertificateError
-        There are others than the mechanism goes by.
+        The certificate holds others than the mechanism uses.
     ParameterError
         A value is outside its range.
     """
@@ -72,9 +72,9 @@ def read_privacy(parameters: Certificate) -> PrivacyParameters:
     own = OWN_PROOFS.get(parameters["synthesis"].get("mechanism"))
     if own is None:
         return PrivacyParameters.from_dict(given)
-    if set(given) != set(own.goes_by):
+    if set(given) != set(own.uses):
         raise CertificateError(
-            f"parameters.privacy has {sorted(given)}; this mechanism goes by {sorted(own.goes_by)} alone"
+            f"parameters.privacy has {sorted(given)}; this mechanism uses {sorted(own.uses)} alone"
         )
     return PrivacyParameters.from_dict(_UNREAD | given)
 
@@ -160,7 +160,7 @@ def _preconditions(promise: MechanismPromise, synthesis: SynthesisParameters) ->
 
 
 def _section(promise: MechanismPromise) -> Certificate:
-    """The certificate's `mechanism`; only there where it is not the Dirichlet-multinomial."""
+    """The certificate's `mechanism`; left out for the Dirichlet-multinomial."""
     return {
         "name": promise.mechanism,
         "is_private": promise.is_private,

@@ -112,7 +112,7 @@ class Answer:
     worker : str
         Its address.
     value : object
-        The result, where there is one.
+        The result, if there is one.
     refusal : str
         What is wrong, where a person can mend it.
     bug : str
@@ -389,7 +389,7 @@ def _cells(run: _Run, job: Job) -> CellTriangles:
 
 
 def _fingerprint(support: Support) -> str:
-    """Digest of everything about a batch's support points that the draw and its certificate go by."""
+    """Digest of everything about a batch's support points that the draw and its certificate depend on."""
     points, table = support.coarsening, support.table
     digest = hashlib.sha256()
     for array in (

@@ -434,7 +434,7 @@ _LOST: Final = "the connection to the Dask scheduler is lost; nothing was kept"
 def _open_job(source: SynthesisSource, parts: Path) -> Job:
     """Leave for the workers what they share, on the shared path and for its owner alone."""
     parts.mkdir(mode=0o700)
-    # Every machine goes by the same numbers, whatever it would have fitted itself. The manifest holds a secret of the
+    # Every machine uses the same numbers, whatever it would have fitted itself. The manifest holds a secret of the
     # dataset, and no batch needs more of it than the list of files.
     dataset = Path(os.path.abspath(source.store.path))
     listed = {"files": source.store.manifest["files"]}
