@@ -22,7 +22,7 @@ from geodata.store import Store, open_store
 from mapapp.answers.flows import MEAN_LIMIT_MI
 from mapapp.answers.prepared import DIRECTIONS, octant
 from mapapp.api import Release, open_release
-from mapapp.question.address import Side
+from mapapp.question.fields import Side
 
 EDGES_MI = (10.0, 25.0, 50.0)
 SIDES: tuple[Side, ...] = ("work", "home")
