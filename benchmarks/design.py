@@ -85,7 +85,7 @@ def read_workers(store: Store, *, elsewhere: bool) -> Workers:
             count=count,
         ),
         homes=HomeTracts(
-            cell=grid_around(kept.tracts, destination_tract),
+            cell=grid_around(kept.tracts, destination_tract)[1],
             origin_tract=kept.tract_of_block[jobs["origin_index"]].astype(np.int64),
         ),
     )
