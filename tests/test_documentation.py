@@ -25,6 +25,8 @@ INDENTED = re.compile(r"(?:^(?: {4}.*)?\n)*^ {4}.*\n?", re.MULTILINE)
 INLINE = re.compile(r"`([^`\n]+)`")
 LINK = re.compile(r"\]\((?P<target>[^)\s]+)\)")
 HEADING = re.compile(r"^#+ (?P<text>.+)$", re.MULTILINE)
+TABLE_HEAD = re.compile(r"^(\|.*\|)\n\|-", re.MULTILINE)
+OF_TIME = re.compile(r"(^|\W)(s|ms|µs|seconds|minutes)$")
 OF_THIS_TREE = re.compile(r"(?:engine|geodata|mapapp|assets|tests|benchmarks|docs)/[a-z_/]*(?:\.\w+)?")
 NAMED_BY_DATA = ("public_inputs", "confidential_inputs", "versions", "files")
 """Fields of a certificate whose members are named after tables, files or libraries."""
@@ -170,6 +172,12 @@ def path_faults(text: str) -> list[str]:
     return [path for path in found if not (ROOT / path).exists()]
 
 
+def timing_columns(text: str) -> list[str]:
+    """Columns of a page's tables whose heading ends with a unit of time."""
+    cells = [cell.strip() for head in TABLE_HEAD.findall(text) for cell in head.split("|")]
+    return [cell for cell in cells if OF_TIME.search(cell)]
+
+
 def api_names() -> list[str]:
     """Names of the public Python API."""
     package = "commutemap" if (ROOT / "commutemap").is_dir() else "mapapp.api"
@@ -276,6 +284,12 @@ def test_every_file_that_a_page_names_exists(page: Path) -> None:
 
 def test_a_file_that_does_not_exist_is_found() -> None:
     assert path_faults("`engine/` `docs/cli.md` `engine/no_such.py`") == ["engine/no_such.py"]
+
+
+def test_timings_are_in_measurements_only() -> None:
+    pages = {page.name for page in PAGES if timing_columns(text_of(page))}
+    assert pages == {"measurements.md"}
+    assert timing_columns("| what | all, s |\n|---|---|\n| minutes | 5 |\n") == ["all, s"]
 
 
 def test_the_readme_leads_to_every_page() -> None:
