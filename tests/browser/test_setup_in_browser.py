@@ -45,7 +45,12 @@ def test_a_view_is_saved_and_opened_where_it_looked(visit: Visit, demo_release: 
     path = tmp_path / "setup.json"
     saving.value.save_as(path)
     state, notes = setup_file.load(path, release)
-    assert (state.areas, state.show, state.theme, notes) == ((county,), "areas", "dark", ())
+    assert (state.question.areas, state.view.show, state.view.theme, notes) == (
+        (county,),
+        "areas",
+        "dark",
+        (),
+    )
     assert json.loads(path.read_bytes())["release"]["digest"] == release.version
 
     visit.go("/?side=home")
