@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import pkgutil
 import re
 import shlex
 import shutil
@@ -28,6 +29,7 @@ HEADING = re.compile(r"^#+ (?P<text>.+)$", re.MULTILINE)
 TABLE_HEAD = re.compile(r"^(\|.*\|)\n\|-", re.MULTILINE)
 OF_TIME = re.compile(r"(^|\W)(s|ms|µs|seconds|minutes)$")
 OF_THIS_TREE = re.compile(r"(?:engine|geodata|mapapp|assets|tests|benchmarks|docs)/[a-z_/]*(?:\.\w+)?")
+DOTTED = re.compile(r"(?:engine|geodata|mapapp|commutemap)(?:\.\w+)+")
 NAMED_BY_DATA = ("public_inputs", "confidential_inputs", "versions", "files")
 """Fields of a certificate whose members are named after tables, files or libraries."""
 PLACEHOLDERS = {"SHA256": "0" * 64}
@@ -177,6 +179,20 @@ def path_faults(text: str) -> list[str]:
     return [path for path in found if not (ROOT / path).exists()]
 
 
+def name_faults(text: str) -> list[str]:
+    """Modules, classes and functions that a page names between backticks and that cannot be imported."""
+    names = [found[0] for span in INLINE.findall(text) if (found := DOTTED.match(span))]
+    return [name for name in names if not _exists(name)]
+
+
+def _exists(name: str) -> bool:
+    try:
+        pkgutil.resolve_name(name)
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
 def timing_columns(text: str) -> list[str]:
     """Columns of a page's tables whose heading ends with a unit of time."""
     cells = [cell.strip() for head in TABLE_HEAD.findall(text) for cell in head.split("|")]
@@ -292,9 +308,14 @@ def test_a_link_that_leads_nowhere_is_found(tmp_path: Path) -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_file_that_a_page_names_exists(page: Path) -> None:
     assert path_faults(text_of(page)) == []
+    assert name_faults(text_of(page)) == []
 
 
-def test_a_file_that_does_not_exist_is_found() -> None:
+def test_a_file_or_name_that_does_not_exist_is_found() -> None:
+    assert name_faults("`geodata.demo.write_demo(…)` `mapapp.nowhere` `mapapp.api.close_release`") == [
+        "mapapp.nowhere",
+        "mapapp.api.close_release",
+    ]
     assert path_faults("`engine/` `docs/cli.md` `engine/no_such.py`") == ["engine/no_such.py"]
 
 
