@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from benchmarks import rhode_island
+from commutemap import Filters, Release, open_release
 from geodata.demo.nation import NATION, write_nation
-from mapapp.api import Filters, Release, open_release
 
 REGION_SHARE = 5 / 140
 """Of the generated nation: 5 million workers."""

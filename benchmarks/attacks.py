@@ -42,8 +42,8 @@ from benchmarks.connection_attacks import (
     temporary_mb,
     wait_until_quiet,
 )
+from commutemap import Release, open_release
 from geodata.area_shapes import polygon_text
-from mapapp.api import Release, open_release
 
 SMALLEST: Final = ("{release}", "--samples", "2", "--crowd", "3", "--patience", "30")
 N_QUESTIONS: Final = 10

@@ -32,7 +32,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from benchmarks import commands, rhode_island
-from mapapp.api import open_release
+from commutemap import open_release
 
 SMALLEST: Final = ("{release}", "--samples", "2", "--crowd", "20", "--patience", "30")
 ATTACKER: Final = "127.0.0.2"

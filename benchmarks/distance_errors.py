@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.analyses import draw_areas
+from commutemap import Release, open_release
 from geodata.distance import bearing_deg, distance_mi
 from geodata.store import Store, open_store
 from mapapp.answers.flows import MEAN_LIMIT_MI
 from mapapp.answers.prepared import DIRECTIONS, octant
-from mapapp.api import Release, open_release
 from mapapp.question.fields import Side
 
 EDGES_MI = (10.0, 25.0, 50.0)

@@ -29,7 +29,7 @@ import numpy as np
 
 from benchmarks import chromium, commands, rhode_island
 from benchmarks.analyses import draw_areas
-from mapapp.api import open_release
+from commutemap import open_release
 from mapapp.question.analyses import ANALYSES
 
 N_CONNECTIONS = 6  # of a browser to one server

@@ -207,8 +207,7 @@ def missing_rooms(page: str) -> list[str]:
 
 def api_names() -> list[str]:
     """Names of the public Python API."""
-    package = "commutemap" if (ROOT / "commutemap").is_dir() else "mapapp.api"
-    return list(importlib.import_module(package).__all__)
+    return list(importlib.import_module("commutemap").__all__)
 
 
 @pytest.fixture(scope="module")
@@ -312,9 +311,9 @@ def test_every_file_that_a_page_names_exists(page: Path) -> None:
 
 
 def test_a_file_or_name_that_does_not_exist_is_found() -> None:
-    assert name_faults("`geodata.demo.write_demo(…)` `mapapp.nowhere` `mapapp.api.close_release`") == [
+    assert name_faults("`geodata.demo.write_demo(…)` `mapapp.nowhere` `commutemap.close_release`") == [
         "mapapp.nowhere",
-        "mapapp.api.close_release",
+        "commutemap.close_release",
     ]
     assert path_faults("`engine/` `docs/cli.md` `engine/no_such.py`") == ["engine/no_such.py"]
 

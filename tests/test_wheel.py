@@ -63,7 +63,7 @@ def test_the_wheel_holds_the_packages_and_the_assets_and_no_tests(wheel: Path) -
     names = zipfile.ZipFile(wheel).namelist()
     assert any(name.startswith("mapapp/assets/") and name.endswith(".css") for name in names)
     assert {"mapapp/files/reports/report.typ", "mapapp/files/reports/report.css"} <= set(names)
-    assert {"engine/py.typed", "geodata/py.typed", "mapapp/py.typed"} <= set(names)
+    assert {"engine/py.typed", "geodata/py.typed", "mapapp/py.typed", "commutemap/py.typed"} <= set(names)
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
     assert not any(name.startswith(("tests/", "benchmarks/", "docs/")) for name in names)
 
@@ -94,7 +94,14 @@ links = re.findall(r'(?:src|href)="(/[^"]+)"', page)
 assert any("assets" in link for link in links), links
 bad = [link for link in links if client.get(link).status_code != 200]
 assert not bad, bad
+import commutemap
+print(commutemap.__file__)
+answer = commutemap.open_release("r").profile()
+assert answer.to_frame().shape[0] == 9
+assert answer.plot().content
 print("served")
 """
     output = python(installed, code, tmp_path, HOME="/nonexistent")
-    assert output.splitlines()[-1] == "served"
+    *_, package, served = output.splitlines()
+    assert str(installed) in package
+    assert served == "served"

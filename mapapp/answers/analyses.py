@@ -14,7 +14,8 @@ from geodata.progress import Progress, silent
 from geodata.store import Store, open_store, store_digest
 from mapapp.answers import counted
 from mapapp.answers.answer_errors import ROWS, Errors
-from mapapp.answers.areas import Areas
+from mapapp.answers.area_argument import Given, select_given
+from mapapp.answers.areas import Areas, level_named
 from mapapp.answers.cells import Cells
 from mapapp.answers.certificate_reader import read_certificate
 from mapapp.answers.counted import band_sums, most_first
@@ -34,17 +35,15 @@ from mapapp.answers.results import (
     Note,
     PairedAreas,
     Result,
+    check_answers,
 )
 from mapapp.answers.selection import Selected
+from mapapp.errors import UsageError
 from mapapp.question.analyses import ANALYSES
-from mapapp.question.area_text import Step
 from mapapp.question.distance_bands import EDGES_MI, band_labels, check_edges
 from mapapp.question.fields import Side
 from mapapp.question.filters import BANDS, CHARACTERISTICS, Filters
 from mapapp.question.question import EVERYTHING, OTHER_END
-
-Area = str | Sequence[Step]
-"""An area as text or steps; see `mapapp.question.area_text`."""
 
 Answer = TypeVar("Answer", bound=Result)
 
@@ -117,35 +116,55 @@ class Release:
         self.areas.cells.warm()
 
     def profile(
-        self, area: Area = EVERYTHING, filters: Filters = ALL_WORKERS, *, side: Side = "work"
+        self,
+        area: Given = EVERYTHING,
+        filters: Filters = ALL_WORKERS,
+        *,
+        side: Side = "work",
+        errors: bool = False,
     ) -> AreaProfile:
         """Who works (side "work") or lives (side "home") in an area.
+
+        Parameters
+        ----------
+        area : str, polygon or sequence
+            An area as text, such as ``county:44007``; the name of a unit; a polygon in degrees; or a list, which is the
+            union of the areas in it. See `mapapp.answers.area_argument`. All analyses take areas so.
+        filters : Filters
+            Which workers.
+        side : {"work", "home"}
+            Whether the workers work or live in the area.
+        errors : bool
+            Whether the answer has the expected errors of its numbers and of the first rows of its tables
+            (:meth:`with_errors`). All analyses take it.
 
         Raises
         ------
         UsageError, GeometryError
-            When it is not an area of this release; so do all analyses.
+            If this release does not have the area, or an argument is not allowed. All analyses raise these.
         """
-        chosen = self.areas.select(area)
+        chosen = self._select(area)
         counts = self.flows.by_segment(Pick.at(side, chosen.blocks, filters))
-        return AreaProfile(
+        answer = AreaProfile(
             about=self._about("profile", chosen, filters, side),
             workers=counted.number(int(counts.sum())),
             bands=counted.bands(counts),
             segments=counted.segments(counts),
         )
+        return self._answered(answer, errors)
 
     def comparison(
         self,
-        area: Area = EVERYTHING,
+        area: Given = EVERYTHING,
         filters: Filters = ALL_WORKERS,
         *,
         side: Side = "work",
         layer: str = "county",
+        errors: bool = False,
     ) -> AreaComparison:
         """The units of a layer that have blocks in an area, beside each other; only those blocks count."""
-        chosen = self.areas.select(area)
-        units = self.areas.units(layer)
+        chosen = self._select(area)
+        units = self._layer(layer)
         block, segment, n = self.flows.by_block_and_segment(Pick.at(side, chosen.blocks, filters), side)
         by_segment = np.zeros((len(units.rows), 27), dtype=np.int64)
         np.add.at(by_segment, (units.code[block], segment), n)
@@ -158,39 +177,43 @@ class Release:
             **counted.columns(by_segment.sum(axis=1), int(n.sum())),
             **dict(zip(names, bands.T, strict=True)),
         )
-        return AreaComparison(
+        answer = AreaComparison(
             about=self._about("comparison", chosen, filters, side),
-            layer=layer,
+            layer=units.level,
             workers=counted.number(int(n.sum())),
             units=most_first(rows[n_mine > 0], "unit_id"),
         )
+        return self._answered(answer, errors)
 
     def destinations(
         self,
-        area: Area = EVERYTHING,
+        area: Given = EVERYTHING,
         filters: Filters = ALL_WORKERS,
         *,
         side: Side = "work",
         layer: str = "county",
+        errors: bool = False,
     ) -> Destinations:
         """Where the other ends are: homes of an area's workers (side "work"), or workplaces of its residents."""
-        chosen = self.areas.select(area)
-        units = self.areas.units(layer)
+        chosen = self._select(area)
+        units = self._layer(layer)
         found = units.of(*self.flows.by_block(Pick.at(side, chosen.blocks, filters), OTHER_END[side]))
-        return Destinations(
+        answer = Destinations(
             about=self._about("destinations", chosen, filters, side),
-            layer=layer,
+            layer=units.level,
             workers=counted.number(int(found.sum())),
             units=self._unit_table(units, found),
         )
+        return self._answered(answer, errors)
 
     def distance_direction(
         self,
-        area: Area = EVERYTHING,
+        area: Given = EVERYTHING,
         filters: Filters = ALL_WORKERS,
         *,
         side: Side = "work",
         edges_mi: Sequence[float] = EDGES_MI,
+        errors: bool = False,
     ) -> DistanceDirection:
         """How far, and which way, from an area to the other ends of its commutes.
 
@@ -200,7 +223,7 @@ class Release:
             Also when the edges do not rise from above 0, or there are more than 20.
         """
         edges = check_edges(edges_mi)
-        chosen = self.areas.select(area)
+        chosen = self._select(area)
         pick = Pick.at(side, chosen.blocks, filters)
         found = self.flows.distances(pick, side, edges, own_block=False)
         n = int(found.workers.sum())
@@ -216,7 +239,7 @@ class Release:
                 "a home outside the imported area counts from the middle of its state.",
             ),
         )
-        return DistanceDirection(
+        answer = DistanceDirection(
             about=self._about("distance-direction", chosen, filters, side, notes),
             workers=counted.number(n),
             median_mi=Miles(self.flows.median_mi(pick)),
@@ -226,10 +249,13 @@ class Release:
             bands=self._labelled("band", range(len(labels)), labels, found.workers.sum(axis=1)),
             directions=self._labelled("direction", DIRECTIONS, DIRECTION_LABELS, found.workers.sum(axis=0)),
         )
+        return self._answered(answer, errors)
 
-    def inflow_outflow(self, area: Area, filters: Filters = ALL_WORKERS) -> InflowOutflow:
+    def inflow_outflow(
+        self, area: Given, filters: Filters = ALL_WORKERS, *, errors: bool = False
+    ) -> InflowOutflow:
         """Who comes into an area to work, who leaves it to work, and who lives and works in it."""
-        chosen = self.areas.select(area)
+        chosen = self._select(area)
         blocks = _blocks(chosen, len(self.areas.places))
         inflow, stay = self.flows.by_segment_within(Pick(work=blocks, filters=filters), "home", blocks)
         outflow = self.flows.by_segment_within(Pick(home=blocks, filters=filters), "work", blocks)[0]
@@ -243,9 +269,11 @@ class Release:
         # A difference is as sure as its smaller part; against somebody, nobody is as unsure as one.
         fewest = max(min(n["inflow"], n["outflow"]), min(n["inflow"] + n["outflow"], 1))
         net = replace(number(n["inflow"] - n["outflow"]), caution=number(fewest).caution)
-        return InflowOutflow(
+        answer = InflowOutflow(
             about=self._about("inflow-outflow", chosen, filters, None, self._cover_notes()),
-            **{name: number(each) for name, each in n.items()},
+            inflow=number(n["inflow"]),
+            outflow=number(n["outflow"]),
+            stay=number(n["stay"]),
             employed=number(employed),
             living=number(living),
             net_inflow=net,
@@ -254,18 +282,20 @@ class Release:
             groups=self._labelled("group", GROUPS, GROUPS.values(), list(n.values())),
             segments=segments[["group", *(name for name in segments.columns if name != "group")]],
         )
+        return self._answered(answer, errors)
 
     def paired(
         self,
-        home_area: Area,
-        work_area: Area,
+        home_area: Given,
+        work_area: Given,
         filters: Filters = ALL_WORKERS,
         *,
         edges_mi: Sequence[float] = EDGES_MI,
+        errors: bool = False,
     ) -> PairedAreas:
         """Who lives in one area and works in another; they may overlap."""
         edges = check_edges(edges_mi)
-        home, work = self.areas.select(home_area), self.areas.select(work_area)
+        home, work = self._select(home_area), self._select(work_area)
         pick = Pick(home=home.blocks, work=work.blocks, filters=filters)
         counts = self.flows.by_segment(pick)
         n = int(counts.sum())
@@ -273,7 +303,7 @@ class Release:
         employed = int(self.flows.by_segment(Pick(work=work.blocks, filters=filters)).sum())
         bands = self.flows.distances(pick, "home", edges, own_block=False).workers.sum(axis=1)
         labels = band_labels(edges)
-        return PairedAreas(
+        answer = PairedAreas(
             about=self._about_pair("paired", home, work, filters),
             home_area=home.name,
             work_area=work.name,
@@ -286,6 +316,7 @@ class Release:
             bands=counted.bands(counts),
             distances=self._labelled("band", range(len(labels)), labels, bands),
         )
+        return self._answered(answer, errors)
 
     def flow_matrix(
         self,
@@ -293,12 +324,13 @@ class Release:
         work_layer: str = "county",
         filters: Filters = ALL_WORKERS,
         *,
-        home_area: Area = EVERYTHING,
-        work_area: Area = EVERYTHING,
+        home_area: Given = EVERYTHING,
+        work_area: Given = EVERYTHING,
+        errors: bool = False,
     ) -> FlowMatrix:
         """Workers from every unit of one layer to every unit of another, within areas where these are given."""
-        home, work = self.areas.select(home_area), self.areas.select(work_area)
-        homes, works = self.areas.units(home_layer), self.areas.units(work_layer)
+        home, work = self._select(home_area), self._select(work_area)
+        homes, works = self._layer(home_layer), self._layer(work_layer)
         parts = list(self.flows.matrix(_pick(home, work, filters), homes.code, works.code))
         from_unit, to_unit, n = (
             np.concatenate([part[place] for part in parts]) if parts else np.empty(0, dtype=np.int64)
@@ -309,15 +341,16 @@ class Release:
             np.bincount(code, weights=n, minlength=len(units.rows)).astype(np.int64)
             for code, units in ((from_unit, homes), (to_unit, works))
         ]
-        return FlowMatrix(
+        answer = FlowMatrix(
             about=self._about_pair("flow-matrix", home, work, filters),
-            home_layer=home_layer,
-            work_layer=work_layer,
+            home_layer=homes.level,
+            work_layer=works.level,
             workers=counted.number(total),
             cells=self._cells(homes, works, (from_unit, to_unit, n), total),
             homes=self._unit_table(homes, margins[0]),
             works=self._unit_table(works, margins[1]),
         )
+        return self._answered(answer, errors)
 
     def flow_matrix_parts(
         self,
@@ -325,12 +358,12 @@ class Release:
         work_layer: str = "county",
         filters: Filters = ALL_WORKERS,
         *,
-        home_area: Area = EVERYTHING,
-        work_area: Area = EVERYTHING,
+        home_area: Given = EVERYTHING,
+        work_area: Given = EVERYTHING,
     ) -> Iterator[Any]:
         """Yield the `cells` of a flow matrix in parts, for exports: no more than 100,000 rows are held at once."""
-        home, work = self.areas.select(home_area), self.areas.select(work_area)
-        homes, works = self.areas.units(home_layer), self.areas.units(work_layer)
+        home, work = self._select(home_area), self._select(work_area)
+        homes, works = self._layer(home_layer), self._layer(work_layer)
         pick = _pick(home, work, filters)
         total = int(self.flows.by_segment(pick).sum())
         for part in self.flows.matrix(pick, homes.code, works.code):
@@ -342,7 +375,23 @@ class Release:
         Some milliseconds a number. The distances of a pair have none, nor has a release whose mechanism has no
         formula; see `mapapp.answers.answer_errors`.
         """
+        check_answers(answer)
         return cast(Answer, self._errors.of_answer(answer, rows, tables))
+
+    def _answered(self, answer: Answer, errors: bool) -> Answer:
+        """What an analysis returns: its answer, with expected errors if these were asked for."""
+        return self.with_errors(answer) if errors else answer
+
+    def _select(self, area: Given) -> Selected:
+        return select_given(self.areas, area)
+
+    def _layer(self, layer: object) -> LayerUnits:
+        """Units of a layer that is given by its key or by an everyday word."""
+        if not isinstance(layer, str):
+            raise UsageError(
+                f"layer {str(layer)[:40]!r}: give the name of a layer, such as 'county' or 'town'"
+            )
+        return self.areas.units(level_named(layer))
 
     def _cells(self, homes: LayerUnits, works: LayerUnits, part: Any, total: int) -> Any:
         columns: dict[str, Any] = {}

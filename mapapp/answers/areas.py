@@ -316,7 +316,7 @@ class Areas:
             )
         near = self.search(text, near=True)
         remedy = (
-            f"the nearest names are {_listed(near)}"
+            f"the nearest {'names are' if len(near) > 1 else 'name is'} {_listed(near)}"
             if near
             else "write level:identifier, such as county:44007"
         )

@@ -13,6 +13,7 @@ from mapapp.answers.change import change
 from mapapp.answers.entries import ENTRIES
 from mapapp.answers.results import Result
 from mapapp.question.area_text import Unit, parse_area
+from mapapp.question.distance_bands import EDGES_MI
 from mapapp.question.question import Question
 from mapapp.question.questions import Questions
 
@@ -27,6 +28,31 @@ def ask(release: Release, question: Question) -> Result:
     """
     analysis = question.analysis if question.is_complete else "profile" if question.areas else "comparison"
     return ENTRIES[analysis].ask(release, question)
+
+
+def question_of(answer: Result) -> Question:
+    """Return the question that an answer answers, but for the distance bands of a pair, which its map does not show.
+
+    An answer by no layer of units gets the usual layer.
+    """
+    about = answer.about
+    areas, others = (steps_of_text(text) for text in (*about.area_text.split(" | "), "")[:2])
+    age, earnings, industry = about.kept_bands
+    edges = getattr(answer, "edges_mi", EDGES_MI)
+    usual = Question()
+    return Question(
+        analysis=about.analysis,
+        side=about.side or ("home" if others else "work"),
+        areas=areas,
+        others=others,
+        layer=getattr(answer, "layer", usual.layer),
+        home_layer=getattr(answer, "home_layer", usual.home_layer),
+        work_layer=getattr(answer, "work_layer", usual.work_layer),
+        edges=() if edges == EDGES_MI else edges,
+        age=age,
+        earnings=earnings,
+        industry=industry,
+    )
 
 
 def matrix_parts(release: Release, several: Questions | Question) -> Iterator[Any]:
@@ -83,7 +109,12 @@ def notes_on_names(release: Release, several: Questions) -> list[str]:
 
 def steps_of(release: Release, area: str) -> tuple[str, ...]:
     """Steps of an area that is written as a text, or is the name of a unit."""
-    return tuple(str(step).removeprefix("+") for step in parse_area(release.areas.find(area)))
+    return steps_of_text(release.areas.find(area))
+
+
+def steps_of_text(text: str) -> tuple[str, ...]:
+    """Steps of an area that is written as a text; none for an empty one."""
+    return tuple(str(step).removeprefix("+") for step in parse_area(text)) if text else ()
 
 
 def _each_of(release: Release, area: str, layer: str) -> list[str]:

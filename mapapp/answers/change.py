@@ -10,7 +10,7 @@ import pandas
 
 from mapapp.answers.counted import cautions
 from mapapp.answers.entries import entry_of
-from mapapp.answers.results import Change, Note, Result
+from mapapp.answers.results import Change, Note, Result, check_answers
 from mapapp.errors import UsageError
 
 
@@ -27,6 +27,7 @@ def change(before: Result, after: Result) -> Change:
     UsageError
         When they are answers to different questions.
     """
+    check_answers(before, after)
     if type(before) is not type(after) or isinstance(before, Change) or _asked(before) != _asked(after):
         raise UsageError(
             f"{before.about.title} of {before.about.release} and {after.about.title} of {after.about.release} "
@@ -65,7 +66,7 @@ def change(before: Result, after: Result) -> Change:
         year=f"{before.about.year} → {after.about.year}",
         notes=after.about.notes + _notes(before, after),
     )
-    return Change(about=about, before=before, after=after, rows=rows)
+    return Change(about=about, presenter=after.presenter, before=before, after=after, rows=rows)
 
 
 def main_table(result: Result) -> tuple[str, list[str]]:

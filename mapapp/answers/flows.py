@@ -20,8 +20,9 @@ from geodata.schema import N_SEGMENTS
 from geodata.store import Store
 from mapapp.answers import watch
 from mapapp.answers.prepared import N_OCTANTS, Prepared
+from mapapp.errors import UsageError
 from mapapp.question.fields import Side
-from mapapp.question.filters import Filters
+from mapapp.question.filters import Filters, check_filters
 
 Ints = npt.NDArray[np.int64]
 Blocks = npt.NDArray[np.int32]
@@ -50,9 +51,14 @@ class Pick:
     home: Blocks | None = None
     filters: Filters = field(default_factory=Filters)
 
+    def __post_init__(self) -> None:
+        check_filters(self.filters)
+
     @classmethod
     def at(cls, side: Side, blocks: Blocks | None, filters: Filters) -> Pick:
-        """Those with their `side` end in `blocks`."""
+        """Those with their `side` end in `blocks`; UsageError if there is no such side."""
+        if side not in _ENDS:
+            raise UsageError(f"side {side!r}: choose {' or '.join(_ENDS)}")
         return cls(work=blocks, filters=filters) if side == "work" else cls(home=blocks, filters=filters)
 
     @property

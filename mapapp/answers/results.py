@@ -1,7 +1,7 @@
 """What the analyses answer: plain values that pages, reports, the command line and Python all read alike.
 
-Every analysis is a method of :class:`mapapp.api.Release` (pages: `ServedRelease.analyses`) and returns one of the
-types below. All of them are frozen dataclasses with
+Every analysis is a method of :class:`mapapp.answers.analyses.Release` (pages: `ServedRelease.analyses`) and returns one
+of the types below. All of them are frozen dataclasses with
 
 - ``about``: which release, area, side and workers the answer is about, and every note a reader must see with it;
 - numbers as :class:`Number` fields: ``value``, ``expected_error`` (None where unknown) and ``caution``; distances as
@@ -33,12 +33,15 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Protocol
 
 import pandas
 
+from mapapp.answers.map_image import MapImage
 from mapapp.answers.release_names import names_apart
-from mapapp.question.fields import Side
+from mapapp.errors import UsageError
+from mapapp.question.analyses import Show
+from mapapp.question.fields import Side, Theme
 
 Kind = Literal["unit", "elsewhere", "none", "other"]
 """What a row of a table by area is: a unit of the layer; a whole state outside the imported area; workers whose block
@@ -46,6 +49,10 @@ is in no unit of the layer; all the rows that were left out."""
 
 WORKER_COLUMNS: Final = ("workers", "share", "expected_error", "caution")
 """The last columns of every table of workers."""
+
+
+_NO_VALUES: Final = ("about", "presenter")
+"""Fields of an answer that say what it is about, not what it is."""
 
 
 def caution(workers: int) -> str:
@@ -173,6 +180,26 @@ class About:
         return dataclasses.asdict(self) | {"notes": [note.text for note in self.notes]}
 
 
+class Presenter(Protocol):
+    """What shows answers as frames, maps and HTML: a release that `commutemap.open_release` opened."""
+
+    def frame(self, answer: Result, table: str, about: bool) -> Any:
+        """Return a table as a pandas DataFrame."""
+        ...
+
+    def geodataframe(self, answer: Result, about: bool) -> Any:
+        """Return the rows that have a place as a GeoPandas GeoDataFrame."""
+        ...
+
+    def map_image(self, answer: Result, **options: Any) -> MapImage:
+        """Draw the map."""
+        ...
+
+    def html(self, answer: Result) -> str:
+        """Return what a notebook shows."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """What all answers have in common.
@@ -180,9 +207,95 @@ class Result:
     Attributes
     ----------
     about : About
+    presenter : Presenter or None
+        What shows the answer; None for those of pages and reports, which show them themselves.
     """
 
     about: About
+    presenter: Presenter | None = field(default=None, repr=False, compare=False)
+
+    def to_frame(self, table: str = "", *, about: bool = False) -> Any:
+        """Return one table as a pandas DataFrame with every row.
+
+        Parameters
+        ----------
+        table : str
+            One of `tables()`, or ``numbers`` for one row with all numbers; the main table by default.
+        about : bool
+            Whether release, year, area and side come first as columns, so that frames of several answers can be
+            concatenated.
+
+        Raises
+        ------
+        UsageError
+            If the answer does not have that table.
+        """
+        return self._presenter().frame(self, table, about)
+
+    def to_geodataframe(self, *, about: bool = False) -> Any:
+        """Return the answer as a GeoPandas GeoDataFrame in EPSG:4326.
+
+        Rows are units with their outlines; of a flow matrix, flows as lines between the middles of units; of an answer
+        without units, one row of numbers with the outline of the area. Rows that have no place, such as homes outside
+        the imported area, have no geometry.
+
+        Parameters
+        ----------
+        about : bool
+            As in :meth:`to_frame`.
+
+        Raises
+        ------
+        UsageError
+            If the answer is a change of something other than units.
+        """
+        return self._presenter().geodataframe(self, about)
+
+    def plot(
+        self,
+        show: Show = "points",
+        *,
+        layer: str = "",
+        theme: Theme = "light",
+        size_in: tuple[float, float] = (7.5, 7.0),
+        scale: int = 2,
+        form: Literal["png", "svg"] = "png",
+        title: str = "",
+    ) -> MapImage:
+        """Draw the map that a report has; a notebook shows it.
+
+        Parameters
+        ----------
+        show : {"points", "areas", "density", "lines"}
+            How workers are drawn, if the analysis can be drawn so; else its first way is taken.
+        layer : str
+            Units that are colored, if `show` is ``areas``; by default those of the answer, or census tracts.
+        theme : {"light", "dark"}
+        size_in : tuple of float
+            Width and height, inches.
+        scale : int
+            1 to 4; at 1 a PNG has 96 pixels per inch.
+        form : {"png", "svg"}
+        title : str
+            Replaces the analysis and the area above the map.
+
+        Raises
+        ------
+        UsageError
+            If an argument is not allowed.
+        """
+        options = {"layer": layer, "theme": theme, "size_in": size_in, "scale": scale, "form": form}
+        return self._presenter().map_image(self, show=show, title=title, **options)
+
+    def _repr_html_(self) -> str | None:
+        return None if self.presenter is None else self.presenter.html(self)
+
+    def _presenter(self) -> Presenter:
+        if self.presenter is None:
+            raise UsageError(
+                "this answer comes from a release that commutemap.open_release did not open; ask one that it did"
+            )
+        return self.presenter
 
     def numbers(self) -> dict[str, Any]:
         """Numbers by name: :class:`Number`, :class:`Miles`, or a plain share or None."""
@@ -203,7 +316,9 @@ class Result:
 
     def _fields(self) -> list[tuple[str, Any]]:
         return [
-            (each.name, getattr(self, each.name)) for each in dataclasses.fields(self) if each.name != "about"
+            (each.name, getattr(self, each.name))
+            for each in dataclasses.fields(self)
+            if each.name not in _NO_VALUES
         ]
 
 
@@ -442,11 +557,27 @@ class Change(Result):
         }
 
 
+def check_answers(*answers: object) -> None:
+    """Raise UsageError if something given as an answer is not one."""
+    for answer in answers:
+        if not isinstance(answer, Result):
+            raise UsageError(
+                f"{str(answer)[:60]!r} is not an answer; give what an analysis of a release returns"
+            )
+
+
 def shortened(table: Any, rows: int, name: str = "All other") -> Any:
     """The first `rows` rows of a table of workers, and one row of kind "other" that holds the rest.
 
     Its expected error is left open: errors of the rows hang together.
+
+    Raises
+    ------
+    UsageError
+        If it is not a table of workers.
     """
+    if not {"workers", "share"} <= set(getattr(table, "columns", ())):
+        raise UsageError("only a table of an answer that has workers and shares can be shortened")
     if len(table) <= rows:
         return table
     rest = table.iloc[rows:]

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar, cast
 import numpy
 import pandas
 
-from mapapp.answers.analyses import open_release
+from mapapp.answers.analyses import Release, open_release
 from mapapp.answers.release_names import names_apart
 from mapapp.answers.result_cache import ResultCache
 from mapapp.answers.results import caution
@@ -32,14 +32,14 @@ class ServedRelease:
 
     Parameters
     ----------
-    path : Path
-        Its directory; a dataset is refused with StoreError.
+    release : Path or Release
+        Its directory; a dataset is refused with StoreError. Or the release itself, if it is open already.
     slug : str
         Its name in addresses.
     """
 
-    def __init__(self, path: Path, slug: str) -> None:
-        self.analyses = open_release(path)
+    def __init__(self, release: Path | Release, slug: str) -> None:
+        self.analyses = release if isinstance(release, Release) else open_release(release)
         self.store = self.analyses.store
         self.slug = slug
         self.version = self.analyses.version

@@ -38,11 +38,21 @@ def table_of(result: Result, name: str) -> Any:
     UsageError
         When the answer has no such table.
     """
+    return _with_about(result, plain_table_of(result, name))
+
+
+def plain_table_of(result: Result, name: str) -> Any:
+    """One table of an answer.
+
+    Raises
+    ------
+    UsageError
+        If the answer does not have that table.
+    """
     tables = result.tables()
     if name != NUMBERS and name not in tables:
         raise UsageError(f"table {name!r}: {result.about.title} has {', '.join([*tables, NUMBERS])}")
-    table = _numbers(result) if name == NUMBERS else tables[name]
-    return _with_about(result, table)
+    return _numbers(result) if name == NUMBERS else tables[name]
 
 
 def write_json(results: Iterable[Result], stream: IO[str], sources: Sequence[Provenance] = ()) -> None:

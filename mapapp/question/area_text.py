@@ -176,7 +176,13 @@ def ring_areas(lon_deg: float, lat_deg: float, radii_mi: Sequence[float]) -> lis
     UsageError, GeometryError
         For no radius, more than three, or one that is not what it must be.
     """
-    radii = sorted({float(radius) for radius in radii_mi})
+    try:
+        radii = sorted({float(radius) for radius in radii_mi})
+        lon_deg, lat_deg = float(lon_deg), float(lat_deg)
+    except (TypeError, ValueError):
+        raise UsageError(
+            "rings need a longitude, a latitude and a list of radii in miles, such as -71.41, 41.82, [1, 3]"
+        ) from None
     if not 1 <= len(radii) <= MAX_RINGS:
         raise UsageError(f"{len(radii)} radii; give one to {MAX_RINGS} different ones")
     inner = [0.0, *radii[:-1]]

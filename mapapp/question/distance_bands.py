@@ -28,7 +28,10 @@ def check_edges(edges_mi: Iterable[float]) -> tuple[float, ...]:
     UsageError
         If they are not what `ALLOWED` says.
     """
-    edges = tuple(map(float, edges_mi))
+    try:
+        edges = tuple(map(float, edges_mi))
+    except (TypeError, ValueError):
+        raise UsageError(f"distance bands {str(edges_mi)[:40]!r}: give {ALLOWED}") from None
     rising = all(low < high for low, high in pairwise((0.0, *edges)))
     if (
         len(edges) > MAX_EDGES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -35,11 +35,11 @@ class Filters:
 
     def __post_init__(self) -> None:
         for name in CHARACTERISTICS:
-            given = tuple(getattr(self, name))
+            given = _bands(name, getattr(self, name))
             wrong = [band for band in given if band not in BANDS]
             if wrong:
                 raise UsageError(f"{name} {wrong[0]!r}: bands are 1, 2 and 3; choose among these")
-            kept = tuple(sorted(set(given)))
+            kept = tuple(band for band in BANDS if band in given)
             object.__setattr__(self, name, kept if len(kept) < len(BANDS) else ())
 
     @property
@@ -64,6 +64,18 @@ class Filters:
             for name, labels in CHARACTERISTICS.items()
             if getattr(self, name)
         )
+
+
+def check_filters(filters: object) -> None:
+    """Raise UsageError if an argument is not :class:`Filters`."""
+    if not isinstance(filters, Filters):
+        raise UsageError(f"filters {str(filters)[:60]!r}: give Filters, such as Filters(age=(1, 2))")
+
+
+def _bands(name: str, given: object) -> tuple[object, ...]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise UsageError(f"{name} {given!r}: give the bands as a tuple or list, such as (1, 2)")
+    return tuple(given)
 
 
 def bands_of(segment: int) -> tuple[int, int, int]:

@@ -29,7 +29,7 @@ _SOURCE: Final = ("name", "title", "digest")
 
 
 class Opened(Protocol):
-    """What a setup is held against: `ServedRelease`, or `mapapp.api.Release`."""
+    """What a setup is held against: `ServedRelease`, or `commutemap.Release`."""
 
     areas: Any
     version: str

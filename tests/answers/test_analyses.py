@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from commutemap import Filters, Release, caution, change, open_release, shortened
 from geodata.demo import generate
 from geodata.errors import GeometryError
 from mapapp.answers.areas import LEVEL_LABELS
-from mapapp.api import Filters, Release, caution, change, open_release, shortened
 from mapapp.errors import UsageError
 from tests.oracles import analyses as twin
 from tests.releases import write_release

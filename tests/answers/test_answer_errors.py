@@ -9,8 +9,8 @@ import numpy
 import pandas
 import pytest
 
+from commutemap import Filters, Release, change, open_release
 from mapapp.answers.expected_error import ExpectedErrors
-from mapapp.api import Filters, Release, change, open_release
 from tests.oracles import analyses as twin
 from tests.releases import write_release
 

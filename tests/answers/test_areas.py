@@ -10,6 +10,7 @@ import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from commutemap import open_release
 from geodata import area_shapes
 from geodata.distance import distance_mi
 from geodata.errors import GeometryError
@@ -18,7 +19,6 @@ from mapapp.answers.areas import Areas
 from mapapp.answers.box_index import BoxIndex
 from mapapp.answers.cells import near_border
 from mapapp.answers.selection import polygon_of
-from mapapp.api import open_release
 from mapapp.errors import UsageError
 from mapapp.question.area_text import (
     Box,

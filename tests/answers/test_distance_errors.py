@@ -10,9 +10,9 @@ import numpy
 import pandas
 import pytest
 
+from commutemap import Filters, Release, open_release
 from geodata.distance import bearing_deg, distance_mi
 from mapapp.answers.expected_error import ExpectedErrors
-from mapapp.api import Filters, Release, open_release
 from tests.oracles import analyses as twin
 
 EDGES = (3.0, 12.0)

@@ -11,10 +11,10 @@ import pandas
 import pytest
 import shapely
 
+from commutemap import Filters, open_release, ring_areas
 from mapapp.answers import served_answers
 from mapapp.answers.prepared import octant
 from mapapp.answers.served_release import ServedRelease
-from mapapp.api import Filters, open_release, ring_areas
 from mapapp.cli import run
 from mapapp.errors import UsageError
 from mapapp.explore.callbacks import draw

@@ -10,6 +10,7 @@ from typing import Any, cast
 import numpy
 import pytest
 
+from commutemap import Filters, Release
 from geodata.distance import distance_mi
 from geodata.store import open_store
 from mapapp.answers import served_answers, words
@@ -17,7 +18,6 @@ from mapapp.answers.expected_error import ExpectedErrors
 from mapapp.answers.flows import MEAN_LIMIT_MI, Pick
 from mapapp.answers.mile_errors import miles_within
 from mapapp.answers.served_release import ServedRelease
-from mapapp.api import Filters, Release
 from mapapp.explore.pages import answer
 from mapapp.files import answer_files
 from mapapp.files.reports.numbers import key_numbers

@@ -12,8 +12,8 @@ import numpy
 import pytest
 import shapely
 
+from commutemap import Release, open_release
 from mapapp.answers.outlines import dissolved
-from mapapp.api import Release, open_release
 
 LAYERS = ("county", "tract", "puma", "stplc", "zcta", "bgrp", "ctycsub")
 

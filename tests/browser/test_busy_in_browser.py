@@ -23,7 +23,7 @@ def choose(visit: Visit, file: Path) -> None:
 
 
 def test_an_area_from_a_file_becomes_a_chip(visit: Visit, demo_release: Path, tmp_path: Path) -> None:
-    from mapapp.api import open_release
+    from commutemap import open_release
 
     places = open_release(demo_release).areas.places
     lon, lat = (float(places.loc[~places["elsewhere"], name].mean()) for name in ("lon_deg", "lat_deg"))

@@ -13,7 +13,7 @@ import pandas
 import pytest
 import shapely
 
-from mapapp.api import Filters, Release, change, open_release
+from commutemap import Filters, Release, change, open_release
 from mapapp.cli import run
 from mapapp.files import answer_files
 from tests.commands.running import refused

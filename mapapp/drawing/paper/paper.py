@@ -226,7 +226,8 @@ def check(form: str, scale: int, size_in: tuple[float, float]) -> None:
         raise UsageError(f"a picture as {form[:20]!r}; choose png or svg")
     if isinstance(scale, bool) or not isinstance(scale, int) or not 1 <= scale <= MAX_SCALE:
         raise UsageError(f"a picture {scale!r} times as large; choose 1 to {MAX_SCALE}")
-    if not all(1.0 <= length <= MAX_INCHES for length in size_in):
+    is_pair = isinstance(size_in, (tuple, list)) and len(size_in) == 2
+    if not is_pair or not all(1.0 <= length <= MAX_INCHES for length in size_in):
         raise UsageError(f"a picture of {size_in} inches; choose 1 to {MAX_INCHES:g} either way")
 
 

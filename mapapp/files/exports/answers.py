@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -94,20 +94,27 @@ def sidecar(provenance: Provenance, notes: Iterable[str] = ()) -> str:
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
 
-def _parts(release: Release, result: Result) -> Iterator[Part]:
+def shapes_of(release: Release, result: Result) -> tuple[str, Sequence[Any]]:
+    """Return the table of an answer whose rows have places, and for each row its shape in degrees or None."""
     if isinstance(result, FlowMatrix):
-        frame = table_of(result, "cells")
-        yield from in_parts(frame, _lines(result))
-        return
+        return "cells", _lines(result)
     layer = getattr(result, "layer", None)
     if layer is None:
-        frame = table_of(result, NUMBERS)
-        yield from in_parts(frame, [_outline(release, result)])
-        return
-    frame = table_of(result, main_table(result))
+        return NUMBERS, [_outline(release, result)]
+    name = main_table(result)
+    return name, unit_shapes(release, layer, result.tables()[name])
+
+
+def unit_shapes(release: Release, layer: str, rows: Any) -> list[Any]:
+    """Return the outline of the unit of each row; None for other rows."""
     outlines = release.outlines.of_layer(layer)
-    units = zip(frame["unit_id"], frame["kind"], strict=True)
-    yield from in_parts(frame, [outlines.get(unit_id) if kind == "unit" else None for unit_id, kind in units])
+    units = zip(rows["unit_id"], rows["kind"], strict=True)
+    return [outlines.get(unit_id) if kind == "unit" else None for unit_id, kind in units]
+
+
+def _parts(release: Release, result: Result) -> Iterator[Part]:
+    name, shapes = shapes_of(release, result)
+    yield from in_parts(table_of(result, name), shapes)
 
 
 def _outline(release: Release, result: Result) -> Any:

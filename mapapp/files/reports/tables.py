@@ -14,7 +14,9 @@ from mapapp.answers.results import (
     AreaComparison,
     Change,
     Result,
+    shortened,
 )
+from mapapp.answers.served_answers import largest_change
 from mapapp.files.reports.content import Column, Kind, Table
 
 _BANDS: Final = {"age": AGE_BANDS, "earnings": EARNINGS_BANDS, "industry": INDUSTRY_GROUPS}
@@ -86,6 +88,18 @@ def tables(result: Result) -> tuple[Table, ...]:
         else:
             found.append(table_of(name, title, about, frame))
     return tuple(found)
+
+
+def first_rows(result: Result, n_rows: int) -> Table | None:
+    """The first rows of the main table, and a row for all others; None if the answer has no table."""
+    name, frame = next(iter(result.tables().items()), ("", None))
+    if frame is None:
+        return None
+    bands = [f"{each}_{band}" for each in _BANDS for band in (1, 2, 3)]
+    frame = frame.drop(columns=bands, errors="ignore")
+    frame = largest_change(frame) if isinstance(result, Change) else frame
+    short = shortened(frame, n_rows) if "share" in frame.columns else frame.head(n_rows)
+    return table_of(name, *_title(result, name), short)
 
 
 _BANDS_WORDS: Final = (

@@ -1,17 +1,18 @@
-"""CommuteMap from Python: open a release and ask it.
+"""CommuteMap in Python: open a release and ask it.
 
-    from mapapp.api import Filters, open_release
+    import commutemap as cm
 
-    release = open_release("ri.release")
-    answer = release.inflow_outflow("county:44007", Filters(age=(1,)))
-    print(answer.inflow.value, answer.groups)
+    release = cm.open_release("ri.release")
+    answer = release.inflow_outflow("Providence city", errors=True)
+    answer.inflow.value, answer.inflow.expected_error
+    answer.to_frame()
 
-What can be asked, and how an area is written, is in docs/api.md; the answers are described in
-`mapapp.answers.results`.
+docs/api.md shows what can be asked, how areas and layers are named, and what an answer can do.
 """
 
-from mapapp.answers.analyses import Release, open_release
+from geodata.errors import GeodataError, GeometryError, StoreError
 from mapapp.answers.change import change
+from mapapp.answers.map_image import MapImage
 from mapapp.answers.results import (
     About,
     AreaComparison,
@@ -22,12 +23,15 @@ from mapapp.answers.results import (
     FlowMatrix,
     InflowOutflow,
     Miles,
+    Note,
     Number,
     PairedAreas,
     Result,
     caution,
     shortened,
 )
+from mapapp.errors import UsageError
+from mapapp.files.notebook import Release, open_release
 from mapapp.question.area_text import ring_areas
 from mapapp.question.distance_bands import EDGES_MI
 from mapapp.question.filters import Filters
@@ -42,12 +46,18 @@ __all__ = [
     "DistanceDirection",
     "Filters",
     "FlowMatrix",
+    "GeodataError",
+    "GeometryError",
     "InflowOutflow",
+    "MapImage",
     "Miles",
+    "Note",
     "Number",
     "PairedAreas",
     "Release",
     "Result",
+    "StoreError",
+    "UsageError",
     "caution",
     "change",
     "open_release",

@@ -1,0 +1,112 @@
+"""A release as Python users open it: its answers show themselves as frames, maps and HTML."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from geodata.progress import Progress, silent
+from geodata.store import open_store
+from mapapp.answers import analyses
+from mapapp.answers.asking import question_of
+from mapapp.answers.map_image import MapImage
+from mapapp.answers.results import Change, Result
+from mapapp.errors import UsageError
+from mapapp.files.notebook.frames import frame_of, geodataframe_of
+from mapapp.files.notebook.html import html_of
+from mapapp.question.fields import VIEW, NotAllowed
+from mapapp.question.view import View
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mapapp.answers.analyses import Answer
+    from mapapp.answers.served_release import ServedRelease
+
+
+class Release(analyses.Release):
+    """A verified release that answers questions, from several threads at once; :func:`open_release` opens it.
+
+    Its answers have `to_frame`, `to_geodataframe` and `plot`, and a notebook shows them as tables.
+    """
+
+    def frame(self, answer: Result, table: str = "", about: bool = False) -> Any:
+        """Return a table of an answer as a DataFrame; see `Result.to_frame`."""
+        return frame_of(answer, table, about=about)
+
+    def geodataframe(self, answer: Result, about: bool = False) -> Any:
+        """Return an answer with its geometry; see `Result.to_geodataframe`."""
+        return geodataframe_of(self, answer, about=about)
+
+    def html(self, answer: Result) -> str:
+        """Return what a notebook shows of an answer: key numbers, first rows, notes and the promise."""
+        return html_of(answer, self.certificate)
+
+    def map_image(
+        self, answer: Result, *, show: str = "points", theme: str = "light", layer: str = "", **options: Any
+    ) -> MapImage:
+        """Draw the map of an answer; see `Result.plot`."""
+        from mapapp.drawing.paper import map_picture, map_words  # matplotlib takes half a second
+
+        view = View(**{name: _checked(name, value) for name, value in (("show", show), ("theme", theme))})
+        latest = answer.after if isinstance(answer, Change) else answer
+        question = question_of(latest)
+        if layer:
+            question = replace(question, layer=self._layer(layer).level)
+        before = self._before(answer) if isinstance(answer, Change) else None
+        content = map_picture(self._served, question, view, before=before, **options)
+        return MapImage(content, options.get("form", "png"), map_words(self._served, question, view, before))
+
+    @cached_property
+    def _served(self) -> ServedRelease:
+        from mapapp.answers.served_release import ServedRelease
+
+        return ServedRelease(self, self.version)
+
+    def _before(self, answer: Change) -> ServedRelease:
+        earlier = answer.before.presenter
+        assert isinstance(earlier, Release), "both answers of a change come from releases of this class"
+        return earlier._served
+
+    def _answered(self, answer: Answer, errors: bool) -> Answer:
+        return replace(super()._answered(answer, errors), presenter=self)
+
+    def __reduce__(self) -> tuple[Callable[..., Release], tuple[Path]]:
+        return open_release, (self.store.path,)  # another process opens it again
+
+    def __repr__(self) -> str:
+        return f"<commutemap release {self.title!r}, version {self.version}>"
+
+
+def open_release(path: str | os.PathLike[str], *, report: Progress = silent) -> Release:
+    """Open a release, verify it, and prepare it for questions, which is done once on a machine.
+
+    Parameters
+    ----------
+    path : str or path
+        Its directory; a dataset is refused.
+    report : callable
+        Called with (stage, done, total).
+
+    Raises
+    ------
+    StoreError
+        If it is not a complete, unaltered release.
+    """
+    return Release(open_store(_path(path), "release"), report=report)
+
+
+def _path(path: object) -> Path:
+    if not isinstance(path, (str, os.PathLike)):
+        raise UsageError(f"release {str(path)[:60]!r}: give the path of its directory")
+    return Path(path)
+
+
+def _checked(name: str, value: object) -> Any:
+    try:
+        return VIEW[name].check(value)
+    except NotAllowed as error:
+        raise UsageError(f"{name} {str(value)[:40]!r}: give {error}") from None

@@ -1,0 +1,315 @@
+"""`import commutemap`: areas and layers by name, frames, maps, what a notebook shows, and errors of ours."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import re
+import shutil
+import struct
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import geopandas
+import matplotlib
+import numpy
+import pandas
+import pytest
+import shapely
+
+import commutemap as cm
+from mapapp.answers import analyses
+from mapapp.answers.asking import ask, question_of
+from mapapp.answers.served_release import ServedRelease
+from mapapp.drawing.paper import map_picture
+from mapapp.files.exports.answers import answer_layer
+from mapapp.question.analyses import ANALYSES
+from mapapp.question.question import Question
+from mapapp.question.view import View
+from tests.releases import rewrite_table, write_release
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "api.md"
+QUESTIONS: dict[str, Callable[[cm.Release], cm.Result]] = {
+    "profile": lambda r: r.profile("county:10001", cm.Filters(age=(1, 2))),
+    "comparison": lambda r: r.comparison(side="home", layer="tract"),
+    "destinations": lambda r: r.destinations("county:10001", layer="city"),
+    "distance-direction": lambda r: r.distance_direction("circle:-70.9,42.1,6", edges_mi=(1, 5)),
+    "inflow-outflow": lambda r: r.inflow_outflow("county:10001 -stplc:4459"),
+    "paired": lambda r: r.paired("county:10003", "county:10001", cm.Filters(industry=[2])),
+    "flow-matrix": lambda r: r.flow_matrix("tracts", "county", home_area="state:10"),
+}
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Two releases whose places and counties share base names."""
+    folder = tmp_path_factory.mktemp("named")
+    made = [write_release(folder / f"{seed}.release", n_pairs=400, seed=seed) for seed in (1, 2)]
+    for path in made:
+        _rename(path, "layers", ["Harbour city, DE", "Old Ferry town (Kent, DE)"])
+        counties = ["Harbour County, DE", "Ferry County, DE", "Hill County, MD", "Far Away"]
+        _rename(path, "counties", counties)
+    return made
+
+
+def _rename(path: Path, table: str, names: list[str]) -> None:
+    rewrite_table(path, table, lambda units: units.assign(name=names))
+
+
+@pytest.fixture(scope="module")
+def release(paths: list[Path]) -> cm.Release:
+    return cm.open_release(paths[0])
+
+
+@pytest.fixture(scope="module")
+def later(paths: list[Path]) -> cm.Release:
+    return cm.open_release(paths[1])
+
+
+@pytest.fixture(params=list(ANALYSES))
+def answer(request: pytest.FixtureRequest, release: cm.Release) -> cm.Result:
+    return QUESTIONS[request.param](release)
+
+
+def test_the_code_of_the_page_runs(
+    demo_release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("demo.release", "demo-2022.release"):
+        shutil.copytree(demo_release, tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) > 8
+    names: dict[str, Any] = {}
+    for block in blocks:
+        exec(compile(block, str(PAGE), "exec"), names)
+    assert isinstance(names["frame"], pandas.DataFrame)
+    assert isinstance(names["shapes"], geopandas.GeoDataFrame)
+    assert (tmp_path / "homes.png").read_bytes().startswith(b"\x89PNG")
+    assert names["change"].to_frame()["change"].abs().sum() == 0
+    assert "the nearest name is stplc:8101000 (Tarnwick city, HO)" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", list(ANALYSES))
+def test_every_analysis_is_a_method_that_can_add_errors(name: str) -> None:
+    method = getattr(cm.Release, name.replace("-", "_"))
+    assert inspect.signature(method).parameters["errors"].default is False
+    assert name in QUESTIONS
+
+
+def test_errors_are_those_of_with_errors(demo_release: Path) -> None:
+    release = cm.open_release(demo_release)
+    plain = release.inflow_outflow("Tarnwick city")
+    sure = release.inflow_outflow("Tarnwick city", errors=True)
+    assert plain.stay.expected_error is None
+    assert sure.stay == release.with_errors(plain).stay
+    assert sure.stay.expected_error is not None
+    assert sure.to_frame()["expected_error"].notna().all()
+
+
+def test_frames_are_copies_of_the_tables(answer: cm.Result) -> None:
+    name, table = next(iter(answer.tables().items()))
+    frame = answer.to_frame()
+    pandas.testing.assert_frame_equal(frame, table)
+    frame.iloc[:, 0] = frame.iloc[0, 0]
+    pandas.testing.assert_frame_equal(answer.to_frame(name), table)
+    about = answer.to_frame("numbers", about=True)
+    assert list(about.columns[:5]) == ["release", "year", "area", "area_text", "side"]
+    assert about["release"].tolist() == [answer.about.release]
+    with pytest.raises(cm.UsageError, match=rf"table 'x': .* has {name}.*numbers"):
+        answer.to_frame("x")
+
+
+def test_geodataframes_hold_the_shapes_of_the_exports(answer: cm.Result, release: cm.Release) -> None:
+    frame = answer.to_geodataframe()
+    assert frame.crs.to_epsg() == 4326
+    shapes = [shape for part in answer_layer(release, [answer]).parts() for shape in part.shapes]
+    assert len(frame) == len(shapes)
+    for mine, theirs in zip(frame.geometry, shapes, strict=True):
+        assert (mine is None and theirs is None) or shapely.equals(mine, theirs)
+    has_two_areas = answer.about.analysis == "paired"
+    assert frame.geometry.notna().any() or has_two_areas
+
+
+def test_a_question_is_read_back_from_its_answer(answer: cm.Result, release: cm.Release) -> None:
+    question = question_of(answer)
+    assert question.analysis == answer.about.analysis
+    again = ask(release, question)
+    expected = answer.to_dict()
+    if answer.about.analysis != "paired":  # its map does not show its distance bands
+        assert again.to_dict() == expected
+    assert again.about == answer.about
+
+
+def test_a_plot_is_the_picture_of_a_report(release: cm.Release, paths: list[Path], tmp_path: Path) -> None:
+    image = release.destinations("county:10001", layer="city").plot("areas", theme="dark")
+    question = Question(areas=("county:10001",), layer="stplc")
+    view = View(show="areas", theme="dark")
+    assert image.content == map_picture(ServedRelease(paths[0], "a"), question, view, scale=2)
+    assert image.words.startswith("Map. ")
+    assert image._repr_png_() == image.content
+    assert image._repr_svg_() is None
+    assert image.save(tmp_path / "a.PNG").read_bytes() == image.content
+    width, height = struct.unpack(">II", image.content[16:24])
+    assert (width, height) == (2 * 720, 2 * 672)
+    assert b"content" not in repr(image).encode()
+
+
+def test_a_plot_can_be_svg_and_by_another_layer(answer: cm.Result) -> None:
+    image = answer.plot("areas", layer="counties", form="svg", size_in=(4, 4), title="A title of its own")
+    text = image._repr_svg_()
+    assert text is not None
+    assert text.startswith("<?xml")
+    assert "<title>A title of its own</title>" in text
+
+
+def test_a_notebook_shows_numbers_rows_notes_and_promise(answer: cm.Result) -> None:
+    shown = answer._repr_html_()
+    assert shown is not None
+    for text in (answer.about.title, "Squareland, 2019", "ε = 8.98", *map(str, answer.about.notes)):
+        assert text in shown
+    assert "<script" not in shown
+    number = next(value for value in answer.numbers().values() if isinstance(value, cm.Number))
+    assert f"{number.value:,}" in shown
+    assert shown.count("<tr>") < 40
+
+
+def test_names_are_shown_as_text(paths: list[Path], tmp_path: Path) -> None:
+    path = write_release(tmp_path / "marked.release", n_pairs=400)
+    shown = cm.open_release(path).destinations(layer="stplc")._repr_html_()
+    assert shown is not None
+    assert "Naïve &amp; &lt;b&gt;Bold&lt;/b&gt; town" in shown
+
+
+def test_a_list_of_areas_is_their_union(release: cm.Release) -> None:
+    both = release.profile("county:10001 +stplc:4460").workers
+    found = release.areas.search("old ferry")[0]
+    assert release.profile(["county:10001", "Old Ferry town"]).workers == both
+    assert release.profile(("county:10001", found)).workers == both
+    assert release.profile(pandas.Series(["stplc:4460", "county:10001"])).workers == both
+    assert release.profile(["county:10001"]).about == release.profile("county:10001").about
+    cut = "county:10001 -stplc:4459"
+    assert release.profile(["stplc:4460", cut]).workers == release.profile(f"{cut} +stplc:4460").workers
+    with pytest.raises(cm.UsageError, match="only one of them may have steps with - or &"):
+        release.profile([cut, "county:10003 &stplc:4460"])
+
+
+def test_polygons_and_rings_are_areas(release: cm.Release) -> None:
+    box = shapely.box(-71, 42, -70.9, 42.2)
+    county = release.inflow_outflow("county:10001")
+    assert release.profile(box).workers == county.employed
+    shapes = county.to_geodataframe()
+    assert release.profile(shapes.geometry.iloc[0]).workers == county.employed
+    inner, outer = cm.ring_areas(-70.9, 42.1, [1, 100])
+    together = release.profile([inner, outer]).workers.value
+    assert together == release.profile(inner).workers.value + release.profile(outer).workers.value
+
+
+def test_a_name_that_other_areas_have_is_said_where_the_question_is(release: cm.Release) -> None:
+    for area in ("Harbour", ["county:10003", "Harbour"]):
+        with pytest.warns(UserWarning, match="using stplc:4459 .*; also named that: county:10001") as caught:
+            release.profile(area)
+        assert [Path(each.filename) for each in caught] == [Path(__file__)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert release.profile("Harbour city").about.area == "Harbour city, DE"
+
+
+def test_a_change_has_frames_and_maps(release: cm.Release, later: cm.Release, paths: list[Path]) -> None:
+    found = cm.change(*(each.destinations("county:10001", layer="tract") for each in (release, later)))
+    frame = found.to_geodataframe()
+    assert frame["change"].tolist() == found.rows["change"].tolist()
+    assert frame.geometry.notna().sum() > 10
+    before, after = (ServedRelease(path, path.stem) for path in paths)
+    question = Question(areas=("county:10001",), layer="tract")
+    expected = map_picture(after, question, View(), scale=2, before=before)
+    assert found.plot().content == expected
+    shown = found._repr_html_()
+    assert shown is not None
+    assert "What changed" in shown
+    flows = cm.change(release.inflow_outflow("county:10001"), later.inflow_outflow("county:10001"))
+    with pytest.raises(cm.UsageError, match=r"no rows by unit.*use to_frame\(\)"):
+        flows.to_geodataframe()
+    assert flows.to_frame()["before"].sum() > 0
+
+
+def test_a_release_and_its_answers_go_to_other_processes(release: cm.Release) -> None:
+    answer = release.profile("county:10001")
+    again = pickle.loads(pickle.dumps(answer))
+    assert again.to_dict() == answer.to_dict()
+    pandas.testing.assert_frame_equal(again.to_geodataframe(), answer.to_geodataframe())
+
+
+def test_answers_of_the_pages_are_plain(paths: list[Path]) -> None:
+    answer = analyses.open_release(paths[0]).profile()
+    assert answer._repr_html_() is None
+    with pytest.raises(cm.UsageError, match=r"commutemap\.open_release"):
+        answer.to_frame()
+
+
+def test_settings_of_matplotlib_stay_as_they_are(release: cm.Release) -> None:
+    before = dict(matplotlib.rcParams)
+    release.profile("county:10001").plot(scale=1)
+    assert dict(matplotlib.rcParams) == before
+
+
+MISTAKES: dict[str, tuple[Callable[[cm.Release], object], str]] = {
+    "no such name": (lambda r: r.profile("Habrour city"), "the nearest name is stplc:4459"),
+    "a number": (lambda r: r.profile(44007), "give a text such as"),
+    "nothing": (lambda r: r.profile(None), "give a text such as"),
+    "a mapping": (lambda r: r.profile({"a": 1}), "give a text such as"),
+    "no area": (lambda r: r.profile([]), "an empty list of areas"),
+    "a bad area in a list": (lambda r: r.profile(["county:10001", 3]), "give a text such as"),
+    "no such unit": (lambda r: r.profile("county:99"), "no County 99"),
+    "a point": (lambda r: r.profile(shapely.Point(0, 0)), "give a polygon"),
+    "two areas": (lambda r: r.paired("county:10001", "nowhere"), "nothing of that name"),
+    "filters": (lambda r: r.profile("all", {"age": 1}), r"give Filters, such as"),  # type: ignore[arg-type]
+    "one band": (lambda r: cm.Filters(age=1), r"such as \(1, 2\)"),  # type: ignore[arg-type]
+    "bands as text": (lambda r: cm.Filters(age="1"), r"such as \(1, 2\)"),  # type: ignore[arg-type]
+    "no such band": (lambda r: cm.Filters(age=[4]), "bands are 1, 2 and 3"),
+    "side": (lambda r: r.profile(side="works"), "side 'works': choose work or home"),  # type: ignore[arg-type]
+    "layer": (lambda r: r.destinations(layer="twon"), "layer 'twon': this release has"),
+    "layer of a matrix": (lambda r: r.flow_matrix("Harbour"), "layer 'Harbour': this release has"),
+    "no layer": (lambda r: r.comparison(layer=None), "such as 'county' or 'town'"),  # type: ignore[arg-type]
+    "one edge": (lambda r: r.distance_direction(edges_mi=10), "rising miles"),  # type: ignore[arg-type]
+    "edges as text": (lambda r: r.distance_direction(edges_mi="ab"), "rising miles"),  # type: ignore[arg-type]
+    "table": (lambda r: r.profile().to_frame("x"), "Area profile has bands, segments, numbers"),
+    "way to draw": (lambda r: r.profile().plot("dots"), "show 'dots': give one of points"),  # type: ignore[arg-type]
+    "theme": (lambda r: r.profile().plot(theme="red"), "give one of light, dark"),  # type: ignore[arg-type]
+    "form": (lambda r: r.profile().plot(form="pdf"), "choose png or svg"),  # type: ignore[arg-type]
+    "scale": (lambda r: r.profile().plot(scale=9), "choose 1 to 4"),
+    "size": (lambda r: r.profile().plot(size_in=3), "inches; choose 1 to 40"),  # type: ignore[arg-type]
+    "layer of a plot": (lambda r: r.profile().plot(layer="x"), "this release has"),
+    "file": (lambda r: r.profile().plot(scale=1).save("a.pdf"), r"a file that ends in \.png"),
+    "change of nothing": (lambda r: cm.change(1, 2), "'1' is not an answer"),  # type: ignore[arg-type]
+    "errors of nothing": (lambda r: r.with_errors(3), "'3' is not an answer"),  # type: ignore[type-var]
+    "change of others": (lambda r: cm.change(r.profile(), r.comparison()), "do not compare"),
+    "path": (lambda r: cm.open_release(3), "release '3': give the path"),  # type: ignore[arg-type]
+    "radii": (lambda r: cm.ring_areas(0, 0, 5), "rings need a longitude"),  # type: ignore[arg-type]
+    "table to shorten": (lambda r: cm.shortened(r.profile(), 3), "can be shortened"),
+}
+
+
+@pytest.mark.parametrize("name", list(MISTAKES))
+def test_a_mistake_is_an_error_of_ours_in_one_line(release: cm.Release, name: str) -> None:
+    ask, message = MISTAKES[name]
+    with pytest.raises((cm.UsageError, cm.GeodataError), match=message) as caught:
+        ask(release)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_directory_that_is_no_release_is_refused(tmp_path: Path, demo_dataset: Path) -> None:
+    for path in (tmp_path, tmp_path / "none", demo_dataset, str(demo_dataset)):
+        with pytest.raises(cm.StoreError):
+            cm.open_release(path)
+
+
+def test_the_package_has_exactly_the_names_that_it_lists() -> None:
+    public = {
+        name for name, value in vars(cm).items() if not name.startswith("_") and not inspect.ismodule(value)
+    }
+    assert public == set(cm.__all__)
+    assert (Path(cm.__file__).parent / "py.typed").is_file()
+    assert numpy.all([getattr(cm, name).__doc__ for name in cm.__all__ if name != "EDGES_MI"])
