@@ -177,12 +177,12 @@ class Areas:
     def __getitem__(self, key: str) -> Area:
         return self._named[key]
 
-    def search(self, text: str, limit: int = 12, *, near: bool = False) -> list[Area]:
+    def search(self, text: str | int, limit: int = 12, *, near: bool = False) -> list[Area]:
         """Areas whose name or identifier has every word of `text`; a name that begins with it comes first.
 
         Where there is none, `near` takes words for the nearest ones that there are: people mistype.
         """
-        words = text.lower().replace(",", " ").split()
+        words = str(text).lower().replace(",", " ").split()
         found = self._with(words)
         if near and not found:
             words = [self._nearest(word) for word in words[:MAX_WORDS]]
