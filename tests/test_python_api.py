@@ -7,6 +7,8 @@ import pickle
 import re
 import shutil
 import struct
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -304,6 +306,12 @@ def test_a_directory_that_is_no_release_is_refused(tmp_path: Path, demo_dataset:
     for path in (tmp_path, tmp_path / "none", demo_dataset, str(demo_dataset)):
         with pytest.raises(cm.StoreError):
             cm.open_release(path)
+
+
+def test_matplotlib_is_loaded_only_to_draw() -> None:
+    code = "import commutemap, sys; print('matplotlib' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
 
 
 def test_the_package_has_exactly_the_names_that_it_lists() -> None:

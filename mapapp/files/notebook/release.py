@@ -16,7 +16,6 @@ from mapapp.answers.map_image import MapImage
 from mapapp.answers.results import Change, Result
 from mapapp.errors import UsageError
 from mapapp.files.notebook.frames import frame_of, geodataframe_of
-from mapapp.files.notebook.html import html_of
 from mapapp.question.fields import VIEW, NotAllowed
 from mapapp.question.view import View
 
@@ -43,13 +42,15 @@ class Release(analyses.Release):
 
     def html(self, answer: Result) -> str:
         """Return what a notebook shows of an answer: key numbers, first rows, notes and the promise."""
+        from mapapp.files.notebook.html import html_of  # reports draw, and matplotlib takes half a second
+
         return html_of(answer, self.certificate)
 
     def map_image(
         self, answer: Result, *, show: str = "points", theme: str = "light", layer: str = "", **options: Any
     ) -> MapImage:
         """Draw the map of an answer; see `Result.plot`."""
-        from mapapp.drawing.paper import map_picture, map_words  # matplotlib takes half a second
+        from mapapp.drawing.paper import map_picture, map_words
 
         view = View(**{name: _checked(name, value) for name, value in (("show", show), ("theme", theme))})
         latest = answer.after if isinstance(answer, Change) else answer
