@@ -8,7 +8,7 @@ from mapapp.errors import UsageError
 from mapapp.progress import Report
 from mapapp.publishing.design import design_parameters, read_public_part
 from mapapp.workbench.dash_types import Answers
-from mapapp.workbench.job_progress import add_cancel, ended, more, row_outputs, row_state
+from mapapp.workbench.job_progress import add_cancel, ask, ended, more, row_outputs, row_state
 from mapapp.workbench.jobs import EXPECTED_ERRORS, one_line
 from mapapp.workbench.session import Design, Session
 from mapapp.workbench.setting import CONTROLS, ControlValue, Setting, read_setting, values_of
@@ -37,7 +37,7 @@ def register(app: Dash, session: Session) -> None:
         except EXPECTED_ERRORS as error:
             return None, html.P(one_line(error), className="refusal", role="status"), *row_state(None)
         job = session.start_design(tab, lambda report: design(session, setting, report))
-        return more(job), None, *row_state(job)
+        return ask(), None, *row_state(job)
 
     @app.callback(
         Output("design-more", "data", allow_duplicate=True),

@@ -32,9 +32,14 @@ def register(app: Dash) -> None:
         clientside(app, ClientsideFunction("workbench", "again"), Input(f"{kind}-more", "data"))
 
 
+def ask() -> int:
+    """A new number each time to make the browser ask after a job that was just started; it may have ended already."""
+    return time.time_ns() // 1_000_000
+
+
 def more(job: Job[object] | None) -> int | None:
     """A new number each time to make the browser ask again; None if the job has ended."""
-    return time.time_ns() // 1_000_000 if job is not None and job.state == "running" else None
+    return ask() if job is not None and job.state == "running" else None
 
 
 def cancel_row(kind: str) -> Component:

@@ -8,7 +8,7 @@ from dash.development.base_component import Component
 from mapapp.progress import Report
 from mapapp.publishing.run import Outcome
 from mapapp.workbench.dash_types import Answer, Answers
-from mapapp.workbench.job_progress import ended, more, progress_row
+from mapapp.workbench.job_progress import ask, ended, more, progress_row
 from mapapp.workbench.jobs import EXPECTED_ERRORS, one_line
 from mapapp.workbench.publish_dialog import summary
 from mapapp.workbench.session import Session
@@ -90,7 +90,7 @@ def _making(app: Dash, session: Session) -> None:
             return None, html.P(one_line(error), className="refusal"), True
         if job is None:
             return no_update, no_update, no_update
-        return more(job), progress_row(job), True
+        return ask(), progress_row(job), True
 
     @app.callback(
         Output("publish-more", "data", allow_duplicate=True),

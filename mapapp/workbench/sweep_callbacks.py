@@ -5,7 +5,7 @@ from __future__ import annotations
 from dash import Dash, Input, Output, State, html, no_update
 
 from mapapp.workbench.dash_types import Answer, Answers
-from mapapp.workbench.job_progress import add_cancel, ended, more, row_outputs, row_state
+from mapapp.workbench.job_progress import add_cancel, ask, ended, more, row_outputs, row_state
 from mapapp.workbench.jobs import EXPECTED_ERRORS, one_line
 from mapapp.workbench.measured_setting import Extent
 from mapapp.workbench.session import Session
@@ -44,7 +44,7 @@ def register(app: Dash, session: Session) -> None:
             state.sweeps = results
 
         job = session.start_sweep(tab, lambda report: run_sweeps(session, given, extent, show, report))
-        return more(job), None, *row_state(job)
+        return ask(), None, *row_state(job)
 
     @app.callback(
         Output("sweep-more", "data", allow_duplicate=True),

@@ -29,7 +29,7 @@ FLAGS = (
     "--disable-sync",
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 )
-PATIENCE_MS = 60_000  # software WebGL on a busy machine
+PATIENCE_MS = 120_000  # software WebGL, two browsers and a sweep on a busy machine
 MAP_AT_REST = """() => {
   const plot = document.querySelector("#map .js-plotly-plot");
   const map = plot && plot._fullLayout && plot._fullLayout.map && plot._fullLayout.map._subplot.map;

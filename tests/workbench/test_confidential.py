@@ -212,3 +212,23 @@ def test_addresses_hold_nothing_of_the_data(app: Any, demo_dataset: Path) -> Non
     client = entered(app)
     answer = client.get(geography.replace("<name>", "jobs"), headers=OWN_PAGE)
     assert answer.status_code == 404
+
+
+def test_a_sweep_that_has_ended_before_the_page_asks_is_shown(
+    app: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one of values that are all known does."""
+    session = app.server.extensions["workbench"][0]
+    start = session.start_sweep
+
+    def start_and_wait(name: str, work: Any) -> Any:
+        job = start(name, work)
+        assert job.wait(PATIENCE_S)
+        return job
+
+    monkeypatch.setattr("mapapp.workbench.sweep_callbacks.run_sweeps", lambda *_: None)
+    monkeypatch.setattr(session, "start_sweep", start_and_wait)
+    answer = ask(
+        entered(app), app, "sweep-more.data", values(sweep__n_clicks=1, **{"sweep-extent__value": "sample"})
+    )
+    assert answer.get_json()["response"]["sweep-more"]["data"]
