@@ -35,7 +35,8 @@ def _prepared(base, retention, floor):
 
 def _used(weight, tract, k):
     groups = kernels.Groups(*np.empty((3, k), dtype=np.int64))
-    return kernels.first_groups(groups, sound_tract.fill_groups(weight, tract, groups))
+    n_groups = sound_tract.fill_groups(weight, tract, groups)
+    return kernels.Groups(*(array[:n_groups] for array in groups))
 
 
 def _as_groups(points):
