@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -94,8 +95,9 @@ def _serve(releases: list[Path], host: str, port: int, prefix: str = "/", **opti
         raise UsageError(
             f"cannot listen on {host}:{port} ({error.strerror}); choose another with --port, 0 takes a free one"
         ) from error
-    click.echo(f"CommuteMap is at {address} (stop with ctrl-C)")
-    server.run()
+    with suppress(KeyboardInterrupt):  # which may come before the server itself has begun to handle it
+        click.echo(f"CommuteMap is at {address} (stop with ctrl-C)")
+        server.run()
 
 
 def _prefix(text: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -48,5 +49,6 @@ def tune(dataset: Path, host: str, expose: bool, port: int) -> None:
         ) from error
     if expose:
         click.echo("Other machines may connect, and see confidential counts.", err=True)
-    click.echo(f"The workbench is at {address} (confidential; stop with ctrl-C)")
-    server.run()
+    with suppress(KeyboardInterrupt):  # which may come before the server itself has begun to handle it
+        click.echo(f"The workbench is at {address} (confidential; stop with ctrl-C)")
+        server.run()
