@@ -40,13 +40,13 @@ from mapapp.answers.results import (
 )
 from mapapp.question.fields import Side
 from mapapp.question.filters import BANDS, CHARACTERISTICS, Filters
+from mapapp.question.question import OTHER_END
 
 ROWS: Final = 10
 """Rows of a table that get their error where nobody says how many."""
 
 PickOf = Callable[[Any], Pick | None]
 _KEPT: Final = 32
-_OTHER: Final[dict[Side, Side]] = {"work": "home", "home": "work"}
 
 
 class Errors:
@@ -202,7 +202,7 @@ class Errors:
         if isinstance(answer, AreaProfile):
             return numbers, {"bands": _by_band(pick), "segments": _by_segment(pick)}
         if isinstance(answer, (AreaComparison, Destinations)):
-            end = side if isinstance(answer, AreaComparison) else _OTHER[side]
+            end = side if isinstance(answer, AreaComparison) else OTHER_END[side]
             return numbers, {"units": _by_unit(pick, end, self._areas.units(answer.layer))}
         assert isinstance(answer, DistanceDirection)
         return numbers, {}

@@ -172,7 +172,6 @@ _WHO: Final = {
     None: "Workers",
 }
 _END: Final = {"work": "workplaces", "home": "homes"}
-_OTHER_END: Final = {"work": "homes", "home": "workplaces"}
 
 
 def _who(result: Any) -> str:
@@ -223,7 +222,7 @@ def _largest(result: Any) -> str:
 
 
 def _direction_words(result: Any) -> str:
-    return f"From the area's end of a commute to the {_OTHER_END[result.about.side]}."
+    return f"From the area's end of a commute to the {words.OTHER_END[result.about.side]}."
 
 
 def _cells_title(result: Any) -> str:
@@ -264,7 +263,7 @@ ENTRIES: Final[dict[str, Entry]] = {
     "destinations": Entry(
         ask=_destinations,
         numbers=(_WORKERS,),
-        tables={"units": TableEntry(_by_unit(_OTHER_END), _all_units)},
+        tables={"units": TableEntry(_by_unit(words.OTHER_END), _all_units)},
         compared="units",
         keys=("unit_id", "kind"),
         names=("name",),

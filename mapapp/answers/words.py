@@ -14,7 +14,6 @@ BAND_LABELS: Final = {"age": AGE_BANDS, "earnings": EARNINGS_BANDS, "industry": 
 BAND_TITLES: Final = {"age": "Age", "earnings": "Earnings", "industry": "Industry"}
 VERB: Final = {"work": "work", "home": "live"}
 OTHER_END: Final = {"work": "homes", "home": "workplaces"}
-OTHER_VERB: Final = {"work": "live", "home": "work"}
 
 PART: Final[Any] = {"data-part": ""}
 """Marks a part of the page that is drawn for an address, and dimmed while that is not the newest choice."""
