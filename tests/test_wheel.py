@@ -63,6 +63,9 @@ def test_the_wheel_holds_the_packages_and_the_assets_and_no_tests(wheel: Path) -
     names = zipfile.ZipFile(wheel).namelist()
     assert any(name.startswith("mapapp/assets/") and name.endswith(".css") for name in names)
     assert {"mapapp/files/reports/report.typ", "mapapp/files/reports/report.css"} <= set(names)
+    templates = {str(file.relative_to(ROOT)) for file in (ROOT / "mapapp/files/reports/templates").iterdir()}
+    assert "mapapp/files/reports/templates/report.html" in templates
+    assert templates <= set(names)
     assert {"engine/py.typed", "geodata/py.typed", "mapapp/py.typed", "commutemap/py.typed"} <= set(names)
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
     assert not any(name.startswith(("tests/", "benchmarks/", "docs/")) for name in names)
@@ -99,6 +102,8 @@ print(commutemap.__file__)
 answer = commutemap.open_release("r").profile()
 assert answer.to_frame().shape[0] == 9
 assert answer.plot().content
+assert "Workers" in answer._repr_html_()
+assert run(["report", "r", "--area", "all", "-o", "report.html", "-q"]) == 0
 print("served")
 """
     output = python(installed, code, tmp_path, HOME="/nonexistent")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime
 import re
-from dataclasses import replace
+from collections.abc import Iterable
+from dataclasses import fields, is_dataclass, replace
 from html.parser import HTMLParser
 from io import BytesIO
 from itertools import pairwise
@@ -263,6 +264,54 @@ def test_no_name_turns_the_numbers_after_it(releases: list[ServedRelease]) -> No
     for text in (page, stream.getvalue().decode()):
         assert "a [U+202E]b [U+2067]c" in text
         assert "2023" in text
+
+
+def with_every_text(value: Any, text: str) -> Any:
+    """A copy of a report in which every text is another one."""
+    if is_dataclass(value) and not isinstance(value, type):
+        kept = ("kind", "form")
+        names = [field.name for field in fields(value) if field.name not in kept]
+        return replace(value, **{name: with_every_text(getattr(value, name), text) for name in names})
+    if isinstance(value, tuple):
+        return tuple(with_every_text(each, text) for each in value)
+    return text if isinstance(value, str) else value
+
+
+def test_no_text_of_a_report_becomes_markup(releases: list[ServedRelease]) -> None:
+    hostile = "</style><i title='a' lang=\"b\">\u202e&{{ 7 * 7 }}"
+    report = build(releases, [Part(PLACE), Part(replace(PLACE, areas=("county:10003",)))])
+    sources = tuple(
+        replace(with_every_text(source, hostile), certificate=(("Promise", hostile),))
+        for source in report.sources
+    )
+    stream = BytesIO()
+    write(replace(with_every_text(report, hostile), sources=sources), "html", stream)
+    page, plain = Page(stream.getvalue()), Page(written(releases, [PLACE], "html"))
+    assert "i" not in {tag for tag, _ in page.tags}
+    assert {name for _, found in page.tags for name in found} == {
+        name for _, found in plain.tags for name in found
+    }
+    assert hostile.replace("\u202e", "[U+202E]") in page.texts
+    assert "\u202e" not in stream.getvalue().decode()
+
+
+def test_a_long_table_is_written_in_parts(releases: list[ServedRelease]) -> None:
+    class Sizes(BytesIO):
+        def __init__(self) -> None:
+            super().__init__()
+            self.sizes: list[int] = []
+
+        def writelines(self, parts: Iterable[Any]) -> None:
+            for part in parts:
+                self.sizes.append(self.write(part))
+
+    report = build(releases[:1], [Part(PLACE)], pictures=False)
+    (answer,) = report.answers
+    table = replace(answer.tables[0], rows=answer.tables[0].rows * 5_000)
+    stream = Sizes()
+    write(replace(report, answers=(replace(answer, tables=(table,)),)), "html", stream)
+    assert len(stream.getvalue()) > 1_000_000
+    assert max(stream.sizes) < 400_000
 
 
 def test_values_as_people_read_them() -> None:

@@ -259,6 +259,11 @@ class Report:
         return " ".join(dict.fromkeys(source.warning for source in self.sources if source.warning))
 
     @property
+    def is_private(self) -> bool:
+        """Whether every release promises something."""
+        return all(source.is_private for source in self.sources)
+
+    @property
     def promise(self) -> str:
         """The certificates in one line."""
         rows = [dict(source.certificate) for source in self.sources]

@@ -112,7 +112,7 @@ def _document(report: Report, files: dict[str, bytes], paper: Paper) -> dict[str
         "year": [report.date.year, report.date.month, report.date.day] if report.date else None,
         "warning": report.warning,
         "promise": report.promise,
-        "private": all(source.is_private for source in report.sources),
+        "private": report.is_private,
         "several": len(report.answers) > 1,
         "answers": [_answer(answer, files, most) for answer in report.answers],
         "comparison": [_table(table, most) for table in report.comparison],
