@@ -1,7 +1,7 @@
-// What the visitor chooses. Choices are numbered and followed in order; no late answer overtakes a newer choice.
+// The visitor's choices. They are numbered and applied in order; no late answer replaces a newer choice.
 //
-// Every choice without an answer goes to the server, in order, each time with the newest one's number. An answer with an
-// older number is ignored: the answer to the newest number follows the older choices too.
+// Every request sends all choices without an answer, in order, with the number of the newest one. An answer with an older
+// number is ignored, because the answer to the newest number includes the older choices.
 
 (() => {
   const READ = ["pick", "sign", "target", "centre", "radii"]; // as `asking.READ` on the server
@@ -25,7 +25,7 @@
     newest += 1;
     window.commutemap.forget();
     waiting.push({ n: newest, trigger, value, read });
-    // A file is sent once: choices that come after it wait for its answer.
+    // A file is sent once: later choices wait for its answer.
     if (!waiting.some(({ n, trigger: by }) => n <= sent && FILES.includes(by))) send();
     window.commutemap.check();
   }
@@ -36,7 +36,7 @@
     setProps("choices", { data: { n: sent, search: address(), choices } });
   }
 
-  // The answer to some choices: the address that follows from them, and a line on what could not be followed.
+  // The answer to some choices: the new address, and a line on choices that did not work.
   function follow(answer) {
     if (!answer || answer.n !== sent || !waiting.length) return;
     const done = waiting.filter(({ n }) => n <= sent);
@@ -55,7 +55,7 @@
     window.commutemap.check();
   }
 
-  // Another address that no choice led to: a link, or the back button. Choices from before are void.
+  // An address that did not come from a choice but from a link or the back button. Earlier choices no longer count.
   function turn(search) {
     if (search !== own) {
       newest += 1;
@@ -68,7 +68,7 @@
     window.commutemap.check();
   }
 
-  // A request that failed: its choices are sent again with the next one, but no file is.
+  // A failed request: its choices, except files, are sent again with the next one.
   function fail() {
     waiting = waiting.filter(({ trigger }) => !FILES.includes(trigger));
     sent = 0;
@@ -76,7 +76,7 @@
 
   const key = (value) => JSON.stringify(Array.isArray(value) ? [...value].sort() : (value ?? ""));
 
-  // Set controls as the address has them, unless the visitor has moved on.
+  // Set controls to the values in the address, unless there is a newer choice.
   function place(given) {
     if (!given) return;
     places[Object.keys(given.values).length > 1 ? "all" : "show"] = given;
@@ -88,7 +88,7 @@
     }
   }
 
-  // What the visitor does with the controls. A control that the page itself has set is no choice.
+  // The visitor's actions on controls. A change that the page itself made is not a choice.
   function choose() {
     for (const { prop_id: id, value } of window.dash_clientside.callback_context.triggered) {
       const at = id.lastIndexOf(".");

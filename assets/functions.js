@@ -1,21 +1,21 @@
-// The little that is done in the browser itself.
+// The few things that the browser does by itself.
 
-// The controls call these by name. The server has searched already: keep all it found.
+// The controls call these by name. The server has already searched, so keep everything it found.
 window.dashMantineFunctions = Object.assign(window.dashMantineFunctions || {}, {
   keepAll: (input) => input.options,
 });
 
 window.dash_clientside = window.dash_clientside ?? {};
 Object.assign((window.dash_clientside.commutemap ??= {}), {
-  // The address, together with the size of the map it is about to be shown on.
+  // The address, with the size of the map that will show it.
   look,
 
-  // Thousands of rows as components would take the page seconds; as plain cells they take milliseconds.
-  // Returns whether the table is hidden: it is while it has no rows.
+  // Thousands of rows take seconds as components, and milliseconds as plain cells.
+  // Returns whether the table is hidden, which it is if it has no rows.
   fill,
 });
 
-// Each step of the visitor knows that there is one before it: undoing must not lead away from the page.
+// Count the visitor's steps, so that Undo never leaves the page.
 const push = history.pushState.bind(history);
 history.pushState = (state, ...more) => push({ ...state, steps: (history.state?.steps ?? 0) + 1 }, ...more);
 const canUndo = () => (history.state?.steps ?? 0) > 0;
@@ -32,7 +32,7 @@ function look(search) {
   return looked;
 }
 
-// A map of another width needs its caption broken elsewhere. Heights come and go with the bars of a phone.
+// When the width of the map changes, its caption needs new line breaks. Heights change with a phone's toolbars.
 let resizing = 0;
 window.addEventListener("resize", () => {
   clearTimeout(resizing);
@@ -103,7 +103,7 @@ document.addEventListener("click", (event) => {
   if (chooser) chooseFile(chooser.dataset);
 });
 
-const MOST_BYTES = 2_500_000; // of a setup; the server has limits of its own
+const MOST_BYTES = 2_500_000; // of a setup file; the server has its own limits
 
 function chooseFile({ file, accept }) {
   const input = Object.assign(document.createElement("input"), { type: "file", accept });
@@ -123,7 +123,7 @@ function chooseFile({ file, accept }) {
   input.click();
 }
 
-// Menus tell screen readers what they are: Mantine's inputs do not say that they are comboboxes, nor whether they are open.
+// Roles for screen readers: Mantine's inputs do not say that they are comboboxes, or whether they are open.
 new MutationObserver((changes) => {
   for (const { target } of changes) {
     target.setAttribute("role", "combobox");

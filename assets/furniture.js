@@ -1,9 +1,9 @@
-// What stands on the map besides its layers: names of counties and states, and a scale bar.
+// Map furniture: names of counties and states, and a scale bar.
 //
-// The map's own text would need glyph files. Names as elements need none, and the browser's fonts know every letter.
+// The map's own text would need glyph files. HTML elements need none, and the browser's fonts have every character.
 
 (() => {
-  const LOOK_EVERY_MS = 400; // the map comes and goes with its page, and says so to nobody
+  const LOOK_EVERY_MS = 400; // the map comes and goes with its page without an event
   const GAP = 6; // pixels between names
   const MANY = 3;
   const MILES_PER_RADIAN = 3958.7613;
@@ -60,25 +60,25 @@
     draw();
   }
 
-  // The workbench's map is furnished too, and asks in its own way.
+  // The workbench's map has furniture, too, and makes its own requests.
   const act = (trigger, value) => document.getElementById("area-rows") && window.commutemap.act(trigger, value);
 
-  // All that the map shows is of one view as soon as its shapes and pictures have come.
+  // The whole map shows one view once its shapes and pictures have loaded.
   function stamp(plot) {
     const part = plot.closest("[data-part]");
     const address = plot._fullLayout?.meta?.address;
     if (part && address !== lacking) part.dataset.drawn = address;
   }
 
-  let lacking = null; // the address of the view whose shapes or picture did not come
+  let lacking = null; // the address of the view whose shapes or picture did not load
 
   function lack(plot, error) {
     lacking = plot._fullLayout?.meta?.address ?? null;
     window.commutemap.lack("map", lacking, error?.status ?? 0);
   }
 
-  // Clicks are those of the page, not of the map: one that comes while the map is drawn anew counts too.
-  const STILL = 3; // pixels that a click may wander
+  // Listen for clicks on the page, not on the map, so that a click during a redraw counts, too.
+  const STILL = 3; // pixels that the pointer may move during a click
   let pressed = null;
 
   document.addEventListener("pointerdown", ({ clientX, clientY }) => (pressed = [clientX, clientY]), true);
@@ -94,7 +94,7 @@
     act("clicked", { lon: lng, lat });
   }
 
-  // A lasso or a box becomes a part of the area; then the pointer moves the map again.
+  // A lasso or box becomes part of the area; then the pointer pans the map again.
   function drawn(plot, selected) {
     const points = selected?.lassoPoints?.map ?? selected?.range?.map;
     if (!points) return;
@@ -102,7 +102,7 @@
     act("drawn", { points });
   }
 
-  // Light or dark: the ground keeps its layers and takes other colours.
+  // Light or dark: the base map keeps its layers and changes their colors.
   function repaint(plot, map) {
     const paint = plot._fullLayout?.meta?.paint;
     const key = JSON.stringify(paint);
@@ -113,7 +113,7 @@
     }
   }
 
-  // Texts that belong to places of the answer, such as the numbers of the arrows.
+  // Labels of places in the answer, such as the numbers of the arrows.
   function makeMarks(plot, marks) {
     const wanted = plot._fullLayout?.meta?.labels ?? [];
     const key = JSON.stringify(wanted);
@@ -136,7 +136,7 @@
     }
   }
 
-  // A row and its unit light up together.
+  // Highlight a row and its unit together.
   function lightRow(unit) {
     for (const row of document.querySelectorAll("#area-rows tr.lit")) row.classList.remove("lit");
     if (unit === undefined) return;
@@ -177,8 +177,8 @@
     return { level, at, box, name, width: name.offsetWidth, height: name.offsetHeight };
   }
 
-  // A name is shown where its unit is wide enough for it, and no larger unit's name is in the way. Those of
-  // states are for a view too wide for those of counties.
+  // A name is shown if its unit is wide enough and no larger unit's name is in the way. State names appear when the view
+  // is too wide for county names.
   function drawNames(map, units) {
     const taken = [];
     const { clientWidth, clientHeight } = map.getContainer();
@@ -219,7 +219,7 @@
     return made;
   }
 
-  // Plotly keeps the last label when the pointer leaves the map in one leap.
+  // Plotly keeps the last hover label when the pointer leaves the map quickly.
   document.addEventListener("mouseout", (event) => {
     const map = event.target.closest?.("#map");
     if (map && !map.contains(event.relatedTarget)) map.querySelector(".hoverlayer")?.replaceChildren();

@@ -1,4 +1,4 @@
-// Files to take home: fetched, so that one that cannot be made leaves the page where it is, and can be given up.
+// Downloads. The script fetches each file, so that a failure does not leave the page and the visitor can stop it.
 
 (() => {
   const SHOWN_MS = 12_000;
@@ -10,28 +10,28 @@
     const link = event.target.closest?.("a.take");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    if (making) return say("One file at a time: wait for the one being made, or stop it.", true);
+    if (making) return say("One file at a time: wait for the current file, or stop it.", true);
     take(link);
   });
 
   async function take(link) {
     making = new AbortController();
     const what = link.getAttribute("aria-label").replace("Download ", "");
-    say(`Making the ${what} …`, true);
+    say(`Making ${what} …`, true);
     try {
       const answer = await fetch(addressOf(link), { signal: making.signal });
       if (!answer.ok) return say((await answer.text()).trim() || "This file could not be made.");
       const content = await answer.blob();
       keep(content, nameOf(answer));
-      say(`The ${what} is in your downloads, ${size(content.size)}.`);
+      say(`Downloaded: ${what} (${size(content.size)}).`);
     } catch (error) {
-      say(error.name === "AbortError" ? `Stopped: no ${what} was made.` : "The server does not answer; try again.");
+      say(error.name === "AbortError" ? "Stopped. No file was made." : "The server does not respond. Try again.");
     } finally {
       making = null;
     }
   }
 
-  // Pictures and setups keep what the map shows now.
+  // Pictures and setup files use the current bounds of the map.
   function addressOf(link) {
     const map = document.querySelector("#map .js-plotly-plot")?._fullLayout?.map?._subplot?.map;
     if (!map || !link.classList.contains("view")) return link.href;
@@ -59,7 +59,7 @@
 
   function say(text, busy = false) {
     const said = document.getElementById("take-said");
-    if (!said) return; // the visitor is on another page by now
+    if (!said) return; // the visitor has gone to another page
     said.textContent = text;
     document.getElementById("take-stop").hidden = !busy;
     clearTimeout(hiding);

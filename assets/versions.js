@@ -1,17 +1,17 @@
-// Which view each part of the page shows. A part that does not show the newest choice is dimmed.
+// Tracks which view each part of the page shows, and dims the parts that do not show the newest choice.
 //
-// The server sends each part together with the address that it was drawn for (`data-drawn`). Figures carry it inside, so
-// that it counts from the moment in which they are on the screen.
+// The server sends each part with the address that it was drawn for (`data-drawn`). Figures carry the address inside, so
+// that it counts only once they are on the screen.
 
 (() => {
-  const failed = new Map(); // what the server could not answer, by what it was for
+  const failed = new Map(); // status of each failed request, by its output
   const TEXTS = {
-    0: "The server does not answer.",
-    503: "The server is busy and could not answer.",
-    other: "This could not be answered.",
+    0: "The server does not respond.",
+    503: "The server is busy.",
+    other: "The server could not answer this.",
   };
   const MOST_TURNS = 4;
-  const REST = "What is dimmed is from before. ";
+  const REST = "Dimmed parts show the previous view. ";
 
   function check() {
     const { address, isWaiting } = window.commutemap;
@@ -29,14 +29,14 @@
     return plot.querySelector(".js-plotly-plot")?._fullLayout?.meta?.address === address;
   }
 
-  // Figures are drawn piece by piece, and tables are filled: look after every change, before it is painted.
+  // Figures are drawn in pieces, and tables are filled: check after every change, before it is painted.
   new MutationObserver(check).observe(document.documentElement, {
     attributeFilter: ["data-drawn", "hidden"],
     childList: true,
     subtree: true,
   });
 
-  // A failure counts for the newest choice only. It is over when the same question is answered, or another is asked.
+  // A failure counts only for the newest choice. It ends when the same question is answered or the visitor asks another.
   function note(output, body, status) {
     if (status === 200 || status === 204) failed.delete(output);
     else if (isNewest(body)) failed.set(output, status);
@@ -44,7 +44,7 @@
     say();
   }
 
-  // What a part lacks that it fetches itself.
+  // A failed request that a part of the page made itself.
   function lack(name, of, status) {
     if (of !== window.commutemap.address()) return;
     failed.set(name, status);
@@ -104,7 +104,7 @@
     }
   };
 
-  // A busy server says when to ask again. A question that is no longer the newest one is not asked again.
+  // A busy server says when to try again. Only the newest question is sent again.
   async function patiently(request, body) {
     for (let turn = 1; ; turn += 1) {
       const answer = await ask(...request);

@@ -1,1 +1,1 @@
-"""The public page: its server, pages, callbacks and downloads."""
+"""The public web page: its server, pages, callbacks and downloads."""

@@ -1,8 +1,8 @@
-"""Places for expensive work: a few at once, a short queue for the rest, and a refusal when the queue is full.
+"""Admission to expensive work: a few places, a short queue, and a refusal when the queue is full.
 
-Each request that is neither at work nor refused keeps a thread of the server. There are fewer places and waiting
-requests together than threads, so that files which need no work are always answered. The next place goes to the client
-whose work has taken least of late: one who asks for much waits behind the others.
+A request that waits holds a thread of the server. Places and queue together are smaller than the number of threads, so
+the server can always send files that need no work. The next free place goes to the client whose recent work took the
+least time, so a client with many requests waits behind the others.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOST_CLIENTS: Final = 1_000
 
 @dataclass(eq=False, slots=True)
 class Ticket:
-    """One piece of work, waiting or in its place."""
+    """One piece of work, waiting or running."""
 
     client: str
     began: float = 0.0
@@ -34,20 +34,20 @@ class Ticket:
 
 
 class Admission:
-    """Bounds the expensive work of a server.
+    """Limits the expensive work of a server.
 
     Parameters
     ----------
     n_places : int
-        Pieces of work at once.
+        How many pieces of work may run at once.
     n_waiting : int
         How many more may wait.
     patience_s : float
-        How long one waits before it is refused.
+        How long a piece of work waits before it is refused.
     busy : str
-        One line for a visitor who is refused.
+        One line for a visitor whose request is refused.
     n_places_each, n_waiting_each : int, optional
-        How many of one client may be at work, and wait; as many as of all, by default.
+        How many pieces of work of one client may run and wait; by default the same as for all clients together.
     clock : callable
         Seconds.
     """
@@ -77,13 +77,13 @@ class Admission:
 
     @property
     def counts(self) -> tuple[int, int]:
-        """Pieces of work in their places, and waiting."""
+        """Numbers of pieces of work that run and that wait."""
         with self._lock:
             return len(self._working), len(self._waiting)
 
     @contextmanager
     def place(self, client: str = "", has_left: Callable[[], bool] = lambda: False) -> Iterator[None]:
-        """Hold a place; errors as :meth:`enter`."""
+        """Hold a place; raises the same errors as :meth:`enter`."""
         ticket = self.enter(client, has_left)
         try:
             yield
@@ -100,7 +100,7 @@ class Admission:
         """
         ticket = Ticket(client)
         with self._lock:
-            if self._may_start(client):  # nobody who may start is waiting
+            if self._may_start(client):  # anyone in the queue who could start would have started already
                 self._start(ticket)
                 return ticket
             self._make_room(client)
@@ -118,7 +118,7 @@ class Admission:
         return ticket
 
     def leave(self, ticket: Ticket) -> None:
-        """Give a place to the next one."""
+        """Pass a place on to the next piece of work."""
         with self._lock:
             self._working.remove(ticket)
             self._used[ticket.client] = (
@@ -130,7 +130,7 @@ class Admission:
                 self._used = {client: self._used[client] for client in most}
             while able := [one for one in self._waiting if self._may_start(one.client)]:
                 use = {one.client: self._use_of(one.client, at_work=True) for one in able}
-                following = min(able, key=lambda one: use[one.client])  # the first of that client
+                following = min(able, key=lambda one: use[one.client])  # the client's oldest request
                 self._waiting.remove(following)
                 self._start(following)
 
@@ -144,7 +144,7 @@ class Admission:
         ticket.called.set()
 
     def _make_room(self, client: str) -> None:
-        """Refuse the newest of the client that has most waiting, or this one, if the queue is full."""
+        """If the queue is full, refuse the newest request of the client with the most waiting, or else this one."""
         n_of = Counter(one.client for one in self._waiting)
         if n_of[client] >= self._n_waiting_each:
             raise Refused(503, self._busy)
@@ -159,7 +159,7 @@ class Admission:
         newest.called.set()
 
     def _use_of(self, client: str, *, at_work: bool = False) -> float:
-        """Seconds of work of a client of late; older ones count less and less."""
+        """Seconds of recent work of a client; the weight of older work decays."""
         seconds, at = self._used.get(client, (0.0, 0.0))
         now = self._clock()
         running = sum(now - one.began for one in self._working if one.client == client) if at_work else 0.0

@@ -1,4 +1,4 @@
-"""Work on a thread beside a server. It ends before the process does."""
+"""Background work of a server, on a thread that ends before the process does."""
 
 from __future__ import annotations
 

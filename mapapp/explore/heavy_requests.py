@@ -1,4 +1,4 @@
-"""Which requests of the public server do expensive work, and how they are admitted to it."""
+"""Admits requests to the public server that do expensive work."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from mapapp.explore.listener.proxies import client_key
 from mapapp.explore.web_app import N_THREADS
 
 N_PLACES_EACH: Final = min(max(os.cpu_count() or 1, 2), 4)
-N_PLACES: Final = N_PLACES_EACH + 1  # one client never takes all of them
+N_PLACES: Final = N_PLACES_EACH + 1  # one client can never take all of them
 N_WAITING: Final = N_THREADS * 3 // 4 - N_PLACES
-N_WAITING_EACH: Final = N_WAITING // 2  # fewer than the threads that one client may hold
+N_WAITING_EACH: Final = N_WAITING // 2  # fewer than the threads one client may hold
 PATIENCE_S: Final = 20.0  # the first visitors of a large release wait for its shapes
 SECONDS: Final = 30.0
 RETRY_S: Final = 2
-BUSY: Final = "The server is busy; try again in a few seconds."
+BUSY: Final = "The server is busy. Try again in a few seconds."
 
 
 def answers() -> Admission:
-    """Places for what a page asks for while it is used."""
+    """Admission to the work that pages cause while in use."""
     return Admission(
         N_PLACES, N_WAITING, PATIENCE_S, BUSY, n_places_each=N_PLACES_EACH, n_waiting_each=N_WAITING_EACH
     )
 
 
 def register(server: flask.Flask, admission: Admission, is_heavy: Callable[[flask.Request], bool]) -> None:
-    """Let requests that do expensive work wait for a place, and end their work when nobody waits for it.
+    """Make expensive requests wait for a place, and end their work when the client disconnects.
 
-    A request holds its place until its response is complete. Others hold none, and wait for nobody.
+    A request holds its place until its response is complete. Other requests need no place and do not wait.
     """
 
     @server.before_request
@@ -58,14 +58,16 @@ def register(server: flask.Flask, admission: Admission, is_heavy: Callable[[flas
 
 
 def departure(request: flask.Request) -> Callable[[], bool]:
-    """Tells whether the visitor who sent a request has closed the connection."""
+    """Returns a function that says whether the client of a request has closed the connection."""
     has_left: Any = request.environ.get("waitress.client_disconnected")
     return has_left or (lambda: False)
 
 
 def refusal(status: int, text: str) -> flask.Response:
-    """One line on a request that is not answered, and when to try again where that may help."""
-    status = 400 if status == LEFT else status  # 499 is not a standard status, and nobody reads this response
+    """A one-line error response, with a Retry-After header if trying again may help."""
+    status = (
+        400 if status == LEFT else status
+    )  # 499 is not a standard status; the client has disconnected anyway
     response = flask.Response(text + "\n", status=status, mimetype="text/plain")
     response.headers["Cache-Control"] = "no-store"
     if status == 503:

@@ -1,7 +1,7 @@
-"""The public map as a web application: releases in, pages out. It can open nothing but releases.
+"""The public map as a web application. It opens only releases.
 
-No page needs another machine: styles, scripts, fonts and shapes all come from here, and the headers tell the
-browser to refuse anything else.
+Pages load nothing from other machines: styles, scripts, fonts and shapes come from this server, and the headers tell
+the browser to refuse anything else.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ _VIEWS: Final = "commutemap"
 
 
 def create_app(releases: list[Path], prefix: str = "/") -> Dash:
-    """Make the app that serves these releases; the first one is shown first.
+    """Make the app that serves these releases; pages start with the first one.
 
     Raises
     ------
     UsageError
-        Without a release.
+        If there is no release.
     StoreError
-        When one is not a whole, unaltered release; a dataset is refused.
+        If one is not a complete, unaltered release; a dataset is refused.
     """
     if not releases:
-        raise UsageError("no release to serve; name at least one")
+        raise UsageError("no release to serve; give at least one")
     views = Views(open_releases([Path(path) for path in releases]), prefix)
     app = web_app.App(
         __name__,
@@ -80,22 +80,22 @@ def create_app(releases: list[Path], prefix: str = "/") -> Dash:
 
 
 def listen(app: Dash, host: str = "127.0.0.1", port: int = 8050, **options: Any) -> tuple[Any, str]:
-    """Take a place to listen at, as :func:`mapapp.explore.web_app.listen`, with its options.
+    """Bind to a host and port, as :func:`mapapp.explore.web_app.listen` does, with the same options.
 
-    The base layers are made ready meanwhile, so that not even the first visitor waits for them.
+    Base layers are prepared in the background, so that even the first visitor does not wait for them.
 
     Raises
     ------
     OSError
-        When the place is taken or not allowed.
+        If the port is taken or not allowed.
     UsageError
-        When a trusted proxy is neither an address nor a network.
+        If a trusted proxy is neither an address nor a network.
     """
     server, address = web_app.listen(app, host, port, **options)
     steps, stopping = _steps_to_ready(app.server.extensions[_VIEWS]), threading.Event()
 
     def make_ready() -> None:
-        # A step may take minutes on a large release: its loops look, too, whether the server is ending.
+        # A step may take minutes on a large release, so its loops also check whether the server is stopping.
         with suppress(Refused), watch.watching(Watch(stopping.is_set, math.inf)):
             for step in steps:
                 watch.check()
@@ -106,7 +106,7 @@ def listen(app: Dash, host: str = "127.0.0.1", port: int = 8050, **options: Any)
 
 
 def _steps_to_ready(views: Views) -> Iterator[Callable[[], object]]:
-    """What the first visitors would otherwise wait for, in small steps; of a release that fails, no more."""
+    """Work that the first visitors would otherwise wait for, in small steps; a release that fails gets no more."""
     releases = list(views.releases.values())
     for release in releases:
         steps: list[partial[Any]] = [
@@ -117,8 +117,8 @@ def _steps_to_ready(views: Views) -> Iterator[Callable[[], object]]:
             partial(served_answers.units, release, Question()),
         ]
         steps += [partial(release.analyses.warm, [layer]) for layer in release.areas.columns]
-        yield from _until_one_fails(steps, f"{release.slug} could not be made ready")
-    for release in releases:  # once on a machine: they are kept on its disk
+        yield from _until_one_fails(steps, f"{release.slug} could not be prepared")
+    for release in releases:  # once per machine: the outlines are cached on disk
         steps = [partial(map_layers.unit_shapes, release, level) for level in map_layers.unit_levels(release)]
         yield from _until_one_fails(steps, f"{release.slug} has no outlines yet")
 
@@ -132,7 +132,7 @@ def _until_one_fails(steps: list[partial[Any]], warning: str) -> Iterator[Callab
             step()
         except Refused:
             raise
-        except Exception:  # a visitor who asks for it will see the error
+        except Exception:  # a visitor who needs this step will see the error
             failed = True
             logging.getLogger("commutemap").warning("%s", warning)
 
@@ -142,14 +142,14 @@ def _until_one_fails(steps: list[partial[Any]], warning: str) -> Iterator[Callab
 
 
 def _fail(error: Exception) -> None:
-    """Fail the request of a callback with one line in the log; the page says which of its parts are out of date.
+    """Fail the request of a callback and log one line; the page marks the parts that are out of date.
 
     Raises
     ------
     HTTPException
-        The error itself if it is one, else 500.
+        The error itself if it is an HTTPException, else 500.
     Refused
-        The error itself if the work was ended: the page asks again, or its visitor has left.
+        The error itself if the work was ended: the page tries again, or the visitor has left.
     """
     if isinstance(error, HTTPException | Refused):
         raise error
@@ -158,13 +158,13 @@ def _fail(error: Exception) -> None:
 
 
 def _log(error: Exception) -> None:
-    logging.getLogger("commutemap").error("a request could not be answered: %s", web_app.told(error))
+    logging.getLogger("commutemap").error("a request could not be answered: %s", web_app.error_line(error))
 
 
 def _is_heavy(views: Views, request: flask.Request) -> bool:
-    """Whether a request needs a place: callbacks, density pictures, and shapes that are not kept already.
+    """Whether a request needs a place: callbacks, density pictures, and shapes that are not cached.
 
-    Files have places of their own (`mapapp.explore.downloads`).
+    Files have their own places (`mapapp.explore.downloads`).
     """
     path = request.path.removeprefix(views.prefix)
     if not path.startswith("geo/"):
@@ -177,7 +177,7 @@ def _is_heavy(views: Views, request: flask.Request) -> bool:
 
 
 def _add_not_found(server: flask.Flask, prefix: str) -> None:
-    """Addresses without a page get one that says so, with the status that says so to machines."""
+    """Give an address without a page the status 404; its page says the same to people."""
 
     @server.after_request
     def mark(response: flask.Response) -> flask.Response:
@@ -189,7 +189,7 @@ def _add_not_found(server: flask.Flask, prefix: str) -> None:
 
 
 def _add_files(server: flask.Flask, views: Views) -> None:
-    """Shapes and pictures: addresses with the release's version in them, so they may be kept for ever."""
+    """Serve shapes and pictures. Their addresses contain the release's version, so browsers may cache them forever."""
 
     @server.before_request
     def refuse_costly() -> Any:

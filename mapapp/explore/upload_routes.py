@@ -1,4 +1,4 @@
-"""The addresses by which a page uploads an area, and asks after it: no thread waits until a file is read."""
+"""The addresses where a page uploads an area file and polls its progress, so that no thread waits for the reading."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _BYTES = "application/octet-stream"
 
 
 def register(server: flask.Flask, views: Views) -> None:
-    """Take uploads, and say how far they are."""
+    """Accept uploads, and report their progress."""
 
     @server.post(f"{views.prefix}{UPLOAD_PATH}")
     def upload() -> Any:
         request = flask.request
-        if request.mimetype != _BYTES:  # which no other site's form can send
+        if request.mimetype != _BYTES:  # no form on another site can send this type
             flask.abort(415)
         size = request.content_length
         if size is None or size > MAX_BYTES:

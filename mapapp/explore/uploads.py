@@ -1,7 +1,7 @@
-"""Areas from uploaded files: read one at a time for the whole server, and never in a thread that serves requests.
+"""Areas from uploaded files. The server reads one file at a time, never in a thread that serves requests.
 
-A file waits in a short queue and is read by another process. The page asks after it by its token. A file that nobody
-asks after any more is given up, and what was read is forgotten.
+A file waits in a short queue, and another process reads it. The page polls with the file's token. When the page stops
+polling, the server drops the file and its area.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ MAX_WAITING_BYTES: Final = 64 << 20
 MAX_PER_CLIENT: Final = 2
 MAX_KEPT: Final = 32
 GONE_S: Final = 15.0
-"""A file is given up, and its area forgotten, when nobody has asked after it for so long."""
-_BUSY: Final = "Other files are being read at the moment; try again in a few seconds."
-_EXPIRED: Final = "the file is no longer here; choose it again"
+"""A file and its area are dropped when the page has not polled for this long."""
+_BUSY: Final = "Other files are being read right now. Try again in a few seconds."
+_EXPIRED: Final = "the server no longer has this file; choose it again"
 
 Reader = Callable[[str, bytes, Callable[[], bool]], Any]
 
 
 @dataclass(eq=False, slots=True)
 class _Upload:
-    """One file on its way: its bytes until it is read, then its area or what was wrong with it."""
+    """One uploaded file: its bytes until it is read, then its area or an error."""
 
     client: str
     name: str
@@ -45,13 +45,13 @@ class _Upload:
 
 
 class Uploads:
-    """The uploaded files of one server; may be asked from several threads.
+    """The uploaded files of one server; safe to use from several threads.
 
     Parameters
     ----------
     read : callable
-        Reads a file, given its name, its bytes and a function that tells whether to stop; returns its polygon, or
-        raises GeodataError.
+        Reads a file, given its name, its bytes and a function that says whether to stop. Returns its polygon, or raises
+        GeodataError.
     clock : callable
         Seconds.
     """
@@ -67,12 +67,12 @@ class Uploads:
 
     @property
     def counts(self) -> tuple[int, int, int]:
-        """Files that wait, files being read, and all that are kept."""
+        """Numbers of files that wait, that are being read, and that are kept in all."""
         with self._changed:
             return len(self._waiting), int(bool(self._reading)), len(self._uploads)
 
     def check_room(self, client: str, n_bytes: int) -> None:
-        """Raise Refused if a file of a client would be one too many; asked before its bytes are read."""
+        """Raise Refused if a client's file would be one too many; called before its bytes are read."""
         with self._changed:
             self._forget()
             open_ones = [self._uploads[token] for token in (*self._waiting, self._reading) if token]
@@ -84,7 +84,7 @@ class Uploads:
                 raise Refused(503, _BUSY)
 
     def add(self, client: str, name: str, content: bytes) -> str:
-        """Put a file in the queue; returns its token. Errors as :meth:`check_room`."""
+        """Add a file to the queue and return its token; raises the same errors as :meth:`check_room`."""
         with self._changed:
             self.check_room(client, len(content))
             token = secrets.token_urlsafe(16)
@@ -97,7 +97,7 @@ class Uploads:
         return token
 
     def progress(self, token: str) -> dict[str, Any]:
-        """How far a file is: `state` ("waiting", "reading", "done", "failed", "gone"), and `before` or `said`."""
+        """Progress of a file: `state` ("waiting", "reading", "done", "failed", "gone"), and `before` or `said`."""
         with self._changed:
             self._forget()
             upload = self._uploads.get(token)
@@ -111,7 +111,7 @@ class Uploads:
             return {"state": "failed", "said": upload.error} if upload.error else {"state": "done"}
 
     def area(self, token: Any) -> Any:
-        """Polygon of a file that was read; UsageError if there is none."""
+        """Polygon of a file; UsageError if the file was not read or is gone."""
         with self._changed:
             upload = self._uploads.get(token) if isinstance(token, str) else None
             if upload is None or not upload.is_done:
@@ -121,7 +121,7 @@ class Uploads:
             return upload.area
 
     def _forget(self) -> None:
-        """Give up what nobody asks after, and the oldest of too many."""
+        """Drop files that no page polls, and the oldest if there are too many."""
         now = self._clock()
         done = [token for token, upload in self._uploads.items() if upload.is_done]
         for token, upload in list(self._uploads.items()):
@@ -132,7 +132,7 @@ class Uploads:
                     self._waiting.remove(token)
 
     def _end(self) -> None:
-        """Stop reading: the process ends."""
+        """Stop reading because the process ends."""
         with self._changed:
             self._has_ended = True
             self._changed.notify_all()
@@ -163,4 +163,4 @@ class Uploads:
         except GeodataError as error:
             return None, str(error)
         except Exception:  # the next file must still be read
-            return None, "this file could not be read; save it again, or give another format"
+            return None, "this file could not be read; save it again, or use another format"

@@ -1,6 +1,6 @@
-"""What our web apps have at their edge: the page around everything, headers, squeezed answers, a place to listen at.
+"""What our web apps share: the HTML frame, response headers, compression, and the listening socket.
 
-No page needs another machine: the headers tell the browser to refuse anything else.
+Pages load nothing from other machines: the headers tell the browser to refuse anything else.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ _ONLY_FOR_DEBUGGING: Final = (
     "plotly_version",
     "plotly_cloud_installed",
 )
-_SQUEEZED: Final = ("application/json", "application/javascript", "text/")
-_MOST_SQUEEZED: Final = 32 << 20  # beyond it, an answer is sent as it is read
+_COMPRESSED: Final = ("application/json", "application/javascript", "text/")
+_MAX_COMPRESSED: Final = 32 << 20  # a larger response is sent uncompressed, as it is read
 _PAGE: Final = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -57,19 +57,19 @@ _PAGE: Final = """<!DOCTYPE html>
 
 
 class App(Dash):
-    """A Dash app whose page does not say what the server runs on, and which serves only the assets of its page."""
+    """A Dash app that does not reveal its software versions and serves only the assets of its page."""
 
     def __init__(self, *given: Any, **options: Any) -> None:
         super().__init__(*given, **options)
         self.server.before_request(self._refuse_ignored_asset)
 
     def _config(self) -> dict[str, Any]:
-        """What the page's scripts read; versions and an address in it are for Dash's own debugging tools."""
+        """The configuration for the page's scripts, without entries that only Dash's debugging tools need."""
         whole: dict[str, Any] = super()._config()  # type: ignore[no-untyped-call]  # Dash leaves it without types
         return {name: value for name, value in whole.items() if name not in _ONLY_FOR_DEBUGGING}
 
     def _refuse_ignored_asset(self) -> None:
-        """Dash leaves files that match `assets_ignore` out of the page, but would still serve them."""
+        """Refuse files that match `assets_ignore`: Dash leaves them out of the page but would still serve them."""
         folder = f"{self.config.routes_pathname_prefix}{self.config.assets_url_path}/"
         name = flask.request.path.removeprefix(folder)
         ignored = self.config.assets_ignore
@@ -78,7 +78,7 @@ class App(Dash):
 
 
 def index_page(prefix: str) -> str:
-    """The HTML that Dash fills in; `prefix` is where the app is mounted, with its slash at the end."""
+    """The HTML that Dash fills in; `prefix` is where the app is mounted, with a trailing slash."""
     return _PAGE.replace("{prefix}", prefix)
 
 
@@ -91,7 +91,7 @@ def listen(
     host_names: Iterable[str] = (),
     trusted_proxies: Iterable[str] = (),
 ) -> tuple[Any, str]:
-    """Take a place to listen at, port 0 for a free one; returns the server, to `run`, and its address.
+    """Bind to a host and port (0 for any free port); returns the server, which has a `run` method, and its address.
 
     Parameters
     ----------
@@ -100,16 +100,16 @@ def listen(
     port : int
     limits : Limits, optional
     host_names : iterable of str
-        Names that requests may ask for; any if empty.
+        Host names that requests may use; any if empty.
     trusted_proxies : iterable of str
-        Addresses and networks of proxies whose forwarded headers are believed.
+        Addresses and networks of proxies whose forwarded headers we trust.
 
     Raises
     ------
     OSError
-        When the place is taken or not allowed.
+        If the port is taken or not allowed.
     UsageError
-        When a trusted proxy is neither an address nor a network.
+        If a trusted proxy is neither an address nor a network.
     """
     prefix = app.config.routes_pathname_prefix
     gate = Gate(
@@ -123,13 +123,15 @@ def listen(
         proxies=TrustedProxies(trusted_proxies),
     )
     server = create_server(app.server, gate, host=host, port=port, threads=N_THREADS)
-    taken = getattr(server, "effective_port", None) or server.effective_listen[0][1]  # several for a name
+    bound = (
+        getattr(server, "effective_port", None) or server.effective_listen[0][1]
+    )  # a host name may have several
     shown = f"[{host}]" if ":" in host else host
-    return server, f"http://{shown}:{taken}{app.config.url_base_pathname}"
+    return server, f"http://{shown}:{bound}{app.config.url_base_pathname}"
 
 
 def add_refusals(server: flask.Flask, log: Callable[[Exception], None]) -> None:
-    """Answer what is no request of ours in one line, and have `log` note what went wrong in another."""
+    """Answer failed requests with a one-line error, and pass unexpected errors to `log`."""
 
     @server.errorhandler(Exception)
     def refuse(error: Exception) -> Any:
@@ -139,9 +141,9 @@ def add_refusals(server: flask.Flask, log: Callable[[Exception], None]) -> None:
         path = flask.request.path
         if "/_dash-component-suites/" in path:
             return _line(404, "Not Found")
-        if path.endswith("/_dash-update-component"):  # what a question itself comes upon is told on the page
-            return _line(400, "This is no request that the page makes")
-        return _line(500, "This could not be answered")
+        if path.endswith("/_dash-update-component"):  # errors in a valid request appear on the page
+            return _line(400, "This request does not come from the page")
+        return _line(500, "The server could not answer this request")
 
 
 def _line(code: int, text: str, response: Any = None) -> Any:
@@ -153,15 +155,15 @@ def _line(code: int, text: str, response: Any = None) -> Any:
     return found
 
 
-def told(error: BaseException) -> str:
-    """An error and where it comes from, in one line without paths of the machine."""
+def error_line(error: BaseException) -> str:
+    """An error and where it occurred, in one line without file paths."""
     frames = traceback.extract_tb(error.__traceback__)[-6:]
     places = " < ".join(f"{Path(frame.filename).stem}:{frame.lineno}" for frame in reversed(frames))
     return f"{type(error).__name__} {str(error)[:100]!r} at {places}"
 
 
 def add_headers(server: flask.Flask, script_hashes: Any) -> None:
-    """Let pages run what comes from here and nothing else, and squeeze long answers."""
+    """Let pages load only what this server sends, and compress long responses."""
     policy = "; ".join(
         (
             "default-src 'self'",
@@ -169,7 +171,7 @@ def add_headers(server: flask.Flask, script_hashes: Any) -> None:
             "style-src 'self' 'unsafe-inline'",  # the controls and the map set styles on elements
             "img-src 'self' data: blob:",
             "connect-src 'self' data: blob:",
-            "worker-src 'self' blob:",  # the map draws in workers it makes itself
+            "worker-src 'self' blob:",  # the map library starts its own workers
             "object-src 'none'",
             "base-uri 'self'",
             "form-action 'self'",
@@ -184,12 +186,12 @@ def add_headers(server: flask.Flask, script_hashes: Any) -> None:
         response.headers["X-Content-Type-Options"] = "nosniff"
         response.headers["Referrer-Policy"] = "no-referrer"
         response.headers["Permissions-Policy"] = "geolocation=(), camera=(), microphone=()"
-        _say_how_long_to_keep(response)
-        return _squeeze(response, small)
+        _set_cache_control(response)
+        return _compress(response, small)
 
 
-def _say_how_long_to_keep(response: flask.Response) -> None:
-    """Keep files whose address changes with their content; look again for pages; store no answer."""
+def _set_cache_control(response: flask.Response) -> None:
+    """Cache files whose address changes with their content, revalidate pages, and store no answers."""
     is_asset = (flask.request.endpoint or "").endswith("dash_assets.static")
     if is_asset and "m" in flask.request.args and response.status_code in (200, 304):
         response.headers["Cache-Control"] = FOR_EVER
@@ -198,10 +200,10 @@ def _say_how_long_to_keep(response: flask.Response) -> None:
         response.headers["Cache-Control"] = "no-cache" if can_be_asked_again else "no-store"
 
 
-def _squeeze(response: flask.Response, kept: dict[str, bytes]) -> flask.Response:
-    """Gzip long texts; a script of the libraries is squeezed once and kept."""
-    fit = (response.mimetype or "").startswith(_SQUEEZED) and response.status_code == 200
-    large = (response.content_length or 0) > _MOST_SQUEEZED
+def _compress(response: flask.Response, kept: dict[str, bytes]) -> flask.Response:
+    """Gzip long texts; library scripts are compressed once and cached."""
+    fit = (response.mimetype or "").startswith(_COMPRESSED) and response.status_code == 200
+    large = (response.content_length or 0) > _MAX_COMPRESSED
     if (
         not fit
         or large
@@ -227,7 +229,7 @@ def _squeeze(response: flask.Response, kept: dict[str, bytes]) -> flask.Response
 
 
 def geojson(packed: bytes) -> flask.Response:
-    """A gzipped GeoJSON as an answer, or only the news that the browser's copy is still good."""
+    """A response with a gzipped GeoJSON, or 304 if the browser's copy is current."""
     zipped = "gzip" in flask.request.headers.get("Accept-Encoding", "")
     response = flask.Response(packed if zipped else gzip.decompress(packed), mimetype="application/geo+json")
     if zipped:

@@ -175,7 +175,7 @@ def test_every_difference_has_its_error(demo_release: Path) -> None:
     moved = served_answers.changed_with_errors(one, other, far)
     assert moved.numbers()["median_mi"]["expected_error"] > 0
     page = json.dumps(answer.tiles(moved), default=lambda part: part.to_plotly_json(), ensure_ascii=False)
-    assert "change of the median distance" in page
+    assert "change in median distance" in page
     assert page.count("±") >= 3
 
 

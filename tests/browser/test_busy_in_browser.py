@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 def choose(visit: Visit, file: Path) -> None:
     visit.page.evaluate("document.getElementById('tools').open = true")
     with visit.page.expect_file_chooser() as choosing:
-        visit.page.click("text=Take an area from a file")
+        visit.page.click("text=Open an area file")
     choosing.value.set_files(file)
 
 

@@ -351,7 +351,7 @@ def test_the_page_says_when_its_server_is_gone_and_undo_never_leaves_it(
     visit.settle()
     with visit.intercepting("**/_dash-update-component*", lambda route: route.abort()):
         visit.page.get_by_text("Homes", exact=True).click()
-        visit.page.get_by_role("alert").filter(has_text="The server does not answer").wait_for()
+        visit.page.get_by_role("alert").filter(has_text="The server does not respond").wait_for()
     visit.page.get_by_text("Workplaces", exact=True).click()
     visit.page.locator("#away").wait_for(state="hidden")
     visit.trouble.clear()  # what the browser itself says of a lost connection

@@ -58,7 +58,7 @@ def test_a_view_is_saved_and_opened_where_it_looked(visit: Visit, demo_release: 
     assert not page.evaluate(LOOKS_AT, looked)
     page.click("#keeping summary")
     with page.expect_file_chooser() as choosing:
-        page.click("text=Open a file")
+        page.click("text=Open view")
     choosing.value.set_files(path)
     page.wait_for_function(
         "text => decodeURIComponent(location.search).includes(text)", arg=county, timeout=PATIENCE_MS

@@ -37,7 +37,7 @@ def taken(visit: Visit, label: str, folder: Path) -> Path:
     file = folder / waiting.value.suggested_filename
     waiting.value.save_as(file)
     said = visit.page.locator("#take-said")
-    said.get_by_text("is in your downloads").wait_for(timeout=PATIENCE_MS)
+    said.get_by_text("Downloaded:").wait_for(timeout=PATIENCE_MS)
     return file
 
 
@@ -67,9 +67,7 @@ def test_a_file_that_cannot_be_made_leaves_the_page(visit: Visit, county: str) -
     opened(visit, f"area=county:{county}")
 
     def busy(route: Any) -> None:
-        route.fulfill(
-            status=503, body="Other files are being made at the moment.\n", content_type="text/plain"
-        )
+        route.fulfill(status=503, body="Other files are being made right now.\n", content_type="text/plain")
 
     with visit.intercepting("**/take/**", busy):
         visit.page.get_by_label("Download shapes as KML", exact=True).click()
@@ -78,7 +76,7 @@ def test_a_file_that_cannot_be_made_leaves_the_page(visit: Visit, county: str) -
     visit.page.route("**/take/**", lambda route: None)  # an answer that never comes
     visit.page.get_by_label("Download shapes as KML", exact=True).click()
     visit.page.locator("#take-stop").click()
-    visit.page.get_by_text("Stopped: no shapes as KML was made.").wait_for(timeout=PATIENCE_MS)
+    visit.page.get_by_text("Stopped. No file was made.").wait_for(timeout=PATIENCE_MS)
     visit.wait_until("key => location.search.includes(key)", f"county:{county}")
     visit.trouble = [line for line in visit.trouble if "503" not in line]
 

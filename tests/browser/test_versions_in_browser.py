@@ -155,7 +155,9 @@ def test_the_control_says_that_a_density_stands_in_for_points(
     key = open_county(visit, release)
     expect(visit.page.locator("#show input:checked")).to_have_value("density")
     expect(visit.page.locator("#show input[value=points]")).to_be_disabled()
-    expect(visit.page.locator("#show-said")).to_contain_text("Density, because there are more than")
+    expect(visit.page.locator("#show-said")).to_contain_text(
+        "The map shows density because there are more than"
+    )
     expect(visit.page.locator("#map .annotation-text").first).to_contain_text("density")
     visit.page.get_by_text("Homes", exact=True).click()
     visit.wait_until("key => location.search === `?side=home&area=${key}`", key)

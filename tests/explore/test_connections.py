@@ -206,7 +206,7 @@ def test_bodies_that_no_address_takes_are_refused_before_they_are_sent() -> None
             each.sendall(head(32 << 20, "/nowhere"))
             answer = read_all(each)
             assert status(answer) == 413
-            assert answer.endswith(b"413 Request Entity Too Large: this address takes no request body\n")
+            assert answer.endswith(b"413 Request Entity Too Large: this address accepts no request body\n")
         assert server.gate.counts["requests"] == 0
         assert server.asked == []
     assert temporary_bytes() == before

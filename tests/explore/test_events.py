@@ -329,4 +329,4 @@ def test_a_file_that_was_never_uploaded_is_refused_in_one_line(release: ServedRe
     views = Views({"squareland": release})
     choice = {"trigger": "open-area", "value": value, "read": {}}
     found = followed(views, {"n": 1, "search": "", "choices": [choice]})
-    assert (found["search"], found["said"]) == (None, "the file is no longer here; choose it again")
+    assert (found["search"], found["said"]) == (None, "the server no longer has this file; choose it again")

@@ -75,7 +75,7 @@ def test_the_method_page_says_what_an_older_certificate_does_not_bind(views: Vie
     for release, is_noted in ((older, True), (views.releases["now"], False)):
         page = json.dumps(method.page(release), default=lambda part: part.to_plotly_json())
         assert (UNBOUND_NOTE in page) == is_noted
-        assert ("not bound by this certificate (schema 1)" in page) == is_noted
+        assert ("not covered by this certificate (schema 1)" in page) == is_noted
         assert sha256_of(release.store.path / "manifest.json") in page
 
 

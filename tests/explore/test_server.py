@@ -239,7 +239,8 @@ def test_the_base_layers_are_named_and_no_others(client: Any, base: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("pathname", "word"), [("/", "What is asked"), ("/method", "Nobody on this map"), ("/x", "no such page")]
+    ("pathname", "word"),
+    [("/", "What do you want to know?"), ("/method", "Nobody on this map"), ("/x", "Page not found")],
 )
 def test_every_address_has_a_page(client: Any, pathname: str, word: str) -> None:
     answer = ask(

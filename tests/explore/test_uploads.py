@@ -68,7 +68,7 @@ def test_files_are_read_one_at_a_time_and_in_order(reading: Reading) -> None:
     tokens = [reading.uploads.add(f"client {n}", f"file {n}", b"") for n in range(4)]
     reading.until(tokens[0], "reading")
     assert [reading.uploads.progress(token).get("before") for token in tokens] == [None, 1, 2, 3]
-    with pytest.raises(UsageError, match="no longer here"):
+    with pytest.raises(UsageError, match="no longer has this file"):
         reading.uploads.area(tokens[0])
     reading.go.release(4)
     for token in tokens:

@@ -1,1 +1,1 @@
-"""How the pages answer: parse, query, draw, return."""
+"""The callbacks of the pages: parse, query, draw, return."""

@@ -1,8 +1,8 @@
-"""From what a visitor chooses to the address of a view.
+"""Turns a visitor's choices into the address of a view.
 
-The page's script numbers the choices and sends those that have no answer yet, in order (`assets/choices.js`). An answer
-carries the number of the last choice that it follows; the script ignores it if there is a newer one. So no choice is
-lost, and no late answer overtakes a newer choice.
+The page's script numbers the choices and sends those without an answer in order (`assets/choices.js`). An answer has
+the number of the last choice that it includes, and the script ignores the answer if there is a newer choice. So no
+choice is lost, and no late answer replaces a newer one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mapapp.question.address import Address, to_query
 MAX_CHOICES: Final = 50
 MAX_TYPED: Final = 200
 READ: Final = ("pick", "sign", "target", "centre", "radii")
-"""Controls that are read together with a choice; what they say is no part of the address."""
+"""Controls that the script reads together with a choice; their values are not part of the address."""
 
 
 def register(app: Dash, views: Views) -> None:
@@ -63,17 +63,19 @@ def _looking_up(app: Dash, views: Views) -> None:
     def look_up_centre(text: str | None, chosen: str | None, query: str | None) -> list[dict[str, Any]]:
         address, _ = views.parse(query)
         areas = views.release(address).areas
-        typed = _typed(text).removeprefix(area_controls.TYPED)  # what is chosen the control types itself
+        typed = _typed(text).removeprefix(
+            area_controls.TYPED
+        )  # the control adds the prefix of a chosen entry
         if events.place_of(typed):
             return [{"value": typed, "label": area_controls.TYPED + typed}]
         found = areas.search(_typed(text), near=True)
         if chosen and chosen in areas and chosen not in [area.key for area in found]:
-            found.insert(0, areas[chosen])  # what is chosen must stay among what can be
+            found.insert(0, areas[chosen])  # the chosen entry must stay in the list
         return area_controls.search_options(found)
 
 
 def _typed(text: Any) -> str:
-    """What was typed; a forged request holds anything."""
+    """The typed text; a forged request may contain anything."""
     return text[:MAX_TYPED] if isinstance(text, str) else ""
 
 
@@ -84,15 +86,15 @@ def followed(views: Views, choices: dict[str, Any]) -> dict[str, Any]:
     ----------
     views : Views
     choices : dict
-        `search`: the address before; `choices`: a list of dicts of `trigger`, `value` and `read`, as
+        `search`: the address before; `choices`: a list of dicts with `trigger`, `value` and `read`, as
         :func:`mapapp.explore.callbacks.events.after` takes them; and `n`, the number of the last one. A forged request
-        holds anything.
+        may contain anything.
 
     Returns
     -------
     dict
-        `n`; `search`, None if the address stays the same; `said`, a line on what could not be followed; `setup`, what
-        an opened setup file adds, or None.
+        `n`; `search`, None if the address stays the same; `said`, a line on choices that did not work; `setup`, what an
+        opened setup file adds, or None.
     """
     before, _ = views.parse(choices.get("search"))
     address, said, setup = before, "", None
@@ -109,7 +111,7 @@ def followed(views: Views, choices: dict[str, Any]) -> dict[str, Any]:
 
 
 def _after(views: Views, address: Address, choice: dict[str, Any]) -> tuple[Address, str]:
-    """Address after one choice, and a line on what cannot be followed."""
+    """Address after one choice, and a line that says why the choice did not work, or nothing."""
     trigger, value, read = (choice.get(name) for name in ("trigger", "value", "read"))
     read = {name: _string(read.get(name)) if isinstance(read, dict) else None for name in READ}
     if not isinstance(trigger, str | dict) or (trigger == "release" and _string(value) not in views.releases):
@@ -131,7 +133,7 @@ def _string(value: Any) -> str | None:
 
 
 def _opened(views: Views, address: Address, file: Any) -> tuple[Address, dict[str, Any]]:
-    """The view of an opened file, and what to say of it; the address before if it cannot be opened."""
+    """The view in an opened file, and notes on it; the address before if the file cannot be opened."""
     try:
         found, notes, bounds = setup_file.opened(views, file)
     except UsageError as error:
@@ -140,12 +142,12 @@ def _opened(views: Views, address: Address, file: Any) -> tuple[Address, dict[st
 
 
 def fitted(views: Views, address: Address) -> tuple[Address, str]:
-    """The address with the parts of its areas that its release has, and a line on those left out."""
+    """The address with only the area parts that exist in its release, and a line on the parts left out."""
     slug = views.release(address).slug if address.release in ("", *views.releases) else ""
     kept = [
         tuple(step for step in steps if views.has_area(slug, step))
         for steps in (address.question.areas, address.question.others)
     ]
     n_lost = len(address.question.areas) + len(address.question.others) - len(kept[0]) - len(kept[1])
-    lost = f"{n_lost} part{'s' * (n_lost != 1)} of the area left out: this release has no such unit."
+    lost = f"{n_lost} part{'s' * (n_lost != 1)} of the area left out: not in this release."
     return address.having(areas=kept[0], others=kept[1]), lost if n_lost else ""

@@ -1,4 +1,4 @@
-"""From a question to the map figure, and from a figure to the parts of it that changed."""
+"""Turns a question into the map figure, and a new figure into the changes to the one on the page."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def whole(
     bounds: Bounds | None = None,
     before: ServedRelease | None = None,
 ) -> go.Figure:
-    """The map of an answer, looking at `bounds`, or its areas and most of its workers; the size is in pixels.
+    """The map of an answer; it shows `bounds`, or by default the areas and most of their workers. Sizes are in pixels.
 
-    With an earlier release before it, units are coloured by their change where the analysis is drawn by unit.
+    With an earlier release `before`, units are colored by their change if the analysis is drawn by unit.
     """
     kind, ground = map_content.drawn_as(release, question, view, before), GROUNDS[view.theme]
     caption = words.caption(release, map_content.what_is_drawn(release, question, view, before))
@@ -69,14 +69,14 @@ def whole(
 
 
 def revision(release: ServedRelease, question: Question) -> str:
-    """What changes when the camera should move: the release, the areas and the analysis."""
+    """A text that changes when the camera should move: with the release, the areas and the analysis."""
     others = question.shown_others
     moved = Question(areas=question.areas, side=question.side, others=others, analysis=question.analysis)
     return release.slug + query_of(moved)
 
 
 def ground(release: ServedRelease, theme: Theme, prefix: str) -> go.Figure:
-    """The map before its first answer: the ground, and the camera already in place."""
+    """The map before its first answer: only the base map, with the camera in place."""
     colours = GROUNDS[theme]
     return commute_map.commute_map(
         style=_style(release, prefix),
@@ -107,7 +107,7 @@ def _outline(
 
 
 def changes(figure: go.Figure, *, move: bool, restyle: bool = False) -> Patch:
-    """What of a figure differs between states; the camera stays where the visitor put it unless `move`."""
+    """The parts of a figure that change between views; the camera stays where the visitor put it unless `move`."""
     patch = Patch()
     for position, trace in enumerate(figure.data):
         patch["data"][position] = trace
@@ -185,7 +185,7 @@ def _traces(
     elif kind == "lines":
         flows = served_answers.lines(release, question).frame
         flows = flows.assign(label=[_escaped(text) for text in flows["label"]])
-        found_lines = flow_lines.line_traces(flows, "Workers a line", ground)
+        found_lines = flow_lines.line_traces(flows, "Workers per line", ground)
         for position, trace in zip((*commute_map.LINES, commute_map.MIDDLES), found_lines, strict=True):
             traces[position] = trace
     elif kind == "arrows":
@@ -196,7 +196,7 @@ def _traces(
 def _arrows(
     release: ServedRelease, question: Question, traces: list[Any], ground: Ground
 ) -> list[dict[str, Any]]:
-    """Put the three arrows into the traces; returns their labels."""
+    """Add the three arrows to the traces, and return their labels."""
     box, answer = map_layers.bounds(release, question.areas), served_answers.result(release, question)
     if box is None:
         return []
@@ -225,7 +225,7 @@ def density_url(prefix: str, release: ServedRelease, question: Question, view: V
 
 
 def unit_labels(release: ServedRelease, question: Question) -> Any:
-    """Units that are on the map, as `drawn.unit_frame` has them, with `label`: what they say when pointed at."""
+    """Units on the map, as from `map_content.unit_frame`, with `label`, the text shown on hover."""
     frame = map_content.unit_frame(release, question)
     verb = words.VERB[question.shown_end]
     label = [
@@ -244,5 +244,5 @@ def _count(workers: int, verb: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Names are text, the breaks between lines are ours."""
+    """Escape names, but keep the line breaks that we put between them."""
     return "<br>".join(html.escape(line, quote=False) for line in text.split("<br>"))

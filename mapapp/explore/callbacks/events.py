@@ -1,4 +1,4 @@
-"""What a visitor did, as a step from one address to the next."""
+"""Each action of a visitor as a step from one address to the next."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from mapapp.question.distance_bands import ALLOWED
 
 BANDS: Final = ("age", "earnings", "industry")
 CONTROLS: Final = (*PLAIN, "edges", "against", *BANDS)
-"""Components whose value is a part of the address."""
+"""Components whose values are parts of the address."""
 
 _SIGNS: Final = ("+", "-", "&")
 _MAX_CORNERS: Final = 5_000
@@ -44,17 +44,17 @@ def after(
     release : ServedRelease
         The release it is about.
     trigger : str or dict
-        Id of the component that was used, such as one of `CONTROLS`; a dict for the buttons of areas.
+        Id of the component that the visitor used, such as one of `CONTROLS`; a dict for the buttons of areas.
     value : object
         Its new value.
     read : dict
-        What other controls said at that moment, which matters to a new part of an area. `pick`: the level that a click
-        on the map chooses, `sign`: how the part is combined, `target`: the area it is for; `centre` and `radii`.
+        Values of other controls at that moment, which a new part of an area needs. `pick`: the level that a click on
+        the map selects; `sign`: how the part is combined; `target`: the area it belongs to; `centre` and `radii`.
 
     Raises
     ------
     UsageError, GeometryError
-        If what was drawn or typed cannot be followed; in one line, why.
+        If a drawing or typed text cannot be used; the message says why in one line.
     """
     if isinstance(trigger, dict):
         return _button(address, release, trigger) if value else address
@@ -84,7 +84,7 @@ def _with_control(address: Address, name: str, value: Any) -> Address:
     elif name == "edges":
         kept = edges_of(value) if isinstance(value, str) else address.question.edges
         if kept is None:
-            raise UsageError(f"distance bands: write {ALLOWED}, such as 5, 10, 25")
+            raise UsageError(f"distance bands: type {ALLOWED}, such as 5, 10, 25")
     else:
         kept = value if isinstance(value, str) else _value(address, name)
     return replace(address, against=kept) if name == "against" else address.having(**{name: kept})
@@ -103,7 +103,7 @@ def with_step(
     *,
     only_add: bool = False,
 ) -> Address:
-    """Address with a step more in its area; the same step again takes it away unless `only_add`."""
+    """Address with one more step in its area; a step that is there already is removed unless `only_add`."""
     if not isinstance(step, str) or not step:
         return address
     before: tuple[str, ...] = address.value(field)
@@ -125,7 +125,7 @@ def _put(address: Address, field: str, steps: tuple[str, ...]) -> Address:
 
 
 def clicked_area(release: ServedRelease, click: Any, level: Any) -> str | None:
-    """The unit at a clicked place; None when there is none."""
+    """The unit at a clicked place, or None."""
     place = click if isinstance(click, dict) else {}
     lon, lat = place.get("lon"), place.get("lat")
     if not all(isinstance(value, int | float) and math.isfinite(value) for value in (lon, lat)):
@@ -137,7 +137,7 @@ def clicked_area(release: ServedRelease, click: Any, level: Any) -> str | None:
 
 
 def drawn_step(drawn: Any) -> str | None:
-    """A box or lasso of the map as a step of an area."""
+    """A box or lasso drawn on the map, as a step of an area."""
     given = drawn.get("points") if isinstance(drawn, dict) else None
     if not isinstance(given, list) or not 2 <= len(given) <= _MAX_CORNERS:
         return None
@@ -151,17 +151,17 @@ def drawn_step(drawn: Any) -> str | None:
         (west, north), (east, south) = places
         return str(Box(min(west, east), min(south, north), max(west, east), max(south, north)))
     if len(places) < 4:
-        raise GeometryError("the drawn shape has no area; draw around a place")
+        raise GeometryError("the drawn shape encloses no area; draw a loop around a place")
     polygon = shapely.Polygon(places)
     step = str(Shape.of(polygon))
     tolerance = 1e-5
-    while len(step) > MAX_STEP_LENGTH // 4 and tolerance < 0.05:  # a lasso has a corner a pixel
+    while len(step) > MAX_STEP_LENGTH // 4 and tolerance < 0.05:  # a lasso has a corner at every pixel
         step, tolerance = str(Shape.of(shapely.simplify(polygon, tolerance))), tolerance * 2
     return step
 
 
 def fewest_corners(release: ServedRelease, polygon: Any) -> str:
-    """A polygon as a step of an area, simplified as far as it keeps its blocks and fits an address."""
+    """A polygon as a step of an area, simplified to fit into an address as long as it keeps its blocks."""
     step = str(Shape.of(polygon))
     blocks = _held(release, step)
     for tolerance in _TOLERANCES_DEG:
@@ -173,25 +173,25 @@ def fewest_corners(release: ServedRelease, polygon: Any) -> str:
             step = simpler
     if len(step) > MAX_STEP_LENGTH:
         raise UsageError(
-            f"the area has too many corners for an address ({len(step):,} letters); simplify it first"
+            f"the area has too many corners to fit in an address ({len(step):,} characters); simplify it first"
         )
     return step
 
 
 def _held(release: ServedRelease, step: str) -> bytes:
-    """The blocks of a step, as something that compares."""
+    """The blocks of a step as bytes, for comparison."""
     blocks = release.areas.select(step).blocks
     return b"all" if blocks is None else blocks.tobytes()
 
 
 def circles(release: ServedRelease, centre: Any, radii: Any) -> list[str]:
-    """Circle and rings around a place as steps."""
+    """A circle and rings around a place, as steps of an area."""
     lon, lat = _place(release, centre)
     text = str(radii or "")
     try:
         miles = [float(part) for part in re.split(r"[\s,;]+", text.strip()) if part]
     except ValueError:
-        raise UsageError(f"radius “{text[:40]}”: write miles, such as 5, or 1, 3, 5 for rings") from None
+        raise UsageError(f"radius “{text[:40]}”: type miles, such as 5, or 1, 3, 5 for rings") from None
     return [area_text(steps) for steps in ring_areas(lon, lat, miles)]
 
 
@@ -200,14 +200,14 @@ def _place(release: ServedRelease, centre: Any) -> tuple[float, float]:
     if typed is not None:
         return typed
     if not isinstance(centre, str) or centre not in release.areas:
-        raise UsageError("a circle needs its middle: type the name of a place, or latitude and longitude")
+        raise UsageError("the circle has no center; type the name of a place, or latitude and longitude")
     blocks = release.areas.blocks([centre])
     places = release.areas.places if blocks is None else release.areas.places.iloc[blocks]
     return float(places["lon_deg"].mean()), float(places["lat_deg"].mean())
 
 
 def place_of(text: Any) -> tuple[float, float] | None:
-    """Longitude and latitude of a typed `latitude, longitude`; None when it is something else."""
+    """Longitude and latitude of a typed `latitude, longitude`; None for any other text."""
     found = _PLACE.fullmatch(text) if isinstance(text, str) else None
     if found is None:
         return None
@@ -216,7 +216,7 @@ def place_of(text: Any) -> tuple[float, float] | None:
 
 
 def drilled(address: Address, release: ServedRelease, value: Any) -> Address:
-    """Address after a click on a row: the pair of a flow, or the row's own unit."""
+    """Address after a click on a table row: the pair of areas of a flow, or the row's own unit."""
     text = value.get("unit") if isinstance(value, dict) else None
     units = text.split(" ") if isinstance(text, str) else []
     if not units or not all(unit in release.areas for unit in units):
@@ -248,4 +248,4 @@ _PARTS: Final[dict[str, Callable[[ServedRelease, Any, dict[str, Any]], Sequence[
     "add-circle": lambda release, _, read: circles(release, read.get("centre"), read.get("radii")),
     "radii": lambda release, _, read: circles(release, read.get("centre"), read.get("radii")),
 }
-"""The parts of an area that each way of choosing one gives."""
+"""For each way to choose an area, a function that returns its parts."""

@@ -1,10 +1,10 @@
 """The callbacks that show a view on the Explore page.
 
-Everything a visitor does first changes the address (:mod:`mapapp.explore.callbacks.asking`); everything that is shown
-follows from the address. So there is one way through, whether a view comes from a click, a link or the back button.
+Every action of a visitor first changes the address (:mod:`mapapp.explore.callbacks.asking`), and the page shows what
+the address says. So a view takes the same path whether it comes from a click, a link or the back button.
 
-Each part of the page comes with the address that it was drawn for (`data-drawn`). The page's script dims a part while
-that is not the address of the newest choice (`assets/versions.js`).
+Each part of the page carries the address that it was drawn for (`data-drawn`). The page's script dims a part until it
+matches the address of the newest choice (`assets/versions.js`).
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _map(app: Dash, views: Views) -> None:
 def _map_figure(
     views: Views, address: Address, look: dict[str, Any], on_map: dict[str, Any], bounds: Bounds | None
 ) -> tuple[Any, dict[str, str]]:
-    """The map, or what changes on the one that is there; and what is on it then."""
+    """The whole map or the changes to the map on the page, and what the map then shows."""
     release = views.release(address)
     size = _pixels(look.get("width")), _pixels(look.get("height"))
     before = views.before(address)
@@ -101,7 +101,7 @@ def _map_figure(
 
 
 def _pixels(given: Any) -> int:
-    """A width or height as it can be; a forged request holds anything."""
+    """A plausible width or height; a forged request may contain anything."""
     return min(max(given, 100), 10_000) if isinstance(given, int) else 700
 
 
@@ -142,12 +142,12 @@ def _answering(app: Dash, views: Views) -> None:
         prevent_initial_call=True,
     )
     def show_errors(query: str | None) -> tuple[Any, ...]:
-        """The same answer with its expected errors, which take longer and so come behind it."""
+        """The same answer with its expected errors, which take longer and so arrive later."""
         address, _ = views.parse(query)
         if not address.question.is_complete:
             return no_update, no_update
         release = views.release(address)
-        found = _sure(views, release, address)
+        found = _with_errors(views, release, address)
         table = answer_tables.table(found, every=address.view.every) | {"drawn": query}
         return answer.answer(release, address, found, ""), table
 
@@ -175,28 +175,28 @@ def _answering(app: Dash, views: Views) -> None:
 
 
 def _drawn(*parts: str) -> list[Output]:
-    """Where parts of the page say which address they were drawn for."""
+    """The attributes that say which address each part of the page was drawn for."""
     return [Output(part, "data-drawn") for part in parts]
 
 
-def _sure(views: Views, release: ServedRelease, address: Address) -> Result:
+def _with_errors(views: Views, release: ServedRelease, address: Address) -> Result:
     before = views.releases[address.against] if address.against else release
     if before is not release:
         try:
             return served_answers.changed_with_errors(before, release, address.question)
-        except (UsageError, GeodataError):  # as the answer itself has told
+        except (UsageError, GeodataError):  # the answer without errors has already said so
             pass
     return served_answers.with_errors(release, address.question)
 
 
 def answer_of(views: Views, address: Address) -> tuple[Result, str, tuple[str, ...]]:
-    """The answer, what must still be chosen for it, and notes."""
+    """The answer, what the visitor still has to choose, and notes."""
     release, missing = views.release(address), area_controls.missing(address.question)
     if address.against and views.releases[address.against] is release:
         return (
             served_answers.result(release, address.question),
             missing,
-            ("Change since: choose another release than the one shown.",),
+            ("Change since: choose another release; this one is already shown.",),
         )
     if address.against and not missing and views.releases[address.against] is not release:
         try:
@@ -205,7 +205,7 @@ def answer_of(views: Views, address: Address) -> tuple[Result, str, tuple[str, .
             return (
                 served_answers.result(release, address.question),
                 "",
-                (f"No change can be shown: {error}.",),
+                (f"The change cannot be shown: {error}.",),
             )
     return served_answers.result(release, address.question), missing, ()
 

@@ -1,4 +1,4 @@
-"""Which page an address shows."""
+"""Shows the page that belongs to an address."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opening a view that was kept as a file; what such a file is, `mapapp.question.setup_file` knows."""
+"""Opens a view that was saved as a file; `mapapp.question.setup_file` defines the format."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from mapapp.question.view import Bounds
 
 
 def bounds_for(query: Any, view: Any) -> Bounds | None:
-    """Where the map must look at an address: where the file of that view says; None for any other address."""
+    """The map bounds stored in the file of a view; None if the address is not the one of that view."""
     if not isinstance(view, dict) or view.get("search") != query:
         return None
     try:
         return setup_file.bounds_of(view.get("bounds"))
-    except UsageError:  # a forged request holds anything
+    except UsageError:  # a forged request may contain anything
         return None
 
 
 def opened(views: Views, file: Any) -> tuple[Address, tuple[str, ...], Bounds | None]:
-    """The view that a chosen file holds, notes on it, and where its map looked.
+    """The view in a chosen file, notes on it, and the bounds of its map.
 
     `file` is a dict of `name`, `size` and, in base64, `content`.
 
     Raises
     ------
     UsageError
-        When it is none of ours, too large, or too long for an address.
+        If it is not a setup file, is too large, or is too long for an address.
     """
     content = file.get("content") if isinstance(file, dict) else None
     if not isinstance(content, str) or len(content) > 2 * setup_file.MAX_BYTES:
-        raise UsageError(f"this file is no setup: such a file has at most {setup_file.MAX_BYTES:,} bytes")
+        raise UsageError(f"this is not a setup file: setup files have at most {setup_file.MAX_BYTES:,} bytes")
     try:
         setup = setup_file.read(base64.b64decode(content, validate=True))
     except ValueError:
-        raise UsageError("this file is no setup: it did not arrive whole") from None
+        raise UsageError("this setup file did not arrive complete; open it again") from None
     return *_among(views, setup), setup.bounds_deg
 
 
 def _among(views: Views, setup: setup_file.Setup) -> tuple[Address, tuple[str, ...]]:
-    """The address for the release of its file where that is served, else for the first one."""
+    """The address for the release that the file names if the server has it, else for the first release."""
     check_cost((*setup.address.question.areas, *setup.address.question.others))
     slug = _slug(views, setup.release)
     against = _slug(views, setup.against) if setup.against else None
@@ -54,16 +54,16 @@ def _among(views: Views, setup: setup_file.Setup) -> tuple[Address, tuple[str, .
         replace(setup, against=None) if against else setup, release, leave_out=True
     )
     if setup.release.name and not slug and not setup.release.digest:
-        notes = (*notes, f"There is no release {setup.release} here; the first one is shown.")
+        notes = (*notes, f"This server has no release {setup.release}; the page shows the first one.")
     first = next(iter(views.releases))
     address = replace(address, release=slug if slug and slug != first else "", against=against or "")
     if len(to_query(address)) > MAX_QUERY_LENGTH:
-        raise UsageError("this setup is too long for an address; run it with commutemap analyze --setup")
+        raise UsageError("this setup is too long for an address; use commutemap analyze --setup")
     return address, notes
 
 
 def _slug(views: Views, source: setup_file.SetupSource) -> str | None:
-    """Name of the served release that a source is, by its digest, or else by its name."""
+    """Name of the served release with the digest of a source, or else with its name."""
     for slug, release in views.releases.items():
         if source.digest and release.version[:12] == source.digest[:12]:
             return slug

@@ -1,4 +1,4 @@
-"""The menu of files follows the address of the page."""
+"""Keeps the download menu in step with the address of the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every callback needs: the releases, and how an address is read against them."""
+"""The releases that callbacks work with, and how they read an address."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _USUAL_LEVELS: Final = ("ctycsub", "stplc", "county", "zcta", "tract", "bgrp")
 
 @dataclass(frozen=True, slots=True)
 class Views:
-    """The releases an app serves, by their names in addresses, where the app is mounted, and its uploaded files."""
+    """The releases of an app by their names in addresses, the path where it is mounted, and its uploaded files."""
 
     releases: dict[str, ServedRelease]
     prefix: str = "/"
@@ -36,19 +36,19 @@ class Views:
     )
 
     def parse(self, query: str | None) -> tuple[Address, tuple[str, ...]]:
-        """What an address says, and notes on what of it was left out; every callback of a page reads the same one."""
-        text = query if isinstance(query, str) else ""  # a forged request holds anything
+        """The view in an address, and notes on the parts left out; cached, as all callbacks read the same address."""
+        text = query if isinstance(query, str) else ""  # a forged request may contain anything
         return self._parsed.get_or_make(
             text,
             lambda: from_query(text, releases=self.releases, is_area=self.has_area, is_layer=self._is_layer),
         )
 
     def release(self, address: Address) -> ServedRelease:
-        """The release that an address is about."""
+        """The release of an address."""
         return self.releases[address.release] if address.release else next(iter(self.releases.values()))
 
     def before(self, address: Address) -> ServedRelease | None:
-        """The earlier release that the shown one is compared with; None if there is none to compare with."""
+        """The earlier release to compare with the shown one, or None."""
         release = self.release(address)
         earlier = self.releases.get(address.against)
         if earlier is None or earlier is release or not address.question.is_complete:
@@ -60,7 +60,7 @@ class Views:
         return earlier
 
     def layers(self, address: Address) -> dict[str, str]:
-        """Levels that can be rows, and be clicked, by their names for people: the usual ones first, no empty one."""
+        """Labels of the levels that can be rows and be clicked: common ones first, empty ones left out."""
         release = self.release(address)
         found = [level for level in map_layers.unit_levels(release) if release.areas.has_units(level)]
         usual = [level for level in _USUAL_LEVELS if level in found]
@@ -68,7 +68,7 @@ class Views:
         return {level: LEVEL_LABELS[level].split(" (")[0] for level in (*usual, *rest)}
 
     def has_area(self, release: str, area: str) -> bool:
-        """Whether a text is one step of an area that a release has; its blocks are not looked for yet."""
+        """Whether a text is one step of an area in a release; this does not look up its blocks."""
         opened = self.release(Address(release=release))
         bare = area[1:] if area[:1] in ("+", "-", "&") else area
         if bare.partition(":")[0] not in DRAWN:

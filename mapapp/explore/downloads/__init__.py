@@ -1,1 +1,1 @@
-"""What a visitor of the page can take home: files made when they are asked for, bounded in number, time and size."""
+"""Files that a visitor can download. They are made on request, with limits on number, time and size."""

@@ -1,4 +1,4 @@
-"""Bounds of the files that strangers may have made: how many at once, how long each may take, how large it may be."""
+"""Limits on files made for visitors: how many at once, how long each may take, and how large it may be."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 from mapapp.answers.watch import Refused, Watch
 from mapapp.explore.admission import Admission
 
-MAX_AT_ONCE: Final = 1  # a report takes seconds of a processor, which answers need
+MAX_AT_ONCE: Final = 1  # a report takes seconds of processor time, which answers need, too
 MAX_WAITING: Final = 4
 PATIENCE_S: Final = 20.0
 MAX_SECONDS: Final = 120.0
@@ -19,18 +19,18 @@ MAX_REPORT_ROWS: Final = 20_000  # hundreds of pages
 
 
 def file_places() -> Admission:
-    """Places for making files; they are few and take long, so that they have a queue of their own."""
-    busy = "Other files are being made at the moment; try again in a few seconds."
+    """Admission to making files, which takes long and so has its own queue."""
+    busy = "Other files are being made right now. Try again in a few seconds."
     return Admission(MAX_AT_ONCE, MAX_WAITING, PATIENCE_S, busy)
 
 
 class FileWatch(Watch):
-    """Ends work on a file also when it has become too large.
+    """A watch that also ends work on a file that becomes too large.
 
     Parameters
     ----------
     folder : Path
-        Where the work is done; everything in it counts.
+        The folder of the work; every file in it counts.
     has_left : callable
         Whether the visitor has closed the connection.
     seconds : float
@@ -43,9 +43,10 @@ class FileWatch(Watch):
         self._folder = folder
 
     def __call__(self, stage: str = "", done: int = 0, total: int = 0) -> None:
-        """Go on, or raise Refused."""
+        """Continue, or raise Refused."""
         super().__call__(stage, done, total)
         if sum(file.stat().st_size for file in self._folder.rglob("*") if file.is_file()) > MAX_BYTES:
             raise Refused(
-                413, "This file is too large for a page; choose a smaller area, or use the command line."
+                413,
+                "This file is too large to download here. Choose a smaller area, or use the command line.",
             )

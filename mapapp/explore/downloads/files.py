@@ -1,4 +1,4 @@
-"""Every file that a page offers, and how each is made of a view."""
+"""The files that a page offers, and how to make each of them."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ _SUFFIX_OF_SHAPES: Final = {"shapes.zip": "shp"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What is to be made.
+    """A request for a file.
 
     Attributes
     ----------
     views : Views
     address : Address
-        With the name of its release.
+        The view, with the name of its release.
     scale : int
-        How many times as large a picture is, 1 to 4.
+        Scale of a picture, 1 to 4.
     bounds : tuple of float or None
-        West, south, east and north of what the map shows, degrees.
+        West, south, east and north of the map, degrees.
     paper : {"a4", "letter"}
-        Of a report as PDF.
+        Paper size of a PDF report.
     """
 
     views: Views
@@ -51,12 +51,12 @@ class Wanted:
 
     @property
     def release(self) -> ServedRelease:
-        """The release it is about."""
+        """The requested release."""
         return self.views.release(self.address)
 
     @property
     def before(self) -> ServedRelease | None:
-        """The earlier release it is compared with."""
+        """The earlier release to compare with, or None."""
         return self.views.before(self.address)
 
 
@@ -65,14 +65,14 @@ Maker = Callable[[Wanted, Path, Watch], None]
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file that can be taken: its type, and how it is written to a path."""
+    """A downloadable file: its media type, and the function that writes it."""
 
     mimetype: str
     make: Maker
 
 
 def answer(wanted: Wanted) -> Result:
-    """The answer that the page shows, with the expected errors that it shows."""
+    """The answer that the page shows, with the same expected errors."""
     before, question = wanted.before, wanted.address.question
     if before is not None:
         return served_answers.changed(before, wanted.release, question)
@@ -81,9 +81,9 @@ def answer(wanted: Wanted) -> Result:
 
 
 def file_name(wanted: Wanted, name: str, *, several: bool = False) -> str:
-    """Name under which a file is kept: release, analysis and area, in ASCII letters, digits and dashes.
+    """Name of the downloaded file: release, analysis and area, in ASCII letters, digits and dashes.
 
-    `several` is for charts that came as a zip.
+    `several` says that several charts were packed into a zip file.
     """
     stem, _, suffix = name.partition(".")
     stem, suffix = ("charts", "zip") if several else (stem, suffix)
@@ -112,7 +112,7 @@ def _table_csv(wanted: Wanted, file: Path, watch: Watch) -> None:
 
 
 def _source_columns(wanted: Wanted) -> dict[str, Any]:
-    """Where a table comes from, in columns of its own: CSV has no other place."""
+    """Columns that say where a table comes from; CSV has no other place for this."""
     source, before = Provenance.of(wanted.release.store), wanted.before
     return {
         "workers_kept": wanted.address.question.filters.words or "all",
@@ -136,7 +136,7 @@ def _table_xlsx(wanted: Wanted, file: Path, watch: Watch) -> None:
 def _shapes(wanted: Wanted, file: Path, watch: Watch) -> None:
     found = answer(wanted)
     if isinstance(found, Change):
-        raise Refused(400, "A change has no shapes of its own; take the table, or take the comparison away.")
+        raise Refused(400, "A change has no shapes. Download the table, or turn off “Change since”.")
     _bounded(len(next(iter(found.tables().values()), ())))
     form = _SUFFIX_OF_SHAPES.get(file.name, file.suffix.removeprefix("."))
     assert form in SHAPED
@@ -169,7 +169,7 @@ def _chart(wanted: Wanted, file: Path, watch: Watch) -> None:
     )
     watch()
     if not pictures:
-        raise Refused(400, "This answer has no chart; choose an area with workers.")
+        raise Refused(400, "This answer has no chart. Choose an area with workers.")
     if len(pictures) == 1:
         file.write_bytes(pictures[0][2])
         return
@@ -184,7 +184,7 @@ def _report(wanted: Wanted, file: Path, watch: Watch) -> None:
     from mapapp.files.reports import Part, write_report
 
     if not wanted.address.question.is_complete:
-        raise Refused(400, "A report is about an area; choose one first.")
+        raise Refused(400, "A report needs an area. Choose one first.")
     _bounded(sum(len(table) for table in answer(wanted).tables().values()), MAX_REPORT_ROWS)
     form = cast(Literal["html", "pdf", "xlsx"], file.suffix.removeprefix("."))
     releases = [release for release in (wanted.before, wanted.release) if release is not None]
@@ -217,8 +217,8 @@ def _bounded(n_rows: int, most: int = MAX_ROWS) -> None:
     if n_rows > most:
         raise Refused(
             413,
-            f"This file would have {n_rows:,} rows, and a page gives {most:,}; choose a smaller area or larger units, "
-            "or use the command line.",
+            f"This file would have {n_rows:,} rows; the limit is {most:,}. Choose a smaller area or larger units, or "
+            "use the command line.",
         )
 
 
@@ -239,4 +239,4 @@ FILES: Final = {
     "chart.svg": File("image/svg+xml", _chart),
     "setup.json": File("application/json", _setup),
 }
-"""What can be taken, by the last part of its address."""
+"""Every downloadable file, by the last part of its address."""

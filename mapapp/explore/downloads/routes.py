@@ -1,4 +1,4 @@
-"""The addresses of the files that a visitor takes home: what stands in them is a view, and is not trusted."""
+"""The addresses of downloadable files. Each contains a view, which is not trusted."""
 
 from __future__ import annotations
 
@@ -33,21 +33,23 @@ _KEPT: Final = "private, max-age=600"  # the release's version is in the address
 
 
 def file_address(views: Views, release: ServedRelease, name: str, query: str, **more: str) -> str:
-    """Where a file of a view is; `query` as `mapapp.question.address.to_query` writes it."""
+    """Address of a file of a view; `query` as `mapapp.question.address.to_query` writes it."""
     extra = urlencode(more, quote_via=quote)
     joined = "&".join(part for part in (query.removeprefix("?"), extra) if part)
     return f"{views.prefix}take/{release.slug}/{release.version}/{name}" + (f"?{joined}" if joined else "")
 
 
 def register(server: flask.Flask, views: Views, admission: Admission | None = None) -> None:
-    """Answer to the addresses of files."""
+    """Serve the addresses of files."""
     places = admission or file_places()
 
     @server.get(f"{views.prefix}take/<slug>/<version>/<name>")
     def take(slug: str, version: str, name: str) -> flask.Response:
         release = views.releases.get(slug)
         if release is None or release.version != version or name not in FILES:
-            return refusal(404, "There is no such file here; the release may be another one by now.")
+            return refusal(
+                404, "This file does not exist. The release may have been replaced; reload the page."
+            )
         try:
             wanted = wanted_of(views, release, flask.request.query_string.decode("ascii", "replace"))
             client = client_key(flask.request.remote_addr or "")
@@ -59,16 +61,16 @@ def register(server: flask.Flask, views: Views, admission: Admission | None = No
             return refusal(400, f"{error}.")
         except Exception as error:
             logging.getLogger("commutemap").error("a file could not be made", exc_info=error)
-            return refusal(500, "This file could not be made; the page still works.")
+            return refusal(500, "This file could not be made. The rest of the page still works.")
 
 
 def wanted_of(views: Views, release: ServedRelease, query: str) -> Wanted:
-    """What a query asks for.
+    """The file that a query requests.
 
     Raises
     ------
     Refused
-        For anything that is not known: a file is about what was asked, or is not made.
+        If any part of the query is unknown. A page leaves such parts out; a file must not.
     """
     if len(query) > MAX_QUERY_LENGTH:
         raise Refused(400, "The address is too long.")
@@ -81,7 +83,7 @@ def wanted_of(views: Views, release: ServedRelease, query: str) -> Wanted:
         raise Refused(400, " ".join(notes[0].split()))
     paper = own.get("paper", "a4")
     if paper not in PAPERS:
-        raise Refused(400, "Paper is a4 or letter.")
+        raise Refused(400, f"Unknown paper size {paper[:20]!r}; use a4 or letter.")
     return Wanted(
         views=views,
         address=address,
@@ -93,7 +95,7 @@ def wanted_of(views: Views, release: ServedRelease, query: str) -> Wanted:
 
 def _scale(text: str) -> int:
     if text not in [str(scale) for scale in range(1, MAX_SCALE + 1)]:
-        raise Refused(400, f"A picture is 1 to {MAX_SCALE} times as large.")
+        raise Refused(400, f"Unknown scale {text[:20]!r}; use 1 to {MAX_SCALE}.")
     return int(text)
 
 
@@ -103,7 +105,7 @@ def _bounds(text: str) -> Bounds:
     except ValueError:
         west = south = east = north = math.nan
     if not (-180 <= west < east <= 180 and -90 <= south < north <= 90):
-        raise Refused(400, "Bounds are west, south, east and north in degrees.")
+        raise Refused(400, f"Unknown bounds {text[:60]!r}; use west, south, east and north in degrees.")
     return west, south, east, north
 
 
@@ -115,7 +117,7 @@ def _made(wanted: Wanted, name: str) -> flask.Response:
             FILES[name].make(wanted, file, watching)
         several = file.suffix != ".zip" and zipfile.is_zipfile(file) and name.startswith("chart.")
         size = file.stat().st_size
-        stream = file.open("rb")  # goes on being readable when the folder is gone
+        stream = file.open("rb")  # stays readable after the folder is removed
     response = flask.send_file(
         stream,
         mimetype="application/zip" if several else FILES[name].mimetype,

@@ -1,4 +1,4 @@
-"""A client's connection and its requests, as waitress has them, with our limits.
+"""Waitress's connections and requests, with our limits.
 
 These classes depend on waitress's internals, so pyproject.toml bounds its version and a test checks what they use.
 """
@@ -26,16 +26,16 @@ _RETRY_S: Final = {429: "1", 503: "5"}
 
 
 class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no types
-    """A request that is refused, if at all, when its head is complete: none of its body is stored then.
+    """A request that can be refused as soon as its head is complete, before any of its body is stored.
 
     Attributes
     ----------
     client, key : str
-        The client's address, and what the client is counted by.
+        The client's address, and the key that its requests are counted under.
     begun_at, head_at : float
-        Times of the first byte and of the end of the head, in seconds as `time.time` has them.
+        Times of the first byte and of the end of the head, in seconds as from `time.time`.
     held_bytes : int
-        Bytes of the body that count towards the limit on incomplete bodies.
+        Bytes of the body that count toward the limit on incomplete bodies.
     """
 
     path = ""
@@ -52,7 +52,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
         self.is_checked = self.is_counted = self.is_upload = self.is_ended = False
 
     def received(self, data: bytes) -> int:
-        """Take bytes of the head or of the body; returns how many."""
+        """Take bytes of the head or body, and return how many."""
         if self.is_ended:  # its connection is being closed
             return len(data)
         before = self.body_bytes_received
@@ -62,7 +62,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
             self.error = self.error or self.gate.refusal(self)
             self.completed = self.completed or self.error is not None
         if self.completed:
-            self.expect_continue = False  # or waitress would invite the body that was refused
+            self.expect_continue = False  # otherwise waitress would invite the body we refused
         arrived = self.body_bytes_received - before
         if arrived and not self.gate.hold(self, arrived):
             self._make_room()
@@ -90,13 +90,13 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
             largest.request.close()
 
     def close(self) -> None:
-        """Give up the body and stop counting the request."""
+        """Drop the body and stop counting the request."""
         super().close()
         self.gate.end(self)
 
 
 class Task(WSGITask):  # type: ignore[misc]  # waitress has no types
-    """A request on its way through the app, which sees the client's address instead of the proxy's."""
+    """A request to the app, with the client's address in place of the proxy's."""
 
     def get_environment(self) -> dict[str, Any]:
         """Environment of the request."""
@@ -107,7 +107,7 @@ class Task(WSGITask):  # type: ignore[misc]  # waitress has no types
 
 
 class RefusalTask(ErrorTask):  # type: ignore[misc]  # waitress has no types
-    """One line on a request that is not answered; the connection is closed after it."""
+    """A one-line refusal; the connection is closed after it."""
 
     def execute(self) -> None:
         """Send the line."""
@@ -128,17 +128,17 @@ class RefusalTask(ErrorTask):  # type: ignore[misc]  # waitress has no types
 
 
 class Channel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
-    """A connection that is closed when its client takes too long.
+    """A connection that we close if its client takes too long.
 
     Attributes
     ----------
     key : str
-        What its client is counted by.
+        The key that its client is counted under.
     free_since : float
-        When the server last had nothing to do for it: since it was accepted, or since its last response.
+        When the connection became idle: when it was accepted, or after its last response.
     lingers : bool
-        Whether a request was refused. What its client is still sending is then read and forgotten for a moment: if the
-        connection were closed with unread bytes, the client could lose the refusal before reading it.
+        Whether a request was refused. For a moment we then read and discard what the client still sends: closing the
+        connection with unread bytes could make the client lose the refusal before reading it.
     """
 
     request: Any = None
@@ -163,11 +163,11 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
     # In the thread that watches the sockets
 
     def readable(self) -> bool:
-        """Whether to wait for bytes of the client."""
+        """Whether to wait for bytes from the client."""
         return bool(self._drain_until or super().readable())
 
     def handle_read(self) -> None:
-        """Read what has come."""
+        """Read what has arrived."""
         if not self._drain_until:
             super().handle_read()
             return
@@ -179,7 +179,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
             self.server.gate.close(self)
 
     def handle_write(self) -> None:
-        """Send what waits; after a refusal, say that no more comes, and close when the client does."""
+        """Send pending bytes; after a refusal, shut down our side, and close when the client does."""
         if not (self.lingers and self.close_when_flushed):
             super().handle_write()
             return
@@ -193,7 +193,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
                 self.socket.shutdown(socket.SHUT_WR)
 
     def received(self, data: bytes) -> bool:
-        """Take bytes; a refusal is sent at once, without waiting for a free thread."""
+        """Take bytes; send a refusal at once, without waiting for a free thread."""
         self._reader, self._refuses_now = threading.get_ident(), False
         taken = bool(super().received(data))
         self._reader = 0
@@ -202,7 +202,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
         return taken
 
     def takes_refusal(self) -> bool:
-        """Whether the request to be served next is a refusal, which :meth:`received` sends itself."""
+        """Whether the next request is refused, in which case :meth:`received` sends the refusal itself."""
         if self._reader != threading.get_ident() or self.requests[0].error is None:
             return False
         if self.total_outbufs_len:  # then writing could wait for this very thread
@@ -211,13 +211,13 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
         return True
 
     def send(self, data: bytes, do_close: bool = True) -> int:
-        """Send what the socket takes; returns how many bytes."""
+        """Send as many bytes as the socket takes, and return how many."""
         sent: int = super().send(data, do_close=do_close)
         self._sent += sent
         return sent
 
     def handle_close(self) -> None:
-        """Close the connection and give up an incomplete request."""
+        """Close the connection and drop an incomplete request."""
         if self.request is not None:
             self.request.close()
         super().handle_close()
@@ -241,9 +241,9 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
         return not (self.requests or self.total_outbufs_len or self.will_close or self.close_when_flushed)
 
     def waiting_rank(self) -> tuple[int, float] | None:
-        """Rank among connections that wait for their clients, the first to be closed lowest; None if it does not.
+        """Rank among connections that wait for their clients, lowest to be closed first; None if it is not waiting.
 
-        Idle ones come first, then incomplete heads, then incomplete bodies; within each, those that wait longest.
+        Idle connections come first, then incomplete heads, then incomplete bodies; within each, the longest wait.
         """
         if not self._awaits_client:
             return None

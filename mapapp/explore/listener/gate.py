@@ -1,4 +1,4 @@
-"""The decisions of a listening server: which connections stay open, and which requests are read at all."""
+"""Decides which connections a listening server keeps open, and which requests it reads."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SETTLING_S: Final = 1.0
 
 
 class Refusal:
-    """A refused request, as waitress wants its errors.
+    """A refused request, in the form waitress expects for errors.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class Refusal:
 
 
 class Gate:
-    """Counts connections, requests and bytes by client, and decides on each; one for all sockets of a server.
+    """Counts and limits connections, requests and bytes by client; all sockets of a server share one gate.
 
     Connections are counted in the thread that accepts them. Requests end in any thread, so a lock guards their counts.
 
@@ -41,11 +41,11 @@ class Gate:
     ----------
     limits : Limits
     bodies : mapping of str to int
-        Paths that take a body by POST, and how many bytes at most.
+        Paths that accept a POST body, and the largest body for each, in bytes.
     prefix : str
         Path at which the app is mounted, with slashes at both ends.
     host_names : iterable of str
-        Names by which the server may be asked; any if empty.
+        Host names that requests may use; any if empty.
     proxies : TrustedProxies
     """
 
@@ -81,7 +81,7 @@ class Gate:
         return sum(len(channels) for channels in self._channels.values())
 
     def has_room(self, peer: str) -> bool:
-        """Whether a connection from an address is accepted, if need be in place of another one that is closed.
+        """Whether to accept a connection from an address; this may close another connection to make room.
 
         An address at its own limit loses the connection that has waited longest for it. When the server is full, the
         address with the most connections loses one in favor of those with fewer.
@@ -110,10 +110,10 @@ class Gate:
             self._settled_at.pop(channel.key, None)
 
     def _close_waiting(self, key: str) -> bool:
-        """Close the connection of a client that has waited longest for the client; whether there is one."""
+        """Close a client's connection that has waited longest; returns whether there was one."""
         now = time.time()
         if now < self._settled_at.get(key, 0):
-            return False  # known without looking at all connections again
+            return False  # no need to look at all connections again
         ranked = [(rank, channel) for channel in self._channels[key] if (rank := channel.waiting_rank())]
         if not ranked:
             self._settled_at[key] = now + self.settling_s
@@ -126,7 +126,7 @@ class Gate:
         return True
 
     def _close_any(self, key: str) -> bool:
-        """Close a connection of a client even while it is in use, except those in use by a trusted proxy."""
+        """Close a connection of a client even if it is in use, unless a trusted proxy uses it."""
         channels = self._channels[key]
         ranked = [(rank, channel) for channel in channels if (rank := channel.waiting_rank())]
         if ranked:
@@ -139,7 +139,7 @@ class Gate:
         return True
 
     def close(self, channel: Any) -> None:
-        """Have a connection closed before the next look at the sockets, while no event of its file is pending."""
+        """Schedule a connection to be closed before the next poll, when none of its events is pending."""
         channel.will_close = True
         self.closed(channel)
         self.to_close.append(channel)
@@ -147,7 +147,7 @@ class Gate:
     # Requests
 
     def refusal(self, request: Any) -> Refusal | None:
-        """Why a request is not read further, once its head is complete; None if it is."""
+        """The reason to refuse a request whose head is complete; None to accept it."""
         origin = self.proxies.origin(request.peer, request.headers)
         request.client, request.key = origin.client, client_key(origin.client)
         request.url_scheme = origin.scheme or request.url_scheme
@@ -159,7 +159,7 @@ class Gate:
         return self._body_refusal(request) or self._crowd_refusal(request, forwarded=origin.is_forwarded)
 
     def _path(self, path: str, forwarded_prefix: str | None) -> str:
-        """Path of a request, with the prefix that its proxy has taken away."""
+        """Path of a request, with the prefix that its proxy has removed."""
         path = "/" + path.lstrip("/") if path.startswith("/") else path
         stripped = forwarded_prefix is not None and f"/{forwarded_prefix.strip('/')}/" == self.prefix
         if stripped and not path.startswith(self.prefix):
@@ -175,15 +175,15 @@ class Gate:
             return None
         most = self.bodies.get(request.path) if request.command == "POST" else None
         if most is None:
-            return Refusal(413, "this address takes no request body")
+            return Refusal(413, "this address accepts no request body")
         if request.chunked:
-            return Refusal(411, "a body needs its length in Content-Length")
+            return Refusal(411, "a request body needs a Content-Length header")
         if request.content_length > most:
-            return Refusal(413, f"at most {most:,} bytes are accepted here")
+            return Refusal(413, f"this address accepts at most {most:,} bytes")
         return None
 
     def _crowd_refusal(self, request: Any, *, forwarded: bool) -> Refusal | None:
-        """Count a request, unless its client or the server is busy with too many."""
+        """Count a request, or refuse it if its client or the server has too many."""
         limits, key = self.limits, request.key
         is_upload = request.content_length > limits.small_body_bytes
         with self._lock:
@@ -199,7 +199,7 @@ class Gate:
         return None
 
     def hold(self, request: Any, n_bytes: int) -> bool:
-        """Count received bytes of a body; whether all incomplete bodies together are within their limit."""
+        """Count received bytes of a body; returns whether all incomplete bodies together are within their limit."""
         if request.is_upload:  # limited by number
             return True
         with self._lock:
@@ -210,7 +210,7 @@ class Gate:
             return self._unfinished_bytes <= self.limits.unfinished_bytes
 
     def largest_body(self) -> Any | None:
-        """The connection with the most bytes of an incomplete body, among those of the client with the most."""
+        """The largest incomplete body's connection, of the client whose incomplete bodies are largest in total."""
         senders = [
             [channel for channel in channels if channel.is_sending_body]
             for channels in self._channels.values()
@@ -219,7 +219,7 @@ class Gate:
         return max(of_client, key=lambda channel: channel.request.held_bytes, default=None)
 
     def end(self, request: Any) -> None:
-        """Stop counting a request and its bytes; may be called again."""
+        """Stop counting a request and its bytes; safe to call again."""
         with self._lock:
             self._unfinished_bytes -= request.held_bytes
             request.held_bytes, request.is_ended = 0, True

@@ -1,4 +1,4 @@
-"""The limits of a listening server, and how many connections the machine lets it hold."""
+"""The limits of a listening server, and how many connections the machine allows."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _OTHER_FILES: Final = 256  # releases, libraries, uploads
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What one server and one client address may use.
+    """Limits for one server and for each client address.
 
-    An IPv6 client counts by its /64 network, because one machine commonly has the whole of it.
+    An IPv6 client is counted by its /64 network, because one machine commonly has all of it.
 
     Attributes
     ----------
     connections_per_address : int
-        Open connections of a client address; behind a trusted proxy, requests in progress of a forwarded address.
+        Open connections of a client address. Behind a trusted proxy: requests in progress of a forwarded address.
     connections : int
         Open connections in all.
     idle_s, head_s, body_s, upload_s : float
-        Seconds until a connection without a request, an incomplete request head, an incomplete body and an incomplete
-        upload are ended. A byte now and then extends none of them.
+        Seconds until the server ends an idle connection, an incomplete request head, an incomplete body and an
+        incomplete upload. An occasional byte does not extend them.
     stalled_s, stalled_bytes : float, int
         A client that takes less than `stalled_bytes` of its response in `stalled_s` seconds is disconnected.
     small_body_bytes : int
@@ -35,9 +35,9 @@ class Limits:
     uploads, uploads_per_address : int
         Uploads at once.
     unfinished_bytes : int
-        Incomplete bodies in all, uploads aside.
+        Incomplete bodies in all, not counting uploads.
     unsent_bytes : int
-        Responses that wait for their clients, in all.
+        Unsent responses in all.
 
     Raises
     ------
@@ -75,9 +75,7 @@ def affordable_connections(wanted: int) -> int:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft != resource.RLIM_INFINITY and soft < needed:
         target = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
-        with contextlib.suppress(
-            OSError, ValueError
-        ):  # the system may refuse; then there are fewer connections
+        with contextlib.suppress(OSError, ValueError):  # if the system refuses, we allow fewer connections
             resource.setrlimit(resource.RLIMIT_NOFILE, (target, hard))
         soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if soft == resource.RLIM_INFINITY or soft >= needed:

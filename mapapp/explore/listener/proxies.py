@@ -1,6 +1,6 @@
-"""Where a request comes from: the peer itself, or the client that a trusted proxy names.
+"""The origin of a request: the peer itself, or the client that a trusted proxy names.
 
-The forwarded headers are removed from every request, so that no other code can believe them by mistake.
+Forwarded headers are removed from every request, so that no other code can trust them by mistake.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Origin:
     is_forwarded : bool
         Whether a trusted proxy named the client; otherwise the client is the peer itself.
     scheme, host, prefix : str or None
-        What the proxy says the client asked for.
+        What the client requested, according to the proxy.
     """
 
     client: str
@@ -41,7 +41,7 @@ class Origin:
 
 
 class TrustedProxies:
-    """The proxies whose forwarded headers are believed.
+    """The proxies whose forwarded headers we trust.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class TrustedProxies:
         )
 
     def _client(self, forwarded_for: str) -> str | None:
-        """The last address that is not a trusted proxy's own: a client can write anything before it."""
+        """The last address that is not a trusted proxy's; a client can forge anything before it."""
         client = None
         for text in reversed(forwarded_for.split(",")):
             address = parse_address(text)
@@ -95,7 +95,7 @@ class TrustedProxies:
 
 
 def parse_address(text: str) -> Address | None:
-    """An IP address, with a port or without; an IPv4 address mapped to IPv6 is the IPv4 one. None for other text."""
+    """Parse an IP address with or without a port; an IPv4-mapped IPv6 address becomes IPv4. None for other text."""
     text = text.strip()
     with_port = _WITH_PORT.fullmatch(text)
     bare = (with_port[1] or with_port[2]) if with_port else text
@@ -107,7 +107,7 @@ def parse_address(text: str) -> Address | None:
 
 
 def client_key(address: str) -> str:
-    """What a client is counted by: its IPv4 address, or its IPv6 /64 network."""
+    """The key that a client is counted under: its IPv4 address, or its IPv6 /64 network."""
     found = parse_address(address)
     if isinstance(found, ipaddress.IPv6Address):
         return str(ipaddress.ip_network((found, 64), strict=False))

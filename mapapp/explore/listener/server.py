@@ -1,4 +1,4 @@
-"""A waitress server that limits its clients; see :mod:`mapapp.explore.listener.limits` for what is limited."""
+"""A waitress server that limits its clients, as :mod:`mapapp.explore.listener.limits` describes."""
 
 from __future__ import annotations
 
@@ -21,23 +21,23 @@ from mapapp.explore.listener.channel import Channel
 from mapapp.explore.listener.gate import Gate
 from mapapp.explore.listener.limits import affordable_connections
 
-MAX_HEAD_BYTES: Final = 96 << 10  # an address of the longest view, written in percent signs where it must be
+MAX_HEAD_BYTES: Final = 96 << 10  # holds the address of the longest view, percent-encoded
 _ACCEPTED_AT_ONCE: Final = 64
 _CHECK_S: Final = 1.0
 _LAST_REQUESTS_S: Final = 60  # more than any request may take
-_BUSY: Final = (  # without a length: it ends with the connection
+_BUSY: Final = (  # no Content-Length: the response ends with the connection
     b"HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nRetry-After: 5\r\nCache-Control: no-store\r\n"
     b"Content-Type: text/plain; charset=utf-8\r\n\r\n503 Service Unavailable: too many connections; try again\n"
 )
 
 
 class FairQueue:
-    """Requests that wait for a thread: every client in turn, and none in more than its share of the threads.
+    """A queue of requests for a thread. Clients take turns, and none gets more than its share of the threads.
 
     Parameters
     ----------
     most_threads : int
-        Requests of one client that are worked on at once.
+        Requests of one client in progress at once.
     """
 
     def __init__(self, most_threads: int) -> None:
@@ -53,7 +53,7 @@ class FairQueue:
             self._lines.setdefault(key, deque()).append(channel)
 
     def popleft(self) -> Turn:
-        """Take the next connection of the next client that has less than its share."""
+        """Take the next connection of the next client that has less than its share of threads."""
         with self._lock:
             key = next(key for key in self._lines if self._n_working[key] < self._most)
             line = self._lines.pop(key)
@@ -76,7 +76,7 @@ class FairQueue:
 
 
 class Turn:
-    """A thread's work on one request. The thread looks at the queue again after it, so no request is forgotten."""
+    """A thread's work on one request. Afterwards the thread checks the queue again, so no request is forgotten."""
 
     def __init__(self, channel: Any, end: Callable[[], None]) -> None:
         self.channel = channel
@@ -90,7 +90,7 @@ class Turn:
             self._end()
 
     def cancel(self) -> None:
-        """Give up all requests of the connection."""
+        """Drop all requests of the connection."""
         self.channel.cancel()
 
 
@@ -113,10 +113,10 @@ class Server(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
             _watch(self._map, self.gate, [self])
         except (SystemExit, KeyboardInterrupt):
             self.task_dispatcher.shutdown()
-            wasyncore.close_all(self._map, ignore_all=True)  # nobody would answer a client that connects now
+            wasyncore.close_all(self._map, ignore_all=True)  # a client that connects now would get no answer
 
     def handle_accept(self) -> None:
-        """Accept the connections that have come, those above a limit only to turn them away."""
+        """Accept new connections; those above a limit get a refusal."""
         for _ in range(_ACCEPTED_AT_ONCE):
             try:
                 accepted = self.accept()
@@ -124,7 +124,7 @@ class Server(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
                     return
                 sock, address = accepted
                 self.set_socket_options(sock)
-            except OSError as error:  # out of files, or the client has gone already
+            except OSError as error:  # no file descriptors left, or the client has already disconnected
                 self.logger.debug("a connection could not be accepted: %s", error)
                 return
             if self.gate.has_room(address[0]):
@@ -133,12 +133,12 @@ class Server(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
                 _turn_away(sock)
 
     def add_task(self, task: Any) -> None:
-        """Have a thread serve a connection's next request, unless it is a refusal that is being sent."""
+        """Have a thread serve a connection's next request, unless it was refused."""
         if not task.takes_refusal():
             super().add_task(task)
 
     def maintenance(self, now: float) -> None:
-        """End what clients have not finished in time, and drop responses that are not taken if there are too many."""
+        """End requests that clients do not finish in time, and drop unsent responses if there are too many."""
         limits = self.gate.limits
         channels = list(self.active_channels.values())
         for channel in channels:
@@ -152,7 +152,7 @@ class Server(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
 
 
 class SeveralSockets(MultiSocketServer):  # type: ignore[misc]  # waitress has no types
-    """A server for a name with several addresses."""
+    """A server for a host name with several addresses."""
 
     def __init__(self, servers: list[Server], *given: Any) -> None:
         super().__init__(*given)
@@ -169,8 +169,8 @@ class SeveralSockets(MultiSocketServer):  # type: ignore[misc]  # waitress has n
 def _watch(sockets: dict[int, Any], gate: Gate, servers: list[Server]) -> None:
     """Handle events until no socket is left.
 
-    Connections are closed only before a look at the sockets: an event that is still pending could otherwise hit a new
-    connection with the same file number.
+    Connections are closed only before a poll. Otherwise a pending event could reach a new connection with the same file
+    number.
     """
     next_check = 0.0
     while sockets:
@@ -194,14 +194,14 @@ def _turn_away(sock: Any) -> None:
 
 
 def create_server(application: Any, gate: Gate, *, host: str, port: int, threads: int) -> Any:
-    """Take a place to listen at, port 0 for a free one; returns a server with waitress's `run` and `close`.
+    """Bind to a host and port (0 for any free port); returns a server with waitress's `run` and `close`.
 
     Raises
     ------
     OSError
-        If the place is taken or not allowed.
+        If the port is taken or not allowed.
     """
-    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a line for each waiting request is not news
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # it logs every waiting request
     limits = gate.limits
     gate.most_connections = affordable_connections(limits.connections)
     adjustments = Adjustments(
@@ -212,8 +212,8 @@ def create_server(application: Any, gate: Gate, *, host: str, port: int, threads
         max_request_header_size=MAX_HEAD_BYTES,
         max_request_body_size=sys.maxsize,  # the gate knows the limit of each path
         inbuf_overflow=limits.small_body_bytes + 1,
-        connection_limit=sys.maxsize,  # the gate turns away or makes room, and the listening socket stays open
-        channel_request_lookahead=1,  # so that work for a visitor who has left can be ended
+        connection_limit=sys.maxsize,  # the gate refuses or makes room, and the listening socket stays open
+        channel_request_lookahead=1,  # lets us end work for a client that has disconnected
         log_socket_errors=False,
     )
     dispatcher = ThreadedTaskDispatcher()
@@ -221,7 +221,7 @@ def create_server(application: Any, gate: Gate, *, host: str, port: int, threads
     dispatcher.set_thread_count(threads)
     atexit.register(
         dispatcher.shutdown, timeout=_LAST_REQUESTS_S
-    )  # Python would cut requests off in native code
+    )  # otherwise Python would cut requests off in native code
     sockets: dict[int, Any] = {}
     try:
         servers = [

@@ -1,1 +1,1 @@
-"""What stands on the pages, as functions from values to components; no callbacks here."""
+"""The content of the pages, as functions from values to components, without callbacks."""

@@ -1,4 +1,4 @@
-"""The answer to a question: its words, its key numbers, and what to do where there is none."""
+"""The answer to a question: its sentence, its key numbers, and what to do if nobody matches."""
 
 from __future__ import annotations
 
@@ -31,36 +31,36 @@ Tile = tuple[Any, str]
 
 
 def answer(release: ServedRelease, address: Address, result: Result, missing: str) -> list[Any]:
-    """What stands above the table; `missing` says what must still be chosen."""
-    told, question = main_result(result), address.question
-    n = main_number(told).value
+    """The cards above the table; `missing` says what the visitor still has to choose."""
+    shown, question = main_result(result), address.question
+    n = main_number(shown).value
     return [
         headline(release, question, result, missing),
         promise(release),
         asking_for(missing) if missing and question.areas else None,
         suggestions(release, question) if missing and not question.areas else None,
         tiles(result) if n and not missing else None,
-        nobody(release, address) if not n else None,
+        no_match(release, address) if not n else None,
         later_alone(result),
-        *(charts(told) if n and not missing else []),
+        *(charts(shown) if n and not missing else []),
         remarks(result),
     ]
 
 
 def main_result(result: Result) -> Result:
-    """The answer itself; of a change, the later one."""
+    """The answer itself, or the later answer of a change."""
     return result.after if isinstance(result, Change) else result
 
 
 def later_alone(result: Result) -> Any:
-    """That the charts below a change are about the later release."""
+    """A note that the charts below a change show the later release."""
     if not isinstance(result, Change):
         return None
-    return html.P(f"The charts show {result.names[1]} alone.", className="quiet")
+    return html.P(f"The charts show {result.names[1]} only.", className="quiet")
 
 
 def main_number(result: Result) -> Number:
-    """The number that stands first."""
+    """The number that the page shows first."""
     if isinstance(result, InflowOutflow):
         n = result.inflow.value + result.outflow.value + result.stay.value
         return Number(n)
@@ -69,11 +69,11 @@ def main_number(result: Result) -> Number:
 
 
 def headline(release: ServedRelease, question: Question, result: Result, missing: str) -> Any:
-    """How many workers, and who they are."""
-    told = main_result(result)
-    number = main_number(told)
+    """How many workers the answer counts, and where they live or work."""
+    shown = main_result(result)
+    number = main_number(shown)
     unit = "synthetic worker" if number.value == 1 else "synthetic workers"
-    about = told.about
+    about = shown.about
     covered = about.has_note(COVERAGE)
     return html.Section(
         [
@@ -87,7 +87,7 @@ def headline(release: ServedRelease, question: Question, result: Result, missing
                 ],
                 className="count",
             ),
-            html.P(_who(release, question, told, number.value)),
+            html.P(_who(release, question, shown, number.value)),
             html.P(f"Only: {about.filters}", className="quiet") if about.filters else None,
             html.P(_coverage(release, question), className="quiet")
             if question.areas and not covered
@@ -102,14 +102,19 @@ def _title(question: Question, result: Result, missing: str) -> str:
     return result.about.title if question.areas or not missing else "All workers"
 
 
-def _who(release: ServedRelease, question: Question, told: Result, n: int) -> list[Any]:
-    """The sentence that the number begins."""
+def _who(release: ServedRelease, question: Question, shown: Result, n: int) -> list[Any]:
+    """The rest of the sentence that begins with the number."""
     s = "s" if n == 1 else ""
     here = html.Strong(words.place_name(release, question)) if question.areas else None
-    if isinstance(told, InflowOutflow):
+    if isinstance(shown, InflowOutflow):
         return [f"live{s} or work{s} in ", here]
-    if isinstance(told, PairedAreas):
-        return [f"live{s} in ", html.Strong(told.home_area), f" and work{s} in ", html.Strong(told.work_area)]
+    if isinstance(shown, PairedAreas):
+        return [
+            f"live{s} in ",
+            html.Strong(shown.home_area),
+            f" and work{s} in ",
+            html.Strong(shown.work_area),
+        ]
     covered = html.Strong(words.listed(words.covered_states(release)) or "all covered states")
     if here is None:
         return [f"work{s} in ", covered, ", wherever they live" if question.side == "home" else ""]
@@ -117,40 +122,40 @@ def _who(release: ServedRelease, question: Question, told: Result, n: int) -> li
 
 
 def promise(release: ServedRelease) -> Any:
-    """The certificate in one line, with the way to what it means."""
+    """The certificate in one line, with a link to what it means."""
     certificate = release.certificate
     said = (
-        "Nobody here is a real person. "
+        "No record here is a real person. "
         if words.is_private(certificate)
-        else "Dots lie where real workers live. "
+        else "The dots show where real workers live. "
     )
     return html.Section(
         [
             html.P(
                 [
                     html.Strong(said),
-                    dcc.Link("What is promised", href=f"./method?release={release.slug}"),
+                    dcc.Link("How privacy is protected", href=f"./method?release={release.slug}"),
                 ]
             ),
             html.P(f"{words.promise(certificate)} · {words.grounds(certificate)}"),
         ],
         className="promise",
-        **aria(label="Privacy in short"),
+        **aria(label="Privacy summary"),
     )
 
 
 def glance(result: Result) -> str:
-    """The answer in one line, for the picture on a small screen."""
-    told = main_result(result)
-    text = f"{main_number(told).value:,} workers"
-    median = getattr(told, "median_mi", None)
-    if isinstance(told, InflowOutflow):
-        return f"{told.inflow.value:,} in · {told.outflow.value:,} out · {told.stay.value:,} stay"
+    """The answer in one line, shown over the map on a small screen."""
+    shown = main_result(result)
+    text = f"{main_number(shown).value:,} workers"
+    median = getattr(shown, "median_mi", None)
+    if isinstance(shown, InflowOutflow):
+        return f"{shown.inflow.value:,} in · {shown.outflow.value:,} out · {shown.stay.value:,} stay"
     return text if median is None else f"{text} · median {words.miles(median.value)}"
 
 
 def tiles(result: Result) -> Any:
-    """Key numbers beside the first, each with its expected error."""
+    """The other key numbers, each with its expected error."""
     found = _change_tiles(result) if isinstance(result, Change) else _tiles(result)
     if not found:
         return None
@@ -187,15 +192,18 @@ def _change_tiles(result: Change) -> list[Tile]:
     return [
         (_number(before), f"before: {result.names[0]}"),
         ([f"{step:+,}", html.Span(f" {error}", className="error")], "change"),
-        ("–" if share is None else f"{100 * share:+.1f} %", "of before"),
+        ("–" if share is None else f"{100 * share:+.1f} %", "relative change"),
         *_changed_miles(result),
     ]
 
 
 def _changed_miles(result: Change) -> list[Tile]:
-    """Changes of distances, each with its expected error."""
-    told = {"median_mi": "change of the median distance", "mean_under_100_mi": "of the mean under 100 miles"}
-    found = [(text, result.numbers()[name]) for name, text in told.items() if name in result.numbers()]
+    """Changes in distances, each with its expected error."""
+    labels = {
+        "median_mi": "change in median distance",
+        "mean_under_100_mi": "change in mean distance under 100 miles",
+    }
+    found = [(text, result.numbers()[name]) for name, text in labels.items() if name in result.numbers()]
     return [
         (
             [
@@ -224,19 +232,19 @@ def _miles(distance: Miles) -> list[Any]:
 
 
 def remarks(result: Result) -> Any:
-    """What must be read with the numbers."""
+    """Notes that a reader needs to understand the numbers."""
     notes = [note.text for note in result.about.notes]
-    told = main_result(result)
-    number = told.stay if isinstance(told, InflowOutflow) else main_number(told)
+    shown = main_result(result)
+    number = shown.stay if isinstance(shown, InflowOutflow) else main_number(shown)
     if number.expected_error is not None:
         notes.append(
-            "± is the expected error: how far a count is from the confidential one, as a rule. Counts by workplace "
-            "alone have ± 0: they are published as they are."
+            "± is the expected error: how far a count typically is from the confidential count. Counts by workplace "
+            "alone have ± 0 because they are published unchanged."
         )
     if not notes:
         return None
     return html.Section(
-        [html.H2("Read with the numbers"), html.Ul([html.Li(note) for note in notes], className="remarks")],
+        [html.H2("About these numbers"), html.Ul([html.Li(note) for note in notes], className="remarks")],
         className="card",
     )
 
@@ -247,7 +255,7 @@ def asking_for(missing: str) -> Any:
 
 
 def suggestions(release: ServedRelease, question: Question) -> Any:
-    """A way in: the largest workplaces, or the tracts with most homes."""
+    """Areas to start with: those with the most jobs, or with the most homes."""
     start = "one of the largest workplaces" if question.side == "work" else "where most workers live"
     choices = [
         (level, row)
@@ -255,9 +263,9 @@ def suggestions(release: ServedRelease, question: Question) -> Any:
         for row in _largest(release, Question(side=question.side, layer=level), n_rows)
     ]
     steps: tuple[Any, ...] = (
-        ["Choose an area: ", html.Strong("click the map"), ", search by name, or take one of these."],
-        ["Choose what to ask: where its workers live, who they are, who comes and goes."],
-        ["Read the map, the numbers and the table; the address keeps it all as a link."],
+        ["Choose an area: ", html.Strong("click the map"), ", search by name, or pick one below."],
+        ["Choose a question: where its workers live, who they are, who comes and goes."],
+        ["Read the map, the numbers and the table. The page's address is a link to this view."],
     )
     return html.Section(
         [
@@ -290,30 +298,34 @@ def _suggestion(level: str, row: Any) -> Any:
     )
 
 
-def nobody(release: ServedRelease, address: Address) -> Any:
-    """Why the question picks no one, as far as that is known, and what to ask instead."""
+def no_match(release: ServedRelease, address: Address) -> Any:
+    """Why no worker matches the question, if that is known, and what to ask instead."""
     question, other = address.question, OTHER_END[address.question.side]
     turned = address.having(side=other)
     turns = bool(question.areas) and question.entry.n_areas == 1 and "side" in question.entry.fields
     links = [(f"Show who {'lives' if other == 'home' else 'works'} here instead", turned)] * turns
     if question.side == "work" and not release.covers(question.areas):
         title = "Workplaces in this area are not in the release"
-        text = "That says nothing about how many people work there."
+        text = "So the release does not show how many people work there."
     elif words.filter_words(question):
-        title, text = "No synthetic worker fits", "There is nobody here with these filters."
-        everybody = address.having(age=(), earnings=(), industry=())
-        links.insert(0, ("Take the filters away", everybody))
+        title, text = "No synthetic workers match", "No worker in this area matches these filters."
+        unfiltered = address.having(age=(), earnings=(), industry=())
+        links.insert(0, ("Clear the filters", unfiltered))
     elif turns:
-        title = f"No synthetic worker {'works' if question.side == 'work' else 'lives'} in this area"
-        text = "Add another area, or ask for the other side."
+        title = f"No synthetic workers {words.VERB[question.side]} in this area"
+        text = f"Add another area, or show who {words.VERB[other]}s here."
     else:
-        title, text = "No synthetic worker fits", "Choose another area, or turn the two areas round."
+        title, text = "No synthetic workers match", "Choose another area, or swap the two areas."
     choices = [html.Li(dcc.Link(name, href=f"./{to_query(to)}")) for name, to in links]
     return html.Section([html.H2(title), html.P(text), html.Ul(choices)], className="card")
 
 
 def _coverage(release: ServedRelease, question: Question) -> str:
     states = words.covered_states(release)
-    covered = f"Workplaces in {words.listed(states)} are covered" if states else "Coverage is not stated"
-    tail = "; other workplaces of these residents are not in the release." if question.side == "home" else "."
+    covered = (
+        f"The release covers workplaces in {words.listed(states)}"
+        if states
+        else "The release does not state its coverage"
+    )
+    tail = "; residents who work elsewhere are not included." if question.side == "home" else "."
     return covered + tail

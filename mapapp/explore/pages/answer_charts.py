@@ -1,4 +1,4 @@
-"""The charts of each analysis; those that need drawing have a place of their own (`#chart`)."""
+"""The charts of each analysis. A chart that Plotly draws goes to its own card (`#chart`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mapapp.explore.pages.bars import bar_chart, bar_table
 from mapapp.question.fields import Theme
 
 _FIRST = {"Distance from home to work": ("Distance",), "Who comes, goes and stays": ("Group", "groups")}
-"""What the rows of a chart are, where its title does not say it, and its class."""
+"""Head of the first column, for charts whose titles do not name their rows, and CSS class."""
 
 
 def charts(result: Result) -> list[Any]:
@@ -36,12 +36,12 @@ def _headed(title: str, groups: list[Group]) -> Any:
 
 
 def drawn_chart(result: Result, theme: Theme) -> tuple[str, str, Any]:
-    """Title, description and figure of a chart that bars cannot show; empty title without one."""
+    """Title, description and figure of a chart that is not made of bars; an empty title if there is no such chart."""
     ground = GROUNDS[theme]
     if isinstance(result, DistanceDirection):
-        text = "Workers by direction and distance; the table below has the same numbers."
-        seen = "workplace to home" if result.about.side == "work" else "home to workplace"
-        return f"Direction, from {seen}", text, figures.rose(result.cells, ground)
+        text = "Workers by direction and distance. The table below has the same numbers."
+        route = "workplace to home" if result.about.side == "work" else "home to workplace"
+        return f"Direction, from {route}", text, figures.rose(result.cells, ground)
     if isinstance(result, FlowMatrix) and len(result.cells):
         names = {
             end: dict(zip(frame["unit_id"], frame["name"], strict=True))
@@ -50,7 +50,7 @@ def drawn_chart(result: Result, theme: Theme) -> tuple[str, str, Any]:
         wide = result.wide(MATRIX_UNITS)
         rows, columns = wide.shape
         text = (
-            f"The {rows} home units and {columns} work units with most workers; all pairs are in the table."
+            f"The {rows} home units and {columns} work units with the most workers. The table has all pairs."
         )
         return "From home (down) to work (across)", text, figures.heat_map(wide, names, ground)
     return "", "", {}

@@ -1,4 +1,4 @@
-"""The complete table of each analysis, as plain texts that the browser puts in place."""
+"""The complete table of each analysis, as plain text that the browser fills in."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ from mapapp.answers.served_answers import largest_change
 from mapapp.answers.unit_names import name_parts
 
 SHORT_ROWS: Final = 12
-MOST_ROWS: Final = 10_000  # as many as a page can hold; the file has all
+MOST_ROWS: Final = 10_000  # more would slow the page down; the file has every row
 _WORKERS: Final = ["Workers", "Share", "±"]
 
 
 def table(result: Result, *, every: bool) -> dict[str, Any]:
-    """Title, heads and rows of the main table; without `every` row, the first and what the others come to."""
+    """Title, column heads and rows of the main table; unless `every`, the first rows and a total of the others."""
     title, heads, frame, cells = _parts(result)
     n_rows = len(frame)
     limit = MOST_ROWS if every else SHORT_ROWS
@@ -65,8 +65,8 @@ def _parts(result: Result) -> tuple[str, list[str], Any, Any]:
         heads = ["Direction", *(bare for bare in result.bands["label"]), "All"]
         return "Direction and distance", heads, result.directions, _direction_row(result)
     if isinstance(result, InflowOutflow):
-        segments = result.segments.assign(told=[*zip(*_counted(result.segments), strict=True)])
-        wide = segments.pivot(index=["characteristic", "band"], columns="group", values="told")
+        segments = result.segments.assign(counts=[*zip(*_counted(result.segments), strict=True)])
+        wide = segments.pivot(index=["characteristic", "band"], columns="group", values="counts")
         labels = result.segments.drop_duplicates(["characteristic", "band"])
         order = labels[["characteristic", "band", "label"]].join(wide, on=["characteristic", "band"])
         return "Who comes, goes and stays", ["Workers", "In", "Out", "Stay"], order, _group_row
@@ -96,7 +96,7 @@ def _row(
 
 
 def _marks(*counts: int) -> tuple[str, ...]:
-    """The caution of each count; none is needed where there is nobody."""
+    """The caution for each count; empty for a count of 0."""
     return tuple(caution(int(count)) if count else "" for count in counts)
 
 
@@ -130,13 +130,13 @@ def _group_row(row: Any) -> dict[str, Any]:
 
 
 def _direction_row(result: DistanceDirection) -> Any:
-    cells_told = result.cells.assign(told=[*zip(*_counted(result.cells), strict=True)])
-    wide = cells_told.pivot(index="direction", columns="band", values="told")
+    counted = result.cells.assign(counts=[*zip(*_counted(result.cells), strict=True)])
+    wide = counted.pivot(index="direction", columns="band", values="counts")
 
     def cells(row: Any) -> dict[str, Any]:
-        told = [*wide.loc[row.direction], (row.workers, row.expected_error)]
-        texts = [f"{n:,} {words.error_text(error)}".rstrip() for n, error in told]
-        return _row(row.label, texts, marks=_marks(*[n for n, _ in told]))
+        counts = [*wide.loc[row.direction], (row.workers, row.expected_error)]
+        texts = [f"{n:,} {words.error_text(error)}".rstrip() for n, error in counts]
+        return _row(row.label, texts, marks=_marks(*[n for n, _ in counts]))
 
     return cells
 

@@ -1,4 +1,4 @@
-"""Choosing an area: by name, by clicking, by a place and a radius, by drawing, from a file; and what is chosen."""
+"""Controls to choose an area: by name, click, place and radius, drawing or file; and the areas chosen so far."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from mapapp.answers.words import aria
 from mapapp.question.question import Question
 
 TYPED: Final = "Latitude, longitude "
-"""How a typed place begins among what was found."""
+"""Prefix of a typed coordinate in the list of search results."""
 
-SIGNS: Final = {"+": "adds it", "-": "cuts it out", "&": "keeps what is within"}
+SIGNS: Final = {"+": "adds it", "-": "removes it", "&": "keeps only the overlap"}
 _SAID: Final = {"-": "without ", "&": "only within "}
 _DRAWN: Final = {
     "circle": "Circle",
@@ -29,7 +29,7 @@ _DRAWN: Final = {
 
 
 def area_controls(layers: dict[str, str]) -> Any:
-    """Search, clicks, and the tools for places and shapes; `layers` names the levels that can be clicked."""
+    """Search, clicks, and the tools for places and shapes; `layers` names the levels a visitor can click."""
     return html.Fieldset(
         [
             html.Legend("Where?", className="label"),
@@ -44,20 +44,20 @@ def area_controls(layers: dict[str, str]) -> Any:
             ),
             html.Details(
                 [
-                    html.Summary("Around a place, draw, or from a file"),
+                    html.Summary("Use a radius, a drawing, or a file"),
                     search_box("centre", "Around this place", "A name, or 41.82, -71.41"),
                     dmc.TextInput(
                         id="radii",
-                        label="Radius in miles; up to three make rings",
+                        label="Radius in miles (up to three, for rings)",
                         placeholder="5  or  1, 3, 5",
-                        debounce=True,  # told together with Enter, or on leaving: never after the button
+                        debounce=True,  # sent on Enter or on leaving the field, so always before a click on the button
                         size="xs",
                     ),
-                    html.Button("Use this circle", id="add-circle", className="button", n_clicks=0),
-                    file_choice("open-area", "Take an area from a file", ",".join(SUFFIXES)),
+                    html.Button("Use circle", id="add-circle", className="button", n_clicks=0),
+                    file_choice("open-area", "Open an area file", ",".join(SUFFIXES)),
                     html.P(
-                        "GeoJSON, zipped shapefile, KML, GPX or GeoPackage, up to 20 MiB, with its coordinate system. "
-                        "To draw, take the lasso or the box among the buttons of the map.",
+                        "GeoJSON, zipped shapefile, KML, GPX or GeoPackage, up to 20 MiB, with a coordinate system. "
+                        "To draw, use the lasso or box button on the map.",
                         className="quiet small",
                     ),
                 ],
@@ -82,7 +82,7 @@ def area_controls(layers: dict[str, str]) -> Any:
 
 
 def file_choice(name: str, text: str, accept: str) -> Any:
-    """A button that opens a file; the page's script reads it and makes it a choice of that name."""
+    """A button that opens a file; the page's script reads the file and sends it as a choice with this name."""
     reads: dict[str, Any] = {"data-file": name, "data-accept": accept}
     return html.Button(text, className="button choose-file", n_clicks=0, **reads)
 
@@ -96,18 +96,18 @@ def _target() -> Any:
         size="xs",
         color="blue.8",
         transitionDuration=0,
-        **aria(label="Which of the two areas is being chosen"),
+        **aria(label="Area to choose"),
     )
 
 
 def target_options(question: Question) -> list[dict[str, str]]:
-    """The two areas of a pair by what they are."""
+    """The two areas of a pair, each with its label."""
     first, second = ("Work area", "Home area") if question.side == "work" else ("Home area", "Work area")
     return [{"value": "areas", "label": first}, {"value": "others", "label": second}]
 
 
 def search_box(name: str, label: str, placeholder: str) -> Any:
-    """Finds an area by its name; what is typed is looked up on the server."""
+    """A search box for areas; the server looks up what the visitor types."""
     return dmc.Select(
         id=name,
         label=label,
@@ -115,9 +115,9 @@ def search_box(name: str, label: str, placeholder: str) -> Any:
         searchable=True,
         data=[],
         value=None,
-        nothingFoundMessage="No area has this name",
+        nothingFoundMessage="No area has that name",
         filter={"function": "keepAll"},
-        # Always below: above, a list that changes with each letter would jump about.
+        # Always below the box: a list above it would jump as its length changes with each letter.
         comboboxProps={"zIndex": 400, "withinPortal": False, "middlewares": {"flip": False, "shift": False}},
         withScrollArea=False,  # the list scrolls by itself; axe finds Mantine's area hard to reach by keyboard
         rightSection=" ",
@@ -139,7 +139,7 @@ def _small_select(name: str, label: str, value: str, options: dict[str, str]) ->
 
 
 def search_options(areas: list[Area]) -> list[dict[str, Any]]:
-    """What a search found, under the names of its levels."""
+    """Search results, grouped by level."""
     groups: dict[str, list[dict[str, str]]] = {}
     for area in areas:
         groups.setdefault(LEVEL_LABELS.get(area.level, area.level), []).append(
@@ -149,7 +149,7 @@ def search_options(areas: list[Area]) -> list[dict[str, Any]]:
 
 
 def chips(release: ServedRelease, steps: tuple[str, ...], field: str, title: str = "") -> list[Any]:
-    """The steps of an area, each with a button that takes it away; `field` says which area they are of."""
+    """The steps of an area, each with a button to remove it; `field` says which of the two areas they belong to."""
     found = [_chip(release, step, field) for step in steps]
     if title and steps:
         found.insert(0, html.Span(title, className="chips-title"))
@@ -180,7 +180,7 @@ def _chip(release: ServedRelease, step: str, field: str) -> Any:
 
 
 def step_name(release: ServedRelease, step: str) -> tuple[str, str]:
-    """What a step is called, and what it is."""
+    """Name and kind of a step."""
     bare = step.lstrip("+-&")
     if bare in release.areas:
         area = release.areas[bare]
@@ -190,7 +190,7 @@ def step_name(release: ServedRelease, step: str) -> tuple[str, str]:
 
 
 def size_words(release: ServedRelease, question: Question) -> str:
-    """How many blocks are chosen, and how blocks on the edge are taken."""
+    """How many blocks are chosen, and how blocks on the border are counted."""
     steps = [each for each in (question.areas, question.others) if each]
     if not steps:
         return ""
@@ -199,8 +199,8 @@ def size_words(release: ServedRelease, question: Question) -> str:
     text = f"{n:,} block{'s' * (n != 1)}"
     if not edge:
         return f"{text}."
-    cut = "1 lies on the drawn border" if edge == 1 else f"{edge:,} lie on the drawn border"
-    return f"{text}; {cut}: a block counts as a whole where its internal point is."
+    cut = "1 crosses the drawn border" if edge == 1 else f"{edge:,} cross the drawn border"
+    return f"{text}; {cut}. A block is included if its internal point is inside."
 
 
 def areas_label(question: Question) -> tuple[str, str]:
@@ -213,12 +213,12 @@ def areas_label(question: Question) -> tuple[str, str]:
 
 
 def missing(question: Question) -> str:
-    """What must still be chosen for an answer, in a sentence; empty when nothing."""
+    """A sentence that says what the visitor still has to choose; empty if nothing."""
     if question.is_complete:
         return ""
     if not question.areas:
         return "Choose an area."
     if not question.others:
         other = "Home area" if words.OTHER_END[question.side] == "homes" else "Work area"
-        return f"Now the other area: choose “{other}” on the left, then click the map or search."
+        return f"Now choose the other area: select “{other}” on the left, then click the map or search."
     return ""

@@ -1,4 +1,4 @@
-"""Bar charts that are tables: every bar has its number in the same row, for eyes and for screen readers."""
+"""Bar charts built as tables: each row has a bar and its number, so that screen readers can read them, too."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from mapapp.drawing.bar_groups import Bar
 
 
 def bar_chart(title: str, bars: Sequence[Bar], first: str = "", className: str = "") -> Any:
-    """A card with a bar a row; `first` says what the rows are."""
+    """A card with one bar per row; `first` is the head of the first column."""
     return html.Section(
         [html.H2(title), bar_table(bars, first or title)], className=f"card {className}".strip()
     )
 
 
 def bar_table(bars: Sequence[Bar], first: str) -> Any:
-    """The rows alone."""
+    """The table without a card around it."""
     top = max([bar.workers for bar in bars], default=0) or 1
     head = html.Tr([html.Th(text, scope="col") for text in (first, "Workers, as a bar", "Workers", "Share")])
     return html.Table(
@@ -51,7 +51,7 @@ def _row(bar: Bar, top: int) -> Any:
 
 
 def mark(caution: str) -> Any:
-    """The sign of a small count, which says in words what it means."""
+    """The mark of a small count, with its meaning in words."""
     if not caution:
         return None
     return html.Span(

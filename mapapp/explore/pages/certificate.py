@@ -14,7 +14,7 @@ from mapapp.answers.words import aria
 
 
 def banner(release: ServedRelease) -> Any:
-    """A warning that cannot be missed when the release must not be used; nothing otherwise."""
+    """A prominent warning if the release is not for release; nothing otherwise."""
     if words.may_be_released(release.certificate):
         return None
     reasons = release.certificate.get("status_reasons")
@@ -30,14 +30,14 @@ def banner(release: ServedRelease) -> Any:
 
 
 def card(release: ServedRelease) -> Any:
-    """Epsilon, delta, accountant and status in short, with the way to the whole."""
+    """Epsilon, delta, accountant and status, with a link to the full explanation."""
     certificate = release.certificate
     good = words.may_be_released(certificate)
-    rows = _promised(certificate) if words.is_private(certificate) else [("Promise", "none: not private")]
+    rows = _promised(certificate) if words.is_private(certificate) else [("Promise", "none (not private)")]
     rows.append(("Mechanism", words.mechanism(certificate)))
     rows.append(("Release digest", f"{release.version}…"))
     if not is_bound(certificate):
-        rows.append(("Title, year, states, row counts", "not bound by this certificate (schema 1)"))
+        rows.append(("Title, year, states, row counts", "not covered by this certificate (schema 1)"))
     return html.Section(
         [
             html.Div(
@@ -56,7 +56,7 @@ def card(release: ServedRelease) -> Any:
                 [part for term, value in rows for part in (html.Dt(term), html.Dd(value))], className="facts"
             ),
             dcc.Link(
-                "What this promises, and what it does not",
+                "What this promise covers",
                 href=f"./method?release={release.slug}",
                 className="more",
             ),
@@ -67,21 +67,21 @@ def card(release: ServedRelease) -> Any:
 
 
 def _promised(certificate: dict[str, Any]) -> list[tuple[str, str]]:
-    """The numbers of the promise and who certifies them."""
+    """The numbers of the promise, and the accountant that certifies them."""
     final, delta = (words.number_text(certificate, name) for name in ("epsilon_final", "delta"))
     if not words.has_accountant(certificate):
         return [("ε (epsilon)", final), ("δ (delta)", delta), ("Accountant", "none needed")]
     drawn, total = (words.number(certificate, number) for number in ("epsilon", "epsilon_final"))
     return [
-        *([("ε of the draw", words.number_text(certificate, "epsilon"))] if drawn != total else []),
-        ("ε (epsilon), pruning included", final),
+        *([("ε before pruning", words.number_text(certificate, "epsilon"))] if drawn != total else []),
+        ("ε (epsilon), including pruning", final),
         ("δ (delta)", delta),
         ("Accountant", words.accountant(certificate)),
     ]
 
 
 def in_full(release: ServedRelease) -> Any:
-    """Every word of the certificate."""
+    """The complete certificate."""
     return html.Pre(
         certificate_json(release),
         className="certificate",

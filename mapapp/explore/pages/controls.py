@@ -1,4 +1,4 @@
-"""The left panel: what is asked."""
+"""The left panel, where the visitor sets the question."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ SIDES: Final = {"work": "Workplaces", "home": "Homes"}
 SHOWS: Final = {"points": "Points", "areas": "Areas", "density": "Density", "lines": "Lines"}
 THEMES: Final = {"light": "Light", "dark": "Dark"}
 PLAIN: Final = ("analysis", "side", "show", "layer", "home_layer", "work_layer", "theme")
-"""Controls of one value, named as the part of the address that they set."""
+"""Controls with one value, each named after the part of the address that it sets."""
 
 FIELDS: Final = ("side", "show", "layer", "matrix", "edges")
-"""Settings that not every analysis has."""
+"""Settings that only some analyses have."""
 
 
 def hidden_fields(question: Question) -> list[bool]:
-    """Which of `FIELDS` mean nothing to a question."""
+    """For each of `FIELDS`, whether the question has no use for it."""
     has = {"matrix" if name.endswith("_layer") else name for name in question.entry.fields}
-    if not question.areas:  # everything is drawn in one way: by the units of a layer
+    if not question.areas:  # without an area, the map always shows the units of a layer
         has = {"side", "layer" if question.entry.n_needed else "matrix"}
     elif question.entry.shows:
         has.add("show")
@@ -38,7 +38,7 @@ def hidden_fields(question: Question) -> list[bool]:
 
 
 def values(address: Address) -> dict[str, Any]:
-    """What each control that stands for a part of the address is set to; of how it is drawn, the map decides."""
+    """The value of each control that sets a part of the address, except `show`, which the map decides."""
     found: dict[str, Any] = {name: address.value(name) for name in PLAIN if name != "show"}
     found["against"] = address.against
     found["edges"] = ", ".join(f"{edge:g}" for edge in address.question.edges)
@@ -48,16 +48,16 @@ def values(address: Address) -> dict[str, Any]:
 def show_options(question: Question, view: View, kind: str = "") -> list[dict[str, Any]]:
     """Ways to draw the answer to a question.
 
-    Points cannot be chosen where the map, drawn as `kind`, has too many, and a change is drawn by area only.
+    Points are unavailable if the map, drawn as `kind`, has too many; a change is always drawn by area.
     """
     known = {key: text for key, text in SHOWS.items() if key in (question.entry.shows or SHOWS)}
-    in_place = {"points"} if _stands_in(question, view, kind) else set()
+    in_place = {"points"} if _replaces_points(question, view, kind) else set()
     closed = set(known) - {"areas"} if kind == "change" else in_place
     return [{"value": key, "label": text, "disabled": key in closed} for key, text in known.items()]
 
 
 def show_value(question: Question, view: View, kind: str) -> str:
-    """The way to draw that the map has taken, where the analysis has a choice."""
+    """The way the map is drawn, if the analysis offers a choice."""
     kind = "areas" if kind == "change" else kind
     return kind if kind in question.entry.shows else view.show_of(question)
 
@@ -65,21 +65,21 @@ def show_value(question: Question, view: View, kind: str) -> str:
 def show_note(question: Question, view: View, kind: str) -> str:
     """Why the map is not drawn as chosen; empty if it is."""
     if kind == "change":
-        return "Areas by their change, because two releases are compared."
+        return "Areas are colored by change because two releases are compared."
     return (
-        f"Density, because there are more than {MAX_POINTS:,} points."
-        if _stands_in(question, view, kind)
+        f"The map shows density because there are more than {MAX_POINTS:,} points."
+        if _replaces_points(question, view, kind)
         else ""
     )
 
 
-def _stands_in(question: Question, view: View, kind: str) -> bool:
-    """Whether a density is drawn in place of points."""
+def _replaces_points(question: Question, view: View, kind: str) -> bool:
+    """Whether the map shows a density although the visitor chose points."""
     return kind == "density" and view.show_of(question) == "points"
 
 
 def controls(releases: dict[str, ServedRelease], address: Address, layers: dict[str, str]) -> Any:
-    """Every control, set as the address says; `layers` names the levels that can be rows and clicked."""
+    """Every control, set as the address says; `layers` names the levels available as rows and for clicks."""
     hidden = dict(zip(FIELDS, hidden_fields(address.question), strict=True))
     return html.Div(
         [
@@ -140,7 +140,7 @@ def _analysis(question: Question) -> Any:
 
 
 def select(name: str, label: str, value: str, options: dict[str, str], size: str = "sm") -> Any:
-    """A choice of one among many."""
+    """A drop-down list."""
     return dmc.Select(
         id=name,
         label=label,
@@ -197,7 +197,7 @@ def _release_choice(releases: dict[str, ServedRelease], address: Address) -> lis
 
 
 def earlier_releases(releases: dict[str, ServedRelease], address: Address) -> dict[str, str]:
-    """Releases that the shown one can be compared with, and none; not the shown one itself."""
+    """Releases to compare the shown one with, and an entry for no comparison."""
     chosen = _chosen(releases, address)
     names = names_of(list(releases.values()))
     return {"": "Nothing"} | {slug: name for slug, name in names.items() if slug != chosen}
@@ -210,16 +210,16 @@ def _chosen(releases: dict[str, ServedRelease], address: Address) -> str:
 def _keeping(address: Address) -> Any:
     return html.Details(
         [
-            html.Summary("Colors, and saving this view"),
+            html.Summary("Colors and saved views"),
             switch("theme", "Colors", address.view.theme, THEMES),
             html.P(
-                "The address of this page is this view: copy it, or keep the view as a file.",
+                "The address of this page holds this view. Copy the address, or save the view as a file.",
                 className="quiet small",
             ),
             html.Div(
                 [
-                    html.Button("Save as a file", id="save-setup", className="button", n_clicks=0),
-                    file_choice("open-setup", "Open a file", ".json"),
+                    html.Button("Save view", id="save-setup", className="button", n_clicks=0),
+                    file_choice("open-setup", "Open view", ".json"),
                 ],
                 className="buttons",
             ),
@@ -232,7 +232,7 @@ def _keeping(address: Address) -> Any:
 
 
 def switch(name: str, label: str, value: str, options: dict[str, str]) -> Any:
-    """A choice of one among a few, with its label above."""
+    """A segmented control with its label above."""
     above = f"{name}-label"
     return html.Div(
         [
@@ -244,7 +244,7 @@ def switch(name: str, label: str, value: str, options: dict[str, str]) -> Any:
 
 
 def segments(name: str, value: str, options: dict[str, str], size: str = "sm", **label: str) -> Any:
-    """A choice of one among a few; `label` or `labelledby` is for screen readers."""
+    """A segmented control; `label` or `labelledby` is for screen readers."""
     data = [{"value": key, "label": text} for key, text in options.items()]
     return dmc.SegmentedControl(
         id=name,
@@ -253,7 +253,7 @@ def segments(name: str, value: str, options: dict[str, str], size: str = "sm", *
         size=size,
         fullWidth=True,
         color="blue.8",
-        transitionDuration=0,  # the mark is in place when its text is
+        transitionDuration=0,  # otherwise the mark arrives after its text
         **aria(**label),
     )
 

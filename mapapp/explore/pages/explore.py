@@ -1,4 +1,4 @@
-"""The Explore page: left what is asked, the map, right the answer."""
+"""The Explore page: the question on the left, the map, and the answer on the right."""
 
 from __future__ import annotations
 
@@ -30,10 +30,8 @@ def page(releases: dict[str, ServedRelease], address: Address, figure: Any, laye
     return html.Main(
         [
             html.H1("Where people live and work", className="unseen"),
-            html.A("Skip the map, go to the numbers", href="#answer", className="skip"),
-            html.Aside(
-                controls(releases, address, layers), className="panel ask", **aria(label="What is asked")
-            ),
+            html.A("Skip to the numbers", href="#answer", className="skip"),
+            html.Aside(controls(releases, address, layers), className="panel ask", **aria(label="Question")),
             html.Section(
                 [
                     html.Div(id="busy", className="busy"),
@@ -53,7 +51,7 @@ def page(releases: dict[str, ServedRelease], address: Address, figure: Any, laye
                     take_home.dock(),
                 ],
                 className="panel result",
-                **aria(label="The answer"),
+                **aria(label="Answer"),
             ),
             *[dcc.Store(id=name) for name in ("look", "choices", "followed", "answered")],
             dcc.Store(
@@ -84,10 +82,10 @@ def _chart_card() -> Any:
 
 
 def table_card() -> Any:
-    """The place of the table, which stays while its rows change."""
+    """The card of the table, which stays while its rows change."""
     marks = [
-        ("caution", " 3–9 workers: read with caution. "),
-        ("substantial", " 1–2: substantial variability."),
+        ("caution", " 3–9 workers: use with caution. "),
+        ("substantial", " 1–2 workers: substantial variability."),
     ]
     return html.Section(
         [
@@ -130,7 +128,7 @@ def table_card() -> Any:
 
 
 def notes(texts: tuple[str, ...]) -> Any:
-    """What of the address could not be followed."""
+    """Notes on the parts of the address that the page could not use."""
     return (
         html.Div(html.Ul([html.Li(text) for text in _few(texts)]), className="notes", role="status")
         if texts
@@ -140,4 +138,4 @@ def notes(texts: tuple[str, ...]) -> Any:
 
 def _few(texts: tuple[str, ...]) -> tuple[str, ...]:
     more = len(texts) - MAX_NOTES
-    return texts if more <= 0 else (*texts[:MAX_NOTES], f"And {more} more of the kind.")
+    return texts if more <= 0 else (*texts[:MAX_NOTES], f"And {more} more.")

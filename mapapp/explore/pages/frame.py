@@ -20,7 +20,7 @@ PAGES: Final = {"/": "Explore", "/method": "Method"}  # links are relative: the 
 
 
 def frame() -> Any:
-    """What stays while the pages change."""
+    """The parts that stay when the visitor changes pages."""
     return dmc.MantineProvider(
         html.Div(
             [
@@ -52,10 +52,8 @@ def frame() -> Any:
 
 
 def not_found() -> Any:
-    """An address without a page."""
+    """The page for an address that has none."""
     return html.Main(
-        html.Article(
-            [html.H1("There is no such page"), dcc.Link("To the map", href="./")], className="prose"
-        ),
+        html.Article([html.H1("Page not found"), dcc.Link("Go to the map", href="./")], className="prose"),
         className="text-page",
     )

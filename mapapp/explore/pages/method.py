@@ -1,4 +1,4 @@
-"""The Method page: what is synthetic, what is promised, and what is not, in plain words."""
+"""The Method page: what is synthetic, what is promised, and what is not, in plain language."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from mapapp.answers.served_release import ServedRelease
 from mapapp.explore.pages import certificate
 
 _OF_THE_PAGE: Final = (
-    "With more than 100,000 workers in view the map draws their density, in workers per square mile, smoothed over one "
-    "or two pixels.",
-    "The address of the page holds the whole view: save it, or send it, and the same view comes back.",
+    "With more than 100,000 workers, the map shows their density in workers per square mile, smoothed over one or two "
+    "pixels.",
+    "The address of the page holds the whole view. Save or send it, and the same view opens again.",
 )
 
 
 def page(release: ServedRelease) -> Any:
-    """The whole page for one release."""
+    """The Method page of one release."""
     return html.Main(
         html.Article(
             [
-                html.H1("What you see, and what is promised"),
+                html.H1("What you see and how privacy is protected"),
                 html.P(f"Release: {release.title}.", className="quiet"),
                 *(part for chapter in chapters(release) for part in _chapter(chapter)),
                 html.H2("How to use the map"),
@@ -31,7 +31,7 @@ def page(release: ServedRelease) -> Any:
                 html.H2("Certificate"),
                 certificate.card(release),
                 html.P(["Release digest: ", html.Code(release.analyses.digest, className="digest")]),
-                html.P("The whole certificate, as it lies in the release:"),
+                html.P("The complete certificate, as stored in the release:"),
                 certificate.in_full(release),
             ],
             className="prose",

@@ -1,4 +1,4 @@
-"""The menu of what can be taken home from a view."""
+"""The download menu of a view."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dash import html
 from mapapp.answers.words import PART, aria
 
 Address = Callable[..., str]
-"""The address of a file by its name, and of its options."""
+"""Returns the address of a file, given its name and options."""
 
 _SHAPES: Final = {
     "shapes.geojson": "GeoJSON",
@@ -21,7 +21,7 @@ _SHAPES: Final = {
 
 
 def dock() -> Any:
-    """The menu, closed, at the foot of the answer, and the line that says what is being made."""
+    """The closed menu below the answer, and the line that reports progress."""
     return html.Div(
         [
             html.Details(
@@ -44,15 +44,15 @@ def dock() -> Any:
 
 
 def menu(address: Address, *, ready: bool, changes: bool) -> list[Any]:
-    """The files of a view.
+    """The files offered for a view.
 
     Parameters
     ----------
     address : callable
     ready : bool
-        Whether enough is chosen for an answer, without which there is no report and no chart.
+        Whether the view has an answer. Without one there is no report and no chart.
     changes : bool
-        Whether the view is a change between two releases, which has no shapes.
+        Whether the view shows the change between two releases. A change has no shapes.
     """
     sizes = [
         (f"{scale}×", address("map.png", scale=str(scale)), f"map as PNG, {scale} times as large")
@@ -74,18 +74,18 @@ def menu(address: Address, *, ready: bool, changes: bool) -> list[Any]:
             * ready,
         ),
         _row(
-            "Table, every row",
+            "Table with every row",
             [
                 (name.upper(), address(f"table.{name}"), f"table as {name.upper()}")
                 for name in ("csv", "xlsx")
             ],
         ),
         _row(
-            "Rows with their shapes",
+            "Rows with shapes",
             [(text, address(name), f"shapes as {text}") for name, text in _SHAPES.items()] * (not changes),
         ),
         _row(
-            "Map as it is now: PNG in four sizes, or SVG",
+            "Map as shown: PNG in four sizes, or SVG",
             [*sizes, ("SVG", address("map.svg"), "map as SVG")],
             view=True,
         ),
@@ -96,8 +96,8 @@ def menu(address: Address, *, ready: bool, changes: bool) -> list[Any]:
         _row("This view", [("Setup file", address("setup.json"), "setup file")], view=True),
     ]
     said = [
-        "Every file says which release it is of, and what that promises.",
-        *([] if ready else ["Reports and charts are about an area: choose one first."]),
+        "Every file names its release and states its privacy promise.",
+        *([] if ready else ["For reports and charts, choose an area first."]),
     ]
     return [
         *(row for row in rows if row is not None),
