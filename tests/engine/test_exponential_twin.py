@@ -1,0 +1,233 @@
+"""The plain twin of the exponential mechanism: laws, normalizers and promises by brute force, in exact fractions.
+
+Chi-square tests have a false-alarm rate of 1e-6 each; the seeds are fixed, so a test that passes goes on passing.
+"""
+
+import random
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tests.engine.test_synthesis_law import assert_follows
+from tests.golden import golden
+from tests.oracles import exponential as twin
+from tests.oracles.exponential_draws import by_moves, by_redrawing, by_suffixes, removal_base
+from tests.oracles.mechanisms import exponential as e_to_minus
+
+THETAS = [Fraction(1, 10_000), Fraction(1, 27), Fraction(1, 4), Fraction(3, 5), Fraction(99, 100)]
+SIZES = [(n, k) for n in range(1, 7) for k in range(2, 6)]
+
+
+def e_to(epsilon):
+    """A fraction just below e^epsilon."""
+    return Fraction(int(2**80 / e_to_minus(Fraction(epsilon))), 2**80)
+
+
+def extremes(n, k):
+    """For each pair of neighbors (Z counts of both, most workers by which an output is nearer to the first)."""
+    tables = np.array(list(twin.tables(n, k)))
+    apart = np.abs(tables[:, None] - tables[None]).sum(axis=2) // 2
+    counts = [np.bincount(row, minlength=n + 1).tolist() for row in apart]
+    found = {}
+    for one, other in zip(*np.nonzero(apart == 1), strict=True):
+        pair = (tuple(counts[one]), tuple(counts[other]))
+        found[pair] = max(found.get(pair, 0), int((apart[other] - apart[one]).max()))
+    return found
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    return {size: extremes(*size) for size in SIZES}
+
+
+def worst(pairs, theta):
+    return max(
+        theta**-nearer * twin.normalizer(other, theta) / twin.normalizer(one, theta)
+        for (one, other), nearer in pairs.items()
+    )
+
+
+@pytest.mark.parametrize("case", golden("exponential")["laws"], ids=lambda case: str(case["x"]))
+def test_laws_and_normalizers_equal_the_golden_fractions(case):
+    table, theta = tuple(case["x"]), Fraction(case["theta"])
+    wanted = {tuple(map(int, key.split(","))): Fraction(chance) for key, chance in case["law"].items()}
+    assert twin.law(table, theta) == wanted
+    assert twin.law_by_redrawing(table, theta) == wanted
+    normalizer = Fraction(case["normaliser"])
+    assert twin.normalizer(twin.counted_by_enumeration(table), theta) == normalizer
+    assert twin.normalizer(twin.counted_by_convolution(table, len(table)), theta) == normalizer
+    assert twin.normalizer_by_redrawing(table, theta) == normalizer
+
+
+@pytest.mark.parametrize("case", golden("exponential")["ratios"], ids=lambda case: f"{case['n']},{case['k']}")
+def test_worst_ratios_equal_the_golden_fractions(case):
+    n, k, theta = case["n"], case["k"], Fraction(case["theta"])
+    assert twin.worst_ratio(n, k, theta) == Fraction(case["worst_ratio"])
+    assert twin.certified_ratio(n, k, theta) == Fraction(case["certified"])
+
+
+@pytest.mark.parametrize("case", golden("exponential")["expected_moved"], ids=lambda case: str(case["x"]))
+def test_expected_moves_equal_the_golden_fractions(case):
+    table, theta = tuple(case["x"]), Fraction(case["theta"])
+    counts = twin.counted_by_convolution(table, len(table))
+    assert twin.expected_moved(counts, theta) == Fraction(case["value"])
+    by_table = sum(chance * twin.distance(table, other) for other, chance in twin.law(table, theta).items())
+    assert by_table == Fraction(case["value"])
+
+
+@pytest.mark.parametrize(
+    "case", golden("exponential")["inverse_theta"], ids=lambda case: f"{case['epsilon']},{case['k']}"
+)
+def test_inverse_theta_agrees_with_the_golden_figures(case):
+    growth = e_to(case["epsilon"])
+    t = twin.inverse_theta_of_bound(case["k"], growth)
+    assert t / twin.THETA_UNITS == pytest.approx(case["inverse_theta_below"], abs=6e-5)
+    assert float(growth) == pytest.approx(case["n_1"], abs=6e-5)
+    assert float(growth) ** 0.5 == pytest.approx(case["alternative_half"], abs=6e-5)
+    units = twin.THETA_UNITS
+    assert twin.certified_ratio(2, case["k"], Fraction(units, t)) <= growth
+    assert twin.certified_ratio(2, case["k"], Fraction(units, t + 1)) > growth
+
+
+@pytest.mark.parametrize("size", SIZES, ids=str)
+def test_normalizers_agree_three_ways(size):
+    for table in twin.tables(*size):
+        counts = twin.counted_by_convolution(table, size[1])
+        assert counts == twin.counted_by_enumeration(table)
+        assert twin.normalizer(counts, Fraction(2, 7)) == twin.normalizer_by_redrawing(table, Fraction(2, 7))
+
+
+@pytest.mark.parametrize("theta", THETAS, ids=str)
+def test_no_worst_ratio_exceeds_a_bound_and_the_exact_one_is_attained(pairs, theta):
+    for n, k in SIZES:
+        found = worst(pairs[n, k], theta)
+        assert found == twin.exact_ratio(n, k, theta)
+        assert found == twin.partition_ratio(n, k, theta)
+        assert found <= twin.sharp_ratio(n, k, theta)
+        assert twin.sharp_ratio(n, k, theta) <= twin.certified_ratio(n, k, theta)
+        assert found <= twin.halved_ratio(theta)
+
+
+@pytest.mark.parametrize("k", [2, 3, 5, 40, 433])
+@pytest.mark.parametrize(
+    "theta", [Fraction(1, 7523), Fraction(1, 27), Fraction(1, 3), Fraction(4, 5)], ids=str
+)
+def test_the_exact_ratio_is_that_of_all_partitions_and_grows_with_n_to_its_limit(k, theta):
+    ratios = [twin.exact_ratio(n, k, theta) for n in range(1, 13)]
+    assert ratios == [twin.partition_ratio(n, k, theta) for n in range(1, 13)]
+    assert ratios == sorted(ratios)
+    limit = twin.sharp_ratio(2, k, theta)
+    assert ratios[-1] <= limit <= min(twin.certified_ratio(2, k, theta), twin.halved_ratio(theta))
+
+
+@pytest.mark.parametrize(
+    ("k", "theta"), [(2, Fraction(1, 3)), (40, Fraction(1, 5)), (150, Fraction(1, 7523))], ids=str
+)
+def test_the_sharp_bound_is_the_limit_of_the_exact_ratio(k, theta):
+    assert 1 - 1e-6 < float(twin.exact_ratio(60, k, theta) / twin.sharp_ratio(60, k, theta)) <= 1
+
+
+@pytest.mark.parametrize("n", [2, 3, 5, 8, 12])
+def test_a_small_total_allows_less_noise_than_the_bound(n):
+    growth, k = e_to("4"), 219
+    by_bound = twin.inverse_theta_of_bound(k, growth)
+    t = twin.inverse_theta(lambda theta: twin.exact_ratio(n, k, theta), growth)
+    assert t > twin.inverse_theta_of_bound(k, growth, sharp=True) > by_bound
+    assert twin.partition_ratio(n, k, Fraction(twin.THETA_UNITS, t)) <= growth
+    if n == 2:
+        assert t / twin.THETA_UNITS == pytest.approx(43.3, abs=0.05)
+        assert by_bound / twin.THETA_UNITS == pytest.approx(27.3, abs=0.05)
+        assert t == twin.inverse_theta(lambda theta: twin.partition_ratio(n, k, theta), growth)
+
+
+def test_the_sharp_bound_has_a_theta_for_every_epsilon_and_the_other_two_do_not():
+    for epsilon, k in [("0.05", 100), ("0.6", 30), ("1.2", 3), ("1.3", 400)]:
+        growth = e_to(epsilon)
+        theta = Fraction(twin.THETA_UNITS, twin.inverse_theta_of_bound(k, growth, sharp=True))
+        assert twin.sharp_ratio(2, k, theta) <= growth < twin.halved_ratio(theta)
+    assert twin.inverse_theta_of_bound(30, e_to("0.6")) == 0
+    with pytest.raises(ValueError, match="no theta"):
+        twin.inverse_theta(lambda theta: twin.certified_ratio(2, 30, theta), e_to("0.6"))
+
+
+@pytest.mark.parametrize("theta", [Fraction(1, 50), Fraction(2, 5), Fraction(9, 10)], ids=str)
+def test_each_step_of_the_proof_holds_as_an_equation(theta):
+    for n, k in SIZES:
+        for table in twin.tables(n, k):
+            here, there = table[0], table[1]
+            if there == 0:
+                continue
+            other = (here + 1, there - 1, *table[2:])
+            signed = range(there, here + 1), range(here + 1, there)
+            gain = sum(
+                chance * (1 - theta) * sign * theta**t * twin.multisets(rest + t, k - 1)
+                for rest, chance in enumerate(twin.redrawn_law(table[2:], theta))
+                for sign, steps in zip((1, -1), signed, strict=True)
+                for t in steps
+            )
+            first, second = (
+                twin.normalizer(twin.counted_by_convolution(each, k), theta) for each in (table, other)
+            )
+            assert first - second == gain
+
+
+class Seeded:
+    """Whole numbers from Python's generator; ``n_asked`` counts them."""
+
+    def __init__(self, seed):
+        self._random = random.Random(seed)
+        self.n_asked = 0
+
+    def below(self, bound):
+        self.n_asked += 1
+        return self._random.randrange(bound)
+
+
+DRAWN = [
+    ((2, 1, 0), Fraction(1, 10)),
+    ((1, 1, 1), Fraction(1, 5)),
+    ((1, 0, 0, 0), Fraction(2, 5)),
+    ((3, 0), Fraction(1, 2)),
+    ((2, 0, 0, 0, 0), Fraction(3, 5)),
+]
+
+
+@pytest.mark.parametrize(
+    "sampler", [by_suffixes, by_moves, by_redrawing], ids=lambda sampler: sampler.__name__
+)
+@pytest.mark.parametrize(("table", "theta"), DRAWN, ids=str)
+def test_the_samplers_follow_the_law(sampler, table, theta):
+    source = Seeded(f"{table} {theta}")
+    drawn = Counter(sampler(source, table, theta) for _ in range(2_000))
+    assert_follows(drawn, twin.law(table, theta))
+
+
+def test_both_cases_of_the_removals_were_drawn():
+    bases = [removal_base(sum(count > 0 for count in table), len(table), theta)[0] for table, theta in DRAWN]
+    assert min(bases) < 1 < max(bases)
+
+
+@pytest.mark.parametrize("k", [2, 3])
+def test_redrawing_asks_for_few_numbers_even_where_almost_nobody_stays(k):
+    # Removing and adding independently takes thousands here.
+    source, table, theta = Seeded("few"), (3, 2, *[1] * (k - 2)), Fraction(99, 100)
+    drawn = Counter(by_redrawing(source, table, theta) for _ in range(2_000))
+    assert_follows(drawn, twin.law(table, theta))
+    assert source.n_asked / 2_000 < 60
+
+
+def test_expected_moves_quickly_and_exactly():
+    cases = [((5, 4, 3, 3, 2, 1, 1, 1) * 4, 60, Fraction(1, 4)), ((1,) * 40, 150, Fraction(1, 27))]
+    for parts, k, theta in cases:
+        exact = float(twin.expected_moved(twin.counted_by_convolution(parts, k), theta))
+        assert exact > 8
+        assert twin.quick_expected_moved(parts, k, float(theta)) == pytest.approx(exact, rel=0.02)
+    apart = twin.counted_by_convolution((1,) * 6, 40)
+    closed = [twin.multisets(0, 1)] + [0] * 6
+    for taken in range(1, 7):
+        ways = twin.multisets(6 - taken, taken + 1)
+        closed[taken] = ways * twin.multisets(taken, 40 - taken)
+    assert apart == closed
+    assert twin.expected_count_error(3.0, 1.0) == pytest.approx(8**0.5)
