@@ -204,12 +204,10 @@ def _compress(response: flask.Response, kept: dict[str, bytes]) -> flask.Respons
     """Gzip long texts; library scripts are compressed once and cached."""
     fit = (response.mimetype or "").startswith(_COMPRESSED) and response.status_code == 200
     large = (response.content_length or 0) > _MAX_COMPRESSED
-    if (
-        not fit
-        or large
-        or "gzip" not in flask.request.headers.get("Accept-Encoding", "")
-        or response.content_encoding
-    ):
+    if not fit or large or response.content_encoding:
+        return response
+    response.vary.add("Accept-Encoding")
+    if not _takes_gzip(flask.request):
         return response
     response.direct_passthrough = False
     body = response.get_data()
@@ -224,13 +222,17 @@ def _compress(response: flask.Response, kept: dict[str, bytes]) -> flask.Respons
         body = gzip.compress(body, compresslevel=1, mtime=0)
     response.set_data(body)
     response.headers["Content-Encoding"] = "gzip"
-    response.headers["Vary"] = "Accept-Encoding"
     return response
+
+
+def _takes_gzip(request: flask.Request) -> bool:
+    """Whether the client accepts gzip; a quality of 0 refuses it."""
+    return request.accept_encodings.quality("gzip") > 0
 
 
 def geojson(packed: bytes) -> flask.Response:
     """A response with a gzipped GeoJSON, or 304 if the browser's copy is current."""
-    zipped = "gzip" in flask.request.headers.get("Accept-Encoding", "")
+    zipped = _takes_gzip(flask.request)
     response = flask.Response(packed if zipped else gzip.decompress(packed), mimetype="application/geo+json")
     if zipped:
         response.headers["Content-Encoding"] = "gzip"

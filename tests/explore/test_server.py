@@ -166,6 +166,39 @@ def test_shapes_are_sent_once(client: Any, base: str) -> None:
     assert again.status_code == 304
 
 
+@pytest.mark.parametrize(
+    ("accepted", "encoding"),
+    [
+        ("gzip, br", "gzip"),
+        ("gzip;q=0.5", "gzip"),
+        ("*", "gzip"),
+        ("gzip;q=0, br", None),
+        ("br", None),
+        ("", None),
+    ],
+)
+def test_long_texts_are_compressed_for_clients_that_accept_it(
+    client: Any, base: str, accepted: str, encoding: str | None
+) -> None:
+    script = "/_dash-component-suites/plotly/package_data/plotly.min.js"
+    (asset, *_) = re.findall(r'src="(/assets/[^"]+\?m=[^"]+)"', get(client, "/").text)
+    for address in (script, asset, "/_dash-dependencies", f"/geo/{base}/tracts.geojson"):
+        answer, plain = get(client, address, Accept_Encoding=accepted), get(client, address)
+        body = answer.get_data()
+        assert answer.headers.get("Content-Encoding") == encoding, address
+        assert answer.headers["Vary"] == plain.headers["Vary"] == "Accept-Encoding", address
+        assert int(answer.headers["Content-Length"]) == len(body)
+        assert (gzip.decompress(body) if encoding else body) == plain.get_data()
+        if "ETag" in answer.headers:
+            again = get(client, address, Accept_Encoding=accepted, If_None_Match=answer.headers["ETag"])
+            assert again.status_code == 304
+
+
+def test_short_texts_and_pictures_are_not_compressed(client: Any) -> None:
+    for address in ("/assets/icon.svg", "/assets/tune.js"):
+        assert "Content-Encoding" not in get(client, address, Accept_Encoding="gzip").headers
+
+
 def test_counties_come_with_what_their_names_need(client: Any, base: str) -> None:
     for feature in get(client, f"/geo/{base}/counties.geojson").get_json()["features"]:
         west, south, east, north = feature["properties"]["box"]
