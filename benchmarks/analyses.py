@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -66,23 +67,19 @@ def draw_areas(release: Release, count: int) -> list[str]:
 def asks(release: Release, layers: list[str]) -> Iterator[tuple[str, Callable[[str, Filters], Any]]]:
     """Every analysis by name, of one area."""
     for side in ("work", "home"):
-        yield f"profile, {side}", lambda area, kept, side=side: release.profile(area, kept, side=side)
+        yield f"profile, {side}", partial(release.profile, side=side)
         yield (
             f"distance and direction, {side}",
-            lambda area, kept, side=side: release.distance_direction(area, kept, side=side),
+            partial(release.distance_direction, side=side),
         )
         for layer in layers:
             yield (
                 f"comparison by {layer}, {side}",
-                lambda area, kept, side=side, layer=layer: release.comparison(
-                    area, kept, side=side, layer=layer
-                ),
+                partial(release.comparison, side=side, layer=layer),
             )
             yield (
                 f"destinations by {layer}, {side}",
-                lambda area, kept, side=side, layer=layer: release.destinations(
-                    area, kept, side=side, layer=layer
-                ),
+                partial(release.destinations, side=side, layer=layer),
             )
     yield "inflow and outflow", release.inflow_outflow
     yield "paired areas", lambda area, kept: release.paired(area, other_area(area), kept)
@@ -102,13 +99,15 @@ def measure(release: Release, areas: list[str]) -> None:
         for area in areas:
             release.areas.forget()
             filters = kept[int(rng.integers(len(kept)))]
-            seconds.append(timed(lambda ask=ask, area=area, filters=filters: ask(area, filters)))
+            seconds.append(timed(partial(ask, area, filters)))
         everything += seconds
         show(name, seconds)
     show("**all of them**", everything)
-    seconds = [
-        timed(lambda area=area: release.with_errors(release.inflow_outflow(area), 0)) for area in areas
-    ]
+
+    def with_errors(area: str) -> object:
+        return release.with_errors(release.inflow_outflow(area), 0)
+
+    seconds = [timed(partial(with_errors, area)) for area in areas]
     show("inflow and outflow, with the expected errors of its numbers", seconds)
     seconds = [timed(lambda: release.flow_matrix("county", "county")) for _ in range(5)]
     show("flow matrix of everything, county × county", seconds)

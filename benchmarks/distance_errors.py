@@ -97,7 +97,7 @@ class Real:
         near = away[away < MEAN_LIMIT_MI]
         if not near.size or answer.mean_under_100_mi.value is None:
             return {}
-        found = {}
+        found: dict[str, tuple[float, ...]] = {}
         for name, real in (("median_mi", np.median(away)), ("mean_under_100_mi", near.mean())):
             shown = getattr(answer, name)
             found[name] = (answer.workers.value, shown.value, float(real), shown.expected_error)

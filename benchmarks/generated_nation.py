@@ -41,7 +41,7 @@ def what_is_in_it(store: Store) -> None:
         jobs = store.slice("jobs", int(ptr[group]), int(ptr[group + 1]))
         work, home = jobs["destination_index"], jobs["origin_index"]
         segment = segment_code(jobs["age"], jobs["earnings"], jobs["industry"])
-        n_synthesizers += np.count_nonzero(np.diff(work.astype(np.int64) * 27 + segment, prepend=-1))
+        n_synthesizers += int(np.count_nonzero(np.diff(work.astype(np.int64) * 27 + segment, prepend=-1)))
         size.append(np.add.reduceat(jobs["count"], np.flatnonzero(np.diff(work, prepend=-1))))
         if group % EVERY_GROUP == 0:
             away.append(distance_mi(lon[work], lat[work], lon[home], lat[home]))

@@ -70,13 +70,14 @@ def synthesize(dataset: Path, release: Path, threads: int | None) -> None:
     """Make a release under the test key; print the seconds of each stage and the peak as JSON."""
     began = time.perf_counter()
     seconds: dict[str, float] = {}
-    now = {"stage": "", "since": began}
+    running, since = "", began
 
     def report(stage: str, _done: int, _total: int) -> None:
-        if stage != now["stage"]:
+        nonlocal running, since
+        if stage != running:
             at = time.perf_counter()
-            seconds[str(now["stage"])] = seconds.get(str(now["stage"]), 0.0) + at - float(now["since"])
-            now.update(stage=stage, since=at)
+            seconds[running] = seconds.get(running, 0.0) + at - since
+            running, since = stage, at
 
     privacy = privacy_of(accountant="sound", delta="1e-6", min_retention="0.025")
     outcome = run_synthesis(

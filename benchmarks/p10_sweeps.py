@@ -115,11 +115,17 @@ def sweep_settings(name: str, values: Iterable[str]) -> list[SweptSetting]:
     ]
 
 
+def parameters_of(setting: SweptSetting) -> tuple[PrivacyParameters, SynthesisParameters]:
+    assert setting.privacy is not None, setting.refusal
+    assert setting.parameters is not None, setting.refusal
+    return setting.privacy, setting.parameters
+
+
 def sweep_tables(short: str, data: AnalystData, sweeps: Mapping[str, Sequence[str]], output: Path) -> None:
     for name, values in sweeps.items():
         settings = sweep_settings(name, values)
         rows = list(run_sweep(data, settings))
-        noise = [kl_of_noise(data, one.privacy, one.parameters) for one in settings]
+        noise = [kl_of_noise(data, *parameters_of(one)) for one in settings]
         print(f"\n{TITLES[short]}: KL against {name}, all / small, and that of noise alone")
         kinds = list(dict.fromkeys(row.axis_values["setting"] for row in rows))
         table(name, "epsilon_final", *kinds, *(f"noise: {kind}" for kind in kinds))

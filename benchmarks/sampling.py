@@ -17,6 +17,7 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ def make_inputs(
     share = np.cumsum(rng.dirichlet(np.full(n_support, 0.1)))
     home = np.searchsorted(share, rng.random(n_workers.sum()) * share[-1], side="right")
     synthesizers = Synthesizers(
-        tract=np.arange(n_synthesizers) // per_tract,
+        tract=np.arange(n_synthesizers, dtype=np.int32) // per_tract,
         destination=np.arange(n_synthesizers),
         segment=np.zeros(n_synthesizers, np.int64),
         worker_ptr=np.concatenate(([0], np.cumsum(n_workers))),
@@ -129,7 +130,7 @@ def _plain(
             value = chacha.below(key, stream, total + ((n_workers + position) << 20))
             past = (value - total) >> 20
             if value < total:
-                out[ptr[one] + position] = kept[urn.find_weight(running, 0, n_kept, value)]
+                out[ptr[one] + position] = kept[urn.find_weight(running, 0, int(n_kept), value)]
             elif past < n_workers:
                 out[ptr[one] + position] = worker[ptr[one] + past]
             else:
@@ -261,15 +262,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     limits = []
     for name, mean, per_tract, alpha in (("destinations", 100, 19, 0.1), ("segments", 7, 270, 0.05)):
         synthesizers, table = make_inputs(count, mean, k, per_tract, retention, alpha)
-        ways = {
-            "NumPy: random, dirichlet, multinomial": lambda s=synthesizers, t=table: by_numpy(s, t, False),
-            "NumPy: binomial and choice, dirichlet, multinomial": lambda s=synthesizers, t=table: by_numpy(
-                s, t, True
+        ways: dict[str, Callable[[], object]] = {
+            "NumPy: random, dirichlet, multinomial": partial(by_numpy, synthesizers, table, False),
+            "NumPy: binomial and choice, dirichlet, multinomial": partial(
+                by_numpy, synthesizers, table, True
             ),
-            "plain kernel, 32 bits a trial": lambda s=synthesizers, t=table: by_plain_kernel(s, t),
-            "engine, 1 thread": lambda s=synthesizers, t=table: by_engine(s, t, 1),
-            "engine, 2 threads": lambda s=synthesizers, t=table: by_engine(s, t, 2),
-            "(of which points into classes)": lambda t=table: SupportTable(**t),
+            "plain kernel, 32 bits a trial": partial(by_plain_kernel, synthesizers, table),
+            "engine, 1 thread": partial(by_engine, synthesizers, table, 1),
+            "engine, 2 threads": partial(by_engine, synthesizers, table, 2),
+            "(of which points into classes)": partial(SupportTable, **table),
         }
         seconds = compare(ways, chosen.runs)
         mean_n = float(synthesizers.n_likelihood.mean())

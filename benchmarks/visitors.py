@@ -217,7 +217,8 @@ class Tab:
             try:
                 async with asyncio.timeout(PATIENCE_S):
                     pair = pair or await asyncio.open_connection(self.host, self.port)
-                    status = await self._exchange(*pair, line)
+                    reader, writer = pair
+                    status = await self._exchange(reader, writer, line)
                 break
             except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
                 if pair is not None:

@@ -104,9 +104,9 @@ def leave_mark(mark: Path) -> None:
 
 
 def _compiled(function: _Function, flags: dict[str, Any]) -> _Function:
-    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]
+    if numba.config.DISABLE_JIT:  # type: ignore[attr-defined]  # numba sets it as it is imported
         return function
     compiled: Any = (
         numba.njit(**flags)(function) if _INTERNALS is None else _INTERNALS.compile_kernel(function, flags)
     )
-    return compiled  # type: ignore[no-any-return]
+    return compiled  # type: ignore[no-any-return]  # numba returns a function of the same type

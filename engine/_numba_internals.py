@@ -139,7 +139,7 @@ class _Flags(compiler.Flags):
         # An option set to its default and one not set count as different here: no more than a type compiled twice.
         if isinstance(other, _Flags):
             return bool(self._values == other._values)
-        return bool(super().__eq__(other))  # type: ignore[no-untyped-call]
+        return bool(super().__eq__(other))  # type: ignore[no-untyped-call]  # numba has few types
 
     def __hash__(self) -> int:
         return _HASH_OF_FLAGS
@@ -165,8 +165,8 @@ class _PartCompiler(compiler.Compiler):
     def define_pipelines(self) -> Any:
         self.state.flags.no_compile = True
         name = self.state.func_id.func_qualname
-        self.state.library = _LinkedCode(self.state.targetctx.codegen(), name)  # type: ignore[no-untyped-call]
-        return super().define_pipelines()  # type: ignore[no-untyped-call]
+        self.state.library = _LinkedCode(self.state.targetctx.codegen(), name)  # type: ignore[no-untyped-call]  # numba has few types
+        return super().define_pipelines()  # type: ignore[no-untyped-call]  # numba has few types
 
 
 class _Part(CPUDispatcher):
@@ -192,7 +192,7 @@ class _Part(CPUDispatcher):
 
 def _widest(type_: Any) -> Any:
     """Type under which to compile: numba widens literal numbers and every signed integer, so one form serves all."""
-    plain: Any = types.unliteral(type_)  # type: ignore[no-untyped-call]
+    plain: Any = types.unliteral(type_)  # type: ignore[no-untyped-call]  # numba has few types
     return types.int64 if plain in types.signed_domain else plain
 
 
@@ -241,7 +241,7 @@ def compile_kernel(function: Callable[..., Any], flags: dict[str, Any]) -> Any:
     # files elsewhere (AttributeError): no cache is better than one that can be stale.
     with suppress(RuntimeError, OSError, AttributeError):
         if _KERNEL_DIGEST:
-            cache: Any = FunctionCache(function)  # type: ignore[no-untyped-call]
+            cache: Any = FunctionCache(function)  # type: ignore[no-untyped-call]  # numba has few types
             del cache._cache_file
             cache._cache_file = KernelFiles(function, Path(cache.cache_path))
             kernel._cache = cache

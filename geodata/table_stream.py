@@ -231,7 +231,7 @@ def _as_numpy(column: pyarrow.ChunkedArray) -> Any:
 def _schema(table: Table, extra: dict[str, str]) -> pyarrow.Schema:
     """Arrow schema of a table, with the metadata from which pandas and geopandas restore their types."""
     dtypes = table.columns | extra
-    frame = pandas.DataFrame({name: pandas.Series([], dtype=dtype) for name, dtype in dtypes.items()})  # type: ignore[call-overload,unused-ignore]
+    frame = pandas.DataFrame({name: pandas.Series([], dtype=dtype) for name, dtype in dtypes.items()})  # type: ignore[call-overload,unused-ignore]  # the types come from a table
     if not table.geometry:
         return pyarrow.Schema.from_pandas(frame, preserve_index=False)
     import geopandas  # not at the top: a synthesis does not need it

@@ -7,7 +7,7 @@ from xdist.scheduler import LoadScopeScheduling
 from tests.sharing import group_of
 
 
-class GroupScheduling(LoadScopeScheduling):
+class GroupScheduling(LoadScopeScheduling):  # type: ignore[misc]  # pytest-xdist has no types
     """Keeps the tests that share fixtures on one worker.
 
     The option `--dist loadgroup` and its marks would do the same, but have no effect with pytest 9.2.

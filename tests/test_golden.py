@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,10 @@ FOLDER = Path(__file__).with_name("golden")
 LARGEST_BYTES = 33_000
 
 
-def compare(found, wanted):
+def compare(
+    found: Any,
+    wanted: Any,
+) -> None:
     """Figures agree to 1e-7; everything else exactly."""
     if isinstance(wanted, dict):
         assert list(found) == list(wanted)
@@ -27,7 +31,7 @@ def compare(found, wanted):
         assert found == wanted
 
 
-def test_the_command_computes_the_stored_figures():
+def test_the_command_computes_the_stored_figures() -> None:
     found, wanted = pdp.regenerated(), golden("pdp")
     for one, other in zip(
         found["exact_failure_probability"], wanted["exact_failure_probability"], strict=True
@@ -37,7 +41,7 @@ def test_the_command_computes_the_stored_figures():
     compare(found, wanted)
 
 
-def test_every_file_is_small_valid_and_described():
+def test_every_file_is_small_valid_and_described() -> None:
     readme = (FOLDER / "README.md").read_text(encoding="utf-8")
     files = sorted(FOLDER.glob("*.json"))
     assert files

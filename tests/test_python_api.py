@@ -267,29 +267,29 @@ MISTAKES: dict[str, tuple[Callable[[cm.Release], object], str]] = {
     "no such unit": (lambda r: r.profile("county:99"), "no County 99"),
     "a point": (lambda r: r.profile(shapely.Point(0, 0)), "give a polygon"),
     "two areas": (lambda r: r.paired("county:10001", "nowhere"), "nothing of that name"),
-    "filters": (lambda r: r.profile("all", {"age": 1}), r"give Filters, such as"),  # type: ignore[arg-type]
-    "one band": (lambda r: cm.Filters(age=1), r"such as \(1, 2\)"),  # type: ignore[arg-type]
-    "bands as text": (lambda r: cm.Filters(age="1"), r"such as \(1, 2\)"),  # type: ignore[arg-type]
+    "filters": (lambda r: r.profile("all", {"age": 1}), r"give Filters, such as"),  # type: ignore[arg-type]  # wrong on purpose
+    "one band": (lambda r: cm.Filters(age=1), r"such as \(1, 2\)"),  # type: ignore[arg-type]  # wrong on purpose
+    "bands as text": (lambda r: cm.Filters(age="1"), r"such as \(1, 2\)"),  # type: ignore[arg-type]  # wrong on purpose
     "no such band": (lambda r: cm.Filters(age=[4]), "bands are 1, 2 and 3"),
-    "side": (lambda r: r.profile(side="works"), "side 'works': choose work or home"),  # type: ignore[arg-type]
+    "side": (lambda r: r.profile(side="works"), "side 'works': choose work or home"),  # type: ignore[arg-type]  # wrong on purpose
     "layer": (lambda r: r.destinations(layer="twon"), "layer 'twon': this release has"),
     "layer of a matrix": (lambda r: r.flow_matrix("Harbour"), "layer 'Harbour': this release has"),
-    "no layer": (lambda r: r.comparison(layer=None), "such as 'county' or 'town'"),  # type: ignore[arg-type]
-    "one edge": (lambda r: r.distance_direction(edges_mi=10), "rising miles"),  # type: ignore[arg-type]
-    "edges as text": (lambda r: r.distance_direction(edges_mi="ab"), "rising miles"),  # type: ignore[arg-type]
+    "no layer": (lambda r: r.comparison(layer=None), "such as 'county' or 'town'"),  # type: ignore[arg-type]  # wrong on purpose
+    "one edge": (lambda r: r.distance_direction(edges_mi=10), "rising miles"),  # type: ignore[arg-type]  # wrong on purpose
+    "edges as text": (lambda r: r.distance_direction(edges_mi="ab"), "rising miles"),  # type: ignore[arg-type]  # wrong on purpose
     "table": (lambda r: r.profile().to_frame("x"), "Area profile has bands, segments, numbers"),
-    "way to draw": (lambda r: r.profile().plot("dots"), "show 'dots': give one of points"),  # type: ignore[arg-type]
-    "theme": (lambda r: r.profile().plot(theme="red"), "give one of light, dark"),  # type: ignore[arg-type]
-    "form": (lambda r: r.profile().plot(form="pdf"), "choose png or svg"),  # type: ignore[arg-type]
+    "way to draw": (lambda r: r.profile().plot("dots"), "show 'dots': give one of points"),  # type: ignore[arg-type]  # wrong on purpose
+    "theme": (lambda r: r.profile().plot(theme="red"), "give one of light, dark"),  # type: ignore[arg-type]  # wrong on purpose
+    "form": (lambda r: r.profile().plot(form="pdf"), "choose png or svg"),  # type: ignore[arg-type]  # wrong on purpose
     "scale": (lambda r: r.profile().plot(scale=9), "choose 1 to 4"),
-    "size": (lambda r: r.profile().plot(size_in=3), "inches; choose 1 to 40"),  # type: ignore[arg-type]
+    "size": (lambda r: r.profile().plot(size_in=3), "inches; choose 1 to 40"),  # type: ignore[arg-type]  # wrong on purpose
     "layer of a plot": (lambda r: r.profile().plot(layer="x"), "this release has"),
     "file": (lambda r: r.profile().plot(scale=1).save("a.pdf"), r"a file that ends in \.png"),
-    "change of nothing": (lambda r: cm.change(1, 2), "'1' is not an answer"),  # type: ignore[arg-type]
-    "errors of nothing": (lambda r: r.with_errors(3), "'3' is not an answer"),  # type: ignore[type-var]
+    "change of nothing": (lambda r: cm.change(1, 2), "'1' is not an answer"),  # type: ignore[arg-type]  # wrong on purpose
+    "errors of nothing": (lambda r: r.with_errors(3), "'3' is not an answer"),  # type: ignore[type-var]  # wrong on purpose
     "change of others": (lambda r: cm.change(r.profile(), r.comparison()), "do not compare"),
-    "path": (lambda r: cm.open_release(3), "release '3': give the path"),  # type: ignore[arg-type]
-    "radii": (lambda r: cm.ring_areas(0, 0, 5), "rings need a longitude"),  # type: ignore[arg-type]
+    "path": (lambda r: cm.open_release(3), "release '3': give the path"),  # type: ignore[arg-type]  # wrong on purpose
+    "radii": (lambda r: cm.ring_areas(0, 0, 5), "rings need a longitude"),  # type: ignore[arg-type]  # wrong on purpose
     "table to shorten": (lambda r: cm.shortened(r.profile(), 3), "can be shortened"),
 }
 

@@ -245,7 +245,7 @@ def read_ahead(key: Words, lanes: Words, stream: Stream) -> int:
         stream[COUNTER] += n_blocks
         stream[POSITION] = 0
         stream[END] = BLOCK_BYTES * n_blocks
-    return stream[END] - stream[POSITION]  # type: ignore[no-any-return]
+    return stream[END] - stream[POSITION]  # type: ignore[no-any-return]  # NumPy types an element as Any
 
 
 @lean_jit
@@ -277,7 +277,7 @@ def next_word(key: Words, stream: Stream) -> int:
         _refill(key, stream)
         position = np.int64(0)
     stream[POSITION] = position + 4
-    return (stream[position >> 3] >> (8 * (position & 4))) & _MASK  # type: ignore[no-any-return]
+    return (stream[position >> 3] >> (8 * (position & 4))) & _MASK  # type: ignore[no-any-return]  # NumPy types an element as Any
 
 
 @lean_jit
@@ -288,7 +288,7 @@ def next_half(key: Words, stream: Stream) -> int:
         _refill(key, stream)
         position = np.int64(0)
     stream[POSITION] = position + 2
-    return (stream[position >> 3] >> (8 * (position & 6))) & 0xFFFF  # type: ignore[no-any-return]
+    return (stream[position >> 3] >> (8 * (position & 6))) & 0xFFFF  # type: ignore[no-any-return]  # NumPy types an element as Any
 
 
 @lean_jit

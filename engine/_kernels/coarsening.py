@@ -103,7 +103,7 @@ def square_chord(place: Floats, one: int, other: int) -> float:
     x = place[one, 0] - place[other, 0]
     y = place[one, 1] - place[other, 1]
     z = place[one, 2] - place[other, 2]
-    return x * x + y * y + z * z  # type: ignore[no-any-return]
+    return x * x + y * y + z * z  # type: ignore[no-any-return]  # NumPy types an element as Any
 
 
 @lean_jit

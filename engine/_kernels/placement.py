@@ -177,7 +177,7 @@ def _draw_block(
     value -= running[at - 1] if at > first else before
     first_block, last_block = blocks.ptr[part.tract[at]], blocks.ptr[part.tract[at] + 1]
     if kind == _EMPTY:
-        return first_block + value  # type: ignore[no-any-return]
+        return first_block + value  # type: ignore[no-any-return]  # NumPy types an element as Any
     # running[b + 1] is the population up to and including block b.
     people_before = blocks.running[first_block]
     return find_weight(blocks.running, first_block + 1, last_block + 1, people_before + value) - 1

@@ -153,7 +153,7 @@ def point_tails(n: int, m: int, weight: float, total: float, c: float) -> tuple[
 def raised_total(weight: int, sorted_base: Ints, suffix_sum: Ints) -> tuple[int, int]:
     """Sum of max(weight, base) over the support points, and the number of points raised to `weight`."""
     n_raised = np.searchsorted(sorted_base, weight, side="right")
-    return n_raised * weight + suffix_sum[n_raised], n_raised  # type: ignore[return-value]
+    return n_raised * weight + suffix_sum[n_raised], n_raised  # type: ignore[return-value]  # NumPy types a whole number as one of its own
 
 
 @jit

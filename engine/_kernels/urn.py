@@ -158,7 +158,7 @@ def _find_ball(cumulative: Ints, n_kept: int, value: int) -> int:
     """Ball in which ``value`` falls when the weights are laid end to end."""
     past = value - cumulative[n_kept - 1]
     if past >= 0:
-        return n_kept + (past >> WEIGHT_BITS)  # type: ignore[no-any-return]
+        return n_kept + (past >> WEIGHT_BITS)  # type: ignore[no-any-return]  # NumPy types an element as Any
     return find_weight(cumulative, 0, n_kept, value)
 
 

@@ -50,7 +50,7 @@ def generate(size: str, seed: int, progress: Progress = silent) -> tuple[dict[st
         The size is unknown, or the seed is negative.
     """
     _check(size, seed, get_args(Size))
-    return make_country(size, seed, progress)  # type: ignore[arg-type]
+    return make_country(size, seed, progress)  # type: ignore[arg-type]  # checked above
 
 
 def write_demo(

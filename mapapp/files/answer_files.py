@@ -205,7 +205,7 @@ def _csv_column(column: Any) -> list[Any]:
     if column.dtype.kind == "f":
         return ["" if pandas.isna(value) else format(value, ".10g") for value in column.tolist()]
     if column.dtype.kind in "iub":
-        return column.tolist()  # type: ignore[no-any-return]
+        return list(column.tolist())
     return [harmless("" if value is None or value != value else value) for value in column.tolist()]
 
 

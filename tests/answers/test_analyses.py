@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -318,7 +319,7 @@ def test_change_between_releases(tmp_path: Path) -> None:
     first, second = (
         open_release(write_release(tmp_path / f"{seed}.release", n_pairs=300, seed=seed)) for seed in (1, 2)
     )
-    asks = [
+    asks: list[Callable[[Release], Any]] = [
         lambda release: release.destinations("county:10001", layer="tract"),
         lambda release: release.profile("county:10003", side="home"),
         lambda release: release.comparison(layer="stplc"),

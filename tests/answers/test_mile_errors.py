@@ -10,10 +10,11 @@ from typing import Any, cast
 import numpy
 import pytest
 
-from commutemap import Filters, Release
+from commutemap import Filters
 from geodata.distance import distance_mi
 from geodata.store import open_store
 from mapapp.answers import served_answers, words
+from mapapp.answers.analyses import Release
 from mapapp.answers.expected_error import ExpectedErrors
 from mapapp.answers.flows import MEAN_LIMIT_MI, Pick
 from mapapp.answers.mile_errors import miles_within
@@ -114,11 +115,8 @@ def test_what_every_worker_adds_alike_has_no_error_and_errors_scale(release: Rel
     n_near = numpy.bincount(workers["work_tract_index"][near], minlength=len(tracts)).astype(float)
 
     def values(one: int) -> Any:
-        away = distance_mi(
-            *tracts[["lon_deg", "lat_deg"]].to_numpy()[one],
-            tracts["lon_deg"].to_numpy(),
-            tracts["lat_deg"].to_numpy(),
-        )
+        lon, lat = (tracts[name].to_numpy() for name in ("lon_deg", "lat_deg"))
+        away = distance_mi(lon[one], lat[one], lon, lat)
         value = numpy.stack([numpy.full(away.size, 3.0), away < 5, 2.0 * (away < 5), (away < 5) + 3.0])
         return value, value**2
 

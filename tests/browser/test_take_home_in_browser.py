@@ -34,7 +34,7 @@ def taken(visit: Visit, label: str, folder: Path) -> Path:
     """The file behind a link, taken with the keyboard."""
     with visit.page.expect_download(timeout=PATIENCE_MS) as waiting:
         visit.page.locator("#take-files").get_by_label(f"Download {label}", exact=True).press("Enter")
-    file = folder / waiting.value.suggested_filename
+    file = Path(folder / waiting.value.suggested_filename)
     waiting.value.save_as(file)
     said = visit.page.locator("#take-said")
     said.get_by_text("Downloaded:").wait_for(timeout=PATIENCE_MS)

@@ -7,6 +7,7 @@ import re
 import shutil
 import time
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -116,7 +117,7 @@ def test_every_control_moves_the_numbers_and_not_the_camera(visit: Visit, sessio
     camera = look_elsewhere(visit)
     n_changed = 0
     for name in NUMBERS:
-        moved[name] = STOPS[name][nearest(START[name], STOPS[name]) + 1]
+        moved[name] = STOPS[name][nearest(str(START[name]), STOPS[name]) + 1]
         visit.page.locator(f"#{name}-slider [role=slider]").press("ArrowRight")
         before, shown = shown, expected(session, moved)
         wait_for(visit, shown | {name: moved[name]})
@@ -254,7 +255,7 @@ def test_sweep_design_and_publish(visit: Visit, dataset: Path, tmp_path: Path) -
     visit.page.click("#publish-go")
     visit.page.locator("#publish-outcome", has_text="commutemap serve").wait_for()
     assert (release / "certificate.json").exists()
-    assert Ledger(dataset).spent() == (0, 0)
+    assert Ledger(dataset).spent() == (Fraction(0), Fraction(0))
 
 
 def test_the_lab_by_its_presets_and_sliders(visit: Visit) -> None:

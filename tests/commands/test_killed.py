@@ -85,7 +85,15 @@ def test_a_signal_that_ends_a_process_leaves_nothing(dataset: Path, number: int,
         "from mapapp.cli import run\nsys.exit(run(sys.argv[2:]))",
         "from mapapp.cli import main\nsys.argv[1:] = sys.argv[2:]\nmain()",
     )
-    command = [sys.executable, "-c", program, "drawing points", "synthesize", dataset, dataset.parent / "r"]
+    command: list[str | Path] = [
+        sys.executable,
+        "-c",
+        program,
+        "drawing points",
+        "synthesize",
+        dataset,
+        dataset.parent / "r",
+    ]
     # Where a shell started the tests in the background or under nohup, signals are ignored by all that they start.
     done = subprocess.run(
         command,
@@ -101,7 +109,7 @@ def test_a_signal_that_ends_a_process_leaves_nothing(dataset: Path, number: int,
 def test_of_runs_to_one_place_only_one_spends(dataset: Path) -> None:
     """Each waits until the others are there, too; those that come second are refused before they spend."""
     release = dataset.parent / "r"
-    command = [sys.executable, "-m", "mapapp.cli", "synthesize", dataset, release, "-q"]
+    command: list[str | Path] = [sys.executable, "-m", "mapapp.cli", "synthesize", dataset, release, "-q"]
     runs = [
         subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         for _ in range(3)

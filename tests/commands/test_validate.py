@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import stat
 from pathlib import Path
@@ -223,7 +224,7 @@ def test_a_full_disk_is_said_in_one_line(
     def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(validity_report.os, "rename", full)
+    monkeypatch.setattr(os, "rename", full)
     message = refused("validate", demo_dataset, demo_release, "-q", "--csv", tmp_path / "tables")
     assert "No space left" in message
     assert not list(tmp_path.iterdir())

@@ -59,7 +59,7 @@ def test_polygons_come_by_address_and_not_in_the_figure(release: ServedRelease) 
 
 def test_traces_and_layers_keep_their_places(release: ServedRelease) -> None:
     for show in ("points", "areas", "density"):
-        figure = draw.whole(release, *shown(show=show, areas=(TRACT,)), "/")  # type: ignore[arg-type]  # a literal by parametrize
+        figure = draw.whole(release, *shown(show=show, areas=(TRACT,)), "/")
         assert [trace.type for trace in figure.data] == [
             "choroplethmap",
             *["scattermap"] * commute_map.MIDDLES,
@@ -89,7 +89,7 @@ def test_the_coloured_tracts_say_the_numbers_of_the_table(release: ServedRelease
 
 def test_legend_source_year_and_promise_are_on_the_picture(release: ServedRelease) -> None:
     for show in ("points", "areas", "density"):
-        figure = draw.whole(release, *shown(show=show, areas=(TRACT,)), "/")  # type: ignore[arg-type]  # a literal by parametrize
+        figure = draw.whole(release, *shown(show=show, areas=(TRACT,)), "/")
         text = figure.layout.annotations[0].text
         assert all(part in text for part in ("Made by hand, 2019", "ε = 8.98", "δ = 10⁻⁶", "Tract 0.01"))
         assert "NOT FOR RELEASE" not in text
@@ -223,6 +223,7 @@ def test_a_flow_matrix_is_drawn_as_lines_without_those_that_stay(release: Served
     drawn = served_answers.lines(release, state)
     cells = served_answers.result(release, state).tables()["cells"]
     both = cells[(cells["home_kind"] == "unit") & (cells["work_kind"] == "unit")]
+    assert drawn.within is not None
     assert drawn.workers + drawn.within == both["workers"].sum()
     assert drawn.total == cells["workers"].sum()
 

@@ -133,7 +133,7 @@ def test_every_view_is_drawn(release: ServedRelease, name: str, theme: Any) -> N
 def test_the_same_bytes_twice(release: ServedRelease, name: str) -> None:
     for form in ("png", "svg"):
         again = ServedRelease(release.store.path, "squareland")
-        first, second = (map_picture(one, *STATES[name], form=form) for one in (release, again))  # type: ignore[arg-type]
+        first, second = (map_picture(one, *STATES[name], form=form) for one in (release, again))
         assert first == second
 
 

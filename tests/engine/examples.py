@@ -2,7 +2,7 @@
 
 import numba
 
-INTERPRETED = bool(numba.config.DISABLE_JIT)
+INTERPRETED = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]  # numba sets it as it is imported
 """Whether kernels run as plain Python, about a hundred times slower; then a few examples reach every line."""
 
 

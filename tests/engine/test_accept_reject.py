@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from engine._kernels.arrays import Bools, Floats, Indices, Ints
 from engine.accept_reject import (
     AcceptedAccounting,
     certify_accepted,
@@ -21,8 +23,8 @@ from engine.accountant import PriorTable, SynthesizerClasses
 from engine.enumerator import compositions, exact_failure, largest_log_ratio, transition_matrix
 from engine.errors import CertificateError, ParameterError
 from engine.parameters import PrivacyParameters
-from engine.streams import attempt_key
-from engine.synthesis import SyntheticPoints, synthesize
+from engine.streams import SecretKey, attempt_key
+from engine.synthesis import SupportTable, Synthesizers, SyntheticPoints, synthesize
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from tests.engine.examples import examples
 from tests.engine.test_synthesis_law import assert_follows, observed_counts
@@ -42,11 +44,11 @@ LOW = 3 << 19
 """rho = 1.5: far below any that is certified, so that much is rejected."""
 
 
-def tables(n, k):
+def tables(n: int, k: int) -> list[tuple[int, ...]]:
     return [tuple(table) for table in compositions(n, k).tolist()]
 
 
-def masks(n, m, k, threshold):
+def masks(n: int, m: int, k: int, threshold: Callable[[int, int], Fraction]) -> tuple[Bools, Bools]:
     """Whether each output is representative of, and good for, each table."""
     pairs = [[(table, output) for output in tables(m, k)] for table in tables(n, k)]
     return (
@@ -55,15 +57,15 @@ def masks(n, m, k, threshold):
     )
 
 
-def after_rounds(drawn, is_good, rounds):
+def after_rounds(drawn: Floats, is_good: Bools, rounds: int) -> Floats:
     """Law of the last of ``rounds`` draws, or of the first good one."""
     rejected = np.where(is_good, 0.0, drawn).sum(axis=1, keepdims=True)
     again = sum(rejected**attempt for attempt in range(rounds))
-    return np.where(is_good, drawn * again, drawn * rejected ** (rounds - 1))
+    return np.asarray(np.where(is_good, drawn * again, drawn * rejected ** (rounds - 1)))
 
 
 @st.composite
-def small_mechanisms(draw):
+def small_mechanisms(draw: st.DrawFn) -> tuple[int, int, list[Fraction], list[Fraction], Fraction]:
     k = draw(st.integers(2, 3))
     n, m = draw(st.integers(1, 4)), draw(st.integers(1, 4))
     alpha = [Fraction(draw(st.integers(10, 1500)), 1000) for _ in range(k)]
@@ -73,7 +75,9 @@ def small_mechanisms(draw):
 
 @given(small_mechanisms(), st.sampled_from([1, 2, 3, 200]))
 @settings(max_examples=150)
-def test_the_lemma_holds_for_pruning_and_drawing_together(mechanism, rounds):
+def test_the_lemma_holds_for_pruning_and_drawing_together(
+    mechanism: tuple[int, int, list[Fraction], list[Fraction], Fraction], rounds: int
+) -> None:
     n, m, alpha, retention, slack = mechanism
     grown = kappa(n, m, alpha, retention)
     e = slack * grown / min(retention)
@@ -88,7 +92,7 @@ def test_the_lemma_holds_for_pruning_and_drawing_together(mechanism, rounds):
     assert failure.probability <= p + 1e-12
 
 
-def test_the_paper_s_lemma_is_the_same_without_pruning_and_gives_no_pure_promise():
+def test_the_paper_s_lemma_is_the_same_without_pruning_and_gives_no_pure_promise() -> None:
     n, m, alpha, gamma = 3, 3, [Fraction(1, 5), Fraction(2, 5)], Fraction(12)
     paper, ours = gamma_threshold(alpha, gamma), pruned_threshold(alpha, [Fraction(1)] * 2, gamma + 1)
     assert all(paper(i, x) == ours(i, x) for i in range(2) for x in range(n + 1))
@@ -103,7 +107,7 @@ def test_the_paper_s_lemma_is_the_same_without_pruning_and_gives_no_pure_promise
     assert largest_log_ratio(compositions(n, 2), law) == math.inf
 
 
-def test_the_paper_s_thresholds_do_not_cover_pruning():
+def test_the_paper_s_thresholds_do_not_cover_pruning() -> None:
     # No output is ever rejected here (p = 0), and the pruned mechanism fails at ln(gamma + 1) all the same.
     alpha, retention, gamma = [Fraction(289, 1000), Fraction(109, 500)], [0.05, 0.05], Fraction(1461, 100)
     is_representative, _ = masks(2, 3, 2, gamma_threshold(alpha, gamma))
@@ -112,12 +116,12 @@ def test_the_paper_s_thresholds_do_not_cover_pruning():
     assert exact_failure(compositions(2, 2), drawn, math.log(15.61)).probability > 0.9
 
 
-def counts_of(points, k):
+def counts_of(points: Indices, k: int) -> tuple[int, ...]:
     return tuple(np.bincount(points, minlength=k).tolist())
 
 
 @pytest.mark.jit_off
-def test_synthesizers_that_do_not_prune_are_refused():
+def test_synthesizers_that_do_not_prune_are_refused() -> None:
     chosen = dataclasses.replace(same_synthesizers(2, [0], 3, 1), prunes=np.array([True, False]))
     with pytest.raises(ParameterError, match="does not prune"):
         synthesize_accepted(KEY, chosen, one_table([5, 7]), np.full(2, 5 << 20))
@@ -126,7 +130,7 @@ def test_synthesizers_that_do_not_prune_are_refused():
 @pytest.mark.jit_off
 @given(SEED, st.sampled_from([1 << 20, LOW, 5 << 20, 77 << 20, (1 << 42) - 1]))
 @settings(max_examples=examples(60))
-def test_what_is_accepted_is_the_definition_s(seed, ratio):
+def test_what_is_accepted_is_the_definition_s(seed: int, ratio: int) -> None:
     world = make_world(seed, n_synthesizers=20)
     chosen = world.synthesizers
     # What is certified has f rho of at least 1.
@@ -146,7 +150,9 @@ def test_what_is_accepted_is_the_definition_s(seed, ratio):
         ]
         alpha = [Fraction(units, WEIGHT_UNITS) for units in weight]
 
-        def threshold(point, workers, alpha=alpha, factor=factor):
+        def threshold(
+            point: int, workers: int, alpha: list[Fraction] = alpha, factor: list[int] = factor
+        ) -> Fraction:
             if workers <= 1:
                 return (Fraction(factor[point], 1 << 20) - 1) * alpha[point]
             return (Fraction(ratio, 1 << 20) - 1) * (alpha[point] + workers - 1)
@@ -157,7 +163,9 @@ def test_what_is_accepted_is_the_definition_s(seed, ratio):
         assert found[one] == (expected or workers.size == 0 or output.size == 0)
 
 
-def judged(workers, output, weights, ratio, thresholds=None):
+def judged(
+    workers: list[int], output: list[int], weights: list[int], ratio: int, thresholds: list[int] | None = None
+) -> bool:
     chosen = same_synthesizers(1, workers, len(output), 1)
     drawn = SyntheticPoints(
         synthetic_ptr=np.array([0, len(output)]), synthetic_point=np.array(output, dtype=np.int32)
@@ -165,7 +173,7 @@ def judged(workers, output, weights, ratio, thresholds=None):
     return bool(is_accepted(chosen, one_table(weights, thresholds), np.array([ratio]), drawn)[0])
 
 
-def test_thresholds_are_met_to_the_last_unit():
+def test_thresholds_are_met_to_the_last_unit() -> None:
     # rho = 3, alpha = 1: two workers in an empty point, four in one with two; one more needs a move.
     one = WEIGHT_UNITS
     assert judged([0, 0], [1, 1], [one, one], 3 << 20)
@@ -184,13 +192,15 @@ def test_thresholds_are_met_to_the_last_unit():
     assert judged([0, 0], [1, 1], [one, one + 1], 3 << 20, [1 << 31, 1 << 31])
 
 
-def test_the_largest_numbers_do_not_overflow():
+def test_the_largest_numbers_do_not_overflow() -> None:
     assert judged([0], [1] * 50, [1, 1 << 60], (1 << 42) - 1)
     assert judged([0], [1] * 50, [1, 1 << 60], 1 << 20 | 1)
     assert not judged([0], [1] * 50, [1, 1 << 60], 1 << 20)
 
 
-def expected_rounds(key, chosen, table, ratio, rounds):
+def expected_rounds(
+    key: SecretKey, chosen: Synthesizers, table: SupportTable, ratio: Ints, rounds: int
+) -> Indices:
     """Each synthesizer by itself, drawn and judged again and again."""
     points = []
     for one in range(chosen.tract.size):
@@ -206,7 +216,9 @@ def expected_rounds(key, chosen, table, ratio, rounds):
 
 @given(SEED, st.integers(1, 6), st.integers(1, 4))
 @settings(max_examples=25)
-def test_each_synthesizer_is_drawn_until_accepted_whatever_stands_beside_it(seed, rounds, threads):
+def test_each_synthesizer_is_drawn_until_accepted_whatever_stands_beside_it(
+    seed: int, rounds: int, threads: int
+) -> None:
     world = make_world(seed, n_synthesizers=15)
     ratio = np.random.default_rng(seed).integers(1 << 20, 1 << 24, 15)
     drawn = synthesize_accepted(KEY, world.synthesizers, world.support, ratio, rounds=rounds, threads=threads)
@@ -215,7 +227,7 @@ def test_each_synthesizer_is_drawn_until_accepted_whatever_stands_beside_it(seed
     assert np.diff(drawn.synthetic_ptr).tolist() == world.synthesizers.n_synthetic.tolist()
 
 
-def test_where_all_is_accepted_it_is_the_plain_draw_and_says_nothing_else():
+def test_where_all_is_accepted_it_is_the_plain_draw_and_says_nothing_else() -> None:
     world = make_world(11, n_synthesizers=30)
     plain = synthesize(KEY, world.synthesizers, world.support, certain_above=WEIGHT_UNITS)
     drawn = synthesize_accepted(KEY, world.synthesizers, world.support, np.full(30, (1 << 42) - 1))
@@ -227,7 +239,7 @@ def test_where_all_is_accepted_it_is_the_plain_draw_and_says_nothing_else():
 
 
 @pytest.mark.parametrize("rounds", [2, 30])
-def test_accepted_draws_follow_their_law(rounds):
+def test_accepted_draws_follow_their_law(rounds: int) -> None:
     workers, n_synthetic, alpha = [0, 0, 1], 3, [0.5, 0.25, 0.75]
     weights = [round(a * WEIGHT_UNITS) for a in alpha]
     thresholds = [1 << 31, RETENTION_UNITS, 1 << 30]
@@ -251,7 +263,7 @@ def test_accepted_draws_follow_their_law(rounds):
     assert_follows(observed_counts(drawn, n_synthetic, 3), law)
 
 
-def small_prior():
+def small_prior() -> PriorTable:
     return PriorTable(
         support_ptr=np.array([0, 5, 8]),
         base_weight=np.array([0, 100_000, 30_000, 0, 2 << 20, 5, 5, 900_000]),
@@ -259,7 +271,7 @@ def small_prior():
     )
 
 
-def some_classes():
+def some_classes() -> SynthesizerClasses:
     n = np.array([1, 2, 5, 12, 40, 3, 20])
     return SynthesizerClasses(
         tract=np.array([0, 0, 0, 0, 0, 1, 1]), likelihood_count=n, published_count=n.copy()
@@ -269,7 +281,7 @@ def some_classes():
 PROMISE = PrivacyParameters(epsilon="8.98", delta="1e-4", min_retention="0.03", accountant="sound")
 
 
-def test_whole_thresholds_lie_between_those_certified_and_those_of_the_promise():
+def test_whole_thresholds_lie_between_those_certified_and_those_of_the_promise() -> None:
     prior, classes = small_prior(), some_classes()
     accounting = certify_accepted(prior, classes, PROMISE)
     e = (1 - PROMISE.delta) / exponential(PROMISE.epsilon)
@@ -292,7 +304,7 @@ def test_whole_thresholds_lie_between_those_certified_and_those_of_the_promise()
                 assert low(point, workers) <= whole[workers] <= high(point, workers)
 
 
-def test_the_promise_says_what_it_rests_on():
+def test_the_promise_says_what_it_rests_on() -> None:
     accounting = certify_accepted(small_prior(), some_classes(), PROMISE)
     promise = accounting.promise
     assert (promise.epsilon, promise.delta) == (PROMISE.epsilon, PROMISE.delta)
@@ -311,7 +323,7 @@ def test_the_promise_says_what_it_rests_on():
 
 @given(st.integers(1, 4), st.integers(2, 3), SEED)
 @settings(max_examples=40)
-def test_what_is_certified_holds_by_listing(n, k, seed):
+def test_what_is_certified_holds_by_listing(n: int, k: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     prior = PriorTable(
         support_ptr=np.array([0, k]),
@@ -341,13 +353,13 @@ def test_what_is_certified_holds_by_listing(n, k, seed):
         ({"epsilon": "1", "delta": "0.5"}, "lower epsilon or delta"),
     ],
 )
-def test_promises_that_cannot_be_certified_are_refused(change, message):
+def test_promises_that_cannot_be_certified_are_refused(change: dict[str, str], message: str) -> None:
     asked = PrivacyParameters.from_dict(PROMISE.to_dict() | change)
     with pytest.raises(ParameterError, match=message):
         certify_accepted(small_prior(), some_classes(), asked)
 
 
-def test_bad_input_is_refused():
+def test_bad_input_is_refused() -> None:
     chosen, table = same_synthesizers(2, [0], 1, 1), one_table([1, 1])
     for rounds in (0, (1 << 24) + 1):
         with pytest.raises(ParameterError, match="rounds ="):
@@ -359,7 +371,7 @@ def test_bad_input_is_refused():
         attempt_key(KEY, 0)
 
 
-def test_attempts_have_keys_of_their_own():
+def test_attempts_have_keys_of_their_own() -> None:
     keys = [KEY, *(attempt_key(KEY, attempt) for attempt in (1, 2, 1 << 24))]
     assert len({key.words.tobytes() for key in keys}) == 4
     assert all(key.is_test for key in keys)

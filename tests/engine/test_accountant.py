@@ -1,7 +1,9 @@
 import math
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 from engine._kernels import reference_sample as kernels
 from engine.accountant import (
     RULES,
+    Accounting,
     PriorTable,
     SynthesizerClasses,
     certify_classes,
@@ -33,17 +36,18 @@ from tests.oracles import accountant as oracle
 V3 = PrivacyParameters(epsilon="4.6", delta="1e-6", min_retention="0.025")
 
 
-def _table(*tracts, retention=0.025):
+def _table(*tracts: npt.ArrayLike, retention: float = 0.025) -> PriorTable:
     """A prior of the given weights (in workers), each point kept with the same probability."""
-    base = np.concatenate([np.ceil(np.asarray(weights) * WEIGHT_UNITS) for weights in tracts])
+    weights = [np.asarray(tract) for tract in tracts]
+    base = np.concatenate([np.ceil(part * WEIGHT_UNITS) for part in weights])
     return PriorTable(
-        support_ptr=np.cumsum([0, *map(len, tracts)], dtype=np.int64),
+        support_ptr=np.cumsum([0, *(part.size for part in weights)], dtype=np.int64),
         base_weight=base.astype(np.int64),
         retention=np.full(base.size, math.ceil(retention * RETENTION_UNITS), dtype=np.int64),
     )
 
 
-def _classes(counts, tract=0, published=None):
+def _classes(counts: list[int], tract: int = 0, published: list[int] | None = None) -> SynthesizerClasses:
     n = np.asarray(counts, dtype=np.int64)
     return SynthesizerClasses(
         tract=np.full(n.shape, tract, dtype=np.int64),
@@ -52,13 +56,14 @@ def _classes(counts, tract=0, published=None):
     )
 
 
-def _weights(table, accounting, j, tract=0):
+def _weights(table: PriorTable, accounting: Accounting, j: int, tract: int = 0) -> list[float]:
     """The weights class j really uses, in workers."""
     low, high = table.support_ptr[tract], table.support_ptr[tract + 1]
-    return (np.maximum(table.base_weight[low:high], accounting.min_weight[j]) / WEIGHT_UNITS).tolist()
+    used = np.maximum(table.base_weight[low:high], accounting.min_weight[j])
+    return list((used / WEIGHT_UNITS).tolist())
 
 
-def test_least_weights_match_golden():
+def test_least_weights_match_golden() -> None:
     figures = golden("pdp")
     for case in figures["least_alpha"]:
         n, k, epsilon, delta = case["n"], case["n_support"], case["epsilon"], case["delta"]
@@ -75,7 +80,7 @@ def test_least_weights_match_golden():
     assert v3["epsilon_final"] <= final <= v3["epsilon_final"] + 1e-8
 
 
-def test_published_numbers():
+def test_published_numbers() -> None:
     assert theorem_4_1_weight(5, "4.6") == pytest.approx(5 / (math.exp(4.6) - 1), rel=1e-11)
     assert theorem_4_1_weight(5, "4.6") > 5 / (math.exp(4.6) - 1)
     assert theorem_4_4_weight(5, 1000, 4.6, 1e-6) == pytest.approx(0.531193, abs=5e-7)
@@ -90,7 +95,7 @@ def test_published_numbers():
 
 
 @pytest.mark.jit_off
-def test_pruning_costs_nothing_where_nothing_can_be_pruned():
+def test_pruning_costs_nothing_where_nothing_can_be_pruned() -> None:
     assert epsilon_final("4.6", [1.0, 1.0], [0.1, 7.0]) == Fraction(23, 5)
     assert epsilon_final("4.6", [1.0, 0.5], [7.0, 0.1]) == pruned_epsilon(Fraction(23, 5), Fraction(1, 2))
     assert epsilon_final(1, [0.5], [2.5]) > 1 + math.log(2) + 3 * math.log(2)
@@ -102,7 +107,7 @@ def test_pruning_costs_nothing_where_nothing_can_be_pruned():
 @pytest.mark.jit_off
 @settings(max_examples=examples(200), deadline=None)
 @given(kept=st.integers(1, RETENTION_UNITS - 1), growth=st.integers(2, 10**6))
-def test_pruned_epsilon_is_an_upper_bound_and_close(kept, growth):
+def test_pruned_epsilon_is_an_upper_bound_and_close(kept: int, growth: int) -> None:
     final = pruned_epsilon(Fraction(23, 5), Fraction(kept, RETENTION_UNITS), growth)
     true = 4.6 - math.log(kept / RETENTION_UNITS) + math.log(growth)
     assert true - 1e-14 <= float(final) <= true + 2e-9
@@ -115,7 +120,7 @@ _small = st.floats(1e-6, 20, allow_nan=False)
 @pytest.mark.jit_off
 @settings(max_examples=examples(150), deadline=None)
 @given(n=_counts, m=_counts, a1=_small, a2=st.floats(1e-6, 1e4), epsilon=st.floats(0.05, 30))
-def test_reference_sample_equals_the_plain_twin(n, m, a1, a2, epsilon):
+def test_reference_sample_equals_the_plain_twin(n: int, m: int, a1: float, a2: float, epsilon: float) -> None:
     c = math.expm1(epsilon)
     found, expected = reference_zero_sample(n, m, a1, a2, c), oracle.reference_zero_sample(n, m, a1, a2, c)
     assert found == pytest.approx(expected, rel=1e-8, abs=1e-300)
@@ -126,7 +131,9 @@ def test_reference_sample_equals_the_plain_twin(n, m, a1, a2, epsilon):
 @given(
     n=_counts, x=st.integers(0, 60), threshold=st.floats(-0.5, 70), first=_small, rest=st.floats(1e-6, 1e4)
 )
-def test_tail_bounds_the_plain_sum_closely(n, x, threshold, first, rest):
+def test_tail_bounds_the_plain_sum_closely(
+    n: int, x: int, threshold: float, first: float, rest: float
+) -> None:
     x, threshold = min(x, n), max(threshold, 0.0)
     found = kernels.upper_tail(threshold, n, n, x, first, rest)
     expected = oracle.upper_tail(threshold, n, n, x, first, rest)
@@ -136,7 +143,7 @@ def test_tail_bounds_the_plain_sum_closely(n, x, threshold, first, rest):
 @pytest.mark.jit_off
 @settings(max_examples=examples(60), deadline=None)
 @given(n=st.integers(1, 40), data=st.data(), epsilon=st.floats(1.2, 8))
-def test_class_bounds_equal_the_plain_twin(n, data, epsilon):
+def test_class_bounds_equal_the_plain_twin(n: int, data: st.DataObject, epsilon: float) -> None:
     base = sorted(data.draw(st.lists(st.integers(0, 2 * WEIGHT_UNITS), min_size=2, max_size=12)))
     weight = data.draw(st.integers(1, WEIGHT_UNITS))
     ordered = np.array(base, dtype=np.int64)
@@ -153,13 +160,13 @@ def test_class_bounds_equal_the_plain_twin(n, data, epsilon):
     assert both == pytest.approx(max(theorem, direct), rel=1e-6, abs=1e-300)
 
 
-def _near_a_whole_threshold(alpha, n, epsilon):
+def _near_a_whole_threshold(alpha: list[float], n: int, epsilon: float) -> bool:
     """Where c (alpha + x - 1) is almost whole, lowering c by 1e-12 may add one term to the sum."""
     edges = [math.expm1(epsilon) * (a + max(x - 1, 0)) for a in alpha for x in range(n + 1)]
     return any(abs(edge - round(edge)) < 1e-9 * max(edge, 1) for edge in edges)
 
 
-def test_theorem_4_4_as_printed_certifies_next_to_nothing_and_is_not_believed():
+def test_theorem_4_4_as_printed_certifies_next_to_nothing_and_is_not_believed() -> None:
     n, k, epsilon, delta = 1, 10, 10, 1e-3
     assert oracle.theorem_4_4_bound(n, [1e-8] * k, epsilon) <= delta
     # Four of the ten points, with the weight that matters the same, fail all but surely.
@@ -176,7 +183,7 @@ def test_theorem_4_4_as_printed_certifies_next_to_nothing_and_is_not_believed():
 @pytest.mark.jit_off
 @settings(max_examples=examples(60), deadline=None)
 @given(data=st.data(), epsilon=st.floats(0.3, 12), delta=st.sampled_from([0.2, 1e-2, 1e-6]))
-def test_certified_weights_hold_by_the_plain_twins(data, epsilon, delta):
+def test_certified_weights_hold_by_the_plain_twins(data: st.DataObject, epsilon: float, delta: float) -> None:
     base = data.draw(st.lists(st.floats(0, 1.5), min_size=1, max_size=15))
     counts = sorted(data.draw(st.sets(st.integers(0, 80), min_size=1, max_size=4)))
     table, classes = _table(base), _classes(counts)
@@ -206,14 +213,16 @@ def test_certified_weights_hold_by_the_plain_twins(data, epsilon, delta):
     delta=st.sampled_from([0.5, 0.2, 0.05]),
     base=st.lists(st.floats(0, 3), min_size=2, max_size=4),
 )
-def test_certified_weights_hold_by_enumeration(n, epsilon, delta, base):
+def test_certified_weights_hold_by_enumeration(
+    n: int, epsilon: float, delta: float, base: list[float]
+) -> None:
     table = _table(base)
     accounting = certify_classes(table, _classes([n]), PrivacyParameters(epsilon=epsilon, delta=delta))
     alpha = _weights(table, accounting, 0)
     assert exact_failure_probability(n, n, alpha, None, epsilon).probability <= delta
 
 
-def test_batch_finds_what_the_scalar_search_finds():
+def test_batch_finds_what_the_scalar_search_finds() -> None:
     k, counts = 1000, [1, 4, 5, 9, 15, 50, 100]
     accounting = certify_classes(_table([0.0] * k), _classes(counts), V3)
     for j, n in enumerate(counts):
@@ -223,7 +232,7 @@ def test_batch_finds_what_the_scalar_search_finds():
     assert accounting.epsilon_final == pytest.approx(8.982027, abs=1e-6)
 
 
-def test_an_informative_prior_allows_a_smaller_least_weight():
+def test_an_informative_prior_allows_a_smaller_least_weight() -> None:
     share = np.random.default_rng(5).dirichlet(np.full(300, 0.1))
     flat = certify_classes(_table(np.zeros(300)), _classes([40]), V3)
     rich = certify_classes(_table(share * 200), _classes([40]), V3)
@@ -231,7 +240,7 @@ def test_an_informative_prior_allows_a_smaller_least_weight():
     assert rich.min_weight[0] < flat.min_weight[0]
 
 
-def test_points_above_one_are_not_pruned_and_do_not_cost():
+def test_points_above_one_are_not_pruned_and_do_not_cost() -> None:
     table = _table([0.3, 1.0, 1.5])
     table.retention[:] = [RETENTION_UNITS // 2, RETENTION_UNITS // 4, 1]
     small = certify_classes(table, _classes([1]), V3)
@@ -243,7 +252,7 @@ def test_points_above_one_are_not_pruned_and_do_not_cost():
 
 
 @pytest.mark.jit_off
-def test_published_counts_decide_alone_when_they_replace_the_real_ones():
+def test_published_counts_decide_alone_when_they_replace_the_real_ones() -> None:
     table = _table([0.0] * 1000)
     given_n = certify_classes(table, _classes([1, 99, 0, 7], published=[6, 99, 5, 0]), V3)
     other_n = certify_classes(table, _classes([9, 98, 2, 0], published=[6, 99, 5, 0]), V3)
@@ -253,7 +262,7 @@ def test_published_counts_decide_alone_when_they_replace_the_real_ones():
     assert given_n.growth.tolist() == [7, 100, 6, 2]
 
 
-def test_each_tract_has_its_own_prior():
+def test_each_tract_has_its_own_prior() -> None:
     table = _table([0.0] * 400, [0.0] * 100)
     classes = SynthesizerClasses(
         tract=np.array([0, 1]), likelihood_count=np.array([50, 50]), published_count=np.array([50, 50])
@@ -264,7 +273,7 @@ def test_each_tract_has_its_own_prior():
 
 
 @pytest.mark.jit_off
-def test_refusals_name_the_numbers():
+def test_refusals_name_the_numbers() -> None:
     with pytest.raises(ParameterError, match="rounded to zero"):
         certify_weights(_table([0.0, 0.0]), _classes([1]), np.array([0], dtype=np.int64), V3)
     with pytest.raises(OverflowRefusedError, match="raise epsilon"):
@@ -299,17 +308,18 @@ def test_refusals_name_the_numbers():
         ({"retention": [1]}, "retention"),
     ],
 )
-def test_prior_table_refuses_what_is_no_prior(change, message):
+def test_prior_table_refuses_what_is_no_prior(change: dict[str, list[float]], message: str) -> None:
     fields = {"support_ptr": [0, 2], "base_weight": [1, 2], "retention": [1, 2]} | change
     with pytest.raises(ParameterError, match=message):
         PriorTable(**{name: np.array(values) for name, values in fields.items()})
 
 
 @pytest.mark.jit_off
-def test_classes_refuse_what_are_no_counts():
+def test_classes_refuse_what_are_no_counts() -> None:
     with pytest.raises(ParameterError, match="published_count"):
         _classes([1, 2], published=[1])
     with pytest.raises(ParameterError, match="likelihood_count"):
         _classes([-1])
+    listed: Any = [1]
     with pytest.raises(ParameterError, match="list"):
-        SynthesizerClasses(tract=[0], likelihood_count=[1], published_count=[1])
+        SynthesizerClasses(tract=listed, likelihood_count=listed, published_count=listed)

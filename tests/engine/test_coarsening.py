@@ -1,3 +1,5 @@
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -16,7 +18,7 @@ SEED = st.integers(0, 10**9)
 
 @pytest.mark.jit_off
 @given(SEED)
-def test_support_points_are_the_twin_s(seed):
+def test_support_points_are_the_twin_s(seed: int) -> None:
     world = make_world(seed)
     coarse = world.coarsening
     for tract in range(coarse.n_destination_tracts):
@@ -40,7 +42,7 @@ def test_support_points_are_the_twin_s(seed):
             assert np.flatnonzero(points_of_tracts(coarse)[tract] == number).tolist() == point.tracts
 
 
-def test_gravity_mass_is_the_twin_s():
+def test_gravity_mass_is_the_twin_s() -> None:
     rng = np.random.default_rng(4)
     tracts, decay = make_tracts(rng, 400), GravityDecay(scale_mi=3.0, shape=0.7)
     destination = np.arange(0, 400, 40)
@@ -59,7 +61,7 @@ def test_gravity_mass_is_the_twin_s():
 
 
 @pytest.mark.jit_off
-def test_boundaries_are_as_the_method_says():
+def test_boundaries_are_as_the_method_says() -> None:
     tracts = tracts_in_a_row(
         [0.0, 6.2299, 6.2301, 21.5399, 21.5401, 900.0],
         np.array([0, 0, 0, 1, 1, 1]),
@@ -82,12 +84,12 @@ def test_boundaries_are_as_the_method_says():
     assert square.support_level.tolist() == [LEVEL_SUPERPUMA]
 
 
-def test_places_round_the_globe_keep_their_distance():
+def test_places_round_the_globe_keep_their_distance() -> None:
     tracts = OriginTracts(
         lon_deg=np.array([179.9, -179.9, 0.0, 0.0, 12.0]),
         lat_deg=np.array([10.0, 10.0, 90.0, -10.0, -89.9]),
-        puma=np.arange(5),
-        superpuma=np.arange(5),
+        puma=np.arange(5, dtype=np.int32),
+        superpuma=np.arange(5, dtype=np.int32),
         population=np.ones(5, np.int64),
     )
     coarse, _ = coarsen(tracts, np.array([0]), q50_mi=1.0, q90_mi=20.0)
@@ -97,7 +99,7 @@ def test_places_round_the_globe_keep_their_distance():
 
 
 @given(SEED)
-def test_renumbering_origin_tracts_keeps_the_partition(seed):
+def test_renumbering_origin_tracts_keeps_the_partition(seed: int) -> None:
     world = make_world(seed)
     tracts = world.tracts
     order = np.random.default_rng(seed).permutation(tracts.n_tracts)
@@ -111,7 +113,7 @@ def test_renumbering_origin_tracts_keeps_the_partition(seed):
 
 
 @given(SEED)
-def test_batches_and_threads_do_not_matter(seed):
+def test_batches_and_threads_do_not_matter(seed: int) -> None:
     world = make_world(seed)
     coarse = world.coarsening
     decay = GravityDecay(scale_mi=5.0, shape=0.8)
@@ -138,14 +140,14 @@ def test_batches_and_threads_do_not_matter(seed):
         ({"population": np.array([0.5, 1.0])}, "integer array"),
     ],
 )
-def test_bad_tracts_are_refused(change, message):
+def test_bad_tracts_are_refused(change: dict[str, Any], message: str) -> None:
     two = np.array([0, 0])
     given_input = {"lon_deg": two, "lat_deg": two, "puma": two, "superpuma": two, "population": two}
     with pytest.raises(ParameterError, match=message):
         OriginTracts(**(given_input | change))
 
 
-def test_bad_input_is_refused():
+def test_bad_input_is_refused() -> None:
     tracts = make_world(1).tracts
     with pytest.raises(ParameterError, match="0 <= q50_mi <= q90_mi"):
         coarsen(tracts, np.array([0]), q50_mi=30.0, q90_mi=20.0)
@@ -160,7 +162,8 @@ def test_bad_input_is_refused():
         coarse.find(np.array([0, 0]), np.array([0]))
 
 
-def test_no_tracts_give_no_points():
+def test_no_tracts_give_no_points() -> None:
     none = np.zeros(0, np.int64)
-    tracts = OriginTracts(lon_deg=none, lat_deg=none, puma=none, superpuma=none, population=none)
+    degrees, index = np.zeros(0), np.zeros(0, np.int32)
+    tracts = OriginTracts(lon_deg=degrees, lat_deg=degrees, puma=index, superpuma=index, population=none)
     assert coarsen(tracts, none, q50_mi=1.0, q90_mi=2.0)[0].n_support.size == 0

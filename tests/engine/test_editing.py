@@ -4,8 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from engine.coarsening import LEVEL_REMAINDER, coarsen
-from engine.editing import DEFAULT_ELIMINATION, edit_domain
+from engine._kernels.arrays import Floats
+from engine.coarsening import LEVEL_REMAINDER, Coarsening, coarsen
+from engine.editing import DEFAULT_ELIMINATION, EditingMode, edit_domain
 from engine.errors import ParameterError, SupportError
 from tests.engine.worlds import KEY, make_world, points_of_tracts, tracts_in_a_row
 from tests.oracles.domain import coarsen_one, eliminated_points
@@ -16,7 +17,7 @@ FALSE_ALARM = 1e-6
 
 @pytest.mark.jit_off
 @given(SEED, st.sampled_from(["drop", "pool"]))
-def test_edited_domains_are_the_twin_s(seed, mode):
+def test_edited_domains_are_the_twin_s(seed: int, mode: EditingMode) -> None:
     world = make_world(seed, mode=mode)
     coarse, edited = world.coarsening, world.edited
     mass, members = world.mass, points_of_tracts(edited.coarsening)
@@ -46,7 +47,7 @@ def test_edited_domains_are_the_twin_s(seed, mode):
 
 
 @given(SEED)
-def test_pooling_keeps_population_and_mass(seed):
+def test_pooling_keeps_population_and_mass(seed: int) -> None:
     world = make_world(seed)
     before, after = world.coarsening, world.edited.coarsening
     for tract in range(before.n_destination_tracts):
@@ -58,20 +59,20 @@ def test_pooling_keeps_population_and_mass(seed):
     assert not carried[after.support_level == LEVEL_REMAINDER].any()
 
 
-def lone_pumas(miles):
+def lone_pumas(miles: list[float]) -> Coarsening:
     """Support points of the first of some tracts in a row, each other one a PUMA of its own."""
     units = np.arange(len(miles))
     row = tracts_in_a_row(miles, units, units, np.ones_like(units))
     return coarsen(row, np.array([0]), q50_mi=1.0, q90_mi=1e4)[0]
 
 
-def far_coarsening(n_tracts):
+def far_coarsening(n_tracts: int) -> tuple[Coarsening, Floats]:
     """One near tract, and n_tracts lone PUMAs at 50, 150, 250 and 550 miles."""
     distance = np.concatenate(([0.0], np.tile([50.0, 150.0, 250.0, 550.0], n_tracts // 4)))
     return lone_pumas(distance.tolist()), distance
 
 
-def test_elimination_probabilities_are_those_of_the_paper():
+def test_elimination_probabilities_are_those_of_the_paper() -> None:
     coarse, distance = far_coarsening(40_000)
     mass = np.zeros(distance.size)
     mass[0] = 1.0
@@ -83,7 +84,7 @@ def test_elimination_probabilities_are_those_of_the_paper():
     assert not gone[distance <= 100].any()
 
 
-def test_points_with_mass_and_points_at_the_limit_stay():
+def test_points_with_mass_and_points_at_the_limit_stay() -> None:
     coarse = lone_pumas([0.0, 99.999, 199.999, 499.999])
     always = ((500.0, 1.0), (200.0, 1.0), (100.0, 1.0))
     assert edit_domain(KEY, coarse, np.ones(4), np.array([7]), elimination=always).n_eliminated.tolist() == [
@@ -95,14 +96,14 @@ def test_points_with_mass_and_points_at_the_limit_stay():
 
 
 @pytest.mark.jit_off
-def test_none_changes_nothing():
+def test_none_changes_nothing() -> None:
     world = make_world(3, mode="none")
     assert world.edited.coarsening is world.coarsening
     assert world.edited.n_eliminated.sum() == 0
 
 
 @pytest.mark.jit_off
-def test_an_emptied_destination_tract_is_refused():
+def test_an_emptied_destination_tract_is_refused() -> None:
     coarse = lone_pumas([0.0, 600.0])
     coarse.support_distance_mi[0] = 700.0
     with pytest.raises(SupportError, match="destination tract 4242"):
@@ -110,11 +111,11 @@ def test_an_emptied_destination_tract_is_refused():
 
 
 @pytest.mark.jit_off
-def test_bad_input_is_refused():
+def test_bad_input_is_refused() -> None:
     world = make_world(5)
     coarse, mass = world.coarsening, world.mass
     with pytest.raises(ParameterError, match="allowed are none, drop, pool"):
-        edit_domain(KEY, coarse, mass, world.destination_tract, mode="trim")
+        edit_domain(KEY, coarse, mass, world.destination_tract, mode="trim")  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(ParameterError, match="probability of 0 to 1"):
         edit_domain(KEY, coarse, mass, world.destination_tract, elimination=((100.0, 1.5),))
     with pytest.raises(ParameterError, match="one per"):

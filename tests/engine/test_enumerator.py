@@ -21,7 +21,7 @@ from tests.golden import golden
 from tests.oracles.enumerator import failure_from_definitions, output_probability
 
 
-def test_exact_failure_probability_matches_golden():
+def test_exact_failure_probability_matches_golden() -> None:
     for case in golden("pdp")["exact_failure_probability"]:
         found = exact_failure_probability(
             case["n"], case["m"], case["prior_weight"], case["retention"], case["epsilon"]
@@ -32,7 +32,7 @@ def test_exact_failure_probability_matches_golden():
             assert found.worst_table == (case["worst_table"] and tuple(case["worst_table"]))
 
 
-def test_p10_two_category_tables_match_golden():
+def test_p10_two_category_tables_match_golden() -> None:
     expected = golden("pdp")
     drawn = transition_matrix(5, 5, [0.5, 0.5])
     plugin = plugin_transition(5, 5, [0.5, 0.5])
@@ -43,7 +43,7 @@ def test_p10_two_category_tables_match_golden():
     assert largest_log_ratio(tables, plugin) == pytest.approx(expected["p10_plugin_epsilon"])
 
 
-def test_p10_example_is_plugin_and_its_delta_is_one_sided():
+def test_p10_example_is_plugin_and_its_delta_is_one_sided() -> None:
     tables = compositions(5, 2)
     drawn, plugin = transition_matrix(5, 5, [0.5, 0.5]), plugin_transition(5, 5, [0.5, 0.5])
     assert largest_log_ratio(tables, drawn) == pytest.approx(math.log(11), rel=1e-12)
@@ -53,13 +53,13 @@ def test_p10_example_is_plugin_and_its_delta_is_one_sided():
 
 
 @pytest.mark.jit_off
-def test_transition_matrix_of_p10_example_by_hand():
+def test_transition_matrix_of_p10_example_by_hand() -> None:
     drawn = transition_matrix(5, 5, [0.5, 0.5])
     # Table (0, 5), output (0, 5): 5.5 · 6.5 · 7.5 · 8.5 · 9.5 over 6 · 7 · 8 · 9 · 10.
     assert drawn[0, 0] == pytest.approx(5.5 * 6.5 * 7.5 * 8.5 * 9.5 / (6 * 7 * 8 * 9 * 10), rel=1e-14)
 
 
-def test_pruning_can_raise_delta_at_the_final_epsilon():
+def test_pruning_can_raise_delta_at_the_final_epsilon() -> None:
     weights, epsilon = (0.512, 0.856, 0.976), 1.95
     before = exact_failure_probability(4, 4, weights, None, epsilon)
     final = epsilon + math.log(1 / 0.025) + math.log(2)
@@ -68,7 +68,7 @@ def test_pruning_can_raise_delta_at_the_final_epsilon():
     assert after.probability == pytest.approx(0.0283, abs=5e-5)
 
 
-def test_theorem_5_2_as_printed_fails_where_more_is_drawn_than_there_is():
+def test_theorem_5_2_as_printed_fails_where_more_is_drawn_than_there_is() -> None:
     epsilon, weights, kept = 5.436304, (0.9, 0.0263), (0.01, 0.01)
     assert min(weights) >= theorem_4_1_weight(6, epsilon)
     tables = compositions(1, 2)
@@ -83,7 +83,7 @@ _weights = st.lists(st.sampled_from([0.0, 0.013, 0.2, 0.55, 0.93]), min_size=2, 
 
 @settings(max_examples=40, deadline=None)
 @given(n=st.integers(1, 4), m=st.integers(1, 4), extra=_weights, epsilon=st.floats(0.3, 6))
-def test_theorem_4_1_leaves_nothing_to_fail(n, m, extra, epsilon):
+def test_theorem_4_1_leaves_nothing_to_fail(n: int, m: int, extra: list[float], epsilon: float) -> None:
     weights = [theorem_4_1_weight(m, epsilon) + more for more in extra]
     found = exact_failure_probability(n, m, weights, None, epsilon)
     assert found.probability == 0
@@ -98,7 +98,9 @@ def test_theorem_4_1_leaves_nothing_to_fail(n, m, extra, epsilon):
     epsilon=st.floats(1.7, 6),
     size=st.integers(2, 3),
 )
-def test_theorem_4_1_with_pruning_leaves_nothing_to_fail(n, m, data, epsilon, size):
+def test_theorem_4_1_with_pruning_leaves_nothing_to_fail(
+    n: int, m: int, data: st.DataObject, epsilon: float, size: int
+) -> None:
     least = theorem_4_1_weight(m, epsilon)
     one = st.sampled_from([least, (least + 1) / 2, 1.0])
     weights = data.draw(st.lists(one, min_size=size, max_size=size))
@@ -117,7 +119,7 @@ def test_theorem_4_1_with_pruning_leaves_nothing_to_fail(n, m, data, epsilon, si
     epsilon=st.floats(0.2, 5),
     size=st.integers(1, 3),
 )
-def test_matches_the_plain_twin(n, m, data, epsilon, size):
+def test_matches_the_plain_twin(n: int, m: int, data: st.DataObject, epsilon: float, size: int) -> None:
     weights = data.draw(st.lists(st.floats(0.02, 2), min_size=size, max_size=size))
     kept = data.draw(st.lists(st.floats(0.01, 1), min_size=size, max_size=size))
     probability = transition_matrix(n, m, weights, kept)
@@ -135,7 +137,9 @@ def test_matches_the_plain_twin(n, m, data, epsilon, size):
 
 @settings(max_examples=25, deadline=None)
 @given(n=st.integers(1, 4), m=st.integers(1, 4), data=st.data(), order=st.permutations([0, 1, 2]))
-def test_rows_sum_to_one_and_names_do_not_matter(n, m, data, order):
+def test_rows_sum_to_one_and_names_do_not_matter(
+    n: int, m: int, data: st.DataObject, order: list[int]
+) -> None:
     weights = data.draw(st.lists(st.floats(0.02, 2), min_size=3, max_size=3))
     kept = data.draw(st.lists(st.floats(0.01, 1), min_size=3, max_size=3))
     assert transition_matrix(n, m, weights, kept).sum(axis=1) == pytest.approx(1.0)
@@ -157,6 +161,8 @@ def test_rows_sum_to_one_and_names_do_not_matter(n, m, data, order):
         (1, 1, [1.0, 1.0], [1.0]),
     ],
 )
-def test_refuses_what_it_cannot_enumerate(n, m, weights, kept):
+def test_refuses_what_it_cannot_enumerate(
+    n: int, m: int, weights: list[float], kept: list[float] | None
+) -> None:
     with pytest.raises(ParameterError):
         exact_failure_probability(n, m, weights, kept, 1.0)

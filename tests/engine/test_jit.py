@@ -3,13 +3,16 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numba
 import pytest
 from numba.core.caching import FunctionCache
 
 from engine import _jit, _numba_internals
+from tests.engine.examples import INTERPRETED
 
 KERNEL = """
 from engine._jit import jit
@@ -44,7 +47,7 @@ if "ROOM" in os.environ:
     resource.setrlimit(resource.RLIMIT_FSIZE, 2 * (int(os.environ["ROOM"]),))
 {KERNEL}"""
 
-if numba.config.DISABLE_JIT:
+if INTERPRETED:
     pytest.skip("nothing is compiled", allow_module_level=True)
 
 
@@ -63,7 +66,7 @@ def run_kernel(tmp_path: Path, kernel: str = KERNEL, **environment: str) -> list
     return ran.stdout.split()
 
 
-def triple(value):
+def triple(value: int) -> int:
     return 3 * value
 
 
@@ -71,7 +74,7 @@ def compiled_files(tmp_path: Path) -> list[Path]:
     return sorted((tmp_path / "__pycache__").iterdir())
 
 
-def test_a_kernel_is_cached_where_it_can_be(tmp_path):
+def test_a_kernel_is_cached_where_it_can_be(tmp_path: Path) -> None:
     assert run_kernel(tmp_path) == ["42", "True", "FunctionCache", "0"]
     files = compiled_files(tmp_path)
     assert run_kernel(tmp_path) == ["42", "True", "FunctionCache", "1"]
@@ -79,13 +82,13 @@ def test_a_kernel_is_cached_where_it_can_be(tmp_path):
     assert [file.suffix for file in files] == [".nbc"]
 
 
-def test_what_kernels_call_has_one_form_for_all_whole_numbers_and_no_file(tmp_path):
+def test_what_kernels_call_has_one_form_for_all_whole_numbers_and_no_file(tmp_path: Path) -> None:
     assert run_kernel(tmp_path, CALLERS) == ["True", "1", "0", "8", "1"]
     names = [file.name.split(".")[1] for file in compiled_files(tmp_path)]
     assert sorted(name.split("-")[0] for name in names) == ["of_all", "twice"]
 
 
-def test_a_kernel_that_changed_is_compiled_again_and_the_old_one_dropped(tmp_path):
+def test_a_kernel_that_changed_is_compiled_again_and_the_old_one_dropped(tmp_path: Path) -> None:
     run_kernel(tmp_path)
     files = compiled_files(tmp_path)
     left = tmp_path / "__pycache__" / f"{files[0].name}.tmp.0123"
@@ -96,7 +99,7 @@ def test_a_kernel_that_changed_is_compiled_again_and_the_old_one_dropped(tmp_pat
     assert compiled_files(tmp_path) != files
 
 
-def test_a_damaged_file_is_compiled_again(tmp_path):
+def test_a_damaged_file_is_compiled_again(tmp_path: Path) -> None:
     run_kernel(tmp_path)
     (file,) = compiled_files(tmp_path)
     whole = file.read_bytes()
@@ -106,7 +109,7 @@ def test_a_damaged_file_is_compiled_again(tmp_path):
     assert run_kernel(tmp_path)[::3] == ["42", "1"]
 
 
-def test_every_cut_of_a_file_is_noticed(tmp_path):
+def test_every_cut_of_a_file_is_noticed(tmp_path: Path) -> None:
     files = _numba_internals.KernelFiles(triple, tmp_path)
     files.save("int64", "for integers")
     (file,) = tmp_path.iterdir()
@@ -116,7 +119,7 @@ def test_every_cut_of_a_file_is_noticed(tmp_path):
         assert files.load("int64") is None
 
 
-def test_a_full_disk_stops_no_kernel_and_leaves_no_old_one(tmp_path):
+def test_a_full_disk_stops_no_kernel_and_leaves_no_old_one(tmp_path: Path) -> None:
     run_kernel(tmp_path, LIMITED)
     changed = LIMITED.replace("2 * value", "3 * value")
     files = compiled_files(tmp_path)
@@ -126,7 +129,9 @@ def test_a_full_disk_stops_no_kernel_and_leaves_no_old_one(tmp_path):
     assert run_kernel(tmp_path, changed)[::3] == ["63", "1"]
 
 
-def test_compiled_forms_keep_apart_by_types_and_sources(tmp_path, monkeypatch):
+def test_compiled_forms_keep_apart_by_types_and_sources(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever the order of two processes at once: neither can take the other's file for its own."""
     one, other = (_numba_internals.KernelFiles(triple, tmp_path) for _ in range(2))
     one.save("int64", "for integers")
@@ -151,27 +156,27 @@ def test_compiled_forms_keep_apart_by_types_and_sources(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_sources_edited_since_the_start_are_not_kept(tmp_path, monkeypatch):
+def test_sources_edited_since_the_start_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = _numba_internals.KernelFiles(triple, tmp_path)
     monkeypatch.setattr(_numba_internals, "_kernel_digest", lambda: "of sources edited since")
     files.save("int64", "of unknown sources")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_numba_that_keeps_its_files_elsewhere_keeps_none(monkeypatch):
-    begin = FunctionCache.__init__
+def test_a_numba_that_keeps_its_files_elsewhere_keeps_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    begin: Any = FunctionCache.__init__
 
-    def without_files(self, function):
+    def without_files(self: Any, function: Callable[..., Any]) -> None:
         begin(self, function)
         del self._cache_file
 
     monkeypatch.setattr(FunctionCache, "__init__", without_files)
-    compiled = _jit.jit(triple)
+    compiled: Any = _jit.jit(triple)
     assert compiled(2) == 6
     assert type(compiled._cache).__name__ == "NullCache"
 
 
-def test_a_kernel_compiles_where_no_cache_can_be_kept(tmp_path):
+def test_a_kernel_compiles_where_no_cache_can_be_kept(tmp_path: Path) -> None:
     # Numba is told to look in no place that exists: as in a read-only installation without a home.
     found = run_kernel(
         tmp_path, NUMBA_CACHE_LOCATOR_CLASSES="UserProvidedCacheLocator", NUMBA_CACHE_DIR="", HOME=""
@@ -179,28 +184,30 @@ def test_a_kernel_compiles_where_no_cache_can_be_kept(tmp_path):
     assert found == ["42", "True", "NullCache", "0"]
 
 
-def test_the_jit_can_be_switched_off(tmp_path):
+def test_the_jit_can_be_switched_off(tmp_path: Path) -> None:
     assert run_kernel(tmp_path, NUMBA_DISABLE_JIT="1") == ["42", "False", "NoneType"]
 
 
-def test_fast_math_is_off_and_the_gil_is_released():
+def test_fast_math_is_off_and_the_gil_is_released() -> None:
     from engine._kernels.urn import synthesize_range
 
-    assert synthesize_range.targetoptions["nogil"] is True
-    assert synthesize_range.targetoptions["fastmath"] is False
+    compiled: Any = synthesize_range
+    assert compiled.targetoptions["nogil"] is True
+    assert compiled.targetoptions["fastmath"] is False
 
 
-def test_the_cache_depends_on_every_kernel_source():
+def test_the_cache_depends_on_every_kernel_source() -> None:
     from engine._kernels import urn
 
-    files = urn.synthesize_range._cache._cache_file
+    compiled: Any = urn.synthesize_range
+    files = compiled._cache._cache_file
     assert type(files) is _numba_internals.KernelFiles
     assert files._sources == _numba_internals._sources(Path(urn.__file__), _numba_internals._kernel_digest())
 
 
-def test_without_readable_sources_nothing_is_cached(monkeypatch):
+def test_without_readable_sources_nothing_is_cached(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_numba_internals, "_KERNEL_DIGEST", "")
-    compiled = _jit.jit(triple)
+    compiled: Any = _jit.jit(triple)
     assert compiled(2) == 6
     assert type(compiled._cache).__name__ == "NullCache"
 
@@ -213,7 +220,7 @@ UNKNOWN = {
 
 
 @pytest.mark.parametrize("way", UNKNOWN)
-def test_with_an_unknown_numba_kernels_compile_plainly(tmp_path, way):
+def test_with_an_unknown_numba_kernels_compile_plainly(tmp_path: Path, way: str) -> None:
     """They call each other as before, are kept in no file, and one line says why they compile in every run."""
     code = f"{UNKNOWN[way]}\n{CALLERS.split('found =')[0]}"
     script = tmp_path / "kernel.py"
@@ -234,7 +241,7 @@ def test_with_an_unknown_numba_kernels_compile_plainly(tmp_path, way):
     assert not (tmp_path / "__pycache__").exists()
 
 
-def test_with_an_unknown_numba_a_synthesis_draws_the_same():
+def test_with_an_unknown_numba_a_synthesis_draws_the_same() -> None:
     """Worlds in processes of their own: the pinned draw and a whole release, compiled plainly."""
     from tests.engine.test_synthesis import PINNED, world_digest
 
@@ -257,7 +264,7 @@ def test_with_an_unknown_numba_a_synthesis_draws_the_same():
     assert ran.stdout.split() == [PINNED, world_digest()]
 
 
-def test_the_known_versions_are_those_that_the_package_allows():
+def test_the_known_versions_are_those_that_the_package_allows() -> None:
     """pyproject.toml and the guard name the same bounds, and the version that the tests run is within them."""
     text = (Path(_jit.__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
     first, last = (".".join(map(str, bound)) for bound in (_jit.KNOWN_FROM, _jit.KNOWN_BELOW))

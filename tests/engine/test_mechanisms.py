@@ -4,6 +4,7 @@ import hashlib
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine._kernels import histograms, noise
+from engine._kernels.arrays import Ints
 from engine._kernels.chacha import STREAM_FIELDS, open_stream
 from engine.errors import OverflowRefusedError, ParameterError, SupportError
 from engine.mechanisms import drawing
@@ -21,7 +23,7 @@ from engine.mechanisms.plug_in import plug_in_multinomial, plug_in_promise
 from engine.mechanisms.promise import MechanismPromise
 from engine.mechanisms.sparse import least_threshold, sparse_histogram, sparse_promise
 from engine.streams import Stage, stream_words
-from engine.synthesis import Synthesizers
+from engine.synthesis import SupportTable, Synthesizers, SyntheticPoints
 from tests.engine.examples import examples
 from tests.engine.worlds import KEY, make_synthesizers, make_world, one_table, same_synthesizers, take
 from tests.oracles import mechanisms as twins
@@ -32,40 +34,53 @@ EPSILONS = st.sampled_from(["1/3", "1", "2", "4.6", "8.98", "40"])
 DELTA = "1e-2"
 
 
-def laplace(chosen, table, epsilon="2", threads=1):
+def laplace(
+    chosen: Synthesizers, table: SupportTable, epsilon: str = "2", threads: int = 1
+) -> SyntheticPoints:
     return laplace_histogram(KEY, chosen, table, epsilon=epsilon, threads=threads)
 
 
-def sparse(chosen, table, epsilon="2", threads=1):
+def sparse(
+    chosen: Synthesizers, table: SupportTable, epsilon: str = "2", threads: int = 1
+) -> SyntheticPoints:
     return sparse_histogram(KEY, chosen, table, epsilon=epsilon, delta=DELTA, threads=threads)
 
 
-def plug_in(chosen, table, epsilon="2", threads=1):
+def plug_in(
+    chosen: Synthesizers, table: SupportTable, epsilon: str = "2", threads: int = 1
+) -> SyntheticPoints:
     return plug_in_multinomial(KEY, chosen, table, threads=threads)
 
 
-def laplace_twin(address, workers, m, prior, epsilon):
+def laplace_twin(
+    address: tuple[int, int], workers: list[int], m: int, prior: list[int], epsilon: str
+) -> list[int]:
     return twins.laplace_one(address, workers, m, prior, Fraction(epsilon) / 2)
 
 
-def sparse_twin(address, workers, m, prior, epsilon):
+def sparse_twin(
+    address: tuple[int, int], workers: list[int], m: int, prior: list[int], epsilon: str
+) -> list[int]:
     threshold = least_threshold(epsilon, DELTA).least
     return twins.sparse_one(address, workers, m, prior, Fraction(epsilon) / 2, threshold)
 
 
-def plug_in_twin(address, workers, m, prior, epsilon):
+def plug_in_twin(
+    address: tuple[int, int], workers: list[int], m: int, prior: list[int], epsilon: str
+) -> list[int]:
     return twins.plug_in_one(address, workers, m, prior)
 
 
-MECHANISMS = [laplace, sparse, plug_in]
+Draw = Callable[..., SyntheticPoints]
+MECHANISMS: list[Draw] = [laplace, sparse, plug_in]
 TWINS = {laplace: laplace_twin, sparse: sparse_twin, plug_in: plug_in_twin}
 
 
-def digest(drawn):
+def digest(drawn: SyntheticPoints) -> str:
     return hashlib.sha256(drawn.synthetic_ptr.tobytes() + drawn.synthetic_point.tobytes()).hexdigest()
 
 
-def assert_twin(mechanism, chosen, table, epsilon):
+def assert_twin(mechanism: Draw, chosen: Synthesizers, table: SupportTable, epsilon: str) -> None:
     drawn = mechanism(chosen, table, epsilon)
     assert np.diff(drawn.synthetic_ptr).tolist() == chosen.n_synthetic.tolist()
     for one in range(chosen.tract.size):
@@ -81,14 +96,14 @@ def assert_twin(mechanism, chosen, table, epsilon):
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @given(seed=SEED, epsilon=EPSILONS)
 @settings(max_examples=examples(25))
-def test_draws_are_the_twin_s(mechanism, seed, epsilon):
+def test_draws_are_the_twin_s(mechanism: Draw, seed: int, epsilon: str) -> None:
     world = make_world(seed, n_synthesizers=8)
     assert_twin(mechanism, world.synthesizers, world.support, epsilon)
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @pytest.mark.parametrize("epsilon", ["0.25", "3"])
-def test_large_counts_are_the_twin_s(mechanism, epsilon):
+def test_large_counts_are_the_twin_s(mechanism: Draw, epsilon: str) -> None:
     rng = np.random.default_rng(5)
     workers = [*rng.integers(0, 40, 90), *[7] * 300]
     for n_synthetic in (1, 30, 390, 1000):
@@ -99,7 +114,7 @@ def test_large_counts_are_the_twin_s(mechanism, epsilon):
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 @given(seed=SEED, threads=st.integers(2, 5))
 @settings(max_examples=20)
-def test_threads_order_and_partition_do_not_matter(mechanism, seed, threads):
+def test_threads_order_and_partition_do_not_matter(mechanism: Draw, seed: int, threads: int) -> None:
     world = make_world(seed, n_synthesizers=40)
     chosen = world.synthesizers
     whole = mechanism(chosen, world.support)
@@ -119,7 +134,7 @@ def test_threads_order_and_partition_do_not_matter(mechanism, seed, threads):
 @pytest.mark.parametrize("mechanism", [laplace, sparse])
 @given(seed=SEED)
 @settings(max_examples=20)
-def test_the_order_of_the_real_workers_does_not_matter(mechanism, seed):
+def test_the_order_of_the_real_workers_does_not_matter(mechanism: Draw, seed: int) -> None:
     world = make_world(seed, n_synthesizers=10)
     chosen, rng = world.synthesizers, np.random.default_rng(seed)
     points = chosen.worker_point.copy()
@@ -137,23 +152,23 @@ def test_the_order_of_the_real_workers_does_not_matter(mechanism, seed):
     assert digest(mechanism(chosen, world.support)) == digest(mechanism(shuffled, world.support))
 
 
-def test_nothing_to_draw_is_nothing():
+def test_nothing_to_draw_is_nothing() -> None:
     empty = make_synthesizers(np.random.default_rng(0), one_table([1]), 0)
     for mechanism in MECHANISMS:
         assert mechanism(empty, one_table([1]), threads=2).synthetic_ptr.tolist() == [0]
 
 
-def test_the_draws_do_not_depend_on_how_many_digits_are_at_hand(monkeypatch):
+def test_the_draws_do_not_depend_on_how_many_digits_are_at_hand(monkeypatch: pytest.MonkeyPatch) -> None:
     world = make_world(3, n_synthesizers=40)
     before = [digest(mechanism(world.synthesizers, world.support)) for mechanism in MECHANISMS]
     monkeypatch.setattr(drawing, "_FIRST_DIGITS", 1)
     assert before == [digest(mechanism(world.synthesizers, world.support)) for mechanism in MECHANISMS]
 
 
-def test_a_draw_that_runs_out_of_digits_is_made_again_with_more():
+def test_a_draw_that_runs_out_of_digits_is_made_again_with_more() -> None:
     asked = []
 
-    def draw(n_digits, short):
+    def draw(n_digits: int, short: Ints) -> int:
         asked.append(n_digits)
         short[0] = n_digits < 30
         return n_digits
@@ -163,7 +178,7 @@ def test_a_draw_that_runs_out_of_digits_is_made_again_with_more():
 
 
 @pytest.mark.jit_off
-def test_equal_digits_decide_nothing_and_the_first_unequal_one_everything():
+def test_equal_digits_decide_nothing_and_the_first_unequal_one_everything() -> None:
     _, words = stream_words(KEY, Stage.NOISE, np.array([5]), np.array([6]), np.array([3]))
     digits = words.astype(np.int64)
     for read, change, happened, undecided in (
@@ -183,7 +198,7 @@ def test_equal_digits_decide_nothing_and_the_first_unequal_one_everything():
 @pytest.mark.jit_off
 @given(st.fractions(Fraction(1, 2048), 50, max_denominator=10**6))
 @settings(max_examples=examples(60))
-def test_digits_are_those_of_long_decimals(rate):
+def test_digits_are_those_of_long_decimals(rate: Fraction) -> None:
     q = twins.exponential(rate)
     low, high = exponential_bounds(rate, 300)
     assert low <= q * 2**300 <= high <= low + 2
@@ -195,11 +210,11 @@ def test_digits_are_those_of_long_decimals(rate):
 
 
 @pytest.mark.jit_off
-def test_digits_are_written_out_until_both_bounds_agree():
+def test_digits_are_written_out_until_both_bounds_agree() -> None:
     # Around 1/2 + 2^-140, to within 2^-bits: whether the first bit is set is sure only past 140 bits.
     asked = []
 
-    def bounds(bits):
+    def bounds(bits: int) -> tuple[int, int]:
         asked.append(bits)
         middle = 2**bits // 2 + 2**bits // 2**140
         return middle - 1, middle + 1
@@ -211,7 +226,7 @@ def test_digits_are_written_out_until_both_bounds_agree():
 @pytest.mark.jit_off
 @given(st.integers(0, 2**32 - 1), EPSILONS)
 @settings(max_examples=examples(20))
-def test_noise_is_the_twin_s(destination, epsilon):
+def test_noise_is_the_twin_s(destination: int, epsilon: str) -> None:
     rate = Fraction(epsilon) / 2
     values = laplace_noise(KEY, destination, 9, rate=rate, count=20)
     stream, q = Stream("NOISE", destination, 9), twins.exponential(rate)
@@ -220,7 +235,7 @@ def test_noise_is_the_twin_s(destination, epsilon):
 
 @pytest.mark.jit_off
 @pytest.mark.parametrize("epsilon", ["0", "-1", "1/1025", "100.1", "many"])
-def test_epsilon_out_of_range_is_refused(epsilon):
+def test_epsilon_out_of_range_is_refused(epsilon: str) -> None:
     chosen, table = same_synthesizers(2, [0], 1, 1), one_table([1])
     for refused in (
         laplace_promise,
@@ -233,12 +248,12 @@ def test_epsilon_out_of_range_is_refused(epsilon):
 
 @pytest.mark.jit_off
 @pytest.mark.parametrize("delta", ["0", "1", "-1e-6"])
-def test_delta_out_of_range_is_refused(delta):
+def test_delta_out_of_range_is_refused(delta: str) -> None:
     with pytest.raises(ParameterError, match="delta is"):
         least_threshold(1, delta)
 
 
-def test_bad_input_is_refused_as_the_synthesizer_refuses_it():
+def test_bad_input_is_refused_as_the_synthesizer_refuses_it() -> None:
     for mechanism in MECHANISMS:
         with pytest.raises(ParameterError, match="2 workers are in a support point"):
             mechanism(same_synthesizers(2, [0, 2], 1, 1), one_table([1, 1]))
@@ -248,7 +263,9 @@ def test_bad_input_is_refused_as_the_synthesizer_refuses_it():
             mechanism(same_synthesizers(2, [0], 1, 1), one_table([1 << 61, 1]))
 
 
-def test_noisy_counts_past_their_range_are_refused_without_their_numbers(monkeypatch):
+def test_noisy_counts_past_their_range_are_refused_without_their_numbers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     statuses = {"laplace": histograms.TOO_LARGE - 1, "other": histograms.DONE}
     monkeypatch.setattr(drawing, "run_ranges", lambda *_: list(statuses.values()))
     with pytest.raises(OverflowRefusedError, match=r"of a synthesizer passed 2\^31: raise epsilon"):
@@ -256,12 +273,15 @@ def test_noisy_counts_past_their_range_are_refused_without_their_numbers(monkeyp
 
 
 @pytest.mark.jit_off
-def test_promises_say_what_they_rest_on():
+def test_promises_say_what_they_rest_on() -> None:
     pure, sparse_one, nothing = laplace_promise("4.6"), sparse_promise("4.6", "1e-6"), plug_in_promise()
-    assert (pure.epsilon, pure.delta, pure.holds_as_probabilistic) == (Fraction(23, 5), 0, True)
+    assert (pure.epsilon, pure.delta, pure.holds_as_probabilistic) == (Fraction(23, 5), Fraction(0), True)
     assert pure.numbers == {"noise_scale": Fraction(10, 23)}
     assert (sparse_one.delta, sparse_one.holds_as_probabilistic) == (Fraction(1, 10**6), False)
-    assert sparse_one.numbers["delta_bound"] <= sparse_one.delta
+    bound = sparse_one.numbers["delta_bound"]
+    assert bound is not None
+    assert sparse_one.delta is not None
+    assert bound <= sparse_one.delta
     assert (nothing.is_private, nothing.epsilon, nothing.delta) == (False, None, None)
     assert "not private" in nothing.rule
     with pytest.raises(ParameterError, match="give both or neither"):
@@ -278,10 +298,10 @@ def test_promises_say_what_they_rest_on():
     st.integers(1, 40).map(lambda exponent: Fraction(9, 10**exponent)),
 )
 @settings(max_examples=examples(25))
-def test_the_threshold_is_the_least_that_keeps_delta(epsilon, delta):
+def test_the_threshold_is_the_least_that_keeps_delta(epsilon: Fraction, delta: Fraction) -> None:
     found, q = least_threshold(epsilon, delta), twins.exponential(epsilon / 2)
 
-    def chance(threshold):
+    def chance(threshold: int) -> Fraction:
         return twins.exponential(epsilon / 2 * (threshold - 1)) / (1 + q)
 
     assert chance(found.least) <= found.delta_bound <= delta
@@ -294,17 +314,17 @@ def test_the_threshold_is_the_least_that_keeps_delta(epsilon, delta):
 PINNED = "ee7a602f96b6ef36 c03b9497e5ed5f5a 1eba7a6e4f449243"
 
 
-def pinned_digests():
+def pinned_digests() -> str:
     chosen = same_synthesizers(50, [0, 2, 2, 5], 6, 7)
     table = one_table([0, 900, 3, 70_000, 0, 12])
     return " ".join(digest(mechanism(chosen, table))[:16] for mechanism in MECHANISMS)
 
 
-def test_draws_of_the_test_key_are_pinned():
+def test_draws_of_the_test_key_are_pinned() -> None:
     assert pinned_digests() == PINNED
 
 
-def test_draws_are_the_same_uncompiled():
+def test_draws_are_the_same_uncompiled() -> None:
     script = "from tests.engine.test_mechanisms import pinned_digests; print(pinned_digests())"
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
     command = [sys.executable, "-W", "error", "-c", script]

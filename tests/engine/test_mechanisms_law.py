@@ -5,6 +5,7 @@ promises are checked in fractions: with e^(-epsilon/2) = q a fraction, so are al
 """
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from engine._kernels.arrays import Floats
 from engine.enumerator import compositions, exact_failure, largest_log_ratio
 from engine.mechanisms.chances import exponential_bounds
 from engine.mechanisms.laplace import laplace_histogram, laplace_noise
@@ -36,16 +38,16 @@ N_COPIES = 40_000
 QS = [Fraction(1, 3), Fraction(7, 10), Fraction(1, 20)]
 
 
-def tables(n, k):
+def tables(n: int, k: int) -> list[tuple[int, ...]]:
     return [tuple(table) for table in compositions(n, k).tolist()]
 
 
-def counted(workers, k):
+def counted(workers: list[int], k: int) -> list[int]:
     return [workers.count(point) for point in range(k)]
 
 
 @pytest.mark.parametrize("rate", ["0.02", "0.4", "1", "2.5"])
-def test_noise_is_discrete_laplace(rate):
+def test_noise_is_discrete_laplace(rate: str) -> None:
     values = laplace_noise(KEY, 77, 1, rate=rate, count=200_000)
     q = math.exp(-float(Fraction(rate)))
     reach = max(1, int(math.log(values.size / 40) / float(Fraction(rate))) - 2)
@@ -60,7 +62,9 @@ def test_noise_is_discrete_laplace(rate):
     ("workers", "n_synthetic", "prior", "epsilon"),
     [([0, 0, 1], 3, [1, 2, 4], "3"), ([1], 2, [5, 1, 1], "2.4"), ([0, 1, 1, 1, 1], 8, [1, 1], "6")],
 )
-def test_the_laplace_sanitizer_follows_its_law(workers, n_synthetic, prior, epsilon):
+def test_the_laplace_sanitizer_follows_its_law(
+    workers: list[int], n_synthetic: int, prior: list[int], epsilon: str
+) -> None:
     top = 14
     q = Fraction(float(exponential(Fraction(epsilon) / 2)))
     chosen = same_synthesizers(N_COPIES, workers, n_synthetic, 1, first=2_000_000)
@@ -83,7 +87,9 @@ def test_the_laplace_sanitizer_follows_its_law(workers, n_synthetic, prior, epsi
         ([], 3, [5, 1, 1], "2", "0.1"),
     ],
 )
-def test_the_sparse_histogram_follows_its_law(workers, n_synthetic, prior, epsilon, delta):
+def test_the_sparse_histogram_follows_its_law(
+    workers: list[int], n_synthetic: int, prior: list[int], epsilon: str, delta: str
+) -> None:
     q = Fraction(float(exponential(Fraction(epsilon) / 2)))
     threshold = least_threshold(epsilon, delta).least
     chosen = same_synthesizers(N_COPIES, workers, n_synthetic, 1, first=3_000_000)
@@ -98,7 +104,7 @@ def test_the_sparse_histogram_follows_its_law(workers, n_synthetic, prior, epsil
 
 
 @pytest.mark.parametrize(("workers", "prior"), [([0, 0, 2, 1, 0], [1, 1, 1]), ([], [1, 5, 2])])
-def test_the_plug_in_follows_its_law(workers, prior):
+def test_the_plug_in_follows_its_law(workers: list[int], prior: list[int]) -> None:
     chosen = same_synthesizers(N_COPIES, workers, 3, 1, first=4_000_000)
     drawn = plug_in_multinomial(KEY, chosen, one_table(prior), threads=2)
     weights = counted(workers, 3) if workers else prior
@@ -108,7 +114,7 @@ def test_the_plug_in_follows_its_law(workers, prior):
 
 @pytest.mark.parametrize("q", QS)
 @pytest.mark.parametrize(("n", "k"), [(1, 2), (4, 2), (2, 3), (3, 3)])
-def test_noise_on_every_point_is_within_epsilon_and_reaches_it(q, n, k):
+def test_noise_on_every_point_is_within_epsilon_and_reaches_it(q: Fraction, n: int, k: int) -> None:
     laws = {table: joint_law([clamped_law(count, q, n + 3) for count in table]) for table in tables(n, k)}
     worst = Fraction(0)
     for table, law in laws.items():
@@ -120,7 +126,7 @@ def test_noise_on_every_point_is_within_epsilon_and_reaches_it(q, n, k):
 
 @pytest.mark.parametrize("q", QS)
 @pytest.mark.parametrize(("n", "m", "k"), [(1, 2, 2), (3, 3, 2), (2, 1, 3)])
-def test_the_laplace_sanitizer_s_output_is_within_epsilon(q, n, m, k):
+def test_the_laplace_sanitizer_s_output_is_within_epsilon(q: Fraction, n: int, m: int, k: int) -> None:
     # Noisy counts end at 9 here, with the chance of more on 9: coarser, so within epsilon all the same.
     shares = [Fraction(1, k)] * k
     laws = {
@@ -134,7 +140,9 @@ def test_the_laplace_sanitizer_s_output_is_within_epsilon(q, n, m, k):
 
 @pytest.mark.parametrize("q", QS)
 @pytest.mark.parametrize(("n", "k"), [(1, 2), (4, 2), (2, 3), (3, 3)])
-def test_a_sparse_histogram_s_delta_is_exactly_the_chance_of_a_worker_alone(q, n, k):
+def test_a_sparse_histogram_s_delta_is_exactly_the_chance_of_a_worker_alone(
+    q: Fraction, n: int, k: int
+) -> None:
     for threshold in (1, 2, 4):
         chance = q ** (threshold - 1) / (1 + q)
         laws = {
@@ -149,7 +157,7 @@ def test_a_sparse_histogram_s_delta_is_exactly_the_chance_of_a_worker_alone(q, n
         assert max(excess(outputs[one], outputs[other], 1 / q**2) for one, other in pairs) <= chance
 
 
-def test_a_sparse_histogram_s_delta_is_no_failure_probability():
+def test_a_sparse_histogram_s_delta_is_no_failure_probability() -> None:
     # Definition 6 asks how often some worker is given away: two alone in their points, twice as often.
     q, threshold = Fraction(1, 3), 3
     outputs = list(product(range(7), repeat=2))
@@ -159,7 +167,7 @@ def test_a_sparse_histogram_s_delta_is_no_failure_probability():
     assert failure.probability > 1.5 * float(q ** (threshold - 1) / (1 + q))
 
 
-def test_the_plug_in_promises_nothing():
+def test_the_plug_in_promises_nothing() -> None:
     laws = np.array(
         [
             [float(law[output]) for output in tables(2, 2)]
@@ -169,7 +177,7 @@ def test_the_plug_in_promises_nothing():
     assert largest_log_ratio(compositions(3, 2), laws) == math.inf
 
 
-def clamped_transition(noise, n):
+def clamped_transition(noise: Callable[[int], float], n: int) -> Floats:
     """P10's two categories: noise on the first count, clamped to 0 .. n; the second is what is left of n."""
     reach = 60
     matrix = np.zeros((n + 1, n + 1))
@@ -179,14 +187,14 @@ def clamped_transition(noise, n):
     return matrix
 
 
-def test_p10_s_table_is_rounded_laplace_noise_on_one_count():
+def test_p10_s_table_is_rounded_laplace_noise_on_one_count() -> None:
     """Scale 1/epsilon, not the 2/epsilon printed: with n public and two categories one count says it all."""
     printed = np.array(golden("pdp")["p10_laplace_transition_eps2"])
 
-    def power(rate):
+    def power(rate: float) -> float:
         return exponential_bounds(Fraction(rate), 200)[0] / 2**200
 
-    def rounded(z):
+    def rounded(z: int) -> float:
         # P(|X - z| < 1/2) of Laplace noise with P(|X| > x) = e^(-2x)
         return 1 - power(1) if z == 0 else (power(2 * abs(z) - 1) - power(2 * abs(z) + 1)) / 2
 

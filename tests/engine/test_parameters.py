@@ -3,6 +3,7 @@ import json
 import math
 import tomllib
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,22 +11,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.errors import ParameterError
-from engine.parameters import PrivacyParameters, SynthesisParameters, exact_fraction
+from engine.parameters import Number, PrivacyParameters, SynthesisParameters, exact_fraction
 
 pytestmark = pytest.mark.jit_off
 
-V3 = {"epsilon": "4.6", "delta": "1e-6", "min_retention": "0.025"}
+V3: dict[str, Any] = {"epsilon": "4.6", "delta": "1e-6", "min_retention": "0.025"}
 
 
 @pytest.mark.parametrize(
     "value", ["4.6", " 4.6 ", "23/5", 4.6, Fraction(23, 5), np.float64(4.6), "46e-1", "4.60"]
 )
-def test_the_same_number_in_any_form_is_the_same_fraction(value):
+def test_the_same_number_in_any_form_is_the_same_fraction(value: Number) -> None:
     assert exact_fraction(value, "epsilon") == Fraction(23, 5)
 
 
-def test_whole_numbers_are_exact():
-    assert exact_fraction(2, "epsilon") == exact_fraction(np.int64(2), "epsilon") == 2
+def test_whole_numbers_are_exact() -> None:
+    int64: Any = np.int64(2)
+    assert exact_fraction(2, "epsilon") == exact_fraction(int64, "epsilon") == 2
 
 
 @pytest.mark.parametrize(
@@ -49,18 +51,20 @@ def test_whole_numbers_are_exact():
         b"4.6",
     ],
 )
-def test_what_is_no_finite_number_is_refused(value):
+def test_what_is_no_finite_number_is_refused(
+    value: Any,
+) -> None:
     with pytest.raises(ParameterError, match=r"^epsilon is .*finite number"):
         exact_fraction(value, "epsilon")
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False, min_value=1e-290, max_value=1e290))
-def test_a_float_counts_as_the_decimal_it_prints_as(value):
+def test_a_float_counts_as_the_decimal_it_prints_as(value: float) -> None:
     assert exact_fraction(value, "x") == exact_fraction(repr(value), "x")
     assert float(exact_fraction(value, "x")) == value
 
 
-def test_the_2010_release():
+def test_the_2010_release() -> None:
     privacy = PrivacyParameters(**V3)
     assert (privacy.epsilon, privacy.delta) == (Fraction(23, 5), Fraction(1, 10**6))
     assert privacy.min_retention == Fraction(1, 40)
@@ -68,7 +72,7 @@ def test_the_2010_release():
     assert hash(privacy) == hash(PrivacyParameters(**V3))
 
 
-def test_no_pruning_by_default():
+def test_no_pruning_by_default() -> None:
     assert PrivacyParameters(epsilon=1, delta="0.1").min_retention == 1
 
 
@@ -86,18 +90,20 @@ def test_no_pruning_by_default():
         ({"accountant": "renyi"}, "accountant is 'renyi'; it must be one of paper, sound"),
     ],
 )
-def test_impossible_promises_are_refused_in_one_line(change, message):
+def test_impossible_promises_are_refused_in_one_line(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message) as refusal:
         PrivacyParameters(**(V3 | change))
     assert "\n" not in str(refusal.value)
 
 
-def test_parameters_cannot_be_changed():
+def test_parameters_cannot_be_changed() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
-        PrivacyParameters(**V3).epsilon = Fraction(9)
-    assert dataclasses.replace(PrivacyParameters(**V3), epsilon=2).epsilon == 2
+        PrivacyParameters(**V3).epsilon = Fraction(9)  # type: ignore[misc]  # frozen, as the test says
+    two: Any = 2  # any number makes a Fraction
+    nothing: Any = 0
+    assert dataclasses.replace(PrivacyParameters(**V3), epsilon=two).epsilon == 2
     with pytest.raises(ParameterError):
-        dataclasses.replace(PrivacyParameters(**V3), epsilon=0)
+        dataclasses.replace(PrivacyParameters(**V3), epsilon=nothing)
 
 
 @given(
@@ -105,12 +111,12 @@ def test_parameters_cannot_be_changed():
     delta=st.fractions(Fraction(1, 10**9), Fraction(999, 1000)),
     kept=st.fractions(Fraction(1, 1000), 1),
 )
-def test_privacy_parameters_survive_json_exactly(epsilon, delta, kept):
+def test_privacy_parameters_survive_json_exactly(epsilon: Fraction, delta: Fraction, kept: Fraction) -> None:
     privacy = PrivacyParameters(epsilon=epsilon, delta=delta, min_retention=kept)
     assert PrivacyParameters.from_dict(json.loads(json.dumps(privacy.to_dict()))) == privacy
 
 
-def test_privacy_parameters_from_toml():
+def test_privacy_parameters_from_toml() -> None:
     table = tomllib.loads('epsilon = 4.6\ndelta = "1e-6"\nmin_retention = 0.025')
     assert PrivacyParameters.from_dict(table) == PrivacyParameters(**V3)
     with pytest.raises(ParameterError, match="'epsilonn' is unknown"):
@@ -119,10 +125,10 @@ def test_privacy_parameters_from_toml():
         PrivacyParameters.from_dict({"epsilon": 1})
 
 
-def test_defaults_are_those_of_the_method():
+def test_defaults_are_those_of_the_method() -> None:
     synthesis = SynthesisParameters()
     assert (synthesis.q50_mi, synthesis.q75_mi, synthesis.q90_mi) == (6.23, 13.1, 21.54)
-    assert synthesis.elimination == ((500, 0.98), (200, 0.9), (100, 0.5))
+    assert synthesis.elimination == ((500.0, 0.98), (200.0, 0.9), (100.0, 0.5))
     assert synthesis.editing == "pool"
     assert synthesis.not_for_release_reasons() == ()
 
@@ -154,12 +160,12 @@ def test_defaults_are_those_of_the_method():
         ({"tract_radius_mi": 10.0, "puma_radius_mi": 9.0}, "puma_radius_mi 9; tracts are the nearer"),
     ],
 )
-def test_impossible_shapes_are_refused(change, message):
+def test_impossible_shapes_are_refused(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         SynthesisParameters(**change)
 
 
-def test_dropping_workers_is_refused_unless_replicating():
+def test_dropping_workers_is_refused_unless_replicating() -> None:
     with pytest.raises(ParameterError, match=r"editing is 'drop'; .*differ in size.*'pool'"):
         SynthesisParameters(editing="drop")
     reasons = SynthesisParameters(editing="drop", replication=True).not_for_release_reasons()
@@ -177,18 +183,18 @@ def test_dropping_workers_is_refused_unless_replicating():
         SynthesisParameters(tract_radius_mi=0, puma_radius_mi=12500.0),
     ],
 )
-def test_synthesis_parameters_survive_json(synthesis):
+def test_synthesis_parameters_survive_json(synthesis: SynthesisParameters) -> None:
     assert SynthesisParameters.from_dict(json.loads(json.dumps(synthesis.to_dict()))) == synthesis
 
 
-def test_radii_are_the_percentiles_unless_given():
+def test_radii_are_the_percentiles_unless_given() -> None:
     assert SynthesisParameters(q50_mi=5.0).coarsening_radii_mi == (5.0, 21.54)
     assert SynthesisParameters(tract_radius_mi=10.0, puma_radius_mi=10.0).coarsening_radii_mi == (10.0, 10.0)
     # Certificates from before there were radii say nothing of them, and must read the same.
     assert "tract_radius_mi" not in SynthesisParameters().to_dict()
 
 
-def test_synthesis_parameters_from_toml():
+def test_synthesis_parameters_from_toml() -> None:
     table = tomllib.loads("q50_mi = 5\nstrength = 2\nelimination = [[300, 0.5]]\nq75_mi = false")
     synthesis = SynthesisParameters.from_dict(table)
     assert synthesis == SynthesisParameters(q50_mi=5.0, q75_mi=None, strength=2.0, elimination=((300, 0.5),))

@@ -4,12 +4,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from engine._kernels.arrays import Indices
 from engine.coarsening import LEVEL_REMAINDER, coarsen
+from engine.editing import EditingMode
 from engine.errors import ParameterError, SupportError
-from engine.placement import BlockTable, place_blocks
+from engine.placement import BlockTable, PlacementMode, place_blocks
 from engine.prior import redraw_weight
-from engine.synthesis import SyntheticPoints, redraw_remainder, synthesize
-from tests.engine.worlds import KEY, make_world, points_of_tracts, same_synthesizers, take, tracts_in_a_row
+from engine.synthesis import Synthesizers, SyntheticPoints, redraw_remainder, synthesize
+from tests.engine.worlds import (
+    KEY,
+    World,
+    make_world,
+    points_of_tracts,
+    same_synthesizers,
+    take,
+    tracts_in_a_row,
+)
 from tests.oracles.chacha import Stream
 from tests.oracles.domain import block_of
 
@@ -17,14 +27,16 @@ SEED = st.integers(0, 10**9)
 FALSE_ALARM = 1e-6
 
 
-def redrawn(world, synthesizers):
+def redrawn(world: World, synthesizers: Synthesizers) -> SyntheticPoints:
     drawn = synthesize(KEY, synthesizers, world.support)
     return redraw_remainder(KEY, synthesizers, drawn, world.edited.coarsening, redraw_weight(world.share))
 
 
 @pytest.mark.jit_off
 @given(SEED, st.sampled_from(["population", "representative"]), st.sampled_from(["pool", "drop"]))
-def test_blocks_are_the_twin_s_and_lie_in_the_drawn_part(seed, mode, editing):
+def test_blocks_are_the_twin_s_and_lie_in_the_drawn_part(
+    seed: int, mode: PlacementMode, editing: EditingMode
+) -> None:
     world = make_world(seed, mode=editing)
     chosen, coarse, blocks = world.synthesizers, world.edited.coarsening, world.blocks
     drawn = redrawn(world, chosen)
@@ -44,11 +56,11 @@ def test_blocks_are_the_twin_s_and_lie_in_the_drawn_part(seed, mode, editing):
 
 
 @given(SEED, st.sampled_from(["population", "representative"]))
-def test_threads_order_and_partition_do_not_matter(seed, mode):
+def test_threads_order_and_partition_do_not_matter(seed: int, mode: PlacementMode) -> None:
     world = make_world(seed, n_synthesizers=30)
     chosen, coarse = world.synthesizers, world.edited.coarsening
 
-    def place(part, threads=1):
+    def place(part: Synthesizers, threads: int = 1) -> list[Indices]:
         drawn = redrawn(world, part)
         blocks = place_blocks(KEY, part, drawn, coarse, world.blocks, mode=mode, threads=threads)
         return np.split(blocks, drawn.synthetic_ptr[1:-1])
@@ -60,7 +72,7 @@ def test_threads_order_and_partition_do_not_matter(seed, mode):
         assert blocks.tolist() == whole[order[position]].tolist()
 
 
-def one_part(block_population, n_workers, block_ptr):
+def one_part(block_population: list[int], n_workers: int, block_ptr: list[int]) -> Indices:
     """A destination tract whose only far point holds every origin tract but the first."""
     n_tracts = len(block_ptr) - 1
     row = tracts_in_a_row(
@@ -78,7 +90,7 @@ def one_part(block_population, n_workers, block_ptr):
     return place_blocks(KEY, chosen, drawn, coarse, blocks)
 
 
-def test_blocks_follow_population():
+def test_blocks_follow_population() -> None:
     population = [9, 9, 1, 0, 4, 0, 0, 5, 2, 8]
     placed = one_part(population, 50_000, [0, 2, 5, 7, 10])
     expected = np.array(population[2:]) / sum(population[2:])
@@ -87,12 +99,12 @@ def test_blocks_follow_population():
     assert stats.chisquare(found[expected > 0], 50_000 * expected[expected > 0]).pvalue > FALSE_ALARM
 
 
-def test_empty_parts_use_every_block_alike():
+def test_empty_parts_use_every_block_alike() -> None:
     placed = one_part([9, 9, 0, 0, 0, 0], 30_000, [0, 2, 5, 6])
     assert stats.chisquare(np.bincount(placed, minlength=6)[2:]).pvalue > FALSE_ALARM
 
 
-def test_a_representative_block_is_the_same_for_every_worker_of_a_point():
+def test_a_representative_block_is_the_same_for_every_worker_of_a_point() -> None:
     world = make_world(11, n_synthesizers=200)
     chosen, coarse = world.synthesizers, world.edited.coarsening
     drawn = redrawn(world, chosen)
@@ -102,7 +114,7 @@ def test_a_representative_block_is_the_same_for_every_worker_of_a_point():
     assert len(met) == len({(one, point) for one, point, _ in met})
 
 
-def test_what_cannot_be_placed_is_refused():
+def test_what_cannot_be_placed_is_refused() -> None:
     for seed in range(100):
         world = make_world(seed)
         if world.edited.n_eliminated.any():
@@ -120,7 +132,7 @@ def test_what_cannot_be_placed_is_refused():
     with pytest.raises(SupportError, match="at least one block"):
         one_part([1, 1], 5, [0, 2, 2])
     with pytest.raises(ParameterError, match="allowed are population, representative"):
-        place_blocks(KEY, chosen, drawn, coarse, world.blocks, mode="centre")
+        place_blocks(KEY, chosen, drawn, coarse, world.blocks, mode="centre")  # type: ignore[arg-type]  # wrong on purpose
     with pytest.raises(ParameterError, match="differ in number"):
         place_blocks(KEY, chosen, pooled, coarse, world.blocks)
     beyond = SyntheticPoints(synthetic_ptr=drawn.synthetic_ptr, synthetic_point=drawn.synthetic_point + 1000)

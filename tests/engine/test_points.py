@@ -13,7 +13,7 @@ KEY = SecretKey.for_tests()
 FALSE_ALARM = 1e-6
 
 
-def strips(n_strips):
+def strips(n_strips: int) -> CellTriangles:
     """Block 0 has no cell; block 1 is n_strips triangles of equal area side by side; block 2 is one, block 3 two."""
     corner = [[x, 0.0, x + 1.0, 0.0, x, 1.0] for x in np.arange(n_strips, dtype=float)]
     corner += [[-3.0, -3.0, -2.0, -3.0, -3.0, -2.0]]
@@ -23,7 +23,7 @@ def strips(n_strips):
     return CellTriangles(triangle_ptr=np.array(ptr), triangle=np.column_stack((share, corner)))
 
 
-def twin_point(stream, block, cells):
+def twin_point(stream: Stream, block: int, cells: CellTriangles) -> tuple[np.float32, np.float32]:
     """A triangle by its share, then a place in it: three numbers, in this order."""
     chosen, one, other = (stream.word() / 2**32 for _ in range(3))
     first, last = cells.triangle_ptr[block], cells.triangle_ptr[block + 1]
@@ -40,7 +40,7 @@ def twin_point(stream, block, cells):
 
 @pytest.mark.jit_off
 @pytest.mark.parametrize("n_strips", [1, 2, 16, 17, 40])
-def test_points_are_the_twin_s(n_strips):
+def test_points_are_the_twin_s(n_strips: int) -> None:
     rng = np.random.default_rng(n_strips)
     cells = strips(n_strips)
     destination, segment = np.array([1, 2, 3, 0]), np.array([4, 0, 1, 26])
@@ -61,7 +61,7 @@ def test_points_are_the_twin_s(n_strips):
     assert np.isnan(alone.home_lat_deg).all()
 
 
-def test_points_are_uniform_in_the_cell():
+def test_points_are_uniform_in_the_cell() -> None:
     cells = strips(20)
     n = 40_000
     found = place_points(KEY, np.array([1]), np.array([0]), np.array([0, n]), np.full(n, 3, np.int32), cells)
@@ -75,7 +75,7 @@ def test_points_are_uniform_in_the_cell():
 
 
 @pytest.mark.jit_off
-def test_homes_are_sorted_within_each_synthesizer():
+def test_homes_are_sorted_within_each_synthesizer() -> None:
     rng = np.random.default_rng(1)
     size = np.array([0, 1, 2, 16, 33, 500, 0, 7])
     ptr = np.concatenate(([0], np.cumsum(size)))
@@ -86,7 +86,7 @@ def test_homes_are_sorted_within_each_synthesizer():
 
 
 @pytest.mark.jit_off
-def test_bad_input_is_refused():
+def test_bad_input_is_refused() -> None:
     cells, one = strips(2), np.array([1])
     zero, ptr = np.array([0]), np.array([0, 1])
     with pytest.raises(ParameterError, match="do not agree"):

@@ -8,11 +8,12 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
-import numba
 import pytest
 
 from engine import _jit, precompile
+from tests.engine.examples import INTERPRETED
 
 ROOT = Path(precompile.__file__).parents[1]
 
@@ -36,7 +37,7 @@ unused = {"dash", "duckdb", "geopandas", "matplotlib", "plotly"} & set(sys.modul
 print(repr((code, len(before) > 10, new, unused)), file=sys.stderr)
 """
 
-if numba.config.DISABLE_JIT:
+if INTERPRETED:
     pytest.skip("nothing is compiled", allow_module_level=True)
 
 
@@ -50,7 +51,7 @@ def python(code: str, *arguments: object) -> subprocess.Popen[str]:
     )
 
 
-def test_a_synthesis_compiles_nothing_more_and_imports_no_server(demo_dataset, tmp_path):
+def test_a_synthesis_compiles_nothing_more_and_imports_no_server(demo_dataset: Path, tmp_path: Path) -> None:
     dataset = shutil.copytree(demo_dataset, tmp_path / "d")
     process = python(COMPLETE, dataset, tmp_path / "r")
     _, said = process.communicate(timeout=300)
@@ -58,32 +59,34 @@ def test_a_synthesis_compiles_nothing_more_and_imports_no_server(demo_dataset, t
 
 
 @pytest.mark.parametrize("n", range(1, 9))
-def test_every_stage_is_in_one_share(n):
+def test_every_stage_is_in_one_share(n: int) -> None:
     shared = precompile.shares(n)
     assert 1 <= len(shared) <= n
     assert [name for names in shared for name in names] == list(precompile.STAGES)
     assert all(shared)
 
 
-def test_a_process_ends_with_its_parent():
+def test_a_process_ends_with_its_parent() -> None:
     process = python("import time; from engine.precompile import _end_with_parent as e; e(); time.sleep(600)")
+    assert process.stdin is not None
+    assert process.stderr is not None
     process.stdin.close()
     assert process.wait(timeout=60) == -signal.SIGKILL
     process.stderr.close()
 
 
-def test_no_process_is_left_behind(monkeypatch):
-    processes = []
+def test_no_process_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    processes: list[Any] = []
 
-    class Watched(subprocess.Popen):
-        def __init__(self, *arguments, **options):
+    class Watched(subprocess.Popen[str]):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
             super().__init__(*arguments, **options)
             processes.append(self)
 
-    def stop(names):
+    def stop(names: list[str]) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(precompile.subprocess, "Popen", Watched)
+    monkeypatch.setattr(subprocess, "Popen", Watched)
     monkeypatch.setattr(precompile, "_run", stop)
     with pytest.raises(KeyboardInterrupt):
         precompile._compile(precompile.shares(2))
@@ -93,28 +96,28 @@ def test_no_process_is_left_behind(monkeypatch):
 class Compiler:
     """Stands for the compiling."""
 
-    def __init__(self, *, succeeds=True):
+    def __init__(self, *, succeeds: bool = True) -> None:
         self.runs = 0
         self.reports = 0
         self.succeeds = succeeds
 
-    def compile(self, shared):
+    def compile(self, shared: list[list[str]]) -> bool:
         self.runs += 1
         time.sleep(0.05)  # so that a second caller comes in between
         return self.succeeds
 
-    def report(self):
+    def report(self) -> None:
         self.reports += 1
 
 
 @pytest.fixture
-def marked(monkeypatch, tmp_path):
+def marked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     mark = tmp_path / "compiled.0123.4567.mark"
     monkeypatch.setattr(precompile, "kernels_mark", lambda kernel, what: mark)
     return mark
 
 
-def test_kernels_are_compiled_once(marked, monkeypatch):
+def test_kernels_are_compiled_once(marked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiler = Compiler()
     monkeypatch.setattr(precompile, "_compile", compiler.compile)
     precompile.ensure_compiled(compiler.report)
@@ -122,7 +125,7 @@ def test_kernels_are_compiled_once(marked, monkeypatch):
     assert (compiler.runs, compiler.reports, marked.exists()) == (1, 1, True)
 
 
-def test_of_two_at_once_the_second_waits(marked, monkeypatch):
+def test_of_two_at_once_the_second_waits(marked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiler = Compiler()
     monkeypatch.setattr(precompile, "_compile", compiler.compile)
     callers = [threading.Thread(target=precompile.ensure_compiled, args=(compiler.report,)) for _ in range(4)]
@@ -133,14 +136,16 @@ def test_of_two_at_once_the_second_waits(marked, monkeypatch):
     assert compiler.runs == 1
 
 
-def test_what_did_not_come_through_is_not_marked(marked, monkeypatch):
+def test_what_did_not_come_through_is_not_marked(marked: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     compiler = Compiler(succeeds=False)
     monkeypatch.setattr(precompile, "_compile", compiler.compile)
     precompile.ensure_compiled(compiler.report)
     assert not marked.exists()
 
 
-def test_where_no_file_can_be_kept_nothing_is_compiled_beforehand(marked, monkeypatch):
+def test_where_no_file_can_be_kept_nothing_is_compiled_beforehand(
+    marked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     compiler = Compiler()
     monkeypatch.setattr(precompile, "_compile", compiler.compile)
     gone = marked.parent / "gone" / marked.name
@@ -150,18 +155,20 @@ def test_where_no_file_can_be_kept_nothing_is_compiled_beforehand(marked, monkey
     assert compiler.runs == 0
 
 
-def test_a_mark_is_for_its_sources_and_lies_beside_the_kernels(tmp_path):
+def test_a_mark_is_for_its_sources_and_lies_beside_the_kernels(tmp_path: Path) -> None:
     from engine._kernels.urn import synthesize_range
 
     one, other = (_jit.kernels_mark(synthesize_range, what) for what in ("one", "other"))
-    assert None not in (one, other)
+    assert one is not None
+    assert other is not None
     assert one != other
-    assert one.parent == synthesize_range._cache._cache_file._directory
-    assert synthesize_range._cache._cache_file._sources[:16] in one.name
+    compiled: Any = synthesize_range
+    assert one.parent == compiled._cache._cache_file._directory
+    assert compiled._cache._cache_file._sources[:16] in one.name
     assert _jit.kernels_mark(lambda: None, "one") is None
 
 
-def test_a_new_mark_drops_those_of_other_sources(tmp_path):
+def test_a_new_mark_drops_those_of_other_sources(tmp_path: Path) -> None:
     for name in ("compiled.old.1.mark", "compiled.new.1.mark", "compiled.lock"):
         (tmp_path / name).touch()
     _jit.leave_mark(tmp_path / "compiled.new.2.mark")

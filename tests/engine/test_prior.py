@@ -1,12 +1,15 @@
 from fractions import Fraction
 from math import ceil
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine._kernels.arrays import Floats, Ints
 from engine.coarsening import coarsen
+from engine.editing import EditingMode
 from engine.errors import ParameterError, SupportError
 from engine.gravity import GravityDecay, decay_at, fit_gravity_decay
 from engine.prior import (
@@ -28,7 +31,7 @@ MINNESOTA = ((0.5, 6.23), (0.75, 13.1), (0.9, 21.54))
 
 
 @given(SEED, st.sampled_from(["pool", "drop"]))
-def test_mass_and_shares_are_plain_sums(seed, mode):
+def test_mass_and_shares_are_plain_sums(seed: int, mode: EditingMode) -> None:
     world = make_world(seed, mode=mode)
     coarse = world.edited.coarsening
     found, share = world.edited.carry(world.mass), world.share
@@ -44,20 +47,20 @@ def test_mass_and_shares_are_plain_sums(seed, mode):
 
 
 @given(st.lists(st.floats(0, 2.0**40) | st.floats(0, 2.0), max_size=20))
-def test_weights_are_rounded_up_exactly(alphas):
+def test_weights_are_rounded_up_exactly(alphas: list[float]) -> None:
     weights = quantise_weight_up(np.array(alphas, dtype=np.float64))
     assert weights.dtype == np.int64
     assert weights.tolist() == [ceil(Fraction(alpha) * WEIGHT_UNITS) for alpha in alphas]
 
 
-def test_weights_keep_shares_in_order_and_zero_at_zero():
+def test_weights_keep_shares_in_order_and_zero_at_zero() -> None:
     share = np.array([0.0, 1e-9, 0.25, 0.75 - 1e-9])
     assert prior_weight(share, strength=4.0).tolist() == [0, 1, WEIGHT_UNITS, 3 * WEIGHT_UNITS]
     assert redraw_weight(share)[:3].tolist() == [0, 1100, 1 << 38]
     assert redraw_weight(np.array([1e-300])).tolist() == [1]
 
 
-def test_flows_add_up_and_missing_tracts_fall_back():
+def test_flows_add_up_and_missing_tracts_fall_back() -> None:
     units = np.arange(3)
     row = tracts_in_a_row([0.0, 50.0, 100.0], units, units, units)
     coarse, _ = coarsen(row, units, q50_mi=1.0, q90_mi=1e4)
@@ -72,14 +75,14 @@ def test_flows_add_up_and_missing_tracts_fall_back():
     assert not none.any()
 
 
-def weighted_percentile(values, weights, probability):
+def weighted_percentile(values: Floats, weights: Floats, probability: float) -> float:
     """Least value below or at which the given share of the weight lies."""
     order = np.argsort(values, axis=None)
     running = np.cumsum(weights.ravel()[order])
-    return values.ravel()[order][np.searchsorted(running, probability * running[-1])]
+    return float(values.ravel()[order][np.searchsorted(running, probability * running[-1])])
 
 
-def plain_country(seed=0, n_destinations=25, n_tracts=1500):
+def plain_country(seed: int = 0, n_destinations: int = 25, n_tracts: int = 1500) -> tuple[Floats, Ints, Ints]:
     """Tracts spread evenly over a square of 120 miles."""
     rng = np.random.default_rng(seed)
     place = rng.uniform(-60, 60, (n_tracts, 2))
@@ -90,7 +93,9 @@ def plain_country(seed=0, n_destinations=25, n_tracts=1500):
 @pytest.mark.parametrize(
     "wanted", [(MINNESOTA[0], MINNESOTA[2]), ((0.5, 3.0), (0.9, 30.0)), ((0.5, 15.0), (0.9, 40.0))]
 )
-def test_the_gravity_fit_reaches_its_percentiles(wanted):
+def test_the_gravity_fit_reaches_its_percentiles(
+    wanted: tuple[tuple[float, float], tuple[float, float]],
+) -> None:
     distance, population, jobs = plain_country()
     decay = fit_gravity_decay(distance, population, jobs, percentiles_mi=wanted)
     # The percentiles of the model itself, from every pair of tracts rather than from distance bins.
@@ -102,21 +107,21 @@ def test_the_gravity_fit_reaches_its_percentiles(wanted):
         assert achieved == pytest.approx(miles, rel=0.01)
 
 
-def test_three_percentiles_are_met_as_closely_as_two_parameters_allow():
+def test_three_percentiles_are_met_as_closely_as_two_parameters_allow() -> None:
     distance, population, jobs = plain_country()
     decay = fit_gravity_decay(distance, population, jobs, percentiles_mi=MINNESOTA)
     for _, wanted, achieved in decay.percentiles_mi:
         assert achieved == pytest.approx(wanted, rel=0.1)
 
 
-def test_decay_never_vanishes_with_distance_alone():
+def test_decay_never_vanishes_with_distance_alone() -> None:
     decay = decay_at(np.array([0.0, 12_000.0]), GravityDecay(scale_mi=0.01, shape=3.0))
     assert decay[0] == 1.0
     assert 0 < decay[1] < 1e-200
     assert np.all(np.diff(decay_at(np.linspace(0, 50, 20), GravityDecay(scale_mi=5.0, shape=0.8))) < 0)
 
 
-def test_bad_input_is_refused():
+def test_bad_input_is_refused() -> None:
     world = make_world(1)
     coarse = world.edited.coarsening
     with pytest.raises(SupportError, match="fill_missing_mass"):
@@ -147,7 +152,11 @@ def test_bad_input_is_refused():
         ({"destination_weight": [1.0, 2.0]}, "need"),
     ],
 )
-def test_bad_fits_are_refused(change, message):
-    good = {"distance_mi": [[0.0, 5.0]], "population": np.array([1, 1]), "destination_weight": [1.0]}
+def test_bad_fits_are_refused(change: dict[str, Any], message: str) -> None:
+    good: dict[str, Any] = {
+        "distance_mi": [[0.0, 5.0]],
+        "population": np.array([1, 1]),
+        "destination_weight": [1.0],
+    }
     with pytest.raises(ParameterError, match=message):
         fit_gravity_decay(**(good | {"percentiles_mi": MINNESOTA} | change))

@@ -16,7 +16,9 @@ pytestmark = pytest.mark.jit_off
 
 
 @given(st.integers(0, 10**9), st.floats(0, 1e6), st.floats(2.0**-32, 1))
-def test_thresholds_round_up_and_the_remainder_is_certain(seed, scale, min_retention):
+def test_thresholds_round_up_and_the_remainder_is_certain(
+    seed: int, scale: float, min_retention: float
+) -> None:
     world = make_world(seed)
     coarse = world.edited.coarsening
     threshold = retention_threshold(coarse, world.share, scale=scale, min_retention=min_retention)
@@ -29,7 +31,7 @@ def test_thresholds_round_up_and_the_remainder_is_certain(seed, scale, min_reten
     assert np.all(retention_probability(threshold) * RETENTION_UNITS == threshold)
 
 
-def test_points_above_the_limit_are_certain():
+def test_points_above_the_limit_are_certain() -> None:
     weights = np.array([WEIGHT_UNITS, WEIGHT_UNITS + 1, 0])
     threshold = np.array([5, 5, RETENTION_UNITS])
     assert effective_retention(threshold, weights).tolist() == [5, 5, RETENTION_UNITS]
@@ -48,13 +50,13 @@ def test_points_above_the_limit_are_certain():
         (np.inf, 0.1, "scale"),
     ],
 )
-def test_bad_retention_is_refused(scale, min_retention, message):
+def test_bad_retention_is_refused(scale: float, min_retention: float, message: str) -> None:
     world = make_world(1)
     with pytest.raises(ParameterError, match=message):
         retention_threshold(world.edited.coarsening, world.share, scale=scale, min_retention=min_retention)
 
 
-def test_shares_of_other_points_are_refused():
+def test_shares_of_other_points_are_refused() -> None:
     world = make_world(1)
     with pytest.raises(ParameterError, match="give one each"):
         retention_threshold(world.edited.coarsening, world.share[:-1], scale=1.0, min_retention=0.1)

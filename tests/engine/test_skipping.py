@@ -1,6 +1,7 @@
 """Jumps from candidate to candidate: exact tables, ties decided to the last bit, the reading public."""
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Collection
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from engine._kernels import chacha, skipping
-from engine._kernels.arrays import PointLists
+from engine._kernels.arrays import Ints, PointLists
 from engine.units import RETENTION_UNITS
 from tests.engine.worlds import KEY, one_table
 from tests.oracles.chacha import Stream, WrittenStream
@@ -29,7 +30,7 @@ BOUNDARIES = sorted(
 THRESHOLDS = st.lists(st.sampled_from(BOUNDARIES) | st.integers(1, RETENTION_UNITS), min_size=1, max_size=60)
 
 
-def keep(stream, thresholds, already=()):
+def keep(stream: Ints, thresholds: list[int], already: Collection[int] = ()) -> list[int]:
     """Points the kernel keeps by chance beside those kept already."""
     table = one_table([0] * len(thresholds), thresholds)
     kept, marks = np.zeros(len(thresholds) + 1, np.int32), np.zeros(len(thresholds), np.int64)
@@ -46,10 +47,10 @@ def keep(stream, thresholds, already=()):
         skipping.KeptPoints(kept, marks, 1),
         0,
     )
-    return kept[:n_kept].tolist()
+    return list(kept[:n_kept].tolist())
 
 
-def written(words):
+def written(words: list[int]) -> Ints:
     """A kernel stream with these words at hand."""
     stream = np.zeros(chacha.STREAM_FIELDS, np.int64)
     chacha.open_stream(2, 0, 0, stream)
@@ -58,14 +59,14 @@ def written(words):
     return stream
 
 
-def opened(destination):
+def opened(destination: int) -> Ints:
     stream = np.zeros(chacha.STREAM_FIELDS, np.int64)
     chacha.open_stream(2, destination, 0, stream)
     return stream
 
 
 @pytest.mark.parametrize("c", range(1, 9))
-def test_the_table_says_what_every_number_of_a_cell_says(c):
+def test_the_table_says_what_every_number_of_a_cell_says(c: int) -> None:
     rising = [*powers(c), Fraction(1)]
     falling = rising[::-1]
     for cell, jump in enumerate(skipping.JUMP_TABLES.cells[c].tolist()):
@@ -81,7 +82,7 @@ def test_the_table_says_what_every_number_of_a_cell_says(c):
 
 @pytest.mark.jit_off
 @given(THRESHOLDS)
-def test_points_are_sorted_by_class(thresholds):
+def test_points_are_sorted_by_class(thresholds: list[int]) -> None:
     table = one_table([0] * len(thresholds), thresholds)
     classes = [9 if out_of == RETENTION_UNITS else retention_class(out_of) for out_of in thresholds]
     assert table.class_point.tolist() == sorted(range(len(thresholds)), key=classes.__getitem__)
@@ -90,14 +91,16 @@ def test_points_are_sorted_by_class(thresholds):
 
 @pytest.mark.jit_off
 @given(THRESHOLDS, st.integers(0, 2**32 - 1))
-def test_what_stays_is_the_twin_s(thresholds, destination):
+def test_what_stays_is_the_twin_s(thresholds: list[int], destination: int) -> None:
     assert keep(opened(destination), thresholds) == stays_by_chance(
         Stream("RETAIN", destination, 0), thresholds
     )
 
 
 @given(THRESHOLDS, st.integers(0, 2**32 - 1), st.data())
-def test_the_stream_is_read_without_a_look_at_what_is_kept_already(thresholds, destination, data):
+def test_the_stream_is_read_without_a_look_at_what_is_kept_already(
+    thresholds: list[int], destination: int, data: st.DataObject
+) -> None:
     already = data.draw(st.sets(st.integers(0, len(thresholds) - 1)))
     free, bound = opened(destination), opened(destination)
     by_chance = keep(free, thresholds)
@@ -105,7 +108,7 @@ def test_the_stream_is_read_without_a_look_at_what_is_kept_already(thresholds, d
     assert free.tolist() == bound.tolist()
 
 
-def tie_words(c, j, step):
+def tie_words(c: int, j: int, step: int) -> list[int]:
     """Words of a number that agrees with q^j to the last word but one, and differs by ``step`` in that one."""
     power = powers(c)[-j]
     n_words = -(-(c * j - 12) // 32)
@@ -119,7 +122,7 @@ def tie_words(c, j, step):
     ("c", "j"),
     [(2, 7), (3, 14), (3, 15), (4, 11), (5, 9), (5, 20), (6, 200), (7, 511), (8, 1), (8, 6), (8, 1000)],
 )
-def test_a_tie_is_decided_by_the_last_bit(c, j, step):
+def test_a_tie_is_decided_by_the_last_bit(c: int, j: int, step: int) -> None:
     # q^j has c j bits. The number equal to it lies not below, so it jumps over j - 1 points, as the next does;
     # the one before jumps over j. Every candidate stays: f is 2^-c exactly.
     first, *rest = tie_words(c, j, step)
@@ -130,7 +133,7 @@ def test_a_tie_is_decided_by_the_last_bit(c, j, step):
     assert kept[0] == (j if step < 0 else j - 1)
 
 
-def test_the_longest_jump_ends_at_no_candidate():
+def test_the_longest_jump_ends_at_no_candidate() -> None:
     # A word of zeros passes over 4 × 2^c points; the word after it counts from there.
     for c in range(1, 9):
         limit = 4 << c
@@ -139,7 +142,7 @@ def test_the_longest_jump_ends_at_no_candidate():
 
 
 @pytest.mark.parametrize("threshold", [2**31 + 1, 2**32 - 1, 3 * 2**29, 107374183, 2**24 - 1, 1])
-def test_a_candidate_stays_below_its_threshold_only(threshold):
+def test_a_candidate_stays_below_its_threshold_only(threshold: int) -> None:
     # The first word makes point 0 a candidate; its high 20 bits and 12 bits of the next decide.
     c = retention_class(threshold)
     chance = threshold << c
@@ -148,7 +151,7 @@ def test_a_candidate_stays_below_its_threshold_only(threshold):
         assert (keep(written(words), [threshold]) == [0]) is stays
 
 
-def test_every_word_makes_its_share_of_jumps():
+def test_every_word_makes_its_share_of_jumps() -> None:
     # All cells of the table at once: jumps of j have at most their chance, and what is open makes up the rest.
     for c in range(1, 9):
         cells = skipping.JUMP_TABLES.cells[c]
@@ -162,7 +165,7 @@ def test_every_word_makes_its_share_of_jumps():
 @pytest.mark.parametrize(
     "threshold", [2**32 - 1, 3 << 30, 1 << 31, 1 << 29, 107374183, 1 << 26, 1 << 24, 1 << 21]
 )
-def test_points_stay_with_their_probability_independently(threshold):
+def test_points_stay_with_their_probability_independently(threshold: int) -> None:
     n_points, n_streams = 600, 4000
     stays = np.zeros((n_streams, n_points), bool)
     for one in range(n_streams):

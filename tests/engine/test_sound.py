@@ -1,6 +1,7 @@
 """The sound accountant against brute force, its plain twin, published-style settings and tampered weights."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from engine._kernels import sound as kernels
+from engine._kernels.arrays import Floats
 from engine._kernels.reference_sample import upper_tail
 from engine.accountant import PriorTable, SynthesizerClasses, certify_classes
 from engine.enumerator import compositions, exact_failure_probability, largest_log_ratio, transition_matrix
@@ -32,9 +34,10 @@ from tests.golden import golden
 from tests.oracles import sound as oracle
 
 V3 = PrivacyParameters(epsilon="8.982026635", delta="1e-6", min_retention="0.025", accountant="sound")
+Weights = Floats | Sequence[float]
 
 
-def _table(*tracts, retention=0.025):
+def _table(*tracts: Weights, retention: float | list[Weights] = 0.025) -> PriorTable:
     """One tract for each list of base weights; retention one number or one list per tract."""
     sizes = [len(weights) for weights in tracts]
     kept = [np.broadcast_to(r, s) for r, s in zip(_each(retention, len(tracts)), sizes, strict=True)]
@@ -45,11 +48,13 @@ def _table(*tracts, retention=0.025):
     )
 
 
-def _each(value, times):
+def _each(value: float | list[Weights], times: int) -> Sequence[float | Weights]:
     return value if isinstance(value, list) else [value] * times
 
 
-def _classes(counts, tracts=None, published=None):
+def _classes(
+    counts: list[int], tracts: list[int] | None = None, published: list[int] | None = None
+) -> SynthesizerClasses:
     n = np.array(counts, dtype=np.int64)
     return SynthesizerClasses(
         tract=np.zeros_like(n) if tracts is None else np.array(tracts, dtype=np.int64),
@@ -59,7 +64,7 @@ def _classes(counts, tracts=None, published=None):
 
 
 @st.composite
-def mechanisms(draw):
+def mechanisms(draw: st.DrawFn) -> tuple[int, int, list[float], list[float], float]:
     """Small mechanisms on the grid that is certified: k up to 4, n and m up to 6, unequal weights and retentions."""
     k = draw(st.integers(2, 4))
     n, m = draw(st.integers(1, 6 if k < 4 else 4)), draw(st.integers(1, 6 if k < 4 else 4))
@@ -75,7 +80,9 @@ def mechanisms(draw):
 @example((1, 6, [0.9, 0.0263], [0.01, 0.01], 10.735))
 @example((4, 4, [0.512, 0.856, 0.976], [0.025] * 3, 6.33203))
 @example((6, 6, [0.25, 0.25], [1.0, 1.0], 2.0))
-def test_never_below_the_exact_failure_probability(mechanism):
+def test_never_below_the_exact_failure_probability(
+    mechanism: tuple[int, int, list[float], list[float], float],
+) -> None:
     n, m, alpha, kept, epsilon = mechanism
     bound = sound_delta(n, m, alpha, kept, epsilon)
     exact = exact_failure_probability(n, m, alpha, kept, epsilon).probability
@@ -84,7 +91,9 @@ def test_never_below_the_exact_failure_probability(mechanism):
 
 @settings(max_examples=150, deadline=None)
 @given(mechanisms())
-def test_where_the_bound_is_zero_nothing_can_fail(mechanism):
+def test_where_the_bound_is_zero_nothing_can_fail(
+    mechanism: tuple[int, int, list[float], list[float], float],
+) -> None:
     """At the least epsilon that a pure certificate gives, the largest exact log ratio stays within it."""
     n, m, alpha, kept, _ = mechanism
     probability = transition_matrix(n, m, alpha, kept)
@@ -102,7 +111,7 @@ def test_where_the_bound_is_zero_nothing_can_fail(mechanism):
 @pytest.mark.jit_off
 @settings(max_examples=examples(60), deadline=None)
 @given(mechanisms())
-def test_terms_agree_with_the_plain_twin(mechanism):
+def test_terms_agree_with_the_plain_twin(mechanism: tuple[int, int, list[float], list[float], float]) -> None:
     """At one kept mass: the same kappa and empty term, and a workers' term at most the twin's."""
     n, m, alpha, kept, epsilon = mechanism
     e = math.exp(epsilon)
@@ -123,7 +132,7 @@ def test_terms_agree_with_the_plain_twin(mechanism):
     assert found.occupied_term <= occupied * (1 + 1e-7) + 1e-12
 
 
-def test_uniform_golden_values():
+def test_uniform_golden_values() -> None:
     """The twin, with a binomial kept mass, is the golden value; Chernoff costs the engine little."""
     for case in golden("pdp")["sound_delta_uniform"]:
         n, m, k = case["n"], case["m"], case["n_support"]
@@ -136,7 +145,7 @@ def test_uniform_golden_values():
         assert wanted <= sound_delta(n, m, [alpha] * k, [kept] * k, epsilon).delta <= wanted * 1.15
 
 
-def test_small_golden_values():
+def test_small_golden_values() -> None:
     """The twin, listing kept sets, is the golden value; the engine bounds the enumerated one."""
     for case in golden("pdp")["exact_failure_probability"]:
         n, m, alpha, kept, epsilon = (case[x] for x in ("n", "m", "prior_weight", "retention", "epsilon"))
@@ -151,7 +160,7 @@ def test_small_golden_values():
     st.lists(st.tuples(st.floats(0.01, 1.0), st.floats(0.02, 1.0)), min_size=1, max_size=8),
     st.floats(-30.0, -0.1),
 )
-def test_chernoff_covers_the_exact_kept_mass(points, log_chance):
+def test_chernoff_covers_the_exact_kept_mass(points: list[tuple[float, float]], log_chance: float) -> None:
     alpha = np.array([math.ceil(a * WEIGHT_UNITS) for a, _ in points], dtype=np.int64)
     kept = np.array([math.ceil(f * RETENTION_UNITS) for _, f in points], dtype=np.int64)
     order = np.lexsort((kept, alpha))
@@ -167,7 +176,7 @@ def test_chernoff_covers_the_exact_kept_mass(points, log_chance):
 
 
 @pytest.mark.parametrize("n", [1, 2, 5, 9, 15, 30, 100])
-def test_least_weight_is_least_on_a_fine_grid(n):
+def test_least_weight_is_least_on_a_fine_grid(n: int) -> None:
     """Every smaller weight of a grid fails, down to a tenth of the weight found."""
     found = least_sound_weight(n, n, 60, "0.025", V3.epsilon, V3.delta).weight
     assert sound_delta(n, n, [found] * 60, [0.025] * 60, V3.epsilon).delta <= 1e-6
@@ -176,7 +185,7 @@ def test_least_weight_is_least_on_a_fine_grid(n):
 
 
 @pytest.mark.jit_off
-def test_feasibility_is_not_monotone():
+def test_feasibility_is_not_monotone() -> None:
     """kappa grows with the weight: with one worker and six drawn, 0.3 cannot fail where 1 can."""
     kept, epsilon = [0.05] * 3, math.log(840)
     assert sound_delta(1, 6, [0.3] * 3, kept, epsilon).delta == 0
@@ -188,7 +197,7 @@ def test_feasibility_is_not_monotone():
 
 @pytest.mark.parametrize("epsilon", ["0.5", "2", "3.7", "6", "8.982026635", "25"])
 @pytest.mark.parametrize("kept", ["0.025", "0.5", "1"])
-def test_every_setting_has_a_weight(epsilon, kept):
+def test_every_setting_has_a_weight(epsilon: str, kept: str) -> None:
     """Where pruning leaves no solution the weight goes above 1 and nothing is pruned."""
     privacy = PrivacyParameters(epsilon=epsilon, delta="1e-6", min_retention=kept, accountant="sound")
     table = _table([0.0] * 7 + [0.3, 0.01], [0.2, 0.8], retention=float(kept))
@@ -202,7 +211,7 @@ def test_every_setting_has_a_weight(epsilon, kept):
     assert (again.terms == accounting.terms).all()
 
 
-def test_the_certified_bound_is_redone_from_the_groups():
+def test_the_certified_bound_is_redone_from_the_groups() -> None:
     rng = np.random.Generator(np.random.PCG64(5))
     shares = rng.dirichlet([0.3] * 80)
     table = _table(shares, retention=[np.clip(10 * shares, 0.025, 1)])
@@ -217,7 +226,7 @@ def test_the_certified_bound_is_redone_from_the_groups():
         assert sum(g.weight * g.n_points for g in groups) == accounting.total_weight[j]
 
 
-def test_less_noise_than_the_paper_accountant():
+def test_less_noise_than_the_paper_accountant() -> None:
     table, classes = _table([0.0] * 1000), _classes([1, 2, 5, 9, 15, 30, 100, 300])
     paper = PrivacyParameters(epsilon="4.6", delta="1e-6", min_retention="0.025")
     before = certify_classes(table, classes, paper).min_weight
@@ -226,7 +235,7 @@ def test_less_noise_than_the_paper_accountant():
     assert after[2] / WEIGHT_UNITS == pytest.approx(0.0258, abs=1e-4)
 
 
-def test_published_counts_get_weights_of_m_alone():
+def test_published_counts_get_weights_of_m_alone() -> None:
     """n is not public then, and weights hold for every n: brute force over n at the weight of m."""
     table = _table([0.0, 0.0])
     n, m = [1, 2, 3, 6, 0], [4, 4, 4, 4, 4]
@@ -243,7 +252,7 @@ def test_published_counts_get_weights_of_m_alone():
         certify_sound_weights(table, _classes(n, published=m), accounting.min_weight - 100, V3)
 
 
-def test_published_counts_hide_n_where_nothing_is_pruned_too():
+def test_published_counts_hide_n_where_nothing_is_pruned_too() -> None:
     """Of the two classes only the one with n = m prunes nothing; it gets the weight that every n of its m gets."""
     table = _table([0.002, 0.75], retention=[[1.0, 0.05]])
     privacy = PrivacyParameters(epsilon="6.3", delta="0.08", accountant="sound")
@@ -257,7 +266,7 @@ def test_published_counts_hide_n_where_nothing_is_pruned_too():
     assert len(set(found)) == 1
 
 
-def test_points_above_one_worker_are_never_pruned():
+def test_points_above_one_worker_are_never_pruned() -> None:
     table = _table([0.0, 1.5, 3.0], retention=0.025)
     accounting = certify_sound(table, _classes([4]), V3)
     groups = groups_of_class(table, 0, int(accounting.min_weight[0]))
@@ -266,7 +275,7 @@ def test_points_above_one_worker_are_never_pruned():
 
 
 @pytest.mark.jit_off
-def test_weights_below_the_least_are_refused():
+def test_weights_below_the_least_are_refused() -> None:
     table, classes = _table([0.0] * 100), _classes([20])
     least = certify_sound(table, classes, V3).min_weight
     assert certify_sound_weights(table, classes, least, V3).delta_bound[0] <= 1e-6
@@ -274,13 +283,13 @@ def test_weights_below_the_least_are_refused():
         certify_sound_weights(table, classes, least * 9 // 10, V3)
 
 
-def test_retention_too_low_for_epsilon_is_refused():
+def test_retention_too_low_for_epsilon_is_refused() -> None:
     """f e^epsilon_final must reach kappa; otherwise keeping a point gives its only worker away."""
     assert sound_delta(2, 2, [0.5] * 4, [0.01] * 4, 4).delta == 1.0
 
 
 @pytest.mark.jit_off
-def test_accountants_refuse_each_others_parameters():
+def test_accountants_refuse_each_others_parameters() -> None:
     table, classes = _table([0.0, 0.0]), _classes([3])
     with pytest.raises(ParameterError, match=r"use engine\.sound"):
         certify_classes(table, classes, V3)
@@ -290,7 +299,7 @@ def test_accountants_refuse_each_others_parameters():
 
 
 @pytest.mark.jit_off
-def test_bad_arguments_are_refused():
+def test_bad_arguments_are_refused() -> None:
     table = _table([0.0, 0.0])
     with pytest.raises(ParameterError, match="tract 3"):
         certify_sound(table, _classes([3], tracts=[3]), V3)
@@ -312,7 +321,7 @@ def test_bad_arguments_are_refused():
 
 
 @st.composite
-def small_releases(draw):
+def small_releases(draw: st.DrawFn) -> tuple[list[float], list[float], int, float, float]:
     """A tract of two or three points with any base weights and retentions, a count, and a promise."""
     k = draw(st.integers(2, 3))
     base = [draw(st.sampled_from([0.0, 0.05, 0.3, 0.9, 1.2])) for _ in range(k)]
@@ -323,7 +332,9 @@ def small_releases(draw):
 @pytest.mark.jit_off
 @settings(max_examples=examples(160), deadline=None)
 @given(small_releases(), st.booleans())
-def test_what_is_certified_holds_by_brute_force_for_what_is_drawn(release, allow_unpruned):
+def test_what_is_certified_holds_by_brute_force_for_what_is_drawn(
+    release: tuple[list[float], list[float], int, float, float], allow_unpruned: bool
+) -> None:
     """The least weights found, with the retentions that the sampler applies to them, fail no more than certified."""
     base, retention, n, epsilon, delta = release
     table = _table(base, retention=[retention])
@@ -335,7 +346,7 @@ def test_what_is_certified_holds_by_brute_force_for_what_is_drawn(release, allow
     listed = sorted(zip(weight.tolist(), kept.tolist(), strict=True))
     assert listed == sorted((g.weight, g.retention) for g in accounting.groups(0) for _ in range(g.n_points))
     alpha, chance = weight / WEIGHT_UNITS, kept / RETENTION_UNITS
-    exact = exact_failure_probability(n, n, alpha, chance, epsilon).probability
+    exact = exact_failure_probability(n, n, alpha.tolist(), chance.tolist(), epsilon).probability
     assert exact <= accounting.delta_bound[0] * (1 + 1e-9) + 1e-13
     assert accounting.delta_bound[0] <= delta
 

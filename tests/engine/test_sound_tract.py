@@ -1,6 +1,7 @@
 """What the sound accountant prepares once per tract, and its groups of equal points, against point by point."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -9,7 +10,10 @@ from hypothesis import strategies as st
 
 from engine._kernels import sound as kernels
 from engine._kernels import sound_tract
+from engine._kernels.arrays import Ints
 from engine._kernels.reference_sample import upper_tail, upper_tails
+from engine._kernels.sound import Groups
+from engine._kernels.sound_tract import Tract
 from engine.accountant import PriorTable, SynthesizerClasses
 from engine.errors import ParameterError
 from engine.parameters import PrivacyParameters
@@ -25,28 +29,29 @@ WEIGHTS = st.integers(0, 3 * WEIGHT_UNITS // 2) | st.sampled_from([0, 1, 700, 5_
 RETENTIONS = st.integers(1, RETENTION_UNITS) | st.sampled_from([RETENTION_UNITS // 40, RETENTION_UNITS])
 
 
-def _prepared(base, retention, floor):
+def _prepared(base: Sequence[int] | Ints, retention: Sequence[int] | Ints, floor: int) -> Tract:
     k = len(base)
     space = sound_tract.Tract(*np.empty((5, k), dtype=np.int64))
-    points = (np.array(base, dtype=np.int64), np.array(retention, dtype=np.int64))
-    n_groups, n_front = sound_tract.gather_tract(*points, floor, space)
-    return sound_tract.Tract(*(array[:n_groups] for array in space[:4]), space.front[:n_front])
+    weights, retentions = np.array(base, dtype=np.int64), np.array(retention, dtype=np.int64)
+    n_groups, n_front = sound_tract.gather_tract(weights, retentions, floor, space)
+    lengths = (*[n_groups] * 4, n_front)
+    return sound_tract.Tract(*(array[:n] for array, n in zip(space, lengths, strict=True)))
 
 
-def _used(weight, tract, k):
+def _used(weight: int, tract: Tract, k: int) -> Groups:
     groups = kernels.Groups(*np.empty((3, k), dtype=np.int64))
     n_groups = sound_tract.fill_groups(weight, tract, groups)
     return kernels.Groups(*(array[:n_groups] for array in groups))
 
 
-def _as_groups(points):
+def _as_groups(points: list[tuple[int, int]]) -> Groups:
     """Points, sorted, as groups of one."""
     alpha, kept = (np.array(column, dtype=np.int64) for column in zip(*points, strict=True))
     return kernels.Groups(alpha, kept, np.ones_like(alpha))
 
 
 @st.composite
-def tracts(draw):
+def tracts(draw: st.DrawFn) -> tuple[list[int], list[int], int, int]:
     """Any weights and retentions, equal ones among them, a floor, and a weight that is not below it."""
     points = draw(st.lists(st.tuples(WEIGHTS, RETENTIONS), min_size=1, max_size=30))
     points = points * draw(st.integers(1, 2))
@@ -58,7 +63,7 @@ def tracts(draw):
 @pytest.mark.jit_off
 @settings(max_examples=examples(200), deadline=None)
 @given(tracts())
-def test_groups_used_are_the_points_used(tract):
+def test_groups_used_are_the_points_used(tract: tuple[list[int], list[int], int, int]) -> None:
     base, retention, floor, weight = tract
     alpha, kept, times = _used(weight, _prepared(base, retention, floor), len(base))
     listed = [
@@ -73,7 +78,9 @@ def test_groups_used_are_the_points_used(tract):
 @pytest.mark.jit_off
 @settings(max_examples=examples(200), deadline=None)
 @given(tracts(), st.integers(1, 200), st.integers(1, 200))
-def test_the_front_holds_the_largest_kappa_and_the_least_retention(tract, n, m):
+def test_the_front_holds_the_largest_kappa_and_the_least_retention(
+    tract: tuple[list[int], list[int], int, int], n: int, m: int
+) -> None:
     base, retention, floor, _ = tract
     prepared = _prepared(base, retention, floor)
     points = oracle.used_points(floor, base, retention)
@@ -85,7 +92,7 @@ def test_the_front_holds_the_largest_kappa_and_the_least_retention(tract, n, m):
     assert [prepared.retention[j] for j in front[:1]] == ([min(prunable)] if prunable else [])
 
 
-def test_a_long_front_is_searched_in_blocks():
+def test_a_long_front_is_searched_in_blocks() -> None:
     """Retention rises with the weight, as it does with the prior share, so that every point is on the front."""
     base = np.arange(1, 200, dtype=np.int64) * (WEIGHT_UNITS // 250)
     for power in (0.3, 1.0, 3.0):
@@ -101,7 +108,7 @@ def test_a_long_front_is_searched_in_blocks():
 
 @pytest.mark.parametrize("m", [1, 40, 3_000])
 @pytest.mark.parametrize("x", [0, 1, 7])
-def test_one_run_gives_the_tails_of_all_later_thresholds(m, x):
+def test_one_run_gives_the_tails_of_all_later_thresholds(m: int, x: int) -> None:
     """Above each single tail less its margin, and not above the run's own first tail by more than its share."""
     for first, rest in ((0.05, 3.0), (0.9, 0.01), (40.0, 40.0)):
         for limit in (0.0, 0.3, 5.5, 0.1 * m, 0.4 * m, 0.9 * m, float(m)):
@@ -128,7 +135,9 @@ def test_one_run_gives_the_tails_of_all_later_thresholds(m, x):
     st.floats(4.0, 9.0),
     st.floats(0.0, 5.0),
 )
-def test_failure_terms_of_groups_are_those_of_their_points(listed, n, m, epsilon, mass_low):
+def test_failure_terms_of_groups_are_those_of_their_points(
+    listed: list[tuple[float, float, int]], n: int, m: int, epsilon: float, mass_low: float
+) -> None:
     """Many retentions at one weight share a run of tails; the twin works out each tail of each point."""
     groups = sorted({(round(a * 2**20), math.ceil(f * 2**32)): c for a, f, c in listed}.items())
     points = [(a / 2**20, f / 2**32) for (a, f), c in groups for _ in range(c)]
@@ -151,7 +160,9 @@ def test_failure_terms_of_groups_are_those_of_their_points(listed, n, m, epsilon
     st.lists(st.tuples(st.floats(0.01, 1.0), st.floats(0.02, 1.0)), min_size=1, max_size=40),
     st.floats(-30.0, -4.0),  # a share of delta
 )
-def test_the_probable_mass_is_the_best_that_chernoff_gives(listed, log_chance):
+def test_the_probable_mass_is_the_best_that_chernoff_gives(
+    listed: list[tuple[float, float]], log_chance: float
+) -> None:
     points = sorted((round(a * 2**20), math.ceil(f * 2**32)) for a, f in listed)
     groups = _as_groups(points)
     floats = [(a / 2**20, f / 2**32) for a, f in points]
@@ -170,7 +181,7 @@ def test_the_probable_mass_is_the_best_that_chernoff_gives(listed, log_chance):
     assert curve == pytest.approx((ahead[1] - behind[1]) / (2 * step), rel=1e-4, abs=1e-9)
 
 
-def test_products_of_many_factors_do_not_underflow():
+def test_products_of_many_factors_do_not_underflow() -> None:
     """3,000 factors of 1/16 each: a product of 1e-3612."""
     f = 15 * RETENTION_UNITS // 16
     points = [(WEIGHT_UNITS - j, f) for j in range(3_000)][::-1]
@@ -179,7 +190,7 @@ def test_products_of_many_factors_do_not_underflow():
     )
 
 
-def _release(n_tracts=7, seed=11):
+def _release(n_tracts: int = 7, seed: int = 11) -> tuple[PriorTable, SynthesizerClasses]:
     """Tracts of several sizes, each with classes of its own, in no order; one tract has none, one draws nothing."""
     rng = np.random.Generator(np.random.PCG64(seed))
     sizes = rng.integers(3, 60, n_tracts)
@@ -208,7 +219,7 @@ FIELDS = (
 )
 
 
-def test_any_number_of_threads_and_any_batch_of_tracts_gives_the_same():
+def test_any_number_of_threads_and_any_batch_of_tracts_gives_the_same() -> None:
     prior, classes = _release()
     whole = certify_sound(prior, classes, PRIVACY)
     for threads in (2, 5):
@@ -233,7 +244,7 @@ def test_any_number_of_threads_and_any_batch_of_tracts_gives_the_same():
         assert all((getattr(whole, name)[of] == getattr(alone, name)).all() for name in FIELDS)
 
 
-def test_the_weights_reported_are_those_of_the_points():
+def test_the_weights_reported_are_those_of_the_points() -> None:
     prior, classes = _release(seed=12)
     found = certify_sound(prior, classes, PRIVACY)
     stated = certify_sound_weights(prior, classes, found.min_weight, PRIVACY, threads=2)
@@ -249,7 +260,7 @@ def test_the_weights_reported_are_those_of_the_points():
             assert accounting.n_support[j] == len(used)
 
 
-def test_unpruned_classes_are_those_that_cannot_prune():
+def test_unpruned_classes_are_those_that_cannot_prune() -> None:
     """At epsilon_final 5 pruning asks for weights above 1; without it a thirtieth does. At 12 pruning stays."""
     prior, classes = _release(seed=13)
     for epsilon, expected in ((5, True), (12, False)):

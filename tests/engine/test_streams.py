@@ -2,6 +2,7 @@ import copy
 import pickle
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
 from hypothesis import given
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from engine._kernels import chacha
+from engine._kernels.arrays import Words
 from engine.errors import OverflowRefusedError, ParameterError
 from engine.streams import SecretKey, Stage, bounded_integers, check_addresses, stream_words
 from tests.oracles.chacha import STAGES, TEST_KEY, Stream, chacha20_block
@@ -74,25 +76,28 @@ RFC_BLOCKS = [
 
 @pytest.mark.jit_off
 @pytest.mark.parametrize(("key", "counter", "nonce", "expected"), RFC_BLOCKS)
-def test_blocks_are_those_of_the_rfc(key, counter, nonce, expected):
+def test_blocks_are_those_of_the_rfc(key: bytes, counter: int, nonce: str, expected: str) -> None:
     assert block_bytes(key, counter, bytes.fromhex(nonce)).hex() == expected
     assert chacha20_block(key, counter, bytes.fromhex(nonce)).hex() == expected
 
 
 @given(st.binary(min_size=32, max_size=32), WORD, st.binary(min_size=12, max_size=12))
-def test_blocks_are_those_of_the_cryptography_package(key, counter, nonce):
+def test_blocks_are_those_of_the_cryptography_package(key: bytes, counter: int, nonce: bytes) -> None:
     cipher = Cipher(algorithms.ChaCha20(key, counter.to_bytes(4, "little") + nonce), mode=None)
     assert block_bytes(key, counter, nonce) == cipher.encryptor().update(bytes(64))
 
 
-def lanes_of(addresses):
+ONE = np.array([1])
+
+
+def lanes_of(addresses: npt.ArrayLike) -> Words:
     """Lanes for (block number, three nonce words) of each, the room after them filled with rubbish."""
     room = np.full(chacha.LANE_WORDS - 4 * chacha.WIDTH, 77, np.uint32)
     return np.concatenate((np.asarray(addresses, np.uint32).T.ravel(), room))
 
 
 @given(st.binary(min_size=32, max_size=32), st.data())
-def test_blocks_made_together_are_those_made_one_by_one(key, data):
+def test_blocks_made_together_are_those_made_one_by_one(key: bytes, data: st.DataObject) -> None:
     addresses = np.array(data.draw(st.lists(st.tuples(*[WORD] * 4), min_size=16, max_size=16)), np.uint32)
     lanes = lanes_of(addresses)
     together = np.zeros(chacha.WINDOW_WORDS, np.uint32)
@@ -103,7 +108,7 @@ def test_blocks_made_together_are_those_made_one_by_one(key, data):
 
 @pytest.mark.jit_off
 @given(WORD, WORD, st.integers(0, 2**24 - 1), st.integers(0, 70))
-def test_words_are_the_twin_s(destination, segment, attempt, count):
+def test_words_are_the_twin_s(destination: int, segment: int, attempt: int, count: int) -> None:
     ptr, words = stream_words(
         KEY, Stage.POINT, np.array([destination]), np.array([segment]), np.array([count]), attempt=attempt
     )
@@ -114,19 +119,19 @@ def test_words_are_the_twin_s(destination, segment, attempt, count):
 
 @pytest.mark.jit_off
 @given(st.integers(1, 2**63 - 1) | st.integers(1, 2**34) | st.sampled_from([2**32, 2**32 + 1, 2**62]), WORD)
-def test_bounded_integers_are_the_twin_s(bound, destination):
+def test_bounded_integers_are_the_twin_s(bound: int, destination: int) -> None:
     twin = Stream("SAMPLE", destination, 5)
     values = bounded_integers(KEY, Stage.SAMPLE, destination, 5, bound=bound, count=20)
     assert values.tolist() == [twin.below(bound) for _ in range(20)]
 
 
 @pytest.mark.parametrize("bound", [3, 5, 6, 7, 100])
-def test_bounded_integers_are_uniform(bound):
+def test_bounded_integers_are_uniform(bound: int) -> None:
     values = bounded_integers(KEY, Stage.SAMPLE, 11, 0, bound=bound, count=200_000)
     assert stats.chisquare(np.bincount(values, minlength=bound)).pvalue > FALSE_ALARM
 
 
-def test_wide_bounded_integers_are_uniform():
+def test_wide_bounded_integers_are_uniform() -> None:
     bound = 3 << 60  # a third of the range: a quarter of the masked draws are refused
     values = bounded_integers(KEY, Stage.SAMPLE, 12, 0, bound=bound, count=100_000)
     assert values.max() < bound
@@ -135,7 +140,7 @@ def test_wide_bounded_integers_are_uniform():
 
 @pytest.mark.jit_off
 @given(WORD, st.lists(st.sampled_from(["half", "word"]), max_size=60))
-def test_halves_and_words_are_the_twin_s(destination, kinds):
+def test_halves_and_words_are_the_twin_s(destination: int, kinds: list[str]) -> None:
     stream = np.zeros(chacha.STREAM_FIELDS, np.int64)
     chacha.open_stream(STAGES["SAMPLE"], destination, 2, stream)
     twin = Stream("SAMPLE", destination, 2)
@@ -146,7 +151,7 @@ def test_halves_and_words_are_the_twin_s(destination, kinds):
 
 @pytest.mark.jit_off
 @pytest.mark.parametrize("n_blocks", [0, 1, 5, 16])
-def test_a_stream_given_its_first_blocks_is_the_same_stream(n_blocks):
+def test_a_stream_given_its_first_blocks_is_the_same_stream(n_blocks: int) -> None:
     plain, prepared = np.zeros((2, chacha.STREAM_FIELDS), np.int64)
     first = chacha.WIDTH - n_blocks
     others = [(5, 6, 7, 8)] * first
@@ -161,7 +166,7 @@ def test_a_stream_given_its_first_blocks_is_the_same_stream(n_blocks):
 
 
 @given(st.integers(0, 40), st.lists(st.integers(0, 300), max_size=4))
-def test_reading_ahead_changes_nothing_but_what_is_at_hand(n_before, counts):
+def test_reading_ahead_changes_nothing_but_what_is_at_hand(n_before: int, counts: list[int]) -> None:
     plain, ahead = np.zeros((2, chacha.STREAM_FIELDS), np.int64)
     lanes = lanes_of([(1, 2, 3, 4)] * chacha.WIDTH)
     for stream in (plain, ahead):
@@ -178,7 +183,7 @@ def test_reading_ahead_changes_nothing_but_what_is_at_hand(n_before, counts):
 @pytest.mark.jit_off
 @pytest.mark.parametrize("reads_ahead", [False, True])
 @pytest.mark.parametrize("n_left", [1, 3, 16, 20])
-def test_a_stream_that_ends_says_so_and_lets_rejection_loops_end(n_left, reads_ahead):
+def test_a_stream_that_ends_says_so_and_lets_rejection_loops_end(n_left: int, reads_ahead: bool) -> None:
     stream = np.zeros(chacha.STREAM_FIELDS, np.int64)
     chacha.open_stream(STAGES["SAMPLE"], 1, 2, stream)
     stream[chacha.COUNTER] = 2**32 - n_left
@@ -199,7 +204,7 @@ def test_a_stream_that_ends_says_so_and_lets_rejection_loops_end(n_left, reads_a
     assert values.tolist() == [0] * 40
 
 
-def test_words_are_the_twin_s_and_do_not_depend_on_threads():
+def test_words_are_the_twin_s_and_do_not_depend_on_threads() -> None:
     destination, segment, count = np.arange(40), np.arange(40) % 27, np.arange(40) % 7
     ptr, words = stream_words(KEY, Stage.POINT, destination, segment, count)
     again = stream_words(KEY, Stage.POINT, destination, segment, count, threads=3)[1]
@@ -207,15 +212,15 @@ def test_words_are_the_twin_s_and_do_not_depend_on_threads():
     for one in range(40):
         twin = Stream("POINT", one, one % 27)
         assert words[ptr[one] : ptr[one + 1]].tolist() == [twin.word() for _ in range(count[one])]
-    drawn = stream_words(KEY, Stage.POINT, [1], [1], [100_000])[1] / 2.0**32
+    drawn = stream_words(KEY, Stage.POINT, ONE, ONE, 100_000 * ONE)[1] / 2.0**32
     assert stats.kstest(drawn, "uniform").pvalue > FALSE_ALARM
 
 
 @pytest.mark.jit_off
-def test_stages_and_attempts_have_their_own_streams():
+def test_stages_and_attempts_have_their_own_streams() -> None:
     assert {stage.name: int(stage) for stage in Stage} == STAGES
     first = {
-        stream_words(KEY, stage, [9], [4], [2], attempt=attempt)[1].tobytes()
+        stream_words(KEY, stage, 9 * ONE, 4 * ONE, 2 * ONE, attempt=attempt)[1].tobytes()
         for stage in Stage
         for attempt in (0, 1)
     }
@@ -223,7 +228,7 @@ def test_stages_and_attempts_have_their_own_streams():
 
 
 @pytest.mark.jit_off
-def test_the_key_shows_itself_nowhere():
+def test_the_key_shows_itself_nowhere() -> None:
     key = SecretKey.fresh()
     assert (repr(key), str(key), f"{key}") == ("SecretKey(hidden)",) * 3
     assert not key.is_test
@@ -242,7 +247,7 @@ def test_the_key_shows_itself_nowhere():
 
 
 @pytest.mark.jit_off
-def test_the_keyed_digest_depends_on_key_and_message():
+def test_the_keyed_digest_depends_on_key_and_message() -> None:
     assert KEY.keyed_digest(b"counts") == SecretKey.for_tests().keyed_digest(b"counts")
     assert (
         len(
@@ -267,20 +272,20 @@ def test_the_keyed_digest_depends_on_key_and_message():
         ([1, 2], [1], "give one of each"),
     ],
 )
-def test_bad_addresses_are_refused(destination, segment, message):
+def test_bad_addresses_are_refused(destination: list[float], segment: list[int], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
         check_addresses(np.array(destination), np.array(segment))
 
 
 @pytest.mark.jit_off
-def test_other_bad_input_is_refused():
+def test_other_bad_input_is_refused() -> None:
     with pytest.raises(ParameterError, match="attempt"):
-        stream_words(KEY, Stage.POINT, [1], [1], [1], attempt=2**24)
+        stream_words(KEY, Stage.POINT, ONE, ONE, ONE, attempt=2**24)
     with pytest.raises(ParameterError, match="give one per address"):
-        stream_words(KEY, Stage.POINT, [1], [1], [1, 2])
+        stream_words(KEY, Stage.POINT, ONE, ONE, np.array([1, 2]))
     for bound in (0, 2**63):
         with pytest.raises(ParameterError, match="bound"):
             bounded_integers(KEY, Stage.POINT, 1, 1, bound=bound, count=1)
     with pytest.raises(ParameterError, match="threads"):
-        stream_words(KEY, Stage.POINT, [1], [1], [1], threads=0)
+        stream_words(KEY, Stage.POINT, ONE, ONE, ONE, threads=0)
     assert issubclass(OverflowRefusedError, ValueError)

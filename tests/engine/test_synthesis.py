@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,21 +24,23 @@ from tests.oracles.synthesis import dirichlet_multinomial, redraw_one, synthesiz
 SEED = st.integers(0, 10**9)
 
 
-def workers_of(synthesizers, one):
-    return synthesizers.worker_point[synthesizers.worker_ptr[one] : synthesizers.worker_ptr[one + 1]].tolist()
+def workers_of(synthesizers: Synthesizers, one: int) -> list[int]:
+    first, last = synthesizers.worker_ptr[one : one + 2]
+    return list(synthesizers.worker_point[first:last].tolist())
 
 
-def drawn_of(drawn, one):
-    return drawn.synthetic_point[drawn.synthetic_ptr[one] : drawn.synthetic_ptr[one + 1]].tolist()
+def drawn_of(drawn: SyntheticPoints, one: int) -> list[int]:
+    first, last = drawn.synthetic_ptr[one : one + 2]
+    return list(drawn.synthetic_point[first:last].tolist())
 
 
-def digest(drawn):
+def digest(drawn: SyntheticPoints) -> str:
     return hashlib.sha256(drawn.synthetic_ptr.tobytes() + drawn.synthetic_point.tobytes()).hexdigest()
 
 
 @pytest.mark.jit_off
 @given(SEED, st.sampled_from([1 << 62, WEIGHT_UNITS, WEIGHT_UNITS // 4]))
-def test_draws_are_the_twin_s(seed, certain_above):
+def test_draws_are_the_twin_s(seed: int, certain_above: int) -> None:
     world = make_world(seed)
     prunes = np.random.default_rng(seed).random(world.synthesizers.tract.size) < 0.8
     chosen, table = dataclasses.replace(world.synthesizers, prunes=prunes), world.support
@@ -60,7 +63,7 @@ def test_draws_are_the_twin_s(seed, certain_above):
 
 @given(st.integers(0, 2**24 - 1))
 @settings(max_examples=10)
-def test_an_attempt_draws_anew_from_the_same_kept_points(attempt):
+def test_an_attempt_draws_anew_from_the_same_kept_points(attempt: int) -> None:
     chosen = same_synthesizers(30, [0, 2], 5, 1)
     weights, thresholds = [0, 1 << 20, 0, 1 << 22, 5], [1 << 30, 1 << 29, 7, 1 << 31, RETENTION_UNITS]
     drawn = synthesize(KEY, chosen, one_table(weights, thresholds), attempt=attempt)
@@ -71,14 +74,14 @@ def test_an_attempt_draws_anew_from_the_same_kept_points(attempt):
     assert digest(drawn) != digest(others)
 
 
-def test_attempts_without_room_in_the_nonce_are_refused():
+def test_attempts_without_room_in_the_nonce_are_refused() -> None:
     chosen = same_synthesizers(1, [0], 1, 1)
     for attempt in (-1, 2**24):
         with pytest.raises(ParameterError, match="attempt"):
             synthesize(KEY, chosen, one_table([0]), attempt=attempt)
 
 
-def test_a_large_urn_is_the_twin_s():
+def test_a_large_urn_is_the_twin_s() -> None:
     # 2,000 balls: 16 bits leave about one draw in sixty open. The heaviest weights leave most open.
     rng = np.random.default_rng(5)
     for most in (1 << 19, 1 << 36, 1 << 41):
@@ -90,7 +93,7 @@ def test_a_large_urn_is_the_twin_s():
 
 @given(SEED, st.lists(st.integers(0, 9), min_size=1, max_size=60))
 @settings(max_examples=20)
-def test_sizes_that_share_and_fill_the_prepared_blocks_are_the_twin_s(seed, sizes):
+def test_sizes_that_share_and_fill_the_prepared_blocks_are_the_twin_s(seed: int, sizes: list[int]) -> None:
     # From nothing to draw to streams that need more blocks than are prepared at once.
     rng = np.random.default_rng(seed)
     n_points = 40
@@ -114,7 +117,7 @@ def test_sizes_that_share_and_fill_the_prepared_blocks_are_the_twin_s(seed, size
 
 @pytest.mark.jit_off
 @given(SEED)
-def test_redraws_are_the_twin_s_and_never_the_remainder(seed):
+def test_redraws_are_the_twin_s_and_never_the_remainder(seed: int) -> None:
     world = make_world(seed, n_synthesizers=20)
     chosen, coarse = world.synthesizers, world.edited.coarsening
     drawn = synthesize(KEY, chosen, world.support)
@@ -131,7 +134,7 @@ def test_redraws_are_the_twin_s_and_never_the_remainder(seed):
 
 
 @given(st.integers(0, 2**31))
-def test_the_redraw_does_not_depend_on_the_real_workers(seed):
+def test_the_redraw_does_not_depend_on_the_real_workers(seed: int) -> None:
     # Two tables of workers, the same draws: the kept points differ, the redrawn points must not.
     world = make_world(seed, n_synthesizers=8)
     chosen, coarse = world.synthesizers, world.edited.coarsening
@@ -151,11 +154,11 @@ def test_the_redraw_does_not_depend_on_the_real_workers(seed):
 
 
 @given(SEED, st.integers(2, 5))
-def test_threads_order_and_partition_do_not_matter(seed, threads):
+def test_threads_order_and_partition_do_not_matter(seed: int, threads: int) -> None:
     world = make_world(seed, n_synthesizers=40)
     chosen, coarse, weight = world.synthesizers, world.edited.coarsening, redraw_weight(world.share)
 
-    def release(part, threads=1):
+    def release(part: Synthesizers, threads: int = 1) -> SyntheticPoints:
         drawn = synthesize(KEY, part, world.support, threads=threads)
         return redraw_remainder(KEY, part, drawn, coarse, weight, threads=threads)
 
@@ -169,7 +172,7 @@ def test_threads_order_and_partition_do_not_matter(seed, threads):
 
 
 @given(SEED)
-def test_where_a_tract_stands_in_the_batch_does_not_matter(seed):
+def test_where_a_tract_stands_in_the_batch_does_not_matter(seed: int) -> None:
     world = make_world(seed)
     chosen, table = world.synthesizers, world.support
     order = np.random.default_rng(seed).permutation(table.n_support.size)
@@ -180,7 +183,7 @@ def test_where_a_tract_stands_in_the_batch_does_not_matter(seed):
         retention_threshold=table.retention_threshold[points],
     )
     moved = Synthesizers(
-        tract=np.argsort(order)[chosen.tract],
+        tract=np.argsort(order)[chosen.tract].astype(np.int32),
         destination=chosen.destination,
         segment=chosen.segment,
         worker_ptr=chosen.worker_ptr,
@@ -192,7 +195,7 @@ def test_where_a_tract_stands_in_the_batch_does_not_matter(seed):
 
 
 @given(SEED)
-def test_totals_are_kept_and_draws_stay_in_the_support(seed):
+def test_totals_are_kept_and_draws_stay_in_the_support(seed: int) -> None:
     world = make_world(seed)
     chosen = world.synthesizers
     drawn = synthesize(KEY, chosen, world.support)
@@ -201,7 +204,7 @@ def test_totals_are_kept_and_draws_stay_in_the_support(seed):
     assert np.all((drawn.synthetic_point >= 0) & (drawn.synthetic_point < n_support))
 
 
-def test_published_counts_default_to_the_real_totals():
+def test_published_counts_default_to_the_real_totals() -> None:
     chosen = same_synthesizers(5, [0, 1, 1], 9, WEIGHT_UNITS)
     plain = Synthesizers(
         tract=chosen.tract,
@@ -221,7 +224,9 @@ def test_published_counts_default_to_the_real_totals():
     st.integers(0, 3),
 )
 @settings(max_examples=60)
-def test_the_urn_is_exactly_dirichlet_multinomial(alphas, workers, n_synthetic):
+def test_the_urn_is_exactly_dirichlet_multinomial(
+    alphas: list[int], workers: list[int], n_synthetic: int
+) -> None:
     # Over the twin's urn, whose draws the kernel's equal bit for bit: exact fractions, nothing sampled.
     alpha = {point: weight << 15 for point, weight in enumerate(alphas)}
     workers = [point % len(alphas) for point in workers]
@@ -234,34 +239,34 @@ def test_the_urn_is_exactly_dirichlet_multinomial(alphas, workers, n_synthetic):
         assert probability == dirichlet_multinomial(counts, parameters)
 
 
-def test_a_point_that_cannot_stay_is_never_drawn_and_an_occupied_one_always_can():
+def test_a_point_that_cannot_stay_is_never_drawn_and_an_occupied_one_always_can() -> None:
     # 2^-32 is the least retention there is: in 20,000 synthesizers no empty point stays (chance 1e-5).
     chosen = same_synthesizers(20_000, [1], 3, WEIGHT_UNITS)
     drawn = synthesize(KEY, chosen, one_table([0, 0, 0], [1, 1, 1]))
     assert set(drawn.synthetic_point.tolist()) == {1}
 
 
-def test_certain_points_are_never_pruned():
+def test_certain_points_are_never_pruned() -> None:
     chosen = same_synthesizers(3000, [1], 3, 1)
     table = one_table([WEIGHT_UNITS + 1, 0, WEIGHT_UNITS], [1, 1, 1])
     drawn = synthesize(KEY, chosen, table, certain_above=WEIGHT_UNITS)
     assert set(drawn.synthetic_point.tolist()) == {0, 1}
 
 
-def test_a_least_weight_above_the_limit_keeps_the_whole_prior():
+def test_a_least_weight_above_the_limit_keeps_the_whole_prior() -> None:
     chosen = same_synthesizers(3000, [1], 3, WEIGHT_UNITS + 1)
     drawn = synthesize(KEY, chosen, one_table([0, 0, 0], [1, 1, 1]), certain_above=WEIGHT_UNITS)
     assert set(drawn.synthetic_point.tolist()) == {0, 1, 2}
 
 
-def test_without_real_workers_the_whole_prior_is_kept():
+def test_without_real_workers_the_whole_prior_is_kept() -> None:
     chosen = same_synthesizers(3000, [], 2, WEIGHT_UNITS)
     drawn = synthesize(KEY, chosen, one_table([0, 0, 0], [1, 1, 1]))
     assert set(drawn.synthetic_point.tolist()) == {0, 1, 2}
 
 
 @pytest.mark.jit_off
-def test_nothing_to_draw_is_nothing():
+def test_nothing_to_draw_is_nothing() -> None:
     empty = make_synthesizers(np.random.default_rng(0), one_table([1]), 0)
     assert synthesize(KEY, empty, one_table([1]), threads=2).synthetic_ptr.tolist() == [0]
 
@@ -282,7 +287,7 @@ def test_nothing_to_draw_is_nothing():
         ({"published_count": [1, -1]}, "published_count runs from -1"),
     ],
 )
-def test_bad_synthesizers_are_refused(change, message):
+def test_bad_synthesizers_are_refused(change: dict[str, Any], message: str) -> None:
     fields = {
         "tract": [0, 0],
         "destination": [1, 2],
@@ -297,7 +302,7 @@ def test_bad_synthesizers_are_refused(change, message):
 
 
 @pytest.mark.jit_off
-def test_bad_support_is_refused():
+def test_bad_support_is_refused() -> None:
     with pytest.raises(ParameterError, match="retention_threshold runs from 0"):
         one_table([1], [0])
     with pytest.raises(ParameterError, match="give one each"):
@@ -307,12 +312,17 @@ def test_bad_support_is_refused():
         synthesize(KEY, chosen, one_table([1, 1]))
     with pytest.raises(SupportError, match="has no support point"):
         synthesize(KEY, same_synthesizers(2, [], 1, 1), one_table([]))
+    none = np.zeros(1, np.int64)
     with pytest.raises(ParameterError, match="tract reaches 0"):
-        synthesize(KEY, chosen, SupportTable(support_ptr=[0], prior_weight=[], retention_threshold=[]))
+        synthesize(
+            KEY,
+            chosen,
+            SupportTable(support_ptr=none[:1], prior_weight=none[1:], retention_threshold=none[1:]),
+        )
 
 
 @pytest.mark.jit_off
-def test_weights_that_could_overflow_are_refused_and_the_largest_allowed_work():
+def test_weights_that_could_overflow_are_refused_and_the_largest_allowed_work() -> None:
     chosen = same_synthesizers(4, [0], 2, 1)
     room = ((1 << 62) - 1 - (3 << 20)) // 2
     with pytest.raises(OverflowRefusedError, match="destination 0, segment 3: 2 points"):
@@ -323,7 +333,7 @@ def test_weights_that_could_overflow_are_refused_and_the_largest_allowed_work():
 
 
 @pytest.mark.jit_off
-def test_bad_redraws_are_refused():
+def test_bad_redraws_are_refused() -> None:
     for seed in range(100):
         world = make_world(seed)
         if world.edited.n_eliminated.any():
@@ -354,12 +364,12 @@ print(pinned_digest(), world_digest())
 """
 
 
-def pinned_digest():
+def pinned_digest() -> str:
     chosen = same_synthesizers(N_PINNED, PINNED_WORKERS, 6, WEIGHT_UNITS // 20)
     return digest(synthesize(KEY, chosen, one_table(PINNED_WEIGHTS, PINNED_THRESHOLDS)))
 
 
-def twin_digest():
+def twin_digest() -> str:
     drawn = [
         synthesize_one((one, 3), PINNED_WORKERS, 6, PINNED_WEIGHTS, WEIGHT_UNITS // 20, PINNED_THRESHOLDS)
         for one in range(N_PINNED)
@@ -371,7 +381,7 @@ def twin_digest():
     )
 
 
-def world_digest():
+def world_digest() -> str:
     world = make_world(20240601, n_synthesizers=30)
     drawn = synthesize(KEY, world.synthesizers, world.support)
     return digest(
@@ -379,11 +389,11 @@ def world_digest():
     )
 
 
-def test_draws_of_the_test_key_are_pinned():
+def test_draws_of_the_test_key_are_pinned() -> None:
     assert pinned_digest() == twin_digest() == PINNED
 
 
-def test_draws_are_the_same_uncompiled():
+def test_draws_are_the_same_uncompiled() -> None:
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
     command = [sys.executable, "-W", "error", "-c", BOTH_SCRIPT]
     ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)

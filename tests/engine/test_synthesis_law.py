@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from engine.synthesis import synthesize
+from engine.synthesis import SyntheticPoints, synthesize
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from tests.engine.worlds import KEY, one_table, same_synthesizers
 from tests.oracles.synthesis import compositions, pruned_law
@@ -18,7 +18,7 @@ FALSE_ALARM = 1e-6
 N_COPIES = 60_000
 
 
-def observed_counts(drawn, n_synthetic, n_points):
+def observed_counts(drawn: SyntheticPoints, n_synthetic: int, n_points: int) -> dict[tuple[int, ...], int]:
     """How often each vector of synthetic counts was drawn."""
     points = drawn.synthetic_point.reshape(-1, n_synthetic)
     counts = np.stack([(points == point).sum(axis=1) for point in range(n_points)], axis=1)
@@ -26,7 +26,10 @@ def observed_counts(drawn, n_synthetic, n_points):
     return {tuple(vector): int(time) for vector, time in zip(vectors.tolist(), times.tolist(), strict=True)}
 
 
-def assert_follows(observed, law):
+def assert_follows(
+    observed: dict[tuple[int, ...], int],
+    law: dict[tuple[int, ...], Fraction],
+) -> None:
     """Chi-square of observed vectors against an exact law; rare vectors are pooled."""
     assert set(observed) <= {counts for counts, probability in law.items() if probability > 0}
     n = sum(observed.values())
@@ -36,9 +39,9 @@ def assert_follows(observed, law):
     if n - sum(expected) > 1e-6 * n:
         expected.append(n - sum(expected))
         seen.append(n - sum(seen))
-    expected = np.array(expected) * (sum(seen) / sum(expected))
+    scaled = np.array(expected) * (sum(seen) / sum(expected))
     assert len(seen) > 1
-    assert stats.chisquare(seen, expected).pvalue > FALSE_ALARM
+    assert stats.chisquare(seen, scaled).pvalue > FALSE_ALARM
 
 
 @pytest.mark.parametrize(
@@ -50,7 +53,9 @@ def assert_follows(observed, law):
         ([0.5, 0.5], [0, 0, 1, 1, 1, 0, 0], 7),
     ],
 )
-def test_draws_follow_scipy_s_dirichlet_multinomial(alphas, workers, n_synthetic):
+def test_draws_follow_scipy_s_dirichlet_multinomial(
+    alphas: list[float], workers: list[int], n_synthetic: int
+) -> None:
     n_points = len(alphas)
     weights = [round(alpha * WEIGHT_UNITS) for alpha in alphas]
     chosen = same_synthesizers(N_COPIES, workers, n_synthetic, 1, first=1_000_000 * n_points)
@@ -71,7 +76,9 @@ def test_draws_follow_scipy_s_dirichlet_multinomial(alphas, workers, n_synthetic
         ([1.0, 1.0, 1.0, 1.0], [3], 2, [0.2, 1.0, 0.6, 0.2]),
     ],
 )
-def test_pruned_draws_follow_the_exact_mixture(alphas, workers, n_synthetic, retention):
+def test_pruned_draws_follow_the_exact_mixture(
+    alphas: list[float], workers: list[int], n_synthetic: int, retention: list[float]
+) -> None:
     weights = [round(alpha * WEIGHT_UNITS) for alpha in alphas]
     thresholds = [round(share * RETENTION_UNITS) for share in retention]
     chosen = same_synthesizers(N_COPIES, workers, n_synthetic, 1, first=50_000_000 + len(workers))
@@ -95,7 +102,7 @@ def test_pruned_draws_follow_the_exact_mixture(alphas, workers, n_synthetic, ret
         (1 << 26) + 1,
     ],
 )
-def test_retention_has_its_probability(threshold):
+def test_retention_has_its_probability(threshold: int) -> None:
     # One real worker in point 0 with next to no weight against a huge prior in point 1: the draw says
     # whether point 1 stayed.
     chosen = same_synthesizers(N_COPIES, [0], 1, 1, first=threshold >> 1)
@@ -105,7 +112,7 @@ def test_retention_has_its_probability(threshold):
     assert stats.binomtest(stayed, N_COPIES, threshold / RETENTION_UNITS).pvalue > FALSE_ALARM
 
 
-def test_neighbouring_destinations_and_segments_are_independent():
+def test_neighbouring_destinations_and_segments_are_independent() -> None:
     chosen = same_synthesizers(N_COPIES, [], 1, WEIGHT_UNITS)
     points = synthesize(KEY, chosen, one_table([0, 0, 0])).synthetic_point
     table = np.zeros((3, 3), np.int64)

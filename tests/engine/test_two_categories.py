@@ -1,5 +1,6 @@
 import math
 from fractions import Fraction
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import ParameterError
-from engine.two_categories import laplace_drawn, laplace_printed, two_categories
+from engine.two_categories import ExampleMechanism, laplace_drawn, laplace_printed, two_categories
 from tests.engine.examples import examples
 from tests.golden import golden
 from tests.oracles.enumerator import failure_from_definitions
@@ -22,8 +23,8 @@ from tests.oracles.two_categories import (
 
 pytestmark = pytest.mark.jit_off
 
-MECHANISMS = ("plug-in", "dirichlet-multinomial", "laplace")
-P10 = {"n": 5, "m": 5, "alpha": 0.5, "epsilon": 2.0}
+MECHANISMS = get_args(ExampleMechanism)
+P10: dict[str, Any] = {"n": 5, "m": 5, "alpha": 0.5, "epsilon": 2.0}
 
 
 @pytest.mark.parametrize(
@@ -34,13 +35,13 @@ P10 = {"n": 5, "m": 5, "alpha": 0.5, "epsilon": 2.0}
         ("laplace", "p10_laplace_transition_eps2", 1e-11),
     ],
 )
-def test_the_slides_tables_come_out_as_golden(mechanism, name, rtol):
+def test_the_slides_tables_come_out_as_golden(mechanism: ExampleMechanism, name: str, rtol: float) -> None:
     expected = golden("pdp")
     found = two_categories(mechanism, "printed", **P10)
     np.testing.assert_allclose(found.transition, expected[name], rtol=rtol)
 
 
-def test_the_slides_numbers_come_out_as_golden():
+def test_the_slides_numbers_come_out_as_golden() -> None:
     expected = golden("pdp")
     plugin = two_categories("plug-in", "printed", **P10)
     assert plugin.epsilon_needed == pytest.approx(expected["p10_plugin_epsilon"], rel=1e-12)
@@ -49,10 +50,11 @@ def test_the_slides_numbers_come_out_as_golden():
     assert drawn.epsilon_needed == pytest.approx(expected["p10_dirichlet_multinomial_epsilon"], rel=1e-12)
 
 
-def test_the_slides_highlighted_cells_and_joint_table():
+def test_the_slides_highlighted_cells_and_joint_table() -> None:
     found = two_categories("plug-in", "printed", **P10)
     cells = np.argwhere(found.failing).tolist()
     assert cells == [[0, 3], [0, 4], [0, 5], [1, 5], [4, 0], [5, 0], [5, 1], [5, 2]]
+    assert found.table_weight is not None
     joint = found.table_weight[:, None] * found.transition
     assert joint[0] == pytest.approx([0.020226, 0.009194, 0.001672, 0.000152, 6.91e-6, 1.26e-7], rel=5e-3)
     assert joint[1, 5] == pytest.approx(0.000153, rel=5e-3)
@@ -63,17 +65,18 @@ def test_the_slides_highlighted_cells_and_joint_table():
     assert found.epsilon_needed == pytest.approx(5 * math.log(3), rel=1e-12)
 
 
-def test_by_definition_the_same_tables_fail_far_more_often():
+def test_by_definition_the_same_tables_fail_far_more_often() -> None:
     plugin = two_categories("plug-in", "definition", **P10)
     drawn = two_categories("dirichlet-multinomial", "definition", **P10)
-    assert (plugin.delta, drawn.delta) == (pytest.approx(0.1035, abs=5e-5), pytest.approx(0.01074, abs=5e-6))
+    assert plugin.delta == pytest.approx(0.1035, abs=5e-5)
+    assert drawn.delta == pytest.approx(0.01074, abs=5e-6)
     assert drawn.epsilon_needed == pytest.approx(math.log(11), rel=1e-12)
     for found in (plugin, drawn):
         assert found.worst is not None
         assert found.failure[found.worst] == found.delta == found.failure.max()
 
 
-def test_laplace_noise_never_fails():
+def test_laplace_noise_never_fails() -> None:
     for reading in ("printed", "definition"):
         found = two_categories("laplace", reading, **P10)
         assert not found.failing.any()
@@ -94,9 +97,13 @@ _cases = st.fixed_dictionaries(
 
 @settings(max_examples=examples(40), deadline=None)
 @given(case=_cases)
-def test_printed_reading_is_the_plain_twin_s(case):
+def test_printed_reading_is_the_plain_twin_s(case: dict[str, Any]) -> None:
     n, m, alpha, epsilon = case["n"], case["m"], case["alpha"], case["epsilon"]
-    for mechanism, law in (("plug-in", plug_in), ("dirichlet-multinomial", dirichlet_multinomial)):
+    laws: tuple[tuple[ExampleMechanism, Any], ...] = (
+        ("plug-in", plug_in),
+        ("dirichlet-multinomial", dirichlet_multinomial),
+    )
+    for mechanism, law in laws:
         found = two_categories(mechanism, "printed", **case)
         chance = {(i, j): law(i, n, j, m, alpha) for i in range(n + 1) for j in range(m + 1)}
         for (i, j), value in chance.items():
@@ -110,7 +117,7 @@ def test_printed_reading_is_the_plain_twin_s(case):
 
 @settings(max_examples=examples(25), deadline=None)
 @given(case=_cases)
-def test_definition_is_the_plain_twin_s(case):
+def test_definition_is_the_plain_twin_s(case: dict[str, Any]) -> None:
     found = two_categories("dirichlet-multinomial", "definition", **case)
     expected = failure_from_definitions(
         case["n"], case["m"], [case["alpha"]] * 2, [1.0, 1.0], case["epsilon"]
@@ -124,7 +131,7 @@ def test_definition_is_the_plain_twin_s(case):
     ("n", "m", "q", "top"),
     [(3, 2, Fraction(1, 3), 18), (1, 5, Fraction(1, 20), 9), (2, 3, Fraction(1, 9), 11)],
 )
-def test_noise_that_is_drawn_has_its_exact_law(n, m, q, top):
+def test_noise_that_is_drawn_has_its_exact_law(n: int, m: int, q: Fraction, top: int) -> None:
     found = laplace_drawn(n, m, 0.7, 2 * math.log(1 / q))
     for row in range(n + 1):
         each = [clamped_law(count, q, top) for count in (row, n - row)]
@@ -137,7 +144,7 @@ def test_noise_that_is_drawn_has_its_exact_law(n, m, q, top):
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 12.0])
-def test_noise_keeps_its_promise_and_rows_sum_to_one(epsilon):
+def test_noise_keeps_its_promise_and_rows_sum_to_one(epsilon: float) -> None:
     for n in (1, 4, 6):
         printed = laplace_printed(n, epsilon)
         assert printed.sum(axis=1) == pytest.approx(1, abs=1e-13)
@@ -147,9 +154,10 @@ def test_noise_keeps_its_promise_and_rows_sum_to_one(epsilon):
         assert drawn.epsilon_needed <= epsilon + 1e-12
 
 
-def test_the_prior_of_tables_sums_to_one():
+def test_the_prior_of_tables_sums_to_one() -> None:
     for mechanism in MECHANISMS:
         weight = two_categories(mechanism, "printed", n=4, m=4, alpha=0.3, epsilon=1.0).table_weight
+        assert weight is not None
         assert weight.sum() == pytest.approx(1)
         assert weight.tolist() == pytest.approx(weight[::-1].tolist())
     assert two_categories("plug-in", "printed", **P10).table_weight == pytest.approx(
@@ -171,8 +179,8 @@ def test_the_prior_of_tables_sums_to_one():
         ({"mechanism": "laplace", "m": 4}, "m must be n"),
     ],
 )
-def test_what_the_example_does_not_have_is_refused(change, word):
-    asked = {"mechanism": "plug-in", "reading": "printed", **P10} | change
+def test_what_the_example_does_not_have_is_refused(change: dict[str, Any], word: str) -> None:
+    asked: dict[str, Any] = {"mechanism": "plug-in", "reading": "printed", **P10} | change
     with pytest.raises(ParameterError, match=word) as refused:
         two_categories(**asked)
     assert "\n" not in str(refused.value)

@@ -123,7 +123,7 @@ class World:
             destination_ptr=self.destination_ptr,
             class_of=self.class_of,
             worker_ptr=self.worker_ptr,
-            worker_point=self.worker_point,
+            worker_point=self.worker_point.astype(np.int64),
             published_count=published,
         )
 
@@ -227,7 +227,7 @@ def test_closed_form_agrees_with_drawing(pruned: bool) -> None:
     kept = (rng.random((n_draws, k)) < f) | (counts > 0)
     gammas = rng.gamma(counts + alpha, size=(n_draws, k)) * kept
     drawn = rng.multinomial(n, gammas / gammas.sum(axis=1, keepdims=True))
-    by_cell = sum(rng.multinomial(drawn[:, i], shares[i]) for i in range(k)) / n
+    by_cell = np.sum([rng.multinomial(drawn[:, i], shares[i]) for i in range(k)], axis=0) / n
     # Five standard errors of each of 29 means: a false alarm in 60,000 tests.
     error = np.sqrt(by_cell.var(axis=0) / n_draws)
     assert (np.abs(by_cell.mean(axis=0) - found.posterior[0]) <= 5 * error + 1e-12).all()

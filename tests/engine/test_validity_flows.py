@@ -45,8 +45,8 @@ def test_top_areas_are_those_of_the_plain_twin(rows: list[list[tuple[int, int]]]
     real, drawn = (np.array([pair[i] for row in rows for pair in row], dtype=np.int64) for i in (0, 1))
     found = top_areas(ptr, real, drawn, n_top)
     for d, row in enumerate(rows):
-        tables = [{area: pair[i] for area, pair in enumerate(row)} for i in (0, 1)]
-        assert tuple(int(values[d]) for values in found) == oracle.top_areas(*tables, n_top)
+        before, after = ({area: pair[i] for area, pair in enumerate(row)} for i in (0, 1))
+        assert tuple(int(values[d]) for values in found) == oracle.top_areas(before, after, n_top)
 
 
 @pytest.mark.parametrize(

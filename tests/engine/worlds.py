@@ -48,7 +48,8 @@ def make_world(seed: int, *, mode: EditingMode = "pool", n_synthesizers: int = 1
     flow = rng.exponential(1.0, (n_destinations, n_tracts)) * (rng.random((n_destinations, n_tracts)) < 0.4)
     flow[np.arange(n_destinations), destination_tract] = 1.0
     coarse, _ = coarsen(tracts, destination_tract, q50_mi=20.0, q90_mi=90.0)
-    mass = flow_mass(coarse, *np.nonzero(flow), flow[flow > 0])
+    position, origin = np.nonzero(flow)
+    mass = flow_mass(coarse, position, origin, flow[flow > 0])
     edited = edit_domain(KEY, coarse, mass, destination_tract, mode=mode)
     share = prior_share(edited.coarsening, edited.carry(mass))
     table = SupportTable(
@@ -83,7 +84,7 @@ def make_world(seed: int, *, mode: EditingMode = "pool", n_synthesizers: int = 1
 def make_tracts(rng: np.random.Generator, n_tracts: int) -> OriginTracts:
     """Tracts scattered about one place, most near, some beyond 500 miles."""
     miles, angle = rng.gamma(0.6, 120.0, n_tracts), rng.uniform(0, 2 * np.pi, n_tracts)
-    puma = rng.integers(0, 6, n_tracts)
+    puma = rng.integers(0, 6, n_tracts).astype(np.int32)
     return OriginTracts(
         lon_deg=-90.0 + np.degrees(miles * np.cos(angle) / EARTH_RADIUS_MI) / np.cos(np.radians(40.0)),
         lat_deg=40.0 + np.degrees(np.minimum(miles, 2500.0) * np.sin(angle) / EARTH_RADIUS_MI),
@@ -98,8 +99,8 @@ def tracts_in_a_row(miles: list[float], puma: Ints, superpuma: Ints, population:
     return OriginTracts(
         lon_deg=np.degrees(np.array(miles) / EARTH_RADIUS_MI),
         lat_deg=np.zeros(len(miles)),
-        puma=puma,
-        superpuma=superpuma,
+        puma=puma.astype(np.int32),
+        superpuma=superpuma.astype(np.int32),
         population=population,
     )
 
@@ -112,7 +113,7 @@ def points_of_tracts(coarsening: Coarsening) -> npt.NDArray[np.int32]:
 
 
 def make_synthesizers(rng: np.random.Generator, support: SupportTable, n_synthesizers: int) -> Synthesizers:
-    tract = rng.integers(0, support.n_support.size, n_synthesizers)
+    tract = rng.integers(0, support.n_support.size, n_synthesizers).astype(np.int32)
     n_likelihood = rng.integers(0, 7, n_synthesizers)
     in_support = np.repeat(support.n_support[tract], n_likelihood)
     return Synthesizers(
@@ -120,7 +121,7 @@ def make_synthesizers(rng: np.random.Generator, support: SupportTable, n_synthes
         destination=rng.permutation(2**32 - np.arange(1, n_synthesizers + 1)),
         segment=rng.integers(0, 27, n_synthesizers),
         worker_ptr=np.concatenate(([0], np.cumsum(n_likelihood))),
-        worker_point=rng.integers(0, in_support),
+        worker_point=rng.integers(0, in_support).astype(np.int32),
         min_prior_weight=rng.integers(1, 1 << 20, n_synthesizers),
         published_count=rng.integers(0, 7, n_synthesizers),
     )
@@ -147,11 +148,11 @@ def same_synthesizers(
 ) -> Synthesizers:
     """Many synthesizers that differ in nothing but their address."""
     return Synthesizers(
-        tract=np.zeros(n_copies, np.int64),
+        tract=np.zeros(n_copies, np.int32),
         destination=np.arange(first, first + n_copies),
         segment=np.full(n_copies, 3),
         worker_ptr=np.arange(n_copies + 1) * len(workers),
-        worker_point=np.tile(np.array(workers, np.int64), n_copies),
+        worker_point=np.tile(np.array(workers, np.int32), n_copies),
         min_prior_weight=np.full(n_copies, min_weight),
         published_count=np.full(n_copies, n_synthetic),
     )

@@ -13,7 +13,8 @@ import pytest
 from mapapp.answers import selection, served_answers, watch
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.watch import Refused, Watch
-from mapapp.explore import heavy_requests, server
+from mapapp.drawing import map_content
+from mapapp.explore import heavy_requests
 from mapapp.explore.admission import Admission
 from mapapp.explore.server import create_app, listen
 from tests.releases import write_release
@@ -125,7 +126,7 @@ def test_the_next_place_goes_to_the_client_whose_work_took_least() -> None:
     first = Visitor(admission, "long")
     waiting = [Visitor(admission, client) for client in ("long", "short", "long", "short")]
     clock.now = 5.0
-    order = []
+    order: list[Visitor] = []
     current = first
     for _ in waiting:
         admission.leave(current.ticket)
@@ -213,8 +214,8 @@ class Crowd:
         self.admission = Admission(1, 1, PATIENCE_S, heavy_requests.BUSY)
         self.begun, self.go = threading.Event(), threading.Event()
         self.ended: list[str] = []
-        monkeypatch.setattr(server.heavy_requests, "answers", lambda: self.admission)
-        monkeypatch.setattr(server.map_content, "density_image", self._slow)
+        monkeypatch.setattr(heavy_requests, "answers", lambda: self.admission)
+        monkeypatch.setattr(map_content, "density_image", self._slow)
         app = create_app([path])
         self.version = app.server.extensions["commutemap"].releases["squareland"].version
         self.server, address = listen(app, port=0)
@@ -301,7 +302,7 @@ def test_a_callback_whose_work_is_ended_is_refused_and_gives_its_place_back(
         raise Refused(503, "too late")
 
     admission = Admission(1, 0, PATIENCE_S, heavy_requests.BUSY)
-    monkeypatch.setattr(server.heavy_requests, "answers", lambda: admission)
+    monkeypatch.setattr(heavy_requests, "answers", lambda: admission)
     monkeypatch.setattr(served_answers, "result", late)
     client = create_app([path]).server.test_client()
     listed = client.get("/_dash-dependencies").get_json()
@@ -328,7 +329,7 @@ def test_a_base_layer_needs_a_place_only_until_it_is_made(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     admission = Admission(1, 0, 0.0, heavy_requests.BUSY)
-    monkeypatch.setattr(server.heavy_requests, "answers", lambda: admission)
+    monkeypatch.setattr(heavy_requests, "answers", lambda: admission)
     app = create_app([path])
     client, release = app.server.test_client(), app.server.extensions["commutemap"].releases["squareland"]
     for name in ("tracts", "unit-county"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import resource
 import socket
 import threading
 import time
@@ -157,17 +158,16 @@ def test_connections_of_a_trusted_proxy_have_no_limit_of_their_own() -> None:
 @pytest.mark.parametrize("name", ["connections", "head_s", "uploads"])
 def test_a_limit_is_more_than_nothing(name: str) -> None:
     with pytest.raises(UsageError, match=f"limit {name} is 0; it must be more than 0"):
-        Limits(**{name: 0})  # type: ignore[arg-type]  # the fields are of several types
+        Limits(**{name: 0})
 
 
 def test_too_few_open_files_mean_fewer_connections(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mapapp.explore.listener import limits
 
     def refuse(*_given: Any) -> None:
         raise ValueError("not allowed to raise the limit")
 
-    monkeypatch.setattr(limits.resource, "getrlimit", lambda _kind: (1_024, 4_096))
-    monkeypatch.setattr(limits.resource, "setrlimit", refuse)
+    monkeypatch.setattr(resource, "getrlimit", lambda _kind: (1_024, 4_096))
+    monkeypatch.setattr(resource, "setrlimit", refuse)
     assert affordable_connections(2_000) == (1_024 - 256) // 2
     assert affordable_connections(300) == 300
 

@@ -25,7 +25,20 @@ from mapapp.question.setup_file import VERSION
 from tests.addresses import address_of
 from tests.releases import write_release
 
-ANY = (None, -1, 1e308, float("nan"), True, "", "\x00", [], [[]], ["1", "x"], {}, {"search": 5, "width": "x"})
+ANY: tuple[object, ...] = (
+    None,
+    -1,
+    1e308,
+    float("nan"),
+    True,
+    "",
+    "\x00",
+    [],
+    [[]],
+    ["1", "x"],
+    {},
+    {"search": 5, "width": "x"},
+)
 
 
 @pytest.fixture(scope="module")

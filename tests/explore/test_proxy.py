@@ -12,7 +12,7 @@ from mapapp.errors import UsageError
 from mapapp.explore.listener.proxies import Origin, TrustedProxies, client_key
 from tests.explore.listening import GET, listening, read_answer, status
 
-PROXY = {"proxies": TrustedProxies(["127.0.0.1"])}
+PROXY: dict[str, Any] = {"proxies": TrustedProxies(["127.0.0.1"])}
 FORWARDED = (
     "X-Forwarded-For",
     "X-Forwarded-Host",

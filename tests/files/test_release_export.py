@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,9 @@ from geodata.store import open_store, sha256_of
 from mapapp.answers.analyses import open_release
 from mapapp.errors import UsageError
 from mapapp.files.exports.provenance import Provenance
-from mapapp.files.exports.release_export import FORMS, ONE_FILE, Form, export_release
+from mapapp.files.exports.release_export import FORMS, ONE_FILE, Form, With, export_release
 from mapapp.files.exports.release_layers import BAND_FIELDS, UNIT_FIELDS
+from mapapp.question.fields import Side
 from tests.commands.running import refused
 from tests.files import reading
 from tests.releases import write_release
@@ -37,7 +39,8 @@ def expected(request: Any, demo_release: Path) -> tuple[str, dict[str, dict[str,
     """Layer, and its rows by identifier, as the query has them."""
     release = open_release(demo_release)
     rows: dict[str, dict[str, Any]] = {}
-    for side, end in (("work", "workers"), ("home", "residents")):
+    ends: tuple[tuple[Side, str], ...] = (("work", "workers"), ("home", "residents"))
+    for side, end in ends:
         for row in release.comparison(side=side, layer=request.param).units.to_dict("records"):
             found = rows.setdefault(row["unit_id"], {name: row[name] for name in ("unit_id", "name", "kind")})
             found[end] = row["workers"]
@@ -59,7 +62,8 @@ def read(form: str, folder: Path, layer: str) -> list[dict[str, Any]]:
         document = json.loads((folder / f"{layer}.geojson").read_text(encoding="utf-8"))
         return [feature["properties"] for feature in document["features"]]
     if form == "csv":
-        return pandas.read_csv(folder / f"{layer}.csv", dtype=str, keep_default_na=False).to_dict("records")
+        frame = pandas.read_csv(folder / f"{layer}.csv", dtype=str, keep_default_na=False)
+        return list(frame.to_dict("records"))
     (file,) = folder.glob("*.xlsx")
     return reading.xlsx_rows(file, layer)
 
@@ -118,7 +122,7 @@ def test_one_file_carries_where_it_comes_from_in_itself(
 
 @pytest.mark.parametrize("form", FORMS)
 def test_the_same_release_gives_the_same_bytes(form: Form, demo_release: Path, tmp_path: Path) -> None:
-    more = ("points", "flows") if form in ("gpkg", "shp", "kml", "geojson", "csv") else ()
+    more: Sequence[With] = ("points", "flows") if form in ("gpkg", "shp", "kml", "geojson", "csv") else ()
     for name in ("a", "b"):
         export_release(demo_release, form, tmp_path / name, layers=["county"], more=more)
     a, b = ({file.name: file.read_bytes() for file in (tmp_path / name).iterdir()} for name in "ab")

@@ -11,6 +11,7 @@ import pytest
 
 from mapapp.answers.served_release import ServedRelease
 from mapapp.cli import run
+from mapapp.files.reports import Form
 from mapapp.files.reports.part import Part, parts_of
 from mapapp.files.reports.remake import remake
 from mapapp.question.options import options_of, questions_from
@@ -26,7 +27,7 @@ def make(output: Path, *arguments: object) -> bytes:
 
 @pytest.mark.parametrize("suffix", ["html", "pdf", "xlsx"])
 def test_the_same_file_as_from_python(
-    report_paths: list[Path], releases: list[ServedRelease], tmp_path: Path, suffix: str
+    report_paths: list[Path], releases: list[ServedRelease], tmp_path: Path, suffix: Form
 ) -> None:
     found = make(
         tmp_path / f"one.{suffix}",
@@ -39,7 +40,7 @@ def test_the_same_file_as_from_python(
         "home",
     )
     state = Question(areas=("county:10001",), side="home")
-    assert found == written(releases[:1], [state], suffix)  # type: ignore[arg-type]
+    assert found == written(releases[:1], [state], suffix)
 
 
 @pytest.mark.parametrize("name", QUESTIONS)

@@ -108,8 +108,10 @@ def test_pdf_has_the_numbers_as_text(releases: list[ServedRelease], name: str) -
         if "#" not in row:
             assert " ".join(row.split()[:2]) in " ".join(text.split())
     assert document.outline
-    assert document.trailer["/Root"]["/MarkInfo"]["/Marked"]
-    assert document.trailer["/Root"]["/Lang"] == "en"
+    root: Any = document.trailer["/Root"]
+    assert root["/MarkInfo"]["/Marked"]
+    assert root["/Lang"] == "en"
+    assert document.xmp_metadata is not None
     assert "pdfuaid" in document.xmp_metadata.stream.get_data().decode()
 
 

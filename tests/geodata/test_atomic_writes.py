@@ -7,7 +7,7 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -128,6 +128,16 @@ def test_another_container_of_this_machine_shares_its_locks(tmp_path: Path) -> N
     assert names(tmp_path) == ["d"]
 
 
+def replace_by_link(folder: Path) -> None:
+    (folder / "jobs.parquet").unlink()
+    (folder / "jobs.parquet").symlink_to("prior.parquet")
+
+
+def replace_folder(folder: Path) -> None:
+    os.rename(folder, folder.with_name("gone"))
+    folder.mkdir()
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -135,17 +145,12 @@ def test_another_container_of_this_machine_shares_its_locks(tmp_path: Path) -> N
         lambda folder: (folder / "more.parquet").write_bytes(b"another's"),
         lambda folder: (folder / "jobs.parquet").unlink(),
         lambda folder: os.replace(folder / "prior.parquet", folder / "jobs.parquet"),
-        lambda folder: (
-            (folder / "jobs.parquet").unlink(),
-            (folder / "jobs.parquet").symlink_to("prior.parquet"),
-        ),
-        lambda folder: (os.rename(folder, folder.with_name("gone")), folder.mkdir()),
+        replace_by_link,
+        replace_folder,
     ],
     ids=["rewritten", "added", "removed", "replaced", "linked", "folder"],
 )
-def test_files_of_another_process_are_not_published(tmp_path: Path, change: object) -> None:
-    assert callable(change)
-
+def test_files_of_another_process_are_not_published(tmp_path: Path, change: Callable[[Path], object]) -> None:
     def written() -> None:
         with writing_store(tmp_path / "d", "dataset") as writer:
             for table in TABLES["dataset"]:

@@ -173,10 +173,16 @@ def set_fact(*path: str, value: Any) -> Damage:
     return damage
 
 
+NO_FILE_FACTS: tuple[object, ...] = (None, 3, "text", [], {}, {"sha256": 1})
+NO_TITLES: tuple[object, ...] = (3, [], "\ud800")
+NO_YEARS: tuple[object, ...] = ("2019", -1, True, 10**9, [], float("nan"), float("inf"))
+NO_STATES: tuple[object, ...] = (3, "10", [1], {})
+
+
 @pytest.mark.parametrize(
     ("path", "value"),
     [
-        *[(("files", JOBS), value) for value in (None, 3, "text", [], {}, {"sha256": 1})],
+        *[(("files", JOBS), value) for value in NO_FILE_FACTS],
         *[
             (("files", JOBS, name), value)
             for name in ("sha256", "bytes", "rows")
@@ -188,9 +194,9 @@ def set_fact(*path: str, value: Any) -> Damage:
             (("files", name), {"sha256": "0" * 64, "bytes": 0})
             for name in ("a/b", "..", "a\0b", "", "x\n", "manifest.json")
         ],
-        *[(("title",), value) for value in (3, [], "\ud800")],
-        *[(("year",), value) for value in ("2019", -1, True, 10**9, [], float("nan"), float("inf"))],
-        *[(("destination_states",), value) for value in (3, "10", [1], {})],
+        *[(("title",), value) for value in NO_TITLES],
+        *[(("year",), value) for value in NO_YEARS],
+        *[(("destination_states",), value) for value in NO_STATES],
         *[
             ((name,), 3)
             for name in ("job_type", "vintage", "layers", "sources", "last_release", "kind", "files")

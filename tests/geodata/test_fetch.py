@@ -63,7 +63,8 @@ def site(monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
 
 
 def fetched(site: Site, directory: Path, **options: Any) -> list[Fetched]:
-    return fetch(directory, **{"state": "ri", "year": 2019, "base": site.base, "retry": QUICK} | options)
+    usual: dict[str, Any] = {"state": "ri", "year": 2019, "base": site.base, "retry": QUICK}
+    return fetch(directory, **usual | options)
 
 
 def refusal(site: Site, directory: Path, **options: Any) -> str:

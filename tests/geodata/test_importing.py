@@ -36,7 +36,8 @@ def lodes_8(tmp_path_factory: pytest.TempPathFactory) -> Imported:
 
 @pytest.fixture(params=["lodes_7", "lodes_8"])
 def either(request: pytest.FixtureRequest) -> Imported:
-    return request.getfixturevalue(request.param)
+    found: Imported = request.getfixturevalue(request.param)
+    return found
 
 
 def test_tables_follow_the_schema_and_can_be_stored(either: Imported, tmp_path: Path) -> None:

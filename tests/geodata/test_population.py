@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pandas
@@ -18,9 +19,9 @@ def residents(counts: dict[int, dict[str, int]]) -> Residents:
 
 
 @given(st.lists(st.tuples(st.integers(1, 9), st.integers(0, 5000)), min_size=1, max_size=9), st.randoms())
-def test_every_group_keeps_its_people(groups: list[tuple[int, int]], random: object) -> None:
+def test_every_group_keeps_its_people(groups: list[tuple[int, int]], random: Random) -> None:
     blocks = [f"44001010100{g + 1}{b:03d}" for g, (n, _) in enumerate(groups) for b in range(n)]
-    random.shuffle(blocks)  # type: ignore[attr-defined]  # drawn by Hypothesis, typed as object
+    random.shuffle(blocks)
     given_people = {f"44001010100{g + 1}": people for g, (_, people) in enumerate(groups)}
     found, _ = block_population(pandas.Series(blocks), residents({12: given_people}))
     by_group = pandas.Series(found).groupby(pandas.Series(blocks).str[:12])

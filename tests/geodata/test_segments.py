@@ -8,11 +8,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodata.segments import joint_counts
+from geodata.segments import Ints, joint_counts
 
 
 @st.composite
-def margins(draw: st.DrawFn) -> np.ndarray:
+def margins(draw: st.DrawFn) -> Ints:
     """Three margins of the same total, int64[3, 3]."""
     total = draw(st.one_of(st.integers(0, 12), st.integers(0, 2_000_000)))
     rows = []
@@ -22,8 +22,15 @@ def margins(draw: st.DrawFn) -> np.ndarray:
     return np.array(rows, dtype=np.int64)
 
 
+def joint_of(margin: Ints, turn: int) -> Ints:
+    """Joint counts of one row, from its three margins."""
+    age, earnings, industry = margin[:, None, :]
+    (joint,) = joint_counts(age, earnings, industry, np.array([turn]))
+    return np.asarray(joint)
+
+
 @given(st.lists(st.tuples(margins(), st.integers(0, 20_000)), min_size=1, max_size=20))
-def test_all_margins_are_recovered(rows: list[tuple[np.ndarray, int]]) -> None:
+def test_all_margins_are_recovered(rows: list[tuple[Ints, int]]) -> None:
     stacked = np.stack([margin for margin, _ in rows])
     turn = np.array([turn for _, turn in rows], dtype=np.int64)
     joint = joint_counts(stacked[:, 0], stacked[:, 1], stacked[:, 2], turn)
@@ -34,10 +41,10 @@ def test_all_margins_are_recovered(rows: list[tuple[np.ndarray, int]]) -> None:
 
 
 @given(margins(), st.integers(0, 20_000))
-def test_counts_lie_near_the_product_of_the_margins(margin: np.ndarray, turn: int) -> None:
+def test_counts_lie_near_the_product_of_the_margins(margin: Ints, turn: int) -> None:
     """Within 3 jobs of age × earnings / total, and within 5 of the product of all three."""
     age, earnings, industry = margin
-    joint = joint_counts(*margin[:, None, :], np.array([turn]))[0]
+    joint = joint_of(margin, turn)
     total = max(int(age.sum()), 1)
     assert np.abs(joint.sum(axis=2) - np.outer(age, earnings) / total).max() <= 3
     product = age[:, None, None] * earnings[:, None] * (industry / total**2)
@@ -62,10 +69,13 @@ def test_ties_favour_no_combination() -> None:
 def test_a_row_does_not_depend_on_the_others() -> None:
     rng = np.random.default_rng(3)
     total = rng.integers(0, 50, 200)
-    parts = [rng.multinomial(total, share) for share in ([0.2, 0.5, 0.3], [0.3, 0.3, 0.4], [0.1, 0.2, 0.7])]
+    shares = ([0.2, 0.5, 0.3], [0.3, 0.3, 0.4], [0.1, 0.2, 0.7])
+    age, earnings, industry = (rng.multinomial(total, share) for share in shares)
     turn = rng.integers(0, 9, 200)
-    whole = joint_counts(*parts, turn)
-    alone = np.concatenate([joint_counts(*(p[[k]] for p in parts), turn[[k]]) for k in range(200)])
+    whole = joint_counts(age, earnings, industry, turn)
+    alone = np.concatenate(
+        [joint_counts(age[[k]], earnings[[k]], industry[[k]], turn[[k]]) for k in range(200)]
+    )
     assert (whole == alone).all()
 
 
@@ -81,8 +91,9 @@ def apportioned(total: int, left: list[int], turn: int) -> list[int]:
     return share
 
 
-def joint_in_fractions(age: list[int], earnings: list[int], industry: list[int], turn: int) -> np.ndarray:
+def joint_in_fractions(margin: list[list[int]], turn: int) -> Ints:
     """The plain twin: one row, band by band, as the module's text says."""
+    age, earnings, industry = margin
     joint = np.zeros((3, 3, 3), dtype=np.int64)
     left = list(earnings)
     cells = []
@@ -98,13 +109,13 @@ def joint_in_fractions(age: list[int], earnings: list[int], industry: list[int],
 
 
 @given(margins(), st.integers(0, 20_000))
-def test_slow_equals_fast(margin: np.ndarray, turn: int) -> None:
-    joint = joint_counts(*margin[:, None, :], np.array([turn]))[0]
-    assert (joint == joint_in_fractions(*margin.tolist(), turn)).all()
+def test_slow_equals_fast(margin: Ints, turn: int) -> None:
+    joint = joint_of(margin, turn)
+    assert (joint == joint_in_fractions(margin.tolist(), turn)).all()
 
 
 def test_the_largest_counts_that_a_file_may_hold() -> None:
     most = 2**31 - 1
     margin = [[most - 2, 1, 1], [most // 2, most // 2, 1], [1, most - 1, 0]]
-    joint = joint_counts(*np.array(margin)[:, None, :], np.array([5]))[0]
-    assert (joint == joint_in_fractions(*margin, 5)).all()
+    joint = joint_of(np.array(margin), 5)
+    assert (joint == joint_in_fractions(margin, 5)).all()

@@ -15,7 +15,7 @@ import shapely
 
 from geodata.atomic_writes import partial_name
 from geodata.errors import StoreError
-from geodata.schema import BLOCKS, COUNTIES, JOBS, PUMAS, STATES, SUPERPUMAS, TABLES, TRACTS, Table
+from geodata.schema import BLOCKS, COUNTIES, JOBS, PUMAS, STATES, SUPERPUMAS, TABLES, TRACTS, StoreKind, Table
 from geodata.store import open_store, writing_store
 from geodata.table_stream import ROW_GROUP_ROWS, TableStream
 
@@ -44,7 +44,7 @@ def ground(n_blocks: int) -> dict[str, list[Any]]:
     }
 
 
-def write(path: Path, kind: str = "dataset") -> Path:
+def write(path: Path, kind: StoreKind = "dataset") -> Path:
     with writing_store(path, kind) as writer:
         for table in TABLES[kind]:
             writer.table(table.name, empty(table))
@@ -52,7 +52,7 @@ def write(path: Path, kind: str = "dataset") -> Path:
     return path
 
 
-def refused(path: Path, kind: str = "dataset") -> str:
+def refused(path: Path, kind: StoreKind = "dataset") -> str:
     with pytest.raises(StoreError) as caught:
         open_store(path, kind)
     message = str(caught.value)

@@ -2,8 +2,9 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 
-def golden(name):
+def golden(name: str) -> dict[str, Any]:
     """Figures of one file, such as "pdp"."""
-    return json.loads((Path(__file__).with_name(f"{name}.json")).read_text(encoding="utf-8"))
+    return dict(json.loads((Path(__file__).with_name(f"{name}.json")).read_text(encoding="utf-8")))

@@ -6,6 +6,8 @@ twins in tests/oracles, or by a closed form.
 
 import json
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -23,7 +25,7 @@ from tests.oracles.two_categories import (
 N, ALPHA, EPSILON = 5, 0.5, 2.0  # P10's example: five workers, two categories
 
 
-def regenerated():
+def regenerated() -> dict[str, Any]:
     """Every figure anew, in the order of the file."""
     given = golden("pdp")
     return {
@@ -36,7 +38,7 @@ def regenerated():
     }
 
 
-def example_of_p10():
+def example_of_p10() -> dict[str, Any]:
     """Three mechanisms for two categories, and what the slides say of them."""
     plugin = _transition(lambda i, j: plug_in(i, N, j, N, ALPHA))
     drawn = _transition(lambda i, j: dirichlet_multinomial(i, N, j, N, ALPHA))
@@ -53,13 +55,13 @@ def example_of_p10():
     }
 
 
-def v3(case):
+def v3(case: dict[str, Any]) -> dict[str, Any]:
     """OnTheMap's version 3: epsilon after pruning."""
     growth = math.log(1 + case["ceil_alpha"])
     return case | {"epsilon_final": case["epsilon"] + math.log(1 / case["min_retention"]) + growth}
 
 
-def least_alpha(case):
+def least_alpha(case: dict[str, Any]) -> dict[str, Any]:
     """Least weights by P08's two theorems."""
     n, epsilon = case["n"], case["epsilon"]
     return case | {
@@ -68,7 +70,7 @@ def least_alpha(case):
     }
 
 
-def exact_failure(case):
+def exact_failure(case: dict[str, Any]) -> dict[str, Any]:
     """The exact failure probability of a small case, and the sound bound with every kept set listed."""
     n, m, alpha, kept, epsilon = (case[x] for x in ("n", "m", "prior_weight", "retention", "epsilon"))
     found = exact_failure_probability(n, m, alpha, kept, epsilon)
@@ -82,7 +84,7 @@ def exact_failure(case):
     }
 
 
-def sound_uniform(case):
+def sound_uniform(case: dict[str, Any]) -> dict[str, Any]:
     """The sound bound of many equal points, a binomial number of which is kept."""
     alpha, kept, k = case["prior_weight"], case["retention"], case["n_support"]
     masses = sound.kept_masses_uniform(k, alpha, kept)
@@ -93,17 +95,17 @@ def sound_uniform(case):
     }
 
 
-def _transition(chance):
+def _transition(chance: Callable[[int, int], float]) -> list[list[float]]:
     return [[chance(i, j) for j in range(N + 1)] for i in range(N + 1)]
 
 
-def _rounded_laplace(i, j):
+def _rounded_laplace(i: int, j: int) -> float:
     """Noise of scale 1/epsilon on one count, rounded; what falls outside goes to the nearer end."""
     upper = 1.0 if j == N else _laplace_below(j + 0.5 - i)
     return upper - (0.0 if j == 0 else _laplace_below(j - 0.5 - i))
 
 
-def _laplace_below(x):
+def _laplace_below(x: float) -> float:
     tail = math.exp(-EPSILON * abs(x)) / 2
     return tail if x < 0 else 1 - tail
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from matplotlib.container import ErrorbarContainer
 
 from mapapp.drawing.paper.sweep_picture import V3, picture_bytes, sweep_figure
 
@@ -29,7 +30,9 @@ def test_one_line_per_combination_and_a_gap_where_nothing_was_found() -> None:
     assert values(left)[1][0] == 2.0
     assert values(left)[1][1] != values(left)[1][1], "NaN: a gap"
     assert values(right)[0] == [10.0, 20.0, 50.0]
-    assert [text.get_text() for text in left.get_legend().get_texts()] == ["sound", "paper"]
+    legend = left.get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["sound", "paper"]
     assert [text.get_text() for text in left.texts] == ["V3"]
     assert "not for publication" in figure.get_supxlabel()
 
@@ -60,6 +63,7 @@ def test_draws_stand_beside_with_their_intervals() -> None:
     rows = [row({"delta": d}, 1.0, **drawn) for d in ("1e-3", "1e-4", "1e-6")]
     left, right = sweep_figure(["delta"], rows, title="T").axes
     (bars,) = left.containers
+    assert isinstance(bars, ErrorbarContainer)
     ends = [segment[:, 1].tolist() for segment in bars.lines[2][0].get_segments()]
     assert ends == [[1.5, 2.5]] * 3
     assert not right.containers

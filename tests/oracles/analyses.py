@@ -71,7 +71,7 @@ def _is_in(block: Any, part: tuple[Any, ...]) -> bool:
     if kind == "circle":
         lon, lat, inner, outer = facts
         away = float(distance_mi(lon, lat, block["lon_deg"], block["lat_deg"]))
-        return away <= outer and (inner == 0 or away > inner)
+        return bool(away <= outer and (inner == 0 or away > inner))
     return bool(facts[0].intersects(shapely.Point(block["lon_deg"], block["lat_deg"])))
 
 

@@ -2,15 +2,21 @@
 
 import itertools
 import math
+from collections.abc import Sequence
 
 
-def tables(n, k):
+def tables(n: int, k: int) -> list[tuple[int, ...]]:
     """Every way to spread n workers over k origins, as lists of the workers' origins turned into counts."""
     spread = itertools.combinations_with_replacement(range(k), n)
     return sorted({tuple(origins.count(i) for i in range(k)) for origins in map(list, spread)})
 
 
-def output_probability(table, output, alpha, retention):
+def output_probability(
+    table: Sequence[int],
+    output: Sequence[int],
+    alpha: Sequence[float],
+    retention: Sequence[float],
+) -> float:
     """P(output | table): keep occupied points, keep others by chance, then draw one worker after another."""
     k = len(table)
     total = 0.0
@@ -26,7 +32,7 @@ def output_probability(table, output, alpha, retention):
     return total
 
 
-def _drawn(table, output, weight):
+def _drawn(table: Sequence[int], output: Sequence[int], weight: dict[int, float]) -> float:
     """Pólya urn: any order of the same draws is as likely, so one order times the number of orders."""
     orders = math.factorial(sum(output))
     for count in output:
@@ -41,7 +47,7 @@ def _drawn(table, output, weight):
     return chance
 
 
-def _moves(table):
+def _moves(table: tuple[int, ...]) -> set[tuple[int, ...]]:
     """The table itself, and every table in which one worker lives elsewhere."""
     found = {table}
     for i, j in itertools.permutations(range(len(table)), 2):
@@ -53,7 +59,9 @@ def _moves(table):
     return found
 
 
-def failure_from_definitions(n, m, alpha, retention, epsilon):
+def failure_from_definitions(
+    n: int, m: int, alpha: Sequence[float], retention: Sequence[float], epsilon: float
+) -> float:
     """Definition 6 by walking through Definition 5 for every table and every output."""
     k = len(alpha)
     chance = {

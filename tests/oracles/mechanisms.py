@@ -30,7 +30,7 @@ def happens(stream: Stream, chance: Fraction) -> bool:
     drawn, read = 0, 0
     while True:
         drawn, read = drawn << 32 | stream.word(), read + 32
-        edge = chance.numerator * 2**read // chance.denominator
+        edge = (chance.numerator << read) // chance.denominator
         if drawn != edge:
             return drawn < edge
 
@@ -145,7 +145,7 @@ def clamped_law(count: int, q: Fraction, top: int) -> list[Fraction]:
     """Chance of each noisy count 0 .. top of a point with ``count`` workers; the last is that of top or more."""
     law = [noise_law(value - count, q) for value in range(top)]
     law[0] = q**count / (1 + q)
-    return [*law, 1 - sum(law)]
+    return [*law, 1 - sum(law, Fraction(0))]
 
 
 def published_law(count: int, q: Fraction, threshold: int, top: int) -> list[Fraction]:

@@ -3,16 +3,16 @@
 import math
 
 
-def binomial(total, part, share=0.5):
+def binomial(total: int, part: int, share: float = 0.5) -> float:
     return math.comb(total, part) * share**part * (1 - share) ** (total - part)
 
 
-def plug_in(i, n, j, m, alpha):
+def plug_in(i: int, n: int, j: int, m: int, alpha: float) -> float:
     """Binomial at the posterior mean of the first category."""
     return binomial(m, j, (i + alpha) / (n + 2 * alpha))
 
 
-def dirichlet_multinomial(i, n, j, m, alpha):
+def dirichlet_multinomial(i: int, n: int, j: int, m: int, alpha: float) -> float:
     """Beta-binomial by gamma functions."""
     first, second = i + alpha, n - i + alpha
     log_chance = (
@@ -26,7 +26,9 @@ def dirichlet_multinomial(i, n, j, m, alpha):
     return math.comb(m, j) * math.exp(log_chance)
 
 
-def failing_as_printed(chance, n, m, epsilon):
+def failing_as_printed(
+    chance: dict[tuple[int, int], float], n: int, m: int, epsilon: float
+) -> set[tuple[int, int]]:
     """The highlighted cells: some neighbour of table i gives output j more than e^epsilon times as often."""
     return {
         (i, j)
@@ -37,7 +39,7 @@ def failing_as_printed(chance, n, m, epsilon):
     }
 
 
-def prior_as_printed(mechanism, n, alpha):
+def prior_as_printed(mechanism: str, n: int, alpha: float) -> list[float]:
     """Chance of every table: binomial for the slides' own numbers, else what their heading says."""
     if mechanism == "plug-in":
         return [binomial(n, i) for i in range(n + 1)]

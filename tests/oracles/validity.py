@@ -95,7 +95,9 @@ def domain_counts(
         "100-500": (100, 500),
         "500-high": (500, 1e9),
     }
-    levels, ranges, shares = Counter(), Counter(), {}
+    levels: Counter[int] = Counter()
+    ranges: Counter[str] = Counter()
+    shares = {}
     for name, (low, high) in {**limits, "all": (0, 1e9)}.items():
         inside = [point for point in points if low <= point[1] < high]
         counted = [point for point in inside if point[0] != 3]

@@ -11,10 +11,11 @@ import pandas
 import pytest
 
 from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.streams import PublicSeed
 from geodata.demo import write_demo
 from geodata.schema import TABLES
 from geodata.store import open_store, writing_store
-from mapapp.publishing import batch, geography
+from mapapp.publishing import geography
 from mapapp.publishing.batch import open_source
 from mapapp.publishing.geography import read_geography, read_workplaces
 from mapapp.publishing.run import run_synthesis
@@ -60,7 +61,7 @@ def test_batches_hold_every_tract_and_row_once(dataset: Path, monkeypatch: pytes
     monkeypatch.setattr(geography, "_FEWEST_WORKERS", 100)
     monkeypatch.setattr(geography, "_MOST_TRACTS", 3)
     store = open_store(dataset, "dataset")
-    source = open_source(store, batch.PublicSeed.for_tests(), SOUND, SynthesisParameters())
+    source = open_source(store, PublicSeed.for_tests(), SOUND, SynthesisParameters())
     parts = [source.inputs(number) for number in range(source.workplaces.n_batches)]
     assert max(part.destination_tract.size for part in parts) <= 4
     assert len(parts) > 10

@@ -4,7 +4,10 @@ import hmac
 import json
 import math
 import re
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -21,12 +24,13 @@ from mapapp.publishing.certificate.certificate import (
     keyed_file_hash,
     keyed_hash,
 )
+from mapapp.publishing.certificate.terms import CertificateCheck
 
 V3 = PrivacyParameters(epsilon="4.6", delta="1e-6", min_retention="0.025")
 HASH = hashlib.sha256(b"input").hexdigest()
 
 
-def _prior(sizes=(300, 400), strength=1.0):
+def _prior(sizes: tuple[int, ...] = (300, 400), strength: float = 1.0) -> PriorTable:
     share = np.concatenate([np.arange(k, 0, -1) / (k * (k + 1) / 2) for k in sizes])
     retention = np.clip(np.ceil(10 * share * RETENTION_UNITS), math.ceil(0.025 * RETENTION_UNITS), None)
     return PriorTable(
@@ -36,7 +40,13 @@ def _prior(sizes=(300, 400), strength=1.0):
     )
 
 
-def _build(privacy=V3, synthesis=None, counts=(1, 2, 9, 15, 60, 400), published=None, **more):
+def _build(
+    privacy: PrivacyParameters = V3,
+    synthesis: SynthesisParameters | None = None,
+    counts: tuple[int, ...] = (1, 2, 9, 15, 60, 400),
+    published: tuple[int, ...] | None = None,
+    **more: Any,
+) -> dict[str, Any]:
     n = np.tile(np.array(counts, dtype=np.int64), 2)
     m = n if published is None else np.tile(np.array(published, dtype=np.int64), 2)
     tract = np.repeat(np.arange(2), len(counts))
@@ -52,19 +62,22 @@ def _build(privacy=V3, synthesis=None, counts=(1, 2, 9, 15, 60, 400), published=
     )
 
 
+Tamper = Callable[[dict[str, Any]], None]
+
+
 @pytest.fixture(scope="module")
-def certificate():
-    return json.loads(certificate_text(_build()))
+def certificate() -> dict[str, Any]:
+    return dict(json.loads(certificate_text(_build())))
 
 
 COUNTS = dict.fromkeys((1, 2, 9, 15, 60, 400), 6)
 
 
-def _failed(certificate, counts=None):
+def _failed(certificate: dict[str, Any], counts: dict[int, int] | None = None) -> list[CertificateCheck]:
     return [check for check in check_certificate(certificate, counts) if not check.ok]
 
 
-def test_a_certificate_holds(certificate):
+def test_a_certificate_holds(certificate: dict[str, Any]) -> None:
     checks = check_certificate(certificate, COUNTS)
     assert [check for check in checks if not check.ok] == []
     assert len(checks) > 20
@@ -74,7 +87,7 @@ def test_a_certificate_holds(certificate):
     assert rules == {"theorem 4.1", "theorem 4.4"}
 
 
-def test_it_states_the_promise_exactly(certificate):
+def test_it_states_the_promise_exactly(certificate: dict[str, Any]) -> None:
     assert certificate["epsilon"] == {"value": 4.6, "exact": "23/5"}
     assert certificate["delta"] == {"value": 1e-6, "exact": "1/1000000"}
     assert certificate["epsilon_final"]["value"] == pytest.approx(8.982027, abs=1e-6)
@@ -89,8 +102,8 @@ def test_it_states_the_promise_exactly(certificate):
     assert "0.0283" in " ".join(certificate["caveats"])
 
 
-def test_it_names_no_key_no_time_and_no_retry(certificate):
-    def names(value):
+def test_it_names_no_key_no_time_and_no_retry(certificate: dict[str, Any]) -> None:
+    def names(value: object) -> list[str]:
         if isinstance(value, dict):
             return [*value, *(name for inner in value.values() for name in names(inner))]
         return [name for inner in value for name in names(inner)] if isinstance(value, list) else []
@@ -99,50 +112,51 @@ def test_it_names_no_key_no_time_and_no_retry(certificate):
     assert [name for name in names(certificate) if forbidden.search(name)] == []
 
 
-def test_it_says_the_same_twice():
+def test_it_says_the_same_twice() -> None:
     assert certificate_text(_build(versions={})) == certificate_text(_build(versions={}))
 
 
-def _set(path, value):
-    def change(certificate):
+def _set(path: Sequence[int | str], value: object) -> Tamper:
+    def change(certificate: dict[str, Any]) -> None:
         *way, last = path
+        part: Any = certificate
         for step in way:
-            certificate = certificate[step]
-        certificate[last] = value(certificate[last]) if callable(value) else value
+            part = part[step]
+        part[last] = value(part[last]) if callable(value) else value
 
     return change
 
 
-def _row(n, field, value):
-    def change(certificate):
+def _row(n: int, field: str, value: object) -> Tamper:
+    def change(certificate: dict[str, Any]) -> None:
         row = next(r for r in certificate["accounting"]["rows"] if r["published_count"] == n)
         row[field] = value(row[field]) if callable(value) else value
 
     return change
 
 
-def _number(text):
+def _number(text: str) -> dict[str, float | str]:
     return {"value": float(Fraction(text)), "exact": text}
 
 
-def _lower_epsilon_everywhere(certificate):
+def _lower_epsilon_everywhere(certificate: dict[str, Any]) -> None:
     certificate["epsilon"] = _number("4")
     certificate["parameters"]["privacy"]["epsilon"] = "4"
 
 
-def _raise_epsilon_everywhere(certificate):
+def _raise_epsilon_everywhere(certificate: dict[str, Any]) -> None:
     certificate["epsilon"] = _number("5")
     certificate["parameters"]["privacy"]["epsilon"] = "5"
 
 
-def _lower_delta_everywhere(certificate):
+def _lower_delta_everywhere(certificate: dict[str, Any]) -> None:
     certificate["parameters"]["privacy"]["delta"] = "1/100000000"
     certificate["delta"] = _number("1/100000000")
     for reading in certificate["readings"].values():
         reading["delta"] = _number("1/100000000")
 
 
-def _lower_final_everywhere(certificate):
+def _lower_final_everywhere(certificate: dict[str, Any]) -> None:
     certificate["epsilon_final"] = certificate["worst_synthesizer"]["epsilon_final"] = _number("4.6")
     for reading in certificate["readings"].values():
         reading["epsilon"] = _number("4.6")
@@ -150,15 +164,15 @@ def _lower_final_everywhere(certificate):
         row["epsilon_final"] = _number("4.6")
 
 
-def _drop_row(certificate):
+def _drop_row(certificate: dict[str, Any]) -> None:
     del certificate["accounting"]["rows"][2]
 
 
-def _double_row(certificate):
+def _double_row(certificate: dict[str, Any]) -> None:
     certificate["accounting"]["rows"].append(certificate["accounting"]["rows"][0])
 
 
-def _drop_precondition(certificate):
+def _drop_precondition(certificate: dict[str, Any]) -> None:
     del certificate["preconditions"][0]
 
 
@@ -214,21 +228,21 @@ def _drop_precondition(certificate):
         _row(9, "growth", 1),
     ],
 )
-def test_tampering_is_found(certificate, tamper):
+def test_tampering_is_found(certificate: dict[str, Any], tamper: Tamper) -> None:
     changed = copy.deepcopy(certificate)
     tamper(changed)
     assert changed != certificate
     assert _failed(changed, COUNTS)
 
 
-def test_whatever_is_missing_or_extra_is_found(certificate):
+def test_whatever_is_missing_or_extra_is_found(certificate: dict[str, Any]) -> None:
     for name in certificate:
         assert _failed({key: value for key, value in certificate.items() if key != name})
     assert _failed(certificate | {"seed": 3})
     assert _failed({})
 
 
-def test_the_release_decides_which_counts_must_be_covered(certificate):
+def test_the_release_decides_which_counts_must_be_covered(certificate: dict[str, Any]) -> None:
     assert not _failed(certificate, COUNTS | {0: 99})
     for counts in (COUNTS | {3: 1}, COUNTS | {1: 7}, {1: 6}):
         assert [check.check for check in _failed(certificate, counts)] == ["every count is covered"]
@@ -242,7 +256,9 @@ def test_the_release_decides_which_counts_must_be_covered(certificate):
         (SynthesisParameters(editing="drop", replication=True), [], "same number of workers"),
     ],
 )
-def test_what_may_not_be_published_is_stamped_so(synthesis, reasons, said):
+def test_what_may_not_be_published_is_stamped_so(
+    synthesis: SynthesisParameters, reasons: list[str], said: str
+) -> None:
     stamped = json.loads(certificate_text(_build(synthesis=synthesis, reasons=reasons)))
     assert stamped["status"] == "not for release"
     assert said in " ".join(stamped["status_reasons"])
@@ -253,7 +269,7 @@ def test_what_may_not_be_published_is_stamped_so(synthesis, reasons, said):
         assert _failed(stamped | forged, COUNTS)
 
 
-def test_published_counts_show_nothing_of_the_real_ones():
+def test_published_counts_show_nothing_of_the_real_ones() -> None:
     one = _build(counts=(1, 5, 8), published=(2, 5, 9), versions={})
     other = _build(counts=(7, 4, 9), published=(2, 5, 9), versions={})
     assert one == other
@@ -262,12 +278,12 @@ def test_published_counts_show_nothing_of_the_real_ones():
 
 
 @pytest.mark.parametrize("epsilon", ["0.5", "1.09", "2", "10", "25"])
-def test_certificates_of_other_epsilons_hold(epsilon):
+def test_certificates_of_other_epsilons_hold(epsilon: str) -> None:
     privacy = PrivacyParameters(epsilon=epsilon, delta="1e-5", min_retention="0.025")
     assert _failed(json.loads(certificate_text(_build(privacy))), COUNTS) == []
 
 
-def test_without_pruning_epsilon_stays():
+def test_without_pruning_epsilon_stays() -> None:
     prior = _prior()
     prior.retention[:] = RETENTION_UNITS
     privacy = PrivacyParameters(epsilon=3, delta="1e-5")
@@ -286,14 +302,14 @@ def test_without_pruning_epsilon_stays():
     assert _failed(built, {4: 1}) == []
 
 
-def test_nothing_to_certify_is_refused():
+def test_nothing_to_certify_is_refused() -> None:
     with pytest.raises(CertificateError, match="nothing to certify"):
         _build(counts=(0,))
     with pytest.raises(CertificateError, match="hash of jobs"):
         _build(confidential_inputs={"jobs": "secret"})
 
 
-def test_keyed_hashes_are_hmac_sha256(tmp_path):
+def test_keyed_hashes_are_hmac_sha256(tmp_path: Path) -> None:
     path = tmp_path / "jobs.parquet"
     path.write_bytes(b"confidential" * 200_000)
     expected = hmac.new(b"k" * 32, path.read_bytes(), hashlib.sha256).hexdigest()

@@ -3,7 +3,9 @@
 import copy
 import json
 import math
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,13 +22,20 @@ from mapapp.publishing.certificate.certificate import (
     certificate_text,
     check_certificate,
 )
+from mapapp.publishing.certificate.terms import CertificateCheck
 from mapapp.publishing.settings import privacy_of
-from tests.publishing.test_certificate import COUNTS, HASH, V3, _drop_row, _number, _prior, _row, _set
+from tests.publishing.test_certificate import COUNTS, HASH, V3, Tamper, _drop_row, _number, _prior, _row, _set
 
 SOUND = privacy_of(accountant="sound", delta="1e-6", min_retention="0.025")
 
 
-def _build(privacy=SOUND, synthesis=None, counts=(1, 2, 9, 15, 60, 400), published=None, **more):
+def _build(
+    privacy: PrivacyParameters = SOUND,
+    synthesis: SynthesisParameters | None = None,
+    counts: tuple[int, ...] = (1, 2, 9, 15, 60, 400),
+    published: tuple[int, ...] | None = None,
+    **more: Any,
+) -> dict[str, Any]:
     n = np.tile(np.array(counts, dtype=np.int64), 2)
     m = n if published is None else np.tile(np.array(published, dtype=np.int64), 2)
     classes = SynthesizerClasses(
@@ -46,15 +55,15 @@ def _build(privacy=SOUND, synthesis=None, counts=(1, 2, 9, 15, 60, 400), publish
 
 
 @pytest.fixture(scope="module")
-def certificate():
-    return json.loads(certificate_text(_build()))
+def certificate() -> dict[str, Any]:
+    return dict(json.loads(certificate_text(_build())))
 
 
-def _failed(certificate, counts=None):
+def _failed(certificate: dict[str, Any], counts: dict[int, int] | None = None) -> list[CertificateCheck]:
     return [check for check in check_certificate(certificate, counts) if not check.ok]
 
 
-def test_a_certificate_holds(certificate):
+def test_a_certificate_holds(certificate: dict[str, Any]) -> None:
     assert _failed(certificate, COUNTS) == []
     assert certificate["status"] == "for release"
     assert certificate["accountant"] == "sound"
@@ -62,7 +71,7 @@ def test_a_certificate_holds(certificate):
     assert rules == ["sound: no output can fail"] * 3 + ["sound: tails within delta"] * 3
 
 
-def test_it_promises_epsilon_final_and_nothing_else(certificate):
+def test_it_promises_epsilon_final_and_nothing_else(certificate: dict[str, Any]) -> None:
     assert certificate["epsilon"] == certificate["epsilon_final"]
     assert Fraction(certificate["epsilon_final"]["exact"]) == comparable_epsilon_final("4.6", "0.025")
     assert certificate["epsilon_final"]["value"] == pytest.approx(4.6 + math.log(80), abs=1e-6)
@@ -71,7 +80,7 @@ def test_it_promises_epsilon_final_and_nothing_else(certificate):
     assert "epsilon is the whole promise" in said
 
 
-def test_the_same_promise_as_the_paper_accountant_with_less_noise(certificate):
+def test_the_same_promise_as_the_paper_accountant_with_less_noise(certificate: dict[str, Any]) -> None:
     n = np.array([1, 2, 9, 15, 60, 400])
     classes = SynthesizerClasses(tract=np.zeros_like(n), likelihood_count=n, published_count=n)
     paper = certify_classes(_prior(), classes, V3)
@@ -79,7 +88,7 @@ def test_the_same_promise_as_the_paper_accountant_with_less_noise(certificate):
     assert (certify_sound(_prior(), classes, SOUND).min_weight < paper.min_weight).all()
 
 
-def _lower_final_everywhere(certificate):
+def _lower_final_everywhere(certificate: dict[str, Any]) -> None:
     for place in (certificate, certificate["worst_synthesizer"], *certificate["accounting"]["rows"]):
         place["epsilon_final"] = _number("8.5")
     certificate["epsilon"] = _number("8.5")
@@ -88,21 +97,21 @@ def _lower_final_everywhere(certificate):
         reading["epsilon"] = _number("8.5")
 
 
-def _lower_delta_everywhere(certificate):
+def _lower_delta_everywhere(certificate: dict[str, Any]) -> None:
     certificate["parameters"]["privacy"]["delta"] = "1/100000000"
     certificate["delta"] = _number("1/100000000")
     for reading in certificate["readings"].values():
         reading["delta"] = _number("1/100000000")
 
 
-def _call_it_paper(certificate):
+def _call_it_paper(certificate: dict[str, Any]) -> None:
     certificate["accountant"] = certificate["parameters"]["privacy"]["accountant"] = "paper"
 
 
-def _first(change):
+def _first(change: Callable[[int, int, int], tuple[int, int, int]]) -> Callable[[str], str]:
     """Change the first group of listed weights, as three numbers."""
 
-    def changed(text):
+    def changed(text: str) -> str:
         first, *rest = text.split()
         weight, _, kept = first.partition(":")
         retention, _, times = kept.partition("x")
@@ -161,21 +170,21 @@ def _first(change):
         _row(9, "epsilon_final", _number("4.6")),
     ],
 )  # fmt: skip
-def test_tampering_is_found(certificate, tamper):
+def test_tampering_is_found(certificate: dict[str, Any], tamper: Tamper) -> None:
     changed = copy.deepcopy(certificate)
     tamper(changed)
     assert changed != certificate
     assert _failed(changed, COUNTS)
 
 
-def test_every_field_of_a_row_is_needed(certificate):
+def test_every_field_of_a_row_is_needed(certificate: dict[str, Any]) -> None:
     for name in certificate["accounting"]["rows"][3]:
         changed = copy.deepcopy(certificate)
         del changed["accounting"]["rows"][3][name]
         assert _failed(changed, COUNTS), name
 
 
-def test_published_counts_show_nothing_of_the_real_ones():
+def test_published_counts_show_nothing_of_the_real_ones() -> None:
     one = _build(counts=(1, 5, 8), published=(2, 5, 9), versions={})
     other = _build(counts=(7, 4, 9), published=(2, 5, 9), versions={})
     assert one == other
@@ -185,7 +194,7 @@ def test_published_counts_show_nothing_of_the_real_ones():
 
 @pytest.mark.parametrize("epsilon", ["0.5", "2", "4.6", "25"])
 @pytest.mark.parametrize("kept", ["0.025", "1"])
-def test_certificates_of_other_promises_hold(epsilon, kept):
+def test_certificates_of_other_promises_hold(epsilon: str, kept: str) -> None:
     privacy = privacy_of(accountant="sound", epsilon_final=epsilon, delta="1e-5", min_retention=kept)
     prior = _prior()
     prior.retention[:] = np.maximum(prior.retention, int(float(kept) * RETENTION_UNITS))
@@ -203,22 +212,22 @@ def test_certificates_of_other_promises_hold(epsilon, kept):
     assert built["epsilon_final"]["exact"] == str(Fraction(epsilon))
 
 
-def test_drop_editing_is_refused():
+def test_drop_editing_is_refused() -> None:
     synthesis = SynthesisParameters(editing="drop", replication=True)
     with pytest.raises(ParameterError, match="n can differ between neighbouring tables"):
         _build(synthesis=synthesis)
     require_fixed_count(V3, synthesis)
 
 
-def test_an_accounting_of_the_other_accountant_is_refused():
+def test_an_accounting_of_the_other_accountant_is_refused() -> None:
     n = np.array([3])
     classes = SynthesizerClasses(tract=np.array([0]), likelihood_count=n, published_count=n)
     with pytest.raises(CertificateError, match="did not make this accounting"):
         certificate_rows(SOUND, classes, certify_classes(_prior(), classes, V3), n)
 
 
-def test_epsilon_means_one_thing_under_both_accountants():
-    told = {"delta": "1e-6", "min_retention": "0.025"}
+def test_epsilon_means_one_thing_under_both_accountants() -> None:
+    told: dict[str, Any] = {"delta": "1e-6", "min_retention": "0.025"}
     assert privacy_of(accountant="paper", **told) == PrivacyParameters(epsilon="4.6", **told)
     assert privacy_of(accountant="sound", epsilon="4.6", **told) == SOUND
     assert float(SOUND.epsilon) == pytest.approx(8.982, abs=1e-3)

@@ -28,6 +28,7 @@ from engine.streams import SecretKey, Stage, stream_words
 from geodata.manifest import MANIFEST
 from geodata.store import open_store, sha256_of
 from mapapp.errors import UsageError
+from mapapp.publishing.batch_workers import Columns
 from mapapp.publishing.cluster import cluster_worker
 from mapapp.publishing.cluster.cluster_worker import Job
 from mapapp.publishing.cluster.coordinator import connected, require_safe_address
@@ -298,7 +299,7 @@ def start(dataset: Path) -> Iterator[Start]:
 @needs_dask
 def test_the_key_is_nowhere_but_in_memory(running_cluster: Cluster, dataset: Path, start: Start) -> None:
     """Not in a file of the workers or of the shared path, nor in a log, nor in what Dask shows of its state."""
-    signs = (KNOWN_KEY, KNOWN_KEY.hex().encode(), KNOWN_KEY[:16], KNOWN_KEY[16:])
+    signs: tuple[bytes, ...] = (KNOWN_KEY, KNOWN_KEY.hex().encode(), KNOWN_KEY[:16], KNOWN_KEY[16:])
     signs += tuple(repr(KNOWN_KEY[start : start + 8])[2:-1].encode() for start in range(0, 32, 8))
     signs += (
         ", ".join(map(str, KNOWN_KEY[:6])).encode(),
@@ -520,10 +521,10 @@ def test_a_key_travels_only_in_an_open_parcel() -> None:
     assert isinstance(arrived, SecretKey)
     assert repr(arrived) == "SecretKey(hidden)"
     assert not arrived.is_test
-    words = [
+    own, its = (
         stream_words(k, Stage.POINT, np.array([5]), np.array([1]), np.array([9]))[1] for k in (key, arrived)
-    ]
-    assert np.array_equal(*words)
+    )
+    assert np.array_equal(own, its)
     for closed in (parcel, key, arrived):
         with pytest.raises(TypeError):
             pickle.dumps(closed)
@@ -598,7 +599,10 @@ def test_a_late_task_does_not_bring_a_finished_run_back(job: Job) -> None:
 
 def test_a_part_is_whole_or_not_there(tmp_path: Path) -> None:
     file = tmp_path / "part.parquet"
-    columns = {"a": np.arange(5, dtype=np.int32), "b": np.array([1, np.nan, 3, 4, 5], dtype=np.float32)}
+    columns: Columns = {
+        "a": np.arange(5, dtype=np.int32),
+        "b": np.array([1, np.nan, 3, 4, 5], dtype=np.float32),
+    }
     assert cluster_worker.write_part(file, columns, {b"n_edited_out": b"3"}) == 5
     found, n_edited_out = cluster_worker.read_part(file)
     assert n_edited_out == 3

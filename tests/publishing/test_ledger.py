@@ -8,8 +8,11 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from fractions import Fraction
+from multiprocessing.synchronize import Event as ProcessEvent
 from pathlib import Path
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import given, settings
@@ -30,20 +33,20 @@ from mapapp.publishing.ledger import (
 PDP, DP = "probabilistic_differential_privacy", "differential_privacy"
 
 
-def _spend(ledger, epsilon="1", delta="1e-6", **more):
+def _spend(ledger: Ledger, epsilon: Any = "1", delta: Any = "1e-6", **more: Any) -> LedgerEntry:
     return ledger.spend(epsilon=epsilon, delta=delta, release="a", **more)
 
 
-def test_a_new_dataset_has_spent_nothing(tmp_path):
+def test_a_new_dataset_has_spent_nothing(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     assert ledger.entries() == ()
-    assert ledger.spent() == (0, 0)
+    assert ledger.spent() == (Fraction(0), Fraction(0))
     assert ledger.budget() is None
     assert ledger.torn_line() is None
     assert not ledger.path.exists()
 
 
-def test_releases_add_up_exactly(tmp_path):
+def test_releases_add_up_exactly(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     for _ in range(10):
         _spend(ledger, epsilon=0.1, delta="1e-7")
@@ -53,24 +56,26 @@ def test_releases_add_up_exactly(tmp_path):
 
 @settings(max_examples=20, deadline=None)
 @given(spends=st.lists(st.fractions(0, 20), max_size=6))
-def test_entries_read_back_as_written(tmp_path_factory, spends):
+def test_entries_read_back_as_written(
+    tmp_path_factory: pytest.TempPathFactory, spends: list[Fraction]
+) -> None:
     ledger = Ledger(tmp_path_factory.mktemp("dataset"))
     written = [_spend(ledger, epsilon=epsilon) for epsilon in spends]
     assert list(ledger.entries()) == written
     assert ledger.spent()[0] == sum(spends)
 
 
-def test_what_is_not_for_release_is_recorded_and_spends_nothing(tmp_path):
+def test_what_is_not_for_release_is_recorded_and_spends_nothing(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     ledger.set_budget(epsilon=1, delta="1e-6")
     entry = _spend(ledger, epsilon=50, reasons=("test key",))
     assert not entry.for_release
     assert entry.reasons == ("test key",)
-    assert ledger.spent() == (0, 0)
+    assert ledger.spent() == (Fraction(0), Fraction(0))
     assert ledger.entries()[1] == entry
 
 
-def test_the_budget_is_kept_to_the_last_digit(tmp_path):
+def test_the_budget_is_kept_to_the_last_digit(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     ledger.set_budget(epsilon="0.3", delta="3e-6")
     for _ in range(3):
@@ -85,7 +90,7 @@ def test_the_budget_is_kept_to_the_last_digit(tmp_path):
     _spend(ledger, epsilon=0, delta=0)
 
 
-def test_a_budget_comes_first_or_not_at_all(tmp_path):
+def test_a_budget_comes_first_or_not_at_all(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     _spend(ledger)
     with pytest.raises(LedgerError, match="first line"):
@@ -97,13 +102,13 @@ def test_a_budget_comes_first_or_not_at_all(tmp_path):
 
 
 @pytest.mark.parametrize("amount", ["-1", "nan", "much", None])
-def test_impossible_amounts_are_refused(tmp_path, amount):
+def test_impossible_amounts_are_refused(tmp_path: Path, amount: str | None) -> None:
     with pytest.raises(LedgerError, match="epsilon"):
         _spend(Ledger(tmp_path), epsilon=amount)
     assert not (tmp_path / LEDGER_NAME).exists()
 
 
-def test_every_cut_of_the_last_line_is_noticed(tmp_path):
+def test_every_cut_of_the_last_line_is_noticed(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     _spend(ledger, epsilon=1)
     first = ledger.path.read_bytes()
@@ -124,7 +129,7 @@ def test_every_cut_of_the_last_line_is_noticed(tmp_path):
 
 
 @pytest.mark.parametrize("end", [b"", b"\n"])
-def test_a_torn_line_is_settled_by_saying_what_it_counts_as(tmp_path, end):
+def test_a_torn_line_is_settled_by_saying_what_it_counts_as(tmp_path: Path, end: bytes) -> None:
     ledger = Ledger(tmp_path)
     ledger.set_budget(epsilon=5, delta=1)
     with ledger.path.open("ab") as file:
@@ -140,7 +145,7 @@ def test_a_torn_line_is_settled_by_saying_what_it_counts_as(tmp_path, end):
         ledger.settle_torn_line(epsilon=0, delta=0, release="a")
 
 
-def test_a_settlement_that_is_cut_short_itself_can_be_settled(tmp_path):
+def test_a_settlement_that_is_cut_short_itself_can_be_settled(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     _spend(ledger)
     with ledger.path.open("ab") as file:
@@ -149,7 +154,7 @@ def test_a_settlement_that_is_cut_short_itself_can_be_settled(tmp_path):
     assert ledger.spent()[0] == 3
 
 
-def test_a_line_altered_in_the_middle_is_refused(tmp_path):
+def test_a_line_altered_in_the_middle_is_refused(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     for _ in range(3):
         _spend(ledger)
@@ -170,7 +175,7 @@ def test_a_line_altered_in_the_middle_is_refused(tmp_path):
             _spend(ledger)
 
 
-def test_unknown_versions_are_not_guessed_at(tmp_path):
+def test_unknown_versions_are_not_guessed_at(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     _spend(ledger)
     fields = json.loads(ledger.path.read_bytes()) | {"schema_version": 2}
@@ -179,22 +184,33 @@ def test_unknown_versions_are_not_guessed_at(tmp_path):
         ledger.spent()
 
 
-def test_only_the_owner_may_read_it(tmp_path):
+def test_only_the_owner_may_read_it(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     _spend(ledger)
     assert stat.S_IMODE(ledger.path.stat().st_mode) == 0o600
 
 
-def test_no_dataset_no_ledger(tmp_path):
+def test_no_dataset_no_ledger(tmp_path: Path) -> None:
     with pytest.raises(LedgerError, match="cannot be opened"):
         _spend(Ledger(tmp_path / "nowhere"))
 
 
-def test_an_entry_is_on_the_disk_before_spend_returns(tmp_path, monkeypatch):
+def test_an_entry_is_on_the_disk_before_spend_returns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     events = []
     write, fsync = os.write, os.fsync
-    monkeypatch.setattr(os, "write", lambda *given: (events.append("write"), write(*given))[1])
-    monkeypatch.setattr(os, "fsync", lambda *given: (events.append("fsync"), fsync(*given))[1])
+
+    def noted_write(file: int, content: bytes) -> int:
+        events.append("write")
+        return write(file, content)
+
+    def noted_fsync(file: int) -> None:
+        events.append("fsync")
+        fsync(file)
+
+    monkeypatch.setattr(os, "write", noted_write)
+    monkeypatch.setattr(os, "fsync", noted_fsync)
     _spend(Ledger(tmp_path))
     assert events == ["write", "fsync", "fsync"]
 
@@ -214,7 +230,7 @@ except LedgerError:
 """
 
 
-def test_five_processes_cannot_together_pass_the_budget(tmp_path):
+def test_five_processes_cannot_together_pass_the_budget(tmp_path: Path) -> None:
     Ledger(tmp_path).set_budget(epsilon=1, delta=1)
     writers = [
         subprocess.Popen(
@@ -225,15 +241,18 @@ def test_five_processes_cannot_together_pass_the_budget(tmp_path):
         )
         for _ in range(5)
     ]
-    assert [writer.stdout.readline() for writer in writers] == ["ready\n"] * 5
     for writer in writers:
+        assert writer.stdout is not None
+        assert writer.stdout.readline() == "ready\n"
+    for writer in writers:
+        assert writer.stdin is not None
         writer.stdin.write("go\n")
         writer.stdin.flush()
     assert sorted(writer.communicate()[0] for writer in writers) == ["refused\n"] * 2 + ["spent\n"] * 3
     assert Ledger(tmp_path).spent()[0] == Fraction(9, 10)
 
 
-def _try_to_spend(path, start, outcomes):
+def _try_to_spend(path: Path, start: threading.Event, outcomes: list[str]) -> None:
     start.wait(10)
     try:
         Ledger(path).spend(epsilon="0.6", delta=0, release="a")
@@ -242,11 +261,12 @@ def _try_to_spend(path, start, outcomes):
         outcomes.append("refused")
 
 
-def test_threads_cannot_together_pass_the_budget(tmp_path):
+def test_threads_cannot_together_pass_the_budget(tmp_path: Path) -> None:
     for _ in range(10):
         Ledger(tmp_path).path.unlink(missing_ok=True)
         Ledger(tmp_path).set_budget(epsilon=1, delta=1)
-        start, outcomes = threading.Event(), []
+        start = threading.Event()
+        outcomes: list[str] = []
         writers = [threading.Thread(target=_try_to_spend, args=(tmp_path, start, outcomes)) for _ in range(4)]
         for writer in writers:
             writer.start()
@@ -280,7 +300,7 @@ draw("drawn")
 
 
 @pytest.mark.parametrize("point", DEATHS)
-def test_killed_at_every_step_nothing_is_drawn_that_is_not_counted(tmp_path, point):
+def test_killed_at_every_step_nothing_is_drawn_that_is_not_counted(tmp_path: Path, point: str) -> None:
     step, state = DEATHS[point]
     ledger = Ledger(tmp_path)
     ledger.set_budget(epsilon=1, delta=1)
@@ -302,7 +322,7 @@ def test_killed_at_every_step_nothing_is_drawn_that_is_not_counted(tmp_path, poi
     assert ledger.spent()[0] == 1
 
 
-def _spend_for_ever(path, started):
+def _spend_for_ever(path: Path, started: ProcessEvent) -> NoReturn:
     ledger = Ledger(path)
     ledger.spend(epsilon=1, delta=0, release="a")
     started.set()
@@ -310,12 +330,13 @@ def _spend_for_ever(path, started):
         ledger.spend(epsilon=1, delta=0, release="a")
 
 
-def test_a_killed_writer_loses_nothing_that_was_spent(tmp_path):
+def test_a_killed_writer_loses_nothing_that_was_spent(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     started = context.Event()
     writer = context.Process(target=_spend_for_ever, args=(tmp_path, started))
     writer.start()
     assert started.wait(30)
+    assert writer.pid is not None
     os.kill(writer.pid, signal.SIGKILL)
     writer.join()
     writer.close()
@@ -326,7 +347,7 @@ def test_a_killed_writer_loses_nothing_that_was_spent(tmp_path):
     _spend(ledger)
 
 
-def test_a_torn_budget_is_settled_as_a_budget(tmp_path):
+def test_a_torn_budget_is_settled_as_a_budget(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     ledger.path.write_bytes(b'{"schema_version": 1, "ki')
     ledger.settle_torn_line(epsilon="9", delta="1e-6", release="")
@@ -335,7 +356,7 @@ def test_a_torn_budget_is_settled_as_a_budget(tmp_path):
         ledger.spend(epsilon="10", delta="0", release="r")
 
 
-def test_a_short_write_is_taken_back(tmp_path, monkeypatch):
+def test_a_short_write_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = Ledger(tmp_path)
     ledger.spend(epsilon="1", delta="0", release="r")
     before = ledger.path.read_bytes()
@@ -347,7 +368,7 @@ def test_a_short_write_is_taken_back(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("number", ["1e-20000000", "Infinity", "1/0", "nan"])
-def test_a_number_that_is_none_is_a_broken_line(tmp_path, number):
+def test_a_number_that_is_none_is_a_broken_line(tmp_path: Path, number: str) -> None:
     ledger = Ledger(tmp_path)
     ledger.spend(epsilon="1", delta="0", release="r")
     line = ledger.path.read_text().replace('"epsilon": "1"', f'"epsilon": "{number}"')
@@ -356,14 +377,14 @@ def test_a_number_that_is_none_is_a_broken_line(tmp_path, number):
         ledger.entries()
 
 
-def _readings(*names):
+def _readings(*names: str) -> tuple[Reading, ...]:
     return tuple(
         Reading(name=name, epsilon=Fraction(3, 2), delta=Fraction(1, 10**6), holds_for=f"holders of {name}")
         for name in names
     )
 
 
-def test_a_release_notes_its_readings_and_they_add_up(tmp_path):
+def test_a_release_notes_its_readings_and_they_add_up(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     written = [
         ledger.spend(epsilon="1.5", delta="1e-6", release="r", readings=_readings(PDP, DP)) for _ in range(2)
@@ -374,14 +395,14 @@ def test_a_release_notes_its_readings_and_they_add_up(tmp_path):
     assert [reading.name for reading in entries[0].readings] == [PDP, DP]
     assert entries[2].readings == ()
     for reading in sum_readings(entries):
-        assert (reading.epsilon, reading.delta) == (3, Fraction(2, 10**6)) == ledger.spent()
+        assert (reading.epsilon, reading.delta) == (Fraction(3), Fraction(2, 10**6)) == ledger.spent()
         assert reading.holds_for == f"holders of {reading.name}, over all releases"
     # What holds in the ordinary reading alone (a sparse histogram) leaves the sum with that one.
     ledger.spend(epsilon="1.5", delta="1e-6", release="s", readings=_readings(DP))
     assert [reading.name for reading in sum_readings(ledger.entries())] == [DP]
 
 
-def test_readings_come_from_the_certificate(demo_release):
+def test_readings_come_from_the_certificate(demo_release: Path) -> None:
     certificate = json.loads((demo_release / "certificate.json").read_text())
     readings = {reading.name: reading for reading in Reading.of_certificate(certificate["readings"])}
     assert set(readings) == {PDP, DP}
@@ -402,7 +423,9 @@ def test_readings_come_from_the_certificate(demo_release):
         (lambda lines: [lines[0].replace(b" ", b"  "), *lines[1:]], 2),
     ],
 )
-def test_a_line_changed_or_taken_out_is_noticed_by_the_next(tmp_path, edit, noticed_at):
+def test_a_line_changed_or_taken_out_is_noticed_by_the_next(
+    tmp_path: Path, edit: Callable[[list[bytes]], list[bytes]], noticed_at: int
+) -> None:
     ledger = Ledger(tmp_path)
     for _ in range(3):
         _spend(ledger)
@@ -413,7 +436,7 @@ def test_a_line_changed_or_taken_out_is_noticed_by_the_next(tmp_path, edit, noti
             call()
 
 
-def test_lines_that_do_not_note_what_stands_before_them_are_read(tmp_path):
+def test_lines_that_do_not_note_what_stands_before_them_are_read(tmp_path: Path) -> None:
     """Ledgers begun by earlier versions go on."""
     ledger = Ledger(tmp_path)
     entry = LedgerEntry(kind="release", epsilon=Fraction(1), delta=Fraction(0), release="old")
@@ -425,12 +448,12 @@ def test_lines_that_do_not_note_what_stands_before_them_are_read(tmp_path):
     assert sum_readings(ledger.entries()) == ()
 
 
-def test_a_file_put_in_its_place_meanwhile_takes_no_spend_away(tmp_path):
+def test_a_file_put_in_its_place_meanwhile_takes_no_spend_away(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     _spend(ledger)
     refused = []
 
-    def spend():
+    def spend() -> None:
         try:
             _spend(ledger, epsilon=5)
         except LedgerError as error:
@@ -451,13 +474,13 @@ def test_a_file_put_in_its_place_meanwhile_takes_no_spend_away(tmp_path):
     assert ledger.spent()[0] == 1
 
 
-def _waits_for(path):
+def _waits_for(path: Path) -> bool:
     """Whether somebody waits for the lock on a file."""
     inode = f":{path.stat().st_ino} "
     return any("->" in line and inode in line for line in Path("/proc/locks").read_text().splitlines())
 
 
-def test_a_dataset_imported_with_a_budget_is_not_used_without_it(tmp_path):
+def test_a_dataset_imported_with_a_budget_is_not_used_without_it(tmp_path: Path) -> None:
     budget = budget_fact(Fraction(9), Fraction(1, 10**6))
     (tmp_path / MANIFEST).write_text(json.dumps({"budget": budget}))
     ledger = Ledger(tmp_path)
@@ -479,7 +502,7 @@ def test_a_dataset_imported_with_a_budget_is_not_used_without_it(tmp_path):
         ledger.budget()
 
 
-def test_an_amount_that_cannot_be_read_back_is_not_written(tmp_path):
+def test_an_amount_that_cannot_be_read_back_is_not_written(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     _spend(ledger)
     with pytest.raises(LedgerError, match="fewer digits"):
@@ -487,7 +510,7 @@ def test_an_amount_that_cannot_be_read_back_is_not_written(tmp_path):
     assert ledger.spent()[0] == 1
 
 
-def test_what_may_be_asked_for_is_rounded_down(tmp_path):
+def test_what_may_be_asked_for_is_rounded_down(tmp_path: Path) -> None:
     ledger = Ledger(tmp_path)
     ledger.set_budget(epsilon=1, delta=1)
     _spend(ledger, epsilon="1/7", delta=0)
@@ -498,7 +521,7 @@ def test_what_may_be_asked_for_is_rounded_down(tmp_path):
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir, lambda path: path.symlink_to("elsewhere")])
-def test_what_is_no_regular_file_is_refused(tmp_path, make):
+def test_what_is_no_regular_file_is_refused(tmp_path: Path, make: Callable[[Path], object]) -> None:
     """A pipe would be waited for, and a link would have another file written."""
     (tmp_path / "elsewhere").write_text("")
     make(tmp_path / LEDGER_NAME)
@@ -508,8 +531,8 @@ def test_what_is_no_regular_file_is_refused(tmp_path, make):
     assert (tmp_path / "elsewhere").read_text() == ""
 
 
-def test_what_a_check_refuses_is_not_spent(tmp_path):
-    def refuse():
+def test_what_a_check_refuses_is_not_spent(tmp_path: Path) -> None:
+    def refuse() -> None:
         raise ValueError("another dataset")
 
     with pytest.raises(ValueError, match="another dataset"):

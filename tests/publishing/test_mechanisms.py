@@ -6,6 +6,7 @@ import dataclasses
 import json
 import shutil
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,12 @@ from tests.commands.running import refused
 OTHERS: tuple[Mechanism, ...] = ("accept-reject", "laplace", "sparse-histogram", "plug-in")
 EPSILON = 4.6 + np.log(40) + np.log(2)
 SOUND = privacy_of(accountant="sound", delta="1e-6", min_retention="0.025")
-NOTHING_COARSENED = {"q50_mi": 12_000.0, "q75_mi": None, "q90_mi": 12_500.0, "editing": "none"}
+NOTHING_COARSENED: dict[str, Any] = {
+    "q50_mi": 12_000.0,
+    "q75_mi": None,
+    "q90_mi": 12_500.0,
+    "editing": "none",
+}
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +55,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def releases(dataset: Path) -> dict[str, Path]:
     """One release of each mechanism, with a secret key, from the command line."""
-    paths = {name: dataset.parent / name for name in OTHERS}
+    paths: dict[str, Path] = {name: dataset.parent / name for name in OTHERS}
     for name, path in paths.items():
         allowed = ["--not-private"] if name == "plug-in" else []
         assert run(["synthesize", str(dataset), str(path), "-q", "--mechanism", name, *allowed]) == 0
@@ -145,7 +151,7 @@ def test_the_ledger_shows_plug_in_as_infinite(
     assert {name: entry.is_private for name, entry in entries.items()} == {
         name: name != "plug-in" for name in OTHERS
     }
-    assert (entries["laplace"].delta, entries["plug-in"].for_release) == (0, False)
+    assert (entries["laplace"].delta, entries["plug-in"].for_release) == (Fraction(0), False)
     readings = {name: {reading.name for reading in entry.readings} for name, entry in entries.items()}
     both = {"differential_privacy", "probabilistic_differential_privacy"}
     ordinary = {"differential_privacy"}
@@ -157,7 +163,7 @@ def test_the_ledger_shows_plug_in_as_infinite(
     }
     assert {reading.name for reading in sum_readings(Ledger(dataset).entries())} == ordinary
     epsilon, delta = Ledger(dataset).spent()
-    assert (float(epsilon), float(delta)) == (pytest.approx(3 * EPSILON), pytest.approx(2e-6))
+    assert (float(epsilon), float(delta)) == pytest.approx((3 * EPSILON, 2e-6))
     line = Ledger(dataset).path.read_text().splitlines()[-1]
     assert json.loads(line)["epsilon"] == json.loads(line)["delta"] == "infinite"
     capsys.readouterr()
@@ -296,7 +302,7 @@ def drawn_flows(
 ) -> tuple[pandas.DataFrame, PrivacyParameters]:
     """Real and synthetic workers side by side, with every origin tract a support point."""
     privacy = PrivacyParameters(epsilon=epsilon, delta="1e-6", min_retention=1, accountant="sound")
-    parameters = SynthesisParameters(prior="gravity", mechanism=mechanism, **NOTHING_COARSENED)  # type: ignore[arg-type]
+    parameters = SynthesisParameters(prior="gravity", mechanism=mechanism, **NOTHING_COARSENED)
     run_synthesis(dataset, path, privacy, parameters, test_key=True)
     both = {"real": by_tract(dataset, "dataset"), "synthetic": by_tract(path, "release")}
     return pandas.DataFrame(both).fillna(0).astype(np.int64), privacy

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
-from engine.accountant import RULES, PriorTable, SynthesizerClasses, certify_classes
+from engine.accountant import RULES, Accounting, PriorTable, SynthesizerClasses, certify_classes
 from engine.errors import CertificateError
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.units import RETENTION_UNITS
-from mapapp.publishing.certified_weights import pruned_as_a_whole, tails_of
+from mapapp.publishing.certified_weights import Tails, pruned_as_a_whole, tails_of
 
 
-def certified(k: int, n: int, epsilon: str, retention: float) -> tuple[Any, ...]:
+def certified(
+    k: int, n: int, epsilon: str, retention: float
+) -> tuple[Accounting, list[Tails], PrivacyParameters]:
     """One class of n workers over k support points with equal weights and retentions."""
     table = PriorTable(
         support_ptr=np.array([0, k]),
@@ -33,24 +33,27 @@ def certified(k: int, n: int, epsilon: str, retention: float) -> tuple[Any, ...]
 @pytest.mark.parametrize(("k", "n", "epsilon", "retention"), [(1000, 20, "2", 0.001), (1000, 20, "2", 0.025)])
 def test_settings_that_fail_by_simulation_are_refused(k: int, n: int, epsilon: str, retention: float) -> None:
     """Drawing from the sampler, these fail with probability 1e-3 and 2e-4 where 1e-6 was certified."""
-    accounting, *inputs = certified(k, n, epsilon, retention)
+    accounting, tails, privacy = certified(k, n, epsilon, retention)
     assert RULES[accounting.rule[0]] == "theorem 4.4"
     with pytest.raises(CertificateError, match="pruning does not keep"):
-        pruned_as_a_whole(*inputs, SynthesisParameters())
+        pruned_as_a_whole(tails, privacy, SynthesisParameters())
 
 
 def test_replication_goes_on_and_is_stamped() -> None:
     parameters = SynthesisParameters(replication=True)
-    _, doubts = pruned_as_a_whole(*certified(1000, 20, "2", 0.001)[1:], parameters)
+    _, tails, privacy = certified(1000, 20, "2", 0.001)
+    _, doubts = pruned_as_a_whole(tails, privacy, parameters)
     assert doubts
 
 
 def test_the_published_setting_is_covered() -> None:
-    facts, doubts = pruned_as_a_whole(*certified(1000, 100, "4.6", 0.025)[1:], SynthesisParameters())
+    _, tails, privacy = certified(1000, 100, "4.6", 0.025)
+    facts, doubts = pruned_as_a_whole(tails, privacy, SynthesisParameters())
     assert doubts == ()
     assert 0 < facts["pruned_delta_bound"] <= 1e-6
 
 
 def test_small_workplaces_need_no_second_opinion() -> None:
-    facts, doubts = pruned_as_a_whole(*certified(1000, 2, "4.6", 0.025)[1:], SynthesisParameters())
+    _, tails, privacy = certified(1000, 2, "4.6", 0.025)
+    facts, doubts = pruned_as_a_whole(tails, privacy, SynthesisParameters())
     assert (facts, doubts) == ({"pruned_delta_bound": 0.0}, ())

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from engine.two_categories import two_categories
-from mapapp.workbench import lab, lab_words
+from engine.two_categories import ExampleMechanism, two_categories
+from mapapp.workbench import lab, lab_tables, lab_words
 from mapapp.workbench.lab_words import START
 from tests.golden import golden
 
@@ -46,7 +46,7 @@ def cells(table: Any) -> list[list[str]]:
 def test_the_first_table_shows_the_golden_numbers(preset: str, table: str) -> None:
     figures = golden("pdp")[table]
     shown = cells(parts(lab.answer(START | lab.PRESETS[preset][1]), "Table")[0])
-    assert shown == [[lab.lab_tables.digits(value) for value in row] for row in figures]
+    assert shown == [[lab_tables.digits(value) for value in row] for row in figures]
 
 
 def test_it_starts_with_the_slides_and_every_preset_answers() -> None:
@@ -82,7 +82,10 @@ def test_every_corner_of_the_sliders_has_an_answer(mechanism: str, reading: str)
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 4.6])
 @pytest.mark.parametrize(("n", "m"), [(1, 1), (5, 5), (6, 2), (2, 6)])
 def test_the_weights_said_to_be_enough_are_just_enough(n: int, m: int, epsilon: float) -> None:
-    enough = {"plug-in": 1 / math.expm1(epsilon / m), "dirichlet-multinomial": m / math.expm1(epsilon)}
+    enough: dict[ExampleMechanism, float] = {
+        "plug-in": 1 / math.expm1(epsilon / m),
+        "dirichlet-multinomial": m / math.expm1(epsilon),
+    }
     for mechanism, alpha in enough.items():
         for factor, fails in ((1 + 1e-9, False), (1 - 1e-3, True)):
             found = two_categories(mechanism, "definition", n=n, m=m, alpha=alpha * factor, epsilon=epsilon)

@@ -6,16 +6,20 @@ import json
 import shutil
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from geodata.errors import StoreError
+from geodata.progress import Progress
 from geodata.store import open_store
 from mapapp.errors import UsageError
 from mapapp.publishing.ledger import Ledger
+from mapapp.publishing.run import Outcome
 from mapapp.workbench.app import create_app
 from mapapp.workbench.session import Session
 from mapapp.workbench.setting import Setting, read_setting, start_values
@@ -97,10 +101,12 @@ def test_a_release_is_made_of_exactly_the_parameters_shown(dataset: Path, tmp_pa
 
 def test_two_tabs_do_not_make_a_release_at_the_same_time(session: Session) -> None:
     go, made = threading.Event(), []
+    outcome = Mock(spec=Outcome)
 
-    def make(setting: Setting, _report: Any) -> None:
+    def make(setting: Setting, _report: Progress) -> Outcome:
         made.append(setting)
         assert go.wait(PATIENCE_S)
+        return outcome
 
     setting = read_setting(START)
     for name in ("one", "two"):
@@ -122,7 +128,7 @@ def test_two_tabs_do_not_make_a_release_at_the_same_time(session: Session) -> No
 def test_the_test_key_spends_nothing(dataset: Path, tmp_path: Path) -> None:
     job = publish(create_app(dataset), {}, str(tmp_path / "tried.release"), test_key=True)
     assert job.state == "done"
-    assert Ledger(dataset).spent() == (0, 0)
+    assert Ledger(dataset).spent() == (Fraction(0), Fraction(0))
     assert "not for release" in "\n".join(job.result.lines())
 
 

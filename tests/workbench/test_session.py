@@ -10,13 +10,14 @@ import pandas
 import pytest
 
 import mapapp.workbench.session as session_module
+from geodata.progress import Progress
 from mapapp.measuring.validity import measure_setting
 from mapapp.measuring.validity_tract import measure_tract
 from mapapp.workbench.figures import sweep_chart
 from mapapp.workbench.jobs import Cancelled, Job
 from mapapp.workbench.session import Session, Superseded
 from mapapp.workbench.setting import read_setting, start_values
-from mapapp.workbench.sweep_results import SWEEPS
+from mapapp.workbench.sweep_results import SWEEPS, SweepResults
 from mapapp.workbench.sweeps import run_sweeps
 
 START = start_values(has_flows=True)
@@ -100,9 +101,10 @@ def test_an_answer_that_comes_too_late_is_dropped(sampled: Session, monkeypatch:
 def test_tabs_are_forgotten_and_their_work_ended(session: Session) -> None:
     held = threading.Event()
 
-    def work(report: Any) -> None:
+    def work(report: Progress) -> SweepResults:
         while not held.wait(0.01):
             report("", 0, 0)
+        raise AssertionError("the work was not cancelled")
 
     job = session.start_sweep("first", work)
     for number in range(20):
