@@ -34,7 +34,7 @@ SMALLEST = ("--dataset", "{dataset}")
 
 def read_jobs(store: Store, county: Any) -> pandas.DataFrame:
     """Jobs with the tract and county of both ends, and all workplaces as one."""
-    jobs = store.table("jobs")
+    jobs: pandas.DataFrame = store.table("jobs")
     tract_of_block = store.table("blocks", ["tract_index"])["tract_index"].to_numpy()
     for end, column in (("work", "destination_index"), ("home", "origin_index")):
         jobs[end] = tract_of_block[jobs[column]]

@@ -18,7 +18,7 @@ def tracts_elsewhere(store: Store) -> npt.NDArray[np.bool_]:
 
 def jobs_without(store: Store, geography: Geography, left_out: npt.NDArray[np.bool_]) -> pandas.DataFrame:
     """The jobs whose homes are in tracts that stay."""
-    jobs = store.table("jobs")
+    jobs: pandas.DataFrame = store.table("jobs")
     return jobs[~left_out[geography.tract_of_block[jobs["origin_index"]]]].reset_index(drop=True)
 
 
@@ -28,7 +28,8 @@ def geography_without(geography: Geography, left_out: npt.NDArray[np.bool_]) -> 
     ends = ["destination_tract_index", "origin_tract_index"]
     flows = geography.flows
     if flows is not None:
-        flows = flows[~left_out[flows[ends]].any(axis=1)].copy()
+        stays = np.asarray(~left_out[flows[ends]].any(axis=1))
+        flows = flows.loc[stays].copy()
         flows[ends] = row[flows[ends]]
     tracts = geography.tracts
     return Geography(

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
+import pandas
 
 from geodata.schema import N_SEGMENTS, segment_code
 from geodata.store import Store
@@ -95,7 +96,7 @@ def read_inputs(store: Store, geography: Geography, workplaces: Workplaces, batc
     )
 
 
-def segment_of(jobs: Mapping[str, npt.ArrayLike]) -> npt.NDArray[np.int64]:
+def segment_of(jobs: Mapping[str, npt.ArrayLike] | pandas.DataFrame) -> npt.NDArray[np.int64]:
     """Segment 0..26 of every row of a `jobs` table."""
     columns = (np.asarray(jobs[name], dtype=np.int64) for name in ("age", "earnings", "industry"))
     return np.asarray(segment_code(*columns), dtype=np.int64)

@@ -239,18 +239,18 @@ def weights(measured: MeasuredSetting) -> list[Component]:
     shown = alpha[alpha["n_workers"].isin(_SHOWN_SIZES)]
     rows = [
         (
-            f"{int(row.n_workers):,}",
+            f"{int(row['n_workers']):,}",
             [
                 html.Td(text, className="number")
                 for text in (
-                    f"{row.least_alpha_mean:.4g}",
-                    f"{row.prior_mass:.4g}",
-                    f"{row.kept_prior_mass:.4g}",
-                    f"{row.n_synthesizers:,}",
+                    f"{row['least_alpha_mean']:.4g}",
+                    f"{row['prior_mass']:.4g}",
+                    f"{row['kept_prior_mass']:.4g}",
+                    f"{row['n_synthesizers']:,}",
                 )
             ],
         )
-        for row in shown.itertuples()
+        for row in shown.to_dict("records")
     ]
     return [
         html.Dl(
@@ -323,15 +323,15 @@ def support_card(measured: MeasuredSetting) -> Component:
     summary = measured.validity.summary
     rows = [
         (
-            row.name_,
+            row["name"],
             [
-                html.Td(f"{row.mean:,.0f}", className="number"),
-                html.Td(f"{row.min:,}", className="number"),
-                html.Td(f"{row.max:,}", className="number"),
+                html.Td(f"{row['mean']:,.0f}", className="number"),
+                html.Td(f"{row['min']:,}", className="number"),
+                html.Td(f"{row['max']:,}", className="number"),
             ],
         )
-        for row in after.rename(columns={"name": "name_"}).itertuples()
-        if row.max > 0 or row.by == "total"
+        for row in after.to_dict("records")
+        if row["max"] > 0 or row["by"] == "total"
     ]
     return html.Section(
         [
@@ -355,16 +355,14 @@ def support_card(measured: MeasuredSetting) -> Component:
 
 def distance_card(measured: MeasuredSetting) -> Component:
     """Average commutes by size of the destination."""
+    miles = ("real_mi", "expected_mi", "real_short_mi", "expected_short_mi")
     rows = [
         (
-            row.size_,
-            [
-                html.Td(_miles(value), className="number")
-                for value in (row.real_mi, row.expected_mi, row.real_short_mi, row.expected_short_mi)
-            ],
+            row["size"],
+            [html.Td(_miles(row[name]), className="number") for name in miles],
         )
-        for row in measured.validity.tables["distances"].rename(columns={"size": "size_"}).itertuples()
-        if row.n_destinations
+        for row in measured.validity.tables["distances"].to_dict("records")
+        if row["n_destinations"]
     ]
     return html.Section(
         [

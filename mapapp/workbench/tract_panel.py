@@ -73,13 +73,15 @@ def _largest(found: TractPoints) -> Component:
         (
             html.Span(
                 [
-                    row.name_,
-                    html.Span(f"{LEVELS[row.level]}, {row.distance_mi:.1f} mi", className="quiet county"),
+                    row["name"],
+                    html.Span(
+                        f"{LEVELS[row['level']]}, {row['distance_mi']:.1f} mi", className="quiet county"
+                    ),
                 ]
             ),
-            [html.Td(percent(getattr(row, share)), className="number") for share in _SHARES],
+            [html.Td(percent(row[share]), className="number") for share in _SHARES],
         )
-        for row in shown.rename(columns={"name": "name_"}).itertuples()
+        for row in shown.to_dict("records")
     ]
     more = len(points) - len(shown)
     return html.Section(
@@ -127,11 +129,11 @@ def tract_rows(tracts: pandas.DataFrame, names: pandas.Series) -> list[list[str]
     order = tracts.sort_values(["kl", "tract_id"], ascending=[False, True]).head(_MOST_TRACTS)
     return [
         [
-            row.tract_id,
-            names.get(row.tract_id, row.tract_id),
-            f"{row.n_workers:,}",
-            f"{row.kl:.4f}",
-            f"{row.imse:.4f}",
+            row["tract_id"],
+            names.get(row["tract_id"], row["tract_id"]),
+            f"{row['n_workers']:,}",
+            f"{row['kl']:.4f}",
+            f"{row['imse']:.4f}",
         ]
-        for row in order.itertuples()
+        for row in order.to_dict("records")
     ]

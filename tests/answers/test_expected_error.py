@@ -156,7 +156,9 @@ def test_it_covers_the_flows_of_a_whole_release(demo_dataset: Path, demo_release
     pairs = pandas.DataFrame(flows).fillna(0).astype(int)
     assert workplaces is not None
     n_tracts, rows = len(release.table("tracts", COLUMNS)), []
-    for (work, home), row in pairs.iterrows():
+    for pair, row in pairs.iterrows():
+        assert isinstance(pair, tuple)
+        work, home = pair
         area = np.zeros(n_tracts)
         area[home] = 1.0
         mine = workplaces[workplaces["tract_index"] == work]

@@ -240,7 +240,9 @@ def test_moved_points_are_noticed(release: Path) -> None:
 
 def test_a_worker_more_is_noticed(release: Path) -> None:
     jobs = pandas.read_parquet(release / "jobs.parquet")
-    jobs.loc[0, "count"] += 1
+    count = jobs["count"].to_numpy(copy=True)
+    count[0] += 1
+    jobs["count"] = count
     jobs.to_parquet(release / "jobs.parquet", index=False)
     reseal(release)
     assert "points" in failed(release)

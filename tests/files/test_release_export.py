@@ -63,7 +63,7 @@ def read(form: str, folder: Path, layer: str) -> list[dict[str, Any]]:
         return [feature["properties"] for feature in document["features"]]
     if form == "csv":
         frame = pandas.read_csv(folder / f"{layer}.csv", dtype=str, keep_default_na=False)
-        return list(frame.to_dict("records"))
+        return [{str(name): value for name, value in row.items()} for row in frame.to_dict("records")]
     (file,) = folder.glob("*.xlsx")
     return reading.xlsx_rows(file, layer)
 

@@ -33,7 +33,8 @@ def filled(table: Table, n_rows: int) -> pandas.DataFrame:
     frame = pandas.DataFrame(text).astype(table.columns)
     if not table.geometry:
         return frame
-    return geopandas.GeoDataFrame(frame, geometry=[None] * n_rows, crs="EPSG:4326")
+    shapeless: pandas.DataFrame = geopandas.GeoDataFrame(frame, geometry=[None] * n_rows, crs="EPSG:4326")
+    return shapeless
 
 
 def ground(n_blocks: int) -> dict[str, list[Any]]:
@@ -253,9 +254,10 @@ def test_streamed_geometry_is_read_by_geopandas(tmp_path: Path) -> None:
         "geometry": pyarrow.array(shapely.to_wkb(squares), pyarrow.binary()),
     }
     state = empty(STATES)
-    state.loc[0] = {"state_id": "", "name": "Away", "population": 1, "elsewhere": True} | dict.fromkeys(
+    away: Any = {"state_id": "", "name": "Away", "population": 1, "elsewhere": True} | dict.fromkeys(
         ["lon_deg", "lat_deg"], 1.5
     )
+    state.loc[0] = away
     store = open_store(
         write_streamed(tmp_path / "d", ground(10) | {"cells": [frame, as_arrays], "states": [state]}),
         "dataset",

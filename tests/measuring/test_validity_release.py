@@ -70,7 +70,7 @@ def test_flows_top_areas_and_in_and_outflow_are_those_of_plain_counting(
     ).fillna(0)
     flows = found.tables["flows"].set_index(["by", "size"])
     mine = pairs[(pairs["drawn"] >= 3) & (pairs["drawn"] <= 9)]
-    row = flows.loc["read", "3-9"]
+    row: Any = flows.loc["read", "3-9"]
     assert row["n_flows"] == len(mine)
     error = (mine["drawn"] - mine["real"]).abs()
     assert row["mean_absolute_error"] == pytest.approx(error.mean())
@@ -124,8 +124,8 @@ def test_a_dataset_measured_against_itself_is_perfect(
     assert found.tables["flows"]["mean_absolute_error"].fillna(0).sum() == 0
     assert found.tables["top_areas"]["share_found"].dropna().eq(1).all()
     assert found.tables["in_out"]["relative_error"].eq(0).all()
-    table = found.tables["destinations"]
-    np.testing.assert_array_equal(table["real_block_mi"], table["drawn_block_mi"])
+    destinations = found.tables["destinations"]
+    np.testing.assert_array_equal(destinations["real_block_mi"], destinations["drawn_block_mi"])
 
 
 def test_parts_add_up(

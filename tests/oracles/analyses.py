@@ -95,9 +95,10 @@ def by_unit(workers: Any, end: str, column: str) -> dict[tuple[str, str], int]:
         numpy.where(workers[f"{end}_{column}"] == "", "none", "unit"),
     )
     unit_id = numpy.where(workers[f"{end}_elsewhere"], workers[f"{end}_state_id"], workers[f"{end}_{column}"])
-    return (
+    counts: Any = (
         pandas.Series(1, index=[kind, unit_id]).groupby(level=[0, 1]).size().to_dict() if len(workers) else {}
     )
+    return dict(counts)
 
 
 def by_band_and_direction(workers: Any, side: str, edges: tuple[float, ...]) -> dict[tuple[int, str], int]:

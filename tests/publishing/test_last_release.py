@@ -140,7 +140,9 @@ def test_it_is_checked_without_the_last_release(made: Path, tmp_path: Path) -> N
 def test_an_altered_prior_is_noticed(made: Path, demo_release: Path, tmp_path: Path) -> None:
     release = Path(shutil.copytree(made, tmp_path / "r"))
     prior = pandas.read_parquet(release / "prior.parquet")
-    prior.loc[0, "weight"] += 1
+    weight = prior["weight"].to_numpy(copy=True)
+    weight[0] += 1
+    prior["weight"] = weight
     prior.to_parquet(release / "prior.parquet", index=False)
     rebind(release)
     assert failed(release) == ["made again from public tables"]

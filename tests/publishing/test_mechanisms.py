@@ -75,7 +75,9 @@ def by_tract(path: Path, kind: Any) -> pandas.Series:
     store = open_store(path, kind)
     jobs, tract = store.table("jobs"), store.table("blocks")["tract_index"].to_numpy()
     jobs["tract"] = tract[jobs["origin_index"]]
-    return jobs.groupby(["destination_index", "age", "earnings", "industry", "tract"])["count"].sum()
+    by = ["destination_index", "age", "earnings", "industry", "tract"]
+    counts: pandas.Series = jobs.groupby(by)["count"].sum()
+    return counts
 
 
 @pytest.mark.parametrize("name", OTHERS)
