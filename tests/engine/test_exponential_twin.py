@@ -5,7 +5,9 @@ Chi-square tests have a false-alarm rate of 1e-6 each; the seeds are fixed, so a
 
 import random
 from collections import Counter
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,20 +19,23 @@ from tests.oracles.exponential_draws import by_moves, by_redrawing, by_suffixes,
 from tests.oracles.mechanisms import exponential as e_to_minus
 
 THETAS = [Fraction(1, 10_000), Fraction(1, 27), Fraction(1, 4), Fraction(3, 5), Fraction(99, 100)]
+Extremes = dict[tuple[tuple[int, ...], tuple[int, ...]], int]
+Pairs = dict[tuple[int, int], Extremes]
+Sampler = Callable[["Seeded", tuple[int, ...], Fraction], tuple[int, ...]]
 SIZES = [(n, k) for n in range(1, 7) for k in range(2, 6)]
 
 
-def e_to(epsilon):
+def e_to(epsilon: str) -> Fraction:
     """A fraction just below e^epsilon."""
     return Fraction(int(2**80 / e_to_minus(Fraction(epsilon))), 2**80)
 
 
-def extremes(n, k):
+def extremes(n: int, k: int) -> Extremes:
     """For each pair of neighbors (Z counts of both, most workers by which an output is nearer to the first)."""
     tables = np.array(list(twin.tables(n, k)))
     apart = np.abs(tables[:, None] - tables[None]).sum(axis=2) // 2
     counts = [np.bincount(row, minlength=n + 1).tolist() for row in apart]
-    found = {}
+    found: Extremes = {}
     for one, other in zip(*np.nonzero(apart == 1), strict=True):
         pair = (tuple(counts[one]), tuple(counts[other]))
         found[pair] = max(found.get(pair, 0), int((apart[other] - apart[one]).max()))
@@ -38,11 +43,11 @@ def extremes(n, k):
 
 
 @pytest.fixture(scope="module")
-def pairs():
+def pairs() -> Pairs:
     return {size: extremes(*size) for size in SIZES}
 
 
-def worst(pairs, theta):
+def worst(pairs: Extremes, theta: Fraction) -> Fraction:
     return max(
         theta**-nearer * twin.normalizer(other, theta) / twin.normalizer(one, theta)
         for (one, other), nearer in pairs.items()
@@ -50,7 +55,7 @@ def worst(pairs, theta):
 
 
 @pytest.mark.parametrize("case", golden("exponential")["laws"], ids=lambda case: str(case["x"]))
-def test_laws_and_normalizers_equal_the_golden_fractions(case):
+def test_laws_and_normalizers_equal_the_golden_fractions(case: dict[str, Any]) -> None:
     table, theta = tuple(case["x"]), Fraction(case["theta"])
     wanted = {tuple(map(int, key.split(","))): Fraction(chance) for key, chance in case["law"].items()}
     assert twin.law(table, theta) == wanted
@@ -62,14 +67,14 @@ def test_laws_and_normalizers_equal_the_golden_fractions(case):
 
 
 @pytest.mark.parametrize("case", golden("exponential")["ratios"], ids=lambda case: f"{case['n']},{case['k']}")
-def test_worst_ratios_equal_the_golden_fractions(case):
+def test_worst_ratios_equal_the_golden_fractions(case: dict[str, Any]) -> None:
     n, k, theta = case["n"], case["k"], Fraction(case["theta"])
     assert twin.worst_ratio(n, k, theta) == Fraction(case["worst_ratio"])
     assert twin.certified_ratio(n, k, theta) == Fraction(case["certified"])
 
 
 @pytest.mark.parametrize("case", golden("exponential")["expected_moved"], ids=lambda case: str(case["x"]))
-def test_expected_moves_equal_the_golden_fractions(case):
+def test_expected_moves_equal_the_golden_fractions(case: dict[str, Any]) -> None:
     table, theta = tuple(case["x"]), Fraction(case["theta"])
     counts = twin.counted_by_convolution(table, len(table))
     assert twin.expected_moved(counts, theta) == Fraction(case["value"])
@@ -80,7 +85,7 @@ def test_expected_moves_equal_the_golden_fractions(case):
 @pytest.mark.parametrize(
     "case", golden("exponential")["inverse_theta"], ids=lambda case: f"{case['epsilon']},{case['k']}"
 )
-def test_inverse_theta_agrees_with_the_golden_figures(case):
+def test_inverse_theta_agrees_with_the_golden_figures(case: dict[str, Any]) -> None:
     growth = e_to(case["epsilon"])
     t = twin.inverse_theta_of_bound(case["k"], growth)
     assert t / twin.THETA_UNITS == pytest.approx(case["inverse_theta_below"], abs=6e-5)
@@ -92,7 +97,7 @@ def test_inverse_theta_agrees_with_the_golden_figures(case):
 
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
-def test_normalizers_agree_three_ways(size):
+def test_normalizers_agree_three_ways(size: tuple[int, int]) -> None:
     for table in twin.tables(*size):
         counts = twin.counted_by_convolution(table, size[1])
         assert counts == twin.counted_by_enumeration(table)
@@ -100,7 +105,7 @@ def test_normalizers_agree_three_ways(size):
 
 
 @pytest.mark.parametrize("theta", THETAS, ids=str)
-def test_no_worst_ratio_exceeds_a_bound_and_the_exact_one_is_attained(pairs, theta):
+def test_no_worst_ratio_exceeds_a_bound_and_the_exact_one_is_attained(pairs: Pairs, theta: Fraction) -> None:
     for n, k in SIZES:
         found = worst(pairs[n, k], theta)
         assert found == twin.exact_ratio(n, k, theta)
@@ -114,7 +119,9 @@ def test_no_worst_ratio_exceeds_a_bound_and_the_exact_one_is_attained(pairs, the
 @pytest.mark.parametrize(
     "theta", [Fraction(1, 7523), Fraction(1, 27), Fraction(1, 3), Fraction(4, 5)], ids=str
 )
-def test_the_exact_ratio_is_that_of_all_partitions_and_grows_with_n_to_its_limit(k, theta):
+def test_the_exact_ratio_is_that_of_all_partitions_and_grows_with_n_to_its_limit(
+    k: int, theta: Fraction
+) -> None:
     ratios = [twin.exact_ratio(n, k, theta) for n in range(1, 13)]
     assert ratios == [twin.partition_ratio(n, k, theta) for n in range(1, 13)]
     assert ratios == sorted(ratios)
@@ -125,12 +132,12 @@ def test_the_exact_ratio_is_that_of_all_partitions_and_grows_with_n_to_its_limit
 @pytest.mark.parametrize(
     ("k", "theta"), [(2, Fraction(1, 3)), (40, Fraction(1, 5)), (150, Fraction(1, 7523))], ids=str
 )
-def test_the_sharp_bound_is_the_limit_of_the_exact_ratio(k, theta):
+def test_the_sharp_bound_is_the_limit_of_the_exact_ratio(k: int, theta: Fraction) -> None:
     assert 1 - 1e-6 < float(twin.exact_ratio(60, k, theta) / twin.sharp_ratio(60, k, theta)) <= 1
 
 
 @pytest.mark.parametrize("n", [2, 3, 5, 8, 12])
-def test_a_small_total_allows_less_noise_than_the_bound(n):
+def test_a_small_total_allows_less_noise_than_the_bound(n: int) -> None:
     growth, k = e_to("4"), 219
     by_bound = twin.inverse_theta_of_bound(k, growth)
     t = twin.inverse_theta(lambda theta: twin.exact_ratio(n, k, theta), growth)
@@ -142,7 +149,7 @@ def test_a_small_total_allows_less_noise_than_the_bound(n):
         assert t == twin.inverse_theta(lambda theta: twin.partition_ratio(n, k, theta), growth)
 
 
-def test_the_sharp_bound_has_a_theta_for_every_epsilon_and_the_other_two_do_not():
+def test_the_sharp_bound_has_a_theta_for_every_epsilon_and_the_other_two_do_not() -> None:
     for epsilon, k in [("0.05", 100), ("0.6", 30), ("1.2", 3), ("1.3", 400)]:
         growth = e_to(epsilon)
         theta = Fraction(twin.THETA_UNITS, twin.inverse_theta_of_bound(k, growth, sharp=True))
@@ -153,7 +160,7 @@ def test_the_sharp_bound_has_a_theta_for_every_epsilon_and_the_other_two_do_not(
 
 
 @pytest.mark.parametrize("theta", [Fraction(1, 50), Fraction(2, 5), Fraction(9, 10)], ids=str)
-def test_each_step_of_the_proof_holds_as_an_equation(theta):
+def test_each_step_of_the_proof_holds_as_an_equation(theta: Fraction) -> None:
     for n, k in SIZES:
         for table in twin.tables(n, k):
             here, there = table[0], table[1]
@@ -176,11 +183,11 @@ def test_each_step_of_the_proof_holds_as_an_equation(theta):
 class Seeded:
     """Whole numbers from Python's generator; ``n_asked`` counts them."""
 
-    def __init__(self, seed):
+    def __init__(self, seed: str) -> None:
         self._random = random.Random(seed)
         self.n_asked = 0
 
-    def below(self, bound):
+    def below(self, bound: int) -> int:
         self.n_asked += 1
         return self._random.randrange(bound)
 
@@ -198,19 +205,19 @@ DRAWN = [
     "sampler", [by_suffixes, by_moves, by_redrawing], ids=lambda sampler: sampler.__name__
 )
 @pytest.mark.parametrize(("table", "theta"), DRAWN, ids=str)
-def test_the_samplers_follow_the_law(sampler, table, theta):
+def test_the_samplers_follow_the_law(sampler: Sampler, table: tuple[int, ...], theta: Fraction) -> None:
     source = Seeded(f"{table} {theta}")
     drawn = Counter(sampler(source, table, theta) for _ in range(2_000))
     assert_follows(drawn, twin.law(table, theta))
 
 
-def test_both_cases_of_the_removals_were_drawn():
+def test_both_cases_of_the_removals_were_drawn() -> None:
     bases = [removal_base(sum(count > 0 for count in table), len(table), theta)[0] for table, theta in DRAWN]
     assert min(bases) < 1 < max(bases)
 
 
 @pytest.mark.parametrize("k", [2, 3])
-def test_redrawing_asks_for_few_numbers_even_where_almost_nobody_stays(k):
+def test_redrawing_asks_for_few_numbers_even_where_almost_nobody_stays(k: int) -> None:
     # Removing and adding independently takes thousands here.
     source, table, theta = Seeded("few"), (3, 2, *[1] * (k - 2)), Fraction(99, 100)
     drawn = Counter(by_redrawing(source, table, theta) for _ in range(2_000))
@@ -218,7 +225,7 @@ def test_redrawing_asks_for_few_numbers_even_where_almost_nobody_stays(k):
     assert source.n_asked / 2_000 < 60
 
 
-def test_expected_moves_quickly_and_exactly():
+def test_expected_moves_quickly_and_exactly() -> None:
     cases = [((5, 4, 3, 3, 2, 1, 1, 1) * 4, 60, Fraction(1, 4)), ((1,) * 40, 150, Fraction(1, 27))]
     for parts, k, theta in cases:
         exact = float(twin.expected_moved(twin.counted_by_convolution(parts, k), theta))

@@ -4,7 +4,7 @@ Written from docs/method.md, section 7d. A table holds the workers of each suppo
 ``distance`` workers apart; P(released | table) is proportional to theta^distance.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from math import comb
@@ -72,7 +72,7 @@ def multisets(size: int, n_kinds: int) -> int:
     return comb(n_kinds - 1 + size, size) if n_kinds else int(size == 0)
 
 
-def normalizer(counts: list[int], theta: Fraction) -> Fraction:
+def normalizer(counts: Sequence[int], theta: Fraction) -> Fraction:
     """Z from the numbers of tables at each distance."""
     return sum((count * theta**moved for moved, count in enumerate(counts)), start=Fraction(0))
 
@@ -251,8 +251,8 @@ def inverse_theta_of_bound(k: int, growth: Fraction, *, sharp: bool = False) -> 
 
     def holds(t: int) -> bool:
         if sharp:  # (2 t - u) t^(k-1) b - (t - u)^k b <= a u t^(k-1)
-            return ((2 * t - u) * t ** (k - 1) - (t - u) ** k) * b <= a * u * t ** (k - 1)
-        return (2 * t ** (k - 1) - (t - u) ** (k - 1)) * t * b <= a * u * t ** (k - 1)
+            return bool(((2 * t - u) * t ** (k - 1) - (t - u) ** k) * b <= a * u * t ** (k - 1))
+        return bool((2 * t ** (k - 1) - (t - u) ** (k - 1)) * t * b <= a * u * t ** (k - 1))
 
     low, high = u - 1, a * u // b + 1
     while high - low > 1:

@@ -52,7 +52,8 @@ def by_suffixes(source: Uniform, table: Table, theta: Fraction) -> Table:
 
 def _weight(count: int, drawn: int, theta: Fraction) -> int:
     removed = max(count - drawn, 0)
-    return theta.numerator**removed * theta.denominator ** (count - removed)
+    weight: int = theta.numerator**removed * theta.denominator ** (count - removed)
+    return weight
 
 
 def _chosen(source: Uniform, weights: list[int]) -> int:
