@@ -132,6 +132,28 @@ def _at_most(table: Table) -> Iterator[Table]:
             yield (kept, *rest)
 
 
+def mean_squared_error(table: Table, shown: set[int], theta: Fraction) -> Fraction:
+    """Of the released count in some points together, exactly.
+
+    The shown points lose l of R redrawn workers. A uniform multiset of R out of k points puts R s/k of them on s points
+    on average, with variance R (k + R) s (k - s)/(k^2 (k + 1)).
+    """
+    k = len(table)
+    n_shown = len(shown)
+    here = redrawn_law(tuple(table[point] for point in sorted(shown)), theta)
+    elsewhere = redrawn_law(tuple(count for point, count in enumerate(table) if point not in shown), theta)
+    total = weight = Fraction(0)
+    for lost, chance in enumerate(here):
+        for other, share in enumerate(elsewhere):
+            r = lost + other
+            each = chance * share * multisets(r, k)
+            gained = Fraction(r * n_shown, k)
+            variance = Fraction(r * (k + r) * n_shown * (k - n_shown), k**2 * (k + 1))
+            total += each * ((gained - lost) ** 2 + variance)
+            weight += each
+    return total / weight
+
+
 def moves(table: Table) -> Iterator[Table]:
     """Every neighbor: one worker is in another point."""
     for left, count in enumerate(table):
@@ -281,6 +303,6 @@ def quick_expected_moved(parts: Table, k: int, theta: float) -> float:
     return balance((low + high) / 2)[0]
 
 
-def expected_count_error(added: float, lost: float) -> float:
-    """Root mean squared error of a count that gains and loses so many workers in expectation."""
+def quick_count_error(added: float, lost: float) -> float:
+    """Root mean squared error of a count that gains and loses so many workers, each counted as Poisson."""
     return float((added + lost + (lost - added) ** 2) ** 0.5)

@@ -95,9 +95,20 @@ def _moved_point(source: Uniform, count: int, u: Fraction, v: Fraction) -> int:
             return kept + (geometric(source, v) if kept == count else 0)
 
 
-def planned_redraws(n: int, n_occupied: int, k: int, theta: Fraction) -> int:
-    """The number of redrawn workers at which acceptance is certain; it decides the running time only."""
-    return min(n - 1, isqrt(theta.numerator * n_occupied * k // theta.denominator))
+def planned_redraws(table: Table, theta: Fraction) -> int:
+    """Least number at which points free no more workers on average: it decides the running time only."""
+    low, high = -1, sum(table) - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        u = theta * (len(table) + middle) / (middle + 1)
+        freed = sum((_mean_freed(count, theta, u) for count in table if count), start=Fraction(0))
+        low, high = (middle, high) if freed > middle + 1 else (low, middle)
+    return high
+
+
+def _mean_freed(count: int, theta: Fraction, u: Fraction) -> Fraction:
+    weights = [(1 - theta) * u**r for r in range(count)] + [u**count]
+    return sum((r * weight for r, weight in enumerate(weights)), start=Fraction(0)) / sum(weights)
 
 
 def by_redrawing(source: Uniform, table: Table, theta: Fraction) -> Table:
@@ -110,7 +121,7 @@ def by_redrawing(source: Uniform, table: Table, theta: Fraction) -> Table:
     n, k = sum(table), len(table)
     if n == 0 or k == 1:
         return table
-    plan = planned_redraws(n, sum(count > 0 for count in table), k, theta)
+    plan = planned_redraws(table, theta)
     v = Fraction(plan + 1, k + plan)
     while True:
         redrawn = [_redrawn_point(source, count, theta, theta / v) if count else 0 for count in table]
