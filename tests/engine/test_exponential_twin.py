@@ -244,8 +244,8 @@ def test_expected_moves_quickly_and_exactly() -> None:
     ("table", "shown"),
     [((2, 1, 1, 0, 0), {0}), ((2, 1, 1, 0, 0), {1, 3}), ((3, 0, 1), {1, 2}), ((1, 0), {0, 1})],
 )
-def test_the_error_of_a_count_is_exact(table, shown, theta):
-    def count(counts):
+def test_the_error_of_a_count_is_exact(table: twin.Table, shown: set[int], theta: Fraction) -> None:
+    def count(counts: twin.Table) -> int:
         return sum(counts[point] for point in shown)
 
     error = sum(
@@ -254,7 +254,7 @@ def test_the_error_of_a_count_is_exact(table, shown, theta):
     assert twin.mean_squared_error(table, shown, theta) == error
 
 
-def test_the_quick_error_of_a_count_understates_the_loss_of_a_point_with_several_workers():
+def test_the_quick_error_of_a_count_understates_the_loss_of_a_point_with_several_workers() -> None:
     # It spreads the losses evenly over occupied points; in fact a fuller point loses more.
     table, theta = (3, *[1] * 5, *[0] * 60), Fraction(1, 27)
     moved = float(twin.expected_moved(twin.counted_by_convolution(table, 66), theta))
