@@ -283,6 +283,29 @@ def inverse_theta_of_bound(k: int, growth: Fraction, *, sharp: bool = False) -> 
     return low if low >= u else 0
 
 
+def inverse_theta_of_total(n: int, k: int, growth: Fraction) -> int:
+    """Largest t that the exact ratio of n workers allows, in whole numbers.
+
+    With theta = u/t, the sums of the ratio times t^n are whole numbers: D of all terms, N without the first and last;
+    the condition is t (t D + (t - u) N) b <= a u t D for e^epsilon = a/b.
+    """
+    a, b, u = growth.numerator, growth.denominator, THETA_UNITS
+    terms = [multisets(moved, k - 1) * u**moved for moved in range(n + 1)]
+
+    def holds(t: int) -> bool:
+        every = 0
+        for term in terms:
+            every = every * t + term
+        inner = every - terms[0] * t**n - terms[n]
+        return (t * every + (t - u) * inner) * b <= a * u * every
+
+    low, high = u, a * u // b + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
 def quick_expected_moved(parts: Table, k: int, theta: float) -> float:
     """Expected number of moves with every point by itself, additions balanced with removals on average."""
 
