@@ -27,6 +27,7 @@ ANALYSES = (
     "comparison",
     "distance-direction",
     "inflow-outflow",
+    "job-balance",
     "flow-matrix",
 )
 SMALLEST = (

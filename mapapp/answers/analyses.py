@@ -20,6 +20,7 @@ from mapapp.answers.cells import Cells
 from mapapp.answers.certificate_reader import read_certificate
 from mapapp.answers.counted import band_sums, most_first
 from mapapp.answers.flows import Flows, Pick
+from mapapp.answers.job_balance import JobBalance, balance_units, notes_on, ratio_of
 from mapapp.answers.layer_units import LayerUnits
 from mapapp.answers.outlines import Outlines
 from mapapp.answers.prepared import DIRECTIONS, prepare
@@ -38,6 +39,7 @@ from mapapp.answers.results import (
     check_answers,
 )
 from mapapp.answers.selection import Selected
+from mapapp.answers.unit_names import state_names
 from mapapp.errors import UsageError
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.distance_bands import EDGES_MI, band_labels, check_edges
@@ -284,6 +286,35 @@ class Release:
         )
         return self._answered(answer, errors)
 
+    def job_balance(
+        self,
+        area: Given = EVERYTHING,
+        filters: Filters = ALL_WORKERS,
+        *,
+        layer: str = "county",
+        errors: bool = False,
+    ) -> JobBalance:
+        """Jobs, resident workers, and jobs per resident worker, in each unit of a layer within an area.
+
+        Blocks whose jobs the release does not have are left out, with their residents; the answer says so.
+        """
+        chosen = self._select(area)
+        blocks = self.areas.with_workplaces(chosen.blocks)
+        units = self._layer(layer)
+        jobs, residents, table = balance_units(self.flows, units, blocks, filters)
+        n_counted = len(self.areas.places) if blocks is None else len(blocks)
+        notes = notes_on(self._cover_notes(), n_left_out=chosen.n_blocks - n_counted)
+        workers = counted.number(residents)
+        answer = JobBalance(
+            about=self._about("job-balance", chosen, filters, None, notes),
+            layer=units.level,
+            jobs=counted.number(jobs),
+            workers=workers,
+            jobs_per_resident=ratio_of(jobs, workers),
+            units=table,
+        )
+        return self._answered(answer, errors)
+
     def paired(
         self,
         home_area: Given,
@@ -471,8 +502,7 @@ class Release:
         given = self.facts.get("destination_states")
         if not isinstance(given, list):
             return ()
-        states = dict(self.store.table("states", ["state_id", "name"]).itertuples(index=False))
-        names = ", ".join(states.get(str(state), str(state)) for state in given)
+        names = ", ".join(state_names(self.store, [str(state) for state in given]))
         text = f"The release covers workplaces in {names}; residents who work in other states are not in it."
         return (Note(COVERAGE, text),)
 

@@ -22,30 +22,23 @@ from geodata.store import Store
 from mapapp.answers import watch
 from mapapp.answers.areas import Areas
 from mapapp.answers.distance_errors import N_DIRECTIONS, errors_of_cells
+from mapapp.answers.entries import entry_of
 from mapapp.answers.expected_error import ExpectedErrors
 from mapapp.answers.flows import Blocks, Flows, Pick
-from mapapp.answers.layer_units import LayerUnits
 from mapapp.answers.mile_errors import Tracts, errors_of_miles, miles_within
 from mapapp.answers.prepared import DIRECTIONS
 from mapapp.answers.result_cache import ResultCache
 from mapapp.answers.results import (
-    AreaComparison,
-    AreaProfile,
-    Destinations,
     DistanceDirection,
-    FlowMatrix,
-    InflowOutflow,
     PairedAreas,
     Result,
 )
 from mapapp.question.fields import Side
-from mapapp.question.filters import BANDS, CHARACTERISTICS, Filters
-from mapapp.question.question import OTHER_END
+from mapapp.question.filters import Filters
 
 ROWS: Final = 10
 """Rows of a table that get their error where nobody says how many."""
 
-PickOf = Callable[[Any], Pick | None]
 _KEPT: Final = 32
 
 
@@ -106,7 +99,8 @@ class Errors:
             answer = self._of_distances(answer)
         if isinstance(answer, (DistanceDirection, PairedAreas)):
             answer = self._of_miles(answer)
-        numbers, row_picks = self._picks(answer)
+        entry = entry_of(answer)
+        numbers, row_picks = entry.counts(self._areas, answer)
         of_rows = {
             name: [pick_of(row) for row in getattr(answer, name).head(max(rows, 0)).itertuples()]
             for name, pick_of in row_picks.items()
@@ -124,7 +118,7 @@ class Errors:
             known = [None if pick is None else errors[id(pick)] for pick in listed]
             column[: len(known)] = [math.nan if error is None else error for error in known]
             changed[name] = table.assign(expected_error=column)
-        return replace(answer, **changed)
+        return cast(Result, entry.with_derived_errors(replace(answer, **changed)))
 
     def _of_distances(self, answer: DistanceDirection) -> DistanceDirection:
         side = cast(Side, answer.about.side)
@@ -157,7 +151,7 @@ class Errors:
         )
 
     def _of_miles(self, answer: DistanceDirection | PairedAreas) -> DistanceDirection | PairedAreas:
-        pick = self._picks(answer)[0]["workers"]
+        pick = entry_of(answer).counts(self._areas, answer)[0]["workers"]
         mean = answer.mean_under_100_mi if isinstance(answer, DistanceDirection) else None
         if answer.median_mi.value is None:
             return answer
@@ -185,64 +179,6 @@ class Errors:
         blocks = self._store.table("blocks", ["lon_deg", "lat_deg"])
         places = [(each["lon_deg"].to_numpy(), each["lat_deg"].to_numpy()) for each in (tracts, blocks)]
         return Tracts(*places[0], miles_within(self._blocks[0], places[1], self._blocks[1]))
-
-    def _picks(self, answer: Result) -> tuple[dict[str, Pick], dict[str, PickOf]]:
-        """What the numbers and the rows of an answer count."""
-        about = answer.about
-        kept = Filters(*about.kept_bands)
-        if isinstance(answer, (PairedAreas, FlowMatrix)):
-            home, work = (self._areas.select(text).blocks for text in about.area_text.split(" | "))
-            return self._of_pair(answer, home, work, kept)
-        blocks = self._areas.select(about.area_text).blocks
-        if isinstance(answer, InflowOutflow):
-            return self._of_inflow_outflow(blocks, kept)
-        side = cast(Side, about.side)
-        pick = Pick.at(side, blocks, kept)
-        numbers = {"workers": pick}
-        if isinstance(answer, AreaProfile):
-            return numbers, {"bands": _by_band(pick), "segments": _by_segment(pick)}
-        if isinstance(answer, (AreaComparison, Destinations)):
-            end = side if isinstance(answer, AreaComparison) else OTHER_END[side]
-            return numbers, {"units": _by_unit(pick, end, self._areas.units(answer.layer))}
-        assert isinstance(answer, DistanceDirection)
-        return numbers, {}
-
-    def _of_pair(
-        self, answer: PairedAreas | FlowMatrix, home: Blocks | None, work: Blocks | None, kept: Filters
-    ) -> tuple[dict[str, Pick], dict[str, PickOf]]:
-        pick = Pick(home=home, work=work, filters=kept)
-        if isinstance(answer, PairedAreas):
-            numbers = {
-                "workers": pick,
-                "living": replace(pick, work=None),
-                "employed": replace(pick, home=None),
-            }
-            return numbers, {"bands": _by_band(pick)}
-        homes = _by_unit(pick, "home", self._areas.units(answer.home_layer))
-        works = _by_unit(pick, "work", self._areas.units(answer.work_layer))
-
-        def cell(row: Any) -> Pick | None:
-            return Pick(
-                home=_unit_of(homes, row, "home").home, work=_unit_of(works, row, "work").work, filters=kept
-            )
-
-        return {"workers": pick}, {"cells": cell, "homes": homes, "works": works}
-
-    def _of_inflow_outflow(
-        self, blocks: Blocks | None, kept: Filters
-    ) -> tuple[dict[str, Pick], dict[str, PickOf]]:
-        n_blocks = len(self._areas.places)
-        inside = np.arange(n_blocks, dtype=np.int32) if blocks is None else blocks
-        outside = np.setdiff1d(np.arange(n_blocks, dtype=np.int32), inside, assume_unique=True)
-        stay = Pick(home=blocks, work=blocks, filters=kept)
-        # Who works here is published as it is, so those who come in are as uncertain as those who stay.
-        groups = {"inflow": stay, "outflow": replace(stay, work=outside), "stay": stay}
-        living = replace(stay, work=None)
-        numbers = {**groups, "living": living, "employed": replace(stay, home=None), "net_inflow": living}
-        return numbers, {
-            "groups": lambda row: groups[row.group],
-            "segments": lambda row: _by_band(groups[row.group])(row),
-        }
 
     @cached_property
     def _formula(self) -> ExpectedErrors:
@@ -330,55 +266,3 @@ def _together(places: Iterable[int], key: Callable[[int], Hashable]) -> list[lis
     for place in places:
         groups.setdefault(key(place), []).append(place)
     return list(groups.values())
-
-
-def _by_band(pick: Pick) -> PickOf:
-    """Rows with ``characteristic`` and ``band``."""
-    return lambda row: _narrowed(pick, {row.characteristic: row.band})
-
-
-def _by_segment(pick: Pick) -> PickOf:
-    """Rows with ``age``, ``earnings`` and ``industry``."""
-    return lambda row: _narrowed(pick, {name: getattr(row, name) for name in CHARACTERISTICS})
-
-
-def _narrowed(pick: Pick, wanted: dict[str, int]) -> Pick:
-    """Only these bands; nobody at all where the pick leaves one of them out."""
-    kept = {name: getattr(pick.filters, name) or BANDS for name in CHARACTERISTICS}
-    if any(band not in kept[name] for name, band in wanted.items()):
-        return replace(pick, work=np.empty(0, dtype=np.int32))
-    return replace(pick, filters=Filters(**(kept | {name: (band,) for name, band in wanted.items()})))
-
-
-def _by_unit(pick: Pick, end: Side, units: LayerUnits) -> PickOf:
-    """Rows with ``kind`` and ``unit_id``: those of the pick whose `end` is in that unit."""
-    code_of = {
-        (kind, unit_id): code
-        for code, (kind, unit_id) in enumerate(zip(units.rows["kind"], units.rows["unit_id"], strict=True))
-    }
-    chosen: Blocks | None = getattr(pick, end)
-
-    def of(row: Any) -> Pick | None:
-        code = code_of.get((row.kind, row.unit_id))
-        if code is None:
-            return None
-        every = np.arange(units.code.size, dtype=np.int32) if chosen is None else chosen
-        blocks = every[units.code[every] == code]
-        return replace(pick, work=blocks) if end == "work" else replace(pick, home=blocks)
-
-    return of
-
-
-class _Row:
-    """A unit as `_by_unit` wants it."""
-
-    def __init__(self, kind: str, unit_id: str) -> None:
-        self.kind = kind
-        self.unit_id = unit_id
-
-
-def _unit_of(of: PickOf, row: Any, end: Side) -> Pick:
-    """The pick of one end of a cell of a flow matrix."""
-    found = of(_Row(getattr(row, f"{end}_kind"), getattr(row, f"{end}_id")))
-    assert found is not None
-    return found

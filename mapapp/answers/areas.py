@@ -330,6 +330,25 @@ class Areas:
         """Internal points of the blocks: ``lon_deg``, ``lat_deg``, ``elsewhere``."""
         return self._store.table("blocks", ["lon_deg", "lat_deg", "elsewhere"])
 
+    def with_workplaces(self, blocks: Any) -> Any:
+        """Of some blocks, those whose jobs the release has; None for all blocks, as an argument and as the answer.
+
+        States outside the imported area have none, and neither have states whose workplaces the release does not cover.
+        """
+        known = self._has_workplaces
+        if blocks is not None:
+            return blocks[known[blocks]]
+        return None if known.all() else numpy.flatnonzero(known).astype(numpy.int32)
+
+    @cached_property
+    def _has_workplaces(self) -> Any:
+        blocks = self._store.table("blocks", ["state_id", "elsewhere"])
+        covered = self._store.manifest.get("destination_states")
+        inside = ~blocks["elsewhere"].to_numpy()
+        if not isinstance(covered, list):
+            return inside
+        return inside & blocks["state_id"].isin([str(state) for state in covered]).to_numpy()
+
     @cached_property
     def place_columns(self) -> tuple[Any, Any, Any]:
         """Longitude and latitude, degrees, of each block's internal point, and whether it is outside the area."""

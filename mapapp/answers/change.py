@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 import numpy as np
 import pandas
 
 from mapapp.answers.counted import cautions
 from mapapp.answers.entries import entry_of
+from mapapp.answers.entry import MeasureEntry
 from mapapp.answers.results import Change, Note, Result, check_answers
 from mapapp.errors import UsageError
+
+NO_ROW: Final = "not in one of the releases"
+"""Why a row has no change of its ratio, if one of two answers does not have the row."""
 
 
 def change(before: Result, after: Result) -> Change:
@@ -34,28 +39,28 @@ def change(before: Result, after: Result) -> Change:
             "do not compare: ask both the same way"
         )
     table, keys = main_table(before)
-    names = entry_of(before).names
+    entry = entry_of(before)
     earlier, later = (getattr(result, table).set_index(keys) for result in (before, after))
     index = later.index.union(earlier.index, sort=False)
     columns: dict[str, Any] = {
         name: later[name]
         .reindex(index)
         .where(later[name].reindex(index).notna(), earlier[name].reindex(index))
-        for name in names
+        for name in entry.names
     }
-    count = [part["workers"].reindex(index, fill_value=0).to_numpy(np.int64) for part in (earlier, later)]
-    error = [part["expected_error"].reindex(index).to_numpy(np.float64) for part in (earlier, later)]
+    both = [part.reindex(index) for part in (earlier, later)]
+    value = [_measured(part, entry.measure) for part in both]
+    error = [part[entry.measure.error].to_numpy(np.float64) for part in both]
     rows = pandas.DataFrame(columns, index=index).reset_index()
     share = np.full(len(rows), np.nan)
-    np.divide(count[1] - count[0], count[0], out=share, where=count[0] > 0)
+    np.divide(value[1] - value[0], value[0], out=share, where=value[0] > 0)
     rows = rows.assign(
-        before=count[0],
-        after=count[1],
-        change=count[1] - count[0],
+        before=value[0],
+        after=value[1],
+        change=value[1] - value[0],
         change_share=share,
         expected_error=np.hypot(*error),
-        # As the smaller count says; against somebody, nobody is as unsure as one.
-        caution=cautions(np.maximum(np.minimum(*count), np.minimum(np.maximum(*count), 1))),
+        caution=_cautions(both, entry.measure),
     )
     earlier_name, later_name = Change(about=after.about, before=before, after=after, rows=rows).names
     about = dataclasses.replace(
@@ -67,6 +72,21 @@ def change(before: Result, after: Result) -> Change:
         notes=after.about.notes + _notes(before, after),
     )
     return Change(about=about, presenter=after.presenter, before=before, after=after, rows=rows)
+
+
+def _measured(rows: Any, measure: MeasureEntry) -> Any:
+    """What is compared, in one answer: counts, 0 where it has no such row, or ratios, NaN where it has none."""
+    column = rows[measure.column]
+    return column.fillna(0).to_numpy(np.int64) if measure.kind == "count" else column.to_numpy(np.float64)
+
+
+def _cautions(both: Sequence[Any], measure: MeasureEntry) -> Any:
+    """As the smaller count says; against somebody, nobody is as unsure as one. Of ratios, why one has none."""
+    if measure.kind == "ratio":
+        earlier, later = (part["caution"].fillna(NO_ROW).to_numpy(object) for part in both)
+        return np.where(later == "", earlier, later)
+    count = [_measured(part, measure) for part in both]
+    return cautions(np.maximum(np.minimum(*count), np.minimum(np.maximum(*count), 1)))
 
 
 def main_table(result: Result) -> tuple[str, list[str]]:

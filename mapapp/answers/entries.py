@@ -7,116 +7,34 @@ can be drawn, is declared in `mapapp.question.analyses`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from mapapp.answers import words
-from mapapp.answers.analyses import Release
-from mapapp.answers.results import Result
-from mapapp.question.question import Question
+from mapapp.answers import job_balance, picks, words
+from mapapp.answers.entry import BarsEntry, Entry, NumberEntry, TableEntry
+from mapapp.answers.results import Number, Result
+from mapapp.question.fields import Side
+from mapapp.question.question import OTHER_END, Question
 
-NumberKind = Literal["count", "change", "share", "miles"]
-Text = str | Callable[[Any], str]
-"""A text, or what makes it from the answer."""
+if TYPE_CHECKING:
+    from mapapp.answers.analyses import Release
 
 LARGEST_ROWS: Final = 8
-
-
-@dataclass(frozen=True, slots=True)
-class NumberEntry:
-    """A key number.
-
-    Attributes
-    ----------
-    name : str
-        Field of the answer.
-    label : str or callable
-        What it is, for a report.
-    kind : {"count", "change", "share", "miles"}
-    tile : str or callable
-        What it is, in a few words beside the number on the page; empty if the page shows it elsewhere.
-    value : callable or None
-        Takes it from the answer, if it is not the field itself.
-    """
-
-    name: str
-    label: Text
-    kind: NumberKind = "count"
-    tile: Text = ""
-    value: Callable[[Any], Any] | None = None
-
-    def of(self, result: Result) -> Any:
-        """The number in an answer: a Number, Miles, or a plain value or None."""
-        return getattr(result, self.name) if self.value is None else self.value(result)
-
-
-@dataclass(frozen=True, slots=True)
-class TableEntry:
-    """A table: its title, and what must be read with it."""
-
-    title: Text
-    words: Text
-
-
-@dataclass(frozen=True, slots=True)
-class BarsEntry:
-    """A bar chart of a table of workers.
-
-    Attributes
-    ----------
-    title : str or callable
-    table : str
-    name : str
-        Column with the names of the bars.
-    by_characteristic : bool
-        Whether there is a group of bars for each characteristic.
-    n_rows : int or None
-        Bars at most.
-    """
-
-    title: Text
-    table: str
-    name: str = "label"
-    by_characteristic: bool = False
-    n_rows: int | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """One analysis.
-
-    Attributes
-    ----------
-    ask : callable
-        Puts a question to a release.
-    numbers : tuple of NumberEntry
-        In the order in which they are shown.
-    tables : dict of str to TableEntry
-        By the name of the field, the main one first.
-    compared : str
-        The table whose rows two releases are compared by.
-    keys, names : tuple of str
-        Its columns that say which row is which, and that name it for people.
-    bars : tuple of BarsEntry
-    """
-
-    ask: Callable[[Release, Question], Result]
-    numbers: tuple[NumberEntry, ...]
-    tables: dict[str, TableEntry]
-    compared: str
-    keys: tuple[str, ...]
-    names: tuple[str, ...]
-    bars: tuple[BarsEntry, ...] = ()
-
-
-def text_of(text: Text, result: Result) -> str:
-    """A text of an entry, for an answer."""
-    return text if isinstance(text, str) else text(result)
 
 
 def entry_of(result: Result) -> Entry:
     """The entry of the analysis that an answer is of."""
     return ENTRIES[result.about.analysis]
+
+
+def headline_of(result: Result) -> Number:
+    """The number of an answer that stands first."""
+    return entry_of(result).headline(result)
+
+
+def n_about(result: Result) -> int:
+    """How many workers or jobs an answer is about; of none, there is nothing to show."""
+    entry = entry_of(result)
+    return entry.headline(result).value if entry.n_about is None else entry.n_about(result)
 
 
 def numbers_of(result: Result) -> Iterator[tuple[NumberEntry, Any]]:
@@ -205,6 +123,20 @@ def _by_unit(ends: dict[str, str]) -> Callable[[Any], str]:
     return title
 
 
+_PAGE_END: Final = {"work": "Where they work", "home": "Where they live"}
+
+
+def _compared_title(result: Any) -> str:
+    """The title of a comparison on the page; before an area is chosen, it shows where all workers are."""
+    if result.about.area_text == "all":
+        return _PAGE_END[result.about.side]
+    return f"Compared: {_units(result.layer)}"
+
+
+def _other_end_title(result: Any) -> str:
+    return _PAGE_END[OTHER_END[cast(Side, result.about.side)]]
+
+
 def _all_units(result: Any) -> str:
     return (
         f"All {len(result.units):,} {_units(result.layer)} and states outside the area, most workers first."
@@ -229,9 +161,32 @@ def _cells_title(result: Any) -> str:
     return f"From {words.level_word(result.home_layer)} to {words.level_word(result.work_layer)}"
 
 
+def _all_three(result: Any) -> Number:
+    """Everyone whom the three groups of inflow and outflow have."""
+    return Number(result.inflow.value + result.outflow.value + result.stay.value)
+
+
+def _in_and_out(result: Any) -> str:
+    return f"{result.inflow.value:,} in · {result.outflow.value:,} out · {result.stay.value:,} stay"
+
+
+def _workers_and_median(result: Any) -> str:
+    return f"{result.workers.value:,} workers · median {words.miles(result.median_mi.value)}"
+
+
+def _half_of_them(result: Any) -> str:
+    median = result.median_mi.value
+    return "" if median is None else f"; half of them at most {words.miles(median)} from home to work"
+
+
+_FROM_TO: Final = "live{s} in {home} and work{s} in {work}"
 _WORKERS: Final = NumberEntry("workers", _who)
 _MEDIAN: Final = NumberEntry(
-    "median_mi", "Median distance from home to work", "miles", "median distance, home to work"
+    "median_mi",
+    "Median distance from home to work",
+    "miles",
+    "median distance, home to work",
+    changed="change in median distance",
 )
 _BANDS: Final = TableEntry("Age, earnings and industry", "Shares are of each characteristic.")
 _DISTANCES: Final = TableEntry("Distance from home to work", "Great-circle miles between blocks.")
@@ -241,6 +196,7 @@ _LARGEST_BARS: Final = BarsEntry(_largest, "units", "name", n_rows=LARGEST_ROWS)
 ENTRIES: Final[dict[str, Entry]] = {
     "profile": Entry(
         ask=_profile,
+        counts=picks.of_profile,
         numbers=(_WORKERS,),
         tables={
             "bands": _BANDS,
@@ -253,8 +209,10 @@ ENTRIES: Final[dict[str, Entry]] = {
     ),
     "comparison": Entry(
         ask=_comparison,
+        counts=picks.of_comparison,
         numbers=(_WORKERS,),
         tables={"units": TableEntry(_by_unit(_END), _all_parts)},
+        page_title=_compared_title,
         compared="units",
         keys=("unit_id", "kind"),
         names=("name",),
@@ -262,8 +220,10 @@ ENTRIES: Final[dict[str, Entry]] = {
     ),
     "destinations": Entry(
         ask=_destinations,
+        counts=picks.of_destinations,
         numbers=(_WORKERS,),
         tables={"units": TableEntry(_by_unit(words.OTHER_END), _all_units)},
+        page_title=_other_end_title,
         compared="units",
         keys=("unit_id", "kind"),
         names=("name",),
@@ -271,6 +231,7 @@ ENTRIES: Final[dict[str, Entry]] = {
     ),
     "distance-direction": Entry(
         ask=_distance_direction,
+        counts=picks.of_distance_direction,
         numbers=(
             _WORKERS,
             _MEDIAN,
@@ -279,8 +240,11 @@ ENTRIES: Final[dict[str, Entry]] = {
                 "Mean distance of the commutes under 100 miles",
                 "miles",
                 "mean of the commutes under 100 miles",
+                changed="change in mean distance under 100 miles",
             ),
         ),
+        glance=_workers_and_median,
+        tail=_half_of_them,
         tables={
             "cells": TableEntry(
                 "Distance and direction together", "Every pair of a distance and a direction."
@@ -295,6 +259,10 @@ ENTRIES: Final[dict[str, Entry]] = {
     ),
     "inflow-outflow": Entry(
         ask=_inflow_outflow,
+        counts=picks.of_inflow_outflow,
+        headline=_all_three,
+        glance=_in_and_out,
+        clause="live{s} or work{s} in {here}",
         numbers=(
             NumberEntry(
                 "inflow", "Come in: work here, live elsewhere", tile="come in: work here, live outside"
@@ -330,8 +298,12 @@ ENTRIES: Final[dict[str, Entry]] = {
         names=("label",),
         bars=(BarsEntry("Who comes, goes and stays", "groups"),),
     ),
+    "job-balance": job_balance.ENTRY,
     "paired": Entry(
         ask=_paired,
+        counts=picks.of_paired,
+        glance=_workers_and_median,
+        clause=_FROM_TO,
         numbers=(
             NumberEntry("workers", "Live in the one, work in the other"),
             NumberEntry("living", "All who live in the home area"),
@@ -358,6 +330,8 @@ ENTRIES: Final[dict[str, Entry]] = {
     ),
     "flow-matrix": Entry(
         ask=_flow_matrix,
+        counts=picks.of_flow_matrix,
+        clause=_FROM_TO,
         numbers=(
             _WORKERS,
             NumberEntry("homes", _capital(_homes_of), tile=_homes_of, value=lambda result: len(result.homes)),

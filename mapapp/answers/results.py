@@ -5,7 +5,7 @@ of the types below. All of them are frozen dataclasses with
 
 - ``about``: which release, area, side and workers the answer is about, and every note a reader must see with it;
 - numbers as :class:`Number` fields: ``value``, ``expected_error`` (None where unknown) and ``caution``; distances as
-  :class:`Miles`;
+  :class:`Miles`, ratios as :class:`Ratio`;
 - tables as pandas frames, **every** row in them, already sorted for reading. A table of workers has the columns
   ``workers`` (int), ``share`` (0..1 of what its title says), ``expected_error`` (workers, NaN where unknown) and
   ``caution`` (see :func:`caution`) behind the columns that say what a row is;
@@ -105,6 +105,34 @@ class Miles:
     def to_dict(self) -> dict[str, Any]:
         """Plain values."""
         return dataclasses.asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """One ratio of counts.
+
+    Attributes
+    ----------
+    value : float or None
+        None if the count below the line is too small.
+    expected_error : float or None
+        Root mean squared error that the release's mechanism is expected to make; None if it is unknown or was not asked
+        for (`Release.with_errors`).
+    caution : str
+        Why there is no value; empty if there is one.
+    """
+
+    value: float | None
+    expected_error: float | None = None
+    caution: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return dataclasses.asdict(self)
+
+
+MEASURES: Final = (Number, Miles, Ratio)
+"""Types of the numbers of an answer that may have an expected error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,11 +326,11 @@ class Result:
         return self.presenter
 
     def numbers(self) -> dict[str, Any]:
-        """Numbers by name: :class:`Number`, :class:`Miles`, or a plain share or None."""
+        """Numbers by name: :class:`Number`, :class:`Miles`, :class:`Ratio`, or a plain share or None."""
         return {
             name: value
             for name, value in self._fields()
-            if value is None or isinstance(value, (Number, Miles, int, float))
+            if value is None or isinstance(value, (*MEASURES, int, float))
         }
 
     def tables(self) -> dict[str, Any]:
@@ -514,8 +542,9 @@ class Change(Result):
     before, after : Result
         The two answers.
     rows : DataFrame
-        The main table's row names, ``before``, ``after``, ``change`` (workers), ``change_share`` (of before; NaN
-        where that is 0), ``expected_error`` (of the change) and ``caution`` (of the smaller of both).
+        The main table's row names, ``before``, ``after``, ``change`` (workers, or the measure that the analysis
+        declares), ``change_share`` (of before; NaN where that is 0), ``expected_error`` (of the change) and ``caution``
+        (of the smaller of both, or why a ratio has no change).
     """
 
     before: Result
@@ -597,7 +626,7 @@ def shortened(table: Any, rows: int, name: str = "All other") -> Any:
 
 
 def _value(number: Any) -> Any:
-    return number.value if isinstance(number, (Number, Miles)) else number
+    return number.value if isinstance(number, MEASURES) else number
 
 
 def _error_of_both(before: Any, after: Any) -> float | None:
@@ -615,7 +644,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, pandas.DataFrame):
         columns = {name: [_plain(item) for item in value[name].tolist()] for name in value.columns}
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-    if isinstance(value, (Number, Miles)):
+    if isinstance(value, MEASURES):
         return value.to_dict()
     if isinstance(value, dict):
         return {name: _plain(item) for name, item in value.items()}

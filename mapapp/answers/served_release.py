@@ -17,7 +17,7 @@ from mapapp.answers.release_names import names_apart
 from mapapp.answers.result_cache import ResultCache
 from mapapp.answers.results import caution
 
-__all__ = ["ServedRelease", "caution", "certificate_json", "names_of", "open_releases", "state_names"]
+__all__ = ["ServedRelease", "caution", "certificate_json", "names_of", "open_releases"]
 
 CACHED_ANSWERS: Final = 64
 CACHED_BYTES: Final = 256 << 20
@@ -117,13 +117,6 @@ def names_of(releases: Sequence[ServedRelease]) -> dict[str, str]:
     """What people read each release as, by its name in addresses: no two the same."""
     known = [(release.title, release.analyses.promise, release.version) for release in releases]
     return dict(zip((release.slug for release in releases), names_apart(known), strict=True))
-
-
-def state_names(release: ServedRelease, state_ids: list[str]) -> list[str]:
-    """Names of states by identifier; the identifier itself where the release has no such state."""
-    frame: pandas.DataFrame = release.store.table("states", ["state_id", "name"])
-    names = dict(zip(frame["state_id"], frame["name"], strict=True))
-    return [names.get(state_id, state_id) for state_id in state_ids]
 
 
 def certificate_json(release: ServedRelease) -> str:

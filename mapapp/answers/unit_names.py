@@ -11,7 +11,10 @@ left of a name then. It is only compared with what people type, never shown.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Final
+
+from geodata.store import Store
 
 _OF_A_TRACT: Final = re.compile(r"((?:census )?tract [^,]+), (.+)", re.IGNORECASE | re.DOTALL)
 _OF_STATES: Final = re.compile(r"(.+), ([A-Z]{2}(?:-[A-Z]{2})*)", re.DOTALL)
@@ -43,3 +46,9 @@ def base_name(name: str) -> str:
     own = unplaced_name(name).removesuffix(_OUTSIDE)
     found = _LEGAL.fullmatch(own)
     return found[1] if found else own
+
+
+def state_names(store: Store, state_ids: Sequence[str]) -> list[str]:
+    """Names of states by identifier; the identifier itself if the release does not have such a state."""
+    names = dict(store.table("states", ["state_id", "name"]).itertuples(index=False))
+    return [names.get(state_id, state_id) for state_id in state_ids]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
 from mapapp.answers.areas import LEVEL_LABELS
-from mapapp.answers.served_release import ServedRelease, state_names
+from mapapp.answers.unit_names import state_names
 from mapapp.question.question import Question
+
+if TYPE_CHECKING:
+    from mapapp.answers.served_release import ServedRelease
 
 BAND_LABELS: Final = {"age": AGE_BANDS, "earnings": EARNINGS_BANDS, "industry": INDUSTRY_GROUPS}
 BAND_TITLES: Final = {"age": "Age", "earnings": "Earnings", "industry": "Industry"}
@@ -149,7 +152,7 @@ def may_be_released(certificate: dict[str, Any]) -> bool:
 
 def covered_states(release: ServedRelease) -> list[str]:
     """States whose workplaces are in the release, by name; empty when the manifest does not say."""
-    return state_names(release, release.covered_states)
+    return state_names(release.store, release.covered_states)
 
 
 def source_words(release: ServedRelease) -> str:
@@ -188,6 +191,27 @@ def miles_error(error: float | None, sign: str = "± ") -> str:
     if error is None or math.isnan(error):
         return ""
     return f"{sign}{error:,.0f} mi" if error >= 9.95 else f"{sign}{max(error, 0.1):.1f} mi"
+
+
+def ratio(value: float | None) -> str:
+    """A ratio, or a dash."""
+    if value is None or math.isnan(value):
+        return "–"
+    return f"{value:,.2f}" if value < 9.995 else f"{value:,.1f}" if value < 99.95 else f"{value:,.0f}"
+
+
+def ratio_change(value: float | None) -> str:
+    """How much larger or smaller a ratio is, or a dash."""
+    return "–" if value is None or math.isnan(value) else f"{value:+,.2f}"
+
+
+def ratio_error(error: float | None, sign: str = "± ") -> str:
+    """The expected error of a ratio as it stands beside its number; empty if it is not known."""
+    if error is None or math.isnan(error):
+        return ""
+    if error == 0:
+        return f"{sign}0"
+    return f"{sign}{max(error, 0.01):.2f}" if error < 9.995 else f"{sign}{error:,.1f}"
 
 
 def percent(share: float | None) -> str:

@@ -281,8 +281,11 @@ def _lines(result: Result) -> list[str]:
 def _said(value: Any) -> str:
     """One number for people; for a change the earlier, the later and the difference."""
     from mapapp.answers import words
-    from mapapp.answers.results import Miles, Number
+    from mapapp.answers.results import Miles, Number, Ratio
 
+    if isinstance(value, Ratio):
+        error = words.ratio_error(value.expected_error)
+        return f"{words.ratio(value.value)} {error or value.caution}".rstrip()
     if isinstance(value, Miles):
         return f"{words.miles(value.value)} {words.miles_error(value.expected_error)}".rstrip()
     if isinstance(value, Number):

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mapapp.answers import words
-from mapapp.answers.entries import BarsEntry, entry_of, text_of
-from mapapp.answers.results import Result
+from mapapp.answers.entries import entry_of
+from mapapp.answers.entry import BarsEntry, text_of
+from mapapp.answers.results import Result, caution
 
 MATRIX_UNITS: Final = 15
 
@@ -31,7 +32,7 @@ def bars_of(frame: Any, name: str = "label") -> list[Bar]:
             int(row.workers),
             float(row.share),
             float(row.expected_error),
-            row.caution,
+            caution(int(row.workers)),
         )
         for row in frame.itertuples()
     ]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Final
 
 from mapapp.answers.unit_names import name_parts
+from mapapp.drawing.palette import RATIO_LIMITS
 
 DIRECTIONS: Final = ("N", "NE", "E", "SE", "S", "SW", "W", "NW")
 _NAME_LETTERS: Final = 16
@@ -26,6 +28,13 @@ def change_texts(limits: list[int]) -> list[str]:
 
 def _change_text(sign: str, low: int, high: int | None) -> str:
     return f"{sign}{low:,} or more" if high is None else f"{sign}{low:,} to {sign}{high:,}"
+
+
+def ratio_texts() -> list[str]:
+    """Classes of ratios as a legend says them, from the least to the largest."""
+    first, *_, last = RATIO_LIMITS
+    between = [f"{low:g}–{high:g}{' (even)' * (low < 1 < high)}" for low, high in pairwise(RATIO_LIMITS)]
+    return [f"under {first:g}", *between, f"{last:g} or more"]
 
 
 def short_names(names: list[str]) -> list[str]:

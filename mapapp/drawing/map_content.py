@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +10,8 @@ import numpy
 import pandas
 
 from mapapp.answers import served_answers, words
+from mapapp.answers.entries import ENTRIES
+from mapapp.answers.entry import RatioMap
 from mapapp.answers.served_release import ServedRelease, names_of
 from mapapp.drawing import camera, map_layers
 from mapapp.drawing.density import MAX_POINTS, DensityImage, draw_density
@@ -20,7 +23,7 @@ from mapapp.question.view import Bounds, View
 def drawn_as(
     release: ServedRelease, question: Question, view: View, before: ServedRelease | None = None
 ) -> str:
-    """`points`, `areas`, `density`, `lines` or `arrows`: what was asked, where that can be drawn.
+    """`points`, `areas`, `density`, `lines`, `arrows` or `ratio`: what was asked, where that can be drawn.
 
     With an earlier release before it, `change` for the analyses that are drawn by unit.
     """
@@ -53,6 +56,30 @@ def unit_frame(release: ServedRelease, question: Question) -> Any:
     workers = dict(zip(found["unit_id"], found["workers"].tolist(), strict=True))
     counts = [workers.get(unit_id, 0) for unit_id in names]
     return pandas.DataFrame({"unit_id": list(names), "name": list(names.values()), "workers": counts})
+
+
+def ratio_frame(release: ServedRelease, question: Question) -> Any:
+    """Units that are on the map: `unit_id`, `name`, `ratio` (NaN where there is none) and `lines`, what each says."""
+    answer: Any = served_answers.result(release, question)
+    how = ratio_map_of(question)
+    found = {row.unit_id: row for row in answer.units.itertuples() if row.kind == "unit"}
+    names = _drawn_units(release, question.layer)
+    rows = [found.get(unit_id) for unit_id in names]
+    return pandas.DataFrame(
+        {
+            "unit_id": list(names),
+            "name": list(names.values()),
+            "ratio": [math.nan if row is None else getattr(row, how.column) for row in rows],
+            "lines": [("not in the area",) if row is None else how.hover(row) for row in rows],
+        }
+    )
+
+
+def ratio_map_of(question: Question) -> RatioMap:
+    """How the map of an analysis that is drawn as a ratio is colored."""
+    found = ENTRIES[question.analysis].ratio_map
+    assert found is not None, "an analysis that is drawn as a ratio declares its map"
+    return found
 
 
 def change_frame(before: ServedRelease, release: ServedRelease, question: Question) -> Any:
@@ -118,6 +145,9 @@ def what_is_drawn(
 def _answer_text(release: ServedRelease, question: Question, view: View) -> str:
     end = "Homes" if question.shown_end == "home" else "Workplaces"
     kind = drawn_as(release, question, view)
+    if kind == "ratio":
+        here = words.place_name(release, question) if question.areas else release.title
+        return ratio_map_of(question).caption.format(here=here, unit=words.level_word(question.layer))
     if not question.areas:
         whose = "all workers"
     else:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
+
+import numpy
 
 RAMP: Final = ("#e6f2c9", "#b7dfb9", "#72c3be", "#359cbd", "#2370ac", "#243e92", "#131b54")
 OUTSIDE: Final = "#e7eaee"  # beyond the release's states
@@ -15,6 +17,8 @@ TRACT_LINE: Final = "#c3c8cf"
 PAPER: Final = "rgba(255,255,255,0.9)"  # below texts on the picture
 
 
+RATIO_LIMITS: Final = (0.25, 0.5, 0.8, 1.25, 2.0, 4.0)
+"""Least ratio of each class but the first: as far above 1 as below it, so that half and twice look equally strong."""
 _CHANGE_COLOURS: Final = 4  # on either side of none
 
 
@@ -123,6 +127,17 @@ def change_limits(largest: int) -> list[int]:
     """Least increase of each class of changes up to `largest`, at most four; decreases have the same."""
     limits = [10**power for power in range(10) if 10**power <= max(largest, 1)]
     return limits if len(limits) <= _CHANGE_COLOURS else [1, *limits[1 - _CHANGE_COLOURS :]]
+
+
+def ratio_classes(ratio: Any) -> Any:
+    """Class of each ratio: 1 for the least to 7 for the largest, 4 for those about 1; 0 where there is none (NaN)."""
+    of = numpy.searchsorted(RATIO_LIMITS, ratio, side="right") + 1
+    return numpy.where(numpy.isnan(ratio), 0, of)
+
+
+def ratio_colours(ground: Ground) -> list[str]:
+    """Colours of the classes of ratios, from the least to the largest; those about 1 have that of no change."""
+    return change_colours(len(RATIO_LIMITS) // 2, ground)
 
 
 def change_colours(n_classes: int, ground: Ground) -> list[str]:

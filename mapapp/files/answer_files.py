@@ -16,7 +16,7 @@ from typing import IO, Any, Final
 import pandas
 import xlsxwriter
 
-from mapapp.answers.results import Miles, Number, Result
+from mapapp.answers.results import Miles, Number, Ratio, Result
 from mapapp.errors import UsageError
 from mapapp.files.exports.provenance import Provenance
 from mapapp.files.exports.spreadsheet import CREATED, MAX_SHEET_ROWS, WORKBOOK, harmless, write_cell
@@ -168,7 +168,7 @@ def _apart(name: str, taken: dict[str, str]) -> str:
 def _numbers(result: Result) -> Any:
     row: dict[str, Any] = {}
     for name, value in result.numbers().items():
-        if isinstance(value, Number):
+        if isinstance(value, (Number, Ratio)):
             row |= {
                 name: value.value,
                 f"{name}_expected_error": value.expected_error,

@@ -30,7 +30,7 @@ class Analysis:
         them.
     shows : tuple of str
         Ways to draw it, the first where another is asked for; empty if it has only its own.
-    own_drawing : {"", "points", "lines", "arrows"}
+    own_drawing : {"", "points", "lines", "arrows", "ratio"}
         The way it is drawn if there is no choice.
     n_areas : int
         Areas that it has: 2 if homes and workplaces have one each.
@@ -93,6 +93,14 @@ ANALYSES: Final = _by_name(
             words="Who comes, goes and stays?",
             fields=(),
             own_drawing="arrows",
+        ),
+        Analysis(
+            name="job-balance",
+            title="Jobs per resident worker",
+            words="Are there jobs for those who live there?",
+            fields=("layer",),
+            own_drawing="ratio",
+            n_needed=0,
         ),
         Analysis(
             name="paired",

@@ -224,6 +224,9 @@ def test_an_area_without_a_mouse_and_every_analysis_of_it(visit: Visit, release:
     visit.wait_for_count(flows.inflow.value + flows.outflow.value + flows.stay.value)
     visit.page.locator(".label.inflow").get_by_text(f"{flows.inflow.value:,}").wait_for()
     keyboard.press("ArrowDown")
+    visit.wait_for_count(release.analyses.job_balance(step).workers.value)
+    visit.settle()
+    keyboard.press("ArrowDown")
     visit.page.get_by_text("One more choice").wait_for()
 
     visit.page.goto(f"{visit.address}/?analysis=flow-matrix")

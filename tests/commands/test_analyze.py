@@ -60,6 +60,10 @@ ASKS: list[tuple[list[str], Any]] = [
         lambda r: r.inflow_outflow("county:10001 -stplc:4459", Filters(earnings=(3,))),
     ),
     (
+        ["job-balance", "--area", "county:10001", "--layer", "tract", "--age", "1,2"],
+        lambda r: r.job_balance("county:10001", Filters(age=(1, 2)), layer="tract"),
+    ),
+    (
         ["paired", "--home-area", "county:10003", "--work-area", "county:10001", "--industry", "2"],
         lambda r: r.paired("county:10003", "county:10001", Filters(industry=(2,))),
     ),

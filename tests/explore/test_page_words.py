@@ -12,6 +12,7 @@ import pytest
 
 from geodata.store import sha256_of
 from mapapp.answers import served_answers
+from mapapp.answers.entries import headline_of
 from mapapp.answers.publication import UNBOUND_NOTE
 from mapapp.answers.results import caution
 from mapapp.answers.served_release import ServedRelease
@@ -45,7 +46,7 @@ def test_a_change_has_the_errors_of_both_releases(views: Views, analysis: str) -
     found = served_answers.changed_with_errors(before, release, state)
     table = answer_tables.table(found, every=False)
     page = json.dumps(answer.tiles(found), default=lambda part: part.to_plotly_json(), ensure_ascii=False)
-    one = answer.main_number(found.after).expected_error
+    one = headline_of(found.after).expected_error
     if one:
         assert f"± {math.hypot(one, one):,.0f}" in page or f"± {math.hypot(one, one):.1f}" in page
     if analysis != "distance-direction":  # the formula is about areas

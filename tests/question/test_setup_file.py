@@ -292,6 +292,7 @@ STATES = {
     "comparison": STATE,
     "distance-direction": STATE,
     "inflow-outflow": STATE,
+    "job-balance": STATE,
     "paired": STATE.having(others=("stplc:4459",)),
     "flow-matrix": STATE.having(home_layer="tract", work_layer="stplc"),
 }

@@ -16,7 +16,7 @@ from mapapp.answers import served_answers, words
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import flow_shapes, map_content, map_layers, palette
 from mapapp.drawing.density import mercator_y
-from mapapp.drawing.labels import change_texts, class_text
+from mapapp.drawing.labels import change_texts, class_text, ratio_texts
 from mapapp.drawing.palette import Ground
 from mapapp.drawing.paper.ground import Frame, Units, fill, layer_units, outline
 from mapapp.drawing.paper.legend import Item, Legend
@@ -48,6 +48,7 @@ def draw_answer(
         "points": _pair if question.entry.own_drawing == "points" else _points,
         "lines": _lines,
         "arrows": _arrows,
+        "ratio": _ratio,
     }[kind]
     return draw(axes, release, question, frame, ground)
 
@@ -87,6 +88,19 @@ def _change(
     items = [Item(text, colour) for text, colour in zip(change_texts(limits), colours, strict=True)]
     who = f"who {words.VERB[question.shown_end]} in each {words.level_word(question.layer)}"
     return Legend("classes", f"Change in workers {who}", tuple(items))
+
+
+def _ratio(axes: Axes, release: ServedRelease, question: Question, frame: Frame, ground: Ground) -> Legend:
+    found = map_content.ratio_frame(release, question)
+    how = map_content.ratio_map_of(question)
+    colours = palette.ratio_colours(ground)
+    of = palette.ratio_classes(found["ratio"].to_numpy())
+    class_of = dict(zip(found["unit_id"], of, strict=True))
+    _fill_units(axes, layer_units(release, question.layer), class_of, dict(enumerate(colours, 1)), frame)
+    classes = zip(ratio_texts(), colours, strict=True)
+    items = [Item(how.blank, ground.land), *(Item(text, colour) for text, colour in classes)]
+    title = how.legend.format(unit=words.level_word(question.layer)).replace("<br>", " ")
+    return Legend("classes", title, tuple(items))
 
 
 def _fill_units(

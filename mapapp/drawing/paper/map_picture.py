@@ -193,7 +193,7 @@ def _outline_items(release: ServedRelease, question: Question, ground: Ground) -
         (question.areas, question.side),
         (question.shown_others, OTHER_END[question.side]),
     )
-    both_ends = question.entry.own_drawing == "arrows"
+    both_ends = "side" not in question.entry.fields
     return tuple(
         Item(f"{words.steps_name(release, steps)}{'' if both_ends else _END[side]}", colours[side])
         for steps, side in both

@@ -16,7 +16,7 @@ import numpy
 import plotly.graph_objects as go
 
 from mapapp.drawing import palette
-from mapapp.drawing.labels import change_texts, class_text
+from mapapp.drawing.labels import change_texts, class_text, ratio_texts
 from mapapp.drawing.palette import Ground
 
 UNITS, POINTS, MORE_POINTS = 0, 1, 2  # positions in `data`
@@ -255,14 +255,57 @@ def change_trace(frame: Any, *, geojson_url: str, title: str, ground: Ground) ->
     change = frame["change"].to_numpy()
     limits = palette.change_limits(int(numpy.abs(change).max(initial=0)))
     side = len(limits)
-    colours = palette.change_colours(side, ground)
+    return _classed(
+        frame,
+        geojson_url,
+        change_classes(change, limits),
+        (-side, palette.change_colours(side, ground), change_texts(limits)),
+        title,
+        ground,
+    )
+
+
+def ratio_trace(frame: Any, *, geojson_url: str, title: str, blank: str, ground: Ground) -> go.Choroplethmap:
+    """Units coloured by a ratio: below 1, about 1, and above it.
+
+    Parameters
+    ----------
+    frame : pandas.DataFrame
+        `unit_id`, `label` (hover text) and `ratio`, one row a unit; NaN is not coloured.
+    blank : str
+        Why a unit has no ratio, for the legend.
+    geojson_url, title, ground
+        As :func:`unit_trace` takes them.
+    """
+    colours = ["rgba(0,0,0,0)", *palette.ratio_colours(ground)]
+    return _classed(
+        frame,
+        geojson_url,
+        palette.ratio_classes(frame["ratio"].to_numpy()),
+        (0, colours, [blank, *ratio_texts()]),
+        title,
+        ground,
+    )
+
+
+def _classed(
+    frame: Any,
+    geojson_url: str,
+    of: Any,
+    classes: tuple[int, Sequence[str], Sequence[str]],
+    title: str,
+    ground: Ground,
+) -> go.Choroplethmap:
+    """Units in the colour of their class; `classes` are the lowest, and the colours and texts of all of them."""
+    lowest, colours, texts = classes
+    highest = lowest + len(colours) - 1
     edges = numpy.linspace(0, 1, len(colours) + 1)
     return go.Choroplethmap(
         geojson=geojson_url,
         locations=frame["unit_id"].to_numpy(),
-        z=change_classes(change, limits),
-        zmin=-side - 0.5,
-        zmax=side + 0.5,
+        z=of,
+        zmin=lowest - 0.5,
+        zmax=highest + 0.5,
         customdata=frame["label"].to_numpy(),
         hovertemplate="%{customdata}<extra></extra>",
         colorscale=[[float(edge), colour] for i, colour in enumerate(colours) for edge in edges[i : i + 2]],
@@ -273,7 +316,7 @@ def change_trace(frame: Any, *, geojson_url: str, title: str, ground: Ground) ->
         selectedpoints=None,
         unselected={"marker": {"opacity": 0.95}},
         colorbar=_bar(title, 21 * len(colours) + 18, ground)
-        | {"tickvals": list(range(-side, side + 1)), "ticktext": change_texts(limits)},
+        | {"tickvals": list(range(lowest, highest + 1)), "ticktext": list(texts)},
     )
 
 

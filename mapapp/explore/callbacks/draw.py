@@ -188,9 +188,26 @@ def _traces(
         found_lines = flow_lines.line_traces(flows, "Workers per line", ground)
         for position, trace in zip((*commute_map.LINES, commute_map.MIDDLES), found_lines, strict=True):
             traces[position] = trace
+    elif kind == "ratio":
+        traces[commute_map.UNITS] = _ratio_trace(release, question, prefix, ground)
     elif kind == "arrows":
         labels = _arrows(release, question, traces, ground)
     return traces, labels
+
+
+def _ratio_trace(release: ServedRelease, question: Question, prefix: str, ground: Ground) -> Any:
+    frame, how = map_content.ratio_frame(release, question), map_content.ratio_map_of(question)
+    label = [
+        "<br>".join([f"<b>{html.escape(name, quote=False)}</b>", *lines])
+        for name, lines in zip(frame["name"], frame["lines"], strict=True)
+    ]
+    return commute_map.ratio_trace(
+        frame.assign(label=label),
+        geojson_url=map_layers.unit_url(prefix, release, question.layer),
+        title=how.legend.format(unit=words.level_word(question.layer)),
+        blank=how.blank,
+        ground=ground,
+    )
 
 
 def _arrows(

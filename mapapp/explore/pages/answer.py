@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import itertools
 import math
+from string import Formatter
 from typing import Any
 
 from dash import dcc, html
 
 from mapapp.answers import served_answers, words
 from mapapp.answers.analyses import COVERAGE
-from mapapp.answers.entries import numbers_of, text_of
+from mapapp.answers.entries import entry_of, headline_of, n_about, numbers_of
+from mapapp.answers.entry import text_of
 from mapapp.answers.results import (
     Change,
-    InflowOutflow,
     Miles,
     Number,
-    PairedAreas,
+    Ratio,
     Result,
 )
 from mapapp.answers.served_release import ServedRelease
@@ -33,7 +34,7 @@ Tile = tuple[Any, str]
 def answer(release: ServedRelease, address: Address, result: Result, missing: str) -> list[Any]:
     """The cards above the table; `missing` says what the visitor still has to choose."""
     shown, question = main_result(result), address.question
-    n = main_number(shown).value
+    n = n_about(shown)
     return [
         headline(release, question, result, missing),
         promise(release),
@@ -59,19 +60,10 @@ def later_alone(result: Result) -> Any:
     return html.P(f"The charts show {result.names[1]} only.", className="quiet")
 
 
-def main_number(result: Result) -> Number:
-    """The number that the page shows first."""
-    if isinstance(result, InflowOutflow):
-        n = result.inflow.value + result.outflow.value + result.stay.value
-        return Number(n)
-    found = getattr(result, "workers", None)
-    return found if isinstance(found, Number) else Number(0)
-
-
 def headline(release: ServedRelease, question: Question, result: Result, missing: str) -> Any:
     """How many workers the answer counts, and where they live or work."""
     shown = main_result(result)
-    number = main_number(shown)
+    number = headline_of(shown)
     unit = "synthetic worker" if number.value == 1 else "synthetic workers"
     about = shown.about
     covered = about.has_note(COVERAGE)
@@ -105,20 +97,21 @@ def _title(question: Question, result: Result, missing: str) -> str:
 def _who(release: ServedRelease, question: Question, shown: Result, n: int) -> list[Any]:
     """The rest of the sentence that begins with the number."""
     s = "s" if n == 1 else ""
-    here = html.Strong(words.place_name(release, question)) if question.areas else None
-    if isinstance(shown, InflowOutflow):
-        return [f"live{s} or work{s} in ", here]
-    if isinstance(shown, PairedAreas):
+    covered = words.listed(words.covered_states(release)) or "all covered states"
+    here = words.place_name(release, question) if question.areas else ""
+    names = {"here": here or covered} | {end: getattr(shown, f"{end}_area", "") for end in ("home", "work")}
+    clause = [(text, name) for text, name, _, _ in Formatter().parse(entry_of(shown).clause)]
+    if clause and all(name == "s" or names[name] for _, name in clause if name):
         return [
-            f"live{s} in ",
-            html.Strong(shown.home_area),
-            f" and work{s} in ",
-            html.Strong(shown.work_area),
+            part for text, name in clause for part in (text, s if name == "s" else html.Strong(names[name]))
         ]
-    covered = html.Strong(words.listed(words.covered_states(release)) or "all covered states")
-    if here is None:
-        return [f"work{s} in ", covered, ", wherever they live" if question.side == "home" else ""]
-    return [words.VERB[question.side] + s + " in ", here]
+    if not here:
+        return [
+            f"work{s} in ",
+            html.Strong(covered),
+            ", wherever they live" if question.side == "home" else "",
+        ]
+    return [words.VERB[question.side] + s + " in ", html.Strong(here)]
 
 
 def promise(release: ServedRelease) -> Any:
@@ -147,11 +140,8 @@ def promise(release: ServedRelease) -> Any:
 def glance(result: Result) -> str:
     """The answer in one line, shown over the map on a small screen."""
     shown = main_result(result)
-    text = f"{main_number(shown).value:,} workers"
-    median = getattr(shown, "median_mi", None)
-    if isinstance(shown, InflowOutflow):
-        return f"{shown.inflow.value:,} in · {shown.outflow.value:,} out · {shown.stay.value:,} stay"
-    return text if median is None else f"{text} · median {words.miles(median.value)}"
+    glance = entry_of(shown).glance
+    return f"{headline_of(shown).value:,} workers" if glance is None else glance(shown)
 
 
 def tiles(result: Result) -> Any:
@@ -179,12 +169,14 @@ def _tile(value: Any, kind: str) -> Any:
         return _number(value, signed=kind == "change")
     if isinstance(value, Miles):
         return _miles(value)
+    if isinstance(value, Ratio):
+        return _ratio(value)
     return words.percent(value) if kind == "share" else f"{value:,}"
 
 
 def _change_tiles(result: Change) -> list[Tile]:
-    number = main_number(result.after)
-    before = main_number(result.before)
+    number = headline_of(result.after)
+    before = headline_of(result.before)
     step = number.value - before.value
     errors = [each.expected_error for each in (before, number) if each.expected_error is not None]
     error = words.error_text(math.hypot(*errors)) if len(errors) == 2 else ""
@@ -193,28 +185,28 @@ def _change_tiles(result: Change) -> list[Tile]:
         (_number(before), f"before: {result.names[0]}"),
         ([f"{step:+,}", html.Span(f" {error}", className="error")], "change"),
         ("–" if share is None else f"{100 * share:+.1f} %", "relative change"),
-        *_changed_miles(result),
+        *_changed_measures(result),
     ]
 
 
-def _changed_miles(result: Change) -> list[Tile]:
-    """Changes in distances, each with its expected error."""
-    labels = {
-        "median_mi": "change in median distance",
-        "mean_under_100_mi": "change in mean distance under 100 miles",
-    }
-    found = [(text, result.numbers()[name]) for name, text in labels.items() if name in result.numbers()]
+def _changed_measures(result: Change) -> list[Tile]:
+    """Changes in distances and ratios, each with its expected error."""
+    changes = result.numbers()
+    found = [(number, changes[number.name]) for number in entry_of(result.after).numbers if number.changed]
     return [
-        (
-            [
-                f"{number['change']:+.1f} mi",
-                html.Span(f" {words.miles_error(number['expected_error'])}", className="error"),
-            ],
-            text,
-        )
-        for text, number in found
-        if number["change"] is not None
+        (_changed(number.kind, change["change"], change["expected_error"]), number.changed)
+        for number, change in found
+        if change["change"] is not None
     ]
+
+
+def _changed(kind: str, change: float, error: float | None) -> list[Any]:
+    text, known = (
+        (words.ratio_change(change), words.ratio_error(error))
+        if kind == "ratio"
+        else (f"{change:+.1f} mi", words.miles_error(error))
+    )
+    return [text, html.Span(f" {known}", className="error")]
 
 
 def _number(number: Number, *, signed: bool = False) -> list[Any]:
@@ -226,6 +218,15 @@ def _number(number: Number, *, signed: bool = False) -> list[Any]:
     ]
 
 
+def _ratio(ratio: Ratio) -> list[Any]:
+    if ratio.value is None:
+        return [words.ratio(None), html.Span(f" {ratio.caution}", className="quiet small")]
+    return [
+        words.ratio(ratio.value),
+        html.Span(f" {words.ratio_error(ratio.expected_error)}", className="error"),
+    ]
+
+
 def _miles(distance: Miles) -> list[Any]:
     error = html.Span(f" {words.miles_error(distance.expected_error)}", className="error")
     return [words.miles(distance.value), error]
@@ -234,9 +235,8 @@ def _miles(distance: Miles) -> list[Any]:
 def remarks(result: Result) -> Any:
     """Notes that a reader needs to understand the numbers."""
     notes = [note.text for note in result.about.notes]
-    shown = main_result(result)
-    number = shown.stay if isinstance(shown, InflowOutflow) else main_number(shown)
-    if number.expected_error is not None:
+    numbers = main_result(result).numbers().values()
+    if any(getattr(number, "expected_error", None) is not None for number in numbers):
         notes.append(
             "± is the expected error: how far a count typically is from the confidential count. Counts by workplace "
             "alone have ± 0 because they are published unchanged."

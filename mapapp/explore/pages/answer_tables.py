@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Final
 
 from mapapp.answers import words
 from mapapp.answers.areas import LEVEL_LABELS
+from mapapp.answers.entries import entry_of
+from mapapp.answers.entry import WORKER_CELLS, ColumnEntry, text_of
 from mapapp.answers.results import (
-    AreaComparison,
     AreaProfile,
     Change,
-    Destinations,
     DistanceDirection,
     FlowMatrix,
     InflowOutflow,
@@ -25,7 +26,17 @@ from mapapp.answers.unit_names import name_parts
 
 SHORT_ROWS: Final = 12
 MOST_ROWS: Final = 10_000  # more would slow the page down; the file has every row
-_WORKERS: Final = ["Workers", "Share", "±"]
+_WORKERS: Final = [cell.head for cell in WORKER_CELLS.values()]
+_TEXTS: Final[dict[str, Callable[[Any], str]]] = {
+    "count": lambda value: f"{value:,}",
+    "share": lambda value: f"{100 * value:.1f} %",
+    "ratio": words.ratio,
+    "change": lambda value: f"{value:+,}",
+    "ratio change": words.ratio_change,
+    "error": lambda value: words.error_text(value, sign=""),
+    "ratio error": lambda value: words.ratio_error(value, sign=""),
+}
+"""How the page writes a cell, by its kind."""
 
 
 def table(result: Result, *, every: bool) -> dict[str, Any]:
@@ -33,9 +44,9 @@ def table(result: Result, *, every: bool) -> dict[str, Any]:
     title, heads, frame, cells = _parts(result)
     n_rows = len(frame)
     limit = MOST_ROWS if every else SHORT_ROWS
-    long = isinstance(result, (Destinations, AreaComparison, FlowMatrix, Change)) and n_rows > limit + 1
+    can_be_long = isinstance(result, (FlowMatrix, Change)) or frame is getattr(result, "units", None)
     shown = frame
-    if long:
+    if can_be_long and n_rows > limit + 1:
         shown = frame.head(limit) if isinstance(result, Change) else shortened(frame, limit)
     if "±" in heads and frame["expected_error"].isna().all():
         heads = heads[:-1]
@@ -44,8 +55,7 @@ def table(result: Result, *, every: bool) -> dict[str, Any]:
         "heads": heads,
         "rows": [_cut(cells(row), len(heads) - 1) for row in shown.itertuples()],
         "size": f"{n_rows:,} row{'s' * (n_rows != 1)}",
-        "can_grow": n_rows > SHORT_ROWS + 1
-        and isinstance(result, (Destinations, AreaComparison, FlowMatrix, Change)),
+        "can_grow": n_rows > SHORT_ROWS + 1 and can_be_long,
         "every": every,
     }
 
@@ -56,9 +66,8 @@ def _cut(row: dict[str, Any], n_cells: int) -> dict[str, Any]:
 
 def _parts(result: Result) -> tuple[str, list[str], Any, Any]:
     if isinstance(result, Change):
-        return "Change", ["", "Before", "After", "%", "Change", "±"], largest_change(result.rows), _change_row
-    if isinstance(result, (Destinations, AreaComparison)):
-        return _title(result), [_unit(result.layer), *_WORKERS], result.units, _unit_row(result.layer)
+        heads = ["", "Before", "After", "%", "Change", "±"]
+        return "Change", heads, largest_change(result.rows), _change_row(entry_of(result.after).measure.kind)
     if isinstance(result, AreaProfile):
         return "Age, earnings and industry together", ["Segment", *_WORKERS], result.segments, _label_row
     if isinstance(result, DistanceDirection):
@@ -74,15 +83,15 @@ def _parts(result: Result) -> tuple[str, list[str], Any, Any]:
         return "Who they are", ["", *_WORKERS], result.bands, _label_row
     if isinstance(result, FlowMatrix):
         return "From home to work", ["Home → work", *_WORKERS], _pairs(result.cells), _pair_row(result)
-    raise TypeError(type(result).__name__)
+    return _units(result)
 
 
-def _title(result: Destinations | AreaComparison) -> str:
-    if isinstance(result, AreaComparison):
-        if result.about.area_text == "all":
-            return "Where they work" if result.about.side == "work" else "Where they live"
-        return f"Compared: {words.plural(words.level_word(result.layer))}"
-    return "Where they live" if result.about.side == "work" else "Where they work"
+def _units(result: Any) -> tuple[str, list[str], Any, Any]:
+    """The parts of a table of units: which columns it has is declared with its analysis."""
+    entry = entry_of(result)
+    title = entry.page_title or entry.tables["units"].title
+    heads = [_unit(result.layer), *(cell.head for cell in entry.cells.values())]
+    return text_of(title, result), heads, result.units, _unit_row(result.layer, entry.cells)
 
 
 def _unit(layer: str) -> str:
@@ -101,16 +110,18 @@ def _marks(*counts: int) -> tuple[str, ...]:
 
 
 def _worker_cells(row: Any) -> list[str]:
-    return [f"{row.workers:,}", f"{100 * row.share:.1f} %", words.error_text(row.expected_error, sign="")]
+    return [_TEXTS[column.kind](getattr(row, name)) for name, column in WORKER_CELLS.items()]
 
 
-def _unit_row(layer: str) -> Any:
+def _unit_row(layer: str, columns: dict[str, ColumnEntry]) -> Any:
     def cells(row: Any) -> dict[str, Any]:
+        texts = [_TEXTS[column.kind](getattr(row, each)) for each, column in columns.items()]
         name, sub = name_parts(row.name)
         partly = "partly in the area" if getattr(row, "partly", False) else ""
         unit = f"{layer}:{row.unit_id}" if row.kind == "unit" else ""
         more = " · ".join(part for part in (sub, partly) if part)
-        return _row(name, _worker_cells(row), marks=_marks(row.workers), unit=unit, sub=more)
+        counts = [getattr(row, each) for each, column in columns.items() if column.kind == "count"]
+        return _row(name, texts, marks=_marks(*counts), unit=unit, sub=more)
 
     return cells
 
@@ -158,14 +169,21 @@ def _pair_row(result: FlowMatrix) -> Any:
     return cells
 
 
-def _change_row(row: Any) -> dict[str, Any]:
-    fields = row._asdict()
-    names = [
-        str(fields[name])
-        for name in ("home_name", "work_name", "name", "band_label", "direction", "label")
-        if name in fields
-    ]
-    share = "–" if math.isnan(row.change_share) else f"{100 * row.change_share:+.0f} %"
-    cells = [f"{row.before:,}", f"{row.after:,}", share, f"{row.change:+,}"]
-    cells.append(words.error_text(row.expected_error, sign=""))
-    return _row(" → ".join(name for name in names if name), cells, marks=_marks(row.before, row.after))
+def _change_row(kind: str) -> Any:
+    """How a change of counts, or of ratios, is written."""
+    change, error = ("change", "error") if kind == "count" else ("ratio change", "ratio error")
+
+    def cells(row: Any) -> dict[str, Any]:
+        fields = row._asdict()
+        names = [
+            str(fields[name])
+            for name in ("home_name", "work_name", "name", "band_label", "direction", "label")
+            if name in fields
+        ]
+        share = "–" if math.isnan(row.change_share) else f"{100 * row.change_share:+.0f} %"
+        texts = [_TEXTS[kind](row.before), _TEXTS[kind](row.after), share, _TEXTS[change](row.change)]
+        texts.append(_TEXTS[error](row.expected_error))
+        marks = _marks(row.before, row.after) if kind == "count" else ()
+        return _row(" → ".join(name for name in names if name), texts, marks=marks)
+
+    return cells

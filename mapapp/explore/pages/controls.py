@@ -30,8 +30,8 @@ FIELDS: Final = ("side", "show", "layer", "matrix", "edges")
 def hidden_fields(question: Question) -> list[bool]:
     """For each of `FIELDS`, whether the question has no use for it."""
     has = {"matrix" if name.endswith("_layer") else name for name in question.entry.fields}
-    if not question.areas:  # without an area, the map always shows the units of a layer
-        has = {"side", "layer" if question.entry.n_needed else "matrix"}
+    if not question.areas and question.entry.n_needed:
+        has = {"side", "layer"}  # without an area, the map always shows the units of a layer
     elif question.entry.shows:
         has.add("show")
     return [name not in has for name in FIELDS]

@@ -10,6 +10,7 @@ from typing import Final
 from mapapp.answers import served_answers, words
 from mapapp.answers.analyses import COVERAGE
 from mapapp.answers.change import change
+from mapapp.answers.entries import n_about
 from mapapp.answers.results import Result
 from mapapp.answers.served_release import ServedRelease, names_of
 from mapapp.errors import UsageError
@@ -20,7 +21,6 @@ from mapapp.files.reports.numbers import (
     change_numbers,
     key_numbers,
     largest,
-    n_workers,
     place_of,
     sentence,
     why_empty,
@@ -116,7 +116,7 @@ def _ask(release: ServedRelease, part: Part, name: str, error_rows: int | None) 
 
 def _answer(one: Asked, name: str, *, several: bool, pictures: bool) -> Answer:
     about, place = one.result.about, place_of(one.release, one.part.question)
-    has_workers = n_workers(one.result) > 0
+    has_workers = n_about(one.result) > 0
     return Answer(
         name=name,
         heading=f"{place}: {about.title}{f' ({one.name})' if several else ''}",

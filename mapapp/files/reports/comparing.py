@@ -10,12 +10,13 @@ from typing import Any, Final
 import pandas
 
 from mapapp.answers.change import change
+from mapapp.answers.entries import entry_of
 from mapapp.answers.results import FlowMatrix, Result
 from mapapp.answers.served_release import ServedRelease
 from mapapp.files.reports.content import Column, Table
 from mapapp.files.reports.numbers import key_numbers, place_of
 from mapapp.files.reports.part import Part
-from mapapp.files.reports.tables import table_of
+from mapapp.files.reports.tables import change_columns, table_of
 
 MOST_BESIDE: Final = 8
 """As many areas have columns of their own beside each other."""
@@ -69,7 +70,7 @@ def _key_numbers(name: str, title: str, group: Sequence[Asked]) -> Table:
     for place, number in enumerate(first):
         columns.append(Column(name=f"number_{place + 1}", head=number.label, kind=number.kind))
         if number.error is not None:
-            columns.append(Column(name=f"error_{place + 1}", head="Expected error", kind="error"))
+            columns.append(Column(name=f"error_{place + 1}", head="Expected error", kind=number.error_kind))
     rows = []
     for one in group:
         row: list[Any] = [place_of(one.release, one.part.question), one.name]
@@ -108,6 +109,7 @@ def _change_table(name: str, title: str, before: Asked, after: Asked) -> Table:
         f"{place_of(after.release, after.part.question)}, {title}: {found.about.release}",
         " ".join(["Largest change first; its share is of the earlier count.", *map(str, found.about.notes)]),
         found.rows.loc[order],
+        change_columns(found),
     )
 
 
@@ -126,19 +128,27 @@ def _beside(name: str, title: str, group: Sequence[Asked]) -> list[Table]:
     labels = [each for each in ("name", "label", "band_label") if each in frames[0].columns]
     named = pandas.concat([part[labels] for part in parts])
     named = named[~named.index.duplicated()].reindex(index)
-    counts = [part["workers"].reindex(index, fill_value=0).to_numpy("int64") for part in parts]
+    measure = entry_of(results[0]).measure
+    counts = [_measured(part[measure.column].reindex(index), measure.kind) for part in parts]
     plain = table_of(name, f"{title}: rows beside each other", "", named.reset_index())
     heads = [
-        Column(name=f"workers_{place}", head=place_of(one.release, one.part.question), kind="count")
+        Column(name=f"workers_{place}", head=place_of(one.release, one.part.question), kind=measure.kind)
         for place, one in enumerate(group, 1)
     ]
-    most_first = sorted(range(len(index)), key=lambda at: -sum(int(each[at]) for each in counts))
+    most_first = sorted(range(len(index)), key=lambda at: -sum(each[at] or 0 for each in counts))
     ranked = most_first if "name" in labels else range(len(index))
     return [
         replace(
             plain,
-            words="Workers in each area; every row that any of them has.",
+            words=f"{measure.name} in each area; every row that any of them has.",
             columns=(*plain.columns, *heads),
-            rows=tuple((*plain.rows[at], *(int(each[at]) for each in counts)) for at in ranked),
+            rows=tuple((*plain.rows[at], *(each[at] for each in counts)) for at in ranked),
         )
     ]
+
+
+def _measured(column: Any, kind: str) -> list[Any]:
+    """The rows of one area: counts, 0 for a row that it does not have, or ratios, None if there is none."""
+    if kind == "count":
+        return [int(value) for value in column.fillna(0)]
+    return [None if pandas.isna(value) else float(value) for value in column]

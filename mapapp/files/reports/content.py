@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final, Literal
@@ -12,7 +13,20 @@ from mapapp.answers import words
 from mapapp.answers.method_words import Chapter
 
 Kind = Literal[
-    "text", "code", "number", "count", "change", "share", "change share", "error", "miles", "degrees", "yes"
+    "text",
+    "code",
+    "number",
+    "count",
+    "change",
+    "share",
+    "change share",
+    "error",
+    "miles",
+    "ratio",
+    "ratio change",
+    "ratio error",
+    "degrees",
+    "yes",
 ]
 """How a value is meant: as a person reads it, and as a cell of a spreadsheet holds it."""
 
@@ -24,8 +38,12 @@ NUMERIC: Final[tuple[Kind, ...]] = (
     "change share",
     "error",
     "miles",
+    "ratio",
+    "ratio change",
+    "ratio error",
     "degrees",
 )
+ERRORS: Final[tuple[Kind, ...]] = ("error", "ratio error")
 
 _MOST_COLUMNS: Final = 11  # of a table that is not parted
 _COLUMNS_OF_A_PART: Final = 8
@@ -80,7 +98,7 @@ class Table:
         return tuple(
             place
             for place, column in enumerate(self.columns)
-            if column.printed and (column.kind not in ("error", "yes", "text") or self._has(place))
+            if column.printed and (column.kind not in (*ERRORS, "yes", "text") or self._has(place))
         )
 
     @property
@@ -92,7 +110,7 @@ class Table:
         kinds = [self.columns[place].kind for place in places]
         first = next((at for at, kind in enumerate(kinds) if kind in NUMERIC), 1)
         # A number and its expected error stay together.
-        starts = [first, *(at for at in range(first + 1, len(places)) if kinds[at] != "error")]
+        starts = [first, *(at for at in range(first + 1, len(places)) if kinds[at] not in ERRORS)]
         parts: list[tuple[int, ...]] = [places[:first]]
         for start, end in zip(starts, [*starts[1:], len(places)], strict=True):
             if len(parts[-1]) + end - start > _COLUMNS_OF_A_PART:
@@ -137,6 +155,11 @@ class KeyNumber:
     value: float | None
     error: float | None = None
     caution: str = ""
+
+    @property
+    def error_kind(self) -> Kind:
+        """How its expected error is written."""
+        return "ratio error" if self.kind in ("ratio", "ratio change") else "error"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -280,24 +303,24 @@ def upright(text: str) -> str:
     return _TURNING.sub(lambda found: as_code_point(found.group()), text)
 
 
+_SHOWN: Final[dict[Kind, Callable[[Any], str]]] = {
+    "count": lambda value: f"{value:,}",
+    "change": lambda value: f"{value:+,}" if value else "0",
+    "share": lambda value: f"{100 * value:.1f} %",
+    "change share": lambda value: f"{100 * value:+.1f} %",
+    "error": words.error_text,
+    "miles": words.miles,
+    "ratio": words.ratio,
+    "ratio change": words.ratio_change,
+    "ratio error": words.ratio_error,
+    "degrees": lambda value: f"{value:.5f}",
+    "yes": lambda value: "yes" if value else "",
+}
+"""How a value of each kind is written; one of any other kind is written as it is."""
+
+
 def shown(kind: Kind, value: Any) -> str:
     """A value as a person reads it; nothing for none."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
-        return "–" if kind in ("share", "change share", "miles") else ""
-    if kind == "count":
-        return f"{value:,}"
-    if kind == "change":
-        return f"{value:+,}" if value else "0"
-    if kind == "share":
-        return f"{100 * value:.1f} %"
-    if kind == "change share":
-        return f"{100 * value:+.1f} %"
-    if kind == "error":
-        return words.error_text(value)
-    if kind == "miles":
-        return words.miles(value)
-    if kind == "degrees":
-        return f"{value:.5f}"
-    if kind == "yes":
-        return "yes" if value else ""
-    return str(value)
+        return "–" if kind in ("share", "change share", "miles", "ratio", "ratio change") else ""
+    return _SHOWN.get(kind, str)(value)

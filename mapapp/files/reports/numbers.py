@@ -6,16 +6,14 @@ import math
 from typing import Any, Final
 
 from mapapp.answers import words
-from mapapp.answers.entries import numbers_of, text_of
+from mapapp.answers.entries import entry_of, headline_of, n_about, numbers_of
+from mapapp.answers.entry import text_of
 from mapapp.answers.results import (
     AreaComparison,
     Destinations,
-    DistanceDirection,
-    FlowMatrix,
-    InflowOutflow,
     Miles,
     Number,
-    PairedAreas,
+    Ratio,
     Result,
 )
 from mapapp.answers.served_release import ServedRelease
@@ -24,6 +22,7 @@ from mapapp.question.fields import Side
 from mapapp.question.question import OTHER_END, Question, area_of
 
 _VERB: Final[dict[Side, str]] = {"work": "Work", "home": "Live"}
+_CHANGES: Final[dict[Kind, Kind]] = {"count": "change", "ratio": "ratio change"}
 _LARGEST: Final = 3
 
 
@@ -35,7 +34,7 @@ def key_numbers(result: Result) -> tuple[KeyNumber, ...]:
 
 
 def _key_number(label: str, kind: Kind, value: Any) -> KeyNumber:
-    if isinstance(value, Number):
+    if isinstance(value, (Number, Ratio)):
         return KeyNumber(
             label=label, kind=kind, value=value.value, error=value.expected_error, caution=value.caution
         )
@@ -49,7 +48,7 @@ def change_numbers(before: Result, after: Result) -> tuple[KeyNumber, ...]:
     return tuple(
         KeyNumber(
             label=later.label,
-            kind="change" if later.kind == "count" else later.kind,
+            kind=_CHANGES.get(later.kind, later.kind),
             value=later.value - earlier.value,
             error=_together(earlier.error, later.error),
         )
@@ -87,14 +86,6 @@ def drawn_side(result: AreaComparison | Destinations) -> Side:
     return side if isinstance(result, AreaComparison) else OTHER_END[side]
 
 
-def n_workers(result: Result) -> int:
-    """How many workers an answer is about."""
-    if isinstance(result, InflowOutflow):
-        return result.inflow.value + result.outflow.value + result.stay.value
-    workers = getattr(result, "workers", None)
-    return workers.value if isinstance(workers, Number) else 0
-
-
 def place_of(release: ServedRelease, question: Question) -> str:
     """What an answer is about, as a title."""
     if question.entry.n_areas == 1:
@@ -113,27 +104,18 @@ def _area(release: ServedRelease, steps: tuple[str, ...], everything: str) -> st
 
 def sentence(release: ServedRelease, question: Question, result: Result) -> str:
     """The answer in a sentence."""
-    n = n_workers(result)
-    who = f"{n:,} synthetic worker{'s' * (n != 1)}"
+    entry, n = entry_of(result), headline_of(result).value
     s = "s" * (n == 1)
     whole = "all areas of the release"
     here, other = (_area(release, steps, whole) for steps in (question.areas, question.others))
-    if isinstance(result, InflowOutflow):
-        return f"{who} live{s} or work{s} in {here}."
-    if isinstance(result, (PairedAreas, FlowMatrix)):
-        return f"{who} live{s} in {here} and work{s} in {other}."
-    verb = words.VERB[result.about.side or "work"]
-    median = (
-        f"; half of them at most {words.miles(result.median_mi.value)} from home to work"
-        if isinstance(result, DistanceDirection) and result.median_mi.value is not None
-        else ""
-    )
-    return f"{who} {verb}{s} in {here}{median}."
+    clause = entry.clause or f"{words.VERB[result.about.side or 'work']}{{s}} in {{here}}"
+    who = f"{n:,} synthetic worker{'s' * (n != 1)}"
+    return f"{who} {clause.format(s=s, here=here, home=here, work=other)}{entry.tail(result)}."
 
 
 def why_empty(release: ServedRelease, question: Question, result: Result) -> str:
     """Why an answer has no worker, as far as that is known; empty where it has some."""
-    if n_workers(result):
+    if n_about(result):
         return ""
     if question.side == "work" and not release.covers(question.areas):
         return "Workplaces in this area are not in the release. That says nothing about how many people work there."

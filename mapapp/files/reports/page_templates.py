@@ -12,7 +12,7 @@ from typing import IO, Any, Final
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from mapapp.files.reports.content import NUMERIC, Column, Picture, shown, upright
+from mapapp.files.reports.content import ERRORS, NUMERIC, Column, Picture, shown, upright
 
 _MIME: Final = {"svg": "image/svg+xml", "png": "image/png"}
 _PIECES_AT_ONCE: Final = 10_000  # of a page; a row of a table is about twenty
@@ -70,7 +70,7 @@ def _class_of(column: Column, value: object = None) -> Markup:
     if column.name == "caution" and value:
         return Markup(' class="caution"')
     if column.kind in NUMERIC:
-        return Markup(' class="error"' if column.kind == "error" else ' class="number"')
+        return Markup(' class="error"' if column.kind in ERRORS else ' class="number"')
     return Markup(' class="code"' if column.kind == "code" else "")
 
 

@@ -134,7 +134,7 @@ def _answer(answer: Answer, files: dict[str, bytes], most: int) -> dict[str, Any
         "locator": _picture(answer.locator, files),
         "map": _picture(answer.map, files),
         "numbers": [
-            [each.label, shown(each.kind, each.value), shown("error", each.error), each.caution]
+            [each.label, shown(each.kind, each.value), shown(each.error_kind, each.error), each.caution]
             for each in answer.numbers
         ],
         "charts": [_picture(chart, files) for chart in answer.charts],

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, Final
 
 import pandas
 
 from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
 from mapapp.answers import words
-from mapapp.answers.entries import entry_of, text_of
+from mapapp.answers.entries import entry_of
+from mapapp.answers.entry import ColumnEntry, text_of
 from mapapp.answers.results import (
     AreaComparison,
     Change,
@@ -59,6 +62,15 @@ _HEADS: Final[dict[str, tuple[str, Kind, bool]]] = {
         for band, label in enumerate(labels, 1)
     },
 }
+_RATIO_CHANGE: Final[Mapping[str, ColumnEntry]] = MappingProxyType(
+    {
+        "before": ColumnEntry("Before", "ratio"),
+        "after": ColumnEntry("After", "ratio"),
+        "change": ColumnEntry("Change", "ratio change"),
+        "expected_error": ColumnEntry("Expected error", "ratio error"),
+    }
+)
+_NOTHING: Final[Mapping[str, ColumnEntry]] = MappingProxyType({})
 _FIRST: Final = ("name", "group_label", "characteristic_label", "direction_label", "band_label", "label")
 _ENDS: Final = {"work": "homes", "home": "workplaces"}
 _DIRECTIONS: Final = {
@@ -79,6 +91,7 @@ def tables(result: Result) -> tuple[Table, ...]:
     found = []
     for name, frame in result.tables().items():
         title, about = _title(result, name)
+        own = _own_columns(result, name)
         if isinstance(result, AreaComparison):
             bands = [f"{each}_{band}" for each in _BANDS for band in (1, 2, 3)]
             found.append(table_of(name, title, about, frame.drop(columns=bands)))
@@ -86,7 +99,7 @@ def tables(result: Result) -> tuple[Table, ...]:
             wide = table_of("bands", f"{title}: age, earnings and industry", _BANDS_WORDS, named)
             found.append(_without_identifiers(wide))
         else:
-            found.append(table_of(name, title, about, frame))
+            found.append(table_of(name, title, about, frame, own))
     return tuple(found)
 
 
@@ -99,7 +112,7 @@ def first_rows(result: Result, n_rows: int) -> Table | None:
     frame = frame.drop(columns=bands, errors="ignore")
     frame = largest_change(frame) if isinstance(result, Change) else frame
     short = shortened(frame, n_rows) if "share" in frame.columns else frame.head(n_rows)
-    return table_of(name, *_title(result, name), short)
+    return table_of(name, *_title(result, name), short, _own_columns(result, name))
 
 
 _BANDS_WORDS: Final = (
@@ -107,14 +120,26 @@ _BANDS_WORDS: Final = (
 )
 
 
-def table_of(name: str, title: str, about: str, frame: Any) -> Table:
-    """A table of a frame with known columns; those for people come first."""
+def _own_columns(result: Result, name: str) -> Mapping[str, ColumnEntry]:
+    """Columns of a table that its analysis declares."""
+    return change_columns(result) if isinstance(result, Change) else entry_of(result).tables[name].columns
+
+
+def change_columns(result: Change) -> Mapping[str, ColumnEntry]:
+    """Columns of what changed that are written otherwise than those of a change of workers."""
+    return _RATIO_CHANGE if entry_of(result.after).measure.kind == "ratio" else _NOTHING
+
+
+def table_of(
+    name: str, title: str, about: str, frame: Any, own: Mapping[str, ColumnEntry] = _NOTHING
+) -> Table:
+    """A table of a frame with known columns, or with some of its `own`; those for people come first."""
     frame = _labelled(frame)
     first = [each for each in _FIRST if each in frame.columns]
     order = [*first, *(each for each in frame.columns if each not in first)]
     columns = []
     for each in order:
-        head, kind, printed = _HEADS[each]
+        head, kind, printed = (own[each].head, own[each].kind, True) if each in own else _HEADS[each]
         columns.append(Column(name=each, head=head or _label_head(frame), kind=kind, printed=printed))
     errors = frame["expected_error"].notna().sum() if "expected_error" in frame else 0
     if 0 < errors < len(frame):

@@ -26,6 +26,9 @@ _FORMATS: Final[dict[Kind, str]] = {
     "change share": "+0.0%;-0.0%;0.0%",
     "error": "#,##0.0",
     "miles": "0.0",
+    "ratio": "#,##0.00",
+    "ratio change": "+#,##0.00;-#,##0.00;0.00",
+    "ratio error": "#,##0.00",
     "degrees": "0.00000",
 }
 _OPTIONS: Final = {
@@ -184,14 +187,17 @@ class _Book:
 
 def _numbers(answer: Answer) -> Table:
     """The key numbers as a table."""
+    errors: Kind = (
+        "ratio error" if any(each.error_kind == "ratio error" for each in answer.numbers) else "error"
+    )
     columns = (
         Column(name="number", head="Number", kind="text"),
         Column(name="value", head="Value", kind="number"),
         Column(name="unit", head="Unit", kind="text"),
-        Column(name="error", head="Expected error", kind="error"),
+        Column(name="error", head="Expected error", kind=errors),
         Column(name="caution", head="Caution", kind="text"),
     )
-    units = {"share": "share, 0 to 1", "miles": "miles"}
+    units = {"share": "share, 0 to 1", "miles": "miles", "ratio": "ratio", "ratio change": "ratio"}
     rows = tuple(
         (each.label, each.value, units.get(each.kind, "workers"), each.error, each.caution)
         for each in answer.numbers

@@ -1,0 +1,253 @@
+"""Jobs per resident worker, unit by unit: whether a place has as many jobs as workers who live there.
+
+Jobs by workplace are published unchanged. Homes are synthetic, so the ratio is as uncertain as the number of workers
+who live in the unit. With J jobs and R resident workers whose expected error is e, its expected error is J e / R² to
+first order (the delta method). That says little if R is small, so below `LEAST_RESIDENTS` there is no ratio.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from mapapp.answers import counted, words
+from mapapp.answers.areas import Areas
+from mapapp.answers.entry import (
+    BarsEntry,
+    ColumnEntry,
+    Entry,
+    MeasureEntry,
+    NumberEntry,
+    RatioMap,
+    TableEntry,
+)
+from mapapp.answers.flows import Blocks, Flows, Pick
+from mapapp.answers.layer_units import LayerUnits
+from mapapp.answers.picks import Counts, by_unit, kept_by
+from mapapp.answers.results import Note, Number, Ratio, Result
+from mapapp.question.filters import Filters
+from mapapp.question.question import Question
+
+if TYPE_CHECKING:
+    from mapapp.answers.analyses import Release
+
+LEAST_RESIDENTS: Final = 10
+"""Resident workers from which on there is a ratio; smaller counts carry a caution everywhere."""
+BARS: Final = 8
+NO_RESIDENTS: Final = "no resident workers"
+FEW_RESIDENTS: Final = f"fewer than {LEAST_RESIDENTS} resident workers"
+LEFT_OUT: Final = "left-out-states"
+"""Code of the note that part of the area is left out, because its jobs are not in the release."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobBalance(Result):
+    """Jobs in the units of a layer within an area, and the workers who live in them.
+
+    Blocks whose jobs are not in the release are left out, with their residents.
+
+    Attributes
+    ----------
+    layer : str
+        A key of `mapapp.answers.areas.LEVEL_LABELS`.
+    jobs : Number
+        Workers who work in the area, wherever they live.
+    workers : Number
+        Workers who live in the area and work in a state that the release covers.
+    jobs_per_resident : Ratio
+        Jobs divided by resident workers.
+    units : DataFrame
+        ``unit_id``, ``name``, ``kind``, ``partly`` (only some of the unit's blocks count), ``jobs``,
+        ``jobs_per_resident`` (NaN below `LEAST_RESIDENTS`), ``jobs_per_resident_error``, and worker columns of the
+        resident workers; ``caution`` says why there is no ratio. Most resident workers first.
+    """
+
+    layer: str
+    jobs: Number
+    workers: Number
+    jobs_per_resident: Ratio
+    units: Any
+
+
+def ratio_of(jobs: int, residents: Number) -> Ratio:
+    """Jobs per resident worker, with its expected error if that of the residents is known."""
+    if residents.value < LEAST_RESIDENTS:
+        return Ratio(None, None, FEW_RESIDENTS if residents.value else NO_RESIDENTS)
+    error = residents.expected_error
+    return Ratio(jobs / residents.value, None if error is None else jobs * error / residents.value**2)
+
+
+def balance_units(
+    flows: Flows, units: LayerUnits, blocks: Blocks | None, filters: Filters
+) -> tuple[int, int, Any]:
+    """Count jobs and resident workers in some blocks by unit.
+
+    Returns
+    -------
+    jobs, residents : int
+        In all blocks together.
+    table : DataFrame
+        As `JobBalance.units`, without expected errors.
+    """
+    jobs = units.of(*flows.by_block(Pick(work=blocks, filters=filters), "work"))
+    residents = units.of(*flows.by_block(Pick(home=blocks, filters=filters), "home"))
+    mine = units.code if blocks is None else units.code[blocks]
+    n_mine = np.bincount(mine, minlength=len(units.rows))
+    enough = residents >= LEAST_RESIDENTS
+    rows = units.rows[["unit_id", "name", "kind"]].assign(
+        partly=n_mine < units.rows["n_blocks"],
+        jobs=jobs,
+        jobs_per_resident=np.divide(jobs, residents, out=np.full(len(jobs), math.nan), where=enough),
+        jobs_per_resident_error=math.nan,
+        **counted.columns(residents, int(residents.sum())),
+    )
+    rows["caution"] = np.where(enough, "", np.where(residents > 0, FEW_RESIDENTS, NO_RESIDENTS))
+    table = counted.most_first(rows[n_mine > 0], "unit_id")
+    return int(jobs.sum()), int(residents.sum()), table
+
+
+def notes_on(coverage: tuple[Note, ...], *, n_left_out: int) -> tuple[Note, ...]:
+    """What must be read with the ratio: whose jobs elsewhere are missing, and what was left out.
+
+    Parameters
+    ----------
+    coverage : tuple of Note
+        Which workplaces the release covers.
+    n_left_out : int
+        Blocks of the area whose jobs the release does not have.
+    """
+    notes = tuple(
+        replace(
+            note, text=f"{note.text} Near the borders of that area, jobs per resident worker are too high."
+        )
+        for note in coverage
+    )
+    if n_left_out:
+        s = "s" * (n_left_out != 1)
+        text = f"Left out: {n_left_out:,} block{s} in states whose jobs the release does not have."
+        notes += (Note(LEFT_OUT, text),)
+    return notes
+
+
+def _counts(areas: Areas, answer: Any) -> Counts:
+    blocks = areas.with_workplaces(areas.select(answer.about.area_text).blocks)
+    kept = kept_by(answer)
+    residents = Pick(home=blocks, filters=kept)
+    numbers = {"workers": residents, "jobs": Pick(work=blocks, filters=kept)}
+    return numbers, {"units": by_unit(residents, "home", areas.units(answer.layer))}
+
+
+def _with_ratio_errors(answer: Any) -> Any:
+    units = answer.units
+    residents = units["workers"].to_numpy(np.float64)
+    error = (
+        units["jobs_per_resident"].to_numpy() * units["expected_error"].to_numpy() / np.maximum(residents, 1)
+    )
+    return replace(
+        answer,
+        jobs_per_resident=ratio_of(answer.jobs.value, answer.workers),
+        units=units.assign(jobs_per_resident_error=error),
+    )
+
+
+# How it is asked and shown
+
+
+def _ask(release: Release, question: Question) -> Result:
+    return release.job_balance(question.area, question.filters, layer=question.layer)
+
+
+def _unit(result: Any) -> str:
+    return words.level_word(result.layer)
+
+
+def _all_units(result: Any) -> str:
+    return (
+        f"All {len(result.units):,} {words.plural(_unit(result))} of the area, most resident workers first. "
+        "Where a unit is partly in the area, only that part counts."
+    )
+
+
+def _where_most_live(result: Any) -> str:
+    n_rows = len(result.units)
+    which = f"the {BARS} largest of {n_rows:,}" if n_rows > BARS else "all of them"
+    return f"Where resident workers live, {which}, by {_unit(result)}"
+
+
+def _tail(result: Any) -> str:
+    ratio = result.jobs_per_resident.value
+    each = "" if ratio is None else f", {words.ratio(ratio)} for each of them"
+    return f", where there are {result.jobs.value:,} jobs{each}"
+
+
+def _glance(result: Any) -> str:
+    ratio = result.jobs_per_resident
+    return ratio.caution if ratio.value is None else f"{words.ratio(ratio.value)} jobs per resident worker"
+
+
+def _hover(row: Any) -> tuple[str, ...]:
+    first = (
+        row.caution
+        if math.isnan(row.jobs_per_resident)
+        else (f"{words.ratio(row.jobs_per_resident)} jobs per resident worker")
+    )
+    return first, f"{row.jobs:,} jobs", f"{row.workers:,} workers live here"
+
+
+_RATIO: Final = ColumnEntry("Jobs per resident worker", "ratio")
+_RATIO_ERROR: Final = ColumnEntry("±", "ratio error")
+
+ENTRY: Final = Entry(
+    ask=_ask,
+    counts=_counts,
+    with_derived_errors=_with_ratio_errors,
+    numbers=(
+        NumberEntry("workers", "Workers who live in the area"),
+        NumberEntry("jobs", "Jobs in the area", tile="jobs in the area"),
+        NumberEntry(
+            "jobs_per_resident",
+            "Jobs per resident worker",
+            "ratio",
+            "jobs per resident worker",
+            changed="change in jobs per resident worker",
+        ),
+    ),
+    n_about=lambda result: result.workers.value + result.jobs.value,
+    glance=_glance,
+    clause="live{s} in {here}",
+    tail=_tail,
+    tables={
+        "units": TableEntry(
+            lambda result: f"Jobs and resident workers by {_unit(result)}",
+            _all_units,
+            {
+                "jobs": ColumnEntry("Jobs", "count"),
+                "jobs_per_resident": _RATIO,
+                "jobs_per_resident_error": ColumnEntry("Expected error of the ratio", "ratio error"),
+                "workers": ColumnEntry("Resident workers", "count"),
+                "share": ColumnEntry("Share of resident workers", "share"),
+            },
+        )
+    },
+    cells={
+        "jobs": ColumnEntry("Jobs", "count"),
+        "workers": ColumnEntry("Live here", "count"),
+        "jobs_per_resident": ColumnEntry("Jobs per worker", "ratio"),
+        "jobs_per_resident_error": _RATIO_ERROR,
+    },
+    compared="units",
+    keys=("unit_id", "kind"),
+    names=("name",),
+    measure=MeasureEntry("Jobs per resident worker", "jobs_per_resident", "jobs_per_resident_error", "ratio"),
+    bars=(BarsEntry(_where_most_live, "units", "name", n_rows=BARS),),
+    ratio_map=RatioMap(
+        column="jobs_per_resident",
+        legend="Jobs per worker<br>who lives in each {unit}",
+        blank=f"under {LEAST_RESIDENTS} residents",
+        caption="Jobs per resident worker in {here}, by {unit}",
+        hover=_hover,
+    ),
+)

@@ -1,0 +1,150 @@
+"""What the numbers and the rows of each answer count: the picks of commutes whose expected errors are theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+
+from mapapp.answers.areas import Areas
+from mapapp.answers.flows import Blocks, Pick
+from mapapp.answers.layer_units import LayerUnits
+from mapapp.answers.results import Result
+from mapapp.question.fields import Side
+from mapapp.question.filters import BANDS, CHARACTERISTICS, Filters
+from mapapp.question.question import OTHER_END
+
+PickOf = Callable[[Any], Pick | None]
+"""What a row counts."""
+Counts = tuple[dict[str, Pick], dict[str, PickOf]]
+"""What the numbers count, by name; and for each table, what a row counts."""
+
+
+def of_area(areas: Areas, answer: Result) -> Pick:
+    """All that an answer about one area counts."""
+    blocks = areas.select(answer.about.area_text).blocks
+    return Pick.at(cast(Side, answer.about.side), blocks, kept_by(answer))
+
+
+def kept_by(answer: Result) -> Filters:
+    """The workers that an answer is about."""
+    return Filters(*answer.about.kept_bands)
+
+
+def of_profile(areas: Areas, answer: Any) -> Counts:
+    """Counts of an area profile."""
+    pick = of_area(areas, answer)
+    return {"workers": pick}, {"bands": by_band(pick), "segments": _by_segment(pick)}
+
+
+def of_comparison(areas: Areas, answer: Any) -> Counts:
+    """Counts of an area comparison."""
+    pick = of_area(areas, answer)
+    return {"workers": pick}, {"units": by_unit(pick, answer.about.side, areas.units(answer.layer))}
+
+
+def of_destinations(areas: Areas, answer: Any) -> Counts:
+    """Counts of destinations."""
+    pick = of_area(areas, answer)
+    end = OTHER_END[cast(Side, answer.about.side)]
+    return {"workers": pick}, {"units": by_unit(pick, end, areas.units(answer.layer))}
+
+
+def of_distance_direction(areas: Areas, answer: Any) -> Counts:
+    """Counts of distances and directions; the errors of their rows have a formula of their own."""
+    return {"workers": of_area(areas, answer)}, {}
+
+
+def of_inflow_outflow(areas: Areas, answer: Any) -> Counts:
+    """Counts of inflow and outflow."""
+    blocks = areas.select(answer.about.area_text).blocks
+    n_blocks = len(areas.places)
+    inside = np.arange(n_blocks, dtype=np.int32) if blocks is None else blocks
+    outside = np.setdiff1d(np.arange(n_blocks, dtype=np.int32), inside, assume_unique=True)
+    stay = Pick(home=blocks, work=blocks, filters=kept_by(answer))
+    # Who works here is published as it is, so those who come in are as uncertain as those who stay.
+    groups = {"inflow": stay, "outflow": replace(stay, work=outside), "stay": stay}
+    living = replace(stay, work=None)
+    numbers = {**groups, "living": living, "employed": replace(stay, home=None), "net_inflow": living}
+    return numbers, {
+        "groups": lambda row: groups[row.group],
+        "segments": lambda row: by_band(groups[row.group])(row),
+    }
+
+
+def of_paired(areas: Areas, answer: Any) -> Counts:
+    """Counts of paired areas."""
+    pick = _of_two_areas(areas, answer)
+    numbers = {"workers": pick, "living": replace(pick, work=None), "employed": replace(pick, home=None)}
+    return numbers, {"bands": by_band(pick)}
+
+
+def of_flow_matrix(areas: Areas, answer: Any) -> Counts:
+    """Counts of a flow matrix."""
+    pick = _of_two_areas(areas, answer)
+    homes = by_unit(pick, "home", areas.units(answer.home_layer))
+    works = by_unit(pick, "work", areas.units(answer.work_layer))
+
+    def cell(row: Any) -> Pick | None:
+        return replace(pick, home=_unit_of(homes, row, "home").home, work=_unit_of(works, row, "work").work)
+
+    return {"workers": pick}, {"cells": cell, "homes": homes, "works": works}
+
+
+def _of_two_areas(areas: Areas, answer: Result) -> Pick:
+    home, work = (areas.select(text).blocks for text in answer.about.area_text.split(" | "))
+    return Pick(home=home, work=work, filters=kept_by(answer))
+
+
+def by_band(pick: Pick) -> PickOf:
+    """Rows with ``characteristic`` and ``band``."""
+    return lambda row: _narrowed(pick, {row.characteristic: row.band})
+
+
+def _by_segment(pick: Pick) -> PickOf:
+    """Rows with ``age``, ``earnings`` and ``industry``."""
+    return lambda row: _narrowed(pick, {name: getattr(row, name) for name in CHARACTERISTICS})
+
+
+def _narrowed(pick: Pick, wanted: dict[str, int]) -> Pick:
+    """Only these bands; nobody at all where the pick leaves one of them out."""
+    kept = {name: getattr(pick.filters, name) or BANDS for name in CHARACTERISTICS}
+    if any(band not in kept[name] for name, band in wanted.items()):
+        return replace(pick, work=np.empty(0, dtype=np.int32))
+    return replace(pick, filters=Filters(**(kept | {name: (band,) for name, band in wanted.items()})))
+
+
+def by_unit(pick: Pick, end: Side, units: LayerUnits) -> PickOf:
+    """Rows with ``kind`` and ``unit_id``: those of the pick whose `end` is in that unit."""
+    code_of = {
+        (kind, unit_id): code
+        for code, (kind, unit_id) in enumerate(zip(units.rows["kind"], units.rows["unit_id"], strict=True))
+    }
+    chosen: Blocks | None = getattr(pick, end)
+
+    def of(row: Any) -> Pick | None:
+        code = code_of.get((row.kind, row.unit_id))
+        if code is None:
+            return None
+        every = np.arange(units.code.size, dtype=np.int32) if chosen is None else chosen
+        blocks = every[units.code[every] == code]
+        return replace(pick, work=blocks) if end == "work" else replace(pick, home=blocks)
+
+    return of
+
+
+class _Row:
+    """A unit as `by_unit` wants it."""
+
+    def __init__(self, kind: str, unit_id: str) -> None:
+        self.kind = kind
+        self.unit_id = unit_id
+
+
+def _unit_of(of: PickOf, row: Any, end: Side) -> Pick:
+    """The pick of one end of a cell of a flow matrix."""
+    found = of(_Row(getattr(row, f"{end}_kind"), getattr(row, f"{end}_id")))
+    assert found is not None
+    return found
