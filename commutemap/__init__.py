@@ -12,6 +12,7 @@ docs/api.md shows what can be asked, how areas and layers are named, and what an
 
 from geodata.errors import GeodataError, GeometryError, StoreError
 from mapapp.answers.change import change
+from mapapp.answers.job_balance import JobBalance
 from mapapp.answers.map_image import MapImage
 from mapapp.answers.results import (
     About,
@@ -26,6 +27,7 @@ from mapapp.answers.results import (
     Note,
     Number,
     PairedAreas,
+    Ratio,
     Result,
     caution,
     shortened,
@@ -49,11 +51,13 @@ __all__ = [
     "GeodataError",
     "GeometryError",
     "InflowOutflow",
+    "JobBalance",
     "MapImage",
     "Miles",
     "Note",
     "Number",
     "PairedAreas",
+    "Ratio",
     "Release",
     "Result",
     "StoreError",

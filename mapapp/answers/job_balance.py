@@ -205,8 +205,8 @@ ENTRY: Final = Entry(
     counts=_counts,
     with_derived_errors=_with_ratio_errors,
     numbers=(
-        NumberEntry("workers", "Workers who live in the area"),
         NumberEntry("jobs", "Jobs in the area", tile="jobs in the area"),
+        NumberEntry("workers", "Workers who live in the area"),
         NumberEntry(
             "jobs_per_resident",
             "Jobs per resident worker",

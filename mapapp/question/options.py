@@ -87,7 +87,8 @@ OPTIONS: Final = _by_name(
         name="layer",
         kind="layer",
         default=LAYER,
-        help="What a row of comparison or destinations is, such as county, town, city, zip, metro or tract.",
+        help="What a row of comparison, destinations or job-balance is, such as county, town, city, zip, metro or "
+        "tract.",
         field="layer",
     ),
     Option(

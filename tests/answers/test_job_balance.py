@@ -82,9 +82,9 @@ def test_jobs_and_residents_are_those_of_plain_pandas(
 def test_the_ratio_is_as_uncertain_as_the_residents(release: Release) -> None:
     """An error of the residents moves the ratio by its slope, jobs / residents², a head."""
     county = release.comparison(layer="county").units["unit_id"].iloc[0]
-    found = release.job_balance(f"county:{county}", layer="tract", errors=True)
+    found: Any = release.job_balance(f"county:{county}", layer="tract", errors=True)
     assert found.jobs.expected_error == 0.0
-    residents = release.inflow_outflow(f"county:{county}", errors=True).living
+    residents: Any = release.inflow_outflow(f"county:{county}", errors=True).living
     assert found.workers == residents
     assert found.jobs_per_resident.expected_error == pytest.approx(
         found.jobs.value * residents.expected_error / residents.value**2, rel=1e-12
@@ -153,7 +153,8 @@ def test_a_release_that_covers_everything_needs_no_note(tmp_path: Path) -> None:
 
 def test_the_change_is_that_of_the_ratio(tmp_path: Path) -> None:
     paths = [write_release(tmp_path / str(seed), seed=seed) for seed in (1, 2)]
-    before, after = (open_release(path).job_balance("county:10001", layer="tract") for path in paths)
+    answers: list[Any] = [open_release(path).job_balance("county:10001", layer="tract") for path in paths]
+    before, after = answers
     found = change(before, after)
     numbers = found.numbers()["jobs_per_resident"]
     assert numbers["change"] == after.jobs_per_resident.value - before.jobs_per_resident.value
