@@ -15,11 +15,10 @@ from pathlib import Path
 
 import numpy as np
 
-from engine.accountant import PriorTable, SynthesizerClasses, certify_classes
+from engine.accountant import SynthesizerClasses, certify_classes
 from engine.parameters import SynthesisParameters
 from engine.sound import SOUND_RULES, SoundAccounting, certify_sound, least_sound_weight
 from engine.streams import PublicSeed
-from engine.synthesis import SupportTable
 from engine.theorems import RULES, least_prior_weight, pruned_epsilon
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from geodata.store import open_store
@@ -49,7 +48,7 @@ def of_dataset(path: Path, retention: str, delta: str) -> None:
     store = open_store(path, "dataset", verify=False)
     source = open_source(store, PublicSeed.for_tests(), paper, SynthesisParameters(), n_batches=1)
     inputs = source.inputs(0)
-    prior = prior_table(source.support(inputs.destination_tract).table)
+    prior = source.support(inputs.destination_tract).table
     pairs = np.stack([inputs.tract.astype(np.int64), inputs.count], axis=1)
     distinct, times = np.unique(pairs, axis=0, return_counts=True)
     tract, n = (np.ascontiguousarray(column) for column in distinct.T)
@@ -80,13 +79,6 @@ def deciding_terms(new: SoundAccounting, times: np.ndarray) -> None:
         print(f"largest term {name}: {share(times[tails], largest == code)} of synthesizers under tails")
     certain = np.array([b.mass_term == 0 for b in bounds])
     print(f"counting on the certain mass only: {share(times[tails], certain)} of synthesizers under tails")
-
-
-def prior_table(table: SupportTable) -> PriorTable:
-    """Prior weights and retentions as the accountants read them."""
-    return PriorTable(
-        support_ptr=table.support_ptr, base_weight=table.prior_weight, retention=table.retention_threshold
-    )
 
 
 def share(times: np.ndarray, chosen: np.ndarray) -> str:

@@ -15,9 +15,10 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-from engine.accountant import PriorTable, SynthesizerClasses
+from engine.accountant import SynthesizerClasses
 from engine.parameters import PrivacyParameters
 from engine.sound import SOUND_RULES, certify_sound
+from engine.support_table import SupportTable
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 
 N_POINTS = 900
@@ -69,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = argument_parser().parse_args(arguments)
     rng = np.random.Generator(np.random.PCG64(3))
     share = shares(rng, options.tracts, options.scale_mi, options.shape).ravel()
-    prior = PriorTable(
+    prior = SupportTable(
         support_ptr=np.arange(options.tracts + 1, dtype=np.int64) * N_POINTS,
         base_weight=np.ceil(share * WEIGHT_UNITS).astype(np.int64),
         retention=np.ceil(np.clip(10 * share, 0.025, 1) * RETENTION_UNITS).astype(np.int64),

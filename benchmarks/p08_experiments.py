@@ -37,11 +37,12 @@ from benchmarks.replications import (
     table,
     without_elsewhere,
 )
-from engine.accountant import PriorTable, SynthesizerClasses
+from engine.accountant import SynthesizerClasses
 from engine.parameters import PrivacyParameters
 from engine.sound import certify_sound
 from engine.streams import SecretKey
-from engine.synthesis import SupportTable, Synthesizers, synthesize
+from engine.support_table import SupportTable
+from engine.synthesis import Synthesizers, synthesize
 from engine.theorems import least_prior_weight, pruned_epsilon
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from geodata.distance import distance_mi
@@ -113,7 +114,7 @@ def least_alpha(one: Workplace, way: str, radius_mi: float, retention: npt.NDArr
         return EXPERIMENTS[radius_mi]
     if way == "theorems":
         return least_prior_weight(n, n, k, EPSILON, DELTA).weight
-    prior = PriorTable(
+    prior = SupportTable(
         support_ptr=np.array([0, k]), base_weight=np.ones(k, dtype=np.int64), retention=retention
     )
     count = np.array([n], dtype=np.int64)
@@ -143,8 +144,8 @@ def measured(one: Workplace, way: str, radius_mi: float) -> dict[str, Any]:
         row[f"{name}_short_of_all"] = mean(np.where(short, one.distance_mi, 0.0), weight)
     support = SupportTable(
         support_ptr=np.array([0, k]),
-        prior_weight=np.full(k, units, dtype=np.int64),
-        retention_threshold=retention,
+        base_weight=np.full(k, units, dtype=np.int64),
+        retention=retention,
     )
     drawn = one.distance_mi[draws(one, support, units)]
     row["drawn_once"] = float(drawn[0].mean())

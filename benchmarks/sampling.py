@@ -27,7 +27,8 @@ from engine._jit import lean_jit
 from engine._kernels import chacha, skipping, urn
 from engine._kernels.arrays import PointLists
 from engine.streams import SecretKey
-from engine.synthesis import SupportTable, Synthesizers, synthesize
+from engine.support_table import SupportTable
+from engine.synthesis import Synthesizers, synthesize
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 
 Ints = npt.NDArray[np.int64]
@@ -65,8 +66,8 @@ def make_inputs(
     )
     table = {
         "support_ptr": np.arange(n_tracts + 1) * n_support,
-        "prior_weight": np.zeros(n_tracts * n_support, np.int64),
-        "retention_threshold": threshold,
+        "base_weight": np.zeros(n_tracts * n_support, np.int64),
+        "retention": threshold,
     }
     return synthesizers, table
 
@@ -78,8 +79,8 @@ def by_engine(synthesizers: Synthesizers, table: dict[str, Ints], threads: int) 
 def by_numpy(synthesizers: Synthesizers, table: dict[str, Ints], counts_kept: bool) -> npt.NDArray[np.int32]:
     """One synthesizer after another with NumPy's generator, in floating point."""
     rng = np.random.default_rng(2)
-    retention = table["retention_threshold"] / RETENTION_UNITS
-    weight = table["prior_weight"] / WEIGHT_UNITS
+    retention = table["retention"] / RETENTION_UNITS
+    weight = table["base_weight"] / WEIGHT_UNITS
     synthetic = np.empty(synthesizers.worker_point.size, np.int32)
     ptr, tract = synthesizers.worker_ptr.tolist(), synthesizers.tract.tolist()
     first_of = table["support_ptr"].tolist()
@@ -202,7 +203,7 @@ def bytes_read(synthesizers: Synthesizers, table: dict[str, Ints], n_sample: int
             digits,
             PointLists(support.class_ptr, support.class_point),
             tract,
-            support.retention_threshold[first:last],
+            support.retention[first:last],
             skipping.KeptPoints(kept, marks, one),
             0,
         )

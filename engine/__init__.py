@@ -10,9 +10,10 @@ From confidential home-to-work counts to formally private synthetic counts, in t
 - :mod:`engine.editing`: domain editing (``edit_domain``, ``EditedDomain``);
 - :mod:`engine.pruning`: retention probabilities as integers (``retention_threshold``,
   ``effective_retention``, ``retention_probability``);
+- :mod:`engine.support_table`: the support points of a batch as integers (``SupportTable``), for the two that follow;
 - :mod:`engine.sound` and :mod:`engine.accountant`: prior weights that keep a promise, and the evidence for them
-  (``certify_sound``, ``certify_classes``, ``PriorTable``, ``SynthesizerClasses``);
-- :mod:`engine.synthesis`: pruning and the exact draw (``Synthesizers``, ``SupportTable``, ``synthesize``,
+  (``certify_sound``, ``certify_classes``, ``SynthesizerClasses``);
+- :mod:`engine.synthesis`: pruning and the exact draw (``Synthesizers``, ``synthesize``,
   ``redraw_remainder``, ``SyntheticPoints``);
 - :mod:`engine.accept_reject`: unrepresentative outputs drawn again (``certify_accepted``, ``synthesize_accepted``);
 - :mod:`engine.mechanisms`: other mechanisms, for comparison (``laplace_histogram``, ``sparse_histogram``,

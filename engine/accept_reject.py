@@ -23,14 +23,15 @@ from engine._kernels import sound as sound_kernels
 from engine._kernels.acceptance import RATIO_BITS, AcceptanceRules, accept_range
 from engine._kernels.arrays import PointLists, Support
 from engine._threads import run_ranges
-from engine.accountant import PriorTable, SynthesizerClasses
+from engine.accountant import SynthesizerClasses
 from engine.errors import ParameterError
 from engine.mechanisms.chances import exponential_bounds
 from engine.mechanisms.promise import NEIGHBOURS, MechanismPromise
 from engine.parameters import PrivacyParameters
 from engine.sound import SoundAccounting, certify_sound, certify_sound_weights
 from engine.streams import SecretKey, attempt_key
-from engine.synthesis import SupportTable, Synthesizers, SyntheticPoints, synthesize
+from engine.support_table import SupportTable
+from engine.synthesis import Synthesizers, SyntheticPoints, synthesize
 from engine.units import WEIGHT_UNITS
 
 __all__ = [
@@ -79,7 +80,7 @@ class AcceptedAccounting:
 
 
 def certify_accepted(
-    prior: PriorTable, classes: SynthesizerClasses, privacy: PrivacyParameters, *, threads: int = 1
+    prior: SupportTable, classes: SynthesizerClasses, privacy: PrivacyParameters, *, threads: int = 1
 ) -> AcceptedAccounting:
     """Least prior weight of each class under accept/reject, what certifies it, and what to accept.
 
@@ -105,7 +106,7 @@ def certify_accepted(
 
 
 def certify_accepted_weights(
-    prior: PriorTable,
+    prior: SupportTable,
     classes: SynthesizerClasses,
     min_weight: Ints,
     privacy: PrivacyParameters,
@@ -206,7 +207,7 @@ def is_accepted(
     accepted = np.empty(checked.size, dtype=np.bool_)
     workers = PointLists(synthesizers.worker_ptr, synthesizers.worker_point)
     rules = AcceptanceRules(synthesizers.tract, synthesizers.min_prior_weight, checked)
-    table = Support(support.support_ptr, support.prior_weight, support.retention_threshold)
+    table = Support(support.support_ptr, support.base_weight, support.retention)
     synthetic = PointLists(drawn.synthetic_ptr, drawn.synthetic_point)
 
     def judge(start: int, stop: int) -> int:

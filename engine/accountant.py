@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from engine._kernels import reference_sample as kernels
 from engine.errors import CertificateError, OverflowRefusedError, ParameterError
 from engine.parameters import PrivacyParameters
+from engine.support_table import SupportTable
 from engine.theorems import (
     RULES,
     LeastWeight,
@@ -52,7 +53,6 @@ __all__ = [
     "RULES",
     "Accounting",
     "LeastWeight",
-    "PriorTable",
     "SynthesizerClasses",
     "certify_classes",
     "certify_weights",
@@ -72,60 +72,13 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PriorTable:
-    """Public prior of every destination tract: CSR over tracts, one entry per support point.
-
-    Parameters
-    ----------
-    support_ptr : int64[n_tracts + 1]
-        Support points of tract t are `support_ptr[t]` to `support_ptr[t + 1]`; at least one each.
-    base_weight : int64[n_support_points]
-        strength × prior share, rounded up to multiples of 2^-20; 0 or more.
-    retention : int64[n_support_points]
-        f_i as a multiple of 2^-32, from 1 to 2^32. A point whose final weight is above 1 is never pruned,
-        whatever its retention (`engine.pruning` ensures that, and the accounting relies on it).
-
-    Raises
-    ------
-    ParameterError
-        Shapes, types or values are not as above.
-    """
-
-    support_ptr: Ints
-    base_weight: Ints
-    retention: Ints
-
-    def __post_init__(self) -> None:
-        for name in ("support_ptr", "base_weight", "retention"):
-            _require_ints(name, getattr(self, name))
-        ptr, n_points = self.support_ptr, self.base_weight.shape[0]
-        if ptr.shape[0] < 2 or ptr[0] != 0 or ptr[-1] != n_points or (np.diff(ptr) < 1).any():
-            raise ParameterError(
-                f"support_ptr has {ptr.shape[0]} entries for {n_points} support points; it must rise from "
-                "0 to that number with at least one support point per destination tract"
-            )
-        if self.retention.shape != self.base_weight.shape:
-            raise ParameterError(
-                f"retention has {self.retention.shape[0]} entries, base_weight {n_points}; give one of "
-                "each per support point"
-            )
-        if (self.base_weight < 0).any():
-            raise ParameterError(f"base_weight holds {self.base_weight.min()}; it must be 0 or more")
-        if (self.retention < 1).any() or (self.retention > RETENTION_UNITS).any():
-            raise ParameterError(
-                f"retention runs from {self.retention.min()} to {self.retention.max()}; it must lie between "
-                f"1 and {RETENTION_UNITS} (1.0): a point kept only if a worker lives there would reveal that worker"
-            )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SynthesizerClasses:
     """Distinct (destination tract, likelihood count, published count) of the synthesizers.
 
     Parameters
     ----------
     tract : int64[n_classes]
-        Position of the destination tract in the :class:`PriorTable`.
+        Position of the destination tract in the :class:`SupportTable`.
     likelihood_count : int64[n_classes]
         n, the workers of the synthesizer.
     published_count : int64[n_classes]
@@ -191,12 +144,14 @@ class Accounting:
     growth: Ints
 
 
-def certify_classes(prior: PriorTable, classes: SynthesizerClasses, privacy: PrivacyParameters) -> Accounting:
+def certify_classes(
+    prior: SupportTable, classes: SynthesizerClasses, privacy: PrivacyParameters
+) -> Accounting:
     """Least prior weight of each class, and what certifies the weights that follow from it.
 
     Parameters
     ----------
-    prior : PriorTable
+    prior : SupportTable
         Public prior weights and retentions of the destination tracts.
     classes : SynthesizerClasses
         The distinct synthesizers.
@@ -245,7 +200,7 @@ def certify_classes(prior: PriorTable, classes: SynthesizerClasses, privacy: Pri
 
 
 def certify_weights(
-    prior: PriorTable, classes: SynthesizerClasses, min_weight: Ints, privacy: PrivacyParameters
+    prior: SupportTable, classes: SynthesizerClasses, min_weight: Ints, privacy: PrivacyParameters
 ) -> Accounting:
     """Certify given weights max(min_weight, base_weight), however they were chosen.
 
@@ -280,7 +235,7 @@ def certify_weights(
 
 
 def _account(
-    prior: PriorTable,
+    prior: SupportTable,
     classes: SynthesizerClasses,
     min_weight: Ints,
     privacy: PrivacyParameters,
@@ -320,7 +275,7 @@ def _units_of_theorem_4_1(published_count: Ints, c: float) -> Ints:
     return np.maximum(units.astype(np.int64), 1)
 
 
-def _sorted_weights(prior: PriorTable) -> tuple[Ints, Ints]:
+def _sorted_weights(prior: SupportTable) -> tuple[Ints, Ints]:
     """Base weights sorted within tracts, and their suffix sums with a closing 0 per tract."""
     ordered = np.empty_like(prior.base_weight)
     suffix = np.empty(ordered.shape[0] + prior.support_ptr.shape[0] - 1, dtype=np.int64)
@@ -329,7 +284,7 @@ def _sorted_weights(prior: PriorTable) -> tuple[Ints, Ints]:
 
 
 def _weights_used(
-    prior: PriorTable, classes: SynthesizerClasses, min_weight: Ints, weights: tuple[Ints, Ints]
+    prior: SupportTable, classes: SynthesizerClasses, min_weight: Ints, weights: tuple[Ints, Ints]
 ) -> tuple[Ints, Ints]:
     """Least and summed weight of each class."""
     largest = int(np.diff(prior.support_ptr).max()) * int(min_weight.max(initial=1))
@@ -345,7 +300,7 @@ def _weights_used(
 
 
 def _decide(
-    prior: PriorTable,
+    prior: SupportTable,
     classes: SynthesizerClasses,
     min_weight: Ints,
     least: Ints,
@@ -391,7 +346,7 @@ def _require_covered(
         )
 
 
-def _least_retention(prior: PriorTable, classes: SynthesizerClasses, min_weight: Ints) -> Ints:
+def _least_retention(prior: SupportTable, classes: SynthesizerClasses, min_weight: Ints) -> Ints:
     """Least retention over the points that can be pruned: those whose weight is at most 1."""
     prunable = np.where(prior.base_weight <= WEIGHT_UNITS, prior.retention, RETENTION_UNITS)
     of_tract = np.minimum.reduceat(prunable, prior.support_ptr[:-1])
@@ -427,9 +382,20 @@ def _require_ints(name: str, values: object) -> None:
         raise ParameterError(f"{name} is {kind}; a one-dimensional int64 array is needed")
 
 
-def require_tracts(prior: PriorTable, classes: SynthesizerClasses) -> None:
-    """Refuse, with a ParameterError, classes that name a destination tract the prior does not have."""
+def require_tracts(prior: SupportTable, classes: SynthesizerClasses) -> None:
+    """Refuse tracts without support points, and classes of tracts that the prior does not have.
+
+    Raises
+    ------
+    ParameterError
+        If there are such.
+    """
     n_tracts = prior.support_ptr.shape[0] - 1
+    bare = np.flatnonzero(prior.n_support == 0)
+    if bare.size:
+        raise ParameterError(
+            f"support_ptr gives destination tract {bare[0]} no support point; give each at least one"
+        )
     if classes.tract.size and classes.tract.max() >= n_tracts:
         raise ParameterError(
             f"a class names destination tract {classes.tract.max()}; the prior has {n_tracts}, counted from 0"

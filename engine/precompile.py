@@ -25,7 +25,7 @@ import numpy as np
 
 from engine._jit import kernels_mark, leave_mark
 from engine._kernels.urn import synthesize_range
-from engine.accountant import PriorTable, SynthesizerClasses
+from engine.accountant import SynthesizerClasses
 from engine.coarsening import Coarsening, coarsen
 from engine.editing import edit_domain
 from engine.garbage import no_collection
@@ -35,7 +35,8 @@ from engine.placement import BlockTable, place_blocks
 from engine.points import CellTriangles, place_points, sort_homes
 from engine.sound import certify_sound
 from engine.streams import PublicSeed, SecretKey
-from engine.synthesis import SupportTable, Synthesizers, SyntheticPoints, redraw_remainder, synthesize
+from engine.support_table import SupportTable
+from engine.synthesis import Synthesizers, SyntheticPoints, redraw_remainder, synthesize
 from engine.tracts import OriginTracts
 from engine.units import WEIGHT_UNITS
 
@@ -75,8 +76,8 @@ def _coarsening() -> Coarsening:
 def _support_table() -> SupportTable:
     return SupportTable(
         support_ptr=np.arange(_N + 1),
-        prior_weight=np.full(_N, WEIGHT_UNITS // 8),
-        retention_threshold=np.full(_N, _RETENTION),
+        base_weight=np.full(_N, WEIGHT_UNITS // 8),
+        retention=np.full(_N, _RETENTION),
     )
 
 
@@ -102,11 +103,7 @@ def _coarsen() -> None:
 
 
 def _account() -> None:
-    prior = PriorTable(
-        support_ptr=np.arange(_N + 1),
-        base_weight=np.full(_N, WEIGHT_UNITS // 8),
-        retention=np.full(_N, _RETENTION),
-    )
+    prior = _support_table()
     ones = np.ones(1, dtype=np.int64)
     privacy = PrivacyParameters(epsilon="9", delta="1e-6", min_retention="0.025", accountant="sound")
     classes = SynthesizerClasses(tract=0 * ones, likelihood_count=ones, published_count=ones)

@@ -36,7 +36,7 @@ from engine._kernels.sound_search import (
 )
 from engine._kernels.sound_tract import Tract
 from engine._threads import run_ranges
-from engine.accountant import PriorTable, SynthesizerClasses, require_tracts
+from engine.accountant import SynthesizerClasses, require_tracts
 from engine.errors import CertificateError, OverflowRefusedError, ParameterError
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.sound_bound import (
@@ -54,6 +54,7 @@ from engine.sound_bound import (
     sound_delta,
     tail_space,
 )
+from engine.support_table import SupportTable
 from engine.theorems import lowered_delta
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 
@@ -103,7 +104,7 @@ class SoundAccounting:
         Least retention over the points that can be pruned; 2^32 if no point can.
     terms : float64[n_classes, 7]
         Columns in the order of :class:`SoundBound`.
-    prior : PriorTable
+    prior : SupportTable
         The prior from which the weights follow.
     tract : int64
         Position of each class's tract there.
@@ -119,7 +120,7 @@ class SoundAccounting:
     total_weight: Ints
     least_retention: Ints
     terms: Floats
-    prior: PriorTable
+    prior: SupportTable
     tract: Ints
     prune: NDArray[np.bool_]
 
@@ -139,7 +140,7 @@ class SoundAccounting:
 
 
 def certify_sound(
-    prior: PriorTable,
+    prior: SupportTable,
     classes: SynthesizerClasses,
     privacy: PrivacyParameters,
     *,
@@ -150,7 +151,7 @@ def certify_sound(
 
     Parameters
     ----------
-    prior : PriorTable
+    prior : SupportTable
         Public prior weights and retentions of the destination tracts.
     classes : SynthesizerClasses
         The distinct synthesizers.
@@ -198,7 +199,7 @@ def certify_sound(
 
 
 def certify_sound_weights(
-    prior: PriorTable,
+    prior: SupportTable,
     classes: SynthesizerClasses,
     min_weight: Ints,
     privacy: PrivacyParameters,
@@ -244,7 +245,7 @@ def certify_sound_weights(
 
 
 def groups_of_class(
-    prior: PriorTable, tract: int, min_weight: int, *, prune: bool = True
+    prior: SupportTable, tract: int, min_weight: int, *, prune: bool = True
 ) -> list[WeightGroup]:
     """Weights and retentions that one class really uses, equal points together, in rising order."""
     points = slice(int(prior.support_ptr[tract]), int(prior.support_ptr[tract + 1]))
@@ -281,7 +282,7 @@ def require_fixed_count(privacy: PrivacyParameters, synthesis: SynthesisParamete
 
 
 def _search(
-    prior: PriorTable,
+    prior: SupportTable,
     classes: SynthesizerClasses,
     chosen: NDArray[np.bool_],
     privacy: PrivacyParameters,
@@ -299,9 +300,9 @@ def _search(
     run_ranges(search, _work(lists), threads)
 
 
-def _unpruned(prior: PriorTable) -> PriorTable:
+def _unpruned(prior: SupportTable) -> SupportTable:
     """The same prior with every point certain to stay."""
-    return PriorTable(
+    return SupportTable(
         support_ptr=prior.support_ptr,
         base_weight=prior.base_weight,
         retention=np.full_like(prior.retention, RETENTION_UNITS),
@@ -309,7 +310,7 @@ def _unpruned(prior: PriorTable) -> PriorTable:
 
 
 def _account(
-    prior: PriorTable,
+    prior: SupportTable,
     classes: SynthesizerClasses,
     min_weight: Ints,
     prune: NDArray[np.bool_],
@@ -374,7 +375,7 @@ def _likelihood_count(classes: SynthesizerClasses) -> Ints:
     return np.ones_like(n) if classes.is_published else n
 
 
-def _class_lists(prior: PriorTable, classes: SynthesizerClasses, chosen: NDArray[np.bool_]) -> ClassLists:
+def _class_lists(prior: SupportTable, classes: SynthesizerClasses, chosen: NDArray[np.bool_]) -> ClassLists:
     """The chosen classes in order of tract and m."""
     order = np.lexsort((classes.published_count, classes.tract))
     order = order[chosen[order]]
@@ -408,7 +409,7 @@ def _largest_weight(published_count: Ints, e: float) -> int:
     return int(largest * WEIGHT_UNITS)
 
 
-def _require_room(prior: PriorTable, min_weight: int) -> None:
+def _require_room(prior: SupportTable, min_weight: int) -> None:
     largest = int(np.diff(prior.support_ptr).max()) * min_weight
     largest += int(np.add.reduceat(prior.base_weight.astype(np.float64), prior.support_ptr[:-1]).max())
     if largest >= _LARGEST_TOTAL:

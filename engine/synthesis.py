@@ -1,6 +1,6 @@
 """Synthesis: pruning and the Dirichlet-multinomial draw of every synthesizer, in exact integers."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,6 @@ from engine._kernels.skipping import (
     JUMP_DIGITS,
     JUMP_TABLES,
     N_CLASSES,
-    sort_into_classes,
 )
 from engine._kernels.urn import (
     Candidates,
@@ -29,10 +28,9 @@ from engine.coarsening import LEVEL_REMAINDER, Coarsening
 from engine.errors import OverflowRefusedError, ParameterError, SupportError
 from engine.pruning import NEVER_CERTAIN
 from engine.streams import SecretKey, Stage, check_addresses, check_attempt, new_stream
-from engine.units import RETENTION_UNITS
+from engine.support_table import SupportTable
 
 __all__ = [
-    "SupportTable",
     "Synthesizers",
     "SyntheticPoints",
     "check_fit",
@@ -44,54 +42,6 @@ _WEIGHT_LIMIT = 1 << 62
 _MOST_WORKERS = 1 << 40
 # What a synthesizer costs besides its workers, in workers: its random blocks and the points that stay.
 _FIXED_WORK = 40
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SupportTable:
-    """Public facts about the support points of a batch of destination tracts.
-
-    Attributes
-    ----------
-    support_ptr : int64[T + 1]
-        CSR offsets, as in :class:`engine.coarsening.Coarsening`.
-    prior_weight : int64[K]
-        strength × prior share in units of 2^-20 (:func:`engine.prior.prior_weight`); may be 0.
-    retention_threshold : int64[K]
-        f_i in units of 2^-32 (:func:`engine.pruning.retention_threshold`); 2^32 means certain.
-    class_ptr : int64[T * 10 + 1]
-        Made from the thresholds: CSR offsets of the points of each (destination tract, retention class).
-    class_point : int32[K]
-        Made from the thresholds: local points of each tract by retention class, so that pruning can jump
-        from one candidate to the next instead of looking at every point.
-    """
-
-    support_ptr: npt.NDArray[np.int64]
-    prior_weight: npt.NDArray[np.int64]
-    retention_threshold: npt.NDArray[np.int64]
-    class_ptr: npt.NDArray[np.int64] = field(init=False, repr=False)
-    class_point: npt.NDArray[np.int32] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        weight = as_int("prior_weight", self.prior_weight)
-        threshold = as_int("retention_threshold", self.retention_threshold, low=1, high=RETENTION_UNITS)
-        object.__setattr__(self, "support_ptr", as_ptr("support_ptr", self.support_ptr, total=weight.size))
-        object.__setattr__(self, "prior_weight", weight)
-        object.__setattr__(self, "retention_threshold", threshold)
-        if threshold.size != weight.size:
-            raise ParameterError(
-                f"{threshold.size} retention thresholds for {weight.size} prior weights: give one each"
-            )
-        class_ptr = np.empty((self.support_ptr.size - 1) * N_CLASSES + 1, dtype=np.int64)
-        class_point = np.empty(threshold.size, dtype=np.int32)
-        room = np.empty(N_CLASSES, dtype=np.int64)
-        sort_into_classes(self.support_ptr, threshold, room, class_ptr, class_point)
-        object.__setattr__(self, "class_ptr", class_ptr)
-        object.__setattr__(self, "class_point", class_point)
-
-    @property
-    def n_support(self) -> npt.NDArray[np.int64]:
-        """Number of support points of each destination tract: int64[T]."""
-        return np.diff(self.support_ptr)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,7 +181,7 @@ def synthesize(
     workers = PointLists(synthesizers.worker_ptr, synthesizers.worker_point)
     addresses = Addresses(synthesizers.tract, synthesizers.destination, synthesizers.segment)
     rules = _rules(synthesizers, certain_above)
-    table = Support(support.support_ptr, support.prior_weight, support.retention_threshold)
+    table = Support(support.support_ptr, support.base_weight, support.retention)
     candidates = _candidates(support, certain_above)
     sample_tag = int(Stage.SAMPLE) | attempt << ATTEMPT_SHIFT
     n_workers = synthesizers.n_likelihood + n_synthetic
@@ -280,7 +230,7 @@ def _space(most_points: int, most_balls: int) -> UrnSpace:
 
 def _heavy_points(support: SupportTable, certain_above: int) -> PointLists:
     """Points of each destination tract whose prior weight alone makes them certain."""
-    heavy = np.flatnonzero(support.prior_weight > certain_above)
+    heavy = np.flatnonzero(support.base_weight > certain_above)
     ptr = np.searchsorted(heavy, support.support_ptr)
     return PointLists(ptr, (heavy - np.repeat(support.support_ptr[:-1], np.diff(ptr))).astype(np.int32))
 
@@ -347,7 +297,7 @@ def _largest_weight(support: SupportTable) -> npt.NDArray[np.int64]:
     largest = np.zeros(support.support_ptr.size - 1, dtype=np.int64)
     filled = np.flatnonzero(np.diff(support.support_ptr))
     if filled.size:
-        largest[filled] = np.maximum.reduceat(support.prior_weight, support.support_ptr[filled])
+        largest[filled] = np.maximum.reduceat(support.base_weight, support.support_ptr[filled])
     return largest
 
 

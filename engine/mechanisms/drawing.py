@@ -10,8 +10,8 @@ from engine._kernels import histograms as kernels
 from engine._kernels.arrays import Addresses, PointLists
 from engine._threads import run_ranges
 from engine.errors import OverflowRefusedError
+from engine.support_table import SupportTable
 from engine.synthesis import (
-    SupportTable,
     Synthesizers,
     SyntheticPoints,
     _refuse_run_out,
@@ -100,5 +100,5 @@ def _kernel_inputs(synthesizers: Synthesizers, support: SupportTable) -> kernels
         addresses=Addresses(synthesizers.tract, synthesizers.destination, synthesizers.segment),
         min_weight=synthesizers.min_prior_weight,
         support_ptr=support.support_ptr,
-        prior_weight=support.prior_weight,
+        prior_weight=support.base_weight,
     )

@@ -23,7 +23,8 @@ from engine.mechanisms.drawing import Digits, Ints, draw_histogram, with_digits
 from engine.mechanisms.promise import NEIGHBOURS, MechanismPromise, noise_epsilon
 from engine.parameters import Number, exact_fraction
 from engine.streams import SecretKey, Stage, check_addresses
-from engine.synthesis import SupportTable, Synthesizers, SyntheticPoints
+from engine.support_table import SupportTable
+from engine.synthesis import Synthesizers, SyntheticPoints
 
 __all__ = ["laplace_histogram", "laplace_noise", "laplace_promise"]
 

@@ -8,7 +8,8 @@ from engine._kernels.histograms import HistogramInputs, plug_in_range
 from engine.mechanisms.drawing import Digits, Ints, draw_histogram
 from engine.mechanisms.promise import MechanismPromise
 from engine.streams import SecretKey
-from engine.synthesis import SupportTable, Synthesizers, SyntheticPoints
+from engine.support_table import SupportTable
+from engine.synthesis import Synthesizers, SyntheticPoints
 
 __all__ = ["plug_in_multinomial", "plug_in_promise"]
 

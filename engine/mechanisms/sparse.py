@@ -20,7 +20,8 @@ from engine.mechanisms.drawing import Digits, Ints, draw_histogram
 from engine.mechanisms.promise import NEIGHBOURS, MechanismPromise, noise_epsilon
 from engine.parameters import Number, exact_fraction
 from engine.streams import SecretKey
-from engine.synthesis import SupportTable, Synthesizers, SyntheticPoints
+from engine.support_table import SupportTable
+from engine.synthesis import Synthesizers, SyntheticPoints
 
 __all__ = ["Threshold", "least_threshold", "sparse_histogram", "sparse_promise"]
 

@@ -24,8 +24,8 @@ from engine._kernels.validity import (
     add_means,
     fill_classes,
 )
-from engine.accountant import PriorTable
 from engine.errors import ParameterError
+from engine.support_table import SupportTable
 from engine.validity.grid import N_CELLS, Cells
 
 __all__ = ["CellShares", "MeasuredWorkers", "PriorClasses", "cell_shares", "expected_means", "prior_cells"]
@@ -37,7 +37,7 @@ class PriorClasses:
 
     Attributes
     ----------
-    prior : PriorTable
+    prior : SupportTable
         Weights and retentions of the support points.
     tract : int64[n_classes]
         Position of the destination tract.
@@ -52,7 +52,7 @@ class PriorClasses:
         Shapes do not agree or an index is out of range.
     """
 
-    prior: PriorTable
+    prior: SupportTable
     tract: npt.NDArray[np.int64]
     min_weight: npt.NDArray[np.int64]
     prunes: BoolArray | None = None

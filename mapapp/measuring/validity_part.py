@@ -355,8 +355,8 @@ def _points_of(coarse: Coarsening, is_positive: Bools) -> DomainPoints:
 
 def _n_kept(support: Support) -> Floats:
     """Expected points kept of each destination tract's synthesizers, where nobody lives."""
-    retention = support.table.retention_threshold / RETENTION_UNITS
-    kept = np.where(support.table.prior_weight > WEIGHT_UNITS, 1.0, retention)
+    retention = support.table.retention / RETENTION_UNITS
+    kept = np.where(support.table.base_weight > WEIGHT_UNITS, 1.0, retention)
     kept_points = np.bincount(
         support.coarsening.tract_of_point, kept, support.coarsening.n_destination_tracts
     )

@@ -98,7 +98,7 @@ def measure_tract(
         posterior = _expected(inputs, classes, certified.class_of, local)
     points = _named(data.store, support.coarsening)
     n = max(local.size, 1)
-    points["retention"] = support.table.retention_threshold / RETENTION_UNITS
+    points["retention"] = support.table.retention / RETENTION_UNITS
     points["prior"] = _prior(inputs, classes, certified, support)
     points["likelihood"] = np.bincount(local[local >= 0], minlength=k) / n
     points["posterior"] = posterior

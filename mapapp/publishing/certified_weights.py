@@ -16,13 +16,13 @@ from engine.accept_reject import certify_accepted
 from engine.accountant import (
     RULES,
     Accounting,
-    PriorTable,
     SynthesizerClasses,
     certify_classes,
 )
 from engine.errors import CertificateError
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters
 from engine.sound import SOUND_RULES, SOUND_TAILS, SoundAccounting, certify_sound, certify_sound_weights
+from engine.support_table import SupportTable
 from engine.theorems import pruned_epsilon
 from engine.units import RETENTION_UNITS
 from engine.validity import PriorClasses
@@ -61,14 +61,14 @@ class Tails:
 
     Attributes
     ----------
-    table : PriorTable
+    table : SupportTable
     classes : SynthesizerClasses
     min_weight : int64[n_classes]
     costs : set of (least retention, growth)
         Of all classes of the batch: what pruning adds to epsilon.
     """
 
-    table: PriorTable
+    table: SupportTable
     classes: SynthesizerClasses
     min_weight: Ints
     costs: frozenset[tuple[int, int]]
@@ -80,7 +80,7 @@ class CertifiedClasses:
 
     Attributes
     ----------
-    prior : PriorTable
+    prior : SupportTable
         Weights and retentions of the support points.
     classes : SynthesizerClasses
     class_of : int64[S]
@@ -91,7 +91,7 @@ class CertifiedClasses:
         What accept/reject accepts; None for other mechanisms.
     """
 
-    prior: PriorTable
+    prior: SupportTable
     classes: SynthesizerClasses
     class_of: Ints
     accounting: Accounting | SoundAccounting | None = None
@@ -145,7 +145,7 @@ def certify_weights(
         No weight keeps the promise.
     """
     classes, class_of = classes_of(synthesizers)
-    prior = support.prior_table
+    prior = support.table
     if mechanism in OWN_PROOFS:
         return CertifiedClasses(prior=prior, classes=classes, class_of=class_of)
     if mechanism == "accept-reject":
@@ -171,7 +171,7 @@ def classes_of(synthesizers: CountedSynthesizers) -> tuple[SynthesizerClasses, I
 
 
 def _certify(
-    prior: PriorTable, classes: SynthesizerClasses, privacy: PrivacyParameters
+    prior: SupportTable, classes: SynthesizerClasses, privacy: PrivacyParameters
 ) -> Accounting | SoundAccounting:
     if privacy.accountant == "sound":
         return certify_sound(prior, classes, privacy, allow_unpruned=True)
@@ -190,7 +190,7 @@ def badness_of(accounting: Accounting | SoundAccounting, members: Ints | slice =
     )
 
 
-def tails_of(prior: PriorTable, classes: SynthesizerClasses, accounting: Accounting) -> Tails:
+def tails_of(prior: SupportTable, classes: SynthesizerClasses, accounting: Accounting) -> Tails:
     """Pick the classes about which the paper's accountant needs a second opinion."""
     doubtful = np.flatnonzero(
         (accounting.rule == RULES.index(RULE_4_4)) & (accounting.least_retention < RETENTION_UNITS)

@@ -21,7 +21,8 @@ from engine.mechanisms.promise import MechanismPromise
 from engine.mechanisms.sparse import sparse_histogram, sparse_promise
 from engine.parameters import Mechanism, PrivacyParameters
 from engine.streams import SecretKey
-from engine.synthesis import SupportTable, Synthesizers, SyntheticPoints, synthesize
+from engine.support_table import SupportTable
+from engine.synthesis import Synthesizers, SyntheticPoints, synthesize
 from engine.units import WEIGHT_UNITS
 from mapapp.publishing.certificate.terms import MARGINS_CAVEAT, SINGLE_HOMES_CAVEAT
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engine.accountant import PriorTable
 from engine.coarsening import Coarsening, coarsen
 from engine.editing import EditedDomain, edit_domain
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.prior import prior_share, prior_weight, uniform_share
 from engine.pruning import retention_threshold
 from engine.streams import PublicSeed
-from engine.synthesis import SupportTable
+from engine.support_table import SupportTable
 from engine.tracts import OriginTracts
 from mapapp.publishing.prior import PublicPrior
 
@@ -44,15 +43,6 @@ class Support:
     table: SupportTable
     n_eliminated: int
     n_without_flows: int
-
-    @property
-    def prior_table(self) -> PriorTable:
-        """The table as the accountants take it."""
-        return PriorTable(
-            support_ptr=self.table.support_ptr,
-            base_weight=self.table.prior_weight,
-            retention=self.table.retention_threshold,
-        )
 
     @property
     def point_of_tract(self) -> npt.NDArray[np.int32]:
@@ -149,8 +139,8 @@ def weigh(domain: Domain, privacy: PrivacyParameters, parameters: SynthesisParam
     after = domain.edited.coarsening
     table = SupportTable(
         support_ptr=after.support_ptr,
-        prior_weight=prior_weight(domain.share, strength=parameters.strength),
-        retention_threshold=retention_threshold(
+        base_weight=prior_weight(domain.share, strength=parameters.strength),
+        retention=retention_threshold(
             after,
             domain.share,
             scale=parameters.retention_scale,

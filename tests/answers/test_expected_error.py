@@ -123,7 +123,7 @@ def test_it_takes_the_prior_for_what_the_pipeline_makes_of_it(demo_release: Path
     workplaces, support, errors = the_prior(open_store(demo_release, "release"))
     for row, tract in enumerate(workplaces.tract):
         mine = slice(*support.coarsening.support_ptr[row : row + 2])
-        share, retention = support.share[mine], support.table.retention_threshold[mine] / WHOLE
+        share, retention = support.share[mine], support.table.retention[mine] / WHOLE
         found = errors._prior(int(tract))
         # The pipeline's decay is interpolated far away.
         np.testing.assert_allclose(found.share[found.share > 0], share[share > 0], rtol=1e-3, atol=1e-9)

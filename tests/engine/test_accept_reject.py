@@ -19,12 +19,13 @@ from engine.accept_reject import (
     is_accepted,
     synthesize_accepted,
 )
-from engine.accountant import PriorTable, SynthesizerClasses
+from engine.accountant import SynthesizerClasses
 from engine.enumerator import compositions, exact_failure, largest_log_ratio, transition_matrix
 from engine.errors import CertificateError, ParameterError
 from engine.parameters import PrivacyParameters
 from engine.streams import SecretKey, attempt_key
-from engine.synthesis import SupportTable, Synthesizers, SyntheticPoints, synthesize
+from engine.support_table import SupportTable
+from engine.synthesis import Synthesizers, SyntheticPoints, synthesize
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from tests.engine.examples import examples
 from tests.engine.test_synthesis_law import assert_follows, observed_counts
@@ -135,18 +136,16 @@ def test_what_is_accepted_is_the_definition_s(seed: int, ratio: int) -> None:
     chosen = world.synthesizers
     # What is certified has f rho of at least 1.
     least = -(-(RETENTION_UNITS << 20) // ratio)
-    table = dataclasses.replace(
-        world.support, retention_threshold=np.maximum(world.support.retention_threshold, least)
-    )
+    table = dataclasses.replace(world.support, retention=np.maximum(world.support.retention, least))
     drawn = synthesize(KEY, chosen, table, certain_above=WEIGHT_UNITS)
     found = is_accepted(chosen, table, np.full(20, ratio), drawn)
     for one in range(20):
         at = slice(table.support_ptr[chosen.tract[one]], table.support_ptr[chosen.tract[one] + 1])
-        weight = np.maximum(table.prior_weight[at], chosen.min_prior_weight[one]).tolist()
+        weight = np.maximum(table.base_weight[at], chosen.min_prior_weight[one]).tolist()
         # f rho, rounded down to whole units
         factor = [
             ratio if units > WEIGHT_UNITS else kept * ratio // RETENTION_UNITS
-            for units, kept in zip(weight, table.retention_threshold[at].tolist(), strict=True)
+            for units, kept in zip(weight, table.retention[at].tolist(), strict=True)
         ]
         alpha = [Fraction(units, WEIGHT_UNITS) for units in weight]
 
@@ -263,8 +262,8 @@ def test_accepted_draws_follow_their_law(rounds: int) -> None:
     assert_follows(observed_counts(drawn, n_synthetic, 3), law)
 
 
-def small_prior() -> PriorTable:
-    return PriorTable(
+def small_prior() -> SupportTable:
+    return SupportTable(
         support_ptr=np.array([0, 5, 8]),
         base_weight=np.array([0, 100_000, 30_000, 0, 2 << 20, 5, 5, 900_000]),
         retention=np.array([1 << 28, 1 << 30, RETENTION_UNITS, 1 << 28, 1 << 28, 1 << 27, 1 << 31, 1 << 31]),
@@ -325,7 +324,7 @@ def test_the_promise_says_what_it_rests_on() -> None:
 @settings(max_examples=40)
 def test_what_is_certified_holds_by_listing(n: int, k: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    prior = PriorTable(
+    prior = SupportTable(
         support_ptr=np.array([0, k]),
         base_weight=rng.integers(0, 1 << 20, k),
         retention=rng.choice([1 << 27, 1 << 30, RETENTION_UNITS], k),

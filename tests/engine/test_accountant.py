@@ -12,7 +12,6 @@ from engine._kernels import reference_sample as kernels
 from engine.accountant import (
     RULES,
     Accounting,
-    PriorTable,
     SynthesizerClasses,
     certify_classes,
     certify_weights,
@@ -27,6 +26,7 @@ from engine.accountant import (
 from engine.enumerator import exact_failure_probability
 from engine.errors import CertificateError, OverflowRefusedError, ParameterError
 from engine.parameters import PrivacyParameters
+from engine.support_table import SupportTable
 from engine.theorems import cautious_c
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from tests.engine.examples import examples
@@ -36,11 +36,11 @@ from tests.oracles import accountant as oracle
 V3 = PrivacyParameters(epsilon="4.6", delta="1e-6", min_retention="0.025")
 
 
-def _table(*tracts: npt.ArrayLike, retention: float = 0.025) -> PriorTable:
+def _table(*tracts: npt.ArrayLike, retention: float = 0.025) -> SupportTable:
     """A prior of the given weights (in workers), each point kept with the same probability."""
     weights = [np.asarray(tract) for tract in tracts]
     base = np.concatenate([np.ceil(part * WEIGHT_UNITS) for part in weights])
-    return PriorTable(
+    return SupportTable(
         support_ptr=np.cumsum([0, *(part.size for part in weights)], dtype=np.int64),
         base_weight=base.astype(np.int64),
         retention=np.full(base.size, math.ceil(retention * RETENTION_UNITS), dtype=np.int64),
@@ -56,7 +56,7 @@ def _classes(counts: list[int], tract: int = 0, published: list[int] | None = No
     )
 
 
-def _weights(table: PriorTable, accounting: Accounting, j: int, tract: int = 0) -> list[float]:
+def _weights(table: SupportTable, accounting: Accounting, j: int, tract: int = 0) -> list[float]:
     """The weights class j really uses, in workers."""
     low, high = table.support_ptr[tract], table.support_ptr[tract + 1]
     used = np.maximum(table.base_weight[low:high], accounting.min_weight[j])
@@ -300,18 +300,28 @@ def test_refusals_name_the_numbers() -> None:
     ("change", "message"),
     [
         ({"support_ptr": [0, 1]}, "support_ptr"),
-        ({"support_ptr": [0, 2, 2]}, "support_ptr"),
         ({"base_weight": [1, -1]}, "base_weight"),
-        ({"base_weight": [1.0, 2.0]}, "int64"),
+        ({"base_weight": [1.0, 2.0]}, "integer"),
         ({"retention": [0, 1]}, "retention"),
         ({"retention": [1, RETENTION_UNITS + 1]}, "retention"),
         ({"retention": [1]}, "retention"),
     ],
 )
-def test_prior_table_refuses_what_is_no_prior(change: dict[str, list[float]], message: str) -> None:
+def test_support_table_refuses_wrong_values(change: dict[str, list[float]], message: str) -> None:
     fields = {"support_ptr": [0, 2], "base_weight": [1, 2], "retention": [1, 2]} | change
     with pytest.raises(ParameterError, match=message):
-        PriorTable(**{name: np.array(values) for name, values in fields.items()})
+        SupportTable(**{name: np.array(values) for name, values in fields.items()})
+
+
+@pytest.mark.jit_off
+def test_accountants_refuse_a_tract_without_support_points() -> None:
+    values = np.array([1, 2])
+    table = SupportTable(support_ptr=np.array([0, 2, 2]), base_weight=values, retention=values)
+    weights = np.array([WEIGHT_UNITS])
+    with pytest.raises(ParameterError, match="support_ptr gives destination tract 1 no support point"):
+        certify_classes(table, _classes([1]), V3)
+    with pytest.raises(ParameterError, match="support_ptr gives destination tract 1 no support point"):
+        certify_weights(table, _classes([1]), weights, V3)
 
 
 @pytest.mark.jit_off

@@ -23,7 +23,8 @@ from engine.mechanisms.plug_in import plug_in_multinomial, plug_in_promise
 from engine.mechanisms.promise import MechanismPromise
 from engine.mechanisms.sparse import least_threshold, sparse_histogram, sparse_promise
 from engine.streams import Stage, stream_words
-from engine.synthesis import SupportTable, Synthesizers, SyntheticPoints
+from engine.support_table import SupportTable
+from engine.synthesis import Synthesizers, SyntheticPoints
 from tests.engine.examples import examples
 from tests.engine.worlds import KEY, make_synthesizers, make_world, one_table, same_synthesizers, take
 from tests.oracles import mechanisms as twins
@@ -85,7 +86,7 @@ def assert_twin(mechanism: Draw, chosen: Synthesizers, table: SupportTable, epsi
     assert np.diff(drawn.synthetic_ptr).tolist() == chosen.n_synthetic.tolist()
     for one in range(chosen.tract.size):
         at = slice(table.support_ptr[chosen.tract[one]], table.support_ptr[chosen.tract[one] + 1])
-        prior = np.maximum(table.prior_weight[at], chosen.min_prior_weight[one]).tolist()
+        prior = np.maximum(table.base_weight[at], chosen.min_prior_weight[one]).tolist()
         workers = chosen.worker_point[chosen.worker_ptr[one] : chosen.worker_ptr[one + 1]].tolist()
         address = int(chosen.destination[one]), int(chosen.segment[one])
         twin = TWINS[mechanism](address, workers, int(chosen.n_synthetic[one]), prior, epsilon)

@@ -43,7 +43,7 @@ def keep(stream: Ints, thresholds: list[int], already: Collection[int] = ()) -> 
         digits,
         PointLists(table.class_ptr, table.class_point),
         0,
-        table.retention_threshold,
+        table.retention,
         skipping.KeptPoints(kept, marks, 1),
         0,
     )

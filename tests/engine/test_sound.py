@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from engine._kernels import sound as kernels
 from engine._kernels.arrays import Floats
 from engine._kernels.reference_sample import upper_tail
-from engine.accountant import PriorTable, SynthesizerClasses, certify_classes
+from engine.accountant import SynthesizerClasses, certify_classes
 from engine.enumerator import compositions, exact_failure_probability, largest_log_ratio, transition_matrix
 from engine.errors import CertificateError, OverflowRefusedError, ParameterError
 from engine.parameters import PrivacyParameters
@@ -28,6 +28,7 @@ from engine.sound import (
     sound_bound_of_groups,
     sound_delta,
 )
+from engine.support_table import SupportTable
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from tests.engine.examples import examples
 from tests.golden import golden
@@ -37,11 +38,11 @@ V3 = PrivacyParameters(epsilon="8.982026635", delta="1e-6", min_retention="0.025
 Weights = Floats | Sequence[float]
 
 
-def _table(*tracts: Weights, retention: float | list[Weights] = 0.025) -> PriorTable:
+def _table(*tracts: Weights, retention: float | list[Weights] = 0.025) -> SupportTable:
     """One tract for each list of base weights; retention one number or one list per tract."""
     sizes = [len(weights) for weights in tracts]
     kept = [np.broadcast_to(r, s) for r, s in zip(_each(retention, len(tracts)), sizes, strict=True)]
-    return PriorTable(
+    return SupportTable(
         support_ptr=np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
         base_weight=np.ceil(np.concatenate(tracts) * WEIGHT_UNITS).astype(np.int64),
         retention=np.ceil(np.concatenate(kept) * RETENTION_UNITS).astype(np.int64),

@@ -14,11 +14,12 @@ from engine._kernels.arrays import Ints
 from engine._kernels.reference_sample import upper_tail, upper_tails
 from engine._kernels.sound import Groups
 from engine._kernels.sound_tract import Tract
-from engine.accountant import PriorTable, SynthesizerClasses
+from engine.accountant import SynthesizerClasses
 from engine.errors import ParameterError
 from engine.parameters import PrivacyParameters
 from engine.sound import certify_sound, certify_sound_weights
 from engine.sound_bound import tail_space
+from engine.support_table import SupportTable
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from tests.engine.examples import examples
 from tests.oracles import sound as oracle
@@ -190,13 +191,13 @@ def test_products_of_many_factors_do_not_underflow() -> None:
     )
 
 
-def _release(n_tracts: int = 7, seed: int = 11) -> tuple[PriorTable, SynthesizerClasses]:
+def _release(n_tracts: int = 7, seed: int = 11) -> tuple[SupportTable, SynthesizerClasses]:
     """Tracts of several sizes, each with classes of its own, in no order; one tract has none, one draws nothing."""
     rng = np.random.Generator(np.random.PCG64(seed))
     sizes = rng.integers(3, 60, n_tracts)
     shares = [rng.dirichlet(np.full(size, 0.2)) for size in sizes]
     share = np.concatenate(shares)
-    prior = PriorTable(
+    prior = SupportTable(
         support_ptr=np.concatenate(([0], np.cumsum(sizes))).astype(np.int64),
         base_weight=np.ceil(share * WEIGHT_UNITS).astype(np.int64),
         retention=np.ceil(np.clip(10 * share, 0.025, 1) * RETENTION_UNITS).astype(np.int64),
@@ -229,7 +230,7 @@ def test_any_number_of_threads_and_any_batch_of_tracts_gives_the_same() -> None:
         of = np.flatnonzero(classes.tract == tract)
         points = slice(int(prior.support_ptr[tract]), int(prior.support_ptr[tract + 1]))
         alone = certify_sound(
-            PriorTable(
+            SupportTable(
                 support_ptr=np.array([0, points.stop - points.start]),
                 base_weight=prior.base_weight[points],
                 retention=prior.retention[points],
@@ -269,7 +270,7 @@ def test_unpruned_classes_are_those_that_cannot_prune() -> None:
         found = certify_sound(prior, classes, privacy, allow_unpruned=True, threads=3)
         assert pruned.prune.all()
         assert (~found.prune).any() == expected
-        whole = PriorTable(
+        whole = SupportTable(
             support_ptr=prior.support_ptr,
             base_weight=prior.base_weight,
             retention=np.full_like(prior.retention, RETENTION_UNITS),

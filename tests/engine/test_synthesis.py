@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from engine.coarsening import LEVEL_REMAINDER
 from engine.errors import OverflowRefusedError, ParameterError, SupportError
 from engine.prior import redraw_weight
-from engine.synthesis import SupportTable, Synthesizers, SyntheticPoints, redraw_remainder, synthesize
+from engine.support_table import SupportTable
+from engine.synthesis import Synthesizers, SyntheticPoints, redraw_remainder, synthesize
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from tests.engine.worlds import KEY, make_synthesizers, make_world, one_table, same_synthesizers, take
 from tests.oracles.synthesis import dirichlet_multinomial, redraw_one, synthesize_one, urn_law
@@ -52,9 +53,9 @@ def test_draws_are_the_twin_s(seed: int, certain_above: int) -> None:
             (int(chosen.destination[one]), int(chosen.segment[one])),
             workers_of(chosen, one),
             int(chosen.n_synthetic[one]),
-            table.prior_weight[at].tolist(),
+            table.base_weight[at].tolist(),
             int(chosen.min_prior_weight[one]),
-            table.retention_threshold[at].tolist(),
+            table.retention[at].tolist(),
             certain_above,
             prunes=bool(prunes[one]),
         )
@@ -179,8 +180,8 @@ def test_where_a_tract_stands_in_the_batch_does_not_matter(seed: int) -> None:
     points = np.concatenate([np.arange(table.support_ptr[one], table.support_ptr[one + 1]) for one in order])
     shuffled = SupportTable(
         support_ptr=np.concatenate(([0], np.cumsum(table.n_support[order]))),
-        prior_weight=table.prior_weight[points],
-        retention_threshold=table.retention_threshold[points],
+        base_weight=table.base_weight[points],
+        retention=table.retention[points],
     )
     moved = Synthesizers(
         tract=np.argsort(order)[chosen.tract].astype(np.int32),
@@ -303,7 +304,7 @@ def test_bad_synthesizers_are_refused(change: dict[str, Any], message: str) -> N
 
 @pytest.mark.jit_off
 def test_bad_support_is_refused() -> None:
-    with pytest.raises(ParameterError, match="retention_threshold runs from 0"):
+    with pytest.raises(ParameterError, match="retention runs from 0"):
         one_table([1], [0])
     with pytest.raises(ParameterError, match="give one each"):
         one_table([1, 1], [1])
@@ -317,7 +318,7 @@ def test_bad_support_is_refused() -> None:
         synthesize(
             KEY,
             chosen,
-            SupportTable(support_ptr=none[:1], prior_weight=none[1:], retention_threshold=none[1:]),
+            SupportTable(support_ptr=none[:1], base_weight=none[1:], retention=none[1:]),
         )
 
 

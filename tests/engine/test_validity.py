@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.accountant import PriorTable
 from engine.errors import ParameterError
+from engine.support_table import SupportTable
 from engine.validity import (
     CELL_RANGE,
     DOMAIN_RANGES,
@@ -91,7 +91,7 @@ class World:
             _, row[:] = np.unique(rng.integers(0, n_tracts, n_tracts), return_inverse=True)
             n_support.append(int(row.max()) + 1)
         ptr = np.concatenate(([0], np.cumsum(n_support)))
-        self.prior = PriorTable(
+        self.prior = SupportTable(
             support_ptr=ptr,
             base_weight=rng.integers(0, 3 * UNIT, ptr[-1]),
             retention=rng.integers(1, CERTAIN, ptr[-1]) if pruned else np.full(ptr[-1], CERTAIN),
@@ -205,7 +205,7 @@ def test_closed_form_agrees_with_drawing(pruned: bool) -> None:
     cell = rng.integers(0, 5, (1, 2 * k)).astype(np.int8)
     point_of_tract = np.arange(2 * k, dtype=np.int32)[None] % k
     population = rng.integers(1, 50, 2 * k)
-    prior = PriorTable(
+    prior = SupportTable(
         support_ptr=np.array([0, k]),
         base_weight=np.zeros(k, np.int64),
         retention=np.full(k, int(np.ceil(f * CERTAIN))),
@@ -356,7 +356,7 @@ def test_means_of_points_and_the_prior_alone_are_those_of_the_plain_twin(seed: i
 @pytest.mark.jit_off
 def test_dropped_workers_leave_the_likelihood_and_are_drawn_all_the_same() -> None:
     """One point, two workers of whom one was dropped: the other is half, and two are drawn."""
-    prior = PriorTable(
+    prior = SupportTable(
         support_ptr=np.array([0, 2]), base_weight=np.zeros(2, np.int64), retention=np.full(2, CERTAIN)
     )
     shares = np.zeros((2, N_CELLS))

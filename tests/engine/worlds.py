@@ -11,7 +11,8 @@ from engine.placement import BlockTable
 from engine.prior import flow_mass, prior_share, prior_weight
 from engine.pruning import retention_threshold
 from engine.streams import SecretKey
-from engine.synthesis import SupportTable, Synthesizers
+from engine.support_table import SupportTable
+from engine.synthesis import Synthesizers
 from engine.tracts import EARTH_RADIUS_MI, OriginTracts
 from engine.units import RETENTION_UNITS
 from geodata.distance import distance_matrix_mi
@@ -54,8 +55,8 @@ def make_world(seed: int, *, mode: EditingMode = "pool", n_synthesizers: int = 1
     share = prior_share(edited.coarsening, edited.carry(mass))
     table = SupportTable(
         support_ptr=edited.coarsening.support_ptr,
-        prior_weight=prior_weight(share, strength=float(rng.uniform(0, 3))),
-        retention_threshold=retention_threshold(
+        base_weight=prior_weight(share, strength=float(rng.uniform(0, 3))),
+        retention=retention_threshold(
             edited.coarsening,
             share,
             scale=float(rng.uniform(0, 2)),
@@ -162,6 +163,6 @@ def one_table(weights: list[int], thresholds: list[int] | None = None) -> Suppor
     """Support of a single destination tract; nothing pruned unless thresholds are given."""
     return SupportTable(
         support_ptr=np.array([0, len(weights)]),
-        prior_weight=np.array(weights),
-        retention_threshold=np.array(thresholds or [RETENTION_UNITS] * len(weights)),
+        base_weight=np.array(weights),
+        retention=np.array(thresholds or [RETENTION_UNITS] * len(weights)),
     )

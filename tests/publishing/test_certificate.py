@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from engine.accountant import PriorTable, SynthesizerClasses, certify_classes
+from engine.accountant import SynthesizerClasses, certify_classes
 from engine.errors import CertificateError
 from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.support_table import SupportTable
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from mapapp.publishing.certificate.certificate import (
     build_certificate,
@@ -30,10 +31,10 @@ V3 = PrivacyParameters(epsilon="4.6", delta="1e-6", min_retention="0.025")
 HASH = hashlib.sha256(b"input").hexdigest()
 
 
-def _prior(sizes: tuple[int, ...] = (300, 400), strength: float = 1.0) -> PriorTable:
+def _prior(sizes: tuple[int, ...] = (300, 400), strength: float = 1.0) -> SupportTable:
     share = np.concatenate([np.arange(k, 0, -1) / (k * (k + 1) / 2) for k in sizes])
     retention = np.clip(np.ceil(10 * share * RETENTION_UNITS), math.ceil(0.025 * RETENTION_UNITS), None)
-    return PriorTable(
+    return SupportTable(
         support_ptr=np.cumsum([0, *sizes], dtype=np.int64),
         base_weight=np.ceil(share * strength * WEIGHT_UNITS).astype(np.int64),
         retention=np.minimum(retention, RETENTION_UNITS).astype(np.int64),

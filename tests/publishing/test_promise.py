@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from engine.accountant import RULES, Accounting, PriorTable, SynthesizerClasses, certify_classes
+from engine.accountant import RULES, Accounting, SynthesizerClasses, certify_classes
 from engine.errors import CertificateError
 from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.support_table import SupportTable
 from engine.units import RETENTION_UNITS
 from mapapp.publishing.certified_weights import Tails, pruned_as_a_whole, tails_of
 
@@ -16,7 +17,7 @@ def certified(
     k: int, n: int, epsilon: str, retention: float
 ) -> tuple[Accounting, list[Tails], PrivacyParameters]:
     """One class of n workers over k support points with equal weights and retentions."""
-    table = PriorTable(
+    table = SupportTable(
         support_ptr=np.array([0, k]),
         base_weight=np.zeros(k, dtype=np.int64),
         retention=np.full(k, int(retention * RETENTION_UNITS) + 1, dtype=np.int64),

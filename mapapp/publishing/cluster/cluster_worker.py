@@ -397,8 +397,8 @@ def _fingerprint(support: Support) -> str:
         points.support_level,
         points.support_unit,
         support.share,
-        table.prior_weight,
-        table.retention_threshold,
+        table.base_weight,
+        table.retention,
     ):
         digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
