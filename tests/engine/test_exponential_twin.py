@@ -7,6 +7,7 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -190,6 +191,16 @@ def test_each_step_of_the_proof_holds_as_an_equation(theta: Fraction) -> None:
                 twin.normalizer(twin.counted_by_convolution(each, k), theta) for each in (table, other)
             )
             assert first - second == gain
+
+
+@pytest.mark.parametrize(("n", "k"), SIZES, ids=str)
+def test_the_exact_ratio_falls_with_theta_since_these_counts_do(n: int, k: int) -> None:
+    apart = twin.counted_by_enumeration((n - 1, 1, *[0] * (k - 2)))
+    together = twin.counted_by_enumeration((n, *[0] * (k - 1)))
+    falling = [Fraction(apart[moved], together[moved - 1]) for moved in range(1, n + 1)]
+    assert falling == sorted(falling, reverse=True)
+    ratios = [twin.exact_ratio(n, k, Fraction(step, 40)) for step in range(1, 41)]
+    assert all(first > second for first, second in pairwise(ratios))
 
 
 class Seeded:
