@@ -1,5 +1,5 @@
-# Two commands are all the set-up there is: `make run` and `make test`.
-# Everything is installed into .venv beside this file; PYTHON chooses the interpreter (3.11 or later).
+# Two commands set everything up: `make run` and `make test`.
+# Everything is installed into .venv beside this file; PYTHON selects the interpreter (3.11 or later).
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -12,12 +12,12 @@ JOBS ?= auto
 run: $(VENV)/.run-ready
 	@exec $(BIN)/commutemap
 
-# The type check needs one processor for a while, beside the tests; `make` fails if either fails.
+# The type check runs on one processor beside the tests; `make` fails if either fails.
 test: $(VENV)/.test-ready browser nginx lint
 	@$(MAKE) --no-print-directory -j 2 types tests
 
-# Tests that share fixtures stay on one worker, and the slowest come first (tests/sharing.py). Kernels are compiled
-# before the workers start, or each worker would compile the same ones.
+# Tests that share fixtures run on one worker, slowest first (tests/sharing.py). Kernels are compiled before the workers
+# start; otherwise every worker would compile the same ones.
 tests: $(VENV)/.test-ready
 	$(BIN)/python -m engine.precompile
 	$(BIN)/python -m pytest -n $(JOBS) --no-loadscope-reorder
@@ -29,12 +29,12 @@ lint: $(VENV)/.test-ready
 types: $(VENV)/.test-ready
 	$(BIN)/mypy
 
-# Coverage of the engine, whose kernels are measured only as plain Python: with the JIT off.
+# Coverage of the engine, with the JIT off because compiled kernels cannot be measured.
 coverage: $(VENV)/.test-ready
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m coverage run -m pytest tests/engine -m jit_off -p no:xdist -q
 	$(BIN)/python -m coverage report
 
-# The browser tests drive Debian's Chromium; elsewhere install a Chromium or Chrome by hand.
+# The browser tests drive Debian's Chromium; on other systems, install Chromium or Chrome yourself.
 browser:
 	@if command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null; then :; \
 	elif command -v apt-get >/dev/null && [ "$$(id -u)" = 0 ]; then \
@@ -49,13 +49,13 @@ nginx:
 	  if command -v systemctl >/dev/null; then systemctl disable --quiet --now nginx || true; fi; \
 	else echo "no nginx found: the reverse proxy tests will be skipped (on Debian: apt-get install nginx-light)"; fi
 
-# docs/cli.md is written by the program itself; a test compares the two.
+# The program generates docs/cli.md; a test checks that the file is current.
 docs: $(VENV)/.test-ready
 	$(BIN)/python -c "from mapapp import cli; from mapapp.commands.cli_reference import reference; print(reference(cli.commutemap), end='')" > docs/cli.md
 
 $(VENV)/.python: Makefile
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or later is needed; set PYTHON=/path/to/python3"; exit 1; }
-	@echo "making the environment in $(VENV) (about two minutes the first time)"
+	@echo "creating the environment in $(VENV) (about two minutes the first time)"
 	@$(PYTHON) -m venv $(VENV) && touch $@
 
 $(VENV)/.run-ready: $(VENV)/.python $(SOURCES)

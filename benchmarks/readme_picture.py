@@ -19,7 +19,7 @@ from benchmarks import chromium
 from mapapp.answers import served_answers
 from mapapp.answers.served_release import ServedRelease
 from mapapp.explore.server import create_app, listen
-from mapapp.progress import shown
+from mapapp.progress import show_progress
 from mapapp.publishing.demo_release import demo_release
 from mapapp.question.question import Question
 from tests.running_server import running
@@ -73,7 +73,7 @@ def argument_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> None:
     chosen = argument_parser().parse_args(arguments)
     if chosen.release is None:
-        with shown() as report:
+        with show_progress() as report:
             chosen.release = demo_release(report)
     area = busiest_tract(chosen.release)
     server = listen(create_app([chosen.release]), port=0)

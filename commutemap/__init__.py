@@ -1,4 +1,4 @@
-"""CommuteMap in Python: open a release and ask it.
+"""CommuteMap in Python: open a release and analyze it.
 
     import commutemap as cm
 
@@ -7,7 +7,7 @@
     answer.inflow.value, answer.inflow.expected_error
     answer.to_frame()
 
-docs/api.md shows what can be asked, how areas and layers are named, and what an answer can do.
+docs/api.md lists the analyses, explains how areas and layers are named, and says what an answer can do.
 """
 
 from geodata.errors import GeodataError, GeometryError, StoreError

@@ -1,4 +1,4 @@
-"""The `commutemap` command: its group, and how every mistake becomes one line on standard error."""
+"""The `commutemap` command; an error that a user can fix is reported in one line on standard error."""
 
 from __future__ import annotations
 
@@ -27,24 +27,27 @@ from mapapp.commands.synthesize import synthesize
 from mapapp.commands.tune import tune
 from mapapp.commands.validate import validate
 from mapapp.errors import UsageError
-from mapapp.interrupts import answer_interrupts, exit_code, ignore_interrupts
+from mapapp.interrupts import exit_code, ignore_interrupts, raise_on_interrupt
 from mapapp.publishing.ledger import LedgerError
 
 EXIT_USER = 2
-EXIT_BUG = 70  # EX_SOFTWARE of sysexits.h
-EXIT_SIGNAL = 128  # and a signal's number: what a shell reports for a command that one ended
+EXIT_BUG = 70  # EX_SOFTWARE in sysexits.h
+EXIT_SIGNAL = 128  # plus the signal number, as a shell reports a command ended by a signal
 
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="commutemap", message="%(package)s %(version)s")
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=None, help="Port of the demo map (8050, or a free one)."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=None,
+    help="Port of the demo map.  [default: (8050, or any free port)]",
 )
 @click.pass_context
 def commutemap(context: click.Context, port: int | None) -> None:
     """Turn confidential home-to-work counts into a formally private map.
 
-    Without a command: build the demo release if there is none, serve it, print the address.
+    Without a command, build the demo release unless it exists, serve it, and print its address.
 
     \b
     Example, from public files to a map:
@@ -55,7 +58,7 @@ def commutemap(context: click.Context, port: int | None) -> None:
     if context.invoked_subcommand is None:
         serve_demo(port=port)
     elif port is not None:
-        raise UsageError(f"--port {port} before a command has no meaning; write it after `serve`")
+        raise UsageError(f"--port {port} is before the command; put it after `serve`")
 
 
 for _command in (
@@ -77,7 +80,7 @@ for _command in (
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code: 0 done, 2 the user can mend it, 70 a bug, more than 128 a signal."""
+    """Run one command and return its exit code: 0 success, 2 a user error, 70 a bug, above 128 a signal."""
     try:
         result = commutemap.main(arguments, prog_name="commutemap", standalone_mode=False)
         return result if isinstance(result, int) else 0
@@ -85,55 +88,54 @@ def run(arguments: Sequence[str] | None = None) -> int:
         print(error.format_message())
         return EXIT_USER
     except click.ClickException as error:
-        return _say(f"{_one_line(error.format_message())} (see `{_help_of(error)} --help`)", EXIT_USER)
+        return _report(f"{_one_line(error.format_message())} (see `{_help_of(error)} --help`)", EXIT_USER)
     except (EngineError, GeodataError, LedgerError, UsageError) as error:
-        return _say(_one_line(str(error)), EXIT_USER)
+        return _report(_one_line(str(error)), EXIT_USER)
     except (KeyboardInterrupt, click.Abort) as error:
-        return _say("stopped; nothing was kept", exit_code(error))
+        return _report("stopped; nothing was kept", exit_code(error))
     except OSError as error:
-        return _say(_one_line(_describe(error)), EXIT_USER)
+        return _report(_one_line(_describe(error)), EXIT_USER)
     except MemoryError:
-        return _say("not enough memory; close other programs or use a machine with more", EXIT_USER)
+        return _report("not enough memory; close other programs or use a machine with more", EXIT_USER)
     except Exception as error:
-        # Not the user's mistake. The text of an unforeseen error could carry a confidential value, so it is
-        # shown only where somebody asks for it.
+        # The text of an unexpected error could contain a confidential value, so it is shown only on request.
         if os.environ.get("COMMUTEMAP_DEBUG"):
             traceback.print_exc()
-        return _say(
-            f"internal error ({type(error).__name__}), a bug of this program; "
-            "run again with COMMUTEMAP_DEBUG=1 for the details and report it",
+        return _report(
+            f"internal error ({type(error).__name__}): this is a bug in commutemap; "
+            "run again with COMMUTEMAP_DEBUG=1 to see the details, and report them",
             EXIT_BUG,
         )
 
 
 def main() -> NoReturn:
     """Entry point of the installed command."""
-    answer_interrupts()
+    raise_on_interrupt()
     try:
         code = run()
         ignore_interrupts()
         sys.stdout.flush()
     except OSError as error:
-        # Nothing more can be written there, and Python would try again at the end. A reader that has left (`| head`)
-        # is not an error.
+        # Standard output cannot be written any more, and Python would try again at exit. A closed pipe (`| head`) is
+        # not an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        is_gone = isinstance(error, BrokenPipeError)
-        code = 0 if is_gone else _say(f"standard output: {_one_line(_describe(error))}", EXIT_USER)
-    _leave(code)
+        is_closed_pipe = isinstance(error, BrokenPipeError)
+        code = 0 if is_closed_pipe else _report(f"standard output: {_one_line(_describe(error))}", EXIT_USER)
+    _finish(code)
 
 
-def _leave(code: int) -> NoReturn:
-    """End the process as Python does: exit functions are called, buffers written, threads waited for.
+def _finish(code: int) -> NoReturn:
+    """Exit as Python does: call exit functions, flush buffers, wait for threads.
 
-    What was imported stays to the end, because looking through it for garbage takes half a second. Where DuckDB is
-    loaded it is looked through: DuckDB reports objects that are never freed.
+    Skip the final garbage collection, which takes half a second, unless DuckDB is loaded: it reports objects that are
+    never freed.
     """
     if "duckdb" not in sys.modules:
         gc.freeze()
     sys.exit(code)
 
 
-def _say(message: str, code: int) -> int:
+def _report(message: str, code: int) -> int:
     print(f"commutemap: {message}", file=sys.stderr)
     return code
 

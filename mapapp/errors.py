@@ -1,5 +1,5 @@
-"""Mistakes that a user of the commands or the pages can mend, each said in one line."""
+"""Errors that a user of the commands or the pages can fix; every message is one line."""
 
 
 class UsageError(ValueError):
-    """An option, argument or setting is not what it must be."""
+    """An option, argument or setting has a value that is not allowed."""

@@ -1,7 +1,7 @@
-"""Signals that end a command: Ctrl-C, SIGTERM, and SIGHUP of a terminal that closes.
+"""Signals that end a command: Ctrl-C, SIGTERM, and SIGHUP (the terminal closed).
 
-Each ends the command as Ctrl-C does: what is half done is cleaned up, and the exit code is 128 and the signal's number,
-as a shell reports it. None is lost, and a second one does not cut the clean-up short.
+Each ends the command as Ctrl-C does: unfinished work is cleaned up, and the exit code is 128 plus the signal number, as
+in a shell. No signal is lost, and a second one does not interrupt the cleanup.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
-_AGAIN_S: Final = 90.0  # longer than any clean-up
+_AGAIN_S: Final = 90.0  # longer than any cleanup
 _SOON_S: Final = 0.05
 _DEFAULTS: Final = {
     signal.SIGINT: signal.default_int_handler,
@@ -31,7 +31,7 @@ class Interrupt(KeyboardInterrupt):
     Attributes
     ----------
     number : int
-        Of the signal.
+        Signal number.
     """
 
     def __init__(self, number: int) -> None:
@@ -45,7 +45,7 @@ def exit_code(error: BaseException) -> int:
     Parameters
     ----------
     error : BaseException
-        KeyboardInterrupt, or what a library raised in its place.
+        KeyboardInterrupt, or the exception that a library raised from it.
     """
     found: BaseException | None = error
     while found is not None and not isinstance(found, Interrupt):
@@ -53,12 +53,12 @@ def exit_code(error: BaseException) -> int:
     return 128 + (signal.SIGINT if found is None else found.number)
 
 
-def answer_interrupts() -> None:
-    """Have signals that end a process raise Interrupt for the rest of it, once for all within a minute and a half.
+def raise_on_interrupt() -> None:
+    """Make the signals that end a process raise Interrupt, at most once in 90 seconds.
 
-    Where Python drops what is raised, as in a `__del__` that the collector calls, it is raised again soon after.
-    A signal that is ignored already stays ignored: a shell ignores Ctrl-C for jobs in the background, nohup SIGHUP.
-    To be called from the main thread of a program of our own.
+    If Python drops the exception, as in a `__del__` that the garbage collector calls, it is raised again shortly after.
+    A signal that is already ignored stays ignored: shells ignore Ctrl-C for background jobs, and nohup ignores SIGHUP.
+    Call this from the main thread of our own programs only.
     """
     raised, raised_at = signal.SIGINT.value, -math.inf
 
@@ -72,7 +72,7 @@ def answer_interrupts() -> None:
         raise Interrupt(raised)
 
     def drop(dropped: UnraisableHookArgs) -> None:
-        # A timer of the system and not a thread: the collector may have come in the middle of starting one.
+        # A system timer, not a thread: the collector may have run while a thread was being started.
         if issubclass(dropped.exc_type, KeyboardInterrupt):
             signal.setitimer(signal.ITIMER_REAL, _SOON_S)
         else:
@@ -88,6 +88,6 @@ def answer_interrupts() -> None:
 
 
 def ignore_interrupts() -> None:
-    """Have these signals do nothing any more: the command is done, and has said so."""
+    """Ignore these signals from now on: the command has finished and printed its result."""
     for number in _DEFAULTS:
         signal.signal(number, signal.SIG_IGN)

@@ -1,4 +1,4 @@
-"""Where files lie that are not code: those that come with the program, and those it makes unasked."""
+"""Where to find files other than code: the assets, and the data that the program creates on its own."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 
 
 def assets_dir() -> Path:
-    """Directory of the style sheet, the script and the icons; only ever read.
+    """Return the directory of the style sheet, the script and the icons, which is never written.
 
-    It is beside the packages in a checkout, and inside `mapapp` in a wheel.
+    In a checkout it is beside the packages; in a wheel it is inside `mapapp`.
 
     Raises
     ------
     FileNotFoundError
-        When the installation is incomplete.
+        If the installation is incomplete.
     """
     package = Path(__file__).resolve().parent
     for place in (package / "assets", package.parent / "assets"):
@@ -27,7 +27,10 @@ def assets_dir() -> Path:
 
 
 def data_home() -> Path:
-    """Folder for what the program makes unasked: COMMUTEMAP_HOME, else the user's data folder, else a passing one."""
+    """Return the folder for data that the program creates on its own.
+
+    This is COMMUTEMAP_HOME if set, else the user's data folder; if that cannot be written, a temporary folder.
+    """
     named = os.environ.get("COMMUTEMAP_HOME")
     base = os.environ.get("XDG_DATA_HOME") or os.path.join(os.path.expanduser("~"), ".local", "share")
     for place in [Path(named)] if named else [Path(base) / "commutemap"]:
@@ -37,6 +40,6 @@ def data_home() -> Path:
                 return place
         except OSError:
             continue
-    passing = Path(tempfile.mkdtemp(prefix="commutemap-"))
-    atexit.register(shutil.rmtree, passing, ignore_errors=True)
-    return passing
+    temporary = Path(tempfile.mkdtemp(prefix="commutemap-"))
+    atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+    return temporary

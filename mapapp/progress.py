@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal, nothing elsewhere or when asked to be quiet."""
+"""Progress bars for long work, shown on a terminal unless --quiet is given."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from geodata.progress import Progress as Report
 from geodata.progress import silent
 
-__all__ = ["Report", "shown", "silent"]
+__all__ = ["Report", "show_progress", "silent"]
 
 
 @contextmanager
-def shown(*, quiet: bool = False) -> Iterator[Report]:
-    """Yield a callable `report(stage, done, total)` that shows progress where standard error is a terminal.
+def show_progress(*, quiet: bool = False) -> Iterator[Report]:
+    """Yield `report(stage, done, total)`, which shows progress if standard error is a terminal.
 
-    A new stage name starts a new bar and completes the one before it.
+    A new stage name completes the current bar and starts another.
     """
     if quiet or not sys.stderr.isatty():
-        # In a log or a pipe a bar is noise, and an error must stay the one line there is.
+        # In a log or a pipe a bar is noise, and an error must remain the only line.
         yield silent
     else:
         with _bar() as report:

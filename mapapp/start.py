@@ -1,4 +1,4 @@
-"""Where the installed command starts: it checks the system before it imports anything that needs it."""
+"""Entry point of the installed command; it checks the operating system before it imports the rest."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EXIT_UNSUPPORTED: Final = 2
 
 
 def main() -> NoReturn:
-    """Run the command. On systems other than Linux and macOS, say so in one line; the exit code is 2."""
+    """Run the command. On systems other than Linux and macOS, print a one-line error and exit with code 2."""
     if sys.platform not in SYSTEMS:
         print(
             f"commutemap: this system ({sys.platform}) is not supported; use {' or '.join(SYSTEMS.values())}, "

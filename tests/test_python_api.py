@@ -212,7 +212,9 @@ def test_polygons_and_rings_are_areas(release: cm.Release) -> None:
 
 def test_a_name_that_other_areas_have_is_said_where_the_question_is(release: cm.Release) -> None:
     for area in ("Harbour", ["county:10003", "Harbour"]):
-        with pytest.warns(UserWarning, match="using stplc:4459 .*; also named that: county:10001") as caught:
+        with pytest.warns(
+            UserWarning, match="using stplc:4459 .*; other areas with that name: county:10001"
+        ) as caught:
             release.profile(area)
         assert [Path(each.filename) for each in caught] == [Path(__file__)]
     with warnings.catch_warnings():
@@ -260,24 +262,27 @@ def test_settings_of_matplotlib_stay_as_they_are(release: cm.Release) -> None:
 
 MISTAKES: dict[str, tuple[Callable[[cm.Release], object], str]] = {
     "no such name": (lambda r: r.profile("Habrour city"), "the nearest name is stplc:4459"),
-    "a number": (lambda r: r.profile(44007), "give a text such as"),
-    "nothing": (lambda r: r.profile(None), "give a text such as"),
-    "a mapping": (lambda r: r.profile({"a": 1}), "give a text such as"),
-    "no area": (lambda r: r.profile([]), "an empty list of areas"),
-    "a bad area in a list": (lambda r: r.profile(["county:10001", 3]), "give a text such as"),
+    "a number": (lambda r: r.profile(44007), "give a string such as"),
+    "nothing": (lambda r: r.profile(None), "give a string such as"),
+    "a mapping": (lambda r: r.profile({"a": 1}), "give a string such as"),
+    "no area": (lambda r: r.profile([]), "the list of areas is empty"),
+    "a bad area in a list": (lambda r: r.profile(["county:10001", 3]), "give a string such as"),
     "no such unit": (lambda r: r.profile("county:99"), "no County 99"),
     "a point": (lambda r: r.profile(shapely.Point(0, 0)), "give a polygon"),
-    "two areas": (lambda r: r.paired("county:10001", "nowhere"), "nothing of that name"),
+    "two areas": (lambda r: r.paired("county:10001", "nowhere"), "no area has that name"),
     "filters": (lambda r: r.profile("all", {"age": 1}), r"give Filters, such as"),  # type: ignore[arg-type]  # wrong on purpose
     "one band": (lambda r: cm.Filters(age=1), r"such as \(1, 2\)"),  # type: ignore[arg-type]  # wrong on purpose
     "bands as text": (lambda r: cm.Filters(age="1"), r"such as \(1, 2\)"),  # type: ignore[arg-type]  # wrong on purpose
     "no such band": (lambda r: cm.Filters(age=[4]), "bands are 1, 2 and 3"),
     "side": (lambda r: r.profile(side="works"), "side 'works': choose work or home"),  # type: ignore[arg-type]  # wrong on purpose
-    "layer": (lambda r: r.destinations(layer="twon"), "layer 'twon': this release has"),
-    "layer of a matrix": (lambda r: r.flow_matrix("Harbour"), "layer 'Harbour': this release has"),
+    "layer": (lambda r: r.destinations(layer="twon"), "layer 'twon' does not exist; this release has"),
+    "layer of a matrix": (
+        lambda r: r.flow_matrix("Harbour"),
+        "layer 'Harbour' does not exist; this release has",
+    ),
     "no layer": (lambda r: r.comparison(layer=None), "such as 'county' or 'town'"),  # type: ignore[arg-type]  # wrong on purpose
-    "one edge": (lambda r: r.distance_direction(edges_mi=10), "rising miles"),  # type: ignore[arg-type]  # wrong on purpose
-    "edges as text": (lambda r: r.distance_direction(edges_mi="ab"), "rising miles"),  # type: ignore[arg-type]  # wrong on purpose
+    "one edge": (lambda r: r.distance_direction(edges_mi=10), "increasing distances"),  # type: ignore[arg-type]  # wrong on purpose
+    "edges as text": (lambda r: r.distance_direction(edges_mi="ab"), "increasing distances"),  # type: ignore[arg-type]  # wrong on purpose
     "table": (lambda r: r.profile().to_frame("x"), "Area profile has bands, segments, numbers"),
     "way to draw": (lambda r: r.profile().plot("dots"), "show 'dots': give one of points"),  # type: ignore[arg-type]  # wrong on purpose
     "theme": (lambda r: r.profile().plot(theme="red"), "give one of light, dark"),  # type: ignore[arg-type]  # wrong on purpose
@@ -285,10 +290,10 @@ MISTAKES: dict[str, tuple[Callable[[cm.Release], object], str]] = {
     "scale": (lambda r: r.profile().plot(scale=9), "choose 1 to 4"),
     "size": (lambda r: r.profile().plot(size_in=3), "inches; choose 1 to 40"),  # type: ignore[arg-type]  # wrong on purpose
     "layer of a plot": (lambda r: r.profile().plot(layer="x"), "this release has"),
-    "file": (lambda r: r.profile().plot(scale=1).save("a.pdf"), r"a file that ends in \.png"),
+    "file": (lambda r: r.profile().plot(scale=1).save("a.pdf"), r"a file name that ends in \.png"),
     "change of nothing": (lambda r: cm.change(1, 2), "'1' is not an answer"),  # type: ignore[arg-type]  # wrong on purpose
     "errors of nothing": (lambda r: r.with_errors(3), "'3' is not an answer"),  # type: ignore[type-var]  # wrong on purpose
-    "change of others": (lambda r: cm.change(r.profile(), r.comparison()), "do not compare"),
+    "change of others": (lambda r: cm.change(r.profile(), r.comparison()), "cannot compare"),
     "path": (lambda r: cm.open_release(3), "release '3': give the path"),  # type: ignore[arg-type]  # wrong on purpose
     "radii": (lambda r: cm.ring_areas(0, 0, 5), "rings need a longitude"),  # type: ignore[arg-type]  # wrong on purpose
     "table to shorten": (lambda r: cm.shortened(r.profile(), 3), "can be shortened"),

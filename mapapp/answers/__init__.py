@@ -1,6 +1,7 @@
-"""Questions to a release, and their answers as frames and numbers; nothing here knows of a page.
+"""Answers to questions about a release, as frames and numbers. Nothing here depends on a page.
 
-`analyses` asks (:class:`~mapapp.answers.analyses.Release`), `results` is what it answers. `areas` says which blocks an
-area has, `outlines` its shape; `flows` is the database, `prepared` the files it reads; `answer_errors` says how sure a
-count is, `request` puts one question to many areas and releases. `served_release` is what a server keeps of each.
+`analyses` has the analyses as methods of :class:`~mapapp.answers.analyses.Release`, and `results` the types of their
+answers. `areas` finds the blocks of an area and `outlines` its shape. `flows` is the database and `prepared` the files
+that it reads. `answer_errors` computes expected errors. `asking` answers one question for many areas and releases.
+`served_release` holds what a server keeps for each release.
 """

@@ -1,4 +1,4 @@
-"""Every analysis, asked of one release. All answers are the plain values of `mapapp.answers.results`."""
+"""The analyses, as methods of a release. They return the types of `mapapp.answers.results`."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ COVERAGE: Final = "coverage"
 """Code of the note that residents who work in other states are not counted."""
 DIRECTION_LABELS: Final = (
     "North",
-    "North-east",
+    "Northeast",
     "East",
-    "South-east",
+    "Southeast",
     "South",
-    "South-west",
+    "Southwest",
     "West",
-    "North-west",
+    "Northwest",
     "Same place",
 )
 GROUPS: Final = {
@@ -71,14 +71,14 @@ GROUPS: Final = {
 
 
 class Release:
-    """A verified release that can be asked; from several threads at once.
+    """A verified release and its analyses; safe to use from several threads at once.
 
     Parameters
     ----------
     store : Store
-        Of a release; see `open_release`.
+        The release's store; see `open_release`.
     report : callable
-        Called with (stage, done, total) while the release is prepared, which happens once on a machine.
+        Called with (stage, done, total) while the release is prepared, once per machine.
     """
 
     def __init__(self, store: Store, *, report: Progress = silent) -> None:
@@ -96,22 +96,22 @@ class Release:
 
     @property
     def title(self) -> str:
-        """Name for people, with the year."""
+        """Title for readers, with the year."""
         title = str(self.facts.get("title") or self.store.path.name)
         return title if not self.year or self.year in title else f"{title}, {self.year}"
 
     @property
     def year(self) -> str:
-        """Year of the jobs; empty where the release does not say."""
+        """Year of the jobs; empty if the release does not state it."""
         return str(self.facts.get("year") or "")
 
     @property
     def job_type(self) -> str:
-        """LODES code of the jobs it holds, such as JT00; empty where the release does not say."""
+        """LODES code of the job type, such as JT00; empty if the release does not state it."""
         return str(self.facts.get("job_type") or "")
 
     def warm(self, layers: Sequence[str] = ("county", "tract")) -> None:
-        """Read now what the first questions would have to read: units of some layers, and the bounds of cells."""
+        """Read in advance what the first questions need: the units of some layers, and the bounds of cells."""
         for layer in layers:
             self.areas.units(layer)
         _ = self.areas.place_index
@@ -125,15 +125,15 @@ class Release:
         side: Side = "work",
         errors: bool = False,
     ) -> AreaProfile:
-        """Who works (side "work") or lives (side "home") in an area.
+        """Count the people who work (side "work") or live (side "home") in an area, by characteristic.
 
         Parameters
         ----------
         area : str, polygon or sequence
             An area as text, such as ``county:44007``; the name of a unit; a polygon in degrees; or a list, which is the
-            union of the areas in it. See `mapapp.answers.area_argument`. All analyses take areas so.
+            union of its areas. See `mapapp.answers.area_argument`. All analyses take areas in these forms.
         filters : Filters
-            Which workers.
+            Which workers to count.
         side : {"work", "home"}
             Whether the workers work or live in the area.
         errors : bool
@@ -164,7 +164,7 @@ class Release:
         layer: str = "county",
         errors: bool = False,
     ) -> AreaComparison:
-        """The units of a layer that have blocks in an area, beside each other; only those blocks count."""
+        """Compare the units of a layer that have blocks in an area; only those blocks are counted."""
         chosen = self._select(area)
         units = self._layer(layer)
         block, segment, n = self.flows.by_block_and_segment(Pick.at(side, chosen.blocks, filters), side)
@@ -196,7 +196,7 @@ class Release:
         layer: str = "county",
         errors: bool = False,
     ) -> Destinations:
-        """Where the other ends are: homes of an area's workers (side "work"), or workplaces of its residents."""
+        """Count the other ends of an area's commutes: its workers' homes (side "work") or its residents' workplaces."""
         chosen = self._select(area)
         units = self._layer(layer)
         found = units.of(*self.flows.by_block(Pick.at(side, chosen.blocks, filters), OTHER_END[side]))
@@ -217,12 +217,12 @@ class Release:
         edges_mi: Sequence[float] = EDGES_MI,
         errors: bool = False,
     ) -> DistanceDirection:
-        """How far, and which way, from an area to the other ends of its commutes.
+        """Count an area's commutes by distance and direction to their other ends.
 
         Raises
         ------
         UsageError
-            Also when the edges do not rise from above 0, or there are more than 20.
+            Also if the edges do not increase from above 0, or there are more than 20.
         """
         edges = check_edges(edges_mi)
         chosen = self._select(area)
@@ -237,8 +237,8 @@ class Release:
         notes = (
             Note(
                 "internal-points",
-                "Distances and directions are between internal points of blocks; "
-                "a home outside the imported area counts from the middle of its state.",
+                "Distances and directions are measured between internal points of blocks; "
+                "a home outside the imported area counts as the middle of its state.",
             ),
         )
         answer = DistanceDirection(
@@ -256,7 +256,7 @@ class Release:
     def inflow_outflow(
         self, area: Given, filters: Filters = ALL_WORKERS, *, errors: bool = False
     ) -> InflowOutflow:
-        """Who comes into an area to work, who leaves it to work, and who lives and works in it."""
+        """Count the workers who enter an area to work, leave it to work, or live and work in it."""
         chosen = self._select(area)
         blocks = _blocks(chosen, len(self.areas.places))
         inflow, stay = self.flows.by_segment_within(Pick(work=blocks, filters=filters), "home", blocks)
@@ -268,7 +268,7 @@ class Release:
             [counted.bands(each).assign(group=name) for name, each in counts.items()], ignore_index=True
         )
         number = counted.number
-        # A difference is as sure as its smaller part; against somebody, nobody is as unsure as one.
+        # A difference is as certain as its smaller part; if only one part is 0, it counts as 1.
         fewest = max(min(n["inflow"], n["outflow"]), min(n["inflow"] + n["outflow"], 1))
         net = replace(number(n["inflow"] - n["outflow"]), caution=number(fewest).caution)
         answer = InflowOutflow(
@@ -324,7 +324,7 @@ class Release:
         edges_mi: Sequence[float] = EDGES_MI,
         errors: bool = False,
     ) -> PairedAreas:
-        """Who lives in one area and works in another; they may overlap."""
+        """Count the workers who live in one area and work in another; the areas may overlap."""
         edges = check_edges(edges_mi)
         home, work = self._select(home_area), self._select(work_area)
         pick = Pick(home=home.blocks, work=work.blocks, filters=filters)
@@ -359,7 +359,7 @@ class Release:
         work_area: Given = EVERYTHING,
         errors: bool = False,
     ) -> FlowMatrix:
-        """Workers from every unit of one layer to every unit of another, within areas where these are given."""
+        """Count workers from every unit of one layer to every unit of another, within given areas or everywhere."""
         home, work = self._select(home_area), self._select(work_area)
         homes, works = self._layer(home_layer), self._layer(work_layer)
         parts = list(self.flows.matrix(_pick(home, work, filters), homes.code, works.code))
@@ -392,7 +392,7 @@ class Release:
         home_area: Given = EVERYTHING,
         work_area: Given = EVERYTHING,
     ) -> Iterator[Any]:
-        """Yield the `cells` of a flow matrix in parts, for exports: no more than 100,000 rows are held at once."""
+        """Yield the `cells` of a flow matrix for export, in parts of about 100,000 rows."""
         home, work = self._select(home_area), self._select(work_area)
         homes, works = self._layer(home_layer), self._layer(work_layer)
         pick = _pick(home, work, filters)
@@ -401,23 +401,23 @@ class Release:
             yield self._cells(homes, works, part, total)
 
     def with_errors(self, answer: Answer, rows: int = ROWS, tables: Collection[str] | None = None) -> Answer:
-        """The same answer, with what error to expect of its numbers and of the first rows of its tables, or of some.
+        """Return the answer with expected errors of its numbers and of the first rows of all or some of its tables.
 
-        Some milliseconds a number. The distances of a pair have none, nor has a release whose mechanism has no
-        formula; see `mapapp.answers.answer_errors`.
+        This takes some milliseconds per number. The distances of a pair get no errors; neither do releases whose
+        mechanism has no formula. See `mapapp.answers.answer_errors`.
         """
         check_answers(answer)
         return cast(Answer, self._errors.of_answer(answer, rows, tables))
 
     def _answered(self, answer: Answer, errors: bool) -> Answer:
-        """What an analysis returns: its answer, with expected errors if these were asked for."""
+        """Return the answer of an analysis, with expected errors if requested."""
         return self.with_errors(answer) if errors else answer
 
     def _select(self, area: Given) -> Selected:
         return select_given(self.areas, area)
 
     def _layer(self, layer: object) -> LayerUnits:
-        """Units of a layer that is given by its key or by an everyday word."""
+        """Return the units of a layer, given by its key or by an everyday word."""
         if not isinstance(layer, str):
             raise UsageError(
                 f"layer {str(layer)[:40]!r}: give the name of a layer, such as 'county' or 'town'"
@@ -483,7 +483,7 @@ class Release:
 
     @property
     def promise(self) -> dict[str, Any]:
-        """What the certificate promises, in few words."""
+        """The certificate's promise, as a short dictionary."""
         mechanism = self.certificate.get("mechanism")
         numbers = {
             name: value.get("value") if isinstance(value, dict) else value
@@ -498,7 +498,7 @@ class Release:
         )
 
     def _cover_notes(self) -> tuple[Note, ...]:
-        """That residents' workplaces in other states are not in the release."""
+        """Return the note that workplaces in other states are not in the release."""
         given = self.facts.get("destination_states")
         if not isinstance(given, list):
             return ()
@@ -508,19 +508,19 @@ class Release:
 
 
 def open_release(path: str | Path, *, report: Progress = silent) -> Release:
-    """Open a release, verify it, and prepare it for questions, which is done once on a machine.
+    """Open and verify a release, and prepare it for questions, once per machine.
 
     Parameters
     ----------
     path : str or Path
-        Its directory; a dataset is refused.
+        Directory of the release; a dataset is refused.
     report : callable
         Called with (stage, done, total).
 
     Raises
     ------
     StoreError
-        When it is not a whole, unaltered release.
+        If it is not a complete, unaltered release.
     """
     return Release(open_store(Path(path), "release"), report=report)
 
@@ -537,7 +537,7 @@ def _edge_notes(n_edge_blocks: int) -> tuple[Note, ...]:
     if not n_edge_blocks:
         return ()
     text = (
-        "A block counts as a whole where its internal point lies: "
-        f"{n_edge_blocks:,} blocks are cut by the drawn border."
+        f"The drawn border cuts {n_edge_blocks:,} block{'s' * (n_edge_blocks != 1)}; "
+        "each counts entirely on the side of its internal point."
     )
     return (Note("cut-blocks", text),)

@@ -1,9 +1,9 @@
-"""Expected errors beside the numbers and rows of an answer, by the formula of `mapapp.answers.expected_error`.
+"""Expected errors of the numbers and rows of an answer, by the formula of `mapapp.answers.expected_error`.
 
-An answer is quick, its errors take some ten milliseconds a number: so they are a question of their own, about the rows
-that somebody looks at. Which count a row is, is told by the same picks that made it.
+An answer is fast, but its errors take about ten milliseconds per number. So they are computed separately, for the rows
+that a reader sees. The picks that made a row also say what it counts.
 
-Counts by workplace alone, whoever the workers' homes are, are published as they are: their expected error is 0.
+Counts by workplace alone, whatever the workers' homes, are published unchanged: their expected error is 0.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from mapapp.question.fields import Side
 from mapapp.question.filters import Filters
 
 ROWS: Final = 10
-"""Rows of a table that get their error where nobody says how many."""
+"""Default number of rows of a table that get an expected error."""
 
 _KEPT: Final = 32
 
 
 class Errors:
-    """Expected errors for one release; may be asked from several threads."""
+    """Expected errors for one release; safe to use from several threads."""
 
     def __init__(self, store: Store, areas: Areas, flows: Flows, certificate: dict[str, Any]) -> None:
         self._store = store
@@ -54,44 +54,44 @@ class Errors:
 
     @cached_property
     def is_known(self) -> bool:
-        """Whether the mechanism of the release tells what errors to expect."""
+        """Whether expected errors are known for the release's mechanism."""
         return "accounting" in self._certificate and ExpectedErrors.is_known(self._certificate)
 
     def of_count(self, pick: Pick) -> float | None:
-        """Root mean squared error to be expected of the count of a pick, workers; None where it is not known."""
+        """Return the expected root mean squared error of the count of a pick, in workers; None if unknown."""
         return self.of_counts([pick])[0]
 
     def of_counts(self, picks: Sequence[Pick]) -> list[float | None]:
-        """The same of several picks; those with one end in common are asked together, which is much quicker."""
+        """Return the errors of several picks; those with the same work area are computed together, much faster."""
         if not self.is_known:
             return [None] * len(picks)
         found: list[float | None] = [0.0] * len(picks)
         groups: dict[bytes | None, list[int]] = {}
         for place, pick in enumerate(picks):
-            # Where everybody works is published as it is: without a home area there is no error.
+            # Workplaces are published unchanged: without a home area there is no error.
             if pick.home is not None and pick.home.size and (pick.work is None or pick.work.size):
                 groups.setdefault(_key(pick.work), []).append(place)
         for group in groups.values():
             watch.check()
-            asked = [picks[place] for place in group]
-            tract, n_workers, by_segment = self._workplaces_of(asked[0].work)
+            same_work = [picks[place] for place in group]
+            tract, n_workers, by_segment = self._workplaces_of(same_work[0].work)
             if not tract.size:
                 continue
             errors = self._formula.of_counts(
-                np.stack([self._home_share(cast(Blocks, pick.home)) for pick in asked]),
-                self._by_tract(asked),
+                np.stack([self._home_share(cast(Blocks, pick.home)) for pick in same_work]),
+                self._by_tract(same_work),
                 tract,
                 n_workers,
-                np.stack([by_segment[:, pick.filters.segments].sum(axis=1) for pick in asked]),
+                np.stack([by_segment[:, pick.filters.segments].sum(axis=1) for pick in same_work]),
             )
             for place, error in zip(group, errors, strict=True):
                 found[place] = error.error
         return found
 
     def of_answer(self, answer: Result, rows: int = ROWS, tables: Collection[str] | None = None) -> Result:
-        """The same answer with the errors of its numbers, and of the first rows of its tables, or of some, filled in.
+        """Return the answer with errors for its numbers and for the first rows of all or some of its tables.
 
-        Errors of a pair's distances and of cut-off rests stay open.
+        Errors of a pair's distances and of combined rows stay empty.
         """
         if not self.is_known:
             return answer
@@ -143,7 +143,7 @@ class Errors:
         band, way = (answer.cells[name].to_numpy() for name in ("band", "direction"))
         place = np.array([DIRECTIONS.index(one) for one in way], dtype=np.int64)
         only = np.array([DIRECTIONS.index(one) for one in answer.directions["direction"]], dtype=np.int64)
-        return replace(  # by their keys: whoever asks may have left rows out
+        return replace(  # by key, because the caller may have left rows out
             answer,
             cells=answer.cells.assign(expected_error=of_cells[band.astype(np.int64) * N_DIRECTIONS + place]),
             bands=answer.bands.assign(expected_error=of_bands[answer.bands["band"].to_numpy(np.int64)]),
@@ -189,7 +189,7 @@ class Errors:
 
     @cached_property
     def _blocks(self) -> tuple[Any, Any, Any]:
-        """Tract of every block, its people (1 each in a tract without any), and the people of every tract."""
+        """Tract of every block, population of every block (1 each in an empty tract), and population of every tract."""
         blocks = self._store.table("blocks", ["tract_index", "population"])
         tract = blocks["tract_index"].to_numpy()
         people = blocks["population"].to_numpy(np.float64)
@@ -205,9 +205,9 @@ class Errors:
         return np.bincount(tract[home], people[home], total.size) / np.maximum(total, 1.0)
 
     def _by_tract(self, picks: Sequence[Pick]) -> Any:
-        """Workers of each pick by workplace tract: float64[picks, tracts]. All of them work in the same area.
+        """Return the workers of each pick by workplace tract, float64[picks, tracts]. All picks share a work area.
 
-        Picks of one home area and several filters are one question, and so are those of several homes apart.
+        Picks that share a home area, and picks with disjoint home areas, are each read with one query.
         """
         tract = self._blocks[0].astype(np.int32)
         counts = np.zeros((len(picks), self._n_tracts))
@@ -227,7 +227,7 @@ class Errors:
         return counts
 
     def _of_homes(self, picks: Sequence[Pick], tract: Any) -> Any:
-        """Workers by workplace tract, float64[picks, tracts], of picks that differ in their homes only."""
+        """Return workers by workplace tract, float64[picks, tracts], for picks that differ only in their homes."""
         counts = np.zeros((len(picks), self._n_tracts))
         homes = [cast(Any, pick.home) for pick in picks]
         apart = np.unique(np.concatenate(homes)).size == sum(home.size for home in homes)
@@ -245,7 +245,7 @@ class Errors:
         return counts
 
     def _workplaces_of(self, work: Blocks | None) -> tuple[Any, Any, Any]:
-        """The (workplace block, segment) of a work area, by tract and workers: both, and how many by segment."""
+        """Return the synthesizers of a work area by tract and size: both arrays, and their number by segment."""
         return self._workplaces.get_or_make(_key(work), lambda: self._read_workplaces(work))
 
     def _read_workplaces(self, work: Blocks | None) -> tuple[Any, Any, Any]:
@@ -261,7 +261,7 @@ def _key(blocks: Blocks | None) -> bytes | None:
 
 
 def _together(places: Iterable[int], key: Callable[[int], Hashable]) -> list[list[int]]:
-    """Places with the same key, in lists."""
+    """Return lists of the places with the same key."""
     groups: dict[Hashable, list[int]] = {}
     for place in places:
         groups.setdefault(key(place), []).append(place)

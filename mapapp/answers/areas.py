@@ -1,4 +1,4 @@
-"""The areas of a release that can be chosen: their names, what they are, and which blocks they hold."""
+"""The areas of a release: their names, their layers, and the blocks they contain."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ LEVEL_WORDS: Final = {
     "stwib": ("workforce board area",),
     BLOCK: ("census block",),
 }
-"""What people call a layer besides its key; in commands and in Python the plural means the same."""
+"""Everyday words for a layer; commands and Python also accept their plurals."""
 MAX_WORDS: Final = 6
 MAX_WORD: Final = 30
 _KEPT_AREAS: Final = 200
 _SHOWN: Final = 5
 _MEANT_FIRST: Final = ("stplc", "ctycsub", "county")
-"""Layers that people mean by a name without its legal description: cities and towns, then counties."""
+"""Layers that people usually mean by a base name, most likely first: cities and towns, then counties."""
 _ORDER: Final = {level: position for position, level in enumerate(LEVEL_LABELS)}
 
 
@@ -81,13 +81,13 @@ class Area:
     Attributes
     ----------
     key : str
-        `level:identifier`, as it stands in the address.
+        `level:identifier`, as in the address.
     level : str
         A key of `LEVEL_LABELS`.
     unit_id : str
         Identifier within the level.
     name : str
-        As people call it.
+        Name for readers.
     """
 
     key: str
@@ -97,13 +97,13 @@ class Area:
 
 
 class Areas:
-    """Every area of one release; may be asked from several threads.
+    """Every area of one release; safe to use from several threads.
 
     Parameters
     ----------
     store : Store
     cells : Cells, optional
-        Without them nothing drawn can be selected.
+        Without them, drawn areas cannot be selected.
     """
 
     def __init__(self, store: Store, cells: Cells | None = None) -> None:
@@ -178,9 +178,9 @@ class Areas:
         return self._named[key]
 
     def search(self, text: str | int, limit: int = 12, *, near: bool = False) -> list[Area]:
-        """Areas whose name or identifier has every word of `text`; a name that begins with it comes first.
+        """Find areas whose name or identifier has every word of `text`; names that begin with it come first.
 
-        Where there is none, `near` takes words for the nearest ones that there are: people mistype.
+        If nothing matches and `near` is true, misspelled words are replaced by the most similar known words.
         """
         words = str(text).lower().replace(",", " ").split()
         found = self._with(words)
@@ -193,13 +193,13 @@ class Areas:
         return list(itertools.islice(itertools.chain(first, then), limit))
 
     def _with(self, words: list[str]) -> list[tuple[str, int, Area]]:
-        found = self._haystack  # in the order of layers, then of names
+        found = self._haystack  # ordered by layer, then by name
         for word in words:
             found = [hit for hit in found if word in hit[0]]
         return found
 
     def _nearest(self, word: str) -> str:
-        """The word itself where it is part of a name, else the one most like it, if any is."""
+        """Return the word if it is part of a name, else the most similar word, if there is one."""
         if any(word in known for known in self._vocabulary):
             return word
         near = difflib.get_close_matches(word[:MAX_WORD], self._vocabulary, n=1, cutoff=0.75)
@@ -207,20 +207,20 @@ class Areas:
 
     @cached_property
     def _vocabulary(self) -> list[str]:
-        """Words of names, without identifiers: a number that is not there is not taken for another."""
+        """Words of names, without identifiers, so that an unknown number is not taken for another one."""
         words = (re.findall(r"[^\W\d_]{3,}", area.name.lower()) for area in self._named.values())
         return sorted({word for each in words for word in each})
 
     def blocks(self, keys: Iterable[str]) -> Any:
-        """Positions of the blocks in an area of one or more steps: int32, ascending; None without any, or for all.
+        """Return positions of the blocks in an area: int32, ascending; None for everything, or without steps.
 
-        A key is one step as `mapapp.question.area_text` writes it; a plain `level:identifier` adds that unit.
+        A key is one step, written as in `mapapp.question.area_text`; a plain `level:identifier` adds that unit.
         """
         text = " ".join(keys)
         return self.select(text).blocks if text else None
 
     def has_units(self, level: str) -> bool:
-        """Whether any unit of a level can be chosen."""
+        """Return whether the release has any unit of a level."""
         return level in self._levels
 
     @cached_property
@@ -228,7 +228,7 @@ class Areas:
         return frozenset(area.level for area in self._named.values())
 
     def units(self, level: str) -> LayerUnits:
-        """The units of a layer, or single blocks, as rows of tables."""
+        """Return the units of a layer, or single blocks, as rows of tables."""
         with self._lock:
             if level not in self._units_of:
                 self._units_of[level] = self._make_units(level)
@@ -239,7 +239,7 @@ class Areas:
             return layer_units(self._store, level, "block_id", {}, LEVEL_LABELS[BLOCK])
         if level not in self.columns:
             known = ", ".join([*self.columns, BLOCK])
-            raise UsageError(f"layer {level[:40]!r}: this release has {known}")
+            raise UsageError(f"layer {level[:40]!r} does not exist; this release has {known}")
         names = {area.unit_id: area.name for area in self._named.values() if area.level == level}
         return layer_units(self._store, level, self.columns[level], names, LEVEL_LABELS.get(level, level))
 
@@ -254,7 +254,7 @@ class Areas:
         Raises
         ------
         UsageError, GeometryError
-            When it is not an area, or names a unit that this release has not.
+            If it is not an area, or names a unit that this release does not have.
         """
         if isinstance(area, str) and (known := self._selected.get(area)) is not None:
             return known
@@ -262,34 +262,34 @@ class Areas:
         text = area_text(steps)
         found = self._selected.get_or_make(text, lambda: Selection(self).of(steps))
         if isinstance(area, str) and area != text:
-            self._selected.put(area, found)  # so that it need not be read again
+            self._selected.put(area, found)  # so that it need not be parsed again
         return found
 
     def forget(self) -> None:
-        """Let go of the areas that were selected; what they are is found anew when they are asked for."""
+        """Drop the cached selections; they are computed again on request."""
         self._selected.clear()
 
     def find(self, text: str) -> str:
-        """Return an area as text, where `text` is one, or the name of one unit.
+        """Return an area as text; `text` is such a text already, or the name of one unit.
 
-        A full name wins. Then comes a base name, such as "Providence" for "Providence city, RI": of a place before a
-        county subdivision, of that before a county, and of these before any other layer.
+        A full name comes first, then a base name, such as "Providence" for "Providence city, RI". Base names of places
+        come before those of county subdivisions, then counties, then all other layers.
 
         Raises
         ------
         UsageError
-            If no unit has that name; the message has the nearest names. Also if several units have it; the message
-            has some of them.
+            If no unit has that name; the message lists the nearest names. Also if several units have it; the message
+            lists some of them.
         """
         return text if _is_written(text) else self._unit_named(text).key
 
     def note_on_name(self, text: str) -> str:
-        """Return one line on what else has a unit's name; empty if nothing else has.
+        """Return one line that lists other units with the same name; empty if there are none.
 
         Raises
         ------
         UsageError
-            As :meth:`find`.
+            As raised by :meth:`find`.
         """
         if _is_written(text):
             return ""
@@ -299,7 +299,7 @@ class Areas:
         if not rest:
             return ""
         more = f"; and {len(rest) - _SHOWN} more" if len(rest) > _SHOWN else ""
-        return f"area {text[:60]!r}: using {_listed([chosen])}; also named that: {_listed(rest)}{more}"
+        return f"area {text[:60]!r}: using {_listed([chosen])}; other areas with that name: {_listed(rest)}{more}"
 
     def _unit_named(self, text: str) -> Area:
         wanted, found = _folded(text), self._whole_search(text)
@@ -312,15 +312,15 @@ class Areas:
         if found:
             many = same or found
             raise UsageError(
-                f"area {text[:60]!r}: {len(many):,} units have that name, such as {_listed(many)}; write one of them"
+                f"area {text[:60]!r}: {len(many):,} units have that name, such as {_listed(many)}; give one of them"
             )
         near = self.search(text, near=True)
         remedy = (
             f"the nearest {'names are' if len(near) > 1 else 'name is'} {_listed(near)}"
             if near
-            else "write level:identifier, such as county:44007"
+            else "give level:identifier, such as county:44007"
         )
-        raise UsageError(f"area {text[:60]!r}: nothing of that name here; {remedy}")
+        raise UsageError(f"area {text[:60]!r}: no area has that name; {remedy}")
 
     def _whole_search(self, text: str) -> list[Area]:
         return self.search(text, limit=len(self._named))
@@ -357,12 +357,12 @@ class Areas:
 
     @cached_property
     def place_index(self) -> BoxIndex:
-        """Finds the blocks whose internal point is in a rectangle."""
+        """Index of the blocks' internal points, to search by rectangle."""
         lon_lat = numpy.stack(self.place_columns[:2]).astype(numpy.float64)
         return BoxIndex(numpy.concatenate([lon_lat, lon_lat]))
 
     def members(self, unit: Unit) -> Any:
-        """Positions of the blocks of one unit: int32, ascending; UsageError where this release has not it."""
+        """Return positions of the blocks of a unit: int32, ascending; UsageError if the release does not have it."""
         units = self.units(unit.level)
         row = units.row_of(unit.unit_id)
         if row is None and unit.level == "state":
@@ -373,7 +373,7 @@ class Areas:
         return units.blocks_of(row)
 
     def unit_name(self, unit: Unit) -> str:
-        """What people call a unit."""
+        """Return the name of a unit."""
         named = self._named.get(str(unit))
         return (
             named.name if named is not None else f"{LEVEL_LABELS.get(unit.level, unit.level)} {unit.unit_id}"
@@ -381,7 +381,7 @@ class Areas:
 
 
 def level_named(name: str) -> str:
-    """Return the key of a layer that is given by its key or by a name of `LEVEL_WORDS`; else the text as it is."""
+    """Return the key of a layer from its key or a word of `LEVEL_WORDS`; any other text unchanged."""
     text = " ".join(re.split(r"[\s_-]+", name.strip().lower()))
     singular = f"{text[:-3]}y" if text.endswith("ies") else text.removesuffix("s")
     return next((_LEVELS[each] for each in (text, singular) if each in _LEVELS), name)
@@ -393,17 +393,17 @@ _LEVELS: Final = {level: level for level in LEVEL_LABELS} | {
 
 
 def _is_written(text: str) -> bool:
-    """Whether a text is an area already, and no name."""
+    """Return whether a text is an area rather than a name."""
     return ":" in text or text.strip() == EVERYTHING
 
 
 def _folded(text: str) -> str:
-    """A text without regard to capital letters and spaces."""
+    """Return a text in lower case with single spaces."""
     return " ".join(text.lower().split())
 
 
 def _best(found: list[Area], wanted: str, short: Callable[[str], str]) -> list[Area]:
-    """The areas with a short name on the layer that people mean first."""
+    """Return the areas with a short name, on the layer that people most likely mean."""
     same = [area for area in found if _folded(short(area.name)) == wanted]
     first = min((_rank(area) for area in same), default=0)
     return [area for area in same if _rank(area) == first]
@@ -418,13 +418,13 @@ def _listed(areas: list[Area]) -> str:
 
 
 def tract_name(name: str) -> str:
-    """A tract's own name: the word in front, and no county, which sources put behind a comma or in brackets."""
+    """Return a tract's own name: starting with a word, and without the county that sources append."""
     bare = name.split(" (")[0].split(", ")[0]
     return bare if "tract" in bare.lower() else f"Tract {bare}"
 
 
 def _columns(store: Store) -> dict[str, str]:
-    """Level to the column of `blocks` that says which unit a block is in."""
+    """Return the column of `blocks` that has each block's unit, by level."""
     import pyarrow.parquet
 
     names = pyarrow.parquet.read_schema(store.file("blocks")).names

@@ -1,4 +1,4 @@
-"""Putting questions to a release: what each analysis asks of it, for one question or for many."""
+"""Answer one question or several questions about a release."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from mapapp.question.questions import Questions
 
 
 def ask(release: Release, question: Question) -> Result:
-    """Answer a question; while its analysis still lacks an area, what can be said already.
+    """Answer a question; while its analysis lacks an area, answer a simpler one.
 
     Raises
     ------
@@ -31,9 +31,9 @@ def ask(release: Release, question: Question) -> Result:
 
 
 def question_of(answer: Result) -> Question:
-    """Return the question that an answer answers, but for the distance bands of a pair, which its map does not show.
+    """Return the question of an answer, except the distance bands of a pair, which its map does not show.
 
-    An answer by no layer of units gets the usual layer.
+    An answer without a layer gets the default layer.
     """
     about = answer.about
     areas, others = (steps_of_text(text) for text in (*about.area_text.split(" | "), "")[:2])
@@ -56,7 +56,7 @@ def question_of(answer: Result) -> Question:
 
 
 def matrix_parts(release: Release, several: Questions | Question) -> Iterator[Any]:
-    """Yield the cells of flow matrices in parts, so that their size does not matter."""
+    """Yield the cells of flow matrices in parts, so that any size fits in memory."""
     for question in _each_question(release, several):
         yield from release.flow_matrix_parts(
             question.home_layer,
@@ -72,12 +72,12 @@ def _each_question(release: Release, several: Questions | Question) -> Iterator[
 
 
 def questions_of(release: Release, several: Questions) -> Iterator[Question]:
-    """Yield the questions that several written at once come to for a release, in their order.
+    """Yield each single question that `several` describes for a release, in order.
 
     Raises
     ------
     UsageError, GeometryError
-        If the release does not have an area or a layer of them.
+        If the release does not have one of their areas or layers.
     """
     question = replace(
         several.question,
@@ -95,12 +95,12 @@ def questions_of(release: Release, several: Questions) -> Iterator[Question]:
 
 
 def notes_on_names(release: Release, several: Questions) -> list[str]:
-    """Return what else has the name of an area that some questions name: a line for each such name.
+    """Return one line for each area name in the questions that other units have, too.
 
     Raises
     ------
     UsageError
-        If the release does not have such an area.
+        If the release does not have one of the areas.
     """
     named = (several.home_area, several.work_area) if several.has_two_areas else several.areas
     notes = (release.areas.note_on_name(area) for area in dict.fromkeys(named))
@@ -108,12 +108,12 @@ def notes_on_names(release: Release, several: Questions) -> list[str]:
 
 
 def steps_of(release: Release, area: str) -> tuple[str, ...]:
-    """Steps of an area that is written as a text, or is the name of a unit."""
+    """Return the steps of an area, given as text or as the name of a unit."""
     return steps_of_text(release.areas.find(area))
 
 
 def steps_of_text(text: str) -> tuple[str, ...]:
-    """Steps of an area that is written as a text; none for an empty one."""
+    """Return the steps of an area given as text; none for an empty text."""
     return tuple(str(step).removeprefix("+") for step in parse_area(text)) if text else ()
 
 
@@ -129,7 +129,7 @@ def _each_of(release: Release, area: str, layer: str) -> list[str]:
 def answers(
     release: Release, several: Questions | Question, error_rows: int | None = None
 ) -> Iterator[Result]:
-    """Yield the answers of a release; with errors of numbers and of `error_rows` rows unless it is None."""
+    """Yield the answers of a release, with errors for numbers and `error_rows` rows unless that is None."""
     for question in _each_question(release, several):
         answer = ask(release, question)
         yield answer if error_rows is None else release.with_errors(answer, error_rows)
@@ -138,7 +138,7 @@ def answers(
 def changes(
     releases: Sequence[Release], several: Questions | Question, error_rows: int | None = None
 ) -> Iterator[Result]:
-    """Yield what changed from each release to the next, in the order given, one for each area that both have."""
+    """Yield the changes from each release to the next, in the given order, for each area that both have."""
     for before, after in pairwise(releases):
         earlier = {answer.about.area_text: answer for answer in answers(before, several, error_rows)}
         for later in answers(after, several, error_rows):

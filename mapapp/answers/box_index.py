@@ -1,4 +1,4 @@
-"""Finds the boxes that meet a rectangle, in time that grows with what the rectangle covers, not with all of them."""
+"""Index of boxes; finding those that meet a rectangle takes time in proportion to what it covers."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy.typing as npt
 
 Bounds = tuple[float, float, float, float]
 Positions = npt.NDArray[np.int64]
-_BOXES_A_TILE: Final = 4  # on average, if they lay evenly
-_FEW: Final = 32  # boxes for each one found, above which the found ones are sorted
+_BOXES_A_TILE: Final = 4  # on average, if boxes are spread evenly
+_FEW: Final = 32  # if fewer than one box in this many is found, sort the found boxes
 
 
 class _Level(NamedTuple):
-    """Boxes of about one size, in tiles that are at least as wide as they are."""
+    """Boxes of similar size, in tiles at least as wide as the boxes."""
 
     tile_deg: float
     keys: npt.NDArray[np.int64]
@@ -22,10 +22,10 @@ class _Level(NamedTuple):
 
 
 class BoxIndex:
-    """A hierarchy of grids over boxes in degrees; may be asked from several threads.
+    """A hierarchy of grids over boxes in degrees; safe to use from several threads.
 
-    A box lies in the grid whose tiles are the smallest that are as wide and as high as it is, in the tile of its
-    south-west corner; so it reaches no farther than into the next tile.
+    A box is stored in the finest grid whose tiles are at least as wide and as high as the box, in the tile of its
+    southwest corner. So it extends at most into the next tile.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class BoxIndex:
         return _Level(tile_deg, keys[order], mine[order].astype(np.int32))
 
     def meeting(self, rectangle: Bounds) -> Positions:
-        """Positions of the boxes that share a place with a rectangle (west, south, east, north): ascending."""
+        """Return positions of the boxes that meet a rectangle (west, south, east, north): ascending."""
         near = np.concatenate(
             [np.empty(0, np.int32), *(self._near(level, rectangle) for level in self._levels)]
         )
@@ -68,12 +68,12 @@ class BoxIndex:
         near = near[meets]
         if near.size * _FEW < self._bounds.shape[1]:
             return np.sort(near).astype(np.int64)
-        mark = np.zeros(self._bounds.shape[1], dtype=bool)  # many are put in order sooner by marking them
+        mark = np.zeros(self._bounds.shape[1], dtype=bool)  # marking sorts many positions faster
         mark[near] = True
         return np.flatnonzero(mark)
 
     def _near(self, level: _Level, rectangle: Bounds) -> npt.NDArray[np.int32]:
-        """Boxes of a level in the tiles of a rectangle, and in the tiles west and south of those."""
+        """Return the boxes of a level in the tiles of a rectangle, and in the tiles west and south of those."""
         corners = (np.array(rectangle).reshape(2, 2) - self._origin) / level.tile_deg
         first, last = np.clip(np.floor(corners), -1, self._stride - 1).astype(np.int64)
         first = np.maximum(first - 1, 0)

@@ -1,4 +1,4 @@
-"""Block cells as shapes: those of some blocks, and which of them a drawn border cuts."""
+"""Block cells as shapes, and the blocks that a drawn border cuts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TILES: Final = 256  # along the longer side of a polygon
 
 
 class Cells:
-    """The cells of one release, read when they are needed.
+    """The cells of one release, read on demand.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Cells:
         return BoxIndex(self._bounds)
 
     def cut_by(self, shape: Any) -> Blocks:
-        """Blocks whose cell lies partly inside and partly outside a polygon: ascending."""
+        """Return the blocks whose cell is partly inside and partly outside a polygon: ascending."""
         with self._lock:
             index, bounds, block = self._index, self._bounds, self._block
         near = index.meeting(tuple(shapely.bounds(shape)))
@@ -75,14 +75,14 @@ class Cells:
         return np.asarray(block[near[cut]])
 
     def of_blocks(self, blocks: Blocks, held: Any = None) -> npt.NDArray[np.object_]:
-        """Cells of some blocks, ascending; blocks outside the imported area have none.
+        """Return the cells of some blocks, ascending; blocks outside the imported area have no cell.
 
         Parameters
         ----------
         blocks : int32 array
             Ascending.
         held : optional
-            What `hold` returned, for who asks many times.
+            Result of `hold`, which speeds up repeated calls.
         """
         with self._lock:
             every = self._block
@@ -93,18 +93,18 @@ class Cells:
         return np.asarray(shapely.from_wkb(held.take(pyarrow.array(rows)).to_numpy()))
 
     def warm(self) -> None:
-        """Read now what every question about a border needs."""
+        """Read in advance what every question about a border needs."""
         with self._lock:
             _ = self._index, self._block
 
     def hold(self) -> Any:
-        """All cells as they are stored, some hundred bytes each; None where there are too many of them."""
+        """Return all cells as stored, some hundred bytes each; None if there are too many."""
         if self._block.size > _MOST_HELD:
             return None
         return pyarrow.parquet.read_table(self._file, columns=["geometry"])["geometry"]
 
     def _shapes(self, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.object_]:
-        """Polygons of some rows of `cells`, ascending; only the row groups that hold them are read."""
+        """Return polygons of some rows of `cells`, ascending; only their row groups are read."""
         if not rows.size:
             return np.empty(0, dtype=object)
         of_row = np.searchsorted(self._group_ptr, rows, side="right") - 1
@@ -117,7 +117,7 @@ class Cells:
         return np.concatenate(found)
 
     def _geometry(self, groups: list[int]) -> Iterator[Any]:
-        """Yield the geometries of some row groups as they are stored; those used last stay in memory."""
+        """Yield the stored geometries of some row groups; recently used ones stay in memory."""
         file = None
         try:
             for group in groups:
@@ -133,10 +133,10 @@ class Cells:
 
 
 def near_border(shape: Any, bounds: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-    """Which boxes could meet the border of a polygon; none that does is missed.
+    """Return which boxes may meet the border of a polygon; no box that meets it is missed.
 
-    The polygon's surroundings are divided into tiles; those that the border passes are marked, and the marks are added
-    up from the corner, so that four look-ups tell whether a box has a marked tile.
+    The polygon's bounding box is divided into tiles. Tiles that the border crosses are marked and summed from one
+    corner, so that four lookups decide whether a box has a marked tile.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def near_border(shape: Any, bounds: npt.NDArray[np.float64]) -> npt.NDArray[np.b
     for line in shapely.get_parts(shapely.get_parts(shapely.boundary(shape))):
         places = shapely.get_coordinates(shapely.segmentize(line, tile))
         at = np.minimum(((places - [left, bottom]) / tile).astype(np.int64), [n_x - 1, n_y - 1])
-        # A step is no longer than a tile, so what it passes lies in the tiles of its ends and the two beside them.
+        # A step is at most one tile long, so it stays in the tiles of its two ends and the two adjacent tiles.
         for x, y in ((at[:-1], at[:-1]), (at[1:], at[1:]), (at[:-1], at[1:]), (at[1:], at[:-1])):
             marked[x[:, 0] + 1, y[:, 1] + 1] = 1
     total = marked.cumsum(axis=0).cumsum(axis=1)

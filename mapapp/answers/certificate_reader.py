@@ -1,4 +1,4 @@
-"""Reading a release's certificate for those who answer questions from it: what they need is there and of its type."""
+"""Reads a release's certificate and checks that the fields answers need are present and have the right types."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _UNREADABLE: Final = (KeyError, TypeError, ValueError, AttributeError, Arithmeti
 def read_certificate(store: Store) -> dict[str, Any]:
     """Read the certificate of a release.
 
-    Whether its claims hold is for `commutemap certify` to say; here it is made sure that they can be read.
+    `commutemap certify` checks whether its claims hold; this function only makes sure that they can be read.
 
     Raises
     ------
     StoreError
-        A field that answers are made from is not of its type.
+        If a field that answers need has the wrong type.
     """
     certificate = store.document(CERTIFICATE)
     try:
@@ -35,14 +35,14 @@ def read_certificate(store: Store) -> dict[str, Any]:
             PriorTerms.of(certificate)
     except _UNREADABLE as error:
         raise StoreError(
-            f"{store.path / CERTIFICATE}: cannot be made sense of ({type(error).__name__}: {str(error)[:80]}); do not "
+            f"{store.path / CERTIFICATE}: cannot be interpreted ({type(error).__name__}: {str(error)[:80]}); do not "
             "use this release"
         ) from error
     return certificate
 
 
 def _require_number(name: str, stated: Any) -> None:
-    """Refuse what is neither nothing nor an amount."""
+    """Raise TypeError unless the value is None or a nonnegative number."""
     if stated is None:
         return
     value = stated.get("value") if isinstance(stated, Mapping) else stated

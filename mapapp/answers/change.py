@@ -1,4 +1,4 @@
-"""One analysis of two releases, beside each other."""
+"""The change of an answer between two releases."""
 
 from __future__ import annotations
 
@@ -20,23 +20,27 @@ NO_ROW: Final = "not in one of the releases"
 
 
 def change(before: Result, after: Result) -> Change:
-    """The later answer against the earlier; a row that one of them has not counts 0 workers there.
+    """Compare a later answer with an earlier one; a row that is missing in one of them counts as 0 workers.
 
     Parameters
     ----------
     before, after : Result
-        Of the same analysis, asked in the same way of two releases.
+        Answers of two releases to the same question.
 
     Raises
     ------
     UsageError
-        When they are answers to different questions.
+        If they are answers to different questions.
     """
     check_answers(before, after)
-    if type(before) is not type(after) or isinstance(before, Change) or _asked(before) != _asked(after):
+    if (
+        type(before) is not type(after)
+        or isinstance(before, Change)
+        or _question_key(before) != _question_key(after)
+    ):
         raise UsageError(
-            f"{before.about.title} of {before.about.release} and {after.about.title} of {after.about.release} "
-            "do not compare: ask both the same way"
+            f"cannot compare {before.about.title} of {before.about.release} with {after.about.title} of "
+            f"{after.about.release}; ask both releases the same question"
         )
     table, keys = main_table(before)
     entry = entry_of(before)
@@ -90,26 +94,26 @@ def _cautions(both: Sequence[Any], measure: MeasureEntry) -> Any:
 
 
 def main_table(result: Result) -> tuple[str, list[str]]:
-    """Name of the table of an answer whose rows are compared, and the columns that say which row is which."""
+    """Return the name of the table whose rows are compared, and the columns that identify a row."""
     entry = entry_of(result)
     return entry.compared, list(entry.keys)
 
 
-def _asked(result: Result) -> tuple[Any, ...]:
+def _question_key(result: Result) -> tuple[Any, ...]:
     about = result.about
     extra = [getattr(result, name, None) for name in ("layer", "edges_mi", "home_layer", "work_layer")]
     return (about.side, about.area_text, about.filters, *extra)
 
 
 def _notes(before: Result, after: Result) -> tuple[Note, ...]:
-    notes = [Note("both-noisy", "Both releases are noisy, each by itself: small changes mean nothing.")]
+    notes = [Note("both-noisy", "Both releases contain independent noise, so small changes mean nothing.")]
     if before.about.n_blocks != after.about.n_blocks:
         text = (
             f"The area has {before.about.n_blocks:,} blocks in the earlier release and {after.about.n_blocks:,} in "
-            "the later: its blocks were drawn anew in between, and so may its units."
+            "the later one: its blocks were redrawn in between, and its larger units may have been, too."
         )
         notes.append(Note("other-blocks", text))
     if before.about.job_type != after.about.job_type:
-        text = f"The releases hold different jobs: {before.about.job_type} and {after.about.job_type}."
+        text = f"The releases contain different types of jobs: {before.about.job_type} and {after.about.job_type}."
         notes.append(Note("other-jobs", text))
     return tuple(notes)

@@ -1,4 +1,4 @@
-"""Counts with what belongs beside them: share, expected error and caution."""
+"""Counts with their share, expected error and caution."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ Ints = npt.NDArray[np.int64]
 
 
 def number(workers: int) -> Number:
-    """One count; its error is open until it is asked for."""
+    """Return one count, without its expected error."""
     return Number(int(workers), None, caution(int(workers)))
 
 
 def columns(workers: Ints, whole: Any) -> dict[str, Any]:
-    """The worker columns of a table.
+    """Return the worker columns of a table.
 
     Parameters
     ----------
     workers : int64[rows]
     whole : int or int64[rows]
-        What a share is a share of; 0 makes shares of 0.
+        Total that shares refer to; if it is 0, shares are 0.
     """
     count = np.asarray(workers, dtype=np.int64)
     return {
@@ -39,14 +39,14 @@ def columns(workers: Ints, whole: Any) -> dict[str, Any]:
 
 
 def bands(by_segment: Ints) -> Any:
-    """Workers of each band of each characteristic: ``characteristic``, ``band``, ``label``, worker columns."""
+    """Return workers of each band of each characteristic: ``characteristic``, ``band``, ``label``, worker columns."""
     rows = [(name, band, labels[band - 1]) for name, labels in CHARACTERISTICS.items() for band in BANDS]
     frame = pandas.DataFrame(rows, columns=["characteristic", "band", "label"])
     return frame.assign(**columns(band_sums(by_segment), int(by_segment.sum())))
 
 
 def segments(by_segment: Ints) -> Any:
-    """Workers of each joint segment: ``age``, ``earnings``, ``industry``, ``label``, worker columns."""
+    """Return workers of each joint segment: ``age``, ``earnings``, ``industry``, ``label``, worker columns."""
     bands = [bands_of(segment) for segment in range(N_SEGMENTS)]
     frame = pandas.DataFrame(bands, columns=list(CHARACTERISTICS))
     frame["label"] = [
@@ -57,13 +57,13 @@ def segments(by_segment: Ints) -> Any:
 
 
 def cautions(workers: Ints) -> Any:
-    """`caution` of many counts."""
+    """Return `caution` for many counts."""
     words = np.array([caution(0), caution(1), caution(3), caution(10)], dtype=object)
     return words[np.searchsorted([1, 3, 10], workers, side="right")]
 
 
 def band_sums(by_segment: Ints) -> Ints:
-    """Workers of the three bands of age, earnings and industry, from the joint segments: int64[…, 27] to [..., 9]."""
+    """Sum joint segments to the three bands of age, earnings and industry: int64[…, 27] to int64[…, 9]."""
     cube = by_segment.reshape(*by_segment.shape[:-1], len(BANDS), len(BANDS), len(BANDS))
     return np.concatenate(
         [cube.sum(axis=(-2, -1)), cube.sum(axis=(-3, -1)), cube.sum(axis=(-3, -2))], axis=-1
@@ -71,6 +71,6 @@ def band_sums(by_segment: Ints) -> Ints:
 
 
 def most_first(frame: Any, *names: str) -> Any:
-    """Rows of a table of workers, most workers first, and equal ones by their identifiers."""
+    """Sort a table by workers, most first, and then by identifiers."""
     by = ["workers", *names]
     return frame.sort_values(by, ascending=[False] + [True] * len(names), ignore_index=True)

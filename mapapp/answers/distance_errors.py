@@ -1,8 +1,8 @@
 """Expected errors of counts by distance and direction, by the formula of `mapapp.answers.expected_error`.
 
-A band of miles in one direction is another home area for every workplace tract. It is told by the internal points of
-tracts; homes in the tract of the workplace are taken for the first band, evenly in all directions. Commutes within one
-block, which have no direction, have no error: whether a home is in the very block of the workplace is finer than that.
+A distance band in one direction is a different home area for every workplace tract. Tracts are assigned to it by their
+internal points. Homes in the tract of the workplace count in the first band, evenly in all directions. Commutes within
+one block have no direction and get no error, because the formula does not resolve single blocks.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from mapapp.answers.prepared import N_OCTANTS, octant
 from mapapp.question.fields import Side
 
 N_DIRECTIONS = N_OCTANTS + 1
-"""The last is of commutes within one place, which have none."""
+"""The last one is for commutes within one place, which have no direction."""
 
 
 def errors_of_cells(
@@ -31,7 +31,7 @@ def errors_of_cells(
     edges_mi: Sequence[float],
     side: Side,
 ) -> tuple[Floats, Floats, Floats]:
-    """Expected errors of every (band, direction), of the bands, and of the directions.
+    """Return expected errors of every (band, direction), of the bands, and of the directions.
 
     Parameters
     ----------
@@ -41,12 +41,12 @@ def errors_of_cells(
     area_share : float64[n_tracts]
         Share of each tract's people who live in the home area.
     counts : float64[n_tracts, bands, 9]
-        The counts by workplace tract.
+        Counts by workplace tract.
     workplaces : tuple
-        Tract, workers of a synthesizer, and how many such: three arrays of one length.
+        Tract, workers per synthesizer, and number of such synthesizers: three arrays of equal length.
     edges_mi : sequence of float
     side : {"work", "home"}
-        Which end directions are seen from.
+        The end from which directions are measured.
 
     Returns
     -------
@@ -70,7 +70,7 @@ def _shares(
     inside = np.flatnonzero(area_share)
 
     def of(tract: int) -> Any:
-        """Share of each tract's people who live in each cell as seen from a workplace tract, margins behind: sparse."""
+        """Return each tract's share of people in each cell as seen from a workplace tract, then margins: sparse."""
         at = inside[inside != tract]
         band = np.searchsorted(edges_mi, distance_mi(lon[tract], lat[tract], lon[at], lat[at]), side="right")
         ends = [(lon[tract], lat[tract]), (lon[at], lat[at])]
@@ -78,7 +78,7 @@ def _shares(
         way = octant(bearing_deg(*here, *there)) % N_DIRECTIONS
         own = area_share[tract]
         everywhere = np.arange(N_OCTANTS)
-        # Each tract is in one cell and in three margins; that of the workplace in an eighth of each direction.
+        # Each tract is in one cell and three margins; the workplace's tract is in every direction, one eighth each.
         rows = [band * width + way, band * width + N_DIRECTIONS, n_bands * width + way]
         rows = [
             *rows,
@@ -98,6 +98,6 @@ def _shares(
 
 
 def _with_margins(cells: Floats) -> Floats:
-    """Sums over bands and over directions behind axes 1 and 2."""
+    """Append sums over bands and over directions along axes 1 and 2."""
     cells = np.concatenate([cells, cells.sum(axis=1, keepdims=True)], axis=1)
     return np.concatenate([cells, cells.sum(axis=2, keepdims=True)], axis=2)

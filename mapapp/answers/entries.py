@@ -1,7 +1,7 @@
-"""What each analysis asks of a release and what is shown of its answer: key numbers, tables and bars, declared once.
+"""One entry per analysis: how to compute its answer, and the key numbers, tables and bars to show.
 
-The page, reports, exports and the command line are written from these entries. Which fields a question has, and how it
-can be drawn, is declared in `mapapp.question.analyses`.
+The page, reports, exports and the command line are generated from these entries. `mapapp.question.analyses` declares
+the fields of the question and the ways to draw it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ LARGEST_ROWS: Final = 8
 
 
 def entry_of(result: Result) -> Entry:
-    """The entry of the analysis that an answer is of."""
+    """Return the entry of an answer's analysis."""
     return ENTRIES[result.about.analysis]
 
 
@@ -38,11 +38,11 @@ def n_about(result: Result) -> int:
 
 
 def numbers_of(result: Result) -> Iterator[tuple[NumberEntry, Any]]:
-    """Key numbers of an answer, each with its entry."""
+    """Return the key numbers of an answer, each with its entry."""
     return ((number, number.of(result)) for number in entry_of(result).numbers)
 
 
-# What each asks
+# How each analysis is computed
 
 
 def _profile(release: Release, question: Question) -> Result:
@@ -82,7 +82,7 @@ def _flow_matrix(release: Release, question: Question) -> Result:
     )
 
 
-# What is said of their answers
+# Texts about the answers
 
 _WHO: Final = {
     "work": "Workers who work in the area",
@@ -110,8 +110,8 @@ def _works_of(result: Any) -> str:
 
 def _capital(text: Callable[[Any], str]) -> Callable[[Any], str]:
     def capital(result: Any) -> str:
-        said = text(result)
-        return said[0].upper() + said[1:]
+        label = text(result)
+        return label[0].upper() + label[1:]
 
     return capital
 
@@ -144,7 +144,7 @@ def _all_units(result: Any) -> str:
 
 
 def _all_parts(result: Any) -> str:
-    return f"{_all_units(result)} Where a unit is partly in the area, only that part counts."
+    return f"{_all_units(result)} If a unit is only partly in the area, only that part counts."
 
 
 def _largest(result: Any) -> str:
@@ -188,7 +188,7 @@ _MEDIAN: Final = NumberEntry(
     "median distance, home to work",
     changed="change in median distance",
 )
-_BANDS: Final = TableEntry("Age, earnings and industry", "Shares are of each characteristic.")
+_BANDS: Final = TableEntry("Age, earnings and industry", "Shares are within each characteristic.")
 _DISTANCES: Final = TableEntry("Distance from home to work", "Great-circle miles between blocks.")
 _WHO_THEY_ARE: Final = BarsEntry("Who they are", "bands", by_characteristic=True)
 _LARGEST_BARS: Final = BarsEntry(_largest, "units", "name", n_rows=LARGEST_ROWS)
@@ -247,7 +247,7 @@ ENTRIES: Final[dict[str, Entry]] = {
         tail=_half_of_them,
         tables={
             "cells": TableEntry(
-                "Distance and direction together", "Every pair of a distance and a direction."
+                "Distance and direction together", "Every combination of a distance and a direction."
             ),
             "bands": _DISTANCES,
             "directions": TableEntry("Direction", _direction_words),
@@ -273,7 +273,7 @@ ENTRIES: Final[dict[str, Entry]] = {
             NumberEntry("stay", "Live and work here", tile="live and work here"),
             NumberEntry("employed", "All who work here"),
             NumberEntry("living", "All who live here"),
-            NumberEntry("net_inflow", "Net flow: in less out", "change", "net flow, in less out"),
+            NumberEntry("net_inflow", "Net flow: in minus out", "change", "net flow, in minus out"),
             NumberEntry(
                 "stay_of_living",
                 "Working residents who stay (self-containment)",
@@ -288,9 +288,9 @@ ENTRIES: Final[dict[str, Entry]] = {
             ),
         ),
         tables={
-            "groups": TableEntry("Who comes, goes and stays", "Shares are of all three groups."),
+            "groups": TableEntry("Who comes, goes and stays", "Shares are of the three groups together."),
             "segments": TableEntry(
-                "The three groups by age, earnings and industry", "Shares are of the group."
+                "The three groups by age, earnings and industry", "Shares are within each group."
             ),
         },
         compared="groups",
@@ -305,7 +305,7 @@ ENTRIES: Final[dict[str, Entry]] = {
         glance=_workers_and_median,
         clause=_FROM_TO,
         numbers=(
-            NumberEntry("workers", "Live in the one, work in the other"),
+            NumberEntry("workers", "Live in the home area, work in the work area"),
             NumberEntry("living", "All who live in the home area"),
             NumberEntry("employed", "All who work in the work area"),
             NumberEntry(
@@ -361,4 +361,4 @@ ENTRIES: Final[dict[str, Entry]] = {
         names=("home_name", "work_name"),
     ),
 }
-"""By the name of the analysis, as in `mapapp.question.analyses.ANALYSES`."""
+"""By name of the analysis, as in `mapapp.question.analyses.ANALYSES`."""

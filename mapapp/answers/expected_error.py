@@ -1,26 +1,27 @@
-"""The expected error of any count read off a release, from its certificate and public quantities only.
+"""The expected error of any count from a release, computed only from its certificate and public quantities.
 
-A count C of synthetic workers who work in an area W and live in an area H stands for the real count N, which nobody
-sees. C comes from synthesizers of n workers each (n is public). Let alpha be the prior weights that the certificate
-states, f the retention, a the prior mass expected to be kept in H and A in all, per synthesizer; T = n + A; and p = C/M
-the share of H among the M workers of W:
+A count C of synthetic workers who work in an area W and live in an area H estimates the real count N, which is secret.
+C comes from synthesizers of n workers each (n is public). Let alpha be the prior weights that the certificate states, f
+the retention, a the expected prior mass kept in H and A in total, per synthesizer; T = n + A; and p = C/M the share of
+H among the M workers of W:
 
     bias of a synthesizer      E[m_H] - N_H = (A/n) (n a/A - E[m_H]), estimated by a - A p
     variance of its draw       n p (1 - p) (n + T) / (1 + T)            Dirichlet-multinomial
     variance of its pruning    (n/T)^2 sum over points of alpha^2 f (1 - f) (s - p)^2,   s the share of the point in H
 
-Biases add up, over synthesizers, and so do variances. Where H cuts a support point, homes within the point are placed
-by population, while real ones are where they are. Chance first: both are taken for draws, so the variance is
-2 n p (1 - p) there. Then tendency: real homes crowd towards the workplace, as the public gravity model says. With g the
-share of the point's gravity mass in H, C (1 - g/s) is what placing by population may have moved; summed, `placement`.
-The expected error is the root of bias squared plus variance plus placement squared: the root mean squared error of C. p
-of a tract takes one more worker, half of it in H, lest a count of 0 claims to be exact.
+Biases add up over synthesizers, and so do variances. If H cuts a support point, synthetic homes within the point are
+placed by population, but real homes are not. This has two effects. First, chance: both count as draws, so the variance
+there is 2 n p (1 - p). Second, tendency: real homes cluster toward the workplace, as in the public gravity model. With
+g the share of the point's gravity mass in H, placing by population may have moved C (1 - g/s) workers; the sum of these
+is `placement`. The expected error is the root of bias squared plus variance plus placement squared: the root mean
+squared error of C. To estimate p, each tract gets one extra worker, half of it in H, so that a count of 0 does not look
+exact.
 
-What is approximate: p is estimated from the count itself; a point with workers keeps its whole alpha, which is taken to
-be spread as C is; C is taken to lie in points as the prior does; what domain editing eliminated is taken by its
-probability; the gravity model is a model. docs/validity.md says how well it covers.
+Approximations: p is estimated from the count itself; a point with workers keeps its whole alpha, which is assumed to be
+spread as C is; C is assumed to be spread over points as the prior is; domain editing enters by its probability; the
+gravity model is a model. docs/validity.md reports how well the error covers.
 
-Nothing confidential is read, and nothing of the engine is imported: pages may show it.
+Nothing confidential is read and nothing of the engine is imported, so pages may show the result.
 
 Source: docs/method.md, sections 3, 6, 7 and 10.
 """
@@ -53,18 +54,18 @@ _WHOLE: Final = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class CountError:
-    """What is to be expected of one count.
+    """The expected error of one count, by its parts.
 
     Attributes
     ----------
     count : int
-        As read.
+        The count itself.
     bias : float
-        By how much it is expected to be too large; negative where too small.
+        How much too large the count is expected to be; negative if too small.
     sd : float
-        Standard deviation of chance.
+        Standard deviation of the random part.
     placement : float
-        What placing homes by population within support points may have moved.
+        Workers that placing homes by population within support points may have moved.
     """
 
     count: int
@@ -74,30 +75,30 @@ class CountError:
 
     @property
     def error(self) -> float:
-        """Root mean squared error to be expected: the number to show as ± beside the count."""
+        """Expected root mean squared error: the number to show as ± beside the count."""
         return math.hypot(self.bias, self.sd, self.placement)
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Two expected errors to either side of the count, not below 0."""
+        """The count plus and minus two expected errors, not below 0."""
         return max(self.count - 2 * self.error, 0.0), self.count + 2 * self.error
 
 
 @dataclass(frozen=True, slots=True)
 class _TractPrior:
-    """Support points of one destination tract: shares of the public prior, retention, and each origin tract's point."""
+    """Support points of one destination tract: prior shares, retention, and the point of each origin tract."""
 
-    order: Ints  # origin tracts, those of a point together
-    first: Ints  # where in it each point begins
+    order: Ints  # origin tracts, grouped by point
+    first: Ints  # where each point begins in `order`
     people: Floats  # of every origin tract, in that order, as a share of its point
-    gravity: Floats  # the same by gravity mass
+    gravity: Floats  # the same, by gravity mass
     share: Floats
     retention: Floats
-    stays: Floats  # probability that editing leaves the point
-    pooled: float  # probability that there is a remainder
+    stays: Floats  # probability that editing keeps the point
+    pooled: float  # probability that a remainder exists
 
     def of_points(self, home: Any, part: Floats) -> Floats:
-        """Share of each point in R home areas, float64[R, K], by people or by gravity mass."""
+        """Return the share of each point in R home areas, float64[R, K], by people or by gravity mass."""
         if not scipy.sparse.issparse(home):
             return np.asarray(np.add.reduceat(home[:, self.order] * part, self.first, axis=1))
         ends = np.append(self.first, part.size)
@@ -106,7 +107,7 @@ class _TractPrior:
 
 
 class ExpectedErrors:
-    """Expected errors of the counts of one release. May be asked from several threads.
+    """Expected errors of the counts of one release; safe to use from several threads.
 
     Parameters
     ----------
@@ -120,14 +121,14 @@ class ExpectedErrors:
     Raises
     ------
     ValueError
-        The mechanism has no prior weights: no error is known for it; see :meth:`is_known`.
+        If the mechanism has no prior weights, so that no error is known; see :meth:`is_known`.
     """
 
     def __init__(
         self, certificate: Mapping[str, Any], tracts: pandas.DataFrame, flows: pandas.DataFrame
     ) -> None:
         if not self.is_known(certificate):
-            raise ValueError("no expected error is known for this mechanism; show none")
+            raise ValueError("no expected error is known for this mechanism; check is_known first")
         self._terms = PriorTerms.of(certificate)
         self._lon, self._lat, self._population = (
             tracts[name].to_numpy(np.float64) for name in ("lon_deg", "lat_deg", "population")
@@ -143,24 +144,24 @@ class ExpectedErrors:
 
     @staticmethod
     def is_known(certificate: Mapping[str, Any]) -> bool:
-        """Whether the mechanism of a release has prior weights, from which errors follow."""
+        """Return whether the mechanism of a release has prior weights, from which errors are computed."""
         return is_weighted(certificate)
 
     def of_count(
         self, home_share: npt.ArrayLike, workplaces: pandas.DataFrame, counts: Mapping[int, int]
     ) -> CountError:
-        """Expected error of one count.
+        """Return the expected error of one count.
 
         Parameters
         ----------
         home_share : float[n_tracts]
-            Share of each tract's people who live in the home area: 1 for a tract inside, 0 outside; the area's share of
-            the population for one that it cuts.
+            Share of each tract's people in the home area: 1 for a tract inside, 0 for one outside, and the area's share
+            of the population for a tract that it cuts.
         workplaces : DataFrame
-            `tract_index`, `n_workers`, `n_synthesizers`: how many (workplace block, segment) with that many workers the
-            work area has in a tract, of the segments that are asked for. Public.
+            `tract_index`, `n_workers`, `n_synthesizers`: the number of (workplace block, segment) pairs with that many
+            workers that the work area has in a tract, for the segments in question. Public.
         counts : mapping of int to int
-            The count, by workplace tract; tracts without any may be left out.
+            The count by workplace tract; tracts with 0 may be omitted.
 
         Returns
         -------
@@ -168,7 +169,7 @@ class ExpectedErrors:
 
         Notes
         -----
-        Of more than 512 workplace tracts, evenly spaced ones stand for all.
+        If there are more than 512 workplace tracts, an evenly spaced sample represents all of them.
         """
         n, times = (workplaces[name].to_numpy(np.float64) for name in ("n_workers", "n_synthesizers"))
         tract = workplaces["tract_index"].to_numpy(np.int64)
@@ -185,18 +186,18 @@ class ExpectedErrors:
         n_workers: npt.NDArray[Any],
         n_synthesizers: npt.NDArray[Any],
     ) -> list[CountError]:
-        """Expected errors of R counts at one work area, much quicker than one by one; see :meth:`of_count`.
+        """Return expected errors of R counts with one work area, much faster than one by one; see :meth:`of_count`.
 
         Parameters
         ----------
         home_shares : float64[R, n_tracts], or callable
-            As there; where home areas depend on the workplace tract, a function of it, which may return a sparse array.
+            As in :meth:`of_count`, or a function of the workplace tract, which may return a sparse array.
         counts : float64[R, n_tracts]
-            The counts by workplace tract.
+            Counts by workplace tract.
         tract, n_workers : [P]
-            Tracts of the work area, and workers of a synthesizer in each.
+            Tracts of the work area, and workers per synthesizer.
         n_synthesizers : [R, P]
-            How many such synthesizers each count is of.
+            Number of such synthesizers in each count.
         """
         order = np.argsort(tract, kind="stable")
         tracts = np.unique(tract)
@@ -225,19 +226,19 @@ class ExpectedErrors:
         n_workers: npt.NDArray[Any],
         n_synthesizers: npt.NDArray[Any],
     ) -> list[float]:
-        """Expected errors of R sums over workers, each of whom adds a value that depends on home and workplace.
+        """Return expected errors of R sums over workers, whose values depend on home and workplace.
 
-        A count is the sum of values that are 1 in the home area and 0 elsewhere; the same formula holds, with variances
-        of values in place of p (1 - p), and with their spread within support points counted as such.
+        A count is the sum of values that are 1 in the home area and 0 elsewhere. The same formula holds, with variances
+        of values in place of p (1 - p), including their spread within support points.
 
         Parameters
         ----------
         values : callable
-            Of a workplace tract: mean and mean square of what a worker in each home tract adds, float64[R, n_tracts].
+            For a workplace tract: mean and mean square of the values in each home tract, float64[R, n_tracts].
         totals, squares : float64[R, n_tracts]
             Sums of values and of squared values of the synthetic workers, by workplace tract.
         tract, n_workers, n_synthesizers : [P]
-            As in :meth:`of_counts`, the last for all sums.
+            As in :meth:`of_counts`; the last applies to all sums.
 
         Returns
         -------
@@ -267,12 +268,12 @@ class ExpectedErrors:
         times: Floats,
         found: tuple[Floats, Floats],
     ) -> Floats:
-        """Bias, variance and placement that one workplace tract adds to each of R sums: float64[3, R]."""
+        """Return bias, variance and placement that one workplace tract adds to each of R sums: float64[3, R]."""
         prior = self._prior(tract)
         workers = float(times @ n)
         s, g = (prior.of_points(values[0], part) for part in (prior.people, prior.gravity))
         second = prior.of_points(values[1], prior.people)
-        # One more worker, drawn from the prior, so that a tract without any variety does not claim to be exact.
+        # Add one worker, drawn from the prior, so that a tract without variety does not look exact.
         mean, square = (
             (total + of_points @ prior.share) / (workers + 1.0)
             for total, of_points in zip(found, (s, second), strict=True)
@@ -289,7 +290,7 @@ class ExpectedErrors:
         return np.stack([bias.sum(axis=1), variance.sum(axis=1), ((s - g) @ prior.share) * workers])
 
     def _of_tract(self, tract: int, home: Any, n: Floats, times: Floats, count: Floats) -> Floats:
-        """Bias, variance and placement that one workplace tract adds to each of R counts: float64[3, R]."""
+        """Return bias, variance and placement that one workplace tract adds to each of R counts: float64[3, R]."""
         prior = self._prior(tract)
         workers = times @ n
         p = (count + 0.5) / (workers + 1.0)
@@ -301,30 +302,30 @@ class ExpectedErrors:
         factor = (n + t) / (1.0 + t)
         factor = factor + (2.0 - factor) * spread[:, None]
         pruning = (n / t) ** 2 * ((s - p[:, None]) ** 2 @ (alpha**2 * f * (1.0 - f)).T)
-        # Estimated without the added half: it is there for the spread of a count of 0, not to move anything.
+        # Without the extra half worker: it only gives a count of 0 some spread and must not add bias.
         bias = times * (a - (count / np.maximum(workers, 1.0))[:, None] * mass)
         variance = times * (n * (p * (1.0 - p))[:, None] * factor + pruning)
         return np.stack([bias.sum(axis=1), variance.sum(axis=1), moved * count])
 
     def _least(self, n: Floats) -> Floats:
-        """Certified least weight of synthesizers of n workers; between listed counts that of the next one."""
+        """Return the certified least weight of synthesizers of n workers; between listed counts, that of the next."""
         at = np.minimum(np.searchsorted(self._alpha[:, 0], n), len(self._alpha) - 1)
         return np.asarray(self._alpha[at, 1])
 
     def _kept_weights(self, prior: _TractPrior, n: Floats) -> tuple[Floats, Floats]:
-        """Prior weights, and probabilities to be kept, of all points for each n: float64[N, K]."""
+        """Return prior weights and retention probabilities of all points for each n: float64[N, K]."""
         alpha = np.maximum(self._least(n)[:, None], self._terms.strength * prior.share)
         at = np.minimum(np.searchsorted(self._alpha[:, 0], n), len(self._alpha) - 1)
         certain = (alpha > 1.0) | ~self._prunes[at][:, None]
         return alpha, np.where(certain, _CERTAIN, prior.retention)
 
     def _kept_mass(self, prior: _TractPrior, n: Floats, s: Floats, kept: Floats) -> tuple[Floats, Floats]:
-        """Prior weight after pruning and domain editing, for each n: inside each of R areas, and in all.
+        """Return the prior weight after pruning and domain editing for each n, in each of R areas and in total.
 
         Parameters
         ----------
         s : float64[R, K]
-            What of each point lies inside each area.
+            Share of each point inside each area.
         kept : float64[N, K]
             Expected weights of all points after pruning.
 
@@ -334,7 +335,7 @@ class ExpectedErrors:
         """
         kept = kept * prior.stays
         least = prior.pooled * self._least(n)
-        # What falls in the remainder, which always stays, is drawn again from the prior.
+        # The remainder is always kept; what falls in it is drawn again from the prior.
         return s @ kept.T + (s @ prior.share)[:, None] * least, kept.sum(axis=1) + least
 
     def _prior(self, tract: int) -> _TractPrior:
@@ -343,7 +344,7 @@ class ExpectedErrors:
         return self._priors[tract]
 
     def _make_prior(self, tract: int) -> _TractPrior:
-        """Coarsen, weigh and edit for one destination tract, as docs/method.md, sections 2 to 4, says."""
+        """Coarsen, weight and edit for one destination tract, as in docs/method.md, sections 2 to 4."""
         miles = distance_mi(self._lon[tract], self._lat[tract], self._lon, self._lat)
         miles[tract] = 0.0
         near, far = self._terms.tract_radius_mi, self._terms.puma_radius_mi
@@ -374,7 +375,7 @@ class ExpectedErrors:
         )
 
     def _mass(self, tract: int, pull: Floats, point: Ints) -> Floats:
-        """Public prior mass of every point; gravity where a tract has no flows."""
+        """Return the public prior mass of every point; gravity mass if the tract has no flows."""
         n_points = int(point.max()) + 1
         if self._terms.prior == "flows":
             first, last = np.searchsorted(self._flows[0], (tract, tract + 1))
@@ -386,7 +387,7 @@ class ExpectedErrors:
         return np.asarray(np.bincount(point, pull * (self._population > 0), n_points), dtype=np.float64)
 
     def _decay(self, miles: Floats) -> Floats:
-        """How much fewer people commute from that far, by the gravity model; nothing under the uniform prior."""
+        """Return the decay of commuting with distance in the gravity model; all ones for the uniform prior."""
         if self._terms.gravity is None:
             return np.ones_like(miles)
         scale_mi, shape = self._terms.gravity
@@ -395,9 +396,9 @@ class ExpectedErrors:
 
 
 def _within_points(share: Floats, s: Floats, g: Floats) -> tuple[Floats, Floats]:
-    """How much of each count lies in points that its home area cuts, and what share of it placing may have moved.
+    """Return the share of each count in points that its home area cuts, and the share that placing may have moved.
 
-    A count is taken to lie in points as the prior does.
+    A count is assumed to be spread over points as the prior is.
     """
     total = s @ share
     cut = (s > _WHOLE) & (s < 1 - _WHOLE)

@@ -1,7 +1,7 @@
-"""Counts of commutes, asked of the prepared files by DuckDB; every analysis is made of the few questions here.
+"""Counts of commutes, read from the prepared files with DuckDB. Every analysis is built from the few queries here.
 
-Nothing is held in memory: a question reads the columns it needs of the row groups it needs. Text from outside never
-becomes SQL: areas arrive as block positions, bands as whole numbers, edges as bound parameters.
+Nothing is held in memory: a query reads only the columns and row groups that it needs. Outside text never becomes SQL:
+areas arrive as block positions, bands as integers, edges as bound parameters.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from mapapp.question.filters import Filters, check_filters
 
 Ints = npt.NDArray[np.int64]
 Blocks = npt.NDArray[np.int32]
-"""Positions in `blocks`, ascending, each once."""
+"""Positions in `blocks`, ascending, without duplicates."""
 
 _ENDS: Final[tuple[Side, Side]] = ("work", "home")
 MEAN_LIMIT_MI: Final = 100.0
-"""Means are of commutes shorter than this; longer ones are few and the prior draws too many of them."""
+"""Means cover only shorter commutes; longer ones are few, and the prior draws too many of them."""
 _NEAR: Final = f"WHERE distance_mi < {MEAN_LIMIT_MI}"
-_VECTORS: Final = 49  # of 2,048 rows: what a part of a matrix has
+_VECTORS: Final = 49  # of 2,048 rows, in one part of a matrix
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pick:
-    """Whose commutes: those with both ends where they are asked to be.
+    """A selection of commutes by workplace, home and characteristics.
 
     Attributes
     ----------
     work, home : int32 array or None
-        Blocks that the workplace, and the home, must be in; None for anywhere.
+        Blocks that must contain the workplace and the home; None for anywhere.
     filters : Filters
         Which workers.
     """
@@ -56,14 +56,14 @@ class Pick:
 
     @classmethod
     def at(cls, side: Side, blocks: Blocks | None, filters: Filters) -> Pick:
-        """Those with their `side` end in `blocks`; UsageError if there is no such side."""
+        """Select the commutes whose `side` end is in `blocks`; UsageError if the side does not exist."""
         if side not in _ENDS:
             raise UsageError(f"side {side!r}: choose {' or '.join(_ENDS)}")
         return cls(work=blocks, filters=filters) if side == "work" else cls(home=blocks, filters=filters)
 
     @property
     def sorted_side(self) -> Side:
-        """Which copy to read: the one that is sorted by the smaller choice."""
+        """The copy to read: the one sorted by the end with fewer blocks."""
         if self.work is None or (self.home is not None and self.home.size < self.work.size):
             return "work" if self.home is None else "home"
         return "work"
@@ -75,11 +75,11 @@ class Distances(NamedTuple):
     Attributes
     ----------
     workers : int64[bands, 9]
-        By distance band and direction; the last column holds those between blocks at one place.
+        By distance band and direction; the last column is for commutes between blocks at the same place.
     n_near : int
         Workers whose commute is under 100 miles.
     near_mi : float
-        Miles of these workers together.
+        Total miles of these workers.
     """
 
     workers: Ints
@@ -93,7 +93,7 @@ class Distances(NamedTuple):
 
 
 class Flows:
-    """The commutes of one release; may be asked from several threads at once."""
+    """The commutes of one release; safe to use from several threads at once."""
 
     def __init__(self, prepared: Prepared, store: Store) -> None:
         self._n_blocks = int(store.manifest["files"]["blocks.parquet"]["rows"])
@@ -103,7 +103,7 @@ class Flows:
             self._connection.execute(f"CREATE VIEW {name} AS FROM read_parquet({_quoted(file)})")
         allowed = ", ".join(_quoted(file) for file in files.values())
         for statement in (
-            # From here on nothing but these files can be read, and no setting changed.
+            # From here on, only these files can be read, and settings cannot be changed.
             "SET python_enable_replacements = false",
             f"SET allowed_paths = [{allowed}]",
             "SET enable_external_access = false",
@@ -112,12 +112,12 @@ class Flows:
             self._connection.execute(statement)
 
     def by_segment(self, pick: Pick) -> Ints:
-        """Workers of each joint segment: int64[27]."""
+        """Return workers of each joint segment: int64[27]."""
         found = self._ask(pick, "segment, sum(workers)::BIGINT AS n", "GROUP BY segment")
         return _spread(found["segment"], found["n"], N_SEGMENTS)
 
     def by_segment_within(self, pick: Pick, end: Side, blocks: Blocks) -> Ints:
-        """Workers by whether their `end` is outside or within `blocks`, and by joint segment: int64[2, 27]."""
+        """Return workers with their `end` outside and within `blocks`, by joint segment: int64[2, 27]."""
         with self._cursor(pick, within=blocks) as cursor:
             found = cursor.execute(
                 f"SELECT {end} IN (SELECT block FROM within) AS inside, segment, sum(workers)::BIGINT AS n "
@@ -127,26 +127,26 @@ class Flows:
         return _spread(row, found["n"], 2 * N_SEGMENTS).reshape(2, N_SEGMENTS)
 
     def by_block(self, pick: Pick, end: Side) -> tuple[Blocks, Ints]:
-        """Blocks with an `end` of the picked commutes, ascending, and how many workers have it there."""
+        """Return the blocks with an `end` of the picked commutes, ascending, and their numbers of workers."""
         found = self._ask(pick, f"{end} AS block, sum(workers)::BIGINT AS n", "GROUP BY block ORDER BY block")
         return found["block"], found["n"]
 
     def by_block_and_segment(self, pick: Pick, end: Side) -> tuple[Blocks, npt.NDArray[np.int8], Ints]:
-        """Workers by the block of their `end` and by joint segment: three arrays of one length."""
+        """Return workers by the block of their `end` and by joint segment: three arrays of equal length."""
         found = self._ask(pick, f"{end} AS block, segment, sum(workers)::BIGINT AS n", "GROUP BY ALL")
         return found["block"], found["segment"], found["n"]
 
     def distances(self, pick: Pick, side: Side, edges_mi: Sequence[float], *, own_block: bool) -> Distances:
-        """Workers by distance band and by direction from the `side` end to the other.
+        """Return workers by distance band and by direction from the `side` end to the other.
 
         Parameters
         ----------
         pick : Pick
         side : {"work", "home"}
         edges_mi : sequence of float
-            Rising and above 0; a band has its lower edge.
+            Increasing and above 0; a band includes its lower edge.
         own_block : bool
-            Whether a distance of exactly 0 is a band of its own, the first.
+            Whether a distance of exactly 0 is a separate first band.
         """
         band = _band(len(edges_mi), own_block=own_block)
         with self._cursor(pick) as cursor:
@@ -165,7 +165,7 @@ class Flows:
     def distances_by_workplace(
         self, pick: Pick, side: Side, edges_mi: Sequence[float]
     ) -> tuple[Blocks, Ints, Ints, Ints]:
-        """Workers by workplace block, distance band and direction (8: none): four arrays of one length."""
+        """Return workers by workplace block, distance band and direction (8: none): four arrays of equal length."""
         with self._cursor(pick) as cursor:
             found = cursor.execute(
                 f"SELECT work, {_band(len(edges_mi), own_block=False)} AS band, octant_{side} AS octant, "
@@ -176,13 +176,13 @@ class Flows:
         return found["work"], found["band"].astype(np.int64), octant, found["n"]
 
     def distance_sums(self, pick: Pick, median_mi: float) -> tuple[Blocks, list[Any]]:
-        """Sums by workplace block, for the errors of a median and a mean.
+        """Return sums by workplace block for the errors of a median and a mean.
 
         Returns
         -------
         blocks, sums
-            Workplace blocks; and for each of them workers, workers closer than the median, workers under 100 miles,
-            their miles, and their squared miles.
+            Workplace blocks, and for each of them: workers, workers closer than the median, workers under 100 miles,
+            and the miles and squared miles of the latter.
         """
         with self._cursor(pick) as cursor:
             found = cursor.execute(
@@ -197,7 +197,7 @@ class Flows:
         return found["work"], [found[name] for name in ("n", "below", "near", "miles", "squares")]
 
     def quantiles_mi(self, pick: Pick, shares: Sequence[float]) -> list[float]:
-        """Distances that some shares of the picked workers do not exceed, miles, to a hundredth of a mile."""
+        """Return the quantiles of the picked workers' distances, in miles, to a hundredth of a mile."""
         found = self._ask(
             pick,
             "floor(distance_mi * 100)::INTEGER AS step, sum(workers)::BIGINT AS n",
@@ -208,9 +208,9 @@ class Flows:
         return [float(found["step"][place]) / 100 for place in at]
 
     def median_mi(self, pick: Pick) -> float | None:
-        """Median distance of the picked workers, miles; None without any.
+        """Return the median distance of the picked workers, in miles; None without workers.
 
-        It is found in the one mile that holds it, so that distances are never all in memory.
+        Only the mile that contains it is read in detail, so that distances are never all in memory.
         """
         found = self._ask(
             pick,
@@ -231,7 +231,7 @@ class Flows:
         return float(np.concatenate(middle).mean())
 
     def _ranked(self, pick: Pick, mile: int, ranks: Ints) -> Any:
-        """Distances of the workers with some ranks among those who go `mile` to `mile` + 1 miles."""
+        """Return the distances of the workers with given ranks among those from `mile` to `mile` + 1 miles."""
         found = self._ask(
             pick,
             "distance_mi, sum(workers)::BIGINT AS n",
@@ -246,7 +246,7 @@ class Flows:
         ----------
         pick : Pick
         home_code, work_code : int32[blocks]
-            What to count a block as.
+            Code of each block in the result.
         """
         with self._cursor(pick) as cursor:
             for name, code in (("home_codes", home_code), ("work_codes", work_code)):
@@ -268,14 +268,14 @@ class Flows:
                 )
 
     def places(self, pick: Pick, end: Side) -> dict[str, Any]:
-        """Where the `end` of each worker is: float32 arrays `lon_deg`, `lat_deg`; elsewhere homes have no place."""
+        """Return the place of each worker's `end` as float32 `lon_deg`, `lat_deg`, without homes outside the area."""
         with self._cursor(pick) as cursor:
             found = cursor.execute(
                 f"SELECT {end}_lon_deg AS lon_deg, {end}_lat_deg AS lat_deg FROM "
                 "(SELECT destination_index AS work, origin_index AS home, * FROM points) "
                 f"WHERE {self._where(pick)}"
             ).fetchnumpy()
-        # Not asked of DuckDB: it takes a Parquet column whose least and most are numbers to hold no NaN.
+        # Not filtered in DuckDB: it assumes that a Parquet column with numeric statistics has no NaN.
         filled = {name: np.ma.filled(array, np.nan) for name, array in found.items()}
         placed = ~np.isnan(filled["lon_deg"])
         return {name: np.ascontiguousarray(array[placed]) for name, array in filled.items()}
@@ -289,7 +289,7 @@ class Flows:
 
     @contextmanager
     def _cursor(self, pick: Pick, **blocks: Blocks) -> Iterator[Any]:
-        """Yield a cursor with a table for each choice of blocks: those chosen, or those left out, if they are fewer."""
+        """Yield a cursor with a table per selection of blocks: the selected ones, or the others if they are fewer."""
         watch.check()
         cursor = self._connection.cursor()
         try:
@@ -311,7 +311,7 @@ class Flows:
         return 2 * blocks.size > self._n_blocks
 
     def _where(self, pick: Pick) -> str:
-        """Conditions of a pick; the first and last block let whole row groups be skipped."""
+        """Return the SQL conditions of a pick; bounds on the blocks let DuckDB skip row groups."""
         conditions = ["true"]
         for end in _ENDS:
             blocks: Blocks | None = getattr(pick, end)
@@ -332,19 +332,19 @@ class Flows:
 
 
 def _band(n_edges: int, *, own_block: bool) -> str:
-    """SQL of the distance band of a row; the edges are its first parameters."""
+    """Return SQL for the distance band of a row; the edges are the first parameters."""
     cases = " ".join(f"WHEN distance_mi < ${place + 1} THEN {place}" for place in range(n_edges))
     band = f"CASE {cases} ELSE {n_edges} END" if n_edges else "0"
     return f"CASE WHEN distance_mi = 0 THEN 0 ELSE 1 + ({band}) END" if own_block else band
 
 
 def _spread(place: Any, values: Any, size: int) -> Ints:
-    """Array of `size` with `values` at their places, and 0 elsewhere."""
+    """Return an array of `size` with `values` at their places and 0 elsewhere."""
     result = np.zeros(size, dtype=np.int64)
     result[place] = values
     return result
 
 
 def _quoted(file: Any) -> str:
-    """A path as an SQL string."""
+    """Return a path as an SQL string."""
     return "'" + str(file).replace("'", "''") + "'"

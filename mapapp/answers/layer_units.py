@@ -1,4 +1,4 @@
-"""The units of a layer as rows of tables: which one a block is in, and how each is called."""
+"""The units of a layer as rows of tables: the unit of each block, and the name of each unit."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mapapp.answers.results import Kind
 
 @dataclass(frozen=True)
 class LayerUnits:
-    """Every unit of one layer, then the states outside the imported area, then a rest that is in no unit.
+    """Every unit of one layer, then the states outside the imported area, then a row for blocks in no unit.
 
     Attributes
     ----------
@@ -27,7 +27,7 @@ class LayerUnits:
         Row of each block.
     rows : DataFrame
         ``unit_id``, ``name``, ``kind`` ("unit", "elsewhere", "none"), ``lon_deg``, ``lat_deg`` (mean internal point
-        of the blocks, weighted by people; NaN for the rest) and ``n_blocks``.
+        of the blocks, weighted by people; NaN for the last row) and ``n_blocks``.
     """
 
     level: str
@@ -35,15 +35,15 @@ class LayerUnits:
     rows: Any
 
     def of(self, blocks: Blocks, workers: Any) -> npt.NDArray[np.int64]:
-        """Workers of each row from workers by block."""
+        """Sum workers by block to workers by row."""
         return np.bincount(self.code[blocks], weights=workers, minlength=len(self.rows)).astype(np.int64)
 
     def row_of(self, unit_id: str, kind: Kind = "unit") -> int | None:
-        """Row of a unit; None if there is no such unit."""
+        """Return the row of a unit; None if the unit does not exist."""
         return self._row_of.get((kind, unit_id))
 
     def blocks_of(self, row: int) -> Blocks:
-        """Blocks of a row, ascending; found without looking at the other blocks."""
+        """Return the blocks of a row, ascending, without scanning the other blocks."""
         order, ptr = self._by_row
         return order[ptr[row] : ptr[row + 1]]
 
@@ -60,17 +60,17 @@ class LayerUnits:
 
 
 def layer_units(store: Store, level: str, column: str, names: dict[str, str], label: str) -> LayerUnits:
-    """Number the units of a layer.
+    """Make the rows of a layer.
 
     Parameters
     ----------
     store : Store
     level, column : str
-        The layer, and the column of `blocks` that says which unit a block is in.
+        The layer, and the column of `blocks` with each block's unit.
     names : dict of str to str
-        Name by identifier; the identifier itself where there is none.
+        Name by identifier; a unit without a name is shown by its identifier.
     label : str
-        What a unit of the layer is called.
+        Label of the layer's units.
     """
     columns = list(dict.fromkeys([column, "state_id", "lon_deg", "lat_deg", "population", "elsewhere"]))
     blocks = store.table("blocks", columns)
@@ -91,7 +91,7 @@ def layer_units(store: Store, level: str, column: str, names: dict[str, str], la
         kinds.extend([cast(Kind, kind)] * len(found))
     shown = [_name(unit_id, kind, names, states, label) for unit_id, kind in zip(ids, kinds, strict=True)]
     rows = pandas.DataFrame({"unit_id": ids, "name": shown, "kind": kinds})
-    rows["lon_deg"], rows["lat_deg"] = _centres(blocks, code)
+    rows["lon_deg"], rows["lat_deg"] = _centers(blocks, code)
     rows.loc[rows["kind"] == "none", ["lon_deg", "lat_deg"]] = np.nan
     rows["n_blocks"] = np.bincount(code, minlength=len(rows))
     return LayerUnits(level, code, rows)
@@ -105,7 +105,7 @@ def _name(unit_id: str, kind: Kind, names: dict[str, str], states: dict[str, str
     return names.get(unit_id) or unit_id
 
 
-def _centres(blocks: Any, code: Any) -> tuple[Any, Any]:
+def _centers(blocks: Any, code: Any) -> tuple[Any, Any]:
     people = blocks["population"].to_numpy(np.float64)
     empty = np.bincount(code, weights=people) == 0
     weight = np.where(empty[code], 1.0, people)

@@ -1,4 +1,4 @@
-"""The picture of an answer, as notebooks show it and as a file."""
+"""The map of an answer as a picture, for notebooks and files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class MapImage:
         A PNG or SVG file.
     form : {"png", "svg"}
     words : str
-        What the map shows, for people who cannot see it.
+        Description of the map for people who cannot see it.
     """
 
     content: bytes = field(repr=False)
@@ -28,16 +28,18 @@ class MapImage:
     words: str
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the file; an existing one is replaced.
+        """Write the file; an existing file is replaced.
 
         Raises
         ------
         UsageError
-            If the name of the file ends in something other than its form.
+            If the suffix of the file name does not match the form.
         """
         file = Path(path)
         if file.suffix.lower() != f".{self.form}":
-            raise UsageError(f"{file}: this picture is a {self.form}; name a file that ends in .{self.form}")
+            raise UsageError(
+                f"{file}: this picture is {self.form.upper()}; give a file name that ends in .{self.form}"
+            )
         file.write_bytes(self.content)
         return file
 

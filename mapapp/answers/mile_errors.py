@@ -1,11 +1,12 @@
 """Expected errors of the median distance and of the mean of commutes under 100 miles.
 
-Both are ratios of sums over commutes, so their errors follow from errors of sums (delta method). With N commutes
-under 100 miles and their mean m, a commute of d miles moves the mean by (d - m) / N if d is under 100, else by nothing:
-the error of the mean is that of the sum of these. A median moves as far as distances lie apart around it: with e the
-error of the sum of (1 below the median, 0 beyond, less 1/2), in workers, its error is half the way between the
-distances that e more and e fewer workers have (Woodruff's method). `ExpectedErrors.of_sums` gives the errors of such
-sums, the bias of coarsening and of the prior included, from the internal points of tracts.
+Both are ratios of sums over commutes, so their errors follow from errors of sums (delta method). With N commutes under
+100 miles and their mean m, a commute of d miles moves the mean by (d - m) / N if d is under 100, and otherwise by 0.
+The error of the mean is the error of the sum of these. The error of the median follows from the spacing of distances
+around it: let e be the error, in workers, of the sum of (1 below the median, 0 beyond, minus 1/2). The error of the
+median is half the difference between the distances of the workers e ranks above and e ranks below it (Woodruff's
+method). `ExpectedErrors.of_sums` gives the errors of such sums, including the bias of coarsening and of the prior, from
+the internal points of tracts.
 
 Source: docs/validity.md, "Expected error of a median and of a mean".
 """
@@ -23,11 +24,11 @@ from mapapp.answers.expected_error import ExpectedErrors, Floats
 from mapapp.answers.flows import MEAN_LIMIT_MI, Flows, Pick
 
 _BETWEEN_PEOPLE: Final = 1.28
-"""Mean distance of two places in a disc, in root mean squared distances from its centre."""
+"""Mean distance between two points of a disk, in root mean squared distances from its center."""
 
 
 class Tracts(NamedTuple):
-    """What the errors need of the tracts: places, degrees, and how far people of one tract live apart, miles."""
+    """Places of tracts in degrees, and the mean distance between people of one tract in miles."""
 
     lon_deg: Floats
     lat_deg: Floats
@@ -43,7 +44,7 @@ def miles_within(tract: npt.NDArray[Any], blocks: tuple[Floats, Floats], people:
     blocks : tuple of float64[blocks]
         Longitude and latitude of internal points, degrees.
     people : float64[blocks]
-        Weight of each block; every tract has some.
+        Weight of each block; every tract has a positive total.
     """
     total = np.bincount(tract, people)
     lon, lat = (np.bincount(tract, people * at) / total for at in blocks)
@@ -62,29 +63,29 @@ def errors_of_miles(
     median_mi: float,
     mean_mi: float | None,
 ) -> tuple[float, float | None]:
-    """Expected errors of a median and of a mean of commutes under 100 miles.
+    """Return expected errors of a median, and of a mean of commutes under 100 miles.
 
     Parameters
     ----------
     formula : ExpectedErrors
     flows : Flows
     pick : Pick
-        Whose commutes.
+        The commutes.
     tract_of_block : int[blocks]
     tracts : Tracts
     area_share : float64[n_tracts]
         Share of each tract's people who live in the home area.
     workplaces : tuple
-        Tract, workers of a synthesizer, and how many such: three arrays of one length.
+        Tract, workers per synthesizer, and number of such synthesizers: three arrays of equal length.
     median_mi, mean_mi : float
-        Of the pick; the mean is None if no commute is under 100 miles.
+        Median and mean of the pick; the mean is None if no commute is under 100 miles.
 
     Returns
     -------
     tuple of float
         Miles; the second is None without a mean.
     """
-    # Closer than the people of one tract live to each other, the prior tells no distances apart.
+    # The prior cannot resolve distances smaller than those between people of one tract.
     edge_mi = max(median_mi, float(np.median(tracts.within_mi[workplaces[0]])))
     work, sums = flows.distance_sums(pick, edge_mi)
     by_tract = np.stack([np.bincount(tract_of_block[work], each, area_share.size) for each in sums])
@@ -101,7 +102,7 @@ def errors_of_miles(
 def _values(
     tracts: Tracts, area_share: Floats, edge_mi: float, mean_mi: float, n_near: float
 ) -> Callable[[int], tuple[Floats, Floats]]:
-    """Mean, and mean square, of what a worker adds to both sums, by home tract, as seen from a workplace tract."""
+    """Return, for a workplace tract, mean and mean square of a worker's values in both sums by home tract."""
 
     def of(tract: int) -> tuple[Floats, Floats]:
         away = distance_mi(tracts.lon_deg[tract], tracts.lat_deg[tract], tracts.lon_deg, tracts.lat_deg)
@@ -112,7 +113,7 @@ def _values(
                 np.where(away < MEAN_LIMIT_MI, (away - mean_mi) / n_near, 0.0),
             ]
         )
-        value[0, tract] = 0.5  # as in distance bands, homes in the tract of the workplace are near it
+        value[0, tract] = 0.5  # as in distance bands, homes in the workplace's tract count as near
         return area_share * value, area_share * value**2
 
     return of

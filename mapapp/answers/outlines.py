@@ -1,4 +1,4 @@
-"""Outlines of areas: published ones, and others dissolved from the cells of their blocks, each layer once."""
+"""Outlines of areas: published ones, or dissolved from the cells of their blocks, once per layer."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ from mapapp.answers.flows import Blocks
 from mapapp.question.area_text import BLOCK
 
 Shapes = npt.NDArray[np.object_]
-_CRUMB_DEG2: Final = 1e-9  # about ten square metres: what rounding leaves between two cells
+_SLIVER_DEG2: Final = 1e-9  # about 10 m²: gaps that rounding leaves between two cells
 
 
 class Outlines:
-    """Outlines for one release, EPSG:4326; may be asked from several threads.
+    """Outlines for one release, EPSG:4326; safe to use from several threads.
 
     Parameters
     ----------
     store : Store
     areas : Areas
     folder : Path
-        Where dissolved layers are kept.
+        Folder for dissolved layers.
     """
 
     def __init__(self, store: Store, areas: Areas, folder: Path) -> None:
@@ -45,7 +45,7 @@ class Outlines:
         self._lock = Lock()
 
     def of_blocks(self, blocks: Blocks | None) -> Any:
-        """Union of the cells of some blocks, None for all; None where none of them has a cell."""
+        """Return the union of the cells of some blocks (None: all blocks); None if they have no cells."""
         return self._of_blocks(blocks, None)
 
     def _of_blocks(self, blocks: Blocks | None, held: Any) -> Any:
@@ -58,18 +58,18 @@ class Outlines:
             is_whole = (n_chosen == total[unit]) & (shape[unit] != b"")
             whole = unit[is_whole]
             inside = counties[0][left[first[is_whole]]]
-            # Shapes of one source and county have the same borders to the last bit; across counties they may not.
+            # Shapes from one source and county share borders exactly; across counties they may not.
             parts.extend(_joined(shapely.from_wkb(shape[whole]), inside))
             left = left[~np.isin(code[left], whole)]
         cells = self._areas.cells.of_blocks(left, held)
-        # Cells too, but within a tract: along its border each tract has corners of its own.
+        # So do cells, but only within a tract: along its border each tract has its own corners.
         parts.extend(_joined(cells, tracts[0][left]) if len(cells) == left.size else cells)
         return dissolved(np.array(parts, dtype=object)) if parts else None
 
     def of_layer(self, level: str) -> dict[str, Any]:
-        """Outline of every unit of a layer that has one, by identifier.
+        """Return the outlines of a layer's units by identifier; units without an outline are left out.
 
-        Published ones are read; others are dissolved when the layer is first asked for, and kept on disk.
+        Published outlines are read. Others are dissolved on first use and then kept on disk.
         """
         if level in TABLES:
             return _by_id(self._store.table(TABLES[level], [f"{level}_id", "geometry"]), f"{level}_id")
@@ -79,7 +79,7 @@ class Outlines:
 
     @cached_property
     def _wholes(self) -> list[tuple[Blocks, Any, Any]]:
-        """Counties and tracts that stand in for their cells: code of each block; blocks and WKB, or b"", of each."""
+        """Counties and tracts that replace their cells: code of each block; size and WKB, or b"", of each."""
         found = []
         for level in ("county", "tract"):
             units = self._areas.units(level)
@@ -108,7 +108,7 @@ class Outlines:
         return frame
 
     def _kept(self, level: str) -> Any:
-        """A layer from the disk; None where there is none that holds."""
+        """Return a layer from disk; None if there is no undamaged file."""
         for file in self._folder.glob(f"outlines-{level}-*.parquet"):
             with suppress(OSError):
                 if file.stem.rpartition("-")[2] == _digest(file):
@@ -116,7 +116,7 @@ class Outlines:
         return None
 
     def _keep(self, level: str, frame: Any) -> None:
-        """Write a layer under a name that vouches for its content; a full disk keeps nothing and hinders nobody."""
+        """Save a layer in a file named by its checksum; if the disk is full, skip it."""
         with (
             suppress(OSError, StoreError),
             writing_beside(self._folder / f"outlines-{level}", replace=True) as partial,
@@ -126,29 +126,29 @@ class Outlines:
             whole = self._folder / f"outlines-{level}-{_digest(file)}.parquet"
             os.replace(file, whole)
             for other in self._folder.glob(f"outlines-{level}-*.parquet"):
-                if other != whole:  # damaged, or else it would have been read
+                if other != whole:  # damaged; otherwise it would have been read
                     other.unlink(missing_ok=True)
 
 
 def dissolved(shapes: Shapes) -> Any:
-    """Union of polygons that share borders, without the crumbs that rounding leaves between them."""
+    """Return the union of polygons that share borders, without the slivers that rounding leaves between them."""
     joined = _union(shapes)
-    parts = [_without_crumbs(part) for part in shapely.get_parts(joined) if shapely.area(part) > _CRUMB_DEG2]
+    parts = [
+        _without_slivers(part) for part in shapely.get_parts(joined) if shapely.area(part) > _SLIVER_DEG2
+    ]
     return shapely.multipolygons(parts) if len(parts) != 1 else parts[0]
 
 
 def _union(shapes: Shapes) -> Any:
     with suppress(shapely.GEOSException):
-        joined = shapely.coverage_union_all(
-            shapes
-        )  # ten times as fast, but wants the same borders to the last bit
+        joined = shapely.coverage_union_all(shapes)  # ten times as fast, but needs exactly matching borders
         if shapely.is_valid(joined):
             return joined
     return shapely.union_all(shapes)
 
 
 def _joined(shapes: Any, group: Any) -> list[Any]:
-    """The unions of shapes of the same group."""
+    """Return the union of the shapes of each group."""
     order = np.argsort(group, kind="stable")
     ends = np.flatnonzero(np.diff(group[order])) + 1
     listed = np.empty(len(order), dtype=object)
@@ -156,8 +156,8 @@ def _joined(shapes: Any, group: Any) -> list[Any]:
     return [_union(part) for part in np.split(listed[order], ends) if len(part)]
 
 
-def _without_crumbs(polygon: Any) -> Any:
-    holes = [ring for ring in polygon.interiors if shapely.area(shapely.Polygon(ring)) > _CRUMB_DEG2]
+def _without_slivers(polygon: Any) -> Any:
+    holes = [ring for ring in polygon.interiors if shapely.area(shapely.Polygon(ring)) > _SLIVER_DEG2]
     return shapely.Polygon(polygon.exterior, holes)
 
 

@@ -1,11 +1,11 @@
-"""A release's commutes and cells in the layout that questions want: copies on disk, beside the release.
+"""Copies of a release's commutes and cells on disk, in a layout that makes queries fast.
 
-A release holds its `jobs` sorted by workplace, which serves questions about workers of an area; questions about
-residents, and all questions about distance, would read and compute everything each time. So the first who opens a
-release writes its jobs once more, sorted by workplace and by home, with the distance and the direction of each
-commute; and the cells of its blocks with their bounds, in small row groups. The copies hold nothing that the release
-does not; they lie in the user's data folder, are vouched for by checksums and named after the release's manifest, and
-can be removed at any time: they are then made again.
+A release stores its `jobs` sorted by workplace, which suits questions about the workers of an area. Questions about
+residents, and all questions about distance, would have to read and compute everything each time. So the first process
+that opens a release writes two copies of its jobs, sorted by workplace and by home, with the distance and direction of
+each commute. It also writes the cells of the blocks with their bounds, in small row groups. The copies contain only
+what the release contains. They are in the user's data folder, have checksums, and are named after the release's
+manifest. They can be removed at any time and are then made again.
 """
 
 from __future__ import annotations
@@ -34,18 +34,18 @@ from mapapp.answers.prepared_space import Lease, evict, lease, limit_bytes
 from mapapp.paths import data_home
 
 LAYOUT: Final = 2
-"""Changes whenever the files below do."""
+"""Version of the files below; increase it when they change."""
 
 N_OCTANTS: Final = 8
 NO_OCTANT: Final = -1
 """Direction of a commute between two blocks at one place."""
 DIRECTIONS: Final = ("N", "NE", "E", "SE", "S", "SW", "W", "NW", "")
-"""What answers call the octants, and behind them none."""
+"""Names of the octants in answers; the last is for no direction."""
 
-_GROUP_ROWS: Final = 122_880  # what DuckDB gives to one thread; a zone map for each
+_GROUP_ROWS: Final = 122_880  # DuckDB's unit of work for one thread, with a zone map each
 _VOUCHER: Final = "prepared.json"
 _NAMES: Final = ("by_work.parquet", "by_home.parquet", "cells.parquet")
-_CELL_GROUP_ROWS: Final = 4_096  # a drawn border needs few cells, and those near each other
+_CELL_GROUP_ROWS: Final = 4_096  # a drawn border needs few cells, all close together
 _SCHEMA: Final = pyarrow.schema(
     [
         ("work", pyarrow.int32()),  # rows of `blocks`
@@ -70,7 +70,7 @@ _CELL_SCHEMA: Final = pyarrow.schema(
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """The copies.
+    """The prepared copies of a release.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Prepared:
     cells : Path
         The rows of `cells`, in their order, with their bounds.
     lease : Lease
-        Keeps them from being evicted; to be held for as long as they are used.
+        Protects the copies from eviction; hold it as long as they are used.
     """
 
     by_work: Path
@@ -89,28 +89,28 @@ class Prepared:
 
     @property
     def folder(self) -> Path:
-        """Where they are, and whatever else is made once of the release."""
+        """Folder of the copies and of other files made once per release."""
         return self.by_work.parent
 
 
 def prepare(store: Store, *, home: Path | None = None, report: Progress = silent) -> Prepared:
-    """Return the copies of a verified release, made now where there are none or they do not hold.
+    """Return the copies of a verified release; make them if they are missing or damaged.
 
     Parameters
     ----------
     store : Store
-        Of a release.
+        Store of a release.
     home : Path, optional
-        Folder to keep them in; the user's data folder by default.
+        Folder for the copies; the user's data folder by default.
     report : callable
         Called with (stage, done, total).
 
     Raises
     ------
     StoreError
-        They cannot be written.
+        If the copies cannot be written.
     UsageError
-        The limit of their size in the environment is no size.
+        If the size limit in the environment is not a size.
     """
     limit = limit_bytes()
     version = store_digest(store.path)
@@ -124,7 +124,7 @@ def prepare(store: Store, *, home: Path | None = None, report: Progress = silent
 
 
 def octant(bearing: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
-    """Eighth of the compass of bearings in degrees: 0 is north ± 22.5, then clockwise; `NO_OCTANT` for NaN.
+    """Return the octants of bearings in degrees: 0 is north ± 22.5, then clockwise; `NO_OCTANT` for NaN.
 
     The result is int64 so that callers can combine it with other keys; only files hold it as int8.
     """
@@ -133,7 +133,7 @@ def octant(bearing: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
 
 
 def _leased(place: Path, version: str) -> Lease | None:
-    """A lease of the copies; None if they are not there, not whole, or of another release."""
+    """Return a lease of the copies; None if they are missing, damaged, or of another release."""
     with naming(place):
         held = lease(place)
     if held is None or _holds(place, version):
@@ -143,7 +143,7 @@ def _leased(place: Path, version: str) -> Lease | None:
 
 
 def _holds(place: Path, version: str) -> bool:
-    """Whether the copies are there, whole, and of this release."""
+    """Return whether the copies exist, are undamaged, and are of this release."""
     try:
         voucher = json.loads((place / _VOUCHER).read_text(encoding="utf-8"))
         found = {name: sha256_of(place / name) for name in _NAMES}
@@ -204,8 +204,8 @@ def _write_by_home(by_work: Path, by_home: Path, scratch: Path) -> None:
             )
     except duckdb.Error as error:
         raise StoreError(
-            f"{by_home}: cannot be written ({' '.join(str(error).split())}); make room, or name another folder with "
-            "COMMUTEMAP_HOME"
+            f"{by_home}: cannot be written ({' '.join(str(error).split())}); free some disk space, or choose "
+            "another folder with COMMUTEMAP_HOME"
         ) from error
     shutil.rmtree(sorting, ignore_errors=True)
 

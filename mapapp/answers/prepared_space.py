@@ -1,7 +1,7 @@
-"""How much room the prepared copies of releases may take, and which of them go first.
+"""The disk space for prepared copies of releases, and their eviction.
 
-A process that uses copies holds a shared lock on the file `in-use` among them. Copies that no process uses are evicted,
-the least recently used ones first, until all together fit.
+A process that uses copies holds a shared lock on the file `in-use` in their folder. Copies that no process uses are
+evicted, least recently used first, until the rest fit.
 """
 
 from __future__ import annotations
@@ -20,55 +20,55 @@ from geodata.atomic_writes import clear_abandoned, partial_name
 from mapapp.errors import UsageError
 
 LIMIT: Final = "COMMUTEMAP_PREPARED_GB"
-"""Environment variable: how many gigabytes (10⁹ bytes) the copies of all releases may take together."""
+"""Environment variable: gigabytes (10⁹ bytes) that the copies of all releases may take together."""
 
 _DEFAULT_GB: Final = 10.0
 _IN_USE: Final = "in-use"
-_COPIES: Final = re.compile(r"[0-9a-f]{32}-\d+")  # what `prepared` calls them
+_COPIES: Final = re.compile(r"[0-9a-f]{32}-\d+")  # folder names given by `prepared`
 
 
 class Lease:
-    """Keeps copies from being evicted for as long as it lives.
+    """Protects copies from eviction as long as it exists.
 
     Parameters
     ----------
     file : int
-        Descriptor of a locked file, which the lease closes.
+        Descriptor of the locked file; the lease closes it.
     """
 
     def __init__(self, file: int) -> None:
         self._close = weakref.finalize(self, os.close, file)
 
     def end(self) -> None:
-        """Let the copies be evicted."""
+        """Allow the copies to be evicted."""
         self._close()
 
 
 def lease(place: Path) -> Lease | None:
-    """Note that copies are used now, and keep them from being evicted; None if there are none.
+    """Mark copies as used now and protect them from eviction; return None if they do not exist.
 
     Raises
     ------
     OSError
-        When they cannot be locked.
+        If they cannot be locked.
     """
     file = _opened(place)
     if file is None:
         return None
     held = Lease(file)
     fcntl.flock(file, fcntl.LOCK_SH)
-    with suppress(OSError):  # copies on a disk that cannot be written are used, too
-        os.utime(file, ns=(time.time_ns(), time.time_ns()))  # finer than the system's own stamp
+    with suppress(OSError):  # copies on a read-only disk can be used, too
+        os.utime(file, ns=(time.time_ns(), time.time_ns()))  # more precise than the system's own timestamp
     return held if _is_at(file, place) else None
 
 
 def limit_bytes() -> int:
-    """Greatest size of all copies together.
+    """Return the size limit for all copies together, in bytes.
 
     Raises
     ------
     UsageError
-        When the environment says what is no size.
+        If the environment variable is not a size.
     """
     text = os.environ.get(LIMIT, "")
     try:
@@ -77,7 +77,7 @@ def limit_bytes() -> int:
         gigabytes = -1.0
     if not 0 <= gigabytes < 1e9:
         raise UsageError(
-            f"{LIMIT} is {text!r}; give a number of gigabytes from 0 on, or leave it out for {_DEFAULT_GB:g}"
+            f"{LIMIT} is {text!r}; give a number of gigabytes, 0 or more, or unset it for {_DEFAULT_GB:g}"
         )
     return int(gigabytes * 1e9)
 
@@ -102,11 +102,11 @@ def _is_removed(place: Path) -> bool:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if not _is_at(file, place):
             return False
-        # First its name, so that nobody opens what is half removed.
+        # Rename first, so that no process opens half-removed copies.
         gone = partial_name(place)
         os.rename(place, gone)
         shutil.rmtree(gone, ignore_errors=True)
-    except OSError:  # another process uses it, or it is not ours to remove
+    except OSError:  # another process uses it, or we may not remove it
         return False
     finally:
         os.close(file)
@@ -121,7 +121,7 @@ def _opened(place: Path) -> int | None:
 
 
 def _is_at(file: int, place: Path) -> bool:
-    """Whether the copies are still where they were when the file was opened."""
+    """Return whether the copies are still where they were when the file was opened."""
     try:
         return os.path.samestat(os.fstat(file), os.lstat(place / _IN_USE))
     except FileNotFoundError:

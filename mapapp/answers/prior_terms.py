@@ -1,4 +1,4 @@
-"""What an expected error takes from a certificate, read once and as numbers."""
+"""The numbers that expected errors need from a certificate, read once."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ WEIGHTED: Final = ("dirichlet-multinomial", "accept-reject")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriorTerms:
-    """How a release was coarsened, edited, weighted and pruned, as its certificate states it.
+    """How a release was coarsened, edited, weighted and pruned, according to its certificate.
 
     Attributes
     ----------
     tract_radius_mi, puma_radius_mi : float
-        Beyond the first a home counts by PUMA, beyond the second by SuperPUMA.
+        Beyond the first, homes count by PUMA; beyond the second, by SuperPUMA.
     strength, retention_scale, least_retention : float
-        Of prior weights, and of the chance to be kept.
+        Strength of the prior; scale and minimum of retention probabilities.
     editing, prior : str
     elimination : tuple of (float, float)
-        Beyond how many miles a point without mass is eliminated with what probability, rising.
+        Distance in miles beyond which a point without mass is eliminated, and the probability; ascending.
     gravity : tuple of (float, float), optional
         Scale in miles and shape of the gravity model.
     least_weight : float64[N, 2]
-        Number of workers of a synthesizer, rising, and its least prior weight.
+        Number of workers of a synthesizer, ascending, and its least prior weight.
     prunes : bool[N]
         Whether those synthesizers prune.
     """
@@ -51,12 +51,12 @@ class PriorTerms:
 
     @classmethod
     def of(cls, certificate: Mapping[str, Any]) -> PriorTerms:
-        """Read them.
+        """Read the terms from a certificate.
 
         Raises
         ------
         KeyError, TypeError, ValueError, AttributeError, ArithmeticError
-            One is missing, or is not of its type.
+            If a term is missing or has the wrong type.
         """
         synthesis = certificate["parameters"]["synthesis"]
         gravity = certificate["construction"].get("gravity")
@@ -77,7 +77,7 @@ class PriorTerms:
 
 
 def is_weighted(certificate: Mapping[str, Any]) -> bool:
-    """Whether the mechanism of a release has prior weights."""
+    """Return whether the mechanism of a release has prior weights."""
     return certificate["parameters"]["synthesis"].get("mechanism", WEIGHTED[0]) in WEIGHTED
 
 
@@ -100,7 +100,7 @@ def _number(value: Any) -> float:
 
 
 def _weights(accounting: Mapping[str, Any]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    """Least weight by n, rising, float64[N, 2] in workers; and whether those synthesizers prune."""
+    """Return the least weight by n, ascending, float64[N, 2] in workers; and whether those synthesizers prune."""
     units = float(accounting["weight_units_per_worker"])
     whole = str(accounting["retention_units"])
     found: dict[int, tuple[float, bool]] = {}
@@ -116,5 +116,5 @@ def _weights(accounting: Mapping[str, Any]) -> tuple[npt.NDArray[np.float64], np
         found[n] = (max(alpha, before[0]), prunes or before[1])
     counts = sorted(found)
     if not counts:
-        raise ValueError("no row of accounting")
+        raise ValueError("the accounting has no rows")
     return np.array([[n, found[n][0]] for n in counts], float), np.array([found[n][1] for n in counts])

@@ -1,11 +1,11 @@
-"""What a reader of a release is shown besides its numbers, and how its certificate binds that.
+"""The public facts shown with a release, and how its certificate binds them.
 
-The certificate's claims are made before anything is drawn. When the tables are written, the claims are completed by a
-`publication` field (certificate schema 2): the public facts of the manifest, and the sha256, size and rows of every
-table. So nothing that a reader is shown can be changed without the certificate, and the certificate cannot be changed
-without the manifest, whose sha256 is the release digest (`geodata.store.store_digest`).
+The certificate's claims are made before anything is drawn. Once the tables are written, a `publication` field completes
+them (certificate schema 2): the public facts of the manifest, and the sha256, size and number of rows of every table.
+Thus nothing shown to readers can change without changing the certificate, and the certificate cannot change without
+changing the manifest, whose sha256 is the release digest (`geodata.store.store_digest`).
 
-A certificate of schema 1 has no such field. Its release opens as before, and `UNBOUND_NOTE` says what that leaves open.
+A schema 1 certificate lacks this field. Its release still opens, and `UNBOUND_NOTE` warns readers.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ PUBLIC_FACTS: Final = (
     "layers",
     "last_release",
 )
-"""What a release's manifest repeats of its dataset's. None of it is counted from confidential homes."""
+"""Facts that a release's manifest copies from its dataset's. They do not depend on confidential homes."""
 
 CERTIFICATE: Final = "certificate.json"
 CLAIMS_SCHEMA: Final = 1
-"""Schema of the claims alone: as they are before anything is drawn, and in releases of earlier versions."""
+"""Schema of the claims alone: before anything is drawn, and in releases of earlier versions."""
 BOUND_SCHEMA: Final = 2
 """Schema of a certificate that binds its publication."""
 BOUND_FIELD: Final = "publication"
@@ -39,19 +39,19 @@ UNBOUND_NOTE: Final = (
 
 
 def public_facts(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    """Facts of a dataset's or release's manifest that a release shows."""
+    """Return the facts of a dataset's or release's manifest that a release shows."""
     return {name: manifest[name] for name in PUBLIC_FACTS if name in manifest}
 
 
 def listed_tables(files: Mapping[str, Any]) -> dict[str, Any]:
-    """What a manifest's list of files says of everything but the certificate itself."""
+    """Return a manifest's list of files without the certificate itself."""
     return {name: facts for name, facts in sorted(files.items()) if name != CERTIFICATE}
 
 
 def bind_publication(
     claims: Mapping[str, Any], facts: Mapping[str, Any], files: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Complete a certificate's claims with what is published beside them.
+    """Complete a certificate's claims with what is published with them.
 
     Parameters
     ----------
@@ -72,5 +72,5 @@ def bind_publication(
 
 
 def is_bound(certificate: Mapping[str, Any]) -> bool:
-    """Whether a certificate binds what is published beside it."""
+    """Return whether a certificate binds what is published with it."""
     return BOUND_FIELD in certificate

@@ -1,4 +1,4 @@
-"""Names that tell releases apart: two releases of one dataset usually have the same title and year."""
+"""Distinct names for releases: two releases of one dataset usually have the same title and year."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _DIGITS: Final = 8
 
 
 def setting_words(promise: Mapping[str, Any]) -> str:
-    """Epsilon and mechanism of a release in a few words, such as ``ε = 6.5, exponential``.
+    """Return epsilon and mechanism of a release in a few words, such as ``ε = 6.5, exponential``.
 
     Parameters
     ----------
@@ -32,8 +32,8 @@ def names_apart(releases: Sequence[tuple[str, Mapping[str, Any], str]]) -> list[
     Returns
     -------
     list of str
-        The title alone if no other release has it; else with the setting behind it. If settings coincide, too, the
-        first digits of the checksum come before the setting: a narrow menu must show what differs.
+        The title alone if no other release has it, else title and setting. If the settings are equal, too, the first
+        digits of the checksum come before the setting, because a narrow menu must show the difference.
     """
     titles = [title for title, _, _ in releases]
     settings = [(title, setting_words(promise)) for title, promise, _ in releases]

@@ -1,9 +1,9 @@
-"""One cache for results that are expensive to compute and safe to keep: bounded, and each result computed once.
+"""A bounded cache for expensive results, each computed only once.
 
-Callers of several threads ask for the same result at the same moment (a page asks for its area several times), so a
-cache here must let one of them compute while the others wait, must let a waiting caller give up when its visitor has
-left, and must let a computation ask for other results meanwhile. `cachetools` keeps entries by number and size, too,
-but callers of its `cached` decorator wait without end, and for results of every key together.
+Several threads often need the same result at the same time, because a page requests its area several times. So one
+thread must compute while the others wait; a waiting thread must be able to give up when its visitor has left; and a
+computation must be able to request other results. `cachetools` also limits entries by number and size, but its `cached`
+decorator makes callers wait without a limit, and for the results of all keys together.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Value = TypeVar("Value")
 
 @dataclass(slots=True)
 class _Turn:
-    """The lock of whoever computes a result, and how many callers hold it or wait for it."""
+    """The lock held while a result is computed, and the number of callers that hold it or wait for it."""
 
     lock: RLock = field(default_factory=RLock)
     n_callers: int = 0
@@ -33,9 +33,9 @@ class ResultCache(Generic[Value]):
     Parameters
     ----------
     max_entries : int, optional
-        Results kept at most; any number by default.
+        Maximum number of results; unlimited by default.
     max_size : int, optional
-        Sum of the sizes of the results kept; any size by default. The newest result stays, however large.
+        Maximum total size of the results; unlimited by default. The newest result is kept even if it is larger.
     size_of : callable, optional
         Size of a result, in the unit of `max_size`.
     """
@@ -63,7 +63,7 @@ class ResultCache(Generic[Value]):
             return key in self._entries
 
     def get(self, key: Hashable) -> Value | None:
-        """The result of a key; None if there is none."""
+        """Return the result of a key; None if it is not cached."""
         with self._lock:
             if key not in self._entries:
                 return None
@@ -71,7 +71,7 @@ class ResultCache(Generic[Value]):
             return self._entries[key][0]
 
     def put(self, key: Hashable, value: Value) -> None:
-        """Keep a result, and evict the least recently used while there are too many or they are too large."""
+        """Store a result, and evict the least recently used ones until the limits hold."""
         size = 0 if self._size_of is None else self._size_of(value)
         with self._lock:
             self._remove(key)
@@ -81,14 +81,14 @@ class ResultCache(Generic[Value]):
                 self._remove(next(iter(self._entries)))
 
     def get_or_make(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """The result of a key: kept, or made by this caller while others with the same key wait.
+        """Return the result of a key; if it is not cached, compute it while other callers with that key wait.
 
-        If `make` raises, nothing is kept, the caller gets the exception, and one of those that wait tries next.
+        If `make` raises, nothing is stored, the caller gets the exception, and one of the waiting callers tries next.
 
         Raises
         ------
         Refused
-            The caller's visitor left while it waited; see :mod:`mapapp.answers.watch`.
+            If the caller's visitor left while it waited; see :mod:`mapapp.answers.watch`.
         """
         with self._lock:
             if key in self._entries:
@@ -113,7 +113,7 @@ class ResultCache(Generic[Value]):
 
     def _made(self, key: Hashable, make: Callable[[], Value]) -> Value:
         with self._lock:
-            if key in self._entries:  # another caller made it while this one waited
+            if key in self._entries:  # another caller computed it while this one waited
                 return self._entries[key][0]
         value = make()
         self.put(key, value)

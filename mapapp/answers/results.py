@@ -1,4 +1,4 @@
-"""What the analyses answer: plain values that pages, reports, the command line and Python all read alike.
+"""The types of answers: plain values that pages, reports, the command line and Python share.
 
 Every analysis is a method of :class:`mapapp.answers.analyses.Release` (pages: `ServedRelease.analyses`) and returns one
 of the types below. All of them are frozen dataclasses with
@@ -12,11 +12,9 @@ of the types below. All of them are frozen dataclasses with
 - ``tables()``: the same frames by name, the main one first, for exports that do not care which analysis it is;
 - ``to_dict()``: everything as plain JSON values.
 
-Answers come without expected errors, which take longer: ``release.analyses.with_errors(answer, rows)`` gives the same
-answer with those of its numbers and of the first `rows` rows of its tables. So a page shows the answer first and the
-errors when they come.
-
-So a page does::
+Answers come without expected errors, which take longer: ``release.analyses.with_errors(answer, rows)`` returns the same
+answer with errors for its numbers and for the first `rows` rows of its tables. So a page can show the answer first and
+the errors later::
 
     answer = release.analyses.inflow_outflow("county:44007", Filters(age=(1,)))
     answer.inflow.value, answer.inflow.caution
@@ -24,8 +22,8 @@ So a page does::
     answer.inflow.expected_error
     for row in answer.segments.itertuples(): ...
 
-and a figure is made from ``answer.groups`` without asking anything again. A table that is shown shortened is made by
-:func:`shortened`, which adds the "all other" row; exports always get every row.
+A figure is made from ``answer.groups`` without another query. :func:`shortened` shortens a table for display and adds
+an "all other" row; exports always have every row.
 """
 
 from __future__ import annotations
@@ -45,18 +43,18 @@ from mapapp.question.fields import Side, Theme
 
 Kind = Literal["unit", "elsewhere", "none", "other"]
 """What a row of a table by area is: a unit of the layer; a whole state outside the imported area; workers whose block
-is in no unit of the layer; all the rows that were left out."""
+is in no unit of the layer; or all omitted rows together."""
 
 WORKER_COLUMNS: Final = ("workers", "share", "expected_error", "caution")
 """The last columns of every table of workers."""
 
 
 _NO_VALUES: Final = ("about", "presenter")
-"""Fields of an answer that say what it is about, not what it is."""
+"""Fields that describe an answer and are not part of its values."""
 
 
 def caution(workers: int) -> str:
-    """What the size of a count says about it: empty from 10 on, and where there is nobody."""
+    """Return the caution that a count calls for; empty for 0 and for 10 or more."""
     if workers >= 10 or workers == 0:
         return ""
     return "caution" if workers >= 3 else "substantial variability"
@@ -71,10 +69,10 @@ class Number:
     value : int
         Workers; a change may be negative.
     expected_error : float or None
-        Root mean squared error that the release's mechanism is expected to make, in workers; None where it is unknown
-        or was not asked for (`Release.with_errors`). 0 for a count by workplace alone: those are published as they are.
+        Expected root mean squared error of the release's mechanism, in workers; None if it is unknown or was not
+        requested (`Release.with_errors`). 0 for a count by workplace alone, because these are published unchanged.
     caution : str
-        As :func:`caution` says.
+        Result of :func:`caution`.
     """
 
     value: int
@@ -82,7 +80,7 @@ class Number:
     caution: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return plain values."""
         return dataclasses.asdict(self)
 
 
@@ -93,17 +91,17 @@ class Miles:
     Attributes
     ----------
     value : float or None
-        Great-circle miles; None if there is no worker to take it from.
+        Great-circle miles; None if there are no workers.
     expected_error : float or None
-        Root mean squared error that the release's mechanism is expected to make, in miles; None where it is unknown or
-        was not asked for (`Release.with_errors`).
+        Expected root mean squared error of the release's mechanism, in miles; None if it is unknown or was not
+        requested (`Release.with_errors`).
     """
 
     value: float | None
     expected_error: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return plain values."""
         return dataclasses.asdict(self)
 
 
@@ -127,7 +125,7 @@ class Ratio:
     caution: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """Return plain values."""
         return dataclasses.asdict(self)
 
 
@@ -137,12 +135,12 @@ MEASURES: Final = (Number, Miles, Ratio)
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A sentence that belongs beside the numbers.
+    """A sentence to show with the numbers.
 
     Attributes
     ----------
     code : str
-        What it is about, for programs: its words may change.
+        Identifies the note for programs; its text may change.
     text : str
     """
 
@@ -155,32 +153,32 @@ class Note:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class About:
-    """What an answer is an answer to, and where it comes from.
+    """The question and the source of an answer.
 
     Attributes
     ----------
     analysis : str
-        Its name on the command line, such as ``inflow-outflow``.
+        Name on the command line, such as ``inflow-outflow``.
     title : str
-        For people.
+        Title for readers.
     release, version : str
         Title of the release, and the first digits of its manifest's sha256.
     year, job_type : str
-        As the release says; empty where it does not.
+        As the release states them; empty if it does not.
     side : {"work", "home"} or None
-        Which end of a commute lies in the area; None where both ends have a part.
+        Which end of a commute is in the area; None if both ends matter.
     area, area_text : str
-        The area in words, and as it is written (`mapapp.question.area_text`); empty for the whole release.
+        The area in words, and as text (`mapapp.question.area_text`); empty for the whole release.
     n_blocks, n_edge_blocks : int
-        Blocks in the area, and cells of blocks which its drawn border cuts.
+        Number of blocks in the area, and of block cells that its drawn border cuts.
     filters : str
-        Which workers, in words; empty for all.
+        Which workers are included, in words; empty for all.
     kept_bands : tuple of three tuples of int
-        The same as bands of age, earnings and industry; empty for all of them.
+        The same as bands of age, earnings and industry; empty for all.
     promise : dict
         ``status``, ``epsilon_final``, ``delta``, ``accountant`` and ``mechanism`` of the certificate.
     notes : tuple of Note
-        What must be read with the numbers.
+        Notes that must be read with the numbers.
     """
 
     analysis: str
@@ -200,23 +198,23 @@ class About:
     notes: tuple[Note, ...] = ()
 
     def has_note(self, code: str) -> bool:
-        """Whether one of the notes has that code."""
+        """Return whether one of the notes has this code."""
         return any(note.code == code for note in self.notes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values; notes as their texts."""
+        """Return plain values, with notes as text."""
         return dataclasses.asdict(self) | {"notes": [note.text for note in self.notes]}
 
 
 class Presenter(Protocol):
-    """What shows answers as frames, maps and HTML: a release that `commutemap.open_release` opened."""
+    """Shows answers as frames, maps and HTML: a release opened with `commutemap.open_release`."""
 
     def frame(self, answer: Result, table: str, about: bool) -> Any:
         """Return a table as a pandas DataFrame."""
         ...
 
     def geodataframe(self, answer: Result, about: bool) -> Any:
-        """Return the rows that have a place as a GeoPandas GeoDataFrame."""
+        """Return the rows with a geometry as a GeoPandas GeoDataFrame."""
         ...
 
     def map_image(self, answer: Result, **options: Any) -> MapImage:
@@ -224,19 +222,19 @@ class Presenter(Protocol):
         ...
 
     def html(self, answer: Result) -> str:
-        """Return what a notebook shows."""
+        """Return HTML for a notebook."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What all answers have in common.
+    """The common part of all answers.
 
     Attributes
     ----------
     about : About
     presenter : Presenter or None
-        What shows the answer; None for those of pages and reports, which show them themselves.
+        Shows the answer; None on pages and in reports, which have their own display.
     """
 
     about: About
@@ -250,7 +248,7 @@ class Result:
         table : str
             One of `tables()`, or ``numbers`` for one row with all numbers; the main table by default.
         about : bool
-            Whether release, year, area and side come first as columns, so that frames of several answers can be
+            Whether to add release, year, area and side as first columns, so that frames of several answers can be
             concatenated.
 
         Raises
@@ -263,9 +261,9 @@ class Result:
     def to_geodataframe(self, *, about: bool = False) -> Any:
         """Return the answer as a GeoPandas GeoDataFrame in EPSG:4326.
 
-        Rows are units with their outlines; of a flow matrix, flows as lines between the middles of units; of an answer
-        without units, one row of numbers with the outline of the area. Rows that have no place, such as homes outside
-        the imported area, have no geometry.
+        Rows are units with their outlines. For a flow matrix, they are flows as lines between the middles of units; for
+        an answer without units, one row of numbers with the outline of the area. Rows without a place, such as homes
+        outside the imported area, have no geometry.
 
         Parameters
         ----------
@@ -290,14 +288,14 @@ class Result:
         form: Literal["png", "svg"] = "png",
         title: str = "",
     ) -> MapImage:
-        """Draw the map that a report has; a notebook shows it.
+        """Draw the map of a report; notebooks display it.
 
         Parameters
         ----------
         show : {"points", "areas", "density", "lines"}
-            How workers are drawn, if the analysis can be drawn so; else its first way is taken.
+            How to draw workers, if the analysis allows it; else its first way is used.
         layer : str
-            Units that are colored, if `show` is ``areas``; by default those of the answer, or census tracts.
+            Layer of the colored units if `show` is ``areas``; by default the answer's layer, or census tracts.
         theme : {"light", "dark"}
         size_in : tuple of float
             Width and height, inches.
@@ -305,7 +303,7 @@ class Result:
             1 to 4; at 1 a PNG has 96 pixels per inch.
         form : {"png", "svg"}
         title : str
-            Replaces the analysis and the area above the map.
+            Title above the map, in place of the analysis and the area.
 
         Raises
         ------
@@ -321,12 +319,12 @@ class Result:
     def _presenter(self) -> Presenter:
         if self.presenter is None:
             raise UsageError(
-                "this answer comes from a release that commutemap.open_release did not open; ask one that it did"
+                "this answer's release was not opened with commutemap.open_release; open it with that and ask again"
             )
         return self.presenter
 
     def numbers(self) -> dict[str, Any]:
-        """Numbers by name: :class:`Number`, :class:`Miles`, :class:`Ratio`, or a plain share or None."""
+        """Return numbers by name: :class:`Number`, :class:`Miles`, :class:`Ratio`, or a plain share or None."""
         return {
             name: value
             for name, value in self._fields()
@@ -334,11 +332,11 @@ class Result:
         }
 
     def tables(self) -> dict[str, Any]:
-        """Tables by name, the main one first."""
+        """Return tables by name, the main one first."""
         return {name: value for name, value in self._fields() if isinstance(value, pandas.DataFrame)}
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything as plain JSON values: ``about``, then each field by its name; tables as lists of rows."""
+        """Return everything as plain JSON values: ``about``, then each field by its name; tables as lists of rows."""
         fields = {name: _plain(value) for name, value in self._fields()}
         return {"about": _plain(self.about.to_dict())} | fields
 
@@ -352,14 +350,14 @@ class Result:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AreaProfile(Result):
-    """Who works, or lives, in an area.
+    """Workers or residents of an area, by characteristic.
 
     Attributes
     ----------
     workers : Number
     bands : DataFrame
         ``characteristic`` ("age", "earnings", "industry"), ``band`` (1..3), ``label``, and worker columns: nine rows.
-        Shares are of the characteristic.
+        Shares are within each characteristic.
     segments : DataFrame
         ``age``, ``earnings``, ``industry`` (1..3), ``label``, and worker columns: all 27 joint segments.
     """
@@ -371,14 +369,14 @@ class AreaProfile(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AreaComparison(Result):
-    """The units of a layer within an area, beside each other.
+    """A comparison of the units of a layer within an area.
 
     Attributes
     ----------
     layer : str
         A key of `mapapp.answers.areas.LEVEL_LABELS`.
     workers : Number
-        All of them.
+        All workers.
     units : DataFrame
         ``unit_id``, ``name``, ``kind``, ``partly`` (only some of the unit's blocks are in the area), worker columns,
         and a column of workers for each band: ``age_1`` … ``industry_3``. Most workers first.
@@ -396,10 +394,11 @@ class Destinations(Result):
     Attributes
     ----------
     layer : str
-        What a row is.
+        Layer of the rows.
     workers : Number
     units : DataFrame
-        ``unit_id``, ``name``, ``kind``, ``lon_deg``, ``lat_deg`` (mean place of the other ends; NaN for a rest) and
+        ``unit_id``, ``name``, ``kind``, ``lon_deg``, ``lat_deg`` (mean place of the other ends; NaN for
+        blocks in no unit) and
         worker columns. Most workers first; every row.
     """
 
@@ -410,22 +409,22 @@ class Destinations(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistanceDirection(Result):
-    """How far, and which way, from the area's end of a commute to its other end.
+    """Distances and directions from the area's end of a commute to its other end.
 
     Attributes
     ----------
     workers : Number
     median_mi : Miles
-        Half of the workers commute at most so far, between internal points; of an even number of workers, the mean of
-        the two middle distances.
+        Median distance between internal points; for an even number of workers, the mean of the two middle
+        distances.
     mean_under_100_mi : Miles
-        Mean of the commutes that are shorter than 100 miles. A home outside the imported area counts from the middle of
-        its state here, too.
+        Mean of the commutes shorter than 100 miles. A home outside the imported area counts as the middle of its
+        state here, too.
     edges_mi : tuple of float
-        Where one band ends and the next begins, which has the edge itself.
+        Edges between bands; an edge belongs to the upper band.
     cells : DataFrame
-        ``band`` (0..), ``band_label``, ``direction`` ("N", "NE", … or "" where both ends are one place),
-        and worker columns: every pair, the empty ones too.
+        ``band`` (0..), ``band_label``, ``direction`` ("N", "NE", … or "" if both ends are one place),
+        and worker columns: every combination, including empty ones.
     bands, directions : DataFrame
         The margins of `cells`: ``band``, ``label``, or ``direction``, ``label``, and worker columns.
     """
@@ -441,22 +440,22 @@ class DistanceDirection(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InflowOutflow(Result):
-    """Who comes into an area to work, who leaves it, and who stays.
+    """Workers who enter an area, leave it, or stay in it.
 
     Attributes
     ----------
     inflow, outflow, stay : Number
-        Work in the area and live outside; live in it and work outside; both within.
+        Workers in the area who live outside; residents who work outside; workers who live and work in it.
     employed, living : Number
         inflow + stay, and outflow + stay.
     net_inflow : Number
         inflow - outflow, so employed - living.
     stay_of_living, stay_of_employed : float or None
-        Self-containment: the share of working residents who work in the area, and of its workers who live there.
+        Self-containment: share of residents who work in the area, and share of its workers who live there.
     groups : DataFrame
-        ``group`` ("inflow", "outflow", "stay"), ``label``, and worker columns; shares of all three.
+        ``group`` ("inflow", "outflow", "stay"), ``label``, and worker columns; shares are of all three together.
     segments : DataFrame
-        ``group``, ``characteristic``, ``band``, ``label``, and worker columns: 27 rows; shares of the group.
+        ``group``, ``characteristic``, ``band``, ``label``, and worker columns: 27 rows; shares are within each group.
     """
 
     inflow: Number
@@ -473,7 +472,7 @@ class InflowOutflow(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairedAreas(Result):
-    """Who lives in one area and works in another.
+    """Workers who live in one area and work in another.
 
     Attributes
     ----------
@@ -481,9 +480,9 @@ class PairedAreas(Result):
         In words.
     workers : Number
     living, employed : Number
-        All who live in the home area, and all who work in the work area.
+        All residents of the home area, and all workers of the work area.
     share_of_living, share_of_employed : float or None
-        What the pair is of either.
+        The pair's share of each of them.
     median_mi : Miles
         As in :class:`DistanceDirection`.
     bands : DataFrame
@@ -527,7 +526,7 @@ class FlowMatrix(Result):
     works: Any
 
     def wide(self, limit: int | None = None) -> Any:
-        """Homes down, workplaces across, workers in the cells; the largest `limit` units of either side."""
+        """Return a matrix of homes (rows) by workplaces (columns); at most the `limit` largest units of each."""
         homes, works = self.homes["unit_id"].head(limit or None), self.works["unit_id"].head(limit or None)
         table = self.cells.pivot_table(index="home_id", columns="work_id", values="workers", aggfunc="sum")
         return table.reindex(index=homes, columns=works).fillna(0).astype("int64")
@@ -535,14 +534,14 @@ class FlowMatrix(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change(Result):
-    """One analysis of two releases, the later against the earlier.
+    """The change of an answer from an earlier to a later release.
 
     Attributes
     ----------
     before, after : Result
         The two answers.
     rows : DataFrame
-        The main table's row names, ``before``, ``after``, ``change`` (workers, or the measure that the analysis
+        The names of the main table's rows, ``before``, ``after``, ``change`` (workers, or the measure that the analysis
         declares), ``change_share`` (of before; NaN where that is 0), ``expected_error`` (of the change) and ``caution``
         (of the smaller of both, or why a ratio has no change).
     """
@@ -553,19 +552,19 @@ class Change(Result):
 
     @property
     def names(self) -> tuple[str, str]:
-        """What the earlier and the later release are called, so that they are told apart."""
+        """Distinct names of the earlier and the later release."""
         abouts = (self.before.about, self.after.about)
         earlier, later = names_apart([(each.release, each.promise, each.version) for each in abouts])
         return earlier, later
 
     def numbers(self) -> dict[str, Any]:
-        """Numbers of both answers and their difference.
+        """Return the numbers of both answers and their difference.
 
         Returns
         -------
         dict
-            ``name``: {"before", "after", "change", "expected_error"}; the error is that of the change, None where it is
-            not known.
+            ``name``: {"before", "after", "change", "expected_error"}; the error is that of the change, None if
+            unknown.
         """
         later = self.after.numbers()
         return {
@@ -576,7 +575,7 @@ class Change(Result):
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """What changed; the two answers themselves by what they are about."""
+        """Return the change; of the two answers themselves only ``about``."""
         return {
             "about": _plain(self.about.to_dict()),
             "before": _plain(self.before.about.to_dict()),
@@ -587,18 +586,18 @@ class Change(Result):
 
 
 def check_answers(*answers: object) -> None:
-    """Raise UsageError if something given as an answer is not one."""
+    """Raise UsageError if an argument is not an answer."""
     for answer in answers:
         if not isinstance(answer, Result):
             raise UsageError(
-                f"{str(answer)[:60]!r} is not an answer; give what an analysis of a release returns"
+                f"{str(answer)[:60]!r} is not an answer; give the result of an analysis of a release"
             )
 
 
 def shortened(table: Any, rows: int, name: str = "All other") -> Any:
-    """The first `rows` rows of a table of workers, and one row of kind "other" that holds the rest.
+    """Return the first `rows` rows of a table of workers, and one row of kind "other" for the rest.
 
-    Its expected error is left open: errors of the rows hang together.
+    That row has no expected error, because the errors of the combined rows are not independent.
 
     Raises
     ------
@@ -606,7 +605,9 @@ def shortened(table: Any, rows: int, name: str = "All other") -> Any:
         If it is not a table of workers.
     """
     if not {"workers", "share"} <= set(getattr(table, "columns", ())):
-        raise UsageError("only a table of an answer that has workers and shares can be shortened")
+        raise UsageError(
+            "only a table with workers and shares can be shortened; give such a table of an answer"
+        )
     if len(table) <= rows:
         return table
     rest = table.iloc[rows:]
@@ -640,7 +641,7 @@ def _difference(before: Any, after: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """JSON values: NaN becomes null, frames lists of rows."""
+    """Return JSON values: NaN becomes null, frames become lists of rows."""
     if isinstance(value, pandas.DataFrame):
         columns = {name: [_plain(item) for item in value[name].tolist()] for name in value.columns}
         return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

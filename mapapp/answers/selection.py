@@ -1,8 +1,8 @@
-"""The blocks of an area made of several steps.
+"""Select the blocks of an area that consists of several steps.
 
-A block belongs to a drawn shape when its internal point does, and to a unit when the release says so; it is in or out
-as a whole. Blocks whose cell a border cuts are counted where the cut can matter: where the area would have the block
-or not, depending on which side of a step's border it is put.
+A block is in a drawn shape if its internal point is, and in a unit if the release says so. It is always in or out as a
+whole. Blocks whose cell is cut by a border are counted if the cut matters: if the area would contain the block with the
+block on one side of the border but not with it on the other.
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ class Selected:
     Attributes
     ----------
     steps : tuple of Step
-        How it is made.
+        The steps of the area.
     text, name : str
-        The same as text, and in words.
+        The steps as text and in words.
     blocks : int32 array or None
         Positions in `blocks`, ascending; None for everything.
     n_blocks : int
-        How many.
+        Number of blocks.
     n_edge_blocks : int
-        Blocks whose cell is cut by a drawn border, so that their people may live or work on its other side.
+        Number of blocks whose cell a drawn border cuts, so that some people may be on the other side.
     """
 
     steps: tuple[Step, ...]
@@ -55,23 +55,23 @@ class Selected:
 
 
 class _Members(NamedTuple):
-    """Blocks that are in a part of an area, and those that its border cuts: positions, each once."""
+    """Blocks in a part of an area, and blocks that its border cuts: positions without duplicates."""
 
     within: Blocks
     cut: Blocks
 
 
 class Selection:
-    """Turns steps into blocks, for one release."""
+    """Selects the blocks of steps, for one release."""
 
     def __init__(self, areas: Areas) -> None:
         self._areas = areas
 
     def of(self, steps: Sequence[Step]) -> Selected:
-        """Take the steps from left to right; errors as `Areas.select`."""
+        """Apply the steps from left to right; raises the errors of `Areas.select`."""
         n_blocks = len(self._areas.places)
         start = steps[0].sign != "+"
-        # `surely` and `maybe` bracket what the area would hold if cut blocks were put on either side.
+        # `surely` and `maybe` bound the area if cut blocks were on either side of the border.
         within, surely, maybe = (np.full(n_blocks, start) for _ in range(3))
         for step in steps:
             watch.check()
@@ -103,7 +103,7 @@ class Selection:
         )
 
     def _members(self, part: Part) -> _Members:
-        """Blocks of a part; those far from it are not looked at."""
+        """Return the blocks of a part; blocks far away are not tested."""
         nothing = np.empty(0, dtype=np.int32)
         if isinstance(part, Everything):
             return _Members(np.arange(len(self._areas.places), dtype=np.int32), nothing)
@@ -112,7 +112,7 @@ class Selection:
         lon, lat, elsewhere = self._areas.place_columns
         polygon = polygon_of(part)
         near = self._areas.place_index.meeting(_around(part, polygon))
-        # A state outside the area is one unit: a shape cannot take the place that stands for it.
+        # A state outside the area is one unit; a shape must not select its single representative point.
         near = near[~elsewhere[near]]
         if isinstance(part, Circle):
             away = distance_mi(part.lon_deg, part.lat_deg, lon[near], lat[near])
@@ -146,16 +146,17 @@ def _without(blocks: Blocks, left_out: Blocks) -> Blocks:
 
 
 def _kept(mask: Mask, blocks: Blocks) -> Mask:
-    """The mask without what lies outside some blocks."""
+    """Return the mask restricted to some blocks."""
     kept = np.zeros_like(mask)
     kept[blocks] = mask[blocks]
     return kept
 
 
 def _around(part: Circle | Box | Shape, polygon: Any) -> Bounds:
-    """A rectangle that holds a part: west, south, east and north, degrees.
+    """Return a rectangle that contains a part: west, south, east and north, degrees.
 
-    A circle bulges beyond its outline, which is a polygon; where it reaches the 180th meridian it lies on both sides.
+    A circle extends slightly beyond its outline, which is a polygon; at the 180th meridian it continues on the other
+    side.
     """
     west, south, east, north = (float(edge) for edge in shapely.bounds(polygon))
     if not isinstance(part, Circle):
@@ -167,7 +168,7 @@ def _around(part: Circle | Box | Shape, polygon: Any) -> Bounds:
 
 
 def polygon_of(part: Circle | Box | Shape) -> Any:
-    """Outline of a drawn part, degrees."""
+    """Return the outline of a drawn part, degrees."""
     if isinstance(part, Shape):
         return part.polygon
     if isinstance(part, Box):

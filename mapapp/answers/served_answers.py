@@ -1,4 +1,4 @@
-"""Answers of a served release, kept for the next visitor, and the frames that a map draws of them."""
+"""Cached answers of a served release, and the frames that a map draws from them."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from mapapp.answers.served_release import ServedRelease
 from mapapp.question.fields import Side
 from mapapp.question.question import Question
 
-ROWS_WITH_ERRORS: Final = 12  # as many as the table shows at first
+ROWS_WITH_ERRORS: Final = 12  # as many as the table shows initially
 MAX_LINES: Final = 1_500  # drawn on a map; a table has every row
-ROWS_OF_SEGMENTS: Final = 27  # which are shown all
+ROWS_OF_SEGMENTS: Final = 27  # all of them are shown
 SHOWN_TABLES: Final = ("units", "bands", "segments", "groups", "cells")
 
 
 def result(release: ServedRelease, question: Question) -> Result:
-    """The answer to a question; while its analysis lacks an area, what there is already."""
+    """Return the answer to a question; while its analysis lacks an area, a simpler answer."""
     return release.once(("result", question), lambda: ask(release.analyses, question))
 
 
 def with_errors(release: ServedRelease, question: Question) -> Result:
-    """The answer to a question with the expected errors of its numbers and of the rows a page shows first."""
+    """Return the answer with expected errors of its numbers and of the rows that a page shows first."""
     by_segment = question.analysis in ("profile", "inflow-outflow")
     rows = ROWS_OF_SEGMENTS if by_segment else ROWS_WITH_ERRORS
     return release.once(
@@ -41,18 +41,18 @@ def with_errors(release: ServedRelease, question: Question) -> Result:
 
 
 def changed(before: ServedRelease, release: ServedRelease, question: Question) -> Change:
-    """The answer of a release against that of an earlier one."""
+    """Return the change of an answer since an earlier release."""
     return change(result(before, question), result(release, question))
 
 
 def changed_with_errors(before: ServedRelease, release: ServedRelease, question: Question) -> Change:
-    """The same with the expected errors of both together, in the numbers and the rows of largest change."""
+    """Return the change with combined expected errors, for numbers and for the rows that changed most."""
 
     def make() -> Change:
         found = changed(before, release, question)
         table, keys = main_table(found.after)
         first = largest_change(found.rows).head(ROWS_WITH_ERRORS).set_index(keys).index
-        parts = [_sure_rows(opened, question, table, keys, first) for opened in (before, release)]
+        parts = [_rows_with_errors(opened, question, table, keys, first) for opened in (before, release)]
         errors = change(*parts).rows.set_index(keys)["expected_error"]
         error = errors.reindex(found.rows.set_index(keys).index).to_numpy()
         return dataclasses.replace(
@@ -66,12 +66,14 @@ def changed_with_errors(before: ServedRelease, release: ServedRelease, question:
 
 
 def largest_change(rows: Any) -> Any:
-    """Rows of a change, the largest first, up or down."""
+    """Return the rows of a change, largest increase or decrease first."""
     return rows.loc[rows["change"].abs().sort_values(ascending=False, kind="stable").index]
 
 
-def _sure_rows(release: ServedRelease, question: Question, table: str, keys: list[str], first: Any) -> Result:
-    """An answer with some rows of its table alone, and their expected errors."""
+def _rows_with_errors(
+    release: ServedRelease, question: Question, table: str, keys: list[str], first: Any
+) -> Result:
+    """Return an answer with only some rows of its table, and their expected errors."""
     answer: Any = result(release, question)
     frame = getattr(answer, table)
     kept = frame[frame.set_index(keys).index.isin(first)]
@@ -80,24 +82,24 @@ def _sure_rows(release: ServedRelease, question: Question, table: str, keys: lis
 
 
 def units(release: ServedRelease, question: Question) -> Any:
-    """Workers at the shown end by unit of the question's layer, most first: the columns of an analysis's `units`."""
+    """Return workers at the shown end by unit, most first, with the columns of an analysis's `units`."""
 
     def make() -> Any:
-        asked, kept, where = release.analyses, question.filters, question.area
+        analyses, kept, where = release.analyses, question.filters, question.area
         if question.shown_end == question.side:
-            return asked.comparison(where, kept, side=question.side, layer=question.layer).units
-        return asked.destinations(where, kept, side=question.side, layer=question.layer).units
+            return analyses.comparison(where, kept, side=question.side, layer=question.layer).units
+        return analyses.destinations(where, kept, side=question.side, layer=question.layer).units
 
     return release.once(("units", question), make)
 
 
 def places(release: ServedRelease, question: Question, end: Side) -> dict[str, Any]:
-    """Where an end of the commutes is, one place a worker: float32 arrays `lon_deg` and `lat_deg`."""
+    """Return the place of each worker's `end`: float32 arrays `lon_deg` and `lat_deg`."""
     return release.analyses.flows.places(pick(release, question), end)
 
 
 def pick(release: ServedRelease, question: Question) -> Pick:
-    """The commutes that a question is about."""
+    """Return the commutes that a question covers."""
     chosen = {end: release.areas.select(where).blocks for end, where in question.ends.items()}
     return Pick(work=chosen["work"], home=chosen["home"], filters=question.filters)
 
@@ -109,14 +111,14 @@ class Lines:
     Attributes
     ----------
     frame : pandas.DataFrame
-        As `mapapp.drawing.plotly.flow_lines.line_traces` takes it, most workers first.
+        In the form that `mapapp.drawing.plotly.flow_lines.line_traces` takes, most workers first.
     workers, total : int
-        On the lines that are drawn, and in the whole answer.
+        Workers on the drawn lines, and in the whole answer.
     within : int or None
-        With both ends in the chosen area, by their blocks; of a flow matrix, with both ends in one unit, and None if
-        its homes and workplaces are counted by different layers.
+        Workers with both ends in the chosen area, by block; for a flow matrix, with both ends in one unit, and None if
+        homes and workplaces are counted by different layers.
     n_left_out : int
-        Lines that are too many.
+        Number of lines beyond the maximum.
     """
 
     frame: Any
@@ -127,7 +129,7 @@ class Lines:
 
 
 def lines(release: ServedRelease, question: Question) -> Lines:
-    """The largest flows between different places."""
+    """Return the largest flows between different places."""
 
     def make() -> Lines:
         flows = (_matrix_lines if question.analysis == "flow-matrix" else _star)(release, question)
@@ -143,7 +145,7 @@ def lines(release: ServedRelease, question: Question) -> Lines:
 
 @dataclass(frozen=True, slots=True)
 class _Flows:
-    """All flows: a frame without labels, how its rows are called by index, and as :class:`Lines` has them."""
+    """All flows: a frame without labels, the names of rows by index, and the counts of :class:`Lines`."""
 
     frame: Any
     names: Callable[[Any], Any]
@@ -152,9 +154,9 @@ class _Flows:
 
 
 def _star(release: ServedRelease, question: Question) -> _Flows:
-    """A line from the middle of the chosen area to each unit, for the commutes that leave the area.
+    """Return lines from the middle of the chosen area to each unit, for the commutes that leave the area.
 
-    Which commutes stay is a matter of blocks: a unit that the area cuts has a line for the part outside the area.
+    Blocks decide which commutes leave: a unit that the area cuts has a line for the part outside the area.
     """
     picked, end = pick(release, question), question.shown_end
     chosen = release.areas.select(question.area).blocks
@@ -211,14 +213,14 @@ def _counted(workers: int) -> str:
 
 
 def n_places(release: ServedRelease, question: Question) -> int:
-    """How many workers a question is about."""
+    """Return the number of workers that a question covers."""
     answer: Any = result(release, question)
     number = getattr(answer, "workers", None)
     return int(number.value if number is not None else answer.inflow.value + answer.stay.value)
 
 
 def weights(frame: Any) -> tuple[Any, Any, Any]:
-    """Longitude, latitude and workers of the units that have a place on the map."""
+    """Return longitude, latitude and workers of the units that have a place on the map."""
     near = (
         frame[(frame["kind"] == "unit") & frame["lon_deg"].notna()] if "lon_deg" in frame else frame.head(0)
     )

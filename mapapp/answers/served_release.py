@@ -1,4 +1,4 @@
-"""One release as the pages see it: its facts, its areas, and its answers, each computed once."""
+"""A release on a server: its facts, its areas, and its answers, each computed once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["ServedRelease", "caution", "certificate_json", "names_of", "open_rel
 CACHED_ANSWERS: Final = 64
 CACHED_BYTES: Final = 256 << 20
 _SHAPES: Final = ("layer", "unit layer", "unit shapes", "unit tree", "home")
-"""What begins the keys of values that no visitor can make more of: they are always kept."""
+"""First parts of the keys of values that visitors cannot multiply; these values are never evicted."""
 
 Value = TypeVar("Value")
 
@@ -33,9 +33,9 @@ class ServedRelease:
     Parameters
     ----------
     release : Path or Release
-        Its directory; a dataset is refused with StoreError. Or the release itself, if it is open already.
+        Directory of the release (a dataset is refused with StoreError), or the open release itself.
     slug : str
-        Its name in addresses.
+        Name of the release in addresses.
     """
 
     def __init__(self, release: Path | Release, slug: str) -> None:
@@ -53,18 +53,18 @@ class ServedRelease:
 
     @property
     def title(self) -> str:
-        """Name for people, with the year."""
+        """Title for readers, with the year."""
         title, year = str(self.facts.get("title") or self.slug), self.analyses.year
         return title if not year or year in title else f"{title}, {year}"
 
     @property
     def covered_states(self) -> list[str]:
-        """Identifiers of the states whose workplaces are in the release; empty when the manifest does not say."""
+        """Identifiers of the states whose workplaces are in the release; empty if the manifest does not say."""
         given = self.facts.get("destination_states")
         return [str(state) for state in given] if isinstance(given, list) else []
 
     def covers(self, areas: tuple[str, ...]) -> bool:
-        """Whether a workplace in any of the areas could be in the release; also when that is not known."""
+        """Return whether the release may contain workplaces in any of the areas; True if unknown."""
         blocks = self.areas.blocks(areas)
         if blocks is None or not self.covered_states:
             return True
@@ -72,21 +72,21 @@ class ServedRelease:
         return bool(states.iloc[blocks].isin(self.covered_states).any())
 
     def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """What `make` returns, kept for the next callers with the same key, of whom only one computes."""
+        """Return the result of `make`, computed once and cached for later callers with the same key."""
         return cast(Value, self._cache_of(key).get_or_make(key, make))
 
     def keeps(self, key: Hashable) -> bool:
-        """Whether :meth:`once` would return at once."""
+        """Return whether :meth:`once` would return immediately."""
         return key in self._cache_of(key)
 
     def _cache_of(self, key: Hashable) -> ResultCache[Any]:
-        """Shapes are always kept; of answers the latest, neither too many nor too large together."""
+        """Return the cache of a key: shapes are never evicted, answers are limited by number and size."""
         is_shape = isinstance(key, tuple) and key[0] in _SHAPES
         return self._shapes if is_shape else self._answers
 
 
 def _weight(value: Any) -> int:
-    """About how many bytes an answer holds: its tables, arrays and pictures."""
+    """Return the approximate size of an answer in bytes: its tables, arrays and pictures."""
     if isinstance(value, bytes):
         return len(value)
     if isinstance(value, numpy.ndarray):
@@ -99,7 +99,7 @@ def _weight(value: Any) -> int:
 
 
 def open_releases(paths: list[Path]) -> dict[str, ServedRelease]:
-    """Open releases by their names in addresses, in the order given; like names get a number behind."""
+    """Open releases, in the given order, by name in addresses; a number is added to repeated names."""
     found: dict[str, ServedRelease] = {}
     for path in paths:
         stem = (
@@ -114,11 +114,11 @@ def open_releases(paths: list[Path]) -> dict[str, ServedRelease]:
 
 
 def names_of(releases: Sequence[ServedRelease]) -> dict[str, str]:
-    """What people read each release as, by its name in addresses: no two the same."""
+    """Return a distinct title for each release, by its name in addresses."""
     known = [(release.title, release.analyses.promise, release.version) for release in releases]
     return dict(zip((release.slug for release in releases), names_apart(known), strict=True))
 
 
 def certificate_json(release: ServedRelease) -> str:
-    """The certificate as text, for reading."""
+    """Return the certificate as readable JSON."""
     return json.dumps(release.certificate, indent=2, ensure_ascii=False)

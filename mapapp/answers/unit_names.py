@@ -1,11 +1,11 @@
-"""Names of units: what a unit is called, and where it lies, if its name says so.
+"""Names of units, split into the name itself and the place it is in.
 
-Names are data, and a name may hold commas, brackets or anything else: `Bridgeport town (Fairfield, CT)`, `Barnstable,
-Dukes & Nantucket District, MA`. Only two endings say where a unit lies: the county behind the name of a tract, which
-`mapapp.answers.areas` puts there, and the postal abbreviations of states that the Census Bureau puts behind names.
+Names are data and may contain commas, parentheses or anything else: `Bridgeport town (Fairfield, CT)`, `Barnstable,
+Dukes & Nantucket District, MA`. Only two endings give a location: the county that `mapapp.answers.areas` appends to the
+name of a tract, and the postal abbreviations of states that the Census Bureau appends to names.
 
-People leave out more than that when they type: `Providence` for `Providence city, RI`. :func:`base_name` is what is
-left of a name then. It is only compared with what people type, never shown.
+People omit even more when they type: `Providence` for `Providence city, RI`. :func:`base_name` returns that short form.
+It is only compared with typed text, never shown.
 """
 
 from __future__ import annotations
@@ -25,24 +25,24 @@ _LEGAL: Final = re.compile(
     r"municipality|municipio|township|borough|village|county|parish|city|town|cdp)",
     re.IGNORECASE | re.DOTALL,
 )
-"""A name, and the legal description that the Census Bureau puts behind it."""
+"""A name, and the legal description that the Census Bureau appends to it."""
 
 
 def name_parts(name: str) -> tuple[str, str]:
-    """Split a name into what the unit is called, and where it lies; the second part may be empty."""
+    """Split a name into the name itself and its location, which may be empty."""
     found = _OF_A_TRACT.fullmatch(name) or _OF_STATES.fullmatch(name)
     return (found[1], found[2]) if found else (name, "")
 
 
 def unplaced_name(name: str) -> str:
-    """Leave out where a unit lies, also in brackets: `Lincoln town` of `Lincoln town (Providence, RI)`."""
+    """Return a name without its location: `Lincoln town` for `Lincoln town (Providence, RI)`."""
     own = name_parts(name)[0]
     found = _IN_BRACKETS.fullmatch(own)
     return found[1] if found else own
 
 
 def base_name(name: str) -> str:
-    """Leave out where a unit lies and its legal description: `Providence` of `Providence city, RI`."""
+    """Return a name without its location and its legal description: `Providence` for `Providence city, RI`."""
     own = unplaced_name(name).removesuffix(_OUTSIDE)
     found = _LEGAL.fullmatch(own)
     return found[1] if found else own

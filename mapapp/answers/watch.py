@@ -1,7 +1,7 @@
-"""Ends work that nobody waits for any more, or that takes too long: expensive loops call :func:`check` as they go on.
+"""Stops work that takes too long or that no visitor waits for any more; expensive loops call :func:`check` regularly.
 
-The watch of a request is kept in a context variable, so that no function between the request and the loop need pass it.
-Without one, as on the command line, :func:`check` does nothing.
+A context variable holds the watch of a request, so that functions between the request and the loop need not pass it on.
+Without a watch, as on the command line, :func:`check` does nothing.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ _LATE: Final = "This takes too long for a page; choose a smaller area, or use th
 
 
 class Refused(Exception):
-    """Work that a server does not do, or does not finish.
+    """The server refuses work, or stops it before it is finished.
 
     Parameters
     ----------
     status : int
-        Of HTTP.
+        HTTP status.
     text : str
-        One line for the visitor.
+        One-line message for the visitor.
     """
 
     def __init__(self, status: int, text: str) -> None:
@@ -36,14 +36,14 @@ class Refused(Exception):
 
 
 class Watch:
-    """Called as work goes on (stage, done, total): ends it when its time is up, or when its visitor has left.
+    """Callable (stage, done, total) that stops work when its time is up or its visitor has left.
 
     Parameters
     ----------
     has_left : callable
-        Whether the visitor has closed the connection.
+        Returns whether the visitor has closed the connection.
     seconds : float
-        How long the work may take.
+        Time limit for the work.
     """
 
     def __init__(self, has_left: Callable[[], bool], seconds: float) -> None:
@@ -51,7 +51,7 @@ class Watch:
         self._until = time.monotonic() + seconds
 
     def __call__(self, stage: str = "", done: int = 0, total: int = 0) -> None:
-        """Go on, or raise Refused."""
+        """Raise Refused if the work must stop."""
         if self._has_left():
             raise Refused(LEFT, "The visitor has left.")
         if time.monotonic() > self._until:
@@ -63,7 +63,7 @@ _current: ContextVar[Watch | None] = ContextVar("watch", default=None)
 
 @contextmanager
 def watching(watch: Watch) -> Iterator[None]:
-    """Watch the work of this thread."""
+    """Watch the work of this thread during the block."""
     token = begin(watch)
     try:
         yield
@@ -72,17 +72,17 @@ def watching(watch: Watch) -> Iterator[None]:
 
 
 def begin(watch: Watch | None) -> Any:
-    """Watch the work of this thread from now on; returns what :func:`end` takes."""
+    """Watch the work of this thread from now on; return a token for :func:`end`."""
     return _current.set(watch)
 
 
 def end(token: Any) -> None:
-    """Watch what was watched before :func:`begin`."""
+    """Restore the watch that was active before :func:`begin`."""
     _current.reset(token)
 
 
 def check() -> None:
-    """Go on, or raise Refused if nobody waits for this thread's work any more or its time is up."""
+    """Raise Refused if the visitor of this thread's work has left or its time is up."""
     watch = _current.get()
     if watch is not None:
         watch()
@@ -90,7 +90,7 @@ def check() -> None:
 
 @contextmanager
 def held(lock: RLock | Lock) -> Iterator[None]:
-    """Hold a lock; while another thread has it, go on looking whether anybody still waits for this one."""
+    """Hold a lock; while waiting for it, call :func:`check` regularly."""
     while not lock.acquire(timeout=_POLL_S):
         check()
     try:

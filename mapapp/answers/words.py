@@ -1,4 +1,4 @@
-"""The words and numbers that several parts of the pages share, so that they say the same."""
+"""Words and number formats that pages and reports share."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ VERB: Final = {"work": "work", "home": "live"}
 OTHER_END: Final = {"work": "homes", "home": "workplaces"}
 
 PART: Final[Any] = {"data-part": ""}
-"""Marks a part of the page that is drawn for an address, and dimmed while that is not the newest choice."""
+"""Marks a part of the page that shows an address, and is dimmed while a newer choice is loading."""
 
 
 def aria(**attributes: Any) -> dict[str, Any]:
-    """Attributes of a component for screen readers: `label="…"` becomes `aria-label`."""
+    """Return attributes of a component for screen readers: `label="…"` becomes `aria-label`."""
     return {f"aria-{name}": value for name, value in attributes.items()}
 
 
 def place_name(release: ServedRelease, question: Question) -> str:
-    """The chosen areas, one at least, in a few words."""
+    """Return a short name of the chosen areas, of which there must be at least one."""
     return steps_name(release, question.areas)
 
 
 def steps_name(release: ServedRelease, steps: tuple[str, ...]) -> str:
-    """Steps of an area, one at least, in a few words."""
+    """Return a short name of the steps of an area, of which there must be at least one."""
     units = all(step in release.areas for step in steps)
     if units and len(steps) > 2:
         return f"{release.areas[steps[0]].name} and {len(steps) - 1} more"
@@ -41,7 +41,7 @@ def steps_name(release: ServedRelease, steps: tuple[str, ...]) -> str:
 
 
 def level_word(level: str) -> str:
-    """What a unit of a level is called in a sentence, such as "county"."""
+    """Return the word for a unit of a level within a sentence, such as "county"."""
     known = {"stplc": "place", "zcta": "ZIP area", "puma": "PUMA", "tract": "tract", "cbsa": "metro area"}
     if level in known:
         return known[level]
@@ -51,12 +51,12 @@ def level_word(level: str) -> str:
 
 
 def plural(word: str) -> str:
-    """More than one of a unit, such as "counties"."""
+    """Return the plural of a word, such as "counties"."""
     return f"{word[:-1]}ies" if word.endswith("y") else f"{word}s"
 
 
 def filter_words(question: Question) -> str:
-    """The kept bands in words; empty when all are kept."""
+    """Return the included bands in words; empty if all are included."""
     parts = [
         " or ".join(BAND_LABELS[name][band - 1] for band in getattr(question, name))
         for name in BAND_LABELS
@@ -66,35 +66,35 @@ def filter_words(question: Question) -> str:
 
 
 def listed(names: list[str]) -> str:
-    """Names as one writes them in a sentence; nothing without any."""
+    """Join names as in a sentence; empty without names."""
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
 
 
 def drawn_label(question: Question) -> str:
-    """What the choice of points, tracts or density is about."""
+    """Return the label of the choice between points, tracts and density."""
     end = {"home": "homes", "work": "workplaces"}[question.shown_end]
     return f"Show their {end} as" if question.areas else f"Show {end} as"
 
 
 def number(certificate: dict[str, Any], key: str) -> float | None:
-    """A parameter of the certificate as a number, whether it stands there plain or with its exact form."""
+    """Return a parameter of the certificate, stated with or without its exact form, as a number."""
     value = certificate.get(key)
     value = value.get("value") if isinstance(value, dict) else value
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def number_text(certificate: dict[str, Any], key: str) -> str:
-    """A parameter of the certificate as people write it."""
+    """Return a parameter of the certificate as formatted text."""
     value = number(certificate, key)
     return "not stated" if value is None else plain(value)
 
 
 def plain(value: float) -> str:
-    """A number with three significant digits at most, powers of ten as such."""
+    """Format a number with at most three significant digits, small ones with powers of ten."""
     if value == 0 or math.isinf(value):
         return "0" if value == 0 else "∞"
     if abs(value) < 1e-3:
-        value = float(f"{value:.3g}")  # first, lest 9.999e-7 become ten of the lower power
+        value = float(f"{value:.3g}")  # round first, so that 9.999e-7 does not become 10 × 10⁻⁷
         exponent = math.floor(math.log10(abs(value)))
         factor = value / 10**exponent
         power = "10" + str(exponent).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
@@ -103,12 +103,12 @@ def plain(value: float) -> str:
 
 
 def mechanism(certificate: dict[str, Any]) -> str:
-    """Name of the mechanism; a certificate that names none is about the usual one."""
+    """Return the name of the mechanism; the default one if the certificate does not name it."""
     return str(_section(certificate).get("name") or "dirichlet-multinomial")
 
 
 def is_private(certificate: dict[str, Any]) -> bool:
-    """Whether anything is promised at all."""
+    """Return whether the certificate promises privacy at all."""
     return _section(certificate).get("is_private") is not False
 
 
@@ -118,7 +118,7 @@ def _section(certificate: dict[str, Any]) -> dict[str, Any]:
 
 
 def promise(certificate: dict[str, Any]) -> str:
-    """Epsilon of the whole and delta in one line, or that nothing is promised."""
+    """Return epsilon_final and delta in one line, or that nothing is promised."""
     if not is_private(certificate):
         return "not private: nothing is promised"
     shown = "epsilon_final" if number(certificate, "epsilon_final") is not None else "epsilon"
@@ -126,7 +126,7 @@ def promise(certificate: dict[str, Any]) -> str:
 
 
 def accountant(certificate: dict[str, Any]) -> str:
-    """Name of the accountant."""
+    """Return the name of the accountant."""
     value = certificate.get("accountant")
     if isinstance(value, dict):
         value = value.get("name") or value.get("text") or value.get("description")
@@ -134,29 +134,29 @@ def accountant(certificate: dict[str, Any]) -> str:
 
 
 def has_accountant(certificate: dict[str, Any]) -> bool:
-    """Whether an accountant certifies the promise; else the mechanism has a proof of its own, or none."""
+    """Return whether an accountant certifies the promise; if not, the mechanism has its own proof or none."""
     return accountant(certificate) != "none"
 
 
 def grounds(certificate: dict[str, Any]) -> str:
-    """What the promise rests on: an accountant, or the mechanism's own proof."""
+    """Return the basis of the promise: an accountant, or the mechanism's own proof."""
     if has_accountant(certificate):
         return f"{accountant(certificate)} accountant"
     return f"{mechanism(certificate)} mechanism"
 
 
 def may_be_released(certificate: dict[str, Any]) -> bool:
-    """Whether the certificate says so in so many words; silence means no."""
+    """Return whether the certificate explicitly says so; otherwise the answer is no."""
     return str(certificate.get("status", "")).strip().lower() == "for release"
 
 
 def covered_states(release: ServedRelease) -> list[str]:
-    """States whose workplaces are in the release, by name; empty when the manifest does not say."""
+    """Return names of the states whose workplaces are in the release; empty if the manifest does not say."""
     return state_names(release.store, release.covered_states)
 
 
 def source_words(release: ServedRelease) -> str:
-    """Source and year for the picture."""
+    """Return source and year for a picture."""
     sources = release.facts.get("sources")
     first = sources[0] if isinstance(sources, list) and sources else None
     name = first.get("name") if isinstance(first, dict) else first
@@ -166,28 +166,28 @@ def source_words(release: ServedRelease) -> str:
 
 
 def caption(release: ServedRelease, what: str) -> list[str]:
-    """Lines on the picture: a warning where one is due, what it shows, source, year, epsilon and delta."""
+    """Return the lines on a picture: a warning if needed, its subject, source, year, epsilon and delta."""
     warning = [] if may_be_released(release.certificate) else ["NOT FOR RELEASE"]
     source = f"Synthetic workers · {source_words(release)} · {promise(release.certificate)}"
     return [*warning, what, source]
 
 
 def error_text(error: float | None, sign: str = "± ") -> str:
-    """An expected error as it stands beside its number; empty where it is not known."""
+    """Format an expected error beside its number; empty if unknown."""
     if error is None or math.isnan(error):
         return ""
     return f"{sign}{error:,.0f}" if error == 0 or error >= 9.5 else f"{sign}{error:.1f}"
 
 
 def miles(value: float | None) -> str:
-    """A distance, or a dash."""
+    """Format a distance; a dash if unknown."""
     if value is None or math.isnan(value):
         return "–"
     return f"{value:,.0f} mi" if value >= 100 else f"{value:.1f} mi"
 
 
 def miles_error(error: float | None, sign: str = "± ") -> str:
-    """The expected error of a distance as it stands beside its number; empty where it is not known."""
+    """Format the expected error of a distance beside its number; empty if unknown."""
     if error is None or math.isnan(error):
         return ""
     return f"{sign}{error:,.0f} mi" if error >= 9.95 else f"{sign}{max(error, 0.1):.1f} mi"
@@ -215,5 +215,5 @@ def ratio_error(error: float | None, sign: str = "± ") -> str:
 
 
 def percent(share: float | None) -> str:
-    """A share, or a dash."""
+    """Format a share; a dash if unknown."""
     return "–" if share is None else f"{100 * share:.1f} %"

@@ -1,1 +1,1 @@
-"""The commands, one module each: parse, call, print. The work is done elsewhere."""
+"""The commands, one module each. A command parses its options, calls other rooms, and prints the result."""

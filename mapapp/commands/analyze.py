@@ -1,4 +1,4 @@
-"""`commutemap analyze`: the analyses of the map without a browser, of many areas and releases in one run."""
+"""`commutemap analyze`: run the map's analyses without a browser, for many areas and releases at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from mapapp.commands.question import (
 )
 from mapapp.commands.whole_file import whole_file
 from mapapp.errors import UsageError
-from mapapp.progress import shown
+from mapapp.progress import show_progress
 from mapapp.question.fields import QUESTION
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mapapp.question.questions import Questions
     from mapapp.question.setup_file import Setup
 
-    Asked = Question | Questions
+    AnyQuestion = Question | Questions
 
 _FORMATS: Final = ("text", "json", "csv", "xlsx", "geojson", "gpkg", "shp", "kml")
 _SUFFIXES: Final = {
@@ -55,30 +55,35 @@ _TEXT_ROWS: Final = 10
     type=AnalysisName(),
     default=QUESTION["analysis"].default,
     show_default=True,
-    help="What to ask; see docs/analyses.md. The beginning of a name is enough if no other name begins so.",
+    help="Analysis to run; see docs/analyses.md. A unique prefix is enough.",
 )
 @click.option(
-    "--setup", type=STORE, default=None, help="A view kept as a file by the page, instead of a question here."
+    "--setup",
+    type=STORE,
+    default=None,
+    help="Setup file saved from the map page; replaces the question options.",
 )
 @question_options
 @errors_option(10)
-@click.option("--change", is_flag=True, help="What changed from each release to the next.")
+@click.option("--change", is_flag=True, help="Report the change from each release to the next.")
 @click.option(
-    "--table", default=None, help="Table of CSV: one of the answer's, or numbers (a row for each answer)."
+    "--table",
+    default=None,
+    help="Table to write as CSV: one of the answer's tables, or numbers (one row per answer).",
 )
 @click.option(
     "--format",
     "form",
     type=click.Choice(_FORMATS),
     default=None,
-    help="How to write the answers.  [default: (by the suffix of --output, else text)]",
+    help="Output format.  [default: (from the suffix of --output, else text)]",
 )
-@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
-@click.option("-o", "--output", type=STORE, default=None, help="File to write; standard output without it.")
+@click.option("--json", "as_json", is_flag=True, help="Same as --format json.")
+@click.option("-o", "--output", type=STORE, default=None, help="File to write.  [default: (standard output)]")
 @quiet_option
 @config_option
 def analyze(releases: tuple[Path, ...], **options: Any) -> None:
-    """Ask RELEASES: the numbers of the map's pages, for many areas and years in one run.
+    """Answer questions about RELEASES: the map's numbers, for many areas and years in one run.
 
     \b
     Examples:
@@ -90,17 +95,17 @@ def analyze(releases: tuple[Path, ...], **options: Any) -> None:
       commutemap analyze ri.release --setup commutemap-setup.json -o answer.xlsx
     """
     form, output = _form(options), options["output"]
-    question = _question(options)
+    questions_for = _questions(options)
     if options["change"] and len(releases) < 2:
-        raise UsageError("--change needs two releases or more, the earlier first")
-    with shown(quiet=options["quiet"]) as report:
+        raise UsageError("--change needs at least two releases, earliest first")
+    with show_progress(quiet=options["quiet"]) as report:
         opened = _opened(releases, report)
-    asked = question(opened)
+    questions = questions_for(opened)
     if form in _SHAPED and output is not None:
-        _write_shapes(form, output, opened, asked, options)
+        _write_shapes(form, output, opened, questions, options)
     else:
         with whole_file(output, binary=form == "xlsx") as stream:
-            _write(form, stream, opened, asked, options)
+            _write(form, stream, opened, questions, options)
         if form == "csv" and output is not None:
             _write_sources(_beside(output), opened)
     if output is not None:
@@ -108,45 +113,45 @@ def analyze(releases: tuple[Path, ...], **options: Any) -> None:
 
 
 def _form(options: dict[str, Any]) -> str:
-    """Which format; UsageError where options do not fit each other."""
+    """Return the output format; raise UsageError if options conflict."""
     form, output = options["form"], options["output"]
     if options["as_json"]:
         if form not in (None, "json"):
-            raise UsageError(f"--json and --format {form}; give one of them")
+            raise UsageError(f"--json and --format {form} conflict; give one of them")
         form = "json"
     if form is None:
         form = _SUFFIXES.get(output.suffix.lower(), "text") if output is not None else "text"
     if form in _FILES and output is None:
         raise UsageError(f"--format {form} needs a file; name one with --output")
     if options["table"] is not None and form != "csv":
-        raise UsageError(f"--table chooses a table of CSV; {form} has all of them")
+        raise UsageError(f"--table chooses a table for CSV; {form} has every table")
     if form in _SHAPED and options["change"]:
-        raise UsageError(f"--change has no shapes for {form}; write csv, xlsx or json")
+        raise UsageError(f"--change cannot be written as {form}; write csv, xlsx or json")
     if form == "csv" and output is not None:
         _check_free(_beside(output))
     return str(form)
 
 
-def _question(options: dict[str, Any]) -> Callable[[list[Release]], Asked]:
-    """What is asked, by options or by a setup; UsageError if it is asked by both."""
+def _questions(options: dict[str, Any]) -> Callable[[list[Release]], AnyQuestion]:
+    """Return what makes the questions for some releases, from options or a setup; UsageError if both are given."""
     if options["setup"] is None:
         questions = questions_of_options(options, options["analysis"])
-        return lambda releases: _noted(questions, releases)
+        return lambda releases: _with_notes_on_names(questions, releases)
     from mapapp.question.setup_file import read
 
     refuse_beside_setup()
     setup = read(options["setup"])
-    return lambda releases: _question_of(setup, releases)
+    return lambda releases: _question_of_setup(setup, releases)
 
 
-def _noted(questions: Questions, releases: list[Release]) -> Questions:
-    """The same questions; on which areas their names mean, there are notes on standard error."""
+def _with_notes_on_names(questions: Questions, releases: list[Release]) -> Questions:
+    """Return the questions; print to standard error what else shares the names of their areas."""
     print_notes_on_names(releases[0], questions)
     return questions
 
 
-def _question_of(setup: Setup, releases: list[Release]) -> Question:
-    """What a setup asks of every release; its notes go to standard error."""
+def _question_of_setup(setup: Setup, releases: list[Release]) -> Question:
+    """Return the question of a setup for every release; print its notes to standard error."""
     from mapapp.question.setup_file import fitted
 
     for release in releases:
@@ -163,19 +168,19 @@ def _opened(paths: tuple[Path, ...], report: Any) -> list[Release]:
 
 
 def _write(
-    form: str, stream: IO[Any], releases: list[Release], asked: Asked, options: dict[str, Any]
+    form: str, stream: IO[Any], releases: list[Release], questions: AnyQuestion, options: dict[str, Any]
 ) -> None:
     from mapapp.files import answer_files
     from mapapp.files.exports.provenance import Provenance
 
     sources = [Provenance.of(release.store) for release in releases]
-    results = _results(releases, asked, options)
+    results = _results(releases, questions, options)
     if form == "json":
         answer_files.write_json(results, stream, sources)
     elif form == "xlsx":
         answer_files.write_xlsx(results, stream, sources)
     elif form == "csv":
-        answer_files.write_csv(_tables(releases, asked, options), stream)
+        answer_files.write_csv(_tables(releases, questions, options), stream)
     elif form == "geojson":
         from mapapp.files.exports.answers import answer_layer
         from mapapp.files.exports.text_files import write_geojson
@@ -187,7 +192,7 @@ def _write(
 
 
 def _beside(output: Path) -> Path:
-    """Where the file says where it comes from that stands beside CSV, which has no place for it."""
+    """Path of the metadata file written beside a CSV file, which cannot hold its own source."""
     return output.with_name(f"{output.name}-metadata.json")
 
 
@@ -208,63 +213,65 @@ def _write_sources(path: Path, releases: list[Release]) -> None:
 
 
 def _write_shapes(
-    form: str, output: Path, releases: list[Release], asked: Asked, options: dict[str, Any]
+    form: str, output: Path, releases: list[Release], questions: AnyQuestion, options: dict[str, Any]
 ) -> None:
     from mapapp.answers.asking import answers
     from mapapp.files.exports.answers import write_answers
     from mapapp.files.exports.placing import new_place
 
     release = _only(form, releases)
-    with shown(quiet=options["quiet"]) as report, new_place(output, folder=False) as place:
-        found = answers(release, asked, error_rows_of(options))
+    with show_progress(quiet=options["quiet"]) as report, new_place(output, folder=False) as place:
+        found = answers(release, questions, error_rows_of(options))
         write_answers(release, found, form, place, report=report)
 
 
 def _only(form: str, releases: list[Release]) -> Release:
     if len(releases) > 1:
-        raise UsageError(f"{len(releases)} releases; {form} is written of one")
+        raise UsageError(f"{form} holds one release, not {len(releases)}; give one release")
     return releases[0]
 
 
-def _results(releases: list[Release], asked: Asked, options: dict[str, Any]) -> Iterator[Result]:
+def _results(releases: list[Release], questions: AnyQuestion, options: dict[str, Any]) -> Iterator[Result]:
     from mapapp.answers.asking import answers, changes
 
     error_rows = error_rows_of(options)
     if options["change"]:
-        yield from changes(releases, asked, error_rows)
+        yield from changes(releases, questions, error_rows)
         return
     for release in releases:
-        yield from answers(release, asked, error_rows)
+        yield from answers(release, questions, error_rows)
 
 
-def _tables(releases: list[Release], asked: Asked, options: dict[str, Any]) -> Iterator[Any]:
-    """Tables for CSV; a flow matrix in parts, so that its size does not matter."""
+def _tables(releases: list[Release], questions: AnyQuestion, options: dict[str, Any]) -> Iterator[Any]:
+    """Yield tables for CSV; a flow matrix comes in parts, so that any size fits in memory."""
     from mapapp.answers.asking import matrix_parts
     from mapapp.files.answer_files import main_table, table_of
     from mapapp.question.questions import Questions
 
     name = options["table"]
-    question = asked.question if isinstance(asked, Questions) else asked
+    question = questions.question if isinstance(questions, Questions) else questions
     if question.analysis == "flow-matrix" and not options["change"] and name in (None, "cells"):
         for release in releases:
-            for part in matrix_parts(release, asked):
+            for part in matrix_parts(release, questions):
                 part.insert(0, "release", release.title)
                 part.insert(1, "year", release.year)
                 yield part
         return
-    for result in _results(releases, asked, options):
+    for result in _results(releases, questions, options):
         yield table_of(result, name or main_table(result))
 
 
 def _lines(result: Result) -> list[str]:
-    """An answer for people: what it is about, its numbers, and the first rows of its main table."""
+    """Return an answer as text lines: its subject, its numbers, and the first rows of its main table."""
     from mapapp.answers.results import shortened
 
     about = result.about
     side = {"work": "workers of ", "home": "residents of ", None: ""}[about.side]
     lines = [f"{about.title}: {side}{about.area}{f' ({about.filters})' if about.filters else ''}"]
     lines.append(f"  {about.release}")
-    lines += [f"  {name.replace('_', ' '):<18} {_said(value)}" for name, value in result.numbers().items()]
+    lines += [
+        f"  {name.replace('_', ' '):<18} {_number_text(value)}" for name, value in result.numbers().items()
+    ]
     for name, table in list(result.tables().items())[:1]:
         short = (
             shortened(table, _TEXT_ROWS)
@@ -278,8 +285,8 @@ def _lines(result: Result) -> list[str]:
     return [*lines, *(f"  {note}" for note in about.notes)]
 
 
-def _said(value: Any) -> str:
-    """One number for people; for a change the earlier, the later and the difference."""
+def _number_text(value: Any) -> str:
+    """Return a number as text; for a change, the earlier value, the later value and the difference."""
     from mapapp.answers import words
     from mapapp.answers.results import Miles, Number, Ratio
 
@@ -294,5 +301,6 @@ def _said(value: Any) -> str:
     if isinstance(value, dict):
         known = value["expected_error"]
         error = "" if known is None else f" ± {known:.3g}"
-        return f"{_said(value['before'])} → {_said(value['after'])} (change {_said(value['change'])}{error})"
+        before, after, change = (_number_text(value[name]) for name in ("before", "after", "change"))
+        return f"{before} → {after} (change {change}{error})"
     return "–" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:.4g}"

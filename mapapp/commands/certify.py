@@ -1,4 +1,4 @@
-"""`commutemap certify`: check a release from the release alone."""
+"""`commutemap certify`: check a release using only the release itself."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 
 def _digest(_context: click.Context, _parameter: click.Parameter, given: str | None) -> str | None:
-    """The digest in lower case; a part of one is refused, because a forger could match it."""
+    """Return the digest in lower case; part of a digest is refused, because a forger could match it."""
     if given is not None and not re.fullmatch("[0-9a-f]{64}", given.lower()):
         raise UsageError(
-            f"--digest {given!r}: a release digest is 64 hexadecimal digits; copy the publisher's whole digest"
+            f"--digest {given!r}: a release digest has 64 hexadecimal digits; copy the publisher's whole digest"
         )
     return None if given is None else given.lower()
 
@@ -32,22 +32,22 @@ def _digest(_context: click.Context, _parameter: click.Parameter, given: str | N
     type=STORE,
     default=None,
     metavar="LAST_RELEASE",
-    help="Also check that the prior holds the workers of this earlier release, as the certificate says.",
+    help="Also check that the prior was made from the workers of this earlier release, as the certificate states.",
 )
 @click.option(
     "--digest",
     callback=_digest,
     default=None,
     metavar="SHA256",
-    help="Also check that RELEASE has this digest, which its publisher gives in another place: 64 hexadecimal digits.",
+    help="Also check that RELEASE has this digest (64 hexadecimal digits), which its publisher states elsewhere.",
 )
 @json_option
 def certify(release: Path, prior_release: Path | None, digest: str | None, as_json: bool) -> None:
     """Check RELEASE again: its manifest, its tables and every claim of its certificate.
 
-    Exit code 2 when anything does not hold. With --json, every accounting row is listed. A certificate vouches for
-    what is published beside it, but somebody who changes a release can write a new certificate. Only the release
-    digest, compared with one published elsewhere, shows that a release is the publisher's.
+    The exit code is 2 if any check fails. With --json, every accounting row is listed. A certificate vouches for what
+    is published with it, but anyone who changes a release can also write a new certificate. Only the release digest,
+    compared with the one published elsewhere, shows that a release comes from its publisher.
 
     \b
     Examples:
@@ -60,7 +60,7 @@ def certify(release: Path, prior_release: Path | None, digest: str | None, as_js
     checks = check_release(release)
     found = store_digest(release)
     if digest is not None:
-        checks.append(_compared(found, digest))
+        checks.append(_digest_check(found, digest))
     if prior_release is not None:
         from mapapp.publishing.last_release import check_last_release
 
@@ -77,19 +77,19 @@ def certify(release: Path, prior_release: Path | None, digest: str | None, as_js
     notes = [] if bound else [f"note  {UNBOUND_NOTE}"]
     print_result(result, [*_lines(checks), *notes, f"release digest  {found}"], as_json=as_json)
     if failed:
-        raise UsageError(f"{release}: does not hold: {'; '.join(failed)}; do not publish or use this release")
+        raise UsageError(f"{release}: failed checks: {'; '.join(failed)}; do not publish or use this release")
 
 
-def _compared(found: str, wanted: str) -> CertificateCheck:
-    """Whether the release has the digest that its publisher gives."""
+def _digest_check(found: str, wanted: str) -> CertificateCheck:
+    """Compare the release's digest with the one its publisher states."""
     from mapapp.publishing.certificate.certificate import CertificateCheck
 
-    detail = "as given" if found == wanted else f"it is {found}, --digest says {wanted}"
+    detail = "matches --digest" if found == wanted else f"it is {found}, not {wanted} as in --digest"
     return CertificateCheck("release digest", found == wanted, detail)
 
 
 def _lines(checks: list[CertificateCheck]) -> list[str]:
-    """A line a check; the hundreds about accounting rows are one line where they hold."""
+    """Return one line per check; if all accounting rows pass, one line for all of them."""
     rows = [check for check in checks if check.check.startswith("n = ")]
     lines = [
         f"{'ok  ' if check.ok else 'FAIL'}  {check.check}: {check.detail}"
@@ -97,5 +97,5 @@ def _lines(checks: list[CertificateCheck]) -> list[str]:
         if check not in rows or not check.ok
     ]
     if rows and all(check.ok for check in rows):
-        lines.append(f"ok    accounting rows: all {len(rows)} claims about weights and pruning redone")
+        lines.append(f"ok    accounting rows: all {len(rows)} claims about weights and pruning recomputed")
     return lines

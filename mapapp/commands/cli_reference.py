@@ -1,4 +1,4 @@
-"""docs/cli.md, written from the commands themselves by `make docs`."""
+"""docs/cli.md, which `make docs` generates from the commands."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ import click
 
 HEAD = """# Command line
 
-Written by `make docs` from the program itself; a test compares the two.
+`make docs` generates this page from the program; a test checks that it is current.
 
-Exit codes: 0 done; 2 something the user can mend, said in one line on standard error; 70 a bug of the program;
-130 stopped with ctrl-C, 143 by SIGTERM, 129 by SIGHUP (a closed terminal, unless `nohup` ignores it). Nothing is ever
-overwritten, and a command that fails, is stopped or is killed leaves nothing half-written under the name it was given.
+Exit codes: 0 success; 2 an error that the user can fix, reported in one line on standard error; 70 a bug in the
+program; 130 stopped with Ctrl-C, 143 by SIGTERM, 129 by SIGHUP (a closed terminal, unless `nohup` ignores it). Commands
+never overwrite a file. A command that fails, is stopped or is killed leaves no half-written file under the name it was
+given.
 """
 
 
 def reference(commutemap: click.Group) -> str:
-    """The reference of all commands as Markdown."""
+    """Return the reference of all commands as Markdown."""
     context = click.Context(commutemap, info_name="commutemap", **commutemap.context_settings)
     parts = [HEAD, _section(commutemap, context)]
     for name in sorted(commutemap.commands):

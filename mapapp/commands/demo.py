@@ -1,4 +1,4 @@
-"""`commutemap demo`: a generated country with confidential jobs."""
+"""`commutemap demo`: generate a country with confidential jobs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from mapapp.commands.options import STORE, json_option, print_result, quiet_option
-from mapapp.progress import shown
+from mapapp.progress import show_progress
 
 
 @click.command()
@@ -20,15 +20,19 @@ from mapapp.progress import shown
     help="3 thousand, 312 thousand or 140 million workers.",
 )
 @click.option(
-    "--seed", type=click.IntRange(0, 2**32 - 1), default=1, show_default=True, help="Same seed, same country."
+    "--seed",
+    type=click.IntRange(0, 2**32 - 1),
+    default=1,
+    show_default=True,
+    help="The same seed gives the same country.",
 )
 @json_option
 @quiet_option
 def demo(dataset: Path, size: str, seed: int, as_json: bool, quiet: bool) -> None:
-    """Generate a country with confidential jobs into DATASET.
+    """Generate a demo country and its confidential jobs as DATASET.
 
-    The nation has 8 million blocks, 1.4 million of them workplaces, and is written as it is made: on 2 cores it takes
-    about a minute, 1.7 GiB of memory and 0.5 GB of disk.
+    The nation has 8 million blocks, 1.4 million of them workplaces. On 2 cores it takes about a minute, 1.7 GiB of
+    memory and 0.5 GB of disk.
 
     \b
     Example:
@@ -36,7 +40,7 @@ def demo(dataset: Path, size: str, seed: int, as_json: bool, quiet: bool) -> Non
     """
     from geodata.demo import write_demo
 
-    with shown(quiet=quiet) as report:
+    with show_progress(quiet=quiet) as report:
         facts = write_demo(dataset, size=size, seed=seed, progress=report)
     result = {"dataset": str(dataset), "title": facts["title"], "jobs": facts["n_jobs"], "seed": seed}
     print_result(result, [f"{dataset}: {facts['title']}, {facts['n_jobs']:,} jobs"], as_json=as_json)

@@ -1,4 +1,4 @@
-"""`commutemap export`: a release in other people's formats."""
+"""`commutemap export`: write a release in common formats."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from mapapp.commands.options import STORE, config_option, json_option, print_result, quiet_option
-from mapapp.progress import shown
+from mapapp.progress import show_progress
 
 _FORMS = ("lodes", "gpkg", "shp", "kml", "geojson", "csv", "xlsx", "points")
 
@@ -17,13 +17,13 @@ _FORMS = ("lodes", "gpkg", "shp", "kml", "geojson", "csv", "xlsx", "points")
 @click.argument("release", type=STORE)
 @click.argument("target", type=STORE, metavar="DIR_OR_FILE")
 @click.option(
-    "--to", "form", type=click.Choice(_FORMS), required=True, help="Which format; see docs/exports.md."
+    "--to", "form", type=click.Choice(_FORMS), required=True, help="Output format; see docs/exports.md."
 )
 @click.option(
     "--layer",
     "layers",
     multiple=True,
-    help="Units to write with their counts: county, tract, stplc, block …, or all (but blocks). Repeat it for several."
+    help="Layer of units to write with their counts: county, tract, stplc, block, …, or all (except block). Repeatable."
     "  [default: (state, county, tract)]",
 )
 @click.option(
@@ -31,13 +31,13 @@ _FORMS = ("lodes", "gpkg", "shp", "kml", "geojson", "csv", "xlsx", "points")
     "more",
     type=click.Choice(["points", "flows"]),
     multiple=True,
-    help="Also a point for each worker's home and workplace, or a line for each pair of blocks.",
+    help="Also write a point for each worker's home and workplace, or a line for each pair of blocks. Repeatable.",
 )
 @click.option(
     "--date",
     type=click.DateTime(["%Y-%m-%d"]),
     default=None,
-    help="createdate of lodes.  [default: (the last day of the year of the jobs)]",
+    help="Value of createdate, for lodes.  [default: (last day of the jobs' year)]",
 )
 @config_option
 @json_option
@@ -52,9 +52,9 @@ def export(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Write RELEASE in another format: to a new folder, or for gpkg, shp, kml and xlsx also to one new file.
+    """Write RELEASE in another format, to a new folder or (gpkg, shp, kml, xlsx) to one new file.
 
-    Every export says which release it is of. It appears whole or not at all, and is the same bytes each time.
+    Every export names its release. It is written completely or not at all, and has the same bytes every time.
 
     \b
     Examples:
@@ -68,17 +68,17 @@ def export(
 
     if form in ("lodes", "points") and (layers or more):
         raise UsageError(
-            f"--layer and --with have no meaning for --to {form}, which writes the whole release"
+            f"--layer and --with do not apply to --to {form}, which writes the whole release; leave them out"
         )
     if form != "lodes" and date is not None:
-        raise UsageError(f"--date is for --to lodes; {form} has no date in it")
-    with shown(quiet=quiet) as report:
+        raise UsageError(f"--date applies only to --to lodes; leave it out for {form}")
+    with show_progress(quiet=quiet) as report:
         done = export_release(
             release,
-            form,  # type: ignore[arg-type]  # click has checked it
+            form,  # type: ignore[arg-type]  # checked by click
             target,
             layers=layers or LAYERS,
-            more=more,  # type: ignore[arg-type]  # and these
+            more=more,  # type: ignore[arg-type]  # checked by click
             date=None if date is None else date.date(),
             report=report,
         )

@@ -1,4 +1,4 @@
-"""`commutemap fetch`: the public files of one state and year."""
+"""`commutemap fetch`: download the public files of one state and year."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from mapapp.commands.options import STORE, config_option, json_option, print_result, quiet_option
-from mapapp.progress import shown
+from mapapp.progress import show_progress
 
 
 @click.command()
@@ -16,22 +16,30 @@ from mapapp.progress import shown
 @click.option("--state", required=True, help="Postal code of the state, such as ri.")
 @click.option("--year", required=True, type=int, help="Year of the jobs, such as 2019.")
 @click.option(
-    "--origin-state", multiple=True, help="Another state whose homes to place; may be given several times."
+    "--origin-state", multiple=True, help="Neighboring state whose homes to place by block. Repeatable."
 )
 @click.option(
-    "--lodes", type=click.Choice(["7", "8"]), default="8", show_default=True, help="7: 2010 blocks; 8: 2020."
+    "--lodes",
+    type=click.Choice(["7", "8"]),
+    default="8",
+    show_default=True,
+    help="LODES version: 7 uses 2010 blocks, 8 uses 2020 blocks.",
 )
-@click.option("--blocks", is_flag=True, help="Also the block polygons (large; otherwise cells are derived).")
+@click.option(
+    "--blocks",
+    is_flag=True,
+    help="Also download block polygons (large); without them, block cells are derived.",
+)
 @click.option("--job-type", default="JT00", show_default=True, help="LODES job type; JT00 is all jobs.")
-@click.option("--base-url", default=None, help="A mirror that holds the same paths.")
+@click.option("--base-url", default=None, help="URL of a mirror with the same paths.")
 @config_option
 @json_option
 @quiet_option
 def fetch(directory: Path, as_json: bool, quiet: bool, **options: Any) -> None:
     """Download LODES, crosswalk, TIGER, PUMA and population files into DIRECTORY.
 
-    Stops and resumes, and checks every file's sha256 against the published one where there is one. This is the only
-    command that uses the network.
+    An interrupted download resumes. Every file is checked against its published sha256, if there is one. This is the
+    only command that uses the network.
 
     \b
     Example:
@@ -39,7 +47,7 @@ def fetch(directory: Path, as_json: bool, quiet: bool, **options: Any) -> None:
     """
     from geodata.fetch import fetch as fetch_files
 
-    with shown(quiet=quiet) as report:
+    with show_progress(quiet=quiet) as report:
         files = fetch_files(
             directory,
             state=options["state"],
@@ -56,7 +64,7 @@ def fetch(directory: Path, as_json: bool, quiet: bool, **options: Any) -> None:
         + (
             ""
             if file.published or file.status == "missing"
-            else "  (no published sha256; recorded for next time)"
+            else "  (no published sha256; this one is recorded for next time)"
         )
         for file in files
     ]

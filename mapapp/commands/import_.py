@@ -1,4 +1,4 @@
-"""`commutemap import`: source files to a dataset."""
+"""`commutemap import`: turn source files into a dataset."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 from engine.parameters import exact_fraction
 from mapapp.commands.options import STORE, config_option, json_option, print_result, quiet_option
 from mapapp.errors import UsageError
-from mapapp.progress import shown
+from mapapp.progress import show_progress
 from mapapp.publishing.ledger import Ledger, budget_fact
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _ROLES = {
     "--from",
     "directory",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Folder of files as published; each is recognised by its content.",
+    help="Folder of published files; each is recognized by its content.",
 )
 @click.option("--od", type=FILES, multiple=True, help="LODES OD file, main or aux.")
 @click.option("--xwalk", type=FILES, multiple=True, help="LODES geography crosswalk.")
@@ -51,18 +51,16 @@ _ROLES = {
 )
 @click.option("--tract-puma", type=FILES, multiple=True, help="Tract-to-PUMA relationship file.")
 @click.option("--puma-names", type=FILES, multiple=True, help="Names of PUMAs.")
-@click.option(
-    "--population", type=FILES, multiple=True, help="Centers of population, or populations of blocks."
-)
+@click.option("--population", type=FILES, multiple=True, help="Centers of population, or block populations.")
 @click.option("--prior-flows", type=FILES, multiple=True, help="Public tract-to-tract flows (CTPP).")
-@click.option("--title", default=None, help="Name of the dataset; otherwise made of states and year.")
-@click.option("--budget-epsilon", default=None, help="Greatest epsilon that all releases together may spend.")
-@click.option("--budget-delta", default=None, help="Greatest delta that all releases together may spend.")
+@click.option("--title", default=None, help="Title of the dataset.  [default: (states and year)]")
+@click.option("--budget-epsilon", default=None, help="Total epsilon that all releases together may spend.")
+@click.option("--budget-delta", default=None, help="Total delta that all releases together may spend.")
 @config_option
 @json_option
 @quiet_option
 def import_(dataset: Path, directory: Path | None, as_json: bool, quiet: bool, **options: Any) -> None:
-    """Read source files, as the Census Bureau publishes them, into a confidential DATASET.
+    """Import source files, as the Census Bureau publishes them, into a confidential DATASET.
 
     \b
     Examples:
@@ -75,28 +73,28 @@ def import_(dataset: Path, directory: Path | None, as_json: bool, quiet: bool, *
     refuse_existing(dataset)
     budget = _budget(options["budget_epsilon"], options["budget_delta"])
     sources, unused = _sources(directory, options)
-    with shown(quiet=quiet) as report:
+    with show_progress(quiet=quiet) as report:
         imported = import_dataset(sources, title=options["title"], progress=report)
         if budget is not None:
             imported = replace(imported, facts=imported.facts | {"budget": budget_fact(*budget)})
         write_dataset(dataset, imported, finish=_budget_writer(budget), progress=report)
-    print_result(*_told(dataset, imported.facts, unused), as_json=as_json)
+    print_result(*_summary(dataset, imported.facts, unused), as_json=as_json)
 
 
 def _budget(epsilon: str | None, delta: str | None) -> tuple[Fraction, Fraction] | None:
-    """The budget, checked before any file is read; both numbers or none."""
+    """Return the budget, checked before any file is read; None if neither number is given."""
     if epsilon is None and delta is None:
         return None
     if epsilon is None or delta is None:
         raise UsageError("a budget needs both --budget-epsilon and --budget-delta")
     amounts = exact_fraction(epsilon, "budget epsilon"), exact_fraction(delta, "budget delta")
     if min(amounts) <= 0:
-        raise UsageError(f"the budget is epsilon {epsilon}, delta {delta}; both must be more than 0")
+        raise UsageError(f"the budget is epsilon {epsilon}, delta {delta}; both must be greater than 0")
     return amounts
 
 
 def _budget_writer(budget: tuple[Fraction, Fraction] | None) -> Callable[[Path], None] | None:
-    """What writes the budget while the dataset is not visible yet: no moment without it."""
+    """Return what writes the budget before the dataset appears, so that it never exists without its budget."""
     if budget is None:
         return None
     epsilon, delta = budget
@@ -108,7 +106,7 @@ def _budget_writer(budget: tuple[Fraction, Fraction] | None) -> Callable[[Path],
 
 
 def _sources(directory: Path | None, options: dict[str, Any]) -> tuple[Sources, dict[Path, str]]:
-    """Files of the folder, replaced role by role by those named one by one."""
+    """Return the files of the folder; files named individually replace those with the same role."""
     from geodata.recognise import Sources, sources_in
 
     named = {role: options[option] for option, role in _ROLES.items() if options[option]}
@@ -118,8 +116,10 @@ def _sources(directory: Path | None, options: dict[str, Any]) -> tuple[Sources, 
     return replace(found, **named), unused
 
 
-def _told(dataset: Path, facts: dict[str, Any], unused: dict[Path, str]) -> tuple[dict[str, Any], list[str]]:
-    """What an import tells: the result for machines, and lines for people."""
+def _summary(
+    dataset: Path, facts: dict[str, Any], unused: dict[Path, str]
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the result of an import, as data and as text lines."""
     shown_facts = {name: value for name, value in facts.items() if name != "commitment_key"}
     lines = [f"{dataset}: {facts['title']}, {facts['n_jobs']:,} jobs"]
     lines += [f"  read      {source['file']}: {source['role']}" for source in facts["sources"]]

@@ -1,4 +1,4 @@
-"""`commutemap ledger`: what a dataset's releases have spent."""
+"""`commutemap ledger`: show what a dataset's releases have spent."""
 
 from __future__ import annotations
 
@@ -21,17 +21,21 @@ _NO_AMOUNTS = {"epsilon": None, "delta": None, "exact": None}
 @click.command()
 @click.argument("dataset", type=STORE)
 @click.option(
-    "--settle", nargs=2, default=None, help="Record a line that a crash cut short as EPSILON DELTA spent."
+    "--settle",
+    nargs=2,
+    default=None,
+    metavar="EPSILON DELTA",
+    help="If a crash cut a line short, record EPSILON and DELTA as spent.",
 )
 @json_option
 def ledger(dataset: Path, settle: tuple[str, str] | None, as_json: bool) -> None:
     """Show what the releases made from DATASET have spent of its privacy budget.
 
-    Releases of the same workers add up: as ordinary differential privacy (DP) for all of a release, as probabilistic
-    (PDP) for each workplace block and segment by itself. The PDP sum is shown where every release has that reading.
-    What was made with the test key, or for replication, is listed and
-    counts nothing: it must not be published. Nor does what is not private at all (--mechanism plug-in), shown as
-    infinite.
+    The promises of releases of the same workers add up: as ordinary differential privacy (DP) over whole releases, or
+    as probabilistic differential privacy (PDP) for each workplace block and segment separately. The PDP sum is shown
+    if every release has a PDP promise. Releases made with the test key or for replication are listed but not counted,
+    because they must not be published. Neither are releases that are not private (--mechanism plug-in), which are
+    shown as infinite.
 
     \b
     Example:
@@ -44,13 +48,15 @@ def ledger(dataset: Path, settle: tuple[str, str] | None, as_json: bool) -> None
     book = Ledger(dataset)
     if settle is not None:
         if book.torn_line() is None:
-            raise UsageError(f"{book.path}: no line was cut short, so there is nothing to settle")
+            raise UsageError(
+                f"{book.path}: no line was cut short, so there is nothing to settle; leave out --settle"
+            )
         book.settle_torn_line(epsilon=settle[0], delta=settle[1], release="settled by hand")
-    print_result(*_told(book.entries()), as_json=as_json)
+    print_result(*_summary(book.entries()), as_json=as_json)
 
 
-def _told(entries: tuple[LedgerEntry, ...]) -> tuple[dict[str, Any], list[str]]:
-    """The ledger for machines, and as lines for people."""
+def _summary(entries: tuple[LedgerEntry, ...]) -> tuple[dict[str, Any], list[str]]:
+    """Return the ledger as data and as text lines."""
     from mapapp.publishing.ledger import at_most, sum_readings, sum_spent
 
     budget = next(((entry.epsilon, entry.delta) for entry in entries if entry.kind == "budget"), None)
@@ -108,5 +114,5 @@ def _readings(readings: tuple[Reading, ...]) -> dict[str, Any]:
 
 
 def _printable(name: str) -> str:
-    """A release's name without what would break a line or a terminal."""
+    """Return a release's name without characters that could break a line or a terminal."""
     return "".join(letter if letter.isprintable() else "?" for letter in name)

@@ -19,29 +19,29 @@ STORE = click.Path(path_type=Path)
 
 
 def json_option(function: Function) -> Function:
-    """Add `--json`: the result as one JSON document on standard output."""
+    """Add `--json`, which prints the result as one JSON document."""
     return click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")(function)
 
 
 def quiet_option(function: Function) -> Function:
-    """Add `--quiet`: no progress."""
-    return click.option("-q", "--quiet", is_flag=True, help="No progress on standard error.")(function)
+    """Add `--quiet`, which hides progress."""
+    return click.option("-q", "--quiet", is_flag=True, help="Do not show progress.")(function)
 
 
 def config_option(function: Function) -> Function:
-    """Add `--config FILE.toml`: any option of the command, by its long name, at the top or under [command]."""
+    """Add `--config FILE.toml`, which sets any option by its long name, at the top level or under [command]."""
     return click.option(
         "--config",
         type=click.Path(path_type=Path, dir_okay=False),
         is_eager=True,
         expose_value=False,
         callback=_load_config,
-        help="TOML file with any of these options (the command line wins).",
+        help="TOML file of options; options on the command line override it.",
     )(function)
 
 
 def print_result(result: Mapping[str, Any], lines: list[str], *, as_json: bool) -> None:
-    """Print a command's result: JSON for machines, lines for people."""
+    """Print a command's result as JSON or as text lines."""
     if as_json:
         json.dump(result, sys.stdout, indent=1, ensure_ascii=False, default=str)
         sys.stdout.write("\n")
@@ -57,10 +57,10 @@ def _load_config(context: click.Context, _parameter: click.Parameter, path: Path
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror}; check the path given to --config") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: not a TOML file ({error}); see `commutemap synthesize --help`") from error
+        raise UsageError(f"{path}: not a TOML file ({error}); see `{context.command_path} --help`") from error
     section = document.get(str(context.info_name), document)
     if not isinstance(section, dict):
-        raise UsageError(f"{path}: [{context.info_name}] must be a table of options, found {section!r}")
+        raise UsageError(f"{path}: [{context.info_name}] must be a table of options, not {section!r}")
     known = {
         _key(option): option.name for option in context.command.params if isinstance(option, click.Option)
     }
@@ -68,7 +68,7 @@ def _load_config(context: click.Context, _parameter: click.Parameter, path: Path
     unknown = sorted(set(settings) - set(known))
     if unknown:
         raise UsageError(
-            f"{path}: unknown key {unknown[0]!r} for `{context.command_path}`; allowed: {', '.join(sorted(known))}"
+            f"{path}: unknown option {unknown[0]!r} for `{context.command_path}`; allowed: {', '.join(sorted(known))}"
         )
     context.default_map = {str(known[key]): _text(value) for key, value in settings.items()}
 
@@ -78,5 +78,5 @@ def _key(option: click.Option) -> str:
 
 
 def _text(value: Any) -> Any:
-    # Numbers go through their text, so that 4.6 stays 23/5 and never becomes the nearest binary fraction.
+    # Pass numbers on as text, so that 4.6 stays exactly 23/5 instead of the nearest binary fraction.
     return str(value) if isinstance(value, float) else value

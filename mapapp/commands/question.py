@@ -1,4 +1,4 @@
-"""The options that ask a question, the same for every command that asks one."""
+"""The options that describe a question, shared by every command that answers questions."""
 
 from __future__ import annotations
 
@@ -21,12 +21,16 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _AREA_FILE: Final = click.option(
-    "--area-file", "area_files", type=STORE, multiple=True, help="An area from a file with polygons."
+    "--area-file",
+    "area_files",
+    type=STORE,
+    multiple=True,
+    help="File of polygons that make up an area. Repeatable.",
 )
 
 
 class AnalysisName(click.Choice[str]):
-    """The name of an analysis, or the beginning of one name only."""
+    """The name of an analysis, or a unique prefix of one."""
 
     name = "analysis"
 
@@ -39,18 +43,18 @@ class AnalysisName(click.Choice[str]):
         Raises
         ------
         BadParameter
-            If no name begins so, or several do, which the message lists.
+            If no name begins with the value, or several do; the message lists those.
         """
         names = [name for name in ANALYSES if name.startswith(str(value))]
         if value in ANALYSES or not value or not names:
             return super().convert(value, param, ctx)
         if len(names) > 1:
-            self.fail(f"{value!r} could be {' or '.join(names)}; write more of the name.", param, ctx)
+            self.fail(f"{value!r} could be {' or '.join(names)}; give more of the name.", param, ctx)
         return names[0]
 
 
 def _click_option(option: Option) -> Callable[[Function], Function]:
-    """An option as click has it; texts that hold several numbers are read by :func:`questions_of_options`."""
+    """Return an option as a click decorator; :func:`questions_of_options` parses lists of numbers."""
     more: dict[str, Any] = {"show_default": True} if option.default else {}
     if option.kind == "areas":
         more = {"multiple": True}
@@ -64,18 +68,18 @@ def _click_option(option: Option) -> Callable[[Function], Function]:
 
 
 def errors_option(rows: int) -> Callable[[Function], Function]:
-    """``--errors``, with so many rows by default."""
+    """Return the ``--errors`` option with a default number of rows."""
     return click.option(
         "--errors",
         type=click.IntRange(-1),
         default=rows,
         show_default=True,
-        help="Expected errors of the numbers and of so many rows of each table; -1 for none, which is quicker.",
+        help="Give expected errors for the numbers and for this many rows of each table; -1 gives none and is faster.",
     )
 
 
 def question_options(function: Function) -> Function:
-    """Add the options of a question, but for the analysis and the setup."""
+    """Add the options of a question, except the analysis and the setup."""
     for name, option in reversed(OPTIONS.items()):
         if name == "area":
             function = _AREA_FILE(function)
@@ -84,28 +88,28 @@ def question_options(function: Function) -> Function:
 
 
 def refuse_beside_setup() -> None:
-    """Raise UsageError where the command that runs is given a part of a question besides a setup."""
+    """Raise UsageError if the running command got part of a question in addition to a setup."""
     context = click.get_current_context()
-    names = {"analysis", "analyses", *(each.name for each in _asking())}
+    names = {"analysis", "analyses", *(each.name for each in _question_parameters())}
     for each in context.command.params:
         source = context.get_parameter_source(str(each.name))
         if each.name in names and source is not click.core.ParameterSource.DEFAULT:
             raise UsageError(
-                f"--setup and {each.opts[0]}: the setup says what is asked; leave one of them out"
+                f"--setup and {each.opts[0]} conflict: the setup contains the question; leave one of them out"
             )
 
 
-def _asking() -> list[click.Parameter]:
+def _question_parameters() -> list[click.Parameter]:
     @click.command()
     @question_options
     def question(**_: Any) -> None:
-        """Stand for a command that asks."""
+        """Have every option of a question; never runs."""
 
     return question.params
 
 
 def questions_of_options(options: dict[str, Any], analysis: str) -> Questions:
-    """The questions that options ask."""
+    """Return the questions that options describe."""
     given = {name: options[name.replace("-", "_")] for name in OPTIONS}
     given["area"] = [*given["area"], *(_area_of_file(path) for path in options["area_files"])]
     for name, option in OPTIONS.items():
@@ -115,7 +119,7 @@ def questions_of_options(options: dict[str, Any], analysis: str) -> Questions:
 
 
 def print_notes_on_names(release: Release, questions: Questions) -> None:
-    """Say on standard error what else has the name of an area that is asked about, a line for each name."""
+    """Print to standard error what else shares the name of an area in the questions, one line per name."""
     from mapapp.answers.asking import notes_on_names
 
     for note in notes_on_names(release, questions):
@@ -123,7 +127,7 @@ def print_notes_on_names(release: Release, questions: Questions) -> None:
 
 
 def error_rows_of(options: dict[str, Any]) -> int | None:
-    """Rows of each table to give an expected error; None for none."""
+    """Number of rows of each table that get an expected error; None for no errors at all."""
     return None if options["errors"] < 0 else int(options["errors"])
 
 
@@ -131,7 +135,7 @@ def _numbers(option: str, text: str, kind: Any) -> tuple[Any, ...]:
     try:
         return tuple(kind(part) for part in text.split(",") if part.strip())
     except ValueError:
-        raise UsageError(f"{option} {text[:40]!r}: write numbers with commas between them") from None
+        raise UsageError(f"{option} {text[:40]!r}: give numbers separated by commas") from None
 
 
 def _area_of_file(path: Path) -> str:

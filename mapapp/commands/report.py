@@ -1,4 +1,4 @@
-"""`commutemap report`: reports that people keep, of one question or of a whole file of them."""
+"""`commutemap report`: write a report on one question, or many reports listed in a file."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from mapapp.commands.question import (
 )
 from mapapp.commands.whole_file import whole_file
 from mapapp.errors import UsageError
-from mapapp.progress import shown
+from mapapp.progress import show_progress
 from mapapp.question.fields import QUESTION, VIEW
 
 if TYPE_CHECKING:
@@ -40,14 +40,14 @@ _FORMS: Final = {".html": "html", ".htm": "html", ".pdf": "pdf", ".xlsx": "xlsx"
     multiple=True,
     default=[QUESTION["analysis"].default],
     show_default=True,
-    help="What to ask; see docs/analyses.md. Repeat it for several parts.",
+    help="Analysis to run; see docs/analyses.md. Repeat for several parts.",
 )
 @click.option(
     "--setup",
     "setups",
     type=STORE,
     multiple=True,
-    help="A view kept as a file by the page, instead of a question here. Repeat it for several parts.",
+    help="Setup file saved from the map page; replaces the question options. Repeat for several parts.",
 )
 @question_options
 @click.option(
@@ -59,35 +59,41 @@ _FORMS: Final = {".html": "html", ".htm": "html", ".pdf": "pdf", ".xlsx": "xlsx"
 )
 @errors_option(27)
 @click.option(
-    "--paper", type=click.Choice(["a4", "letter"]), default="a4", show_default=True, help="Pages of a PDF."
+    "--paper",
+    type=click.Choice(["a4", "letter"]),
+    default="a4",
+    show_default=True,
+    help="Page size of a PDF.",
 )
 @click.option(
     "--date",
     type=click.DateTime(["%Y-%m-%d"]),
     default=None,
-    help="Date to stand on the report; without one there is none, and the same report has the same bytes on any day.",
+    help="Date printed on the report. Without it the report is undated and has the same bytes on any day.",
 )
-@click.option("--batch", type=STORE, default=None, help="A TOML file of reports; see docs/reports.md.")
+@click.option(
+    "--batch", type=STORE, default=None, help="TOML file that lists many reports; see docs/reports.md."
+)
 @click.option(
     "--workers",
     type=click.IntRange(1),
     default=None,
-    help="Processes of a batch; each holds the releases.  [default: (as many as processors)]",
+    help="Number of processes for a batch; each opens the releases.  [default: (number of processors)]",
 )
 @click.option(
     "-o",
     "--output",
     type=STORE,
     required=True,
-    help="File to write, .html, .pdf or .xlsx; a folder for a batch.",
+    help="File to write (.html, .pdf or .xlsx), or folder for a batch.",
 )
 @quiet_option
 @config_option
 def report(releases: tuple[Path, ...], **options: Any) -> None:
-    """Write a report on RELEASES: maps, numbers, complete tables, certificate, and how to make it again.
+    """Write a report on RELEASES: maps, numbers, complete tables, the certificate, and how to reproduce it.
 
-    Several areas, analyses and releases are parts of one report, which compares them; of releases, the earlier first.
-    A batch goes on from where it was stopped: what is there, whole and of the same question, is not made again.
+    One report can have several areas, analyses and releases (earliest first), and compares them. A batch resumes where
+    it was stopped: complete reports on the same question are not made again.
 
     \b
     Examples:
@@ -110,12 +116,12 @@ def _one(paths: tuple[Path, ...], date: datetime.date | None, options: dict[str,
     output = options["output"]
     form = _FORMS.get(output.suffix.lower())
     if form is None:
-        raise UsageError(f"{output}: name a file that ends in .html, .pdf or .xlsx")
+        raise UsageError(f"{output}: the file name must end in .html, .pdf or .xlsx")
     if options["workers"] is not None:
-        raise UsageError("--workers is for a batch; give --batch, too, or leave it out")
+        raise UsageError("--workers applies only to a batch; add --batch or leave it out")
     if options["setups"]:
         refuse_beside_setup()
-    with shown(quiet=options["quiet"]) as progress, whole_file(output, binary=True) as stream:
+    with show_progress(quiet=options["quiet"]) as progress, whole_file(output, binary=True) as stream:
         progress("opening the release", 0, 0)
         releases = list(open_releases(list(paths)).values())
         write_report(
@@ -132,14 +138,14 @@ def _one(paths: tuple[Path, ...], date: datetime.date | None, options: dict[str,
 
 
 def _parts(releases: list[ServedRelease], options: dict[str, Any]) -> list[Part]:
-    """What is asked, by options or by setups, whose notes go to standard error."""
+    """Return the parts that options or setups describe; print their notes to standard error."""
     from mapapp.files.reports.part import Part, parts_of
     from mapapp.question import setup_file
 
     if not options["setups"]:
-        asked = [questions_of_options(options, analysis) for analysis in options["analyses"]]
-        print_notes_on_names(releases[0].analyses, asked[0])
-        return [part for one in asked for part in parts_of(releases[0].analyses, one, options["show"])]
+        questions = [questions_of_options(options, analysis) for analysis in options["analyses"]]
+        print_notes_on_names(releases[0].analyses, questions[0])
+        return [part for one in questions for part in parts_of(releases[0].analyses, one, options["show"])]
     parts = []
     for path in options["setups"]:
         setup = setup_file.read(path)
@@ -158,21 +164,23 @@ def _batch(paths: tuple[Path, ...], date: datetime.date | None, options: dict[st
 
     _refuse_beside_batch()
     folder = options["output"]
-    with shown(quiet=options["quiet"]) as progress:
+    with show_progress(quiet=options["quiet"]) as progress:
         progress("opening the release", 0, 0)
         releases = list(open_releases(list(paths)).values())
         jobs = read_batch(options["batch"], releases[0])
         workers = options["workers"] or os.cpu_count() or 1
         outcome = make_batch(paths, releases, jobs, folder, date=date, workers=workers, progress=progress)
-    kept = f", {outcome.n_kept:,} were there already" if outcome.n_kept else ""
+    kept = f", {outcome.n_kept:,} already existed" if outcome.n_kept else ""
     click.echo(f"{folder}: {outcome.n_made:,} files written{kept}; open {folder / 'index.html'}", err=True)
 
 
 def _refuse_beside_batch() -> None:
-    """Raise UsageError where a question is given besides a batch, whose file has all of them."""
+    """Raise UsageError if a question is given in addition to a batch, whose file contains all questions."""
     context = click.get_current_context()
     allowed = {"releases", "batch", "workers", "output", "date", "quiet"}
     for each in context.command.params:
         source = context.get_parameter_source(str(each.name))
         if each.name not in allowed and source is click.core.ParameterSource.COMMANDLINE:
-            raise UsageError(f"--batch and {each.opts[0]}: the file says what is asked; write it there")
+            raise UsageError(
+                f"--batch and {each.opts[0]} conflict: the batch file contains the questions; write it there"
+            )

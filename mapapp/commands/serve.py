@@ -1,4 +1,4 @@
-"""`commutemap serve`, and what `commutemap` alone does: the public map of one or more releases."""
+"""`commutemap serve`, and `commutemap` without a command: serve the public map of one or more releases."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _PREFIX: Final = re.compile(r"/(?:[A-Za-z0-9_-][A-Za-z0-9._-]*/)*")
     type=click.IntRange(0, 65535),
     default=DEFAULT_PORT,
     show_default=True,
-    help="0 takes a free one.",
+    help="Port to listen on; 0 picks a free one.",
 )
 @click.option(
     "--prefix",
     default="/",
     show_default=True,
     callback=lambda _context, _option, text: _prefix(text),
-    help="Path at which the map is mounted, such as /map/.",
+    help="URL path of the map, such as /map/.",
 )
 @click.option(
     "--host-name",
@@ -43,7 +43,7 @@ _PREFIX: Final = re.compile(r"/(?:[A-Za-z0-9_-][A-Za-z0-9._-]*/)*")
     multiple=True,
     metavar="NAME",
     callback=lambda _context, _option, names: tuple(_host_name(name) for name in names),
-    help="Refuse requests for any other host name; may be repeated.  [default: any name]",
+    help="Refuse requests for any other host name. Repeatable.  [default: any name]",
 )
 @click.option(
     "--trusted-proxy",
@@ -51,20 +51,20 @@ _PREFIX: Final = re.compile(r"/(?:[A-Za-z0-9_-][A-Za-z0-9._-]*/)*")
     multiple=True,
     metavar="ADDRESS",
     callback=lambda _context, _option, texts: TrustedProxies(texts) and texts,
-    help="IP address or network of a reverse proxy whose X-Forwarded headers are believed; may be repeated.",
+    help="IP address or network of a reverse proxy whose X-Forwarded headers are trusted. Repeatable.",
 )
 @click.option(
     "--connections-per-address",
     type=click.IntRange(min=1),
     default=DEFAULT_LIMITS.connections_per_address,
     show_default=True,
-    help="Open connections of one client address; behind a trusted proxy, its simultaneous requests.",
+    help="Maximum open connections per client address; behind a trusted proxy, maximum simultaneous requests.",
 )
 @config_option
 def serve(
     releases: tuple[Path, ...], host: str, port: int, prefix: str, connections_per_address: int, **names: Any
 ) -> None:
-    """Serve the public map of RELEASES. Datasets are refused: they hold confidential counts.
+    """Serve the public map of RELEASES. Datasets are refused because they contain confidential counts.
 
     \b
     Examples:
@@ -76,11 +76,11 @@ def serve(
 
 
 def serve_demo(*, port: int | None) -> None:
-    """Build the demo release if there is none, then serve it."""
-    from mapapp.progress import shown
+    """Build the demo release unless it exists, then serve it."""
+    from mapapp.progress import show_progress
     from mapapp.publishing.demo_release import demo_release
 
-    with shown() as report:
+    with show_progress() as report:
         release = demo_release(report)
     _serve([release], "127.0.0.1", _free_port() if port is None else port)
 
@@ -93,19 +93,19 @@ def _serve(releases: list[Path], host: str, port: int, prefix: str = "/", **opti
         server, address = listen(app, host, port, **options)
     except OSError as error:
         raise UsageError(
-            f"cannot listen on {host}:{port} ({error.strerror}); choose another with --port, 0 takes a free one"
+            f"cannot listen on {host}:{port} ({error.strerror}); choose another port with --port, or 0 for a free one"
         ) from error
-    with suppress(KeyboardInterrupt):  # which may come before the server itself has begun to handle it
-        click.echo(f"CommuteMap is at {address} (stop with ctrl-C)")
+    with suppress(KeyboardInterrupt):  # it may arrive before the server handles it
+        click.echo(f"CommuteMap is at {address} (stop with Ctrl-C)")
         server.run()
 
 
 def _prefix(text: str) -> str:
-    """A prefix with a slash at both ends."""
+    """Return a prefix with a slash at both ends."""
     whole = f"/{text.strip('/')}/".replace("//", "/")
     if not _PREFIX.fullmatch(whole):
         raise UsageError(
-            f"--prefix {text!r} is not a path; write letters, digits, '-', '_', '.' and '/', such as /map/"
+            f"--prefix {text!r} is not a path; use letters, digits, '-', '_', '.' and '/', such as /map/"
         )
     return whole
 
@@ -113,7 +113,7 @@ def _prefix(text: str) -> str:
 def _host_name(text: str) -> str:
     if not _HOST_NAME.fullmatch(text):
         raise UsageError(
-            f"--host-name {text!r} is not a host name; leave out scheme, port and path: maps.example.org"
+            f"--host-name {text!r} is not a host name; give it without scheme, port and path, such as maps.example.org"
         )
     return text
 

@@ -1,4 +1,4 @@
-"""`commutemap sweep`: validity of a setting against its parameters, before anything is released."""
+"""`commutemap sweep`: measure the validity of many settings before anything is released."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mapapp.commands.options import STORE, config_option, json_option, print_res
 from mapapp.commands.setting import setting_options
 from mapapp.errors import UsageError
 from mapapp.interrupts import exit_code
-from mapapp.progress import shown
+from mapapp.progress import show_progress
 
 if TYPE_CHECKING:
     from mapapp.measuring.analyst import AnalystData
@@ -34,7 +34,7 @@ SWEPT: Final = (
     "mechanism",
     "prior",
 )
-"""Options of a setting that can be swept."""
+"""The options of a setting that can vary."""
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -45,7 +45,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     "--over",
     multiple=True,
     metavar="NAME=V1,V2,…",
-    help=f"Values to try of one of {', '.join(SWEPT)}; several --over make a grid.",
+    help=f"Option to vary and its values; several --over make a grid. NAME is one of {', '.join(SWEPT)}.",
 )
 @setting_options
 @click.option(
@@ -53,25 +53,28 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     type=click.IntRange(min=1),
     default=None,
     metavar="N",
-    help="Measure on N workplace tracts, evenly spaced, instead of all.",
+    help="Measure N evenly spaced workplace tracts instead of all.",
 )
 @click.option(
     "--seeds",
     type=click.IntRange(1, 1000),
     default=None,
     metavar="N",
-    help="Also draw every setting N times with the published test key, in memory: means and 95 % intervals.",
+    help="Also draw every setting N times in memory, with the published test key, for means and 95 % intervals.",
 )
 @click.option(
     "--csv",
     "csv_path",
     type=_FILE,
     default=None,
-    help="Write each setting to this file as soon as it is measured; the same command with the same file goes on "
+    help="Write each setting to this file as soon as it is measured; the same command with the same file resumes "
     "where it stopped.",
 )
 @click.option(
-    "--picture", type=_FILE, default=None, help="KL against the first --over, as a new .png or .svg file."
+    "--picture",
+    type=_FILE,
+    default=None,
+    help="Plot KL against the first --over, as a new .png or .svg file.",
 )
 @config_option
 @json_option
@@ -90,8 +93,8 @@ def sweep(
     """Measure the validity of settings on a confidential DATASET, before anything is released.
 
     Every setting is certified and measured in closed form: KL divergence and IMSE, over all workplaces and over small
-    ones. Nothing is spent, since nothing leaves; what is printed or written is computed from real homes and not for
-    publication. A setting that cannot be certified becomes a row that says why.
+    ones. Nothing is spent, because nothing is released. Do not publish the output: it is computed from real homes. A
+    setting that cannot be certified gets a row that says why.
 
     \b
     Examples:
@@ -108,7 +111,7 @@ def sweep(
     kept = None if csv_path is None else SweepFile(csv_path)
     rows: list[SweptRow] = []
     stopped = None
-    with shown(quiet=quiet) as report:
+    with show_progress(quiet=quiet) as report:
         report("reading the dataset", 0, 0)
         data = _open(dataset, options)
         settings = swept_settings(data, options, axes)
@@ -128,7 +131,7 @@ def sweep(
         except KeyboardInterrupt as error:
             stopped = exit_code(error)
             click.echo(_stopped(len(rows), len(settings), csv_path), err=True)
-    _tell(data, axes, rows, len(settings), as_json=as_json)
+    _print(data, axes, rows, len(settings), as_json=as_json)
     if stopped is not None:
         raise click.exceptions.Exit(stopped)
     if picture is not None:
@@ -136,7 +139,7 @@ def sweep(
 
 
 def _axis(text: str) -> Axis:
-    """Read NAME=V1,V2,… with the values as the option itself would take them."""
+    """Parse NAME=V1,V2,…; the option itself converts the values."""
     from mapapp.measuring.sweep import Axis, option_key
 
     name, equals, listed = text.partition("=")
@@ -147,7 +150,12 @@ def _axis(text: str) -> Axis:
     twice = [value for value in values if values.count(value) > 1]
     if not all(values) or twice:
         raise UsageError(
-            f"--over {text}: " + (f"{twice[0]} stands there twice" if all(values) else "a value is missing")
+            f"--over {text}: "
+            + (
+                f"{twice[0]} is listed twice; list each value once"
+                if all(values)
+                else "a value is missing; separate values by single commas"
+            )
         )
     option = next(one for one in sweep.params if one.name == option_key(name))
     return Axis(
@@ -160,10 +168,10 @@ def _check(axes: Sequence[Axis], csv_path: Path | None, picture: Path | None) ->
 
     names = [axis.name for axis in axes]
     if not names:
-        raise UsageError("--over is missing: say what to vary, such as --over epsilon=2,4,8")
+        raise UsageError("--over is missing; name an option to vary, such as --over epsilon=2,4,8")
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise UsageError(f"--over {twice[0]} is given twice: list all its values in one")
+        raise UsageError(f"--over {twice[0]} is given twice; list all its values in one --over")
     require_two_places(csv_path, picture)
     require_places(None, picture)
 
@@ -175,12 +183,12 @@ def _open(dataset: Path, options: Mapping[str, Any]) -> AnalystData:
 
     store = open_store(dataset, "dataset")
     if options["prior_release"] is not None:
-        # What is measured here is not released, so any earlier release may stand in for a real one.
+        # Nothing measured here is released, so any earlier release may be used.
         store = with_last_release(store, options["prior_release"], for_release=False)
     return AnalystData(store)
 
 
-def _tell(
+def _print(
     data: AnalystData, axes: Sequence[Axis], rows: Sequence[SweptRow], n: int, *, as_json: bool
 ) -> None:
     from mapapp.measuring.validity_result import CONFIDENTIAL
@@ -196,7 +204,7 @@ def _tell(
 
 
 def _lines(axes: Sequence[Axis], rows: Sequence[SweptRow], stamp: str) -> list[str]:
-    """A table for a person."""
+    """Return the table as text lines."""
     columns = [("epsilon_final", "epsilon_final", 3)]
     columns += [(f"KL {who}", f"kl_{who}", 4) for who in ("all", "small")]
     columns += [(f"IMSE {who}", f"imse_{who}", 4) for who in ("all", "small")]
@@ -238,9 +246,9 @@ def _interval(row: SweptRow, key: str) -> str:
 
 def _stopped(done: int, n: int, csv_path: Path | None) -> str:
     go_on = (
-        "give --csv to go on another time"
+        "give --csv to be able to resume"
         if csv_path is None
-        else f"the same command goes on from {csv_path}"
+        else f"run the same command again to resume from {csv_path}"
     )
     return f"commutemap: stopped after {done} of {n} settings; {go_on}"
 

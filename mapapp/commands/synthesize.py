@@ -1,4 +1,4 @@
-"""`commutemap synthesize`: dataset to release."""
+"""`commutemap synthesize`: make a release from a dataset."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 from engine.garbage import no_collection
 from mapapp.commands.options import STORE, config_option, json_option, print_result, quiet_option
 from mapapp.commands.setting import setting_options
-from mapapp.progress import shown
+from mapapp.progress import show_progress
 
 
 @click.command()
@@ -20,23 +20,26 @@ from mapapp.progress import shown
 @click.option(
     "--not-private",
     is_flag=True,
-    help="Allow --mechanism plug-in, which shows where real workers live; stamped not for release.",
+    help="Allow --mechanism plug-in, which reveals where real workers live; the result is marked not for release.",
 )
 @click.option(
-    "--test-key", is_flag=True, help="Use the published test key: reproducible, stamped not for release."
+    "--test-key",
+    is_flag=True,
+    help="Use the published test key: the result is reproducible and marked not for release.",
 )
 @click.option(
     "--threads",
     type=click.IntRange(1, 1024),
     default=None,
-    help="Threads to use; the result does not depend on it.",
+    help="Number of threads; the result does not depend on it.",
 )
 @click.option(
     "--scheduler",
     metavar="ADDRESS",
     default=None,
-    help="Have the workers of this Dask cluster do the work, tls://HOST:PORT or on this machine; they must see DATASET "
-    "and RELEASE at the same paths. The result does not depend on it. Needs commutemap[cluster]; see docs/cluster.md.",
+    help="Use the workers of this Dask cluster (tls://HOST:PORT, or an address on this machine). They must see "
+    "DATASET and RELEASE at the same paths. The result does not depend on it. Needs commutemap[cluster]; see "
+    "docs/cluster.md.",
 )
 @config_option
 @json_option
@@ -44,8 +47,8 @@ from mapapp.progress import shown
 def synthesize(dataset: Path, release: Path, as_json: bool, quiet: bool, **options: Any) -> None:
     """Make a formally private RELEASE from a confidential DATASET.
 
-    The promise is entered in the dataset's ledger before anything is drawn. It is epsilon_final, pruning
-    included: with the defaults 4.6 + ln 40 + ln 2 = 8.982, under either accountant and every private mechanism.
+    The promise is entered in the dataset's ledger before anything is drawn. It is epsilon_final, which includes
+    pruning: by default 4.6 + ln 40 + ln 2 = 8.982, under either accountant and every private mechanism.
 
     \b
     Examples:
@@ -59,7 +62,7 @@ def synthesize(dataset: Path, release: Path, as_json: bool, quiet: bool, **optio
         from mapapp.publishing.settings import designed_priors, parameters_of
 
     privacy, parameters = parameters_of(dataset, options)
-    with shown(quiet=quiet) as report:
+    with show_progress(quiet=quiet) as report:
         outcome = run_synthesis(
             dataset,
             release,

@@ -1,4 +1,4 @@
-"""`commutemap tune`: the analyst's workbench over a confidential dataset."""
+"""`commutemap tune`: the analyst's workbench for a confidential dataset."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ DEFAULT_PORT = 8051
 @click.option(
     "--expose",
     is_flag=True,
-    help="Allow a --host that other machines can reach: whoever connects sees confidential counts.",
+    help="Allow a --host that other machines can reach. Anyone who connects can see confidential counts.",
 )
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=DEFAULT_PORT,
     show_default=True,
-    help="0 takes a free one.",
+    help="Port to listen on; 0 picks a free one.",
 )
 @config_option
 def tune(dataset: Path, host: str, expose: bool, port: int) -> None:
-    """Open the workbench of a confidential DATASET: what a setting costs, before anything is published.
+    """Open the workbench of a confidential DATASET, to see what a setting costs before publishing.
 
-    It listens on this machine only, and keeps nothing. What it shows is computed from real homes: not for publication.
+    It listens on this machine only and saves nothing. Do not publish what it shows: it is computed from real homes.
 
     \b
     Example:
@@ -45,10 +45,10 @@ def tune(dataset: Path, host: str, expose: bool, port: int) -> None:
         server, address = listen(app, host, port)
     except OSError as error:
         raise UsageError(
-            f"cannot listen on {host}:{port} ({error.strerror}); choose another with --port, 0 takes a free one"
+            f"cannot listen on {host}:{port} ({error.strerror}); choose another port with --port, or 0 for a free one"
         ) from error
     if expose:
-        click.echo("Other machines may connect, and see confidential counts.", err=True)
-    with suppress(KeyboardInterrupt):  # which may come before the server itself has begun to handle it
-        click.echo(f"The workbench is at {address} (confidential; stop with ctrl-C)")
+        click.echo("Other machines can connect and see confidential counts.", err=True)
+    with suppress(KeyboardInterrupt):  # it may arrive before the server handles it
+        click.echo(f"The workbench is at {address} (confidential; stop with Ctrl-C)")
         server.run()

@@ -1,4 +1,4 @@
-"""`commutemap validate`: how valid a release is, against the dataset it was drawn from."""
+"""`commutemap validate`: measure a release against the dataset it was drawn from."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import click
 
 from mapapp.commands.options import STORE, config_option, json_option, print_result, quiet_option
 from mapapp.interrupts import exit_code
-from mapapp.progress import shown
+from mapapp.progress import show_progress
 
 
 @click.command()
@@ -20,7 +20,7 @@ from mapapp.progress import shown
     type=STORE,
     default=None,
     metavar="DIR",
-    help="Also write every table as a CSV file into a new directory.",
+    help="Also write every table as a CSV file to a new directory.",
 )
 @click.option(
     "--picture",
@@ -28,7 +28,7 @@ from mapapp.progress import shown
     type=STORE,
     default=None,
     metavar="FILE",
-    help="Also draw the measures: FILE.png or FILE.svg.",
+    help="Also plot the measures to FILE, which ends in .png or .svg.",
 )
 @click.option(
     "--sample",
@@ -52,9 +52,9 @@ def validate(
 ) -> None:
     """Measure RELEASE against the confidential DATASET that it was drawn from.
 
-    KL divergence, IMSE, mass by commute range, support points, commute distances, flows: what was to be expected of
-    the release in closed form, and what was drawn. All of it is CONFIDENTIAL: computed from confidential counts, for
-    the analyst, not for publication. docs/validity.md says what each number is.
+    The output compares the expected values in closed form with what was drawn: KL divergence, IMSE, mass by commute
+    range, support points, commute distances and flows. All of it is CONFIDENTIAL: it is computed from confidential
+    counts, for the analyst only. Do not publish it. docs/validity.md explains each number.
 
     \b
     Examples:
@@ -66,7 +66,7 @@ def validate(
 
     require_places(csv_path, picture_path)
     try:
-        with shown(quiet=quiet) as report:
+        with show_progress(quiet=quiet) as report:
             report("reading the dataset", 0, 0)
             data = AnalystData.open(dataset)
             found = measure_release(
@@ -83,5 +83,5 @@ def validate(
         kept = [str(path) for path in (csv_path, picture_path) if path is not None and path.exists()]
         if not kept:
             raise
-        click.echo(f"commutemap: stopped; {' and '.join(kept)} had been written whole", err=True)
+        click.echo(f"commutemap: stopped after writing {' and '.join(kept)}", err=True)
         raise click.exceptions.Exit(exit_code(error)) from None

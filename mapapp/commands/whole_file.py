@@ -1,4 +1,4 @@
-"""A file that a command writes: there whole, or not at all."""
+"""Output files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import IO, Any
 
 @contextmanager
 def whole_file(output: Path | None, *, binary: bool) -> Iterator[IO[Any]]:
-    """Yield where to write; a file appears whole or not at all."""
+    """Yield a stream to write to: standard output, or a file that appears only when it is complete."""
     if output is None:
         yield sys.stdout
         return

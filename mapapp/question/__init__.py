@@ -1,1 +1,1 @@
-"""What can be asked, and how it is spelled: addresses, setup files, areas, filters."""
+"""Questions, and how addresses, setup files, options and areas spell them."""

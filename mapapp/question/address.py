@@ -1,7 +1,7 @@
-"""What the address of the page says: a release, a question, and how its answer is looked at.
+"""The address of the page: a release, a question, and how to show the answer.
 
-The address is the only memory of the page: what is not in it is not kept, so a link, a bookmark and the back button all
-bring back the same view. What a stranger may have typed there is checked here.
+The page stores its whole state in the address, so a link, a bookmark and the back button all restore the same view. An
+address can contain anything, so it is checked here.
 """
 
 from __future__ import annotations
@@ -30,13 +30,14 @@ _FIELDS: Final = QUESTION | VIEW
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Address:
-    """What an address says.
+    """The contents of an address.
 
     Attributes
     ----------
-    release, against : str
-        Names of the release that is asked, empty for the first one served, and of an earlier one to compare it with,
-        empty for none.
+    release : str
+        Name of the release; empty for the first one served.
+    against : str
+        Name of an earlier release to compare with; empty for no comparison.
     question : Question
     view : View
     """
@@ -47,7 +48,7 @@ class Address:
     view: View = field(default_factory=View)
 
     def having(self, **changes: Any) -> Address:
-        """The same with other values of fields of the question or of the view, by name."""
+        """Return a copy with some fields of the question or of the view changed, by name."""
         of_question = {name: value for name, value in changes.items() if name in QUESTION}
         of_view = {name: value for name, value in changes.items() if name not in QUESTION}
         return replace(
@@ -55,12 +56,12 @@ class Address:
         )
 
     def value(self, name: str) -> Any:
-        """Value of a field of the question or of the view."""
+        """Return the value of a field of the question or of the view."""
         return getattr(self.question if name in QUESTION else self.view, name)
 
 
 def to_query(address: Address) -> str:
-    """Query of an address: empty, or `?` and what differs from the default, always in one order."""
+    """Return the query of an address: empty, or `?` and all values other than defaults, in a fixed order."""
     pairs = [(name, getattr(address, name)) for name in _RELEASES if getattr(address, name)]
     for name, each in _FIELDS.items():
         pairs += [(each.address, text) for text in _written(each, address.value(name))]
@@ -68,12 +69,12 @@ def to_query(address: Address) -> str:
 
 
 def query_of(question: Question, view: View | None = None) -> str:
-    """Query of the address of a question, for the first release that is served."""
+    """Return the query of a question for the first release served."""
     return to_query(Address(question=question, view=view or View()))
 
 
 def _written(each: Field, value: Any) -> Iterator[str]:
-    """Texts of one field; nothing for its default."""
+    """Yield the texts of one field; none for its default."""
     if each.kind == "steps":
         yield from value
     elif value != each.default:
@@ -81,7 +82,7 @@ def _written(each: Field, value: Any) -> Iterator[str]:
 
 
 def numbers_text(numbers: Iterable[float]) -> str:
-    """Numbers with commas between them, all their digits, and none that say nothing."""
+    """Return numbers separated by commas, with every significant digit and no trailing `.0`."""
     return ",".join(repr(number).removesuffix(".0") for number in numbers)
 
 
@@ -92,21 +93,21 @@ def from_query(
     is_area: Callable[[str, str], bool],
     is_layer: Callable[[str, str], bool],
 ) -> tuple[Address, tuple[str, ...]]:
-    """Read the query of an address; also a note in plain words for each part of it that was left out.
+    """Read the query of an address; also return a note for the reader on each part that was left out.
 
     Parameters
     ----------
     query : str or None
-        With or without its `?`; anything at all may be in it.
+        With or without its `?`; it may contain anything.
     releases : iterable of str
         Names of the releases that are served.
     is_area, is_layer : callable
-        `is_area(release, step)` tells whether that release has what a step of an area names, `is_layer(release,
-        layer)` whether it has that layer; `release` as in the address.
+        `is_area(release, step)` returns whether that release has what a step of an area names;
+        `is_layer(release, layer)` whether it has that layer. `release` is as in the address.
     """
-    text = query.removeprefix("?") if isinstance(query, str) else ""  # a forged request holds anything
+    text = query.removeprefix("?") if isinstance(query, str) else ""  # a forged request can contain anything
     if len(text) > MAX_QUERY_LENGTH:
-        return Address(), ("The address was too long to be read and was left out.",)
+        return Address(), ("The address is too long and was ignored.",)
     notes: list[str] = []
     given = _given(text, notes)
     served = ("", *releases)
@@ -131,7 +132,7 @@ def from_query(
 
 
 def _given(text: str, notes: list[str]) -> dict[str, list[str]]:
-    """Texts of every part of an address that is known; without its areas if they are too many."""
+    """Return the texts of every known part of an address; without its areas if there are too many."""
     values: dict[str, list[str]] = {
         name: [] for name in (*_RELEASES, *(one.address for one in _FIELDS.values()))
     }
@@ -139,11 +140,11 @@ def _given(text: str, notes: list[str]) -> dict[str, list[str]]:
         if name in values:
             values[name].append(value)
         else:
-            notes.append(f"The address has a part this page does not know: {_short(name)}.")
+            notes.append(f"The address has an unknown part, {_short(name)}, which was ignored.")
     both = [QUESTION[name].address for name in ("areas", "others")]
     try:
         check_cost([area for name in both for area in dict.fromkeys(values[name])])
-    except TooCostly as error:  # parts of an area would be another question: none is answered
+    except TooCostly as error:  # some of the areas would be a different question, so use none
         notes.append(f"{str(error)[0].upper()}{str(error)[1:]}.")
         values |= {name: [] for name in both}
     return values
@@ -187,7 +188,7 @@ def _areas(given: list[str], is_area: Callable[[str], bool], notes: list[str]) -
 
 
 def edges_of(text: str) -> tuple[float, ...] | None:
-    """Distance bands as people write them, such as `5, 10, 25`; None if they are not allowed."""
+    """Parse distance bands as people type them, such as `5, 10, 25`; None if they are not allowed."""
     parts = [part for part in text.replace(";", ",").replace(" ", ",").split(",") if part]
     try:
         return check_edges(map(float, parts))
@@ -198,7 +199,7 @@ def edges_of(text: str) -> tuple[float, ...] | None:
 def _miles(_: Field, given: list[str], notes: list[str]) -> tuple[float, ...]:
     found = edges_of(given[-1]) if given else ()
     if found is None:
-        notes.append(f"Distance bands are {ALLOWED}, not {_short(given[-1])}.")
+        notes.append(f"Distance bands must be {ALLOWED}, not {_short(given[-1])}.")
     return found or ()
 
 
@@ -206,7 +207,9 @@ def _bands(each: Field, given: list[str], notes: list[str]) -> tuple[int, ...]:
     known = {str(band): band for band in BANDS}
     parts = [part for value in given for part in value.split(",")]
     notes.extend(
-        f"{_short(part)} is no {each.name} band; bands are 1, 2 and 3." for part in parts if part not in known
+        f"{_short(part)} is not an {each.name} band; bands are 1, 2 and 3."
+        for part in parts
+        if part not in known
     )
     return kept_bands(known[part] for part in parts if part in known)
 
@@ -220,6 +223,6 @@ _READ: Final[dict[str, Callable[[Field, list[str], list[str]], Any]]] = {
 
 
 def _short(text: str) -> str:
-    """A stranger's text, fit to be shown: printable, and not long."""
+    """Return untrusted text in a form that is safe to show: printable and short."""
     clean = "".join(character if character.isprintable() else "�" for character in text[:40])
     return f"“{clean}{'…' if len(text) > 40 else ''}”"

@@ -1,6 +1,6 @@
-"""Every analysis that can be asked: what it is called, what it asks, and which fields and drawings it has.
+"""Every analysis: its name, the question it answers, its fields, and the ways to draw it.
 
-What each counts is in `mapapp.answers.analyses`; what is shown of its answer, in `mapapp.answers.entries`.
+`mapapp.answers.analyses` computes the answers; `mapapp.answers.entries` declares what is shown of them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 Show = Literal["points", "areas", "density", "lines"]
-"""Ways to draw an answer that a reader can choose."""
+"""Ways to draw an answer that the reader can choose from."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,24 +20,24 @@ class Analysis:
     Attributes
     ----------
     name : str
-        In addresses, files, options and Python.
+        Name in addresses, files, options and Python.
     title : str
-        For people.
+        Title for readers.
     words : str
         The question it answers, in a few words.
     fields : tuple of str
-        Fields of a question that it depends on besides its areas and its filters, as `mapapp.question.fields` names
-        them.
+        Fields of a question that the answer depends on besides areas and filters, named as in
+        `mapapp.question.fields`.
     shows : tuple of str
-        Ways to draw it, the first where another is asked for; empty if it has only its own.
+        Ways to draw it; the first replaces one that is not listed. Empty if there is no choice.
     own_drawing : {"", "points", "lines", "arrows", "ratio"}
-        The way it is drawn if there is no choice.
+        How it is drawn if there is no choice.
     n_areas : int
-        Areas that it has: 2 if homes and workplaces have one each.
+        Number of areas: 2 if homes and workplaces each have one.
     n_needed : int
-        Areas that must be chosen before it has an answer of its own.
+        Number of areas that must be chosen before the analysis has an answer.
     shows_chosen_end : bool
-        Whether it shows the end of the commutes that lies in the area; the others show the other end.
+        Whether it shows the end of the commutes that is in the area; the other analyses show the other end.
     """
 
     name: str
@@ -122,4 +122,4 @@ ANALYSES: Final = _by_name(
         ),
     )
 )
-"""By name, in the order in which the page lists them."""
+"""By name, in the order of the page's list."""

@@ -1,17 +1,17 @@
-"""How an area is written: the same text in addresses, on the command line and in Python.
+"""The text of an area, the same in addresses, on the command line and in Python.
 
-An area is a row of steps, each of which adds to, cuts out of, or is common with what the steps before it made::
+An area is a sequence of steps. Each adds to, removes from, or intersects with the result of the steps before it::
 
-    county:44007                                a unit, level:identifier (a key of `LEVEL_LABELS`, or "block")
-    county:44007 +county:44003                  two of them
-    county:44007 -stplc:4459000                 one without a city
-    county:44007 &circle:-71.41279,41.82399,5   what lies within 5 miles of a place (longitude, latitude)
-    ring:-71.41279,41.82399,5,10                what lies beyond 5 and within 10 miles
+    county:44007                                a unit, level:identifier (level: a key of `LEVEL_LABELS`, or "block")
+    county:44007 +county:44003                  two units
+    county:44007 -stplc:4459000                 a unit without a city
+    county:44007 &circle:-71.41279,41.82399,5   its part within 5 miles of a point (longitude, latitude)
+    ring:-71.41279,41.82399,5,10                beyond 5 and within 10 miles of a point
     box:-71.5,41.7,-71.3,41.9                   west, south, east, north
     shape:…                                     a polygon, as `geodata.area_shapes.polygon_text` writes it
-    all                                         everything, homes outside the imported area included
+    all                                         everything, including homes outside the imported area
 
-The first step needs no sign; with "-" or "&" it starts from everything. Steps are taken from left to right.
+The first step needs no sign; with "-" or "&" it starts from everything. Steps apply from left to right.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from mapapp.errors import UsageError
 
 Sign = Literal["+", "-", "&"]
 BLOCK: Final = "block"
-"""The layer of single blocks: a step of an area can name one, but no table has a row for each."""
+"""The layer of single blocks: a step of an area can name a block, but tables do not have a row for each."""
 MAX_STEPS: Final = 500
 MAX_TEXT: Final = 600_000
 MAX_RINGS: Final = 3
 DRAWN: Final = ("circle", "ring", "box", "shape")
-_DECIMALS: Final = 5  # of a degree: about a metre
+_DECIMALS: Final = 5  # of a degree: about 1 m
 
 _UNIT = re.compile(r"[0-9A-Za-z]{1,24}")
 
@@ -52,12 +52,12 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Circle:
-    """Places farther than `inner_mi` (unless that is 0) and at most `outer_mi` from a place.
+    """Points more than `inner_mi` (unless that is 0) and at most `outer_mi` from a point.
 
     Raises
     ------
     GeometryError
-        When the place is not on the globe, or a radius is not what it must be.
+        If the point is not on the globe, or a radius is not allowed.
     """
 
     lon_deg: float
@@ -71,7 +71,7 @@ class Circle:
         area_shapes.check_radius(self.lat_deg, self.outer_mi)
         if not 0 <= self.inner_mi < self.outer_mi:
             raise GeometryError(
-                f"ring of {self.inner_mi:g} to {self.outer_mi:g} mi: the inner radius comes first; turn them round"
+                f"ring of {self.inner_mi:g} to {self.outer_mi:g} mi: the first radius must be smaller; swap them"
             )
 
     def __str__(self) -> str:
@@ -82,7 +82,7 @@ class Circle:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Places between two meridians and two parallels, degrees."""
+    """Points between two meridians and two parallels, degrees."""
 
     west_deg: float
     south_deg: float
@@ -100,12 +100,12 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A polygon or multipolygon, by its text.
+    """A polygon or multipolygon, given by its text.
 
     Raises
     ------
     GeometryError
-        As `geodata.area_shapes.polygon_of`.
+        As raised by `geodata.area_shapes.polygon_of`.
     """
 
     text: str
@@ -116,7 +116,7 @@ class Shape:
 
     @classmethod
     def of(cls, polygon: Any) -> Shape:
-        """Take a polygon in degrees, to a hundred-thousandth of one."""
+        """Make a shape from a polygon in degrees, rounded to 0.00001."""
         return cls(area_shapes.polygon_text(area_shapes.mended(polygon)))
 
     def __str__(self) -> str:
@@ -125,7 +125,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Everything:
-    """All blocks, and all homes outside the imported area."""
+    """All blocks and all homes outside the imported area."""
 
     def __str__(self) -> str:
         return "all"
@@ -146,35 +146,37 @@ class Step:
 
 
 def area_text(steps: Sequence[Step]) -> str:
-    """Write an area; `parse_area` reads it back. A plus in front is left out."""
+    """Write an area as text, which `parse_area` reads back. A leading plus is omitted."""
     return " ".join(map(str, steps)).removeprefix("+")
 
 
 def parse_area(text: str) -> tuple[Step, ...]:
-    """Read an area; whether its units exist is not looked at.
+    """Parse an area; whether its units exist is not checked.
 
     Raises
     ------
     UsageError, GeometryError
-        In one line, which part is wrong and how it should be.
+        If the text is not an area; one line that names the wrong part and says what is allowed.
     """
     if len(text) > MAX_TEXT:
-        raise UsageError(f"an area of {len(text):,} characters; simplify its shapes")
+        raise UsageError(
+            f"the area has {len(text):,} characters; at most {MAX_TEXT:,} are allowed; simplify its shapes"
+        )
     tokens = text.split()
     if not tokens:
-        raise UsageError("an area without anything in it; write one such as county:44007")
+        raise UsageError("the area is empty; give one such as county:44007")
     if len(tokens) > MAX_STEPS:
-        raise UsageError(f"an area of {len(tokens):,} steps; at most {MAX_STEPS} are taken")
+        raise UsageError(f"the area has {len(tokens):,} steps; at most {MAX_STEPS} are allowed; remove some")
     return tuple(_step(token) for token in tokens)
 
 
 def ring_areas(lon_deg: float, lat_deg: float, radii_mi: Sequence[float]) -> list[tuple[Step, ...]]:
-    """The circle within the least radius, and the rings between it and up to two more: areas side by side.
+    """Return the circle of the smallest radius and the rings out to each larger one, as separate areas.
 
     Raises
     ------
     UsageError, GeometryError
-        For no radius, more than three, or one that is not what it must be.
+        If there is no radius, more than three, or one that is not allowed.
     """
     try:
         radii = sorted({float(radius) for radius in radii_mi})
@@ -184,7 +186,7 @@ def ring_areas(lon_deg: float, lat_deg: float, radii_mi: Sequence[float]) -> lis
             "rings need a longitude, a latitude and a list of radii in miles, such as -71.41, 41.82, [1, 3]"
         ) from None
     if not 1 <= len(radii) <= MAX_RINGS:
-        raise UsageError(f"{len(radii)} radii; give one to {MAX_RINGS} different ones")
+        raise UsageError(f"{len(radii)} different radii; give 1 to {MAX_RINGS}")
     inner = [0.0, *radii[:-1]]
     return [(Step("+", Circle(lon_deg, lat_deg, *pair)),) for pair in zip(inner, radii, strict=True)]
 
@@ -199,7 +201,7 @@ def _part(text: str) -> Part:
         return Everything()
     kind, colon, rest = text.partition(":")
     if not colon:
-        raise UsageError(f"area {_short(text)}: write level:identifier, circle:, ring:, box:, shape: or all")
+        raise UsageError(f"area {_short(text)}: give level:identifier, circle:, ring:, box:, shape: or all")
     if kind == "circle":
         lon, lat, radius = _numbers(text, rest, "longitude,latitude,miles", 3)
         return Circle(lon, lat, 0.0, radius)
@@ -211,7 +213,7 @@ def _part(text: str) -> Part:
         return Shape(rest)
     if not _UNIT.fullmatch(rest) or not _UNIT.fullmatch(kind):
         raise UsageError(
-            f"area {_short(text)}: an identifier has letters and digits only, such as county:44007"
+            f"area {_short(text)}: an identifier has only letters and digits, such as county:44007"
         )
     return Unit(kind, rest)
 
@@ -222,22 +224,22 @@ def _numbers(text: str, rest: str, what: str, count: int) -> list[float]:
     except ValueError:
         found = []
     if len(found) != count or not all(map(math.isfinite, found)):
-        raise UsageError(f"area {_short(text)}: it needs {what}, {count} numbers with commas between them")
+        raise UsageError(f"area {_short(text)}: give {what}: {count} numbers separated by commas")
     return found
 
 
 def _round(part: Circle | Box) -> None:
-    """Keep five decimals, as the text does, so that both always mean the same places."""
+    """Round to five decimals, as the text does, so that both always mean the same area."""
     for each in dataclasses.fields(part):
         object.__setattr__(part, each.name, round(float(getattr(part, each.name)), _DECIMALS))
 
 
 def _number(value: float) -> str:
-    """A number as short as it can be."""
+    """Return the shortest text of a number."""
     return f"{value:.{_DECIMALS}f}".rstrip("0").rstrip(".")
 
 
 def _short(text: str) -> str:
-    """A stranger's text, fit to be shown: printable, and not long."""
+    """Return untrusted text in a form that is safe to show: printable and short."""
     clean = "".join(character if character.isprintable() else "�" for character in text[:60])
     return f"“{clean}{'…' if len(text) > 60 else ''}”"

@@ -1,8 +1,8 @@
-"""What one visitor may ask of a public server in one question, counted before any work begins.
+"""The limit on the size of one question to a public server, checked before any work begins.
 
-An area on the command line or in Python may have more steps (`mapapp.question.area_text`): there, people spend their
-own processor time. Every way into the server counts here: addresses of pages and files, clicks, drawings, uploads,
-setups.
+On the command line and in Python an area may have more steps (`mapapp.question.area_text`), because people spend their
+own processor time there. Everything that reaches the server is checked: addresses of pages and files, clicks, drawings,
+uploads and setups.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from mapapp.question.area_text import DRAWN
 MAX_PARTS: Final = 200
 MAX_DRAWN_PARTS: Final = 20
 MAX_VERTICES: Final = 5_000
-_REMEDY: Final = "remove some, or use the command commutemap analyze, which takes more"
+_REMEDY: Final = "remove some, or use the command commutemap analyze, which accepts more"
 
 
 class TooCostly(UsageError):
-    """A question costs more than a public server gives to one visitor at a time."""
+    """A question is larger than a public server accepts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What grows with a question.
+    """The size of a question.
 
     Attributes
     ----------
     n_steps : int
-        Steps of its areas, both together.
+        Number of steps of both areas together.
     n_drawn : int
-        Circles, rings, boxes and shapes among them, each of which is compared with the blocks around it.
+        Number of circles, rings, boxes and shapes among them; each is compared with the blocks around it.
     n_vertices : int
-        Corners of its shapes.
+        Number of corners of its shapes.
     """
 
     n_steps: int
@@ -45,7 +45,7 @@ class Cost:
 
 
 def cost_of(areas: Iterable[str]) -> Cost:
-    """Cost of areas or of single steps, as text; nothing is decoded, and nothing need be well written."""
+    """Return the cost of areas or single steps, given as text; invalid text is allowed and nothing is decoded."""
     steps = [step.lstrip("+-&").partition(":") for area in areas for step in area.split()]
     shapes = [text for kind, _, text in steps if kind == "shape"]
     return Cost(
@@ -56,7 +56,7 @@ def cost_of(areas: Iterable[str]) -> Cost:
 
 
 def check_cost(areas: Iterable[str]) -> None:
-    """Raise TooCostly, in one line, if areas are more than one question may have."""
+    """Raise TooCostly if areas are larger than one question may be."""
     cost = cost_of(areas)
     for count, most, what in (
         (cost.n_steps, MAX_PARTS, "parts in its areas"),
@@ -65,5 +65,5 @@ def check_cost(areas: Iterable[str]) -> None:
     ):
         if count > most:
             raise TooCostly(
-                f"this question has {count:,} {what}, and this server answers at most {most:,}: {_REMEDY}"
+                f"this question has {count:,} {what}; this server accepts at most {most:,}: {_REMEDY}"
             )

@@ -1,6 +1,6 @@
-"""Distance bands: which miles may divide them, and what each band is called.
+"""Distance bands: which edges are allowed, and the label of each band.
 
-Addresses, setup files, batch files, options of commands, and Python all use this one check.
+Addresses, setup files, batch files, command options and Python all use this check.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Final
 from mapapp.errors import UsageError
 
 EDGES_MI: Final = (10.0, 25.0, 50.0)
-"""Where distance bands end if a question does not say."""
+"""The default ends of distance bands."""
 MAX_EDGES: Final = 20
 MAX_EDGE_MI: Final = 25_000.0
-"""No great-circle distance on Earth is longer than half of this."""
-ALLOWED: Final = f"up to {MAX_EDGES} rising miles, the first above 0 and the last at most {MAX_EDGE_MI:,.0f}"
+"""No great-circle distance on Earth exceeds half of this."""
+ALLOWED: Final = f"up to {MAX_EDGES} increasing distances in miles, above 0 and at most {MAX_EDGE_MI:,.0f}"
 
 
 def check_edges(edges_mi: Iterable[float]) -> tuple[float, ...]:
@@ -26,7 +26,7 @@ def check_edges(edges_mi: Iterable[float]) -> tuple[float, ...]:
     Raises
     ------
     UsageError
-        If they are not what `ALLOWED` says.
+        If they are not as `ALLOWED` says.
     """
     try:
         edges = tuple(map(float, edges_mi))
@@ -45,7 +45,7 @@ def check_edges(edges_mi: Iterable[float]) -> tuple[float, ...]:
 
 
 def band_labels(edges_mi: Sequence[float]) -> list[str]:
-    """Name the distance bands between edges, near to far; there is one band more than there are edges."""
+    """Return the labels of the distance bands between edges, nearest first: one band more than edges."""
     if not edges_mi:
         return ["Any distance"]
     text = [f"{edge:g}" for edge in edges_mi]

@@ -1,7 +1,7 @@
-"""The fields of a question, declared once: kind, default, what is allowed, and how each is spelled.
+"""The fields of a question, each declared once: its kind, default, allowed values and spellings.
 
-The address of the page, the setup file, the batch file and the options of commands are spellings made from this table.
-Which analyses a field matters to is in `mapapp.question.analyses`.
+The page's address, setup files, batch files and command options are all generated from this table.
+`mapapp.question.analyses` says which analyses use which field.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_LAYER_NAME: Final = 24
 
 
 class NotAllowed(UsageError):
-    """A value that a field does not take; the text says what it takes."""
+    """A value that a field does not allow; the message says what it allows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,18 +35,18 @@ class Field:
     Attributes
     ----------
     name : str
-        Of the attribute; the same in a setup file.
+        Name of the attribute; the same in a setup file.
     kind : {"choice", "steps", "layer", "miles", "bands", "flag"}
     default : object
-        What a question has if nothing is said.
+        Value if a question does not set the field.
     help : str
-        One line for people.
+        One line of help.
     address : str
-        Its name in an address.
+        Name in an address.
     choices : tuple of str
-        Of a choice.
+        Allowed values of a choice.
     unknown : str
-        What a page says of a value that it leaves out; `{}` is the value.
+        Note on the page for a value that it ignores; `{}` is the value.
     """
 
     name: str
@@ -59,7 +59,7 @@ class Field:
 
     @property
     def allowed(self) -> str:
-        """What it takes, for an error message."""
+        """What the field allows, for an error message."""
         return {
             "choice": f"one of {', '.join(self.choices)}",
             "steps": f"at most {MAX_PARTS} steps",
@@ -70,12 +70,12 @@ class Field:
         }[self.kind]
 
     def check(self, value: Any) -> Any:
-        """Return a JSON or TOML value as the field keeps it.
+        """Return a JSON or TOML value in the form that the field stores.
 
         Raises
         ------
         NotAllowed
-            Whatever the value is; the text is what the field takes.
+            If the value is not allowed; the message says what is.
         """
         return _CHECKS[self.kind](self, value)
 
@@ -108,7 +108,7 @@ def _steps(field: Field, value: Any) -> tuple[str, ...]:
     steps = _listed(value)
     if len(steps) > MAX_PARTS:
         raise NotAllowed(field.allowed)
-    # As long as a command and a batch file allow: a report on such an area holds it as a setup.
+    # As long as commands and batch files allow, because a report on such an area contains it as a setup.
     if any(not isinstance(step, str) or not 0 < len(step) <= MAX_TEXT for step in steps):
         raise NotAllowed(f"texts of at most {MAX_TEXT:,} characters")
     return tuple(dict.fromkeys(steps))
@@ -124,7 +124,7 @@ def _miles(field: Field, value: Any) -> tuple[float, ...]:
 
 
 def number_or_nan(value: Any) -> float:
-    """A number, or NaN, which no check lets through."""
+    """Return a number, or NaN, which fails every check."""
     is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return float(value) if is_number and abs(value) < 1e9 else math.nan
 
@@ -137,7 +137,7 @@ def _bands(field: Field, value: Any) -> tuple[int, ...]:
 
 
 def kept_bands(bands: Iterable[int]) -> tuple[int, ...]:
-    """Bands 1..3 in order, each once; empty for all of them."""
+    """Return bands 1..3 in order, each once; empty if all are present."""
     found = tuple(sorted(set(bands)))
     return found if len(found) < len(BANDS) else ()
 
@@ -161,7 +161,7 @@ QUESTION: Final = _by_name(
         name="analysis",
         kind="choice",
         default="destinations",
-        help="Which analysis; see docs/analyses.md.",
+        help="Analysis to run; see docs/analyses.md.",
         address="analysis",
         choices=tuple(ANALYSES),
         unknown="There is no analysis {}; Destinations is shown.",
@@ -173,13 +173,13 @@ QUESTION: Final = _by_name(
         help="Whether people work or live in the area.",
         address="side",
         choices=get_args(Side),
-        unknown="The side {} is neither work nor home; work is taken.",
+        unknown="The side {} is neither work nor home; work is used.",
     ),
     Field(
         name="areas",
         kind="steps",
         default=(),
-        help="Steps of the area, as docs/api.md writes them; everything if there are none.",
+        help="Steps of the area, written as in docs/api.md; empty for everything.",
         address="area",
     ),
     Field(
@@ -193,35 +193,37 @@ QUESTION: Final = _by_name(
         name="layer",
         kind="layer",
         default="tract",
-        help="What a row of the table, and a colored unit of the map, is.",
+        help="Layer of the table's rows and the map's colored units.",
         address="layer",
-        unknown="Rows cannot be {}; this release has no such layer.",
+        unknown="This release has no layer {}; rows are census tracts.",
     ),
     Field(
         name="home_layer",
         kind="layer",
         default="county",
-        help="Rows of a flow matrix.",
+        help="Layer of the rows of a flow matrix.",
         address="home_layer",
-        unknown="Homes cannot be counted by {}; this release has no such layer.",
+        unknown="This release has no layer {}; homes are counted by county.",
     ),
     Field(
         name="work_layer",
         kind="layer",
         default="county",
-        help="Columns of a flow matrix.",
+        help="Layer of the columns of a flow matrix.",
         address="work_layer",
-        unknown="Workplaces cannot be counted by {}; this release has no such layer.",
+        unknown="This release has no layer {}; workplaces are counted by county.",
     ),
     Field(
         name="edges",
         kind="miles",
         default=(),
-        help="Miles at which distance bands end; 10, 25 and 50 if nothing is said.",
+        help="Ends of the distance bands, in miles; 10, 25 and 50 by default.",
         address="edges",
     ),
     *(
-        Field(name=name, kind="bands", default=(), help=f"Bands to keep: {'; '.join(labels)}.", address=name)
+        Field(
+            name=name, kind="bands", default=(), help=f"Bands to include: {'; '.join(labels)}.", address=name
+        )
         for name, labels in CHARACTERISTICS.items()
     ),
 )
@@ -232,10 +234,10 @@ VIEW: Final = _by_name(
         name="show",
         kind="choice",
         default="points",
-        help="How the map shows the answer, where its analysis can be shown so.",
+        help="How the map shows the answer, if the analysis allows it.",
         address="show",
         choices=get_args(Show),
-        unknown="Workers cannot be shown as {}; points are taken.",
+        unknown="Workers cannot be shown as {}; points are shown.",
     ),
     Field(
         name="theme",
@@ -244,7 +246,7 @@ VIEW: Final = _by_name(
         help="Colors of the page.",
         address="theme",
         choices=get_args(Theme),
-        unknown="Colors are light or dark, not {}.",
+        unknown="The theme is light or dark, not {}; light is used.",
     ),
     Field(
         name="every",
@@ -252,7 +254,7 @@ VIEW: Final = _by_name(
         default=False,
         help="Whether the table shows all of its rows.",
         address="every",
-        unknown="{} is not how many rows to show; the first ones are shown.",
+        unknown="The rows to show cannot be {}; the first rows are shown.",
     ),
 )
 """The fields of :class:`mapapp.question.view.View`, by name."""

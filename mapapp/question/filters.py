@@ -1,4 +1,4 @@
-"""Which workers a question is about: bands of age, earnings and industry."""
+"""Which workers a question covers: bands of age, earnings and industry."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from mapapp.errors import UsageError
 
 BANDS: Final = (1, 2, 3)
 CHARACTERISTICS: Final = {"age": AGE_BANDS, "earnings": EARNINGS_BANDS, "industry": INDUSTRY_GROUPS}
-"""Characteristic to the labels of its bands 1, 2 and 3."""
+"""Labels of bands 1, 2 and 3, by characteristic."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filters:
-    """Bands to keep; all of them where there are none.
+    """Bands to include; an empty tuple includes all of them.
 
     Attributes
     ----------
     age, earnings, industry : tuple of int
-        Bands 1..3, ascending, each once; other orders and lists are brought into that form.
+        Bands 1..3, ascending, each once; any sequence is converted to this form.
 
     Raises
     ------
     UsageError
-        For a band that is none.
+        If a band is not 1, 2 or 3.
     """
 
     age: Sequence[int] = ()
@@ -38,13 +38,13 @@ class Filters:
             given = _bands(name, getattr(self, name))
             wrong = [band for band in given if band not in BANDS]
             if wrong:
-                raise UsageError(f"{name} {wrong[0]!r}: bands are 1, 2 and 3; choose among these")
+                raise UsageError(f"{name} {wrong[0]!r}: the bands are 1, 2 and 3; choose from these")
             kept = tuple(band for band in BANDS if band in given)
             object.__setattr__(self, name, kept if len(kept) < len(BANDS) else ())
 
     @property
     def segments(self) -> list[int]:
-        """Joint segments 0..26 that are kept, ascending."""
+        """Joint segments 0..26 that are included, ascending."""
         return [
             segment
             for segment in range(N_SEGMENTS)
@@ -58,7 +58,7 @@ class Filters:
 
     @property
     def words(self) -> str:
-        """The kept bands in words; empty when all are kept."""
+        """The included bands in words; empty if all are included."""
         return "; ".join(
             " or ".join(labels[band - 1] for band in getattr(self, name))
             for name, labels in CHARACTERISTICS.items()
@@ -79,5 +79,5 @@ def _bands(name: str, given: object) -> tuple[object, ...]:
 
 
 def bands_of(segment: int) -> tuple[int, int, int]:
-    """Bands 1..3 of age, earnings and industry of a joint segment 0..26."""
+    """Return the bands 1..3 of age, earnings and industry of a joint segment 0..26."""
     return segment // 9 + 1, segment // 3 % 3 + 1, segment % 3 + 1

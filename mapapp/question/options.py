@@ -1,4 +1,4 @@
-"""How the options of commands, and the keys of a batch file, spell questions."""
+"""Questions as command options and as keys of a batch file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from mapapp.question.question import EVERYTHING, Question
 from mapapp.question.questions import Questions
 
 LAYER: Final = "county"
-"""What a row is where a command or a file does not say."""
+"""The default layer of commands and batch files."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,13 +24,13 @@ class Option:
     Attributes
     ----------
     name : str
-        Without its dashes; the same in a batch file.
+        Name without dashes; the same in a batch file.
     kind : {"areas", "area", "layer", "choice", "bands", "miles"}
     default : str
-        As it is typed; empty if the option changes nothing.
+        Value as typed; empty if the option has no effect.
     help : str
     field : str
-        The field of a question that it sets; empty for those that say which questions are asked.
+        Field of a question that the option sets; empty for options that choose the areas.
     """
 
     name: str
@@ -49,38 +49,47 @@ OPTIONS: Final = _by_name(
         name="area",
         kind="areas",
         default="",
-        help="An area: a unit's name, level:identifier, steps such as 'county:44007 -stplc:4459000', a circle, ring, "
-        "box or shape, or all. Repeat it for several answers.  [default: (all)]",
+        help="Area: a unit's name, level:identifier, steps such as 'county:44007 -stplc:4459000', a circle, ring, box "
+        "or shape, or all. Repeat for several answers.  [default: (all)]",
     ),
     Option(
-        name="each", kind="layer", default="", help="One answer for each unit of a layer within the area."
+        name="each",
+        kind="layer",
+        default="",
+        help="Give one answer for each unit of this layer within the area.",
     ),
     Option(
-        name="home-area", kind="area", default=EVERYTHING, help="Where they live: paired and flow-matrix."
+        name="home-area",
+        kind="area",
+        default=EVERYTHING,
+        help="Area where workers live (paired, flow-matrix).",
     ),
     Option(
-        name="work-area", kind="area", default=EVERYTHING, help="Where they work: paired and flow-matrix."
+        name="work-area",
+        kind="area",
+        default=EVERYTHING,
+        help="Area where workers work (paired, flow-matrix).",
     ),
     Option(name="side", kind="choice", default="work", help=QUESTION["side"].help, field="side"),
     Option(
         name="age",
         kind="bands",
         default="",
-        help="Bands to keep, such as 1,2: 29 or younger, 30 to 54, 55 or older.",
+        help="Age bands to include, such as 1,2 (1: 29 or younger, 2: 30 to 54, 3: 55 or older).",
         field="age",
     ),
     Option(
         name="earnings",
         kind="bands",
         default="",
-        help="Bands to keep: up to $1,250 a month, up to $3,333, more.",
+        help="Earnings bands to include (1: $1,250 a month or less, 2: $1,251 to $3,333, 3: more).",
         field="earnings",
     ),
     Option(
         name="industry",
         kind="bands",
         default="",
-        help="Groups to keep: goods producing, trade and transport, other services.",
+        help="Industry groups to include (1: goods producing, 2: trade and transportation, 3: other services).",
         field="industry",
     ),
     Option(
@@ -109,26 +118,26 @@ OPTIONS: Final = _by_name(
         name="bands",
         kind="miles",
         default=numbers_text(EDGES_MI),
-        help="Miles at which distance bands end.",
+        help="Ends of the distance bands, in miles.",
         field="edges",
     ),
 )
-"""By name, in the order in which help lists them."""
+"""By name, in the order of the help text."""
 
 
 def questions_from(given: Mapping[str, Any], analysis: str) -> Questions:
-    """Return the questions of an analysis that some options ask.
+    """Return the questions that options describe for an analysis.
 
     Parameters
     ----------
     given : mapping
-        Values by the name of an option; those that are missing have their default. Areas, bands and miles are
-        sequences, all others texts.
+        Values by option name; missing options have their defaults. Areas, bands and miles are sequences; the others
+        are strings.
 
     Raises
     ------
     UsageError
-        If a value is not allowed, or the analysis does not have the areas that are given.
+        If a value is not allowed, or the analysis does not take the given areas.
     """
     kept = Filters(**{name: given.get(name, ()) for name in CHARACTERISTICS})
     edges = check_edges(given.get("bands", EDGES_MI))
@@ -156,7 +165,7 @@ def questions_from(given: Mapping[str, Any], analysis: str) -> Questions:
 
 
 def options_of(questions: Sequence[Question]) -> list[str] | None:
-    """Return the options that ask the same as questions, one at least; None if no options do."""
+    """Return the options that describe one or more questions; None if no options can."""
     first = questions[0]
     if len({replace(each, areas=(), others=()) for each in questions}) > 1:
         return None
@@ -178,5 +187,5 @@ def options_of(questions: Sequence[Question]) -> list[str] | None:
 
 
 def _unless(name: str, value: str) -> list[str]:
-    """An option, unless the value is its default."""
+    """Return an option and its value; nothing if the value is the default."""
     return [] if value == OPTIONS[name].default else [f"--{name}", value]

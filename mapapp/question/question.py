@@ -1,4 +1,4 @@
-"""A question: everything that its answer depends on, besides the release that it is put to."""
+"""A question: everything that the answer depends on except the release."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OTHER_END: Final[dict[Side, Side]] = {"work": "home", "home": "work"}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question to a release; `mapapp.question.fields` declares every field.
+    """A question about a release; `mapapp.question.fields` declares every field.
 
     Attributes
     ----------
@@ -25,16 +25,16 @@ class Question:
     side : {"work", "home"}
         Whether `areas` are workplaces or homes.
     areas, others : tuple of str
-        Steps of the area, in order, each once, as `mapapp.question.area_text` writes them; and those of the area at the
-        other end of the commutes, if the analysis has one.
+        Steps of the area, in order, each once, as `mapapp.question.area_text` writes them; and the steps of the area at
+        the other end of the commutes, if the analysis has one.
     layer : str
-        What a row of the table, and a colored unit of the map, is.
+        Layer of the table's rows and the map's colored units.
     home_layer, work_layer : str
-        What the rows and the columns of a flow matrix are.
+        Layers of the rows and the columns of a flow matrix.
     edges : tuple of float
-        Miles at which distance bands end, rising; empty for the usual ones.
+        Ends of the distance bands, miles, increasing; empty for the default.
     age, earnings, industry : tuple of int
-        Bands 1..3 that are kept, ascending; empty for all of them.
+        Bands 1..3 that are included, ascending; empty for all.
     """
 
     analysis: str = "destinations"
@@ -51,12 +51,12 @@ class Question:
 
     @property
     def entry(self) -> Analysis:
-        """The analysis itself."""
+        """The declaration of the analysis."""
         return ANALYSES[self.analysis]
 
     @property
     def filters(self) -> Filters:
-        """The workers that are kept."""
+        """Which workers are included."""
         return Filters(self.age, self.earnings, self.industry)
 
     @property
@@ -66,7 +66,7 @@ class Question:
 
     @property
     def is_complete(self) -> bool:
-        """Whether enough areas are chosen for the analysis to have an answer of its own."""
+        """Whether enough areas are chosen for the analysis to have an answer."""
         return bool(self.areas or not self.entry.n_needed) and bool(self.others or self.entry.n_needed < 2)
 
     @property
@@ -76,7 +76,7 @@ class Question:
 
     @property
     def ends(self) -> dict[Side, str]:
-        """The area at either end of the commutes, as text."""
+        """The area at each end of the commutes, as text."""
         return {self.side: self.area, OTHER_END[self.side]: area_of(self.others)}
 
     @property
@@ -86,10 +86,9 @@ class Question:
 
     @property
     def shown_end(self) -> Side:
-        """The end of the commutes that an answer shows.
+        """The end of the commutes that the answer shows.
 
-        Analyses of an area's own people show the end in the area; the others show the other end, or the side itself
-        while no area is chosen.
+        Some analyses show the end that is in the area. The others show the other end, or `side` if no area is chosen.
         """
         if not self.areas or self.entry.shows_chosen_end:
             return self.side
@@ -97,7 +96,7 @@ class Question:
 
     @property
     def normal(self) -> Question:
-        """One question for all that ask the same: no second area that has no meaning, and homes first in a pair."""
+        """The same question in normal form: without an unused second area, and with the homes of a pair first."""
         if self.entry.n_areas < 2:
             return replace(self, others=())
         question = self
@@ -112,5 +111,5 @@ class Question:
 
 
 def area_of(steps: tuple[str, ...]) -> str:
-    """Steps as one area; everything without any."""
+    """Join steps into one area; without steps, everything."""
     return " ".join(steps) or EVERYTHING

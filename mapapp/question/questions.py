@@ -1,4 +1,4 @@
-"""Several questions written at once, as the options of a command and a batch file write them."""
+"""Several questions described together, by command options or a batch file."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from mapapp.question.question import EVERYTHING, Question
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Questions:
-    """One question for each of some areas, whose names only a release knows.
+    """One question for each of several areas, whose names are looked up in a release later.
 
     Attributes
     ----------
     question : Question
-        What is asked of every area; its own areas are not used.
+        The question for every area; its own areas are ignored.
     areas : tuple of str
-        Each is asked about by itself: as `mapapp.question.area_text` writes areas, or a unit's name.
+        Areas, each with its own answer: as `mapapp.question.area_text` writes them, or names of units.
     each : str
-        A layer; the question is asked about every unit of it within each of the areas. Empty for the areas themselves.
+        A layer whose units within each area get an answer each; empty for the areas themselves.
     home_area, work_area : str
-        The two areas of an analysis that has two.
+        The two areas, for an analysis that has two.
 
     Raises
     ------
     UsageError
-        If the analysis has no such areas.
+        If the analysis does not take these areas.
     """
 
     question: Question = field(default_factory=Question)
@@ -39,13 +39,13 @@ class Questions:
     def __post_init__(self) -> None:
         name = self.question.analysis
         if name not in ANALYSES:
-            raise UsageError(f"analysis {name!r}: choose {', '.join(ANALYSES)}")
+            raise UsageError(f"analysis {name!r} does not exist; choose from {', '.join(ANALYSES)}")
         if self.has_two_areas and (self.each or self.areas != (EVERYTHING,)):
             raise UsageError(f"{name} has two areas: give --home-area and --work-area, not --area or --each")
         if not self.has_two_areas and (self.home_area, self.work_area) != (EVERYTHING, EVERYTHING):
-            raise UsageError(f"--home-area and --work-area have no meaning for {name}; give --area")
+            raise UsageError(f"--home-area and --work-area do not apply to {name}; give --area")
 
     @property
     def has_two_areas(self) -> bool:
-        """Whether homes and workplaces have an area each."""
+        """Whether homes and workplaces each have an area."""
         return self.question.entry.n_areas == 2

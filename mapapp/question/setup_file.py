@@ -1,8 +1,8 @@
-"""A view as a file: what is asked, how it is shown and of which release, as one small JSON with a version.
+"""A view saved as a file: the question, how it is shown, and the release, in one small versioned JSON document.
 
-A file says the same as the address of a view, but may be longer than an address, keeps where the map looks, and names
-its release, so that whoever opens it with another one is told. It runs again from the page, from `commutemap analyze
---setup` and from Python, with the same tables to the byte.
+A setup file holds what the address of a view holds, but it can be longer, records the visible part of the map, and
+names its release, so that readers are warned if they open it with another one. The page, `commutemap analyze --setup`
+and Python can all run it, and produce the same tables byte for byte.
 """
 
 from __future__ import annotations
@@ -23,26 +23,28 @@ from mapapp.question.question import Question
 from mapapp.question.view import Bounds, View
 
 VERSION: Final = 1
-MAX_BYTES: Final = 2_000_000  # two areas of the longest text, with room for the rest
+MAX_BYTES: Final = 2_000_000  # two areas of maximum length, plus room for the rest
 _MAX_NAME: Final = 300
 _SOURCE: Final = ("name", "title", "digest")
 
 
 class Opened(Protocol):
-    """What a setup is held against: `ServedRelease`, or `commutemap.Release`."""
+    """A release that a setup can be applied to: `ServedRelease` or `commutemap.Release`."""
 
     areas: Any
     version: str
 
     @property
     def title(self) -> str:
-        """Name for people, with the year."""
+        """Title for readers, with the year."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetupSource:
-    """The release a setup was made with: its name in addresses, its title, and the first digits of its manifest's
-    sha256. All of them may be empty."""
+    """The release that a setup was made with.
+
+    `name` is its name in addresses, `digest` the first digits of its manifest's sha256. Any of them may be empty.
+    """
 
     name: str = ""
     title: str = ""
@@ -55,16 +57,16 @@ class SetupSource:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """A setup as it was read; whether a release has its areas is not known yet.
+    """A setup as read from a file; whether a release has its areas is not checked yet.
 
     Attributes
     ----------
     release, against : SetupSource or None
-        Made with, and compared with.
+        The release it was made with, and the one it compares with.
     address : Address
-        Without names of releases.
+        Question and view, without release names.
     bounds_deg : tuple of float or None
-        West, south, east and north of what the map showed, degrees.
+        West, south, east and north edges of the visible map, degrees.
     """
 
     release: SetupSource
@@ -81,18 +83,18 @@ def save(
     against: Opened | None = None,
     bounds_deg: Bounds | None = None,
 ) -> bytes:
-    """Write a view as a file: UTF-8 JSON, the same bytes for the same view.
+    """Return a view as UTF-8 JSON; the same view gives the same bytes.
 
     Parameters
     ----------
     release : ServedRelease or Release
     address : Address
     name : str
-        The release's name in addresses; `address.release` without it.
+        Name of the release in addresses; by default `address.release`.
     against : ServedRelease or Release, optional
-        An earlier release that the view compares with.
+        Earlier release that the view compares with.
     bounds_deg : tuple of float, optional
-        West, south, east and north of what the map shows.
+        West, south, east and north edges of the visible map, degrees.
     """
     document: dict[str, Any] = {
         "commutemap": "setup",
@@ -110,58 +112,58 @@ def save(
 def load(
     source: str | Path | bytes, release: Opened, *, leave_out: bool = False
 ) -> tuple[Address, tuple[str, ...]]:
-    """Read a setup file for a release; also notes that a reader must see.
+    """Read a setup file for a release; also return notes that the reader must see.
 
     Parameters
     ----------
     source : path, or the file's bytes
     release : ServedRelease or Release
     leave_out : bool
-        Leave out what the release does not have, with a note, as a page does; else it is refused, so that no answer is
-        about another area than was asked for.
+        If the release lacks something, leave it out with a note, as the page does. Otherwise raise an error, so that no
+        answer is about a different area than requested.
 
     Raises
     ------
     UsageError
-        In one line: the file cannot be read, is no setup, is of a version that is not known, or asks for what the
-        release does not have.
+        If the file cannot be read, is not a setup, has an unknown version, or needs something that the release does not
+        have.
     """
     return fitted(read(source), release, leave_out=leave_out)
 
 
 def read(source: str | Path | bytes) -> Setup:
-    """Read a setup without holding it against a release.
+    """Read a setup without applying it to a release.
 
     Raises
     ------
     UsageError
-        In one line.
+        If the file is not a setup that can be read.
     """
     content = source if isinstance(source, bytes) else _bytes(Path(source))
     if len(content) > MAX_BYTES:
-        raise UsageError(f"this file is no setup: it has more than {MAX_BYTES:,} bytes")
+        raise UsageError(f"this file is not a setup: it has more than {MAX_BYTES:,} bytes")
     try:
         document = json.loads(content, parse_constant=_no_number)
     except (ValueError, RecursionError):
-        raise UsageError("this file is no setup: it is no JSON") from None
+        raise UsageError("this file is not a setup: it is not JSON") from None
     if not isinstance(document, dict) or document.get("commutemap") != "setup":
-        raise UsageError('this file is no setup of CommuteMap: it does not say "commutemap": "setup"')
+        raise UsageError('this file is not a CommuteMap setup: it does not contain "commutemap": "setup"')
     version = document.get("version")
     if isinstance(version, bool) or version != VERSION:
-        said = _short(json.dumps(version)) if isinstance(version, (int, float, str)) else "that is no number"
+        said = _short(json.dumps(version)) if isinstance(version, (int, float, str)) else "(not a number)"
         raise UsageError(
-            f"this setup is of version {said}, and {VERSION} is known; use the newest commutemap"
+            f"this setup has version {said}; this commutemap reads version {VERSION}; use the newest commutemap"
         )
     return _setup(document)
 
 
 def fitted(setup: Setup, release: Opened, *, leave_out: bool = False) -> tuple[Address, tuple[str, ...]]:
-    """What a setup asks of a release; as :func:`load` says."""
+    """Return a setup's address and notes for a release; see :func:`load`."""
     notes = []
     made = setup.release
     if made.digest and made.digest[:12] != release.version[:12]:
         now = f"{_short(release.title)} ({release.version})"
-        notes.append(f"This setup was made with {made}; here it is put to {now}.")
+        notes.append(f"This setup was made with {made}; here it is used with {now}.")
     if setup.against is not None:
         notes.append(f"This setup compares with {setup.against}.")
     address, missing = setup.address, []
@@ -175,14 +177,14 @@ def fitted(setup: Setup, release: Opened, *, leave_out: bool = False) -> tuple[A
             missing.append(f"layer {_short(value)}")
             address = address.having(**{name: each.default})
     if missing and not leave_out:
-        raise UsageError(f"this setup asks for {missing[0]}, which {_short(release.title)} does not have")
+        raise UsageError(f"this setup needs {missing[0]}, which {_short(release.title)} does not have")
     notes += [f"There is no {each} in this release; it was left out." for each in dict.fromkeys(missing)]
     return address, tuple(dict.fromkeys(notes))
 
 
 def has_step(release: Opened, step: str) -> bool:
-    """Whether a text is one step of an area that a release has."""
-    if " " in step:  # a step, not several
+    """Return whether a text is a single step of an area that a release has."""
+    if " " in step:  # more than one step
         return False
     try:
         release.areas.select(step)
@@ -192,17 +194,17 @@ def has_step(release: Opened, step: str) -> bool:
 
 
 def has_layer(release: Opened, layer: str) -> bool:
-    """Whether rows can be units of that layer."""
+    """Return whether the rows of a table can be units of a layer."""
     return layer in release.areas.columns and layer != BLOCK
 
 
 def bounds_of(value: Any) -> Bounds | None:
-    """West, south, east and north of a list of four, degrees; None of None.
+    """Parse a list of west, south, east and north edges, degrees; None stays None.
 
     Raises
     ------
     UsageError
-        When it is none.
+        If the value is not such a list.
     """
     if value is None:
         return None
@@ -222,7 +224,7 @@ def _source(release: Opened, name: str) -> dict[str, str]:
 
 
 def _parts(address: Address) -> dict[str, Any]:
-    """Question and view, lists for tuples."""
+    """Return question and view as plain values, with lists in place of tuples."""
 
     def plain(of: object, names: Collection[str]) -> dict[str, Any]:
         values = {name: getattr(of, name) for name in names}
@@ -258,7 +260,7 @@ def _setup(document: dict[str, Any]) -> Setup:
 
 
 def _values(section: dict[str, Any], fields: dict[str, Field]) -> dict[str, Any]:
-    """Settings, checked for everything but what only a release knows."""
+    """Return checked values; what depends on the release is not checked."""
     found = {}
     for name, value in section.items():
         try:
@@ -279,7 +281,7 @@ def _section(document: dict[str, Any], name: str, known: Collection[str]) -> dic
 def _only(section: dict[str, Any], known: Collection[str], where: str) -> None:
     unknown = [name for name in section if name not in known]
     if unknown:
-        raise UsageError(f"this setup has a part that is not known, {_short(unknown[0])} in {where}")
+        raise UsageError(f"this setup has an unknown part, {_short(unknown[0])} in {where}")
 
 
 def _source_of(value: Any, where: str) -> SetupSource:
@@ -296,6 +298,6 @@ def _wrong(name: str, allowed: str) -> UsageError:
 
 
 def _short(text: str) -> str:
-    """A stranger's text, fit to be shown: printable, and not long."""
+    """Return untrusted text in a form that is safe to show: printable and short."""
     clean = "".join(character if character.isprintable() else "�" for character in text[:60])
     return f"{clean}{'…' if len(text) > 60 else ''}"

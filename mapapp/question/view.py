@@ -1,4 +1,4 @@
-"""How an answer is looked at, which is no part of a question."""
+"""How an answer is shown, which is not part of the question."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mapapp.question.fields import Theme
 from mapapp.question.question import Question
 
 Bounds = tuple[float, float, float, float]
-"""West, south, east and north of what a map shows, degrees."""
+"""West, south, east and north edges of the visible map, degrees."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,10 +19,10 @@ class View:
     Attributes
     ----------
     show : {"points", "areas", "density", "lines"}
-        How it is drawn on the map, if its analysis can be drawn so.
+        How the map draws it, if the analysis allows it.
     theme : {"light", "dark"}
     every : bool
-        Whether the table shows all of its rows.
+        Whether the table shows all rows.
     """
 
     show: Show = "points"
@@ -30,6 +30,6 @@ class View:
     every: bool = False
 
     def show_of(self, question: Question) -> Show:
-        """How an answer is drawn: as asked for, if its analysis can be drawn so; else the analysis's first way."""
+        """Return how an answer is drawn: `show` if its analysis allows it, else the analysis's first way."""
         known = question.entry.shows
         return self.show if self.show in known or not known else known[0]

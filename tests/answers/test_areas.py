@@ -194,7 +194,7 @@ def test_rings_share_out_their_circle(areas: Areas) -> None:
     lon, lat = areas.places["lon_deg"], areas.places["lat_deg"]
     away = distance_mi(-70.85, 42.1, lon, lat)
     assert set(blocks_of(rings[1])) == set(numpy.flatnonzero((away > 3) & (away <= 6)))
-    with pytest.raises(UsageError, match="give one to 3"):
+    with pytest.raises(UsageError, match="give 1 to 3"):
         ring_areas(0, 0, [1, 2, 3, 4])
 
 
@@ -237,11 +237,11 @@ def test_the_180th_meridian_is_no_border() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "without anything"),
-        ("county", "write level:identifier"),
-        ("county:", "letters and digits only"),
-        ("county:../../etc/passwd", "letters and digits only"),
-        ("county:1' OR '1'='1", "letters and digits only"),
+        ("", "the area is empty"),
+        ("county", "give level:identifier"),
+        ("county:", "only letters and digits"),
+        ("county:../../etc/passwd", "only letters and digits"),
+        ("county:1' OR '1'='1", "only letters and digits"),
         ("circle:1,2", "3 numbers"),
         ("circle:1,2,nan", "3 numbers"),
         ("circle:1,2,inf", "3 numbers"),
@@ -250,7 +250,7 @@ def test_the_180th_meridian_is_no_border() -> None:
         ("circle:1,2,5000", "at most 1000"),
         ("circle:1,95,5", "latitude"),
         ("circle:1,89.9,50", "pole"),
-        ("ring:1,2,5,5", "inner radius comes first"),
+        ("ring:1,2,5,5", "first radius must be smaller"),
         ("box:1,2,1,3", "no area"),
         ("box:1,3,2,2", "no area"),
         ("shape:", "cut short"),

@@ -196,5 +196,5 @@ def test_other_mechanisms_have_no_expected_error() -> None:
     certificate = certificate_of({1: 0.1}, 1.0)
     certificate["parameters"]["synthesis"]["mechanism"] = "laplace"
     assert not ExpectedErrors.is_known(certificate)
-    with pytest.raises(ValueError, match="show none"):
+    with pytest.raises(ValueError, match="check is_known first"):
         ExpectedErrors(certificate, line_of_tracts(4), NO_FLOWS)

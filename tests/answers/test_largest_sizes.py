@@ -107,7 +107,7 @@ def test_as_many_bands_as_allowed_in_a_report_its_setup_and_a_batch(
 def test_one_band_too_many_is_refused_with_the_same_words(
     demo_release: Path, release: ServedRelease, county: str, tmp_path: Path
 ) -> None:
-    allowed = f"up to {MAX_EDGES} rising miles"
+    allowed = f"up to {MAX_EDGES} increasing distances"
     text = ",".join(f"{edge:g}" for edge in TOO_MANY)
     with pytest.raises(UsageError, match=allowed):
         check_edges(TOO_MANY)

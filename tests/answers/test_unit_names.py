@@ -116,7 +116,7 @@ def harbours(tmp_path_factory: pytest.TempPathFactory) -> Areas:
 def test_a_base_name_is_the_place_and_a_note_says_what_else_has_it(harbours: Areas) -> None:
     assert harbours.find("harbour") == "stplc:4459"
     assert harbours.note_on_name("harbour") == (
-        "area 'harbour': using stplc:4459 (Harbour city, DE); also named that: county:10001 (Harbour County, DE)"
+        "area 'harbour': using stplc:4459 (Harbour city, DE); other areas with that name: county:10001 (Harbour County, DE)"
     )
     assert harbours.find("Old Ferry town") == "stplc:4460"
     assert harbours.find("Ferry") == "county:11001"
@@ -140,9 +140,9 @@ def test_two_units_of_one_layer_with_the_same_base_name_are_both_named(
 
 
 def test_a_mistyped_name_is_answered_with_the_nearest_ones(harbours: Areas) -> None:
-    with pytest.raises(UsageError, match=r"nothing of that name here; the nearest name is stplc:4459"):
+    with pytest.raises(UsageError, match=r"no area has that name; the nearest name is stplc:4459"):
         harbours.find("Habrour city")
-    with pytest.raises(UsageError, match="nothing of that name here; write level:identifier"):
+    with pytest.raises(UsageError, match="no area has that name; give level:identifier"):
         harbours.find("Xyzzy")
 
 

@@ -325,7 +325,7 @@ def test_axe_finds_nothing_serious_in_messages(visit: Visit, release: ServedRele
     assert_accessible(visit, "notes")
     visit.page.locator("#edges").fill("9, 1")
     visit.page.keyboard.press("Enter")
-    visit.page.locator("#area-said").get_by_text("rising miles").wait_for()
+    visit.page.locator("#area-said").get_by_text("increasing distances").wait_for()
     visit.settle()
     assert_accessible(visit, "an error")
     visit.go(f"/?theme={theme}")

@@ -259,18 +259,18 @@ def test_files_appear_whole_and_nothing_is_overwritten(paths: list[Path], tmp_pa
     ("options", "message"),
     [
         (["profile", "--area", "county:99"], "no County 99"),
-        (["profile", "--area", "nowhere"], "nothing of that name"),
+        (["profile", "--area", "nowhere"], "no area has that name"),
         (["profile", "--area", "county"], "units have that name"),
         (["profile", "--age", "4"], "bands are 1, 2 and 3"),
-        (["profile", "--age", "x"], "numbers with commas"),
-        (["distance-direction", "--bands", "5,1"], "rising miles"),
+        (["profile", "--age", "x"], "give numbers separated by commas"),
+        (["distance-direction", "--bands", "5,1"], "increasing distances"),
         (["destinations", "--layer", "nonsense"], "this release has"),
         (["profile", "--each", "nonsense"], "this release has"),
         (["paired", "--area", "county:10001"], "has two areas"),
-        (["profile", "--home-area", "county:10001"], "no meaning for profile"),
-        (["profile", "--change"], "two releases"),
+        (["profile", "--home-area", "county:10001"], "do not apply to profile"),
+        (["profile", "--change"], "at least two releases"),
         (["profile", "--format", "xlsx"], "needs a file"),
-        (["profile", "--table", "bands"], "chooses a table of CSV"),
+        (["profile", "--table", "bands"], "chooses a table for CSV"),
         (["profile", "--table", "nonsense", "--format", "csv"], "Area profile has bands, segments, numbers"),
         (["profile", "--json", "--format", "csv"], "give one of them"),
         (["profile", "--area-file", "/nowhere.geojson"], "no such file"),
@@ -331,4 +331,7 @@ def test_a_line_says_what_else_has_the_name_of_an_area(
         arguments = [command, path, "--area", area, "--layer", "county", "-o", output, "-q", "--errors", -1]
         assert run([str(each) for each in arguments]) == 0
         lines = capsys.readouterr().err.splitlines()
-        assert [line.partition("; also named that: ")[0] for line in lines] == [*note, f"{output}: written"]
+        assert [line.partition("; other areas with that name: ")[0] for line in lines] == [
+            *note,
+            f"{output}: written",
+        ]

@@ -8,7 +8,7 @@ import pytest
 
 BEGIN = """
 import gc, os, signal, sys, time
-from mapapp.interrupts import answer_interrupts, ignore_interrupts
+from mapapp.interrupts import raise_on_interrupt, ignore_interrupts
 signal.signal(signal.SIGINT, signal.default_int_handler)
 def press():
     os.kill(os.getpid(), signal.SIGINT)
@@ -34,7 +34,7 @@ def said(code: str) -> tuple[str, str]:
 
 def test_pressed_again_it_does_not_cut_short_what_cleans_up() -> None:
     code = """
-answer_interrupts()
+raise_on_interrupt()
 try:
     try:
         press()
@@ -59,7 +59,7 @@ except KeyboardInterrupt:
 )
 def test_dropped_by_python_it_is_raised_again(dropped: str) -> None:
     code = f"""
-answer_interrupts()
+raise_on_interrupt()
 try:
     exec({dropped!r})
     print("dropped")
@@ -76,7 +76,7 @@ except KeyboardInterrupt:
 def test_whoever_wants_it_ignored_has_it_ignored() -> None:
     code = """
 signal.signal(signal.SIGINT, signal.SIG_IGN)
-answer_interrupts()
+raise_on_interrupt()
 press()
 print("went on")
 """
@@ -84,12 +84,12 @@ print("went on")
 
 
 def test_what_is_done_is_not_stopped() -> None:
-    assert said("answer_interrupts(); ignore_interrupts(); press(); print('done')") == ("done\n", "")
+    assert said("raise_on_interrupt(); ignore_interrupts(); press(); print('done')") == ("done\n", "")
 
 
 def test_another_error_that_python_drops_is_shown() -> None:
     code = """
-answer_interrupts()
+raise_on_interrupt()
 class Failing:
     def __del__(self): raise ValueError("shown")
 Failing()
@@ -107,7 +107,7 @@ Failing()
 def test_every_signal_that_ends_a_process_cleans_up(number: int, code: int) -> None:
     program = f"""
 from mapapp.interrupts import exit_code
-answer_interrupts()
+raise_on_interrupt()
 try:
     try:
         os.kill(os.getpid(), {number:d})
@@ -126,7 +126,7 @@ except KeyboardInterrupt as error:
 def test_a_hangup_that_nohup_ignores_stays_ignored() -> None:
     code = """
 signal.signal(signal.SIGHUP, signal.SIG_IGN)
-answer_interrupts()
+raise_on_interrupt()
 os.kill(os.getpid(), signal.SIGHUP)
 time.sleep(0.2)
 print("went on")
@@ -137,7 +137,7 @@ print("went on")
 def test_dropped_by_python_a_signal_keeps_its_exit_code() -> None:
     code = """
 from mapapp.interrupts import exit_code
-answer_interrupts()
+raise_on_interrupt()
 class Dropping:
     def __del__(self):
         os.kill(os.getpid(), signal.SIGTERM)

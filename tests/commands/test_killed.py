@@ -33,7 +33,7 @@ def report(stage, done, total):
 @contextmanager
 def shown(*, quiet=False):
     yield report
-progress.shown = shown
+progress.show_progress = shown
 from mapapp.cli import run
 sys.exit(run(sys.argv[2:]))
 """

@@ -106,7 +106,7 @@ def test_last_years_release_may_be_the_prior(
         (["--over", "epsilon"], ["epsilon", "NAME=V1"]),
         (["--over", "seed=1,2"], ["seed=1,2", "min-retention"]),
         (["--over", "epsilon=1,,2"], ["a value is missing"]),
-        (["--over", "epsilon=2,3,2"], ["2 stands there twice"]),
+        (["--over", "epsilon=2,3,2"], ["2 is listed twice"]),
         (["--over", "epsilon=2", "--over", "epsilon=3"], ["epsilon", "given twice"]),
         (["--over", "epsilon=two"], ["--over epsilon=two", "finite number"]),
         (["--over", "epsilon=4,0"], ["--over epsilon=0", "above 0"]),

@@ -190,7 +190,7 @@ def test_ctrl_c_says_what_had_been_written(
     tables, picture = tmp_path / "tables", tmp_path / "a.png"
     places = ["--csv", str(tables), "--picture", str(picture)]
     assert run(["validate", str(demo_dataset), str(demo_release), "-q", *places]) == 130
-    assert capsys.readouterr().err == f"commutemap: stopped; {tables} had been written whole\n"
+    assert capsys.readouterr().err == f"commutemap: stopped after writing {tables}\n"
     assert [entry.name for entry in tmp_path.iterdir()] == ["tables"]
 
 

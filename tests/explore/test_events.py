@@ -187,7 +187,7 @@ def test_a_row_leads_on(release: ServedRelease) -> None:
 
 def test_bands_of_distance_are_taken_or_refused(release: ServedRelease) -> None:
     assert after(address_of(), release, "edges", "5, 20", AT_REST).question.edges == (5.0, 20.0)
-    with pytest.raises(UsageError, match="rising miles"):
+    with pytest.raises(UsageError, match="increasing distances"):
         after(address_of(), release, "edges", "20, 5", AT_REST)
 
 
@@ -244,7 +244,7 @@ def test_a_choice_that_cannot_be_followed_undoes_no_other(release: ServedRelease
     views = Views({"squareland": release})
     choices = [choice("side", "home"), choice("edges", "20, 5"), choice("industry", ["1", "2", "3"])]
     assert followed(views, {"n": 3, "search": "", "choices": choices[:2]})["search"] == "?side=home"
-    assert "rising miles" in followed(views, {"n": 3, "search": "", "choices": choices[:2]})["said"]
+    assert "increasing distances" in followed(views, {"n": 3, "search": "", "choices": choices[:2]})["said"]
     beside = [choice("clicked", {"lon": 0.0, "lat": 0.0})]
     assert followed(views, {"n": 1, "search": "", "choices": beside})["said"] == "There is no tract here."
 

@@ -214,9 +214,7 @@ def test_every_format_of_the_command(release: Release, tmp_path: Path) -> None:
         assert digest in packed.read("README.txt").decode()
     asked = ("analyze", path, "--analysis", "destinations")
     assert "--format gpkg needs a file" in refused(*asked, "--format", "gpkg")
-    assert "2 releases; kml is written of one" in refused(
-        "analyze", path, *asked[1:], "-o", tmp_path / "b.kml"
-    )
+    assert "kml holds one release, not 2" in refused("analyze", path, *asked[1:], "-o", tmp_path / "b.kml")
     assert "already exists" in refused(*asked, "-o", tmp_path / "a.gpkg")
 
 
@@ -230,7 +228,7 @@ def shown(*, quiet=False):
         if stage.startswith("writing") and done:
             os.kill(os.getpid(), signal.SIGKILL)
     yield report
-progress.shown = shown
+progress.show_progress = shown
 from mapapp.cli import run
 sys.exit(run(sys.argv[1:]))
 """

@@ -78,7 +78,7 @@ def test_what_is_there_is_not_made_again(
     partial_name(folder / "County-10003.xlsx").write_bytes(b"half")
     capsys.readouterr()
     batch(report_paths[0], folder, TOWNS, "--workers", 1)
-    assert "2 files written, 3 were there already" in capsys.readouterr().err
+    assert "2 files written, 3 already existed" in capsys.readouterr().err
     assert contents(folder) == whole
     assert stamps(folder)["County-10003.html"] == before["County-10003.html"]
     batch(report_paths[1], folder, TOWNS, "--workers", 1)  # another release makes all of them anew
@@ -125,7 +125,7 @@ def test_a_stopped_batch_leaves_whole_files_and_goes_on(report_paths: list[Path]
     assert 0 < sum(each["sha256"] != "" for each in manifest["files"].values()) < 8
     batch_again = run_here("report", report_paths[0], "--batch", file, "-o", folder, "-q")
     assert batch_again.code == 0
-    assert "were there already" in batch_again.err
+    assert "already existed" in batch_again.err
     assert not list(folder.glob(".*"))
     assert all(page.read_bytes().endswith(b"</html>\n") for page in folder.glob("*.html"))
 
@@ -139,11 +139,11 @@ BAD = [
     ('[[report]]\narea = "all"\n[[report]]\narea = 7\n', "line 4: area = '7'; it must be an area"),
     ('[[report]]\nformats = ["doc"]\n', "line 2: formats = \"['doc']\"; it must be one or several of html"),
     ("[[report]]\nage = [4]\n", "line 2: age = '[4]'; it must be bands"),
-    ("[[report]]\nbands = [5, 1]\n", "line 1: distance bands 5,1: give up to 20 rising miles"),
+    ("[[report]]\nbands = [5, 1]\n", "line 1: distance bands 5,1: give up to 20 increasing distances"),
     ("[[report]]\nbands = [inf]\n", "line 1: distance bands inf: give"),
-    ('[[report]]\narea = "Atlantis"\n', "line 1: area 'Atlantis': nothing of that name"),
+    ('[[report]]\narea = "Atlantis"\n', "line 1: area 'Atlantis': no area has that name"),
     ('[[report]]\narea = "county:1"\n', "line 1: "),
-    ('[[report]]\nlayer = "moon"\n', "line 1: layer 'moon': this release has"),
+    ('[[report]]\nlayer = "moon"\n', "line 1: layer 'moon' does not exist; this release has"),
     ('[[report]]\neach = "county"\narea = "county:99999"\n', "line 1: "),
     ('[[report]]\nanalysis = "paired"\narea = "all"\neach = "county"\n', "line 1: paired has two areas"),
 ]

@@ -204,7 +204,9 @@ def test_what_does_not_fit_is_refused(demo_release: Path, demo_dataset: Path, tm
     assert "no such folder" in refused("export", demo_release, tmp_path / "a" / "b", "--to", "csv")
     assert "already exists" in refused("export", demo_release, tmp_path, "--to", "csv")
     assert "--layer and --with" in refused("export", demo_release, out, "--to", "lodes", "--layer", "tract")
-    assert "--date is for" in refused("export", demo_release, out, "--to", "csv", "--date", "2020-01-01")
+    assert "--date applies only to" in refused(
+        "export", demo_release, out, "--to", "csv", "--date", "2020-01-01"
+    )
     assert "write csv or gpkg" in refused("export", demo_release, out, "--to", "xlsx", "--with", "flows")
     assert list(tmp_path.iterdir()) == []
 

@@ -87,13 +87,13 @@ def test_mistakes_are_told_in_one_line(report_paths: list[Path], tmp_path: Path)
     release, output = report_paths[0], tmp_path / "a.html"
     (tmp_path / "bad.json").write_text("{}")
     for arguments, said in (
-        ((release, "-o", tmp_path / "a.doc"), "ends in .html, .pdf or .xlsx"),
-        ((release, "--area", "Atlantis", "-o", output), "nothing of that name"),
+        ((release, "-o", tmp_path / "a.doc"), "must end in .html, .pdf or .xlsx"),
+        ((release, "--area", "Atlantis", "-o", output), "no area has that name"),
         ((release, "--layer", "moon", "-o", output), "this release has"),
         ((release, "--date", "yesterday", "-o", output), "does not match the format"),
-        ((release, "--setup", tmp_path / "bad.json", "-o", output), "no setup of CommuteMap"),
+        ((release, "--setup", tmp_path / "bad.json", "-o", output), "not a CommuteMap setup"),
         ((release, "--setup", tmp_path / "bad.json", "--area", "all", "-o", output), "leave one of them out"),
-        ((release, "--workers", 2, "-o", output), "--workers is for a batch"),
+        ((release, "--workers", 2, "-o", output), "--workers applies only to a batch"),
         ((release, "-o", tmp_path / "none" / "a.html"), "no such folder"),
         ((tmp_path / "no.release", "-o", output), "no.release"),
     ):

@@ -75,7 +75,7 @@ def report(stage, done, total):
 @contextmanager
 def shown(*, quiet=False):
     yield report
-progress.shown = shown
+progress.show_progress = shown
 from mapapp.cli import main
 del sys.argv[1]
 main()

@@ -445,9 +445,9 @@ def test_pages_say_what_is_promised(releases: dict[str, Path]) -> None:
         for name, release in served.items()
     }
     assert words.promise(served["laplace"].certificate) == "ε = 8.98 · δ = 0"
-    assert "is every" in text["laplace"]
-    assert "every area, those without any included, was changed by chance" in text["laplace"]
-    assert "what came out small was struck" in text["sparse-histogram"]
+    assert "the probability of a draw outside the promise" in text["laplace"]
+    assert "every area was changed at random, even where it was zero" in text["laplace"]
+    assert "small results were removed" in text["sparse-histogram"]
     assert "drawn again" in text["accept-reject"]
     assert "sound accountant" in text["accept-reject"]
     for name in ("laplace", "sparse-histogram", "accept-reject"):

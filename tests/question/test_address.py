@@ -138,7 +138,7 @@ def test_a_question_that_costs_too_much_is_refused_whole_before_its_areas_are_lo
     assert looked_at == []
     assert len(notes) == 1
     assert said in notes[0]
-    assert "answers at most" in notes[0]
+    assert "accepts at most" in notes[0]
     state, notes = ask(areas, [])
     assert state.question.areas == tuple(areas)
     assert notes == ()

@@ -75,13 +75,13 @@ _FIRST: Final = ("name", "group_label", "characteristic_label", "direction_label
 _ENDS: Final = {"work": "homes", "home": "workplaces"}
 _DIRECTIONS: Final = {
     "N": "North",
-    "NE": "North-east",
+    "NE": "Northeast",
     "E": "East",
-    "SE": "South-east",
+    "SE": "Southeast",
     "S": "South",
-    "SW": "South-west",
+    "SW": "Southwest",
     "W": "West",
-    "NW": "North-west",
+    "NW": "Northwest",
     "": "Same place",
 }
 
