@@ -25,7 +25,7 @@ _HOW_DRAWN: Final = {
         "results were removed. Workers got homes in proportion to the remaining numbers, or from public knowledge of "
         "usual commutes, and only the result was kept."
     ),
-    "plug-in": "Here nothing hides it: each home was picked at random from those of real workers at the same workplace.",
+    "plug-in": "Here nothing hides it: every home was picked at random from those of real workers at that workplace.",
 }
 
 
@@ -97,7 +97,10 @@ def _almost(certificate: dict[str, Any]) -> str:
         else "Both numbers follow from how the homes were drawn; no accountant is needed."
     )
     if delta == "0":
-        return f"Here “almost every” means “every”: the probability of a draw outside the promise, δ (delta), is 0. {proof}"
+        return (
+            "Here “almost every” means “every”: the probability of a draw outside the promise, δ (delta), is 0. "
+            f"{proof}"
+        )
     return (
         "“Almost every” is measured by δ (delta), the probability that a draw falls outside the promise. Here it is "
         f"{delta}. {proof}"

@@ -53,7 +53,7 @@ _SCHEMA: Final = pyarrow.schema(
         ("segment", pyarrow.int8()),
         ("workers", pyarrow.int32()),
         ("distance_mi", pyarrow.float64()),  # exactly 0 within one block
-        ("octant_work", pyarrow.int8()),  # from work to home: 0 north, 1 north-east, …; NO_OCTANT
+        ("octant_work", pyarrow.int8()),  # from work to home: 0 north, 1 northeast, …; NO_OCTANT
         ("octant_home", pyarrow.int8()),  # from home to work
     ]
 )

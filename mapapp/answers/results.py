@@ -542,8 +542,8 @@ class Change(Result):
         The two answers.
     rows : DataFrame
         The names of the main table's rows, ``before``, ``after``, ``change`` (workers, or the measure that the analysis
-        declares), ``change_share`` (of before; NaN where that is 0), ``expected_error`` (of the change) and ``caution``
-        (of the smaller of both, or why a ratio has no change).
+        declares), ``change_share`` (of before; NaN if that is 0), ``expected_error`` (of the change) and ``caution``
+        (of the smaller count, or why a ratio has no change).
     """
 
     before: Result

@@ -27,9 +27,9 @@ from mapapp.publishing.certificate.terms import FOR_RELEASE, Certificate, Certif
 from mapapp.publishing.geography import Ints
 
 LAST_RELEASE_CAVEAT = (
-    "The prior is an earlier release (construction, last_release). The same people may be in both, so the two "
-    "compose in sequence: whoever has both must add up their epsilons and their deltas. This certificate states its "
-    "own part only."
+    "The prior is an earlier release (construction, last_release). The same people may be in both releases, so their "
+    "promises compose in sequence: their epsilons add up, and so do their deltas. This certificate states only the "
+    "promise of its own release."
 )
 
 _LEAST_MATCHED: Final = 0.5

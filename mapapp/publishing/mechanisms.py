@@ -59,8 +59,8 @@ OWN_PROOFS: Final[Mapping[str, OwnProof]] = {
             key, synthesizers, support, epsilon=privacy.epsilon
         ),
         caveats=(
-            "Noise is added to the number of homes in every support point. That alone is the promise, so it holds in "
-            "both readings with delta 0, and survives whatever is computed from the noisy counts.",
+            "Noise is added to the number of homes in every support point. The promise follows from this alone, so it "
+            "holds in both readings with delta 0, and for everything computed from the noisy counts.",
             MARGINS_CAVEAT,
             SINGLE_HOMES_CAVEAT,
         ),
@@ -72,9 +72,9 @@ OWN_PROOFS: Final[Mapping[str, OwnProof]] = {
             key, synthesizers, support, epsilon=privacy.epsilon, delta=privacy.delta
         ),
         caveats=(
-            "The promise is ordinary (epsilon, delta)-differential privacy and survives whatever is computed from the "
-            "release. It does not hold in the probabilistic reading: where many workers live each alone in a support "
-            "point, some point gives its worker away with a chance of up to delta times their number.",
+            "The promise is ordinary (epsilon, delta)-differential privacy and holds for everything computed from the "
+            "release. It does not hold in the probabilistic reading: if many workers each live alone in a support "
+            "point, the probability that some point reveals its worker is up to delta times their number.",
             MARGINS_CAVEAT,
             SINGLE_HOMES_CAVEAT,
         ),
@@ -84,8 +84,8 @@ OWN_PROOFS: Final[Mapping[str, OwnProof]] = {
         promise=lambda privacy: plug_in_promise(),
         draw=lambda key, synthesizers, support, privacy: plug_in_multinomial(key, synthesizers, support),
         caveats=(
-            "Nothing is promised. Synthetic workers are drawn from the real ones, so a place on the map is a place "
-            "where somebody lives who works there. This exists to be compared with, and must not leave the house.",
+            "Nothing is promised. Synthetic homes are drawn from the real homes of the same workplace, so every home "
+            "on the map reveals a real one. This release only serves for comparison. Do not publish it.",
         ),
     ),
 }

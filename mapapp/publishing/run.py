@@ -35,7 +35,7 @@ from mapapp.publishing.last_release import last_release_lines, with_last_release
 from mapapp.publishing.ledger import Ledger, Reading
 from mapapp.publishing.promise import CertifiedBatch, make_certificate
 
-TEST_KEY_REASON = "test key: whoever knows it can undo the release"
+TEST_KEY_REASON = "test key: it is public, so anyone can undo the release"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

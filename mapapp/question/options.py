@@ -96,8 +96,7 @@ OPTIONS: Final = _by_name(
         name="layer",
         kind="layer",
         default=LAYER,
-        help="What a row of comparison, destinations or job-balance is, such as county, town, city, zip, metro or "
-        "tract.",
+        help="Layer of the rows of comparison, destinations and job-balance: county, town, city, zip, metro, tract, …",
         field="layer",
     ),
     Option(

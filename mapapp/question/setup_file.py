@@ -141,13 +141,13 @@ def read(source: str | Path | bytes) -> Setup:
     """
     content = source if isinstance(source, bytes) else _bytes(Path(source))
     if len(content) > MAX_BYTES:
-        raise UsageError(f"this file is not a setup: it has more than {MAX_BYTES:,} bytes")
+        raise UsageError(f"this is not a setup file: it has more than {MAX_BYTES:,} bytes")
     try:
         document = json.loads(content, parse_constant=_no_number)
     except (ValueError, RecursionError):
-        raise UsageError("this file is not a setup: it is not JSON") from None
+        raise UsageError("this is not a setup file: it is not JSON") from None
     if not isinstance(document, dict) or document.get("commutemap") != "setup":
-        raise UsageError('this file is not a CommuteMap setup: it does not contain "commutemap": "setup"')
+        raise UsageError('this is not a CommuteMap setup file: it does not contain "commutemap": "setup"')
     version = document.get("version")
     if isinstance(version, bool) or version != VERSION:
         said = _short(json.dumps(version)) if isinstance(version, (int, float, str)) else "(not a number)"

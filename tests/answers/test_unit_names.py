@@ -116,7 +116,8 @@ def harbours(tmp_path_factory: pytest.TempPathFactory) -> Areas:
 def test_a_base_name_is_the_place_and_a_note_says_what_else_has_it(harbours: Areas) -> None:
     assert harbours.find("harbour") == "stplc:4459"
     assert harbours.note_on_name("harbour") == (
-        "area 'harbour': using stplc:4459 (Harbour city, DE); other areas with that name: county:10001 (Harbour County, DE)"
+        "area 'harbour': using stplc:4459 (Harbour city, DE); "
+        "other areas with that name: county:10001 (Harbour County, DE)"
     )
     assert harbours.find("Old Ferry town") == "stplc:4460"
     assert harbours.find("Ferry") == "county:11001"

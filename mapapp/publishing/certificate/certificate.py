@@ -68,19 +68,19 @@ __all__ = [
 _CHUNK = 1 << 20
 
 _CAVEATS = (
-    "Ordinary (epsilon, delta)-differential privacy survives whatever is computed from the release, such as "
-    "the drawing of blocks and points; the probabilistic reading holds for the drawn support points only.",
+    "Ordinary (epsilon, delta)-differential privacy also holds for everything computed from the release, such as "
+    "drawn blocks and points; the probabilistic reading holds only for the drawn support points.",
     "The probabilistic reading is about one (destination block, segment), and so about one worker: its draw fails with "
-    "probability at most delta. That no draw of the release fails is less sure: the bounds add up to "
-    "delta_of_all_together. The ordinary reading needs no sum, since neighbouring tables differ in one of them.",
+    "probability at most delta. The probability that any draw of the release fails can be larger: the bounds add up to "
+    "delta_of_all_together. The ordinary reading needs no sum, because neighboring tables differ in only one of them.",
     MARGINS_CAVEAT,
     SINGLE_HOMES_CAVEAT,
 )
 _PAPER_CAVEATS = (
-    "Theorem 5.2 keeps delta while pruning shrinks the prior sample. By enumeration the exact delta after "
+    "Theorem 5.2 keeps delta while pruning shrinks the prior sample. Enumeration shows that the exact delta after "
     "pruning can exceed the one before: k = 3, n = 4, alpha = (0.512, 0.856, 0.976), retention 0.025, epsilon "
-    "1.95 goes from 0.0166 to 0.0283. The slack of Theorem 4.4 covers the published settings; no proof says "
-    "that it always does. Rows under Theorem 4.1 do not need it: their delta is 0.",
+    "1.95 goes from 0.0166 to 0.0283. The slack of Theorem 4.4 covers the published settings, but no proof "
+    "says that it always does. Rows under Theorem 4.1 do not need it: their delta is 0.",
 )
 
 

@@ -30,10 +30,10 @@ from mapapp.publishing.certified_weights import badness_of
 __all__ = ["SOUND_CAVEATS", "check_sound_row", "listed_row", "sound_preconditions", "sound_rows"]
 
 SOUND_CAVEATS = (
-    "epsilon is the whole promise, pruning included, and equals epsilon_final: the sound accountant certifies the "
-    "pruned mechanism as one, and has no epsilon of the draw alone.",
-    "The delta bounds are upper bounds, found by adding up tails in floating point with stated margins; brute "
-    "force over small cases never exceeds them.",
+    "epsilon is the whole promise, including pruning, and equals epsilon_final: the sound accountant certifies the "
+    "pruned mechanism as a whole and has no separate epsilon for the draw.",
+    "The delta bounds are upper bounds, computed by adding up tails in floating point with stated margins; brute "
+    "force on small cases never exceeds them.",
 )
 
 _BOUND_FIELDS = (

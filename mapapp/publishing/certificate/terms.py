@@ -67,17 +67,17 @@ UNIT = (
     "workers."
 )
 COMPOSITION = (
-    "In parallel within the release: a worker sits in one (destination block, segment), so the worst one "
-    "counts. In sequence across releases from the same workers: epsilons and deltas add up."
+    "In parallel within a release: every worker is in one (destination block, segment), so the worst one "
+    "counts. In sequence across releases of the same workers: epsilons and deltas add up."
 )
 MARGINS_CAVEAT = (
-    "Where a source gives segments by margins only (LODES), the joint segments of jobs that share workplace and "
-    "home are assigned before synthesis, by a rule that reads that pair's margins. The promise is about the table of "
-    "workers after that step."
+    "If a source has only the margins of segments (LODES), a rule that reads the margins of each pair of workplace "
+    "and home assigns joint segments to its jobs before synthesis. The promise is about the table of workers after "
+    "that step."
 )
 SINGLE_HOMES_CAVEAT = (
-    "The promise is about single homes. It does not hide what is true of a whole workplace, and it does not "
-    "hide workplace, segment or the number of workers."
+    "The promise protects single homes. It does not hide facts about a whole workplace, and it does not hide "
+    "workplaces, segments or numbers of workers."
 )
 
 _HASH = re.compile(r"[0-9a-f]{64}")
