@@ -1,4 +1,4 @@
-"""What an analysis declares: how it is asked, what its numbers and rows count, and what is shown of its answer."""
+"""The types with which an analysis declares how it is computed, what its numbers count, and what is shown."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NumberKind = Literal["count", "change", "share", "miles", "ratio"]
 CellKind = Literal["count", "share", "ratio", "ratio change", "error", "ratio error"]
 Text = str | Callable[[Any], str]
-"""A text, or what makes it from the answer."""
+"""A text, or a function that makes it from the answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +29,14 @@ class NumberEntry:
     name : str
         Field of the answer.
     label : str or callable
-        What it is, for a report.
+        Label in a report.
     kind : {"count", "change", "share", "miles", "ratio"}
     tile : str or callable
-        What it is, in a few words beside the number on the page; empty if the page shows it elsewhere.
+        Short label beside the number on the page; empty if the page shows the number elsewhere.
     value : callable or None
-        Takes it from the answer, if it is not the field itself.
+        Computes it from the answer, if it is not the field itself.
     changed : str
-        What its change is, in a few words on the page; empty if the page does not show its change.
+        Short label of its change on the page; empty if the page does not show the change.
     """
 
     name: str
@@ -47,7 +47,7 @@ class NumberEntry:
     changed: str = ""
 
     def of(self, result: Result) -> Any:
-        """The number in an answer: a Number, Miles, Ratio, or a plain value or None."""
+        """Return the number in an answer: a Number, Miles, Ratio, a plain value, or None."""
         return getattr(result, self.name) if self.value is None else self.value(result)
 
 
@@ -58,7 +58,7 @@ class ColumnEntry:
     Attributes
     ----------
     head : str
-        For people.
+        Heading for readers.
     kind : {"count", "share", "ratio", "ratio change", "error", "ratio error"}
     """
 
@@ -71,7 +71,7 @@ WORKER_CELLS: Final = {
     "share": ColumnEntry("Share", "share"),
     "expected_error": ColumnEntry("±", "error"),
 }
-"""The columns that the page shows of a table of workers."""
+"""Columns of a table of workers that the page shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +82,9 @@ class TableEntry:
     ----------
     title : str or callable
     words : str or callable
-        What must be read with it.
+        Caption that must be read with it.
     columns : dict of str to ColumnEntry
-        By name, its columns that other analyses do not have, or call something else.
+        By name, columns that other analyses lack or label differently.
     """
 
     title: Text
@@ -94,16 +94,16 @@ class TableEntry:
 
 @dataclass(frozen=True, slots=True)
 class MeasureEntry:
-    """What the rows of two answers are compared by.
+    """The measure by which the rows of two answers are compared.
 
     Attributes
     ----------
     name : str
-        What it is, for people.
+        Label for readers.
     column, error : str
         Columns of the measure and of its expected error.
     kind : {"count", "ratio"}
-        Rows that one of the answers does not have count 0 workers there, but have no ratio.
+        Rows missing from one of the answers count as 0 workers there, but have no ratio.
     """
 
     name: str = "Workers"
@@ -123,9 +123,9 @@ class BarsEntry:
     name : str
         Column with the names of the bars.
     by_characteristic : bool
-        Whether there is a group of bars for each characteristic.
+        Whether each characteristic has its own group of bars.
     n_rows : int or None
-        Bars at most.
+        Maximum number of bars.
     """
 
     title: Text
@@ -142,15 +142,15 @@ class RatioMap:
     Attributes
     ----------
     column : str
-        The ratio, in the table `units` of the answer; NaN where there is none.
+        Column of the ratio in the answer's table `units`; NaN if there is no ratio.
     legend : str
-        What the ratio is; `{unit}` is what a unit is called, and `<br>` breaks a line where there is little room.
+        Label of the ratio; `{unit}` is the word for a unit, and `<br>` marks where a line may break.
     blank : str
         Why some units have no ratio, for the legend.
     caption : str
-        What the map shows; `{unit}` as above, `{here}` is the area.
+        Caption of the map; `{unit}` as above, `{here}` is the area.
     hover : callable
-        What a row of `units` says when it is pointed at, its name aside: lines.
+        Returns the lines to show, after its name, when the pointer is on a row of `units`.
     """
 
     column: str
@@ -180,39 +180,39 @@ class Entry:
     Attributes
     ----------
     ask : callable
-        Puts a question to a release.
+        Answers a question about a release.
     counts : callable
-        What the numbers and the rows of an answer count, for their expected errors.
+        Returns what the numbers and rows of an answer count, for their expected errors.
     with_derived_errors : callable
-        Takes an answer whose counts have their expected errors, and adds those that follow from them.
+        Adds, to an answer whose counts have expected errors, the errors derived from them.
     numbers : tuple of NumberEntry
-        In the order in which they are shown.
+        In display order.
     headline : callable
-        The number that stands first on the page.
+        The number shown first on the page.
     n_about : callable or None
-        How many workers or jobs an answer is about, if that is not the first number. Of none, nothing is shown.
+        Number of workers or jobs in an answer, if it is not the first number. If it is 0, nothing is shown.
     glance : callable or None
         The answer in one line; by default the number of workers.
     clause : str
         The rest of a sentence that begins with synthetic workers. `{s}` is the ending of its verbs, `{here}` the area,
         `{home}` and `{work}` the areas of an analysis that has two. Empty if the side says it.
     tail : callable
-        What the sentence ends with.
+        Returns the end of the sentence.
     tables : dict of str to TableEntry
-        By the name of the field, the main one first.
+        By field name, the main table first.
     cells : dict of str to ColumnEntry
-        By name, the columns that the page shows of a table of units, with their heads.
+        By name, the columns of a table of units that the page shows, with their headings.
     page_title : str or callable
-        What the page calls that table; empty for the table's own title.
+        Title of that table on the page; empty for the table's own title.
     compared : str
-        The table whose rows two releases are compared by.
+        The table whose rows are compared between two releases.
     measure : MeasureEntry
-        What is compared in it.
+        The measure that is compared.
     keys, names : tuple of str
-        Its columns that say which row is which, and that name it for people.
+        Columns of that table that identify a row, and columns that name it for readers.
     bars : tuple of BarsEntry
     ratio_map : RatioMap or None
-        How its map is colored, if it is drawn as a ratio.
+        How to color its map, if it shows a ratio.
     """
 
     ask: Callable[[Release, Question], Result]

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from mapapp.answers.analyses import Release
 
 LEAST_RESIDENTS: Final = 10
-"""Resident workers from which on there is a ratio; smaller counts carry a caution everywhere."""
+"""Fewest resident workers for which a ratio is given; smaller counts always carry a caution."""
 BARS: Final = 8
 NO_RESIDENTS: Final = "no resident workers"
 FEW_RESIDENTS: Final = f"fewer than {LEAST_RESIDENTS} resident workers"
@@ -73,7 +73,7 @@ class JobBalance(Result):
 
 
 def ratio_of(jobs: int, residents: Number) -> Ratio:
-    """Jobs per resident worker, with its expected error if that of the residents is known."""
+    """Return jobs per resident worker, with its expected error if that of the residents is known."""
     if residents.value < LEAST_RESIDENTS:
         return Ratio(None, None, FEW_RESIDENTS if residents.value else NO_RESIDENTS)
     error = residents.expected_error
@@ -110,7 +110,7 @@ def balance_units(
 
 
 def notes_on(coverage: tuple[Note, ...], *, n_left_out: int) -> tuple[Note, ...]:
-    """What must be read with the ratio: whose jobs elsewhere are missing, and what was left out.
+    """Return the notes to show with the ratio: which jobs are missing, and what was left out.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the numbers and the rows of each answer count: the picks of commutes whose expected errors are theirs."""
+"""The picks of commutes that the numbers and rows of each answer count, for their expected errors."""
 
 from __future__ import annotations
 
@@ -17,54 +17,54 @@ from mapapp.question.filters import BANDS, CHARACTERISTICS, Filters
 from mapapp.question.question import OTHER_END
 
 PickOf = Callable[[Any], Pick | None]
-"""What a row counts."""
+"""Returns what a row counts."""
 Counts = tuple[dict[str, Pick], dict[str, PickOf]]
-"""What the numbers count, by name; and for each table, what a row counts."""
+"""What the numbers count, by name; and what the rows count, by table."""
 
 
 def of_area(areas: Areas, answer: Result) -> Pick:
-    """All that an answer about one area counts."""
+    """Return everything that an answer about one area counts."""
     blocks = areas.select(answer.about.area_text).blocks
     return Pick.at(cast(Side, answer.about.side), blocks, kept_by(answer))
 
 
 def kept_by(answer: Result) -> Filters:
-    """The workers that an answer is about."""
+    """Return the filters of an answer."""
     return Filters(*answer.about.kept_bands)
 
 
 def of_profile(areas: Areas, answer: Any) -> Counts:
-    """Counts of an area profile."""
+    """Return the counts of an area profile."""
     pick = of_area(areas, answer)
     return {"workers": pick}, {"bands": by_band(pick), "segments": _by_segment(pick)}
 
 
 def of_comparison(areas: Areas, answer: Any) -> Counts:
-    """Counts of an area comparison."""
+    """Return the counts of an area comparison."""
     pick = of_area(areas, answer)
     return {"workers": pick}, {"units": by_unit(pick, answer.about.side, areas.units(answer.layer))}
 
 
 def of_destinations(areas: Areas, answer: Any) -> Counts:
-    """Counts of destinations."""
+    """Return the counts of destinations."""
     pick = of_area(areas, answer)
     end = OTHER_END[cast(Side, answer.about.side)]
     return {"workers": pick}, {"units": by_unit(pick, end, areas.units(answer.layer))}
 
 
 def of_distance_direction(areas: Areas, answer: Any) -> Counts:
-    """Counts of distances and directions; the errors of their rows have a formula of their own."""
+    """Return the counts of distances and directions; the errors of their rows have a separate formula."""
     return {"workers": of_area(areas, answer)}, {}
 
 
 def of_inflow_outflow(areas: Areas, answer: Any) -> Counts:
-    """Counts of inflow and outflow."""
+    """Return the counts of inflow and outflow."""
     blocks = areas.select(answer.about.area_text).blocks
     n_blocks = len(areas.places)
     inside = np.arange(n_blocks, dtype=np.int32) if blocks is None else blocks
     outside = np.setdiff1d(np.arange(n_blocks, dtype=np.int32), inside, assume_unique=True)
     stay = Pick(home=blocks, work=blocks, filters=kept_by(answer))
-    # Who works here is published as it is, so those who come in are as uncertain as those who stay.
+    # The total of workers is published unchanged, so inflow is as uncertain as the workers who stay.
     groups = {"inflow": stay, "outflow": replace(stay, work=outside), "stay": stay}
     living = replace(stay, work=None)
     numbers = {**groups, "living": living, "employed": replace(stay, home=None), "net_inflow": living}
@@ -75,14 +75,14 @@ def of_inflow_outflow(areas: Areas, answer: Any) -> Counts:
 
 
 def of_paired(areas: Areas, answer: Any) -> Counts:
-    """Counts of paired areas."""
+    """Return the counts of paired areas."""
     pick = _of_two_areas(areas, answer)
     numbers = {"workers": pick, "living": replace(pick, work=None), "employed": replace(pick, home=None)}
     return numbers, {"bands": by_band(pick)}
 
 
 def of_flow_matrix(areas: Areas, answer: Any) -> Counts:
-    """Counts of a flow matrix."""
+    """Return the counts of a flow matrix."""
     pick = _of_two_areas(areas, answer)
     homes = by_unit(pick, "home", areas.units(answer.home_layer))
     works = by_unit(pick, "work", areas.units(answer.work_layer))
@@ -99,17 +99,17 @@ def _of_two_areas(areas: Areas, answer: Result) -> Pick:
 
 
 def by_band(pick: Pick) -> PickOf:
-    """Rows with ``characteristic`` and ``band``."""
+    """Return the picks of rows with ``characteristic`` and ``band``."""
     return lambda row: _narrowed(pick, {row.characteristic: row.band})
 
 
 def _by_segment(pick: Pick) -> PickOf:
-    """Rows with ``age``, ``earnings`` and ``industry``."""
+    """Return the picks of rows with ``age``, ``earnings`` and ``industry``."""
     return lambda row: _narrowed(pick, {name: getattr(row, name) for name in CHARACTERISTICS})
 
 
 def _narrowed(pick: Pick, wanted: dict[str, int]) -> Pick:
-    """Only these bands; nobody at all where the pick leaves one of them out."""
+    """Return the pick narrowed to these bands; an empty pick if it excludes one of them."""
     kept = {name: getattr(pick.filters, name) or BANDS for name in CHARACTERISTICS}
     if any(band not in kept[name] for name, band in wanted.items()):
         return replace(pick, work=np.empty(0, dtype=np.int32))
@@ -117,7 +117,7 @@ def _narrowed(pick: Pick, wanted: dict[str, int]) -> Pick:
 
 
 def by_unit(pick: Pick, end: Side, units: LayerUnits) -> PickOf:
-    """Rows with ``kind`` and ``unit_id``: those of the pick whose `end` is in that unit."""
+    """Return the picks of rows with ``kind`` and ``unit_id``: the workers whose `end` is in that unit."""
     code_of = {
         (kind, unit_id): code
         for code, (kind, unit_id) in enumerate(zip(units.rows["kind"], units.rows["unit_id"], strict=True))
@@ -136,7 +136,7 @@ def by_unit(pick: Pick, end: Side, units: LayerUnits) -> PickOf:
 
 
 class _Row:
-    """A unit as `by_unit` wants it."""
+    """A unit in the form that `by_unit` expects."""
 
     def __init__(self, kind: str, unit_id: str) -> None:
         self.kind = kind
@@ -144,7 +144,7 @@ class _Row:
 
 
 def _unit_of(of: PickOf, row: Any, end: Side) -> Pick:
-    """The pick of one end of a cell of a flow matrix."""
+    """Return the pick of one end of a cell of a flow matrix."""
     found = of(_Row(getattr(row, f"{end}_kind"), getattr(row, f"{end}_id")))
     assert found is not None
     return found
