@@ -185,6 +185,19 @@ def test_names_are_shown_as_text(paths: list[Path], tmp_path: Path) -> None:
     assert "Naïve &amp; &lt;b&gt;Bold&lt;/b&gt; town" in shown
 
 
+def test_an_area_is_looked_up_by_key_or_name(release: cm.Release) -> None:
+    found = release.areas.search("old ferry")[0]
+    assert release.areas[found.key] == release.areas[found.name] == found
+    for unknown in ("Old Fery", "stplc:Old Fery"):
+        with pytest.raises(
+            cm.UsageError, match=f"area '{unknown}': no area has that name; .*{re.escape(found.name)}"
+        ):
+            release.areas[unknown]
+    for wrong in ("x", "county:", "all", "", 0, None):
+        with pytest.raises(cm.UsageError, match=r"^area "):
+            release.areas[wrong]  # type: ignore[index]
+
+
 def test_a_list_of_areas_is_their_union(release: cm.Release) -> None:
     both = release.profile("county:10001 +stplc:4460").workers
     found = release.areas.search("old ferry")[0]

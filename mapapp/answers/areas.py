@@ -175,7 +175,19 @@ class Areas:
         return isinstance(key, str) and key in self._named
 
     def __getitem__(self, key: str) -> Area:
-        return self._named[key]
+        """Return the area with a key such as `county:44007`, or with a name.
+
+        Raises
+        ------
+        UsageError
+            If there is no such area; the message has the nearest names.
+        """
+        found = self._named.get(key)
+        if found is not None:
+            return found
+        if not isinstance(key, str) or _is_written(key):
+            raise self._unknown(str(key), str(key).rpartition(":")[2])
+        return self._unit_named(key)
 
     def search(self, text: str | int, limit: int = 12, *, near: bool = False) -> list[Area]:
         """Find areas whose name or identifier has every word of `text`; names that begin with it come first.
@@ -314,13 +326,17 @@ class Areas:
             raise UsageError(
                 f"area {text[:60]!r}: {len(many):,} units have that name, such as {_listed(many)}; give one of them"
             )
-        near = self.search(text, near=True)
+        raise self._unknown(text, text)
+
+    def _unknown(self, text: str, words: str) -> UsageError:
+        """Return the error about an area that is not here, with the names nearest to some words."""
+        near = self.search(words, near=True) if words else []
         remedy = (
             f"the nearest {'names are' if len(near) > 1 else 'name is'} {_listed(near)}"
             if near
             else "give level:identifier, such as county:44007"
         )
-        raise UsageError(f"area {text[:60]!r}: no area has that name; {remedy}")
+        return UsageError(f"area {text[:60]!r}: no area has that name; {remedy}")
 
     def _whole_search(self, text: str) -> list[Area]:
         return self.search(text, limit=len(self._named))

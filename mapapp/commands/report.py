@@ -168,6 +168,8 @@ def _batch(paths: tuple[Path, ...], date: datetime.date | None, options: dict[st
         progress("opening the release", 0, 0)
         releases = list(open_releases(list(paths)).values())
         jobs = read_batch(options["batch"], releases[0])
+        for note in dict.fromkeys(note for job in jobs for note in job.notes):
+            click.echo(note, err=True)
         workers = options["workers"] or os.cpu_count() or 1
         outcome = make_batch(paths, releases, jobs, folder, date=date, workers=workers, progress=progress)
     kept = f", {outcome.n_kept:,} already existed" if outcome.n_kept else ""

@@ -335,3 +335,24 @@ def test_a_line_says_what_else_has_the_name_of_an_area(
             *note,
             f"{output}: written",
         ]
+
+
+def test_a_batch_says_what_else_has_the_name_of_an_area(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_release(tmp_path / "a.release", n_pairs=100)
+    rewrite_table(path, "layers", lambda units: units.assign(name=["Harbour city", "Ferry town"]))
+    counties = ["Harbour County", "Ferry Valley", "Hill County", "Far Away"]
+    rewrite_table(path, "counties", lambda units: units.assign(name=counties))
+    batch = tmp_path / "batch.toml"
+    batch.write_text(
+        'formats = "xlsx"\nlayer = "county"\nerrors = -1\n[[report]]\narea = "Harbour city"\n'
+        '[[report]]\narea = "Harbour"\nanalysis = ["destinations", "profile"]\n'
+    )
+    arguments = ["report", path, "--batch", batch, "-o", tmp_path / "out", "-q", "--workers", 1]
+    assert run([str(each) for each in arguments]) == 0
+    note, written = capsys.readouterr().err.splitlines()
+    chosen, _, others = note.partition("; other areas with that name: ")
+    assert chosen == f"{batch}, line 6: area 'Harbour': using stplc:4459 (Harbour city)"
+    assert "(Harbour County)" in others
+    assert "2 files written" in written

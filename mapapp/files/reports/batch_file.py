@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any, Final, cast
 
 from geodata.errors import GeodataError
+from mapapp.answers.asking import notes_on_names
 from mapapp.answers.served_release import ServedRelease
 from mapapp.errors import UsageError
 from mapapp.files.reports import FORMS, ROWS_WITH_ERRORS, Form, Paper
@@ -52,6 +53,8 @@ class Job:
     forms : tuple of Form
     paper : Paper
     error_rows : int or None
+    notes : tuple of str
+        What else has the name of an area in it, a line each, with the place in the batch file.
     """
 
     name: str
@@ -60,6 +63,7 @@ class Job:
     forms: tuple[Form, ...]
     paper: Paper
     error_rows: int | None
+    notes: tuple[str, ...] = ()
 
 
 def _one_of(*allowed: str) -> tuple[Callable[[Any], bool], str]:
@@ -139,10 +143,15 @@ def read_batch(path: Path, release: ServedRelease) -> list[Job]:
     jobs: list[Job] = []
     for place, entry in enumerate(entries):
         _check(entry, lines, place)
+        whole = {**document, **entry}
         try:
-            for name, parts in _reports({**document, **entry}, release):
+            several = [_questions(whole, name) for name in _listed(whole.get("analysis", "destinations"))]
+            notes = tuple(
+                f"{lines.of(place)}: {note}" for note in notes_on_names(release.analyses, several[0])
+            )
+            for name, parts in _reports(whole, several, release):
                 stem = file_stem(name, [job.stem for job in jobs])
-                jobs.append(_job(name, stem, parts, {**document, **entry}))
+                jobs.append(_job(name, stem, parts, whole, notes))
         except (UsageError, GeodataError) as error:
             raise UsageError(f"{lines.of(place)}: {error}") from error
     return jobs
@@ -193,9 +202,10 @@ def _check(entry: dict[str, Any], lines: _Lines, place: int | None) -> None:
             raise UsageError(f"{lines.of(place, key)}: {key} = {str(shown)[:60]!r}; it must be {allowed}")
 
 
-def _reports(entry: dict[str, Any], release: ServedRelease) -> Iterator[tuple[str, list[Part]]]:
-    """Name and parts of every report that an entry asks for."""
-    several = [_questions(entry, analysis) for analysis in _listed(entry.get("analysis", "destinations"))]
+def _reports(
+    entry: dict[str, Any], several: list[Questions], release: ServedRelease
+) -> Iterator[tuple[str, list[Part]]]:
+    """Name and parts of every report that an entry asks for; its questions are one for each analysis."""
     show = cast(Show, entry.get("show", "points"))
     by_analysis = [parts_of(release.analyses, one, show) for one in several]
     if "each" not in entry:
@@ -244,7 +254,7 @@ def _questions(entry: dict[str, Any], analysis: str) -> Questions:
     return questions_from(given, analysis)
 
 
-def _job(name: str, stem: str, parts: list[Part], entry: dict[str, Any]) -> Job:
+def _job(name: str, stem: str, parts: list[Part], entry: dict[str, Any], notes: tuple[str, ...]) -> Job:
     errors = entry.get("errors", ROWS_WITH_ERRORS)
     return Job(
         name=name,
@@ -253,4 +263,5 @@ def _job(name: str, stem: str, parts: list[Part], entry: dict[str, Any]) -> Job:
         forms=tuple(dict.fromkeys(cast(list[Form], _listed(entry.get("formats", "html"))))),
         paper=cast(Paper, entry.get("paper", "a4")),
         error_rows=None if errors < 0 else errors,
+        notes=notes,
     )
