@@ -25,6 +25,7 @@ __all__ = [
     "Prior",
     "PrivacyParameters",
     "SynthesisParameters",
+    "Unit",
     "exact_fraction",
 ]
 
@@ -32,7 +33,10 @@ Accountant = Literal["paper", "sound"]
 Editing = Literal["none", "pool", "drop"]
 Prior = Literal["gravity", "flows", "uniform"]
 Placement = Literal["population", "representative"]
-Mechanism = Literal["dirichlet-multinomial", "accept-reject", "laplace", "sparse-histogram", "plug-in"]
+Mechanism = Literal[
+    "dirichlet-multinomial", "exponential", "accept-reject", "laplace", "sparse-histogram", "plug-in"
+]
+Unit = Literal["cell", "block", "tract"]
 
 _USUAL_MECHANISM: Final = "dirichlet-multinomial"
 
@@ -222,9 +226,13 @@ class SynthesisParameters:
         radius of 12,500 miles covers the whole earth.
     replication : bool, optional
         Allow steps of the 2010 release that no proof covers; the result is then stamped "not for release".
-    mechanism : {"dirichlet-multinomial", "accept-reject", "laplace", "sparse-histogram", "plug-in"}, optional
-        How synthetic workers are drawn. The result of "plug-in" is not private and is stamped accordingly. `strength`
-        and `retention_scale` apply only to the first two.
+    mechanism : str, optional
+        "dirichlet-multinomial", "exponential", "accept-reject", "laplace", "sparse-histogram" or "plug-in":
+        how synthetic workers are drawn. The result of "plug-in" is not private and is stamped accordingly. `strength`
+        and `retention_scale` apply only to "dirichlet-multinomial" and "accept-reject".
+    unit : {"cell", "block", "tract"}, optional
+        Workers that the exponential mechanism draws together: those of a workplace block and segment, of a block, or of
+        a workplace tract. Larger units keep more of what is small, but lose which home goes with which segment.
 
     Raises
     ------
@@ -251,9 +259,16 @@ class SynthesisParameters:
     puma_radius_mi: float | None = None
     replication: bool = False
     mechanism: Mechanism = _USUAL_MECHANISM
+    unit: Unit = "cell"
 
     def __post_init__(self) -> None:
         _require_choice("mechanism", self.mechanism, get_args(Mechanism))
+        _require_choice("unit", self.unit, get_args(Unit))
+        if self.unit != "cell" and self.mechanism != "exponential":
+            raise ParameterError(
+                f"unit is {self.unit!r} and mechanism {self.mechanism!r}; only the exponential mechanism draws larger "
+                "units than a cell: leave the unit out"
+            )
         self._check_percentiles()
         self._check_radii()
         self._check_elimination()
@@ -354,6 +369,8 @@ class SynthesisParameters:
             del values["tract_radius_mi"], values["puma_radius_mi"]
         if self.mechanism == _USUAL_MECHANISM:
             del values["mechanism"]
+        if self.mechanism != "exponential":
+            del values["unit"]
         return values
 
     @classmethod

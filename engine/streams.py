@@ -18,6 +18,8 @@ DIGEST         0                        0                32 bytes of key for the
 NOISE          destination              segment          words against the digits of a chance
 TOTAL          destination              segment          bounded integers that make the total m
 ATTEMPT        attempt                  0                eight words: the key of that attempt
+MOVE           destination              segment          bounded integers: who moves, and where to
+DEAL           destination              segment          bounded integers: which cell of a unit gets a worker
 ============== ======================== ================ ==========================================
 
 Source: RFC 8439 (ChaCha20); docs/method.md, section 7.
@@ -71,6 +73,8 @@ class Stage(IntEnum):
     NOISE = chacha.STAGE_NOISE
     TOTAL = chacha.STAGE_TOTAL
     ATTEMPT = chacha.STAGE_ATTEMPT
+    MOVE = chacha.STAGE_MOVE
+    DEAL = chacha.STAGE_DEAL
 
 
 class SecretKey:

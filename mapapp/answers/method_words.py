@@ -15,6 +15,11 @@ _HOW_DRAWN_USUALLY: Final = (
     "knowledge of usual commutes. Every worker got a home from the lottery, and only the result was kept."
 )
 _HOW_DRAWN: Final = {
+    "exponential": (
+        "For each workplace and kind of worker, a lottery chose among all the ways in which the public number of "
+        "workers could live. The fewer workers a way moves from where they really live, the better its chances; every "
+        "way has one."
+    ),
     "accept-reject": f"{_HOW_DRAWN_USUALLY} Results far from the truth were drawn again.",
     "laplace": (
         "So for every workplace the number of homes in every area was changed at random, even where it was zero. "

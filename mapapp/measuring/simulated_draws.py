@@ -12,12 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.parameters import PrivacyParameters, SynthesisParameters
-from engine.streams import SecretKey
+from engine.streams import SecretKey, attempt_key
 from engine.synthesis import Synthesizers
-from geodata.schema import N_SEGMENTS
 from mapapp.publishing.certified_weights import SynthesizerWeights
 from mapapp.publishing.inputs import Inputs
-from mapapp.publishing.mechanisms import draw_support_points
+from mapapp.publishing.mechanisms import Units, draw_support_points
 from mapapp.publishing.support import Support
 
 N_DRAWS: Final = 10
@@ -45,11 +44,12 @@ def simulated_points(
         Local support point of each real worker.
     n_draws : int
     """
+    key = SecretKey.for_tests()
     for draw in range(n_draws):
         synthesizers = Synthesizers(
             tract=inputs.tract,
             destination=inputs.destination,
-            segment=inputs.segment + N_SEGMENTS * draw,  # other segments have other random streams
+            segment=inputs.segment,
             worker_ptr=inputs.worker_ptr,
             worker_point=worker_point,
             min_prior_weight=weights.min_prior_weight,
@@ -57,11 +57,12 @@ def simulated_points(
             prunes=weights.prunes,
         )
         drawn = draw_support_points(
-            SecretKey.for_tests(),
+            attempt_key(key, draw + 1),
             synthesizers,
             support.table,
             privacy,
             parameters.mechanism,
+            units=Units(parameters.unit, inputs.destination_tract),
             accepted_ratio=None,
         )
         yield drawn.synthetic_point

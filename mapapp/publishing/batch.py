@@ -30,7 +30,7 @@ from mapapp.publishing.geography import (
     read_workplaces,
 )
 from mapapp.publishing.inputs import Inputs, read_inputs
-from mapapp.publishing.mechanisms import draw_support_points
+from mapapp.publishing.mechanisms import Units, draw_support_points
 from mapapp.publishing.prior import PublicPrior, public_prior
 from mapapp.publishing.promise import CertifiedBatch, certify_batch
 from mapapp.publishing.support import Support, build_support
@@ -181,6 +181,7 @@ def draw_workers(
         support.table,
         privacy,
         parameters.mechanism,
+        units=Units(parameters.unit, inputs.destination_tract),
         accepted_ratio=weights.accepted_ratio,
     )
     drawn = redraw_remainder(key, synthesizers, drawn, support.coarsening, redraw_weight(support.share))

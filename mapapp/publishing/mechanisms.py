@@ -1,32 +1,40 @@
 """The mechanisms that no accountant certifies: what each uses, promises and draws; and the drawing of them all.
 
 The Dirichlet-multinomial and accept/reject are as private as their prior weights are large, which an accountant
-certifies. Laplace noise and the sparse histogram have proofs of their own, which use epsilon and delta alone; plug-in
-has no proof.
+certifies. The exponential mechanism, Laplace noise and the sparse histogram have proofs of their own, which use epsilon
+and delta alone; plug-in has no proof.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from engine.accept_reject import inner_privacy, synthesize_accepted
+from engine.mechanisms.exponential import exponential, exponential_promise
 from engine.mechanisms.laplace import laplace_histogram, laplace_promise
 from engine.mechanisms.plug_in import plug_in_multinomial, plug_in_promise
 from engine.mechanisms.promise import MechanismPromise
 from engine.mechanisms.sparse import sparse_histogram, sparse_promise
-from engine.parameters import Mechanism, PrivacyParameters
+from engine.parameters import Mechanism, PrivacyParameters, Unit
 from engine.streams import SecretKey
 from engine.support_table import SupportTable
 from engine.synthesis import Synthesizers, SyntheticPoints, synthesize
 from engine.units import WEIGHT_UNITS
 from mapapp.publishing.certificate.terms import MARGINS_CAVEAT, SINGLE_HOMES_CAVEAT
 
-__all__ = ["OWN_PROOFS", "OwnProof", "draw_support_points", "require_range"]
+__all__ = ["OWN_PROOFS", "OwnProof", "Units", "draw_support_points", "require_range"]
+
+
+class Units(NamedTuple):
+    """Workers who are drawn together, and the row of `tracts` of each destination tract: int64[T]."""
+
+    unit: Unit
+    tract_number: npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,22 +48,44 @@ class OwnProof:
     promise : callable
         Takes the privacy parameters; ParameterError where epsilon is out of its range.
     draw : callable
-        Takes key, synthesizers, support and the privacy parameters; returns a support point per synthetic worker.
+        Takes key, synthesizers, support, the privacy parameters and the units; returns a support point per synthetic
+        worker.
     caveats : tuple of str
         For the certificate.
     """
 
     uses: tuple[str, ...]
     promise: Callable[[PrivacyParameters], MechanismPromise]
-    draw: Callable[[SecretKey, Synthesizers, SupportTable, PrivacyParameters], SyntheticPoints]
+    draw: Callable[[SecretKey, Synthesizers, SupportTable, PrivacyParameters, Units], SyntheticPoints]
     caveats: tuple[str, ...]
 
 
 OWN_PROOFS: Final[Mapping[str, OwnProof]] = {
+    "exponential": OwnProof(
+        uses=("epsilon",),
+        promise=lambda privacy: exponential_promise(privacy.epsilon),
+        draw=lambda key, synthesizers, support, privacy, units: exponential(
+            key,
+            synthesizers,
+            support,
+            epsilon=privacy.epsilon,
+            unit=units.unit,
+            tract_number=units.tract_number,
+        ),
+        caveats=(
+            "Among all ways in which the public number of workers could live, those that differ from the real one in "
+            "few workers are drawn with a higher chance. The promise holds in both readings with delta 0, and survives "
+            "whatever is computed from the release.",
+            "Equal epsilon is not equal exposure. This mechanism adds no noise that the promise does not need, so at "
+            "the same epsilon it is closer to the truth for single workers as well.",
+            MARGINS_CAVEAT,
+            SINGLE_HOMES_CAVEAT,
+        ),
+    ),
     "laplace": OwnProof(
         uses=("epsilon",),
         promise=lambda privacy: laplace_promise(privacy.epsilon),
-        draw=lambda key, synthesizers, support, privacy: laplace_histogram(
+        draw=lambda key, synthesizers, support, privacy, units: laplace_histogram(
             key, synthesizers, support, epsilon=privacy.epsilon
         ),
         caveats=(
@@ -68,7 +98,7 @@ OWN_PROOFS: Final[Mapping[str, OwnProof]] = {
     "sparse-histogram": OwnProof(
         uses=("epsilon", "delta"),
         promise=lambda privacy: sparse_promise(privacy.epsilon, privacy.delta),
-        draw=lambda key, synthesizers, support, privacy: sparse_histogram(
+        draw=lambda key, synthesizers, support, privacy, units: sparse_histogram(
             key, synthesizers, support, epsilon=privacy.epsilon, delta=privacy.delta
         ),
         caveats=(
@@ -82,7 +112,9 @@ OWN_PROOFS: Final[Mapping[str, OwnProof]] = {
     "plug-in": OwnProof(
         uses=(),
         promise=lambda privacy: plug_in_promise(),
-        draw=lambda key, synthesizers, support, privacy: plug_in_multinomial(key, synthesizers, support),
+        draw=lambda key, synthesizers, support, privacy, units: plug_in_multinomial(
+            key, synthesizers, support
+        ),
         caveats=(
             "Nothing is promised. Synthetic homes are drawn from the real homes of the same workplace, so every home "
             "on the map reveals a real one. This release only serves for comparison. Do not publish it.",
@@ -112,6 +144,7 @@ def draw_support_points(
     privacy: PrivacyParameters,
     mechanism: Mechanism,
     *,
+    units: Units,
     accepted_ratio: npt.NDArray[np.int64] | None,
 ) -> SyntheticPoints:
     """Draw a support point for every synthetic worker.
@@ -124,6 +157,8 @@ def draw_support_points(
     privacy : PrivacyParameters
         The promise, whose epsilon (and delta) set the noise of a mechanism that adds any.
     mechanism : str
+    units : Units
+        For the exponential mechanism.
     accepted_ratio : int64[S] or None
         What accept/reject accepts (:attr:`engine.accept_reject.AcceptedAccounting.ratio`).
 
@@ -133,7 +168,7 @@ def draw_support_points(
         As the mechanism's own function.
     """
     if mechanism in OWN_PROOFS:
-        return OWN_PROOFS[mechanism].draw(key, synthesizers, support, privacy)
+        return OWN_PROOFS[mechanism].draw(key, synthesizers, support, privacy, units)
     # Both accountants certify pruning that spares what weighs more than one worker; so it is drawn.
     if accepted_ratio is not None:
         return synthesize_accepted(key, synthesizers, support, accepted_ratio, certain_above=WEIGHT_UNITS)

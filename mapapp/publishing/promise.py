@@ -88,11 +88,23 @@ def certify_batch(
 
 
 def _rows(certified: CertifiedClasses, privacy: PrivacyParameters, mechanism: Mechanism) -> list[Row]:
+    if mechanism == "exponential":
+        return _rows_by_support(certified)
     if certified.accounting is None:
         return [{"synthesizers": int(certified.class_of.size)}]
     of_draw = inner_privacy(privacy) if mechanism == "accept-reject" else privacy
     times = np.bincount(certified.class_of)
     return certificate_rows(of_draw, certified.classes, certified.accounting, times)
+
+
+def _rows_by_support(certified: CertifiedClasses) -> list[Row]:
+    """How many synthesizers have how many support points, on which the exponential mechanism's theta depends."""
+    tract = certified.classes.tract[certified.class_of]
+    sizes, times = np.unique(np.diff(certified.prior.support_ptr)[tract], return_counts=True)
+    return [
+        {"n_support": size, "synthesizers": number}
+        for size, number in zip(sizes.tolist(), times.tolist(), strict=True)
+    ]
 
 
 def make_certificate(

@@ -49,6 +49,8 @@ def parameters_of(dataset: Path, options: Mapping[str, Any]) -> tuple[PrivacyPar
     )
     chosen: dict[str, Any] = {name: options[name] for name in _OPTIONAL if options[name] is not None}
     chosen["mechanism"] = mechanism
+    if options.get("unit") is not None:
+        chosen["unit"] = options["unit"]
     if "q50_mi" in chosen or "q90_mi" in chosen:
         chosen["q75_mi"] = None
     for name in ("editing", "placement", "replication"):
@@ -74,6 +76,11 @@ def _refuse_what_it_ignores(mechanism: Mechanism, options: Mapping[str, Any]) ->
         )
     if mechanism != "plug-in" and not_private:
         raise UsageError(f"--not-private with --mechanism {mechanism}: it allows plug-in only; leave it out")
+    if mechanism != "exponential" and options.get("unit") is not None:
+        raise UsageError(
+            f"--unit {options['unit']} with --mechanism {mechanism}: only exponential draws units; leave it out, or "
+            "give --mechanism exponential"
+        )
     if mechanism not in OWN_PROOFS:
         return
     uses = OWN_PROOFS[mechanism].uses

@@ -12,7 +12,7 @@ from dash.development.base_component import Component
 from mapapp.answers.words import aria
 from mapapp.workbench.fields import choice
 from mapapp.workbench.job_progress import cancel_row
-from mapapp.workbench.setting import MEANS, NUMBERS, ControlValue, Values
+from mapapp.workbench.setting import MEANS, NUMBERS, UNITS, ControlValue, Values
 
 STOPS: Final[dict[str, tuple[str, ...]]] = {
     "epsilon": (
@@ -67,6 +67,7 @@ STOPS: Final[dict[str, tuple[str, ...]]] = {
 
 _MECHANISMS: Final = {
     "dirichlet-multinomial": "Dirichlet-multinomial",
+    "exponential": "Exponential",
     "accept-reject": "Accept/reject",
     "laplace": "Laplace noise",
     "sparse-histogram": "Sparse histogram",
@@ -113,6 +114,7 @@ def controls(values: Values, *, has_flows: bool) -> Component:
                         "accountant", "Accountant", values["accountant"], {"sound": "Sound", "paper": "Paper"}
                     ),
                     _mechanism(values["mechanism"]),
+                    choice("unit", "Exponential draws together", values["unit"], UNITS),
                 ],
             ),
             _group("Pruning", [number("min_retention"), number("retention_scale")]),

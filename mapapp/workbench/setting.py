@@ -14,6 +14,7 @@ from engine.parameters import (
     Prior,
     PrivacyParameters,
     SynthesisParameters,
+    Unit,
     exact_fraction,
 )
 from engine.sound import comparable_epsilon_final, require_fixed_count
@@ -27,6 +28,11 @@ Values = Mapping[str, ControlValue]
 """Values of the controls by name."""
 
 MEANS: Final = {"before": "Before pruning", "whole": "The whole, ε′"}
+UNITS: Final[dict[Unit, str]] = {
+    "cell": "Workers of a block and segment",
+    "block": "Workers of a block",
+    "tract": "Workers of a tract",
+}
 ELIMINATION_MI: Final = (500.0, 200.0, 100.0)
 _PLAIN: Final = SynthesisParameters()
 
@@ -53,6 +59,7 @@ CHOICES: Final[dict[str, tuple[str, ...]]] = {
     "prior": get_args(Prior),
     "accountant": get_args(Accountant),
     "mechanism": get_args(Mechanism),
+    "unit": get_args(Unit),
 }
 """Controls that hold one of a few."""
 
@@ -111,6 +118,7 @@ def read_setting(values: Values) -> Setting:
         retention_scale=_number(values, "retention_scale"),
         replication=bool(values["replication"]),
         mechanism=mechanism,
+        unit=cast(Unit, _choice(values, "unit")) if mechanism == "exponential" else "cell",
     )
     privacy = _privacy(values, mechanism)
     require_fixed_count(privacy, parameters)
@@ -143,6 +151,7 @@ def values_of(setting: Setting) -> dict[str, ControlValue]:
         "prior": parameters.prior,
         "accountant": privacy.accountant,
         "mechanism": parameters.mechanism,
+        "unit": parameters.unit,
         "replication": parameters.replication,
     }
 
@@ -158,6 +167,8 @@ def described(setting: Setting) -> list[tuple[str, str]]:
     privacy, parameters = setting.privacy, setting.parameters
     tract_mi, puma_mi = parameters.coarsening_radii_mi
     rows: list[tuple[str, str]] = [("Mechanism", parameters.mechanism)]
+    if parameters.mechanism == "exponential":
+        rows.append(("Drawn together", UNITS[parameters.unit]))
     if parameters.mechanism not in OWN_PROOFS:
         rows += [
             ("Accountant", privacy.accountant),

@@ -164,7 +164,7 @@ def build_certificate(
             "them"
         )
     if synthesis.mechanism in OWN_PROOFS:
-        claims = own_claims(privacy, synthesis, sum(row["synthesizers"] for row in rows))
+        claims = own_claims(privacy, synthesis, rows)
     elif synthesis.mechanism == "accept-reject":
         claims = _accounted_claims(inner_privacy(privacy), synthesis, rows, is_published)
         claims = accepted_claims(claims, privacy)

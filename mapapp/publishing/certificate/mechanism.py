@@ -1,8 +1,9 @@
 """What a certificate says of another mechanism than the Dirichlet-multinomial: written, and redone.
 
 Accept/reject is certified by the sound accountant: its certificate holds the rows of one round, at an epsilon a little
-below epsilon_final, and what follows for the whole. The Laplace sanitizer and the sparse histogram have proofs of their
-own, which read epsilon and delta alone: no accountant, no rows by count. Plug-in promises nothing.
+below epsilon_final, and what follows for the whole. The exponential mechanism, the Laplace sanitizer and the sparse
+histogram have proofs of their own, which read epsilon and delta alone: no accountant, no rows by count. Plug-in
+promises nothing.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from typing import Any, Final
 
 from engine.accept_reject import accepted_promise, inner_privacy
 from engine.errors import CertificateError
+from engine.mechanisms.exponential import MOST_EXACT_WORKERS, inverse_theta
 from engine.mechanisms.promise import MechanismPromise
-from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters
+from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters, Unit
 from mapapp.publishing.certificate.terms import (
     COMPOSITION,
     NEIGHBOURS,
@@ -46,6 +48,18 @@ _ACCEPTED_CAVEATS: Final = (
     "Drawing again makes outputs far from the data rarer; it makes no promise stronger. How often something was "
     "drawn again is published nowhere.",
 )
+
+_UNIT_CAVEATS: Final[Mapping[Unit, tuple[str, ...]]] = {
+    "cell": (),
+    "block": (
+        "Workers of a workplace block were drawn together, whatever their age, earnings and industry, and dealt out to "
+        "these by chance: within a block, homes do not go with segments.",
+    ),
+    "tract": (
+        "Workers of a workplace tract were drawn together, whatever their block, age, earnings and industry, and dealt "
+        "out to these by chance: within a tract, homes go neither with segments nor with blocks.",
+    ),
+}
 
 _UNREAD: Final = {"epsilon": "1", "delta": "1e-6", "min_retention": "1", "accountant": "sound"}
 """Placeholders for parameters that a mechanism does not use; nothing depends on these values."""
@@ -80,7 +94,7 @@ def read_privacy(parameters: Certificate) -> PrivacyParameters:
 
 
 def own_claims(
-    privacy: PrivacyParameters, synthesis: SynthesisParameters, n_synthesizers: int
+    privacy: PrivacyParameters, synthesis: SynthesisParameters, rows: Sequence[Row]
 ) -> Certificate:
     """Fields of the certificate of a mechanism with a proof of its own, as far as they follow from the parameters.
 
@@ -88,8 +102,8 @@ def own_claims(
     ----------
     privacy, synthesis
         What was asked for.
-    n_synthesizers : int
-        How many draw anything.
+    rows : list of dict
+        `synthesizers`: how many draw anything; for the exponential mechanism by `n_support`, in any order.
 
     Raises
     ------
@@ -98,7 +112,7 @@ def own_claims(
     ParameterError
         Epsilon is out of the mechanism's range.
     """
-    if n_synthesizers < 1:
+    if sum(row["synthesizers"] for row in rows) < 1:
         raise CertificateError("no synthesizer draws anything; there is nothing to certify")
     own = OWN_PROOFS[synthesis.mechanism]
     promise = own.promise(privacy)
@@ -119,11 +133,36 @@ def own_claims(
         "preconditions": _preconditions(promise, synthesis) if private else [],
         "accounting": {
             "published_counts_replace_likelihood_counts": False,
-            "rows": [{"rule": promise.rule, "synthesizers": n_synthesizers}],
+            "rows": _own_rows(privacy, synthesis, promise, rows),
         },
         "mechanism": _section(promise),
-        "caveats": list(own.caveats),
+        "caveats": [*own.caveats, *_UNIT_CAVEATS[synthesis.unit]],
     }
+
+
+def _own_rows(
+    privacy: PrivacyParameters, synthesis: SynthesisParameters, promise: MechanismPromise, rows: Sequence[Row]
+) -> list[Row]:
+    """One row; for the exponential mechanism one for each number of support points.
+
+    Its `inverse_theta` are those of 1, 2, ..., 20 workers and of more, in units of 2^-20.
+    """
+    if synthesis.mechanism != "exponential":
+        return [{"rule": promise.rule, "synthesizers": sum(row["synthesizers"] for row in rows)}]
+    times: dict[int, int] = {}
+    for row in rows:
+        times[row["n_support"]] = times.get(row["n_support"], 0) + row["synthesizers"]
+    return [
+        {
+            "rule": promise.rule,
+            "n_support": size,
+            "synthesizers": times[size],
+            "inverse_theta": " ".join(
+                str(inverse_theta(privacy.epsilon, size, n)) for n in range(1, MOST_EXACT_WORKERS + 2)
+            ),
+        }
+        for size in sorted(times)
+    ]
 
 
 def _readings(promise: MechanismPromise, numbers: dict[str, Any]) -> Certificate:
@@ -241,8 +280,8 @@ def check_own_proof(
 ) -> list[CertificateCheck]:
     """Every claim of a mechanism with a proof of its own, made again from the parameters."""
     rows: Sequence[Row] = certificate["accounting"]["rows"]
-    n_synthesizers = rows[0]["synthesizers"]
-    again = own_claims(privacy, synthesis, n_synthesizers)
+    n_synthesizers = sum(row["synthesizers"] for row in rows)
+    again = own_claims(privacy, synthesis, rows)
     checks = [
         CertificateCheck(name, certificate[name] == value, "follows from the parameters")
         for name, value in again.items()

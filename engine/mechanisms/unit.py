@@ -1,0 +1,144 @@
+"""Units of drawing larger than a cell (workplace block, segment): cells pooled into units, and dealt out again.
+
+A mechanism that is private for each unit is private for the release as long as every worker is in exactly one unit.
+Within a unit, homes no longer go with segments or, in a tract, with blocks: the unit's synthetic workers are dealt out
+to its cells by a random permutation, which keeps every public n and reads nothing confidential.
+
+Source: docs/method.md, section 7d.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from engine._arrays import as_int
+from engine._kernels.dealing import shuffle_range
+from engine._kernels.points import sort_ranges
+from engine._threads import run_ranges
+from engine.errors import OverflowRefusedError, ParameterError
+from engine.parameters import Unit
+from engine.streams import SecretKey, new_stream
+from engine.synthesis import Synthesizers, SyntheticPoints
+
+__all__ = ["Pooled", "deal_to_cells", "pool_cells"]
+
+
+class Pooled(NamedTuple):
+    """Cells pooled into units.
+
+    Attributes
+    ----------
+    units : Synthesizers
+        One for each unit, with the workers of its cells.
+    order : int64[S]
+        Cells in the order of their units, within a unit by block and segment.
+    """
+
+    units: Synthesizers
+    order: npt.NDArray[np.int64]
+
+
+def pool_cells(cells: Synthesizers, unit: Unit, tract_number: npt.NDArray[np.int64] | None) -> Pooled:
+    """Pool the workers of cells into units.
+
+    Parameters
+    ----------
+    cells : Synthesizers
+        One for each (destination block, segment).
+    unit : {"cell", "block", "tract"}
+        "cell" pools nothing.
+    tract_number : int64[T], optional
+        Global number of each destination tract, the same in every batch, 0 to 2^32 - 1; needed for "tract" alone.
+
+    Returns
+    -------
+    Pooled
+        Units are addressed by (block, 0) or (tract number, 0).
+
+    Raises
+    ------
+    ParameterError
+        Tract numbers are needed and missing.
+    """
+    if unit == "cell":
+        return Pooled(cells, np.arange(cells.tract.size))
+    number = cells.destination if unit == "block" else _numbers(cells, tract_number)
+    order = np.lexsort((cells.segment, cells.destination, number))
+    ordered = number[order]
+    first = np.flatnonzero(np.diff(ordered, prepend=-1))
+    n_of_cell = cells.n_likelihood[order]
+    # Workers of one cell after the other: where each cell's workers begin in the source, less where in the result.
+    ends = np.cumsum(n_of_cell)
+    shift = cells.worker_ptr[:-1][order] - (ends - n_of_cell)
+    source = np.arange(cells.worker_point.size) + np.repeat(shift, n_of_cell)
+    bounds = np.append(first, order.size)
+    running = np.concatenate((np.zeros(1, dtype=np.int64), ends))
+    representative = order[first]
+    units = Synthesizers(
+        tract=cells.tract[representative],
+        destination=ordered[first],
+        segment=np.zeros(first.size, dtype=np.int64),
+        worker_ptr=running[bounds],
+        worker_point=cells.worker_point[source],
+        min_prior_weight=cells.min_prior_weight[representative],
+    )
+    return Pooled(units, order)
+
+
+def _numbers(cells: Synthesizers, tract_number: npt.NDArray[np.int64] | None) -> npt.NDArray[np.int64]:
+    if tract_number is None:
+        raise ParameterError(
+            "unit 'tract' needs the global number of each destination tract: give tract_number"
+        )
+    numbers = as_int("tract_number", tract_number)
+    if cells.tract.size and int(cells.tract.max()) >= numbers.size:
+        raise ParameterError(
+            f"{numbers.size} tract numbers, but tract reaches {cells.tract.max()}: give one for each tract"
+        )
+    return numbers[cells.tract]
+
+
+def deal_to_cells(
+    key: SecretKey, cells: Synthesizers, pooled: Pooled, drawn: SyntheticPoints, *, threads: int = 1
+) -> SyntheticPoints:
+    """Deal the synthetic workers of units out to their cells, as many to each as it has real workers.
+
+    Parameters
+    ----------
+    key : SecretKey
+        Draws come from stage DEAL, addressed by (unit, 0).
+    cells : Synthesizers
+    pooled : Pooled
+        From :func:`pool_cells`.
+    drawn : SyntheticPoints
+        Of the units.
+    threads : int
+        Threads to use; the result does not depend on it.
+
+    Returns
+    -------
+    SyntheticPoints
+        Of the cells; points of one cell in rising order.
+    """
+    if pooled.units is cells:
+        return drawn
+    units, unit_ptr, points = pooled.units, drawn.synthetic_ptr, drawn.synthetic_point.copy()
+
+    def shuffle(start: int, stop: int) -> int:
+        return shuffle_range((start, stop), units.destination, unit_ptr, points, key.words, new_stream())
+
+    failed = max(run_ranges(shuffle, np.diff(unit_ptr), threads), default=-1)
+    if failed >= 0:
+        raise OverflowRefusedError(
+            f"the random stream of unit {units.destination[failed]} passed its 2^32 blocks: choose a smaller unit"
+        )
+    n_of_cell = cells.n_likelihood
+    cell_ptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(n_of_cell)))
+    in_order = n_of_cell[pooled.order]
+    ends = np.cumsum(in_order)
+    target = np.arange(points.size) + np.repeat(cell_ptr[:-1][pooled.order] - (ends - in_order), in_order)
+    dealt = np.empty_like(points)
+    dealt[target] = points
+    run_ranges(lambda start, stop: sort_ranges((start, stop), cell_ptr, dealt), n_of_cell, threads)
+    return SyntheticPoints(synthetic_ptr=cell_ptr, synthetic_point=dealt)
