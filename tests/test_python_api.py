@@ -95,6 +95,10 @@ def test_the_code_of_the_page_runs(
     assert "the nearest name is stplc:8101000 (Tarnwick city, HO)" in capsys.readouterr().out
 
 
+def test_every_analysis_is_asked() -> None:
+    assert set(QUESTIONS) == set(ANALYSES)
+
+
 @pytest.mark.parametrize("name", list(ANALYSES))
 def test_every_analysis_is_a_method_that_can_add_errors(name: str) -> None:
     method = getattr(cm.Release, name.replace("-", "_"))

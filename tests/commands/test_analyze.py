@@ -16,6 +16,7 @@ import shapely
 from commutemap import Filters, Release, change, open_release
 from mapapp.cli import run
 from mapapp.files import answer_files
+from mapapp.question.analyses import ANALYSES
 from tests.commands.running import refused
 from tests.releases import rewrite_table, write_release
 
@@ -72,6 +73,10 @@ ASKS: list[tuple[list[str], Any]] = [
         lambda r: r.flow_matrix("tract", "county"),
     ),
 ]
+
+
+def test_every_analysis_is_asked() -> None:
+    assert {options[0] for options, _ in ASKS} == set(ANALYSES)
 
 
 @pytest.mark.parametrize(("options", "ask"), ASKS, ids=[options[0] for options, _ in ASKS])

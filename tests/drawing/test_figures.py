@@ -7,7 +7,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy
 import pandas
@@ -20,6 +20,7 @@ from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import camera, flow_shapes, map_content, map_layers, palette
 from mapapp.drawing.plotly import charts, commute_map, flow_lines
 from mapapp.explore.callbacks import draw
+from mapapp.question.fields import Theme
 from mapapp.question.question import Question
 from mapapp.question.view import View
 from tests.addresses import shown
@@ -251,6 +252,38 @@ def test_arrows_are_closed_shapes_and_have_labels(release: ServedRelease) -> Non
         assert (trace.lon[0], trace.lat[0]) == (trace.lon[-1], trace.lat[-1])
     numbers = [label["text"] for label in figure.layout.meta["labels"]]
     assert numbers == [f"{number.value:,}" for number in (answer.inflow, answer.outflow, answer.stay)]
+
+
+@pytest.mark.parametrize("theme", get_args(Theme))
+def test_a_ratio_is_drawn_in_classes_around_one(release: ServedRelease, theme: Theme) -> None:
+    question, view = shown(areas=("county:10001",), analysis="job-balance", layer="tract", theme=theme)
+    assert map_content.drawn_as(release, question, view) == "ratio"
+    trace = draw.whole(release, question, view, "/").data[commute_map.UNITS]
+    answer: Any = served_answers.result(release, question)
+    units = answer.units.set_index("unit_id")
+    limits = (0, 0.25, 0.5, 0.8, 1.25, 2, 4, math.inf)
+    for unit_id, at, label in zip(trace.locations, trace.z, trace.customdata, strict=True):
+        if unit_id not in units.index:
+            assert (at, "not in the area" in label) == (0, True)
+        elif units["workers"][unit_id] < 10:
+            assert (at, units["caution"][unit_id] in label) == (0, True)
+        else:
+            assert limits[at - 1] <= units["jobs_per_resident"][unit_id] < limits[at]
+            assert f"{units['jobs'][unit_id]:,} jobs" in label
+    texts, colors = trace.colorbar.ticktext, [color for _, color in trace.colorscale[::2]]
+    assert texts[0] == "under 10 residents"
+    assert texts[4] == "0.8–1.25 (even)"
+    assert len(set(colors)) == len(texts) == 8
+    assert colors[4] == palette.GROUNDS[theme].same
+    text = map_content.what_is_drawn(release, question, view)
+    assert text == "Jobs per resident worker in County 10001, by tract"
+
+
+def test_half_and_twice_are_equally_far_from_one() -> None:
+    limits = numpy.array(palette.RATIO_LIMITS)
+    assert numpy.allclose(limits * limits[::-1], 1)
+    ratios = numpy.array([numpy.nan, 0.0, 0.5, 1.0, 1.9, 2.0, 4.0, 1e9])
+    assert palette.ratio_classes(ratios).tolist() == [0, 1, 3, 4, 5, 6, 7, 7]
 
 
 def test_a_pair_is_drawn_at_both_ends(release: ServedRelease) -> None:

@@ -26,6 +26,7 @@ from mapapp.drawing.paper.ground import frame_of
 from mapapp.drawing.paper.legend import draw_scale
 from mapapp.drawing.paper.paper import PIXELS_PER_INCH, Sheet, fitted, printable, width_in, wrapped
 from mapapp.errors import UsageError
+from mapapp.question.analyses import ANALYSES
 from tests.addresses import shown
 from tests.releases import write_release
 
@@ -90,6 +91,10 @@ def _no_missing_letters() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         yield
+
+
+def test_every_analysis_is_drawn() -> None:
+    assert {question.analysis for question, _ in STATES.values()} == set(ANALYSES)
 
 
 def pixels(content: bytes) -> Any:

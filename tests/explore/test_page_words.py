@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from geodata.store import sha256_of
-from mapapp.answers import served_answers
-from mapapp.answers.entries import headline_of
+from mapapp.answers import served_answers, words
+from mapapp.answers.analyses import COVERAGE
+from mapapp.answers.entries import headline_of, n_about
 from mapapp.answers.publication import UNBOUND_NOTE
 from mapapp.answers.results import caution
 from mapapp.answers.served_release import ServedRelease
@@ -24,7 +25,7 @@ from mapapp.question.analyses import ANALYSES
 from mapapp.question.question import Question
 from tests.addresses import address_of
 from tests.addresses import shown as question_and_view
-from tests.releases import write_release
+from tests.releases import rewrite_table, write_release
 
 
 @pytest.fixture(scope="module")
@@ -88,6 +89,7 @@ def test_settings_that_change_nothing_are_hidden() -> None:
     assert shown(Question()) == {"side", "layer"}
     assert shown(Question(analysis="inflow-outflow", areas=("county:1",))) == set()
     assert shown(Question(analysis="flow-matrix")) == {"side", "matrix"}
+    assert shown(Question(analysis="job-balance")) == {"layer"}
     assert shown(Question(areas=("county:1",))) == {"side", "layer", "show"}
 
 
@@ -116,3 +118,49 @@ def test_the_control_shows_what_the_map_draws(kind: str, stands_in: bool) -> Non
     chosen = question_and_view(areas=("county:10001",), show="density")
     assert controls.show_note(*chosen, "density") == ""
     assert controls.show_value(*question_and_view(analysis="inflow-outflow"), "arrows") == "points"
+
+
+def test_jobs_without_residents_are_an_answer(tmp_path: Path) -> None:
+    """An airport has jobs, and nobody lives there: the page shows the jobs and says why there is no ratio."""
+    path = write_release(tmp_path / "airport")
+    blocks = ServedRelease(path, "airport").store.table("blocks")
+    empty = blocks.index[blocks["tract_id"] == blocks["tract_id"].iloc[0]]
+    other = int(blocks.index[blocks["tract_id"] != blocks["tract_id"].iloc[0]][0])
+
+    def moved(jobs: Any) -> Any:
+        homes = jobs["origin_index"]
+        return jobs.assign(origin_index=homes.mask(homes.isin(empty), other).astype("int32"))
+
+    rewrite_table(path, "jobs", moved)
+    views = Views({"airport": ServedRelease(path, "airport")})
+    address = address_of(analysis="job-balance", areas=(f"tract:{blocks['tract_id'].iloc[0]}",))
+    found, missing, _ = answer_of(views, address)
+    assert not missing
+    assert n_about(found) == found.numbers()["jobs"].value > 0
+    page = answer.answer(views.release(address), address, found, missing)
+    text = json.dumps(page, default=lambda part: part.to_plotly_json(), ensure_ascii=False)
+    for said in ("no resident workers", "jobs in the area", "jobs per resident worker are too high"):
+        assert said in text
+    assert "No synthetic worker" not in text
+    assert answer.glance(found) == "no resident workers"
+    (row,) = answer_tables.table(found, every=True)["rows"]
+    assert row["cells"][1:3] == ["0", "–"]
+
+
+def test_the_page_shows_jobs_per_resident_worker_by_unit(views: Views) -> None:
+    address = replace(_state(views, "job-balance"), against="").having(layer="tract")
+    found, _, _ = answer_of(views, address)
+    sure = served_answers.with_errors(views.release(address), address.question)
+    table = answer_tables.table(sure, every=False)
+    assert table["heads"][1:] == ["Jobs", "Live here", "Jobs per worker", "±"]
+    units = sure.tables()["units"]
+    for row, unit in zip(table["rows"], units.itertuples(), strict=False):
+        if row["unit"]:
+            ratio, error = unit.jobs_per_resident, unit.jobs_per_resident_error
+            counts = [f"{unit.jobs:,}", f"{unit.workers:,}"]
+            assert row["cells"] == [*counts, words.ratio(ratio), words.ratio_error(error, sign="")]
+    assert found.about.has_note(COVERAGE)
+    whole = address_of(analysis="job-balance")
+    everything, missing, _ = answer_of(views, whole)
+    assert not missing, "without an area, every unit of the release is shown"
+    assert n_about(everything) > n_about(found)

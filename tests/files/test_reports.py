@@ -25,6 +25,7 @@ from mapapp.files.reports import FORMS, Form, Report, build, write
 from mapapp.files.reports.content import Column, shown
 from mapapp.files.reports.part import Part
 from mapapp.question.address import from_query
+from mapapp.question.analyses import ANALYSES
 from mapapp.question.question import Question
 from tests.files.making import HOSTILE, PLACE, QUESTIONS, of, written
 
@@ -71,6 +72,10 @@ def head_of(result: Result, table: str, column: str) -> str:
     """What a column of a table of workers is called: what its analysis declares, or what all others have."""
     own = entry_of(result).tables[table].columns.get(column)
     return {"workers": "Workers", "share": "Share"}[column] if own is None else own.head
+
+
+def test_there_is_a_report_on_every_analysis() -> None:
+    assert set(QUESTIONS) == set(ANALYSES)
 
 
 @pytest.mark.parametrize("name", QUESTIONS)

@@ -23,6 +23,7 @@ from mapapp.explore.callbacks.setup_file import bounds_for, opened
 from mapapp.explore.callbacks.views import Views
 from mapapp.question import setup_file
 from mapapp.question.address import MAX_QUERY_LENGTH, Address, to_query
+from mapapp.question.analyses import ANALYSES
 from mapapp.question.area_text import MAX_TEXT, Shape
 from mapapp.question.cost import MAX_PARTS
 from tests.addresses import address_of
@@ -296,6 +297,10 @@ STATES = {
     "paired": STATE.having(others=("stplc:4459",)),
     "flow-matrix": STATE.having(home_layer="tract", work_layer="stplc"),
 }
+
+
+def test_every_analysis_has_a_setup() -> None:
+    assert set(STATES) == set(ANALYSES)
 
 
 @pytest.mark.parametrize("analysis", STATES)
