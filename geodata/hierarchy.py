@@ -18,7 +18,7 @@ import pandas
 
 from geodata.boundaries import Boundaries
 from geodata.cells import Cells, cut_cells
-from geodata.centres import mean_place_deg
+from geodata.centers import mean_place_deg
 from geodata.crosswalk import Crosswalk
 from geodata.elsewhere import states
 from geodata.population import Residents, block_population

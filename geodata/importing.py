@@ -24,7 +24,7 @@ from geodata.population import Residents, read_population
 from geodata.progress import Progress, silent
 from geodata.pumas import Pumas, read_pumas
 from geodata.reading import TextTable
-from geodata.recognise import Sources
+from geodata.recognize import Sources
 from geodata.schema import TABLES
 from geodata.store import writing_store
 from geodata.vintage import of_table_vintage
@@ -66,7 +66,7 @@ def import_dataset(
     Parameters
     ----------
     sources : Sources
-        Files by role, from `recognise.sources_in(directory)` or named one by one.
+        Files by role, from `recognize.sources_in(directory)` or named one by one.
     title : str, optional
         By default made of states and year.
     commitment_key : str, optional

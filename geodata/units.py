@@ -12,7 +12,7 @@ import pandas
 import shapely
 
 from geodata.cells import union_of
-from geodata.centres import mean_place_deg
+from geodata.centers import mean_place_deg
 from geodata.crosswalk import Crosswalk
 from geodata.elsewhere import states
 from geodata.progress import Progress

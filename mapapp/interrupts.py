@@ -26,7 +26,7 @@ _DEFAULTS: Final = {
 
 
 class Interrupt(KeyboardInterrupt):
-    """A signal asked this process to end.
+    """A signal ended this process.
 
     Attributes
     ----------

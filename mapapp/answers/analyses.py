@@ -248,8 +248,8 @@ class Release:
             mean_under_100_mi=Miles(found.mean_near_mi),
             edges_mi=edges,
             cells=cells,
-            bands=self._labelled("band", range(len(labels)), labels, found.workers.sum(axis=1)),
-            directions=self._labelled("direction", DIRECTIONS, DIRECTION_LABELS, found.workers.sum(axis=0)),
+            bands=self._labeled("band", range(len(labels)), labels, found.workers.sum(axis=1)),
+            directions=self._labeled("direction", DIRECTIONS, DIRECTION_LABELS, found.workers.sum(axis=0)),
         )
         return self._answered(answer, errors)
 
@@ -281,7 +281,7 @@ class Release:
             net_inflow=net,
             stay_of_living=n["stay"] / living if living else None,
             stay_of_employed=n["stay"] / employed if employed else None,
-            groups=self._labelled("group", GROUPS, GROUPS.values(), list(n.values())),
+            groups=self._labeled("group", GROUPS, GROUPS.values(), list(n.values())),
             segments=segments[["group", *(name for name in segments.columns if name != "group")]],
         )
         return self._answered(answer, errors)
@@ -345,7 +345,7 @@ class Release:
             share_of_employed=n / employed if employed else None,
             median_mi=Miles(self.flows.median_mi(pick)),
             bands=counted.bands(counts),
-            distances=self._labelled("band", range(len(labels)), labels, bands),
+            distances=self._labeled("band", range(len(labels)), labels, bands),
         )
         return self._answered(answer, errors)
 
@@ -436,7 +436,7 @@ class Release:
         rows = rows.assign(**counted.columns(found, int(found.sum())))
         return most_first(rows[found > 0], "unit_id")
 
-    def _labelled(self, name: str, keys: Any, labels: Any, workers: Any) -> Any:
+    def _labeled(self, name: str, keys: Any, labels: Any, workers: Any) -> Any:
         counts = np.asarray(workers, dtype=np.int64)
         frame = pandas.DataFrame({name: list(keys), "label": list(labels)})
         return frame.assign(**counted.columns(counts, int(counts.sum())))

@@ -296,7 +296,7 @@ class Areas:
         return text if _is_written(text) else self._unit_named(text).key
 
     def note_on_name(self, text: str) -> str:
-        """Return one line that lists other units with the same name; empty if there are none.
+        """Return one line that lists other units with the same name; empty without such units.
 
         Raises
         ------

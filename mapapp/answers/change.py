@@ -16,7 +16,7 @@ from mapapp.answers.results import Change, Note, Result, check_answers
 from mapapp.errors import UsageError
 
 NO_ROW: Final = "not in one of the releases"
-"""Why a row has no change of its ratio, if one of two answers does not have the row."""
+"""Why the ratio of a row has no change: one of the two answers lacks the row."""
 
 
 def change(before: Result, after: Result) -> Change:
@@ -79,13 +79,13 @@ def change(before: Result, after: Result) -> Change:
 
 
 def _measured(rows: Any, measure: MeasureEntry) -> Any:
-    """What is compared, in one answer: counts, 0 where it has no such row, or ratios, NaN where it has none."""
+    """Return the measure of one answer: counts, with 0 for missing rows, or ratios, with NaN for missing ones."""
     column = rows[measure.column]
     return column.fillna(0).to_numpy(np.int64) if measure.kind == "count" else column.to_numpy(np.float64)
 
 
 def _cautions(both: Sequence[Any], measure: MeasureEntry) -> Any:
-    """As the smaller count says; against somebody, nobody is as unsure as one. Of ratios, why one has none."""
+    """Return the caution of the smaller count (0 counts as 1 if the other is positive), or why a ratio is missing."""
     if measure.kind == "ratio":
         earlier, later = (part["caution"].fillna(NO_ROW).to_numpy(object) for part in both)
         return np.where(later == "", earlier, later)

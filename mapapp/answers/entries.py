@@ -27,12 +27,12 @@ def entry_of(result: Result) -> Entry:
 
 
 def headline_of(result: Result) -> Number:
-    """The number of an answer that stands first."""
+    """Return the number of an answer that is shown first."""
     return entry_of(result).headline(result)
 
 
 def n_about(result: Result) -> int:
-    """How many workers or jobs an answer is about; of none, there is nothing to show."""
+    """Return how many workers or jobs an answer covers; if it is 0, there is nothing to show."""
     entry = entry_of(result)
     return entry.headline(result).value if entry.n_about is None else entry.n_about(result)
 

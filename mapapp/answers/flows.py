@@ -88,7 +88,7 @@ class Distances(NamedTuple):
 
     @property
     def mean_near_mi(self) -> float | None:
-        """Mean of the commutes under 100 miles; None if there are none."""
+        """Mean of the commutes under 100 miles; None without such commutes."""
         return self.near_mi / self.n_near if self.n_near else None
 
 
@@ -280,10 +280,10 @@ class Flows:
         placed = ~np.isnan(filled["lon_deg"])
         return {name: np.ascontiguousarray(array[placed]) for name, array in filled.items()}
 
-    def _ask(self, pick: Pick, columns: str, behind: str) -> dict[str, Any]:
+    def _ask(self, pick: Pick, columns: str, clauses: str) -> dict[str, Any]:
         with self._cursor(pick) as cursor:
             found: dict[str, Any] = cursor.execute(
-                f"SELECT {columns} FROM by_{pick.sorted_side} WHERE {self._where(pick)} {behind}"
+                f"SELECT {columns} FROM by_{pick.sorted_side} WHERE {self._where(pick)} {clauses}"
             ).fetchnumpy()
         return found
 

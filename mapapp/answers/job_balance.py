@@ -153,7 +153,7 @@ def _with_ratio_errors(answer: Any) -> Any:
     )
 
 
-# How it is asked and shown
+# How it is computed and shown
 
 
 def _ask(release: Release, question: Question) -> Result:
@@ -167,7 +167,7 @@ def _unit(result: Any) -> str:
 def _all_units(result: Any) -> str:
     return (
         f"All {len(result.units):,} {words.plural(_unit(result))} of the area, most resident workers first. "
-        "Where a unit is partly in the area, only that part counts."
+        "If a unit is only partly in the area, only that part counts."
     )
 
 

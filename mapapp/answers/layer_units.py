@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
-from geodata.centres import mean_place_deg
+from geodata.centers import mean_place_deg
 from geodata.store import Store
 from mapapp.answers.flows import Blocks
 from mapapp.answers.results import Kind

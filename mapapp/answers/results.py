@@ -3,13 +3,13 @@
 Every analysis is a method of :class:`mapapp.answers.analyses.Release` (pages: `ServedRelease.analyses`) and returns one
 of the types below. All of them are frozen dataclasses with
 
-- ``about``: which release, area, side and workers the answer is about, and every note a reader must see with it;
-- numbers as :class:`Number` fields: ``value``, ``expected_error`` (None where unknown) and ``caution``; distances as
+- ``about``: the release, area, side and workers of the answer, and every note that readers must see with it;
+- numbers as :class:`Number` fields: ``value``, ``expected_error`` (None if unknown) and ``caution``; distances as
   :class:`Miles`, ratios as :class:`Ratio`;
-- tables as pandas frames, **every** row in them, already sorted for reading. A table of workers has the columns
-  ``workers`` (int), ``share`` (0..1 of what its title says), ``expected_error`` (workers, NaN where unknown) and
-  ``caution`` (see :func:`caution`) behind the columns that say what a row is;
-- ``tables()``: the same frames by name, the main one first, for exports that do not care which analysis it is;
+- tables as pandas frames with **every** row, sorted for reading. In a table of workers, the columns that identify a row
+  are followed by ``workers`` (int), ``share`` (0..1 of what the title says), ``expected_error`` (workers, NaN if
+  unknown) and ``caution`` (see :func:`caution`);
+- ``tables()``: the same frames by name, the main one first, for exports that work with any analysis;
 - ``to_dict()``: everything as plain JSON values.
 
 Answers come without expected errors, which take longer: ``release.analyses.with_errors(answer, rows)`` returns the same
@@ -112,10 +112,10 @@ class Ratio:
     Attributes
     ----------
     value : float or None
-        None if the count below the line is too small.
+        None if the denominator is too small.
     expected_error : float or None
-        Root mean squared error that the release's mechanism is expected to make; None if it is unknown or was not asked
-        for (`Release.with_errors`).
+        Expected root mean squared error of the release's mechanism; None if it is unknown or was not requested
+        (`Release.with_errors`).
     caution : str
         Why there is no value; empty if there is one.
     """

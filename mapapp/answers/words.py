@@ -201,12 +201,12 @@ def ratio(value: float | None) -> str:
 
 
 def ratio_change(value: float | None) -> str:
-    """How much larger or smaller a ratio is, or a dash."""
+    """Format the change of a ratio; a dash if unknown."""
     return "–" if value is None or math.isnan(value) else f"{value:+,.2f}"
 
 
 def ratio_error(error: float | None, sign: str = "± ") -> str:
-    """The expected error of a ratio as it stands beside its number; empty if it is not known."""
+    """Format the expected error of a ratio beside its number; empty if unknown."""
     if error is None or math.isnan(error):
         return ""
     if error == 0:

@@ -17,7 +17,7 @@ from mapapp.progress import show_progress
 from mapapp.publishing.ledger import Ledger, budget_fact
 
 if TYPE_CHECKING:
-    from geodata.recognise import Sources
+    from geodata.recognize import Sources
 
 FILES = click.Path(path_type=Path, dir_okay=False)
 
@@ -107,7 +107,7 @@ def _budget_writer(budget: tuple[Fraction, Fraction] | None) -> Callable[[Path],
 
 def _sources(directory: Path | None, options: dict[str, Any]) -> tuple[Sources, dict[Path, str]]:
     """Return the files of the folder; files named individually replace those with the same role."""
-    from geodata.recognise import Sources, sources_in
+    from geodata.recognize import Sources, sources_in
 
     named = {role: options[option] for option, role in _ROLES.items() if options[option]}
     if directory is None and not named:

@@ -206,16 +206,16 @@ def _print(
 def _lines(axes: Sequence[Axis], rows: Sequence[SweptRow], stamp: str) -> list[str]:
     """Return the table as text lines."""
     columns = [("epsilon_final", "epsilon_final", 3)]
-    columns += [(f"KL {who}", f"kl_{who}", 4) for who in ("all", "small")]
-    columns += [(f"IMSE {who}", f"imse_{who}", 4) for who in ("all", "small")]
+    columns += [(f"KL {group}", f"kl_{group}", 4) for group in ("all", "small")]
+    columns += [(f"IMSE {group}", f"imse_{group}", 4) for group in ("all", "small")]
     columns += [("prior workers", "prior_worker_share", 4)]
     names = [axis.name for axis in axes]
     with_draws = any(row.values["seeds"] for row in rows)
-    drawn = [f"KL drawn {who}" for who in ("all", "small")] if with_draws else []
+    drawn = [f"KL drawn {group}" for group in ("all", "small")] if with_draws else []
     table = [[*names, *(head for head, _, _ in columns), *drawn]]
     for row in rows:
         cells = [*row.axis_values.values(), *(_shown(row.values[key], digits) for _, key, digits in columns)]
-        cells += [_interval(row, f"kl_drawn_{who}") for who in ("all", "small")] if with_draws else []
+        cells += [_interval(row, f"kl_drawn_{group}") for group in ("all", "small")] if with_draws else []
         table.append(cells)
     widths = [max(len(line[at]) for line in table) for at in range(len(table[0]))]
     text = ["  ".join(cell.rjust(wide) for cell, wide in zip(line, widths, strict=True)) for line in table]

@@ -14,7 +14,7 @@ import pytest
 from geodata.fetch import parse_checksums
 from geodata.importing import import_dataset
 from geodata.lodes import AGE, COUNTS, EARNINGS, INDUSTRY
-from geodata.recognise import sources_in
+from geodata.recognize import sources_in
 from geodata.store import open_store
 from mapapp.errors import UsageError
 from mapapp.files.exports.release_export import export_release

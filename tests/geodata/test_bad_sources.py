@@ -18,7 +18,7 @@ from geodata.importing import import_dataset
 from geodata.lodes import read_od
 from geodata.population import read_population
 from geodata.pumas import read_pumas
-from geodata.recognise import roles_of, sources_in
+from geodata.recognize import roles_of, sources_in
 from tests.geodata import samples
 
 A, B, C = samples.RI_TRACTS

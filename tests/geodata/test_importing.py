@@ -12,7 +12,7 @@ import shapely
 
 from geodata.errors import SourceFileError, StoreError
 from geodata.importing import Imported, import_dataset, write_dataset
-from geodata.recognise import Sources, sources_in
+from geodata.recognize import Sources, sources_in
 from geodata.schema import TABLES
 from geodata.store import open_store
 from tests.geodata import samples

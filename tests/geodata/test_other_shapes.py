@@ -25,7 +25,7 @@ from geodata.flows import read_flows
 from geodata.importing import Imported, import_dataset, write_dataset
 from geodata.lodes import jobs_table, read_od
 from geodata.pumas import read_pumas
-from geodata.recognise import roles_of, sources_in
+from geodata.recognize import roles_of, sources_in
 from geodata.vintage import vintage_of_polygons, vintage_of_table
 from tests.geodata import samples
 

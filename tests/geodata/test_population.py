@@ -58,7 +58,7 @@ def test_block_tables_are_read_under_several_names(tmp_path: Path) -> None:
         assert read_population([path]).counts[15].tolist() == [12, 0]
 
 
-def test_centres_are_read_from_signed_degrees(tmp_path: Path) -> None:
+def test_centers_are_read_from_signed_degrees(tmp_path: Path) -> None:
     path = tmp_path / "CenPop2010_Mean_TR.txt"
     samples.write_text(path, "\ufeff" + samples.centres(block_groups=False))
     centre = read_population([path]).centres.loc[samples.RI_TRACTS[0]]

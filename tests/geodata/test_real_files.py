@@ -11,7 +11,7 @@ import shapely
 
 from geodata.importing import Imported, import_dataset, write_dataset
 from geodata.lodes import COUNTS
-from geodata.recognise import sources_in
+from geodata.recognize import sources_in
 from geodata.store import open_store
 from mapapp.files.exports.lodes import write_lodes
 

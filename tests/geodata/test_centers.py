@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from geodata.centres import mean_place_deg
+from geodata.centers import mean_place_deg
 from geodata.distance import distance_mi
 
 
