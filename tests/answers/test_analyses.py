@@ -304,7 +304,7 @@ def test_answers_are_plain_values(release: Release) -> None:
             assert [caution(n) for n in table["workers"]] == table["caution"].tolist()
 
 
-def test_shortened_keeps_the_total(release: Release) -> None:
+def test_a_shortened_table_keeps_the_total(release: Release) -> None:
     full = release.destinations(layer="tract").units
     short = shortened(full, 5)
     assert len(short) == 6
@@ -366,12 +366,12 @@ def test_the_area_is_described(release: Release) -> None:
 @pytest.mark.parametrize(
     "edges", [(0.0, 1.0), (5.0, 5.0), (5.0, 1.0), (-1.0,), (float("nan"),), tuple(range(1, 23))]
 )
-def test_edges_that_do_not_rise_are_refused(release: Release, edges: tuple[float, ...]) -> None:
+def test_edges_that_do_not_increase_are_refused(release: Release, edges: tuple[float, ...]) -> None:
     with pytest.raises(UsageError, match="increasing distances"):
         release.distance_direction(edges_mi=edges)
 
 
-def test_what_is_not_there_is_refused_in_one_line(release: Release) -> None:
+def test_unknown_areas_and_layers_are_refused_in_one_line(release: Release) -> None:
     with pytest.raises(UsageError, match="this release has no County 99999"):
         release.profile("county:99999")
     with pytest.raises(UsageError, match="this release has"):

@@ -117,7 +117,7 @@ def test_a_change_has_the_errors_of_both(release: Release, county: str) -> None:
     assert rows["expected_error"].iloc[1:].isna().all()
 
 
-def test_a_release_that_tells_nothing_has_no_errors(tmp_path: Path) -> None:
+def test_a_mechanism_without_a_formula_has_no_errors(tmp_path: Path) -> None:
     release = open_release(write_release(tmp_path / "made.release", n_pairs=50))
     answer: Any = release.with_errors(release.inflow_outflow("county:10001"))
     assert answer.stay.expected_error is None

@@ -72,7 +72,7 @@ def blocks_of(selected: Selected) -> list[int]:
     return list(selected.blocks.tolist())
 
 
-def test_steps_are_taken_from_left_to_right(areas: Areas) -> None:
+def test_steps_apply_from_left_to_right(areas: Areas) -> None:
     county, place = areas.blocks(["county:10001"]), areas.blocks(["stplc:4459"])
     assert set(areas.blocks(["county:10001", "stplc:4459"])) == {*county, *place}
     assert set(areas.blocks(["county:10001", "-stplc:4459"])) == {*county} - {*place}
@@ -87,7 +87,7 @@ def test_steps_are_taken_from_left_to_right(areas: Areas) -> None:
     assert name == "County 10001 without Old Harbour city within 4 mi around 42.100, -70.900"
 
 
-def test_a_block_belongs_when_its_internal_point_does(areas: Areas) -> None:
+def test_a_block_is_in_an_area_if_its_internal_point_is(areas: Areas) -> None:
     places = areas.places
     chosen = areas.select("box:-71,42,-70.98,42.03")
     inside = (places["lon_deg"] < -70.98) & (places["lat_deg"] < 42.03) & ~places["elsewhere"]
@@ -132,7 +132,7 @@ def test_the_index_finds_the_boxes_that_meet_a_rectangle_and_no_others(seed: int
         assert index.meeting((west, south, east, north)).tolist() == numpy.flatnonzero(meets).tolist()
 
 
-def test_a_drawn_step_looks_only_at_the_blocks_near_it(areas: Areas, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_drawn_step_tests_only_nearby_blocks(areas: Areas, monkeypatch: pytest.MonkeyPatch) -> None:
     looked_at: list[int] = []
     monkeypatch.setattr(
         selection,
@@ -146,9 +146,7 @@ def test_a_drawn_step_looks_only_at_the_blocks_near_it(areas: Areas, monkeypatch
     assert looked_at[-1] > 0.9 * n_blocks >= 0.9 * whole.n_blocks
 
 
-def test_a_shape_is_decoded_once_however_often_its_area_is_asked_for(
-    areas: Areas, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_shape_is_decoded_only_once(areas: Areas, monkeypatch: pytest.MonkeyPatch) -> None:
     decoded: list[str] = []
     decode = area_shapes.polygon_of
     monkeypatch.setattr(area_shapes, "polygon_of", lambda text: decoded.append(text) or decode(text))  # type: ignore[func-returns-value]  # append, in a lambda
@@ -178,7 +176,7 @@ def test_a_shape_whose_edges_cross_everywhere_is_refused_before_it_is_repaired(
         area_shapes.mended(scribble)
 
 
-def test_a_hatched_rectangle_and_a_shape_that_crosses_itself_a_few_times_are_taken() -> None:
+def test_shapes_that_cross_themselves_a_few_times_are_accepted() -> None:
     x = numpy.arange(400) / 400
     hatched = shapely.Polygon([*zip(x, x % 0.005 * 200, strict=True), (1, -1), (0, -1)])
     assert area_shapes.mended(hatched).area > 0
@@ -187,7 +185,7 @@ def test_a_hatched_rectangle_and_a_shape_that_crosses_itself_a_few_times_are_tak
     assert shapely.is_valid(area_shapes.mended(loops))
 
 
-def test_rings_share_out_their_circle(areas: Areas) -> None:
+def test_rings_partition_their_circle(areas: Areas) -> None:
     rings = [areas.select(steps) for steps in ring_areas(-70.85, 42.1, [3, 9, 6])]
     whole = areas.select("circle:-70.85,42.1,9")
     assert sorted(block for ring in rings for block in blocks_of(ring)) == blocks_of(whole)
@@ -198,7 +196,7 @@ def test_rings_share_out_their_circle(areas: Areas) -> None:
         ring_areas(0, 0, [1, 2, 3, 4])
 
 
-def test_shapes_never_take_a_state_outside(areas: Areas) -> None:
+def test_shapes_never_select_a_state_outside_the_area(areas: Areas) -> None:
     far = areas.select("circle:-80,30,50")
     assert far.n_blocks == 0
     assert areas.select(f"state:{ELSEWHERE}").n_blocks == 1
@@ -215,13 +213,13 @@ def test_shapes_with_holes_and_parts(areas: Areas) -> None:
     assert 0 < chosen.n_blocks < 20
 
 
-def test_a_circle_looks_like_what_it_counts() -> None:
+def test_the_outline_of_a_circle_matches_its_blocks() -> None:
     outline = shapely.get_coordinates(polygon_of(Circle(-71.4, 41.8, 0.0, 10.0)))
     away = distance_mi(-71.4, 41.8, outline[:, 0], outline[:, 1])
     assert away == pytest.approx(10.0, rel=1e-9)
 
 
-def test_the_180th_meridian_is_no_border() -> None:
+def test_the_180th_meridian_is_not_a_border() -> None:
     for shape in (
         area_shapes.circle(179.9, 52, 30),
         area_shapes.circle(-179.9, 52, 30),
@@ -263,7 +261,7 @@ def test_the_180th_meridian_is_no_border() -> None:
         ("shape:" + "AC" * 200_000, "vertices"),
     ],
 )
-def test_what_is_no_area_is_refused_in_one_line(areas: Areas, text: str, said: str) -> None:
+def test_invalid_areas_are_refused_in_one_line(areas: Areas, text: str, said: str) -> None:
     with pytest.raises((UsageError, GeometryError), match=said) as caught:
         areas.select(text)
     assert len(str(caught.value)) < 300

@@ -45,7 +45,7 @@ def address(views: Views) -> Address:
     return address_of(release="new", against="old", areas=AREA, layer="tract")
 
 
-def test_names_are_told_apart_by_as_little_as_possible() -> None:
+def test_names_differ_by_as_little_as_needed() -> None:
     exponential = {"mechanism": "exponential", "epsilon_final": 6.5}
     paper = {"mechanism": "dirichlet-multinomial", "epsilon_final": 8.982}
     assert names_apart([("Rhode Island", paper, "ab"), ("Ohio", paper, "cd")]) == ["Rhode Island", "Ohio"]
@@ -91,7 +91,7 @@ def test_a_release_is_not_offered_for_comparison_with_itself(views: Views, addre
     assert (changed.release, changed.against) == ("old", "")
 
 
-def test_units_are_coloured_by_their_change(views: Views, address: Address) -> None:
+def test_units_are_colored_by_their_change(views: Views, address: Address) -> None:
     before, release = views.releases["old"], views.releases["new"]
     state, view = address.question, address.view
     counts = [served_answers.units(each, state).set_index("unit_id")["workers"] for each in (before, release)]
@@ -121,7 +121,7 @@ def test_pictures_show_the_change(views: Views, address: Address, theme: Any) ->
 
 
 @pytest.mark.parametrize("analysis", ["inflow-outflow", "paired", "flow-matrix"])
-def test_what_is_not_drawn_by_unit_says_that_it_is_one_release(views: Views, analysis: Any) -> None:
+def test_a_map_without_units_says_that_it_shows_one_release(views: Views, analysis: Any) -> None:
     state = Question(areas=AREA, others=AREA, analysis=analysis)
     text = map_content.what_is_drawn(views.releases["new"], state, View(), views.releases["old"])
     assert "alone, not its change from" in text
@@ -141,7 +141,7 @@ def test_classes_of_change_are_symmetric_and_hold_every_change(changes: list[int
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_colours_of_change_grow_away_from_the_land_on_both_sides(theme: str) -> None:
+def test_colors_of_change_contrast_more_with_larger_changes(theme: str) -> None:
     def lightness(colour: str) -> float:
         red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
         linear = [

@@ -106,7 +106,7 @@ def test_every_band_and_direction(release: Release, county: str, side: Any, ages
     assert found.bands["expected_error"].gt(0).all()
 
 
-def test_one_band_has_the_error_of_all(release: Release, county: str) -> None:
+def test_a_single_band_has_the_error_of_the_total(release: Release, county: str) -> None:
     answer: Any = release.distance_direction(f"county:{county}", side="home", edges_mi=(20_000.0,))
     found: Any = release.with_errors(answer)
     assert found.bands["expected_error"].iloc[0] == pytest.approx(found.workers.expected_error)

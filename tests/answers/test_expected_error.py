@@ -63,7 +63,7 @@ NO_FLOWS = pandas.DataFrame({"destination_tract_index": [], "origin_tract_index"
 
 @pytest.mark.parametrize("retention", [1.0, 0.1])
 @pytest.mark.parametrize("inside", [range(1), range(4), range(5, 15), range(20)])
-def test_it_is_the_error_of_drawing_many_times(retention: float, inside: range) -> None:
+def test_the_error_is_that_of_many_draws(retention: float, inside: range) -> None:
     """Fixed tables, pruned and drawn 4,000 times: what is stated is no less than the root mean squared error.
 
     Nor is it half as much again: pooling synthesizers overstates p (1 - p). Tracts are points of their own, so nothing
@@ -118,7 +118,7 @@ def the_prior(store: Store) -> tuple[Any, Any, ExpectedErrors]:
     return workplaces, support, errors
 
 
-def test_it_takes_the_prior_for_what_the_pipeline_makes_of_it(demo_release: Path) -> None:
+def test_the_prior_matches_that_of_the_pipeline(demo_release: Path) -> None:
     """Points with prior mass are the same with the same share and retention; the others are taken by probability."""
     workplaces, support, errors = the_prior(open_store(demo_release, "release"))
     for row, tract in enumerate(workplaces.tract):
@@ -131,7 +131,7 @@ def test_it_takes_the_prior_for_what_the_pipeline_makes_of_it(demo_release: Path
         assert (found.pooled > 0) == bool(((found.stays < 1) & (found.share == 0)).any())
 
 
-def test_it_covers_the_flows_of_a_whole_release(demo_dataset: Path, demo_release: Path) -> None:
+def test_errors_cover_the_flows_of_a_whole_release(demo_dataset: Path, demo_release: Path) -> None:
     """Every pair of tracts with a workplace: the same release in every run."""
     release = open_store(demo_release, "release")
     errors = ExpectedErrors(

@@ -65,7 +65,7 @@ def test_every_number_of_distance_bands_has_errors(
     assert found.bands["workers"].sum() == found.workers.value
 
 
-def test_as_many_bands_as_allowed_on_the_page(release: ServedRelease, county: str) -> None:
+def test_the_page_accepts_the_maximum_number_of_bands(release: ServedRelease, county: str) -> None:
     for analysis in ("distance-direction", "paired"):
         others = (county,) if analysis == "paired" else ()
         state = Question(analysis=analysis, areas=(county,), others=others, edges=EDGES)
@@ -77,7 +77,7 @@ def test_as_many_bands_as_allowed_on_the_page(release: ServedRelease, county: st
         draw.whole(release, state, View(), "/")
 
 
-def test_as_many_bands_as_allowed_by_command(
+def test_commands_accept_the_maximum_number_of_bands(
     demo_release: Path, release: ServedRelease, county: str, tmp_path: Path
 ) -> None:
     question = ("--analysis", "distance-direction", "--area", county, "--bands", TEXT)
@@ -87,7 +87,7 @@ def test_as_many_bands_as_allowed_by_command(
     assert run(["report", str(demo_release), *question, "-q", "-o", str(output)]) == 0
 
 
-def test_as_many_bands_as_allowed_in_a_report_its_setup_and_a_batch(
+def test_reports_setups_and_batches_accept_the_maximum_number_of_bands(
     release: ServedRelease, county: str, tmp_path: Path
 ) -> None:
     asked = questions_from({"area": [county], "bands": EDGES}, "distance-direction")
@@ -104,7 +104,7 @@ def test_as_many_bands_as_allowed_in_a_report_its_setup_and_a_batch(
     assert read_batch(batch, release)[0].parts[0].question.edges == EDGES
 
 
-def test_one_band_too_many_is_refused_with_the_same_words(
+def test_one_band_too_many_is_refused_with_the_same_message(
     demo_release: Path, release: ServedRelease, county: str, tmp_path: Path
 ) -> None:
     allowed = f"up to {MAX_EDGES} increasing distances"
@@ -143,7 +143,7 @@ def test_the_longest_area_has_an_answer_a_setup_and_a_report(release: ServedRele
     assert "stay" in str(release.analyses.with_errors(release.analyses.inflow_outflow(text)).numbers())
 
 
-def test_the_largest_shape_is_kept_by_a_setup(release: ServedRelease) -> None:
+def test_a_setup_can_hold_the_largest_shape(release: ServedRelease) -> None:
     turn = numpy.linspace(0, 2 * numpy.pi, 49_000, endpoint=False)
     places = release.areas.places
     middle = float(places["lon_deg"].iloc[0]), float(places["lat_deg"].iloc[0])

@@ -75,7 +75,7 @@ def test_who_stays_and_who_leaves_is_counted_by_block(
     assert f"; {share:.1f} % stay in the area" in map_content.what_is_drawn(release, state, view)
 
 
-def test_a_unit_that_the_area_cuts_has_a_line_for_its_rest(release: ServedRelease) -> None:
+def test_a_unit_that_the_area_cuts_has_a_line_for_its_other_part(release: ServedRelease) -> None:
     steps, area = area_of(release, "zcta")
     counties = release.store.table("blocks", ["county_id"])["county_id"].iloc[sorted(area)].nunique()
     found = served_answers.lines(release, Question(areas=steps, layer="county"))

@@ -99,7 +99,7 @@ def test_the_same_numbers_as_python(
             assert float(numbers[key]) == pytest.approx(value.value, rel=1e-9)
 
 
-def test_many_areas_and_releases_in_one_run(
+def test_one_run_answers_many_areas_and_releases(
     paths: list[Path], release: Release, capsys: pytest.CaptureFixture[str]
 ) -> None:
     written = rows(
@@ -172,7 +172,7 @@ def test_change_between_releases(paths: list[Path], capsys: pytest.CaptureFixtur
     assert document["numbers"]["workers"]["change"] == after.workers.value - before.workers.value
 
 
-def test_a_workbook_holds_every_table_and_no_formula(paths: list[Path], tmp_path: Path) -> None:
+def test_a_workbook_has_every_table_and_no_formula(paths: list[Path], tmp_path: Path) -> None:
     book = tmp_path / "a.xlsx"
     assert (
         run(
@@ -250,7 +250,7 @@ def test_an_area_from_a_file(
     assert int(row["workers"]) == release.profile("county:10001").workers.value
 
 
-def test_files_appear_whole_and_nothing_is_overwritten(paths: list[Path], tmp_path: Path) -> None:
+def test_files_are_complete_and_never_overwritten(paths: list[Path], tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     assert run(["analyze", str(paths[0]), "--analysis", "profile", "-o", str(file), "-q"]) == 0
     assert "already exists" in refused("analyze", paths[0], "--analysis", "profile", "-o", file, "-q")
@@ -281,7 +281,7 @@ def test_files_appear_whole_and_nothing_is_overwritten(paths: list[Path], tmp_pa
         (["profile", "--area-file", "/nowhere.geojson"], "no such file"),
     ],
 )
-def test_mistakes_are_one_line(paths: list[Path], options: list[str], message: str) -> None:
+def test_errors_are_one_line(paths: list[Path], options: list[str], message: str) -> None:
     assert message in refused("analyze", paths[0], "--analysis", *options, "-q")
 
 
@@ -289,30 +289,26 @@ def test_a_dataset_is_refused(demo_dataset: Path) -> None:
     assert "this is a dataset" in refused("analyze", demo_dataset, "--analysis", "profile", "-q")
 
 
-def test_without_an_analysis_the_destinations_are_asked_for(
-    paths: list[Path], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_default_analysis_is_destinations(paths: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
     assert said(capsys, paths[0]) == said(capsys, paths[0], "--analysis", "destinations")
 
 
 @pytest.mark.parametrize(("beginning", "title"), [("in", "Inflow and outflow"), ("pro", "Area profile")])
-def test_the_beginning_of_an_analysis_is_enough(
+def test_a_unique_prefix_of_an_analysis_is_enough(
     paths: list[Path], capsys: pytest.CaptureFixture[str], beginning: str, title: str
 ) -> None:
     assert said(capsys, paths[0], "--analysis", beginning).startswith(f"{title}: ")
 
 
 @pytest.mark.parametrize("beginning", ["", "d", "xyz"])
-def test_the_beginning_of_several_analyses_or_of_none_is_refused_with_a_list(
-    paths: list[Path], beginning: str
-) -> None:
+def test_an_ambiguous_or_unknown_prefix_is_refused_with_a_list(paths: list[Path], beginning: str) -> None:
     message = refused("analyze", paths[0], "--analysis", beginning, "-q")
     assert "destinations" in message
     assert "distance-direction" in message
     assert ("could be destinations or distance-direction" in message) == (beginning == "d")
 
 
-def test_layers_are_named_as_people_say(paths: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+def test_layers_can_be_given_by_everyday_words(paths: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
     cities = said(capsys, paths[0], "--layer", "Cities", "--each", "counties", "--json")
     assert cities == said(capsys, paths[0], "--layer", "stplc", "--each", "county", "--json")
     matrix = ("--analysis", "flow-matrix", "--format", "csv")
@@ -321,7 +317,7 @@ def test_layers_are_named_as_people_say(paths: list[Path], capsys: pytest.Captur
 
 
 @pytest.mark.parametrize("command", ["analyze", "report"])
-def test_a_line_says_what_else_has_the_name_of_an_area(
+def test_a_note_lists_other_areas_with_the_same_name(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
     path = write_release(tmp_path / "a.release", n_pairs=100)

@@ -40,7 +40,7 @@ def dataset(demo_dataset: Path, tmp_path: Path) -> Path:
         ("--nonsense", "1", ["--nonsense"]),
     ],
 )
-def test_parameters_that_cannot_be(dataset: Path, option: str, value: str, words: list[str]) -> None:
+def test_impossible_parameters_are_refused(dataset: Path, option: str, value: str, words: list[str]) -> None:
     message = refused("synthesize", dataset, dataset.parent / "r", option, value)
     for word in words:
         assert word in message, message
@@ -71,14 +71,14 @@ def test_an_infeasible_promise_is_refused_with_its_numbers(dataset: Path, option
         (["--tract-radius", "50", "--puma-radius", "5"], ["50", "5"]),
     ],
 )
-def test_options_that_contradict_each_other(dataset: Path, options: list[str], words: list[str]) -> None:
+def test_contradictory_options_are_refused(dataset: Path, options: list[str], words: list[str]) -> None:
     message = refused("synthesize", dataset, dataset.parent / "r", *options, "-q")
     for word in words:
         assert word in message, message
     assert not (dataset / "ledger.jsonl").exists(), "a refused release must spend nothing"
 
 
-def test_flows_are_wanted_but_there_are_none(demo_dataset: Path, tmp_path: Path) -> None:
+def test_a_flow_prior_without_flows_is_refused(demo_dataset: Path, tmp_path: Path) -> None:
     from geodata.schema import TABLES
     from geodata.store import open_store, writing_store
 
@@ -93,13 +93,13 @@ def test_flows_are_wanted_but_there_are_none(demo_dataset: Path, tmp_path: Path)
     assert "--prior-flows" in refused("synthesize", tmp_path / "d", tmp_path / "r", "--prior", "flows", "-q")
 
 
-def test_existing_output(dataset: Path, demo_release: Path) -> None:
+def test_existing_output_is_refused(dataset: Path, demo_release: Path) -> None:
     (dataset.parent / "r").mkdir()
     assert "already exists" in refused("synthesize", dataset, dataset.parent / "r", "-q")
     assert "already exists" in refused("demo", dataset, "--size", "small", "-q")
 
 
-def test_wrong_kinds_of_store(dataset: Path, demo_release: Path, tmp_path: Path) -> None:
+def test_the_wrong_kind_of_store_is_refused(dataset: Path, demo_release: Path, tmp_path: Path) -> None:
     assert "confidential" in refused("serve", dataset)
     assert "confidential" in refused("certify", dataset)
     assert "a dataset is needed" in refused("synthesize", demo_release, tmp_path / "x", "-q")
@@ -134,7 +134,7 @@ def test_config_files(dataset: Path, text: str, words: list[str]) -> None:
         assert word in message, message
 
 
-def test_a_config_file_that_is_not_there(dataset: Path) -> None:
+def test_a_missing_config_file_is_refused(dataset: Path) -> None:
     assert "none.toml" in refused("synthesize", dataset, dataset.parent / "r", "--config", "none.toml")
 
 
@@ -156,7 +156,7 @@ def test_an_internal_error_shows_no_traceback_and_no_value(
     assert run(["demo", str(tmp_path / "d")]) == 70
 
 
-def test_internal_errors_stay_quiet_about_values(capsys: pytest.CaptureFixture[str]) -> None:
+def test_internal_errors_do_not_reveal_values(capsys: pytest.CaptureFixture[str]) -> None:
     import mapapp.cli as cli
 
     class Broken:
@@ -198,7 +198,7 @@ def test_a_full_disk_leaves_nothing(dataset: Path) -> None:
         assert [entry.name for entry in dataset.parent.iterdir()] == ["d"]
 
 
-def test_a_port_that_is_taken(demo_release: Path) -> None:
+def test_a_port_in_use_is_refused(demo_release: Path) -> None:
     import socket
 
     with socket.socket() as taken:
@@ -210,7 +210,7 @@ def test_a_port_that_is_taken(demo_release: Path) -> None:
     assert "--port" in done.message
 
 
-def test_the_installed_command_says_its_version() -> None:
+def test_the_installed_command_prints_its_version() -> None:
     done = commutemap("--version")
     assert done.code == 0
     assert done.out.startswith("commutemap ")

@@ -74,7 +74,7 @@ def failed(release: Path) -> list[str]:
     return [check.check for check in check_release(release) if not check.ok]
 
 
-def test_an_honest_release_holds(release: Path, demo_release: Path) -> None:
+def test_an_unaltered_release_passes(release: Path, demo_release: Path) -> None:
     assert failed(release) == []
     assert failed(demo_release) == []
 
@@ -89,7 +89,7 @@ def test_an_honest_release_holds(release: Path, demo_release: Path) -> None:
         ["--tract-radius", "12", "--puma-radius", "25"],
     ],
 )
-def test_other_settings_hold_too(demo_dataset: Path, tmp_path: Path, options: list[str]) -> None:
+def test_releases_with_other_settings_pass(demo_dataset: Path, tmp_path: Path, options: list[str]) -> None:
     from mapapp.cli import run
 
     shutil.copytree(demo_dataset, tmp_path / "d")
@@ -97,7 +97,7 @@ def test_other_settings_hold_too(demo_dataset: Path, tmp_path: Path, options: li
     assert failed(tmp_path / "r") == []
 
 
-def test_a_designed_release_is_chosen_again(demo_dataset: Path, tmp_path: Path) -> None:
+def test_the_design_of_a_designed_release_is_recomputed(demo_dataset: Path, tmp_path: Path) -> None:
     from mapapp.cli import run
 
     shutil.copytree(demo_dataset, tmp_path / "d")
@@ -118,7 +118,7 @@ def test_a_designed_release_is_chosen_again(demo_dataset: Path, tmp_path: Path) 
     assert failed(release) == ["design"]
 
 
-def test_a_setting_that_was_given_cannot_pass_as_designed(release: Path) -> None:
+def test_a_given_setting_cannot_pass_as_designed(release: Path) -> None:
     def boast(certificate: dict[str, Any]) -> None:
         certificate["construction"]["design"] = {"priors": ["gravity"]}
 
@@ -216,7 +216,7 @@ def test_a_test_key_release_cannot_pass_as_one_for_release(demo_release: Path, t
     assert "test key" in failed(path)
 
 
-def test_more_than_the_release_holds_is_noticed(release: Path) -> None:
+def test_an_extra_file_is_noticed(release: Path) -> None:
     points = pandas.read_parquet(release / "points.parquet")
     points.assign(name="somebody").to_parquet(release / "points.parquet", index=False)
     reseal(release)
@@ -238,7 +238,7 @@ def test_moved_points_are_noticed(release: Path) -> None:
     assert "places" in failed(release)
 
 
-def test_a_worker_more_is_noticed(release: Path) -> None:
+def test_an_extra_worker_is_noticed(release: Path) -> None:
     jobs = pandas.read_parquet(release / "jobs.parquet")
     count = jobs["count"].to_numpy(copy=True)
     count[0] += 1
@@ -249,7 +249,7 @@ def test_a_worker_more_is_noticed(release: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["[]", "{", "", "3"])
-def test_a_certificate_that_is_none_is_one_line(release: Path, text: str) -> None:
+def test_an_invalid_certificate_gives_one_line(release: Path, text: str) -> None:
     (release / "certificate.json").write_text(text)
     reseal(release)
     assert "certificate.json" in refused("certify", release)
@@ -266,7 +266,7 @@ SHOWN: dict[str, Any] = {
 """Every fact that the demo release shows, with another value."""
 
 
-def test_every_fact_of_a_release_is_tried(release: Path) -> None:
+def test_every_fact_of_a_release_is_covered(release: Path) -> None:
     shown = set(json.loads((release / "manifest.json").read_text())) - {"schema_version", "kind", "files"}
     assert shown == set(SHOWN) == set(PUBLIC_FACTS) - {"last_release"}
 
@@ -289,7 +289,7 @@ def test_an_added_fact_is_noticed(release: Path) -> None:
     assert "facts shown to readers" in failed(release)
 
 
-def test_a_fact_written_in_another_type_is_noticed(release: Path) -> None:
+def test_a_fact_of_another_type_is_noticed(release: Path) -> None:
     forge_manifest(release, lambda manifest: manifest.update(year=float(manifest["year"])))
     assert failed(release) == ["facts shown to readers"]
 
@@ -316,7 +316,7 @@ def test_a_missing_number_of_rows_is_noticed(release: Path, file: str) -> None:
 
 
 @pytest.mark.parametrize("file", TABLE_FILES)
-def test_a_table_written_again_is_noticed(release: Path, file: str) -> None:
+def test_a_rewritten_table_is_noticed(release: Path, file: str) -> None:
     """The same rows in other bytes: every claim about them still holds, but they are not what was published."""
     table = pyarrow.parquet.read_table(release / file)
     pyarrow.parquet.write_table(table, release / file, compression="gzip")
@@ -335,14 +335,14 @@ def test_a_publication_of_another_shape_is_noticed(release: Path, publication: A
     assert failed(release)
 
 
-def test_states_and_layers_are_those_of_the_tables_whatever_was_bound(release: Path) -> None:
+def test_states_and_layers_must_match_the_tables_even_if_bound(release: Path) -> None:
     facts: dict[str, Any] = {"destination_states": ["82"], "layers": []}
     forge_manifest(release, lambda manifest: manifest.update(facts))
     forge(release, lambda certificate: certificate["publication"]["facts"].update(facts))
     assert failed(release) == ["states and layers"]
 
 
-def test_a_release_of_schema_1_holds_and_says_what_is_not_bound(release: Path) -> None:
+def test_a_schema_1_release_passes_with_a_note_on_what_is_not_bound(release: Path) -> None:
     unbind(release)
     assert failed(release) == []
     done = run_here("certify", release)
@@ -351,7 +351,7 @@ def test_a_release_of_schema_1_holds_and_says_what_is_not_bound(release: Path) -
     assert json.loads(run_here("certify", release, "--json").out)["binds_facts"] is False
 
 
-def test_the_facts_of_schema_1_can_be_changed(release: Path) -> None:
+def test_facts_of_a_schema_1_release_can_be_changed(release: Path) -> None:
     """What the note about schema 1 warns of."""
     unbind(release)
     forge_manifest(release, lambda manifest: manifest.update(year=1850))
@@ -369,7 +369,7 @@ def test_the_digest_is_printed_and_compared(release: Path) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["", "12", "g" * 64, "0" * 63, "0" * 65, "0" * 64 + "\n"])
-def test_what_is_no_digest_is_refused(release: Path, wrong: str) -> None:
+def test_an_invalid_digest_is_refused(release: Path, wrong: str) -> None:
     assert "64 hexadecimal digits" in refused("certify", release, "--digest", wrong)
 
 

@@ -26,7 +26,7 @@ def ended(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_no_source_ends_the_process_on_the_spot() -> None:
+def test_no_module_calls_os_exit() -> None:
     """`os._exit` calls no exit function, writes no buffer and waits for no thread."""
     for package in ("engine", "geodata", "mapapp"):
         for file in sorted((ROOT / package).rglob("*.py")):
@@ -56,7 +56,7 @@ def test_exit_functions_are_called_after_ctrl_c_too() -> None:
     assert done.stdout.splitlines() == ["exit functions are called"]
 
 
-def test_a_reader_that_leaves_is_no_error() -> None:
+def test_a_closed_pipe_is_not_an_error() -> None:
     shell = f"{sys.executable} -m mapapp.cli certify --help | head -1; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, timeout=120, cwd=ROOT)
     assert done.stdout.splitlines()[-1] == "0"
@@ -64,7 +64,7 @@ def test_a_reader_that_leaves_is_no_error() -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this system")
-def test_output_that_cannot_be_written_is_one_line() -> None:
+def test_unwritable_output_gives_one_line() -> None:
     with open("/dev/full", "w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "mapapp.cli", "certify", "--help"],
@@ -78,7 +78,7 @@ def test_output_that_cannot_be_written_is_one_line() -> None:
     assert done.stderr.splitlines() == ["commutemap: No space left on device"]
 
 
-def test_a_server_stopped_while_it_gets_ready_ends_cleanly(demo_release: Path) -> None:
+def test_a_server_stopped_during_startup_ends_cleanly(demo_release: Path) -> None:
     """Its threads are in native code then, and Python must not end under them."""
     process = subprocess.Popen(
         [sys.executable, "-m", "mapapp.cli", "serve", str(demo_release), "--port", "0"],
@@ -94,7 +94,7 @@ def test_a_server_stopped_while_it_gets_ready_ends_cleanly(demo_release: Path) -
     assert (process.returncode, errors) == (0, "")
 
 
-def test_a_command_that_used_duckdb_says_nothing_more(demo_release: Path) -> None:
+def test_a_command_that_used_duckdb_prints_nothing_at_exit(demo_release: Path) -> None:
     done = commutemap("analyze", demo_release, "--analysis", "destinations", "--json")
     assert done.code == 0, done.err
     assert "nanobind" not in done.err

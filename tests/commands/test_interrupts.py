@@ -32,7 +32,7 @@ def said(code: str) -> tuple[str, str]:
     return out, err
 
 
-def test_pressed_again_it_does_not_cut_short_what_cleans_up() -> None:
+def test_a_second_ctrl_c_does_not_interrupt_the_cleanup() -> None:
     code = """
 raise_on_interrupt()
 try:
@@ -57,7 +57,7 @@ except KeyboardInterrupt:
     ],
     ids=["finalizer", "collector"],
 )
-def test_dropped_by_python_it_is_raised_again(dropped: str) -> None:
+def test_an_interrupt_that_python_drops_is_raised_again(dropped: str) -> None:
     code = f"""
 raise_on_interrupt()
 try:
@@ -73,7 +73,7 @@ except KeyboardInterrupt:
     assert err == ""
 
 
-def test_whoever_wants_it_ignored_has_it_ignored() -> None:
+def test_an_ignored_signal_stays_ignored() -> None:
     code = """
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 raise_on_interrupt()
@@ -83,7 +83,7 @@ print("went on")
     assert said(code) == ("went on\n", "")
 
 
-def test_what_is_done_is_not_stopped() -> None:
+def test_a_finished_command_is_not_interrupted() -> None:
     assert said("raise_on_interrupt(); ignore_interrupts(); press(); print('done')") == ("done\n", "")
 
 
@@ -134,7 +134,7 @@ print("went on")
     assert said(code) == ("went on\n", "")
 
 
-def test_dropped_by_python_a_signal_keeps_its_exit_code() -> None:
+def test_a_signal_that_python_drops_keeps_its_exit_code() -> None:
     code = """
 from mapapp.interrupts import exit_code
 raise_on_interrupt()

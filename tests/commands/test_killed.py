@@ -65,7 +65,7 @@ def test_synthesis(dataset: Path, stage: str) -> None:
     )
 
 
-def test_a_spend_is_kept_when_the_run_dies_after_it(dataset: Path) -> None:
+def test_spending_is_recorded_even_if_the_run_dies_later(dataset: Path) -> None:
     """The ledger is written before the draw: what may have been seen is counted, and the next run sees it."""
     ledger = Ledger(dataset)
     ledger.set_budget(epsilon="10", delta="1e-5")
@@ -79,7 +79,7 @@ def test_a_spend_is_kept_when_the_run_dies_after_it(dataset: Path) -> None:
 @pytest.mark.parametrize(
     ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)], ids=["term", "hup"]
 )
-def test_a_signal_that_ends_a_process_leaves_nothing(dataset: Path, number: int, code: int) -> None:
+def test_a_run_ended_by_a_signal_leaves_nothing(dataset: Path, number: int, code: int) -> None:
     """The command sends itself the signal when it draws, as `kill`, a service manager or a closed terminal would."""
     program = CODE.replace("SIGKILL", signal.Signals(number).name).replace(
         "from mapapp.cli import run\nsys.exit(run(sys.argv[2:]))",
@@ -106,7 +106,7 @@ def test_a_signal_that_ends_a_process_leaves_nothing(dataset: Path, number: int,
     assert [entry.name for entry in dataset.parent.iterdir()] == ["d"]
 
 
-def test_of_runs_to_one_place_only_one_spends(dataset: Path) -> None:
+def test_only_one_of_several_runs_to_the_same_place_spends(dataset: Path) -> None:
     """Each waits until the others are there, too; those that come second are refused before they spend."""
     release = dataset.parent / "r"
     command: list[str | Path] = [sys.executable, "-m", "mapapp.cli", "synthesize", dataset, release, "-q"]
@@ -123,14 +123,14 @@ def test_of_runs_to_one_place_only_one_spends(dataset: Path) -> None:
     assert sorted(entry.name for entry in dataset.parent.iterdir()) == ["d", "r"]
 
 
-def test_a_run_to_a_place_that_is_being_written_spends_nothing(dataset: Path) -> None:
+def test_a_run_to_a_place_being_written_spends_nothing(dataset: Path) -> None:
     with claimed(dataset.parent / "r"):
         assert "already being written" in refused("synthesize", dataset, dataset.parent / "r", "-q")
     assert Ledger(dataset).entries() == ()
 
 
 @pytest.mark.parametrize("what", ["a file", "the dataset"])
-def test_a_dataset_that_is_replaced_while_it_is_read_spends_nothing(dataset: Path, what: str) -> None:
+def test_a_dataset_replaced_during_reading_spends_nothing(dataset: Path, what: str) -> None:
     """Its place may be taken by another whose ledger is still empty."""
     parameters = SynthesisParameters(prior="flows")
     privacy = PrivacyParameters(epsilon="4.6", delta="1e-6", min_retention="0.025")

@@ -49,7 +49,7 @@ def test_both_readings_are_shown(dataset: Path, capsys: pytest.CaptureFixture[st
         assert entry["readings"][reading]["exact"] == ["898202663/100000000", "1/1000000"]
 
 
-def test_what_is_left_of_a_budget_is_shown(dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_rest_of_a_budget_is_shown(dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Ledger(dataset).set_budget(epsilon="10", delta="1e-5")
     Ledger(dataset).spend(epsilon="1/7", delta="1e-6", release="r1")
     assert run(["ledger", str(dataset)]) == 0
@@ -63,7 +63,7 @@ def test_the_test_key_spends_nothing(dataset: Path, capsys: pytest.CaptureFixtur
     assert certificate["status"] == "not for release"
 
 
-def test_a_release_past_the_budget_is_refused_and_leaves_nothing(dataset: Path) -> None:
+def test_a_release_beyond_the_budget_is_refused_and_leaves_nothing(dataset: Path) -> None:
     Ledger(dataset).set_budget(epsilon="10", delta="1e-5")
     assert run(["synthesize", str(dataset), str(dataset.parent / "r1"), "-q"]) == 0
     message = refused("synthesize", dataset, dataset.parent / "r2", "-q")
@@ -74,7 +74,7 @@ def test_a_release_past_the_budget_is_refused_and_leaves_nothing(dataset: Path) 
 @pytest.mark.usefixtures(
     "demo_release"
 )  # so that kernels are compiled, and the two reach the ledger together
-def test_two_at_once_cannot_both_pass(dataset: Path) -> None:
+def test_two_simultaneous_runs_cannot_both_pass(dataset: Path) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     Ledger(dataset).set_budget(epsilon="10", delta="1e-5")
@@ -84,7 +84,7 @@ def test_two_at_once_cannot_both_pass(dataset: Path) -> None:
     assert sorted(each.code for each in done) == [0, 2], [each.err for each in done]
 
 
-def test_a_budget_needs_both_numbers_and_sense(tmp_path: Path) -> None:
+def test_a_budget_needs_two_positive_numbers(tmp_path: Path) -> None:
     assert "--budget-delta" in refused("import", tmp_path / "d", "--from", tmp_path, "--budget-epsilon", "9")
     for epsilon in ("0", "-1", "nan", "nine"):
         message = refused(
@@ -100,7 +100,7 @@ def test_a_budget_needs_both_numbers_and_sense(tmp_path: Path) -> None:
         assert "budget" in message
 
 
-def test_an_import_with_a_budget_has_it_from_the_start(
+def test_an_imported_dataset_has_its_budget_from_the_start(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from tests.geodata.samples import write_sources

@@ -39,7 +39,7 @@ def test_the_table_and_the_files(
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["s.csv", "s.svg"]
 
 
-def test_stopping_leaves_what_was_done_and_the_same_command_goes_on(
+def test_a_stopped_sweep_keeps_its_rows_and_resumes(
     demo_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     original = pipeline.run_sweep
@@ -63,7 +63,7 @@ def test_stopping_leaves_what_was_done_and_the_same_command_goes_on(
     assert len((tmp_path / "s.csv").read_text().splitlines()) == 3
 
 
-def test_a_setting_that_cannot_be_certified_stops_nothing(
+def test_a_setting_that_cannot_be_certified_does_not_stop_the_sweep(
     demo_dataset: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     over = ["--over", "epsilon-final=1e-18,8", "--sample", "3", "-q"]
@@ -123,7 +123,7 @@ def test_last_years_release_may_be_the_prior(
         (["--over", "epsilon=2", "--csv", "p.png", "--picture", "./p.png"], ["both"]),
     ],
 )
-def test_mistakes_get_one_line(
+def test_errors_of_sweep_are_one_line(
     demo_dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], words: list[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)

@@ -26,7 +26,7 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
     return capsys.readouterr().out
 
 
-def test_it_says_what_was_measured_and_that_it_is_confidential(
+def test_output_names_what_was_measured_and_is_marked_confidential(
     demo_dataset: Path, demo_release: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = told(capsys, "validate", demo_dataset, demo_release, "-q")
@@ -43,7 +43,7 @@ def test_it_says_what_was_measured_and_that_it_is_confidential(
     assert "in_out" not in sample["tables"]
 
 
-def test_tables_and_pictures_are_written_for_their_owner_alone(
+def test_only_the_owner_can_read_tables_and_pictures(
     demo_dataset: Path, demo_release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     told(
@@ -126,7 +126,7 @@ def test_other_homes_of_the_same_workplaces_are_measured_with_a_note(
     assert "another table of jobs" in text
 
 
-def test_confidential_tables_do_not_leave_within_a_release(demo_dataset: Path, demo_release: Path) -> None:
+def test_confidential_tables_are_not_written_into_a_release(demo_dataset: Path, demo_release: Path) -> None:
     for folder in (demo_dataset, demo_release):
         for option, name in (("--csv", "tables"), ("--picture", "a.png")):
             there = refused("validate", demo_dataset, demo_release, "-q", option, folder / name)
@@ -145,7 +145,7 @@ def test_confidential_tables_do_not_leave_within_a_release(demo_dataset: Path, d
         (["--sample", "0"], "--sample"),
     ],
 )
-def test_places_that_cannot_be_written_are_refused_first(
+def test_unwritable_places_are_refused_before_measuring(
     demo_dataset: Path,
     demo_release: Path,
     tmp_path: Path,
@@ -163,9 +163,7 @@ def test_stores_of_the_wrong_kind_are_refused(demo_dataset: Path, demo_release: 
     assert "a release is needed" in refused("validate", demo_dataset, demo_dataset, "-q")
 
 
-def test_a_certificate_that_says_nothing_is_refused(
-    demo_dataset: Path, demo_release: Path, tmp_path: Path
-) -> None:
+def test_an_empty_certificate_is_refused(demo_dataset: Path, demo_release: Path, tmp_path: Path) -> None:
     import hashlib
 
     broken = Path(shutil.copytree(demo_release, tmp_path / "r"))
@@ -176,7 +174,7 @@ def test_a_certificate_that_says_nothing_is_refused(
     assert "certificate.json" in refused("validate", demo_dataset, broken, "-q")
 
 
-def test_ctrl_c_says_what_had_been_written(
+def test_ctrl_c_names_what_was_written(
     demo_dataset: Path,
     demo_release: Path,
     tmp_path: Path,
@@ -218,7 +216,7 @@ def test_killed_and_run_again(demo_dataset: Path, demo_release: Path, tmp_path: 
     assert not list(tmp_path.iterdir())
 
 
-def test_a_full_disk_is_said_in_one_line(
+def test_a_full_disk_gives_one_line(
     demo_dataset: Path, demo_release: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: Any, **__: Any) -> None:

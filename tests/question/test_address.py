@@ -60,22 +60,22 @@ STATES = st.builds(
 
 
 @given(STATES)
-def test_a_view_survives_its_address(state: Address) -> None:
+def test_an_address_restores_its_view(state: Address) -> None:
     assert read(to_query(state)) == (state, ())
 
 
-def test_the_plain_view_has_a_plain_address() -> None:
+def test_the_default_view_has_an_empty_query() -> None:
     assert to_query(Address()) == ""
     assert read("") == read(None) == read("?") == (Address(), ())
 
 
-def test_an_address_people_can_read() -> None:
+def test_an_address_is_readable() -> None:
     state = address_of(side="home", areas=("tract:44007000100", "county:44007"), age=(1, 3))
     assert to_query(state) == "?side=home&area=tract:44007000100&area=county:44007&age=1,3"
 
 
 @given(st.text())
-def test_any_text_gives_a_view(text: str) -> None:
+def test_any_text_gives_a_valid_view(text: str) -> None:
     state, notes = read(text)
     assert read(to_query(state)) == (state, ())
     assert all(len(note) < 200 and note.isprintable() for note in notes)
@@ -91,7 +91,7 @@ def test_any_text_gives_a_view(text: str) -> None:
         )
     )
 )
-def test_any_values_give_a_view_and_each_is_taken_or_noted(pairs: list[tuple[str, str]]) -> None:
+def test_every_value_is_used_or_noted(pairs: list[tuple[str, str]]) -> None:
     from urllib.parse import urlencode
 
     state, notes = read("?" + urlencode(pairs))
@@ -107,7 +107,7 @@ def test_every_refused_part_is_named() -> None:
     assert all(part in text for part in ("up", "tract:0", "gold", "4", "evil", "../etc"))
 
 
-def test_a_long_address_is_cut() -> None:
+def test_a_long_address_is_ignored() -> None:
     assert read("?" + "area=x&" * (MAX_QUERY_LENGTH // 7 + 1))[0] == Address()
 
 
@@ -119,7 +119,7 @@ def test_a_long_address_is_cut() -> None:
         (["shape:" + "A" * (2 * MAX_VERTICES)], ["shape:AAAAAA"], "5,003 corners"),
     ],
 )
-def test_a_question_that_costs_too_much_is_refused_whole_before_its_areas_are_looked_at(
+def test_a_question_that_costs_too_much_is_refused_before_its_areas_are_parsed(
     areas: list[str], others: list[str], said: str
 ) -> None:
     looked_at: list[str] = []
@@ -144,24 +144,24 @@ def test_a_question_that_costs_too_much_is_refused_whole_before_its_areas_are_lo
     assert notes == ()
 
 
-def test_all_three_bands_are_no_filter() -> None:
+def test_all_three_bands_mean_no_filter() -> None:
     assert read("?age=3,1,2")[0] == Address()
 
 
 @pytest.mark.parametrize(
     "text", ["a", "5,5", "10,5", "0,5", "-1", "nan", "inf", "1e9", ",".join(map(str, range(1, 22)))]
 )
-def test_bands_that_are_none_are_refused(text: str) -> None:
+def test_invalid_distance_bands_are_refused(text: str) -> None:
     assert edges_of(text) is None
     assert read(f"?edges={text}")[1]
 
 
-def test_bands_as_people_write_them() -> None:
+def test_distance_bands_are_read_as_people_type_them() -> None:
     assert edges_of(" 5, 10;25 ") == (5.0, 10.0, 25.0)
     assert edges_of("") == ()
 
 
-def test_an_analysis_is_drawn_as_it_can_be() -> None:
+def test_an_analysis_is_drawn_only_in_its_own_ways() -> None:
     for fields, way in (
         ({"analysis": "comparison"}, "areas"),
         ({"analysis": "profile", "show": "lines"}, "points"),

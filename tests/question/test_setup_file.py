@@ -72,7 +72,7 @@ def changed(made_with: ServedRelease, /, **sections: Any) -> bytes:
     return json.dumps(document).encode()
 
 
-def test_a_view_comes_back_as_it_was(release: ServedRelease, tmp_path: Path) -> None:
+def test_a_setup_restores_its_view(release: ServedRelease, tmp_path: Path) -> None:
     content = setup_file.save(release, STATE, bounds_deg=(-71.0, 42.0, -70.5, 42.25))
     assert content == setup_file.save(release, STATE, bounds_deg=(-71.0, 42.0, -70.5, 42.25))
     path = tmp_path / "setup.json"
@@ -81,11 +81,11 @@ def test_a_view_comes_back_as_it_was(release: ServedRelease, tmp_path: Path) -> 
     assert setup_file.read(content).bounds_deg == (-71.0, 42.0, -70.5, 42.25)
 
 
-def test_a_plain_view_comes_back_too(release: ServedRelease) -> None:
+def test_a_setup_restores_the_default_view(release: ServedRelease) -> None:
     assert setup_file.load(setup_file.save(release, Address()), release) == (Address(), ())
 
 
-def test_another_release_is_told(views: Views, release: ServedRelease) -> None:
+def test_a_note_names_another_release(views: Views, release: ServedRelease) -> None:
     content = setup_file.save(release, STATE)
     state, notes = setup_file.load(content, views.releases["square-2"])
     assert state == STATE
@@ -94,14 +94,14 @@ def test_another_release_is_told(views: Views, release: ServedRelease) -> None:
     assert views.releases["square-2"].version in notes[0]
 
 
-def test_the_release_compared_with_is_told(views: Views, release: ServedRelease) -> None:
+def test_a_note_names_the_compared_release(views: Views, release: ServedRelease) -> None:
     content = setup_file.save(release, STATE, against=views.releases["square-2"])
     _, notes = setup_file.load(content, release)
     assert len(notes) == 1
     assert "compares with" in notes[0]
 
 
-def test_what_the_release_lacks_is_refused_or_left_out(release: ServedRelease) -> None:
+def test_parts_that_the_release_lacks_are_refused_or_left_out(release: ServedRelease) -> None:
     state = STATE.having(areas=("county:10001", "county:99999"), layer="cbsa")
     content = setup_file.save(release, state)
     with pytest.raises(UsageError, match="county:99999"):
@@ -224,7 +224,7 @@ def test_the_page_opens_what_it_saves(views: Views) -> None:
     assert opened(views, file(content)) == (state, (), None)
 
 
-def test_the_map_looks_where_the_file_says(views: Views, release: ServedRelease) -> None:
+def test_the_map_shows_the_bounds_of_the_file(views: Views, release: ServedRelease) -> None:
     bounds = (-70.98, 42.01, -70.93, 42.05)
     content = setup_file.save(release, Address(), bounds_deg=bounds)
     state, _, found = opened(views, file(content))
@@ -246,7 +246,7 @@ def test_the_page_finds_a_release_by_its_digest_first(views: Views) -> None:
     assert opened(views, file(content))[0].release == "square-2"
 
 
-def test_the_page_says_that_it_shows_another_release(views: Views, release: ServedRelease) -> None:
+def test_the_page_warns_about_another_release(views: Views, release: ServedRelease) -> None:
     content = changed(release, release={"digest": "0" * 12, "name": "gone", "title": "Gone"})
     state, notes, _ = opened(views, file(content))
     assert state.release == ""
@@ -270,9 +270,7 @@ def test_the_page_refuses_other_files(views: Views, chosen: Any) -> None:
     assert "\n" not in str(said.value)
 
 
-def test_a_setup_that_costs_too_much_is_refused_by_the_page_alone(
-    views: Views, release: ServedRelease
-) -> None:
+def test_only_the_page_refuses_a_setup_that_costs_too_much(views: Views, release: ServedRelease) -> None:
     def rough(radius_deg: float) -> str:
         turn = numpy.linspace(0, 2 * numpy.pi, 1_800, endpoint=False)
         reach = radius_deg * (1 + 0.1 * numpy.sin(turn * 300))
@@ -305,7 +303,9 @@ def test_every_analysis_has_a_setup() -> None:
 
 @pytest.mark.parametrize("analysis", STATES)
 @pytest.mark.parametrize("form", ["csv", "json"])
-def test_a_setup_runs_again_to_the_byte(paths: list[Path], tmp_path: Path, analysis: Any, form: str) -> None:
+def test_a_setup_gives_the_same_bytes_again(
+    paths: list[Path], tmp_path: Path, analysis: Any, form: str
+) -> None:
     """From a file, and from the same file kept once more: always the same bytes."""
     state = STATES[analysis].having(analysis=analysis)
     written = []
@@ -333,7 +333,7 @@ def test_a_setup_gives_the_numbers_of_the_page(
     assert answer == json.loads(json.dumps(served_answers.result(release, state.question).to_dict()))
 
 
-def test_a_setup_and_a_question_are_refused(
+def test_a_setup_with_question_options_is_refused(
     paths: list[Path], tmp_path: Path, release: ServedRelease
 ) -> None:
     setup = tmp_path / "setup.json"
