@@ -28,23 +28,18 @@ _SETTING: Final = (
         type=click.Choice(get_args(Mechanism)),
         default="dirichlet-multinomial",
         show_default=True,
-<<<<<<< HEAD
-        help="How workers are drawn. accept-reject draws again if the output is far from the data. For comparison: "
-        "laplace (noise on every support point), sparse-histogram (noise on occupied points, then a threshold), "
-        "plug-in (not private). See docs/privacy-promise.md; options that a mechanism does not use are refused.",
-=======
-        help="How workers are drawn. exponential: tables near the real one with higher chances, several times less "
-        "error at the same promise. accept-reject: outputs far from the data are drawn again. To compare with: "
-        "laplace (noise on every support point), sparse-histogram (noise on occupied points, and a threshold), plug-in "
-        "(not private). See docs/privacy-promise.md; options that mean nothing to a mechanism are refused.",
->>>>>>> dde29ea (Draw tables of workers by the exponential mechanism, exactly and by unit, in the whole line)
+        help="How workers are drawn. exponential makes tables close to the real one more likely, with several times "
+        "less error for the same promise. accept-reject draws again if the output is far from the data. For "
+        "comparison: laplace (noise on every support point), sparse-histogram (noise on occupied points, then a "
+        "threshold), plug-in (not private). See docs/privacy-promise.md; options that a mechanism does not use are "
+        "refused.",
     ),
     click.option(
         "--unit",
         type=click.Choice(get_args(Unit)),
         default=None,
         show_default="cell",
-        help="Workers whom --mechanism exponential draws together: those of a workplace block and segment (cell), of a "
+        help="Which workers --mechanism exponential draws together: those of a workplace block and segment (cell), of a "
         "block, or of a tract. Larger units have less error at small epsilon, but homes lose their segments.",
     ),
     click.option("--delta", default=None, show_default="1e-6", help="Probability that the bound may fail."),
