@@ -20,6 +20,8 @@ from waitress.server import TcpWSGIServer
 from waitress.task import ErrorTask, ThreadedTaskDispatcher, WSGITask
 
 from mapapp.errors import UsageError
+from mapapp.explore.listener import server as listener
+from mapapp.explore.listener.channel import Channel
 from mapapp.explore.listener.limits import Limits, affordable_connections
 from mapapp.explore.listener.server import FairQueue
 from tests.explore.listening import (
@@ -398,6 +400,46 @@ def test_unsent_responses_are_within_a_limit() -> None:
         for _ in range(8):
             stack.enter_context(server.connect(receive_bytes=4_096)).sendall(GET)
         wait_until(lambda: 1 <= server.gate.counts["connections"] <= 3, "the rest is disconnected")
+
+
+def test_a_response_is_not_queued_beyond_the_limit_on_unsent_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        listener, "_CHECK_S", 3_600.0
+    )  # nothing but the responses themselves may apply the limit
+    queued: list[int] = []
+    started: list[str] = []
+
+    def long(_environ: Any, start_response: Any) -> list[bytes]:
+        started.append(_environ["REMOTE_PORT"])
+        start_response("200 OK", [("Content-Length", str(12 << 20))])
+        return [bytes(12 << 20)]
+
+    class Recorded(Channel):
+        def write_soon(self, data: Any) -> int:
+            n_bytes = super().write_soon(data)
+            channels = list(self.server.active_channels.values())
+            queued.append(sum(channel.total_outbufs_len for channel in channels))
+            return n_bytes
+
+    monkeypatch.setattr(listener.Server, "channel_class", Recorded)
+    limits = {"unsent_bytes": 20 << 20}
+    with listening(application=long, limits=limits, threads=8) as server, ExitStack() as stack:
+        for _ in range(8):
+            stack.enter_context(server.connect(receive_bytes=4_096)).sendall(GET)
+        wait_until(lambda: len(started) == 8, "every request is worked on")
+        server.wait_for("connections", 1)
+        assert max(queued) <= 20 << 20
+    assert server.gate.unsent.total == 0
+
+
+def test_a_response_longer_than_the_limit_is_not_sent() -> None:
+    def long(_environ: Any, start_response: Any) -> list[bytes]:
+        start_response("200 OK", [("Content-Length", str(3 << 20))])
+        return [bytes(3 << 20)]
+
+    with listening(application=long, limits={"unsent_bytes": 2 << 20}) as server:
+        assert len(server.send(GET)) < 2 << 20
+        server.wait_for("requests", 0)
 
 
 # What the subclasses rely on

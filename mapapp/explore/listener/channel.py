@@ -12,7 +12,7 @@ import time
 from functools import partial
 from typing import Any, Final
 
-from waitress.channel import HTTPChannel
+from waitress.channel import ClientDisconnected, HTTPChannel
 from waitress.parser import HTTPRequestParser, ParsingError
 from waitress.task import ErrorTask, WSGITask
 
@@ -214,6 +214,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
         """Send as many bytes as the socket takes, and return how many."""
         sent: int = super().send(data, do_close=do_close)
         self._sent += sent
+        self.server.gate.unsent.give(self, sent)
         return sent
 
     def handle_close(self) -> None:
@@ -221,6 +222,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
         if self.request is not None:
             self.request.close()
         super().handle_close()
+        self.server.gate.unsent.give(self)
 
     def close(self) -> None:
         """Close the connection when the server ends, with its temporary files."""
@@ -281,6 +283,29 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
         self.service()
 
     # In a thread of its own
+
+    def write_soon(self, data: Any) -> int:
+        """Queue a part of a response, once there is room for it beside what other clients have not taken yet.
+
+        Raises
+        ------
+        ClientDisconnected
+            If the connection was closed, perhaps to make room for others, or the part alone is above the limit.
+        """
+        unsent, n_bytes = self.server.gate.unsent, len(data) if data else 0
+        if threading.get_ident() == self.server.gate.watching_thread:
+            unsent.take_anyway(self, n_bytes)  # a refusal: waiting would stop the thread that makes room
+        else:
+            while not unsent.take(self, n_bytes):
+                if not self.connected or n_bytes > unsent.most_bytes:
+                    raise ClientDisconnected
+                self.server.pull_trigger()
+                unsent.wait()
+        try:
+            return int(super().write_soon(data))
+        except ClientDisconnected:
+            unsent.give(self)
+            raise
 
     def service(self) -> None:
         """Answer the next request."""

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from mapapp.explore.listener.limits import Limits
 from mapapp.explore.listener.proxies import TrustedProxies, client_key
+from mapapp.explore.listener.unsent import UnsentBytes
 
 _SETTLING_S: Final = 1.0
 
@@ -65,6 +66,8 @@ class Gate:
         self.host_names = frozenset(name.lower().rstrip(".") for name in host_names)
         self.proxies = proxies or TrustedProxies()
         self.to_close: list[Any] = []
+        self.unsent = UnsentBytes(limits.unsent_bytes)
+        self.watching_thread = 0  # the one that looks at the sockets
         self.settling_s = _SETTLING_S  # a connection this young is not closed in favor of a newer one
         self._channels: dict[str, dict[Any, None]] = {}
         self._settled_at: dict[str, float] = {}

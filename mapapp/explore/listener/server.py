@@ -138,17 +138,9 @@ class Server(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
             super().add_task(task)
 
     def maintenance(self, now: float) -> None:
-        """End requests that clients do not finish in time, and drop unsent responses if there are too many."""
-        limits = self.gate.limits
-        channels = list(self.active_channels.values())
-        for channel in channels:
-            channel.end_if_late(now, limits)
-        unsent = sum(channel.total_outbufs_len for channel in channels)
-        for channel in sorted(channels, key=lambda one: -one.total_outbufs_len):
-            if unsent <= limits.unsent_bytes:
-                break
-            unsent -= channel.total_outbufs_len
-            self.gate.close(channel)
+        """End requests that clients do not finish in time."""
+        for channel in list(self.active_channels.values()):
+            channel.end_if_late(now, self.gate.limits)
 
 
 class SeveralSockets(MultiSocketServer):  # type: ignore[misc]  # waitress has no types
@@ -173,12 +165,15 @@ def _watch(sockets: dict[int, Any], gate: Gate, servers: list[Server]) -> None:
     number.
     """
     next_check = 0.0
+    gate.watching_thread = threading.get_ident()
     while sockets:
         now = time.time()
         if now >= next_check:
             next_check = now + _CHECK_S
             for server in servers:
                 server.maintenance(now)
+        for channel in gate.unsent.in_the_way():
+            gate.close(channel)
         while gate.to_close:
             with contextlib.suppress(OSError):
                 gate.to_close.pop().handle_close()
