@@ -30,14 +30,15 @@ from engine._kernels.exponential import (
     exponential_range,
 )
 from engine._kernels.histograms import HistogramInputs
-from engine.errors import OverflowRefusedError, ParameterError
+from engine.errors import CertificateError, OverflowRefusedError, ParameterError
 from engine.mechanisms.chances import exponential_bounds
 from engine.mechanisms.drawing import Digits, Ints, draw_histogram
 from engine.mechanisms.promise import LEAST_NOISE_EPSILON, NEIGHBOURS, MechanismPromise
 from engine.mechanisms.unit import deal_to_cells, pool_cells
 from engine.parameters import Number, Unit, exact_fraction
 from engine.streams import SecretKey, new_stream
-from engine.synthesis import SupportTable, Synthesizers, SyntheticPoints
+from engine.support_table import SupportTable
+from engine.synthesis import Synthesizers, SyntheticPoints
 
 __all__ = [
     "LARGEST_EXPONENTIAL_EPSILON",
@@ -109,20 +110,27 @@ def inverse_theta(epsilon: Fraction, n_points: int, n_workers: int) -> int:
     Source: docs/method.md, section 7d.
     """
     odds = _odds(epsilon)
-    whole = int(odds * _UNITS)
     if n_workers == 1 or n_points == 1:
-        return whole
-    keeps = _keeps_few if n_workers <= MOST_EXACT_WORKERS else _keeps_many
-
-    def allows(inverse: int) -> bool:
-        return keeps(inverse, n_points, n_workers, odds)
-
-    # The ratio of few workers is at most that of many, and at least 1 / theta.
-    return _last(allows, _UNITS, whole)
+        return int(odds * _UNITS)
+    if n_workers > MOST_EXACT_WORKERS:
+        one = inverse_theta(epsilon, n_points, 1)
+        return _last(lambda inverse: _keeps_many(inverse, n_points, odds), _UNITS, one)
+    # The ratio grows with n, so the answer lies between those of more workers and of one less.
+    low = inverse_theta(epsilon, n_points, MOST_EXACT_WORKERS + 1)
+    high = inverse_theta(epsilon, n_points, n_workers - 1)
+    return _last(lambda inverse: _keeps_few(inverse, n_points, n_workers, odds), low, high)
 
 
 def _last(allows: Callable[[int], bool], low: int, high: int) -> int:
-    """The last allowed number from low to high, where low is allowed and all allowed numbers come first."""
+    """The last allowed number from low to high, where low is allowed and all allowed numbers come first.
+
+    Raises
+    ------
+    CertificateError
+        Low is not allowed.
+    """
+    if not allows(low):
+        raise CertificateError("no theta keeps this epsilon: raise it")
     while low < high:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if allows(middle) else (low, middle - 1)
@@ -141,7 +149,7 @@ def _keeps_few(inverse: int, n_points: int, n_workers: int, odds: Fraction) -> b
     return odds.denominator * ratio <= odds.numerator * _UNITS * total
 
 
-def _keeps_many(inverse: int, n_points: int, _n_workers: int, odds: Fraction) -> bool:
+def _keeps_many(inverse: int, n_points: int, odds: Fraction) -> bool:
     """Whether (2 - theta - (1 - theta)^k) / theta is at most ``odds``, the power rounded down."""
     power = _power_down(((inverse - _UNITS) << _BOUND_BITS) // inverse, n_points)
     ratio = ((2 * inverse - _UNITS) << _BOUND_BITS) - inverse * power

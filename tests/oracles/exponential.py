@@ -293,7 +293,7 @@ def inverse_theta_of_total(n: int, k: int, growth: Fraction) -> int:
     terms = [multisets(moved, k - 1) * u**moved for moved in range(n + 1)]
 
     def holds(t: int) -> bool:
-        every = 0
+        every: int = 0
         for term in terms:
             every = every * t + term
         inner = every - terms[0] * t**n - terms[n]
