@@ -297,7 +297,7 @@ def inverse_theta_of_total(n: int, k: int, growth: Fraction) -> int:
         for term in terms:
             every = every * t + term
         inner = every - terms[0] * t**n - terms[n]
-        return (t * every + (t - u) * inner) * b <= a * u * every
+        return bool((t * every + (t - u) * inner) * b <= a * u * every)
 
     low, high = u, a * u // b + 1
     while high - low > 1:
