@@ -15,6 +15,8 @@ STAGES = {
     "NOISE": 16,
     "TOTAL": 17,
     "ATTEMPT": 18,
+    "MOVE": 19,
+    "DEAL": 20,
 }
 
 
