@@ -39,8 +39,8 @@ _SETTING: Final = (
         type=click.Choice(get_args(Unit)),
         default=None,
         show_default="cell",
-        help="Which workers --mechanism exponential draws together: those of a workplace block and segment (cell), of a "
-        "block, or of a tract. Larger units have less error at small epsilon, but homes lose their segments.",
+        help="Which workers --mechanism exponential draws together: those of a workplace block and segment (cell), of "
+        "a block, or of a tract. Larger units have less error at small epsilon, but homes lose their segments.",
     ),
     click.option("--delta", default=None, show_default="1e-6", help="Probability that the bound may fail."),
     click.option(
