@@ -216,4 +216,4 @@ def ratio_error(error: float | None, sign: str = "± ") -> str:
 
 def percent(share: float | None) -> str:
     """Format a share; a dash if unknown."""
-    return "–" if share is None else f"{100 * share:.1f} %"
+    return "–" if share is None else f"{100 * share:.1f}%"

@@ -1,1 +1,1 @@
-"""Pictures as plain functions of frames; nothing here knows of a page."""
+"""Maps and charts as plain functions of data, independent of the web page."""

@@ -1,4 +1,4 @@
-"""Which bars an answer has, whoever draws them: the page as tables, pictures as bars."""
+"""The bars of an answer's charts, which the page draws as tables and pictures draw as bars."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MATRIX_UNITS: Final = 15
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One bar: its name, its workers, their share and expected error, and a caution."""
+    """One bar: name, workers, their share and expected error, and a caution."""
 
     name: str
     workers: int
@@ -40,14 +40,14 @@ def bars_of(frame: Any, name: str = "label") -> list[Bar]:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Bars under a heading of their own; none where it is empty."""
+    """Bars under a heading, which may be empty."""
 
     heading: str
     bars: tuple[Bar, ...]
 
 
 def bar_groups(result: Result) -> list[tuple[str, list[Group]]]:
-    """Titles and bars of an answer's bar charts, as the page has them."""
+    """Titles and bars of an answer's bar charts."""
     return [(text_of(bars.title, result), _groups(bars, result)) for bars in entry_of(result).bars]
 
 

@@ -1,4 +1,4 @@
-"""Where a map looks: the middle and the zoom at which some bounds just fit."""
+"""Map cameras: the center and zoom at which given bounds just fit."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from mapapp.question.view import Bounds
 
 _TILE_PIXELS: Final = 512  # MapLibre: the whole world at zoom 0
 _LEAST_PIXELS: Final = 120
-MARGIN_PIXELS: Final = 36  # the buttons of the map stand there
+MARGIN_PIXELS: Final = 36  # leaves room for the map's buttons
 
 
 def fitted(
     bounds: Bounds, size: tuple[int, int] = (700, 700), below: int = 0, *, margin: int = MARGIN_PIXELS
 ) -> dict[str, Any]:
-    """Centre and zoom so that some bounds fit a picture.
+    """Center and zoom at which bounds fit a picture.
 
     Parameters
     ----------
@@ -27,9 +27,9 @@ def fitted(
     size : tuple of int
         Width and height of the picture, pixels.
     below : int
-        Pixels at its lower edge that something else covers.
+        Pixels at the lower edge that other content covers.
     margin : int
-        Pixels left free all around.
+        Pixels left free on every side.
     """
     west, south, east, north = bounds
     width = max(size[0] - 2 * margin, _LEAST_PIXELS)
@@ -43,13 +43,13 @@ def fitted(
 
 
 def union(boxes: Sequence[Bounds]) -> Bounds:
-    """Bounds that hold all of some, one at least."""
+    """Bounds that contain all the given boxes; there must be at least one."""
     west, south, east, north = zip(*boxes, strict=True)
     return min(west), min(south), max(east), max(north)
 
 
 def grown(bounds: Bounds, share: float) -> Bounds:
-    """Bounds with a margin of a share of their longer side, so that there is room around them."""
+    """Bounds with a margin that is a share of their longer side."""
     west, south, east, north = bounds
     margin = share * max(east - west, north - south, 0.01)
     return west - margin, max(south - margin, -85.0), east + margin, min(north + margin, 85.0)
@@ -58,16 +58,16 @@ def grown(bounds: Bounds, share: float) -> Bounds:
 def around(
     lon_deg: Any, lat_deg: Any, weights: Any, within: Bounds | None = None, share: float = 0.9
 ) -> Bounds:
-    """Bounds of the middle `share` of weighted places in either direction, and of `within` too.
+    """Bounds that contain the middle `share` of weighted places in each direction, and `within`.
 
     Parameters
     ----------
     lon_deg, lat_deg, weights : numpy.ndarray[P]
-        Places, degrees, and how much each counts; at least one, weights positive.
+        Places in degrees and their positive weights; at least one.
     within : tuple of float or None
-        West, south, east, north that the bounds must hold in any case.
+        West, south, east, north that the bounds must contain in any case.
     share : float
-        Of the weight, between 0 and 1.
+        Share of the weight, between 0 and 1.
     """
     west, east = _quantiles(lon_deg, weights, share)
     south, north = _quantiles(lat_deg, weights, share)

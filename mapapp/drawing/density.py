@@ -1,6 +1,6 @@
-"""Many points as one picture: workers per square mile on a Web-Mercator grid, as a PNG with see-through ground.
+"""Many points as one picture: workers per square mile on a Web Mercator grid, as a PNG with a transparent background.
 
-Above `MAX_POINTS` a browser is slow to draw points one by one, and a reader sees only where they overlap.
+Above `MAX_POINTS`, a browser draws single points slowly, and they overlap too much to read.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from geodata.distance import EARTH_RADIUS_MI
 from mapapp.drawing.palette import RAMP
 
 MAX_POINTS: Final = 100_000
-MAX_PIXELS: Final = 2000  # the longer side
-SPREAD_PIXELS: Final = 1.6  # of the Gaussian that makes single points readable
-LEAST_SPREAD_MI: Final = 0.1  # a point is drawn at random in its block: nothing finer is known
-_FINEST_MI: Final = LEAST_SPREAD_MI / 8  # of a pixel, in a picture of a small place
+MAX_PIXELS: Final = 2000  # of the longer side
+SPREAD_PIXELS: Final = 1.6  # standard deviation of the Gaussian that makes single points visible
+LEAST_SPREAD_MI: Final = 0.1  # points are random within their blocks, so finer detail means nothing
+_FINEST_MI: Final = LEAST_SPREAD_MI / 8  # size of a pixel in a picture of a small place
 _LEVELS: Final = 255
 
 
@@ -36,9 +36,9 @@ class DensityImage:
     bounds : tuple of float
         West, south, east, north of the picture's edges, degrees.
     lowest, highest : float
-        Workers per square mile at which colour begins and ends (a logarithmic scale).
+        Workers per square mile at the ends of the color scale, which is logarithmic.
     spread_mi : float
-        How far a point is spread, miles: the standard deviation of the smoothing, in the middle of the picture.
+        Standard deviation of the smoothing in the middle of the picture, miles.
     """
 
     png: bytes
@@ -49,9 +49,9 @@ class DensityImage:
 
 
 def draw_density(lon_deg: Any, lat_deg: Any, ramp: Sequence[str] = RAMP) -> DensityImage:
-    """Draw points (degrees, equal lengths, finite) as a density picture that just holds all of them.
+    """Draw points (degrees, equal lengths, finite) as a density picture that just contains all of them.
 
-    `ramp` has the colours from few to many.
+    `ramp` has the colors from few to many.
     """
     bounds = extent(lon_deg, lat_deg)
     counts = count_grid(lon_deg, lat_deg, bounds, _n_pixels(bounds))
@@ -67,14 +67,14 @@ def draw_density(lon_deg: Any, lat_deg: Any, ramp: Sequence[str] = RAMP) -> Dens
 
 
 def _n_pixels(bounds: tuple[float, float, float, float]) -> int:
-    """Pixels of the longer side: no more than there is something to see in."""
+    """Pixels of the longer side, with no pixel smaller than the least visible detail."""
     west, south, east, north = numpy.radians(bounds)
     side_mi = EARTH_RADIUS_MI * max(north - south, (east - west) * numpy.cos((north + south) / 2))
     return int(numpy.clip(side_mi / _FINEST_MI, 16, MAX_PIXELS))
 
 
 def extent(lon_deg: Any, lat_deg: Any) -> tuple[float, float, float, float]:
-    """West, south, east and north around the points with a margin, degrees; never without size."""
+    """West, south, east and north around the points with a margin, degrees; never of size 0."""
     if not len(lon_deg):
         return (-0.5, -0.5, 0.5, 0.5)
     west, east = float(numpy.min(lon_deg)), float(numpy.max(lon_deg))
@@ -86,7 +86,7 @@ def extent(lon_deg: Any, lat_deg: Any) -> tuple[float, float, float, float]:
 def count_grid(
     lon_deg: Any, lat_deg: Any, bounds: tuple[float, float, float, float], n_pixels: int = MAX_PIXELS
 ) -> Any:
-    """Points per pixel: float64 of shape (rows from north, columns from west); points outside are not counted."""
+    """Points per pixel: float64 of shape (rows from north, columns from west); ignores points outside."""
     west, south, east, north = bounds
     top, bottom = float(mercator_y(north)), float(mercator_y(south))
     width_units, height_units = numpy.radians(east - west), top - bottom
@@ -100,12 +100,12 @@ def count_grid(
 
 
 def mercator_y(lat_deg: Any) -> Any:
-    """Web-Mercator northing on the unit sphere."""
+    """Web Mercator northing on the unit sphere."""
     return numpy.arcsinh(numpy.tan(numpy.radians(numpy.asarray(lat_deg, dtype=float))))
 
 
 def pixel_area_sq_mi(shape: tuple[int, int], bounds: tuple[float, float, float, float]) -> Any:
-    """Ground area of a pixel in each row, square miles: it shrinks towards the poles."""
+    """Ground area of a pixel in each row, square miles; it shrinks toward the poles."""
     n_rows, n_columns = shape
     west, south, east, north = bounds
     edges = numpy.linspace(float(mercator_y(north)), float(mercator_y(south)), n_rows + 1)
@@ -114,9 +114,7 @@ def pixel_area_sq_mi(shape: tuple[int, int], bounds: tuple[float, float, float, 
 
 
 def _png(per_mile: Any, lowest: float, highest: float, ramp: Sequence[str]) -> bytes:
-    with numpy.errstate(
-        divide="ignore"
-    ):  # a shade is far coarser than single precision, which is twice as fast
+    with numpy.errstate(divide="ignore"):  # single precision is twice as fast and far finer than a shade
         place = numpy.log10((per_mile / lowest).astype(numpy.float32)) / numpy.float32(
             numpy.log10(highest / lowest)
         )
@@ -130,7 +128,7 @@ def _png(per_mile: Any, lowest: float, highest: float, ramp: Sequence[str]) -> b
 
 
 def _palette(ramp: Sequence[str]) -> bytes:
-    """256 colours along the ramp; the first is what is not seen."""
+    """256 colors along the ramp; the first is transparent."""
     stops = numpy.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in ramp], dtype=float)
     at = numpy.linspace(0, len(stops) - 1, _LEVELS)
     colours = numpy.stack(

@@ -1,4 +1,4 @@
-"""Commutes between places, whoever draws them: classes and widths of lines, and the outlines of arrows."""
+"""Shapes of commutes for every renderer: classes and widths of lines, and outlines of arrows."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from mapapp.drawing import palette
 from mapapp.question.view import Bounds
 
 _WIDTHS: Final = (0.8, 1.8, 3.4, 5.6, 8.5)
-_HEAD: Final = 0.24  # of an arrow's length
+_HEAD: Final = 0.24  # share of an arrow's length
 Place = tuple[float, float]
 
 
 def line_classes(smallest: int, largest: int) -> list[tuple[int, int | None]]:
-    """Classes as `palette.count_classes` has them, but no more than there are widths: the lowest become one."""
+    """Classes as from `palette.count_classes`, with the lowest merged if there are more classes than widths."""
     classes = palette.count_classes(smallest, largest)
     too_many = len(classes) - len(_WIDTHS)
     return classes if too_many <= 0 else [(classes[0][0], classes[too_many][1]), *classes[too_many + 1 :]]
 
 
 def line_widths(n_classes: int) -> tuple[float, ...]:
-    """Width of the lines of each class, pixels."""
+    """Line width of each class, pixels."""
     return _WIDTHS[:n_classes] if n_classes > 1 else _WIDTHS[2:3]
 
 
 def line_opacity(width: float) -> float:
-    """How opaque lines of a width are; of the thin there are many."""
+    """Opacity of lines of a width; thin lines, which are many, are fainter."""
     return 0.4 if width < 1 else 0.65
 
 
 def arrow_shapes(bounds: Bounds, workers: Sequence[int]) -> tuple[list[list[Place]], list[Place]]:
-    """Outlines of arrows for inflow, outflow and stay around an area, and where their labels stand above them.
+    """Outlines of arrows for inflow, outflow and stay around an area, and positions of their labels.
 
     Parameters
     ----------
     bounds : tuple of float
         West, south, east, north of the area, degrees.
     workers : sequence of int
-        Inflow, outflow, stay: an arrow's breadth grows with their square root.
+        Inflow, outflow, stay; the width of an arrow grows with the square root.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def _arrow(start: float, end: float, y: float, breadth: float) -> list[tuple[flo
 
 
 def _turn(radius: float, breadth: float) -> list[tuple[float, float]]:
-    """Outline of an arrow that goes round and comes back: three quarters of a ring above the middle."""
+    """Outline of an arrow that circles back: three quarters of a ring above the middle."""
     turn = numpy.radians(numpy.linspace(215, -15, 48))
     half = breadth / 2
     outer = [(radius * 0.6 * math.cos(a), radius * 0.6 * math.sin(a) + radius * 0.55) for a in turn]

@@ -14,12 +14,12 @@ _FULL_NAME_LETTERS: Final = 32
 
 
 def class_text(low: int, high: int | None) -> str:
-    """A class of counts as a legend says it."""
+    """Legend text of a class of counts."""
     return f"{low:,} or more" if high is None else f"{low:,}" if low == high else f"{low:,}–{high:,}"
 
 
 def change_texts(limits: list[int]) -> list[str]:
-    """Classes of changes as a legend says them, from the largest decrease over none to the largest increase."""
+    """Legend texts of classes of changes, from the largest decrease to the largest increase."""
     highs = [*(limit - 1 for limit in limits[1:]), None]
     classes = list(zip(limits, highs, strict=True))
     fewer, more = ([_change_text(sign, *each) for each in classes] for sign in "−+")
@@ -38,7 +38,7 @@ def ratio_texts() -> list[str]:
 
 
 def short_names(names: list[str]) -> list[str]:
-    """Names as they fit beside a heat map; of those that begin alike, what tells them from each other, too."""
+    """Names shortened to fit beside a heat map; names that begin alike keep what distinguishes them."""
     bare = [_cut(name_parts(name)[0], _NAME_LETTERS) for name in names]
     return [
         one if bare.count(one) == 1 else _cut(name, _FULL_NAME_LETTERS)

@@ -1,4 +1,4 @@
-"""What the map of an answer shows, on the page and in pictures alike."""
+"""The content of an answer's map, the same on the page and in pictures."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from mapapp.question.view import Bounds, View
 def drawn_as(
     release: ServedRelease, question: Question, view: View, before: ServedRelease | None = None
 ) -> str:
-    """`points`, `areas`, `density`, `lines`, `arrows` or `ratio`: what was asked, where that can be drawn.
+    """How the map is drawn: `points`, `areas`, `density`, `lines`, `arrows` or `ratio`, as chosen if possible.
 
-    With an earlier release before it, `change` for the analyses that are drawn by unit.
+    With an earlier release `before`, `change` for analyses that are drawn by unit.
     """
     if before is not None and question.entry.shows:
         return "change"
@@ -37,19 +37,19 @@ def drawn_as(
 
 
 def in_order(found: dict[str, Any]) -> dict[str, Any]:
-    """Places from west to east: a query gives them in any order, and a picture must not depend on that."""
+    """Places sorted from west to east, because queries return them in any order and pictures must be reproducible."""
     order = numpy.lexsort((found["lat_deg"], found["lon_deg"]))
     return {name: values[order] for name, values in found.items()}
 
 
 def thinned(found: dict[str, Any]) -> dict[str, Any]:
-    """Every n-th place where there are more than are drawn well."""
+    """Every n-th place if there are too many to draw."""
     step = max(-(-len(found["lon_deg"]) // MAX_POINTS), 1)
     return found if step == 1 else {name: values[::step] for name, values in in_order(found).items()}
 
 
 def unit_frame(release: ServedRelease, question: Question) -> Any:
-    """Units of the state's layer that are on the map: `unit_id`, `name`, and `workers` at the drawn end."""
+    """Units on the map: `unit_id`, `name`, and `workers` at the drawn end."""
     names = _drawn_units(release, question.layer)
     found = served_answers.units(release, question)
     found = found[found["kind"] == "unit"]
@@ -59,7 +59,7 @@ def unit_frame(release: ServedRelease, question: Question) -> Any:
 
 
 def ratio_frame(release: ServedRelease, question: Question) -> Any:
-    """Units that are on the map: `unit_id`, `name`, `ratio` (NaN where there is none) and `lines`, what each says."""
+    """Units on the map: `unit_id`, `name`, `ratio` (NaN if missing) and `lines`, the hover text."""
     answer: Any = served_answers.result(release, question)
     how = ratio_map_of(question)
     found = {row.unit_id: row for row in answer.units.itertuples() if row.kind == "unit"}
@@ -76,14 +76,14 @@ def ratio_frame(release: ServedRelease, question: Question) -> Any:
 
 
 def ratio_map_of(question: Question) -> RatioMap:
-    """How the map of an analysis that is drawn as a ratio is colored."""
+    """How to color the map of an analysis that is drawn as a ratio."""
     found = ENTRIES[question.analysis].ratio_map
     assert found is not None, "an analysis that is drawn as a ratio declares its map"
     return found
 
 
 def change_frame(before: ServedRelease, release: ServedRelease, question: Question) -> Any:
-    """Units of the later release that are on the map: `unit_id`, `name`, `before`, `after` and `change`, workers."""
+    """Units of the later release on the map: `unit_id`, `name`, and workers `before`, `after` and `change`."""
     frame = unit_frame(release, question).rename(columns={"workers": "after"})
     found = served_answers.units(before, question)
     found = found[found["kind"] == "unit"].set_index("unit_id")["workers"]
@@ -105,9 +105,9 @@ def _drawn_units(release: ServedRelease, layer: str) -> dict[str, str]:
 
 
 def view_bounds(release: ServedRelease, question: Question) -> Bounds:
-    """What the camera should hold: the chosen areas, and the units of most workers at the drawn end.
+    """Bounds for the camera: the chosen areas, and the units with most of the workers at the drawn end.
 
-    Elsewhere homes are only as near as the middle of their state; the camera does not go there.
+    Homes outside the mapped area are known only by state, so the camera ignores them.
     """
     boxes = [map_layers.bounds(release, steps) for steps in (question.areas, question.others) if steps]
     held = [box for box in boxes if box is not None]
@@ -129,16 +129,18 @@ def view_bounds(release: ServedRelease, question: Question) -> Bounds:
 def what_is_drawn(
     release: ServedRelease, question: Question, view: View, before: ServedRelease | None = None
 ) -> str:
-    """The picture in one line."""
+    """A one-line description of the picture."""
     if before is None:
         return _answer_text(release, question, view)
     names = names_of([before, release])
     earlier, later = names[before.slug], names[release.slug]
     if drawn_as(release, question, view, before) != "change":
-        return f"{_answer_text(release, question, view)} · {later} alone, not its change from {earlier}"
+        return f"{_answer_text(release, question, view)} · {later} only, not the change from {earlier}"
     end = "homes" if question.shown_end == "home" else "workplaces"
     where = words.place_name(release, question)
-    what = f"{end} of those who {words.VERB[question.side]} in {where}, by {words.level_word(question.layer)}"
+    what = (
+        f"{end} of workers who {words.VERB[question.side]} in {where}, by {words.level_word(question.layer)}"
+    )
     return f"Change from {earlier} to {later} · {what}; small changes may be noise"
 
 
@@ -151,7 +153,7 @@ def _answer_text(release: ServedRelease, question: Question, view: View) -> str:
     if not question.areas:
         whose = "all workers"
     else:
-        whose = f"those who {words.VERB[question.side]} in {words.place_name(release, question)}"
+        whose = f"workers who {words.VERB[question.side]} in {words.place_name(release, question)}"
     if kind == "arrows":
         return f"Workers who come into, leave, or stay in {words.place_name(release, question)}"
     if kind == "lines":
@@ -168,13 +170,13 @@ def _answer_text(release: ServedRelease, question: Question, view: View) -> str:
         ]
         return f"{end} of {whose} · {how}"
     spread_mi = density_image(release, question, GROUNDS[view.theme].ramp).spread_mi
-    why = f"more than {MAX_POINTS:,} points, so their density" if view.show == "points" else "density"
-    return f"{end} of {whose} · {why}, smoothed over {spread_mi:.1g}\N{NO-BREAK SPACE}mi"
+    why = f" (more than {MAX_POINTS:,} points)" if view.show == "points" else ""
+    return f"{end} of {whose} · density{why}, smoothed over {spread_mi:.1g}\N{NO-BREAK SPACE}mi"
 
 
 def _lines_text(release: ServedRelease, question: Question, whose: str) -> str:
     drawn = served_answers.lines(release, question)
-    left_out = f" · {drawn.n_left_out:,} thinner lines left out" if drawn.n_left_out else ""
+    left_out = f" · {drawn.n_left_out:,} thinner lines not shown" if drawn.n_left_out else ""
     if question.entry.n_areas == 2:
         what = (
             f"Flows from {words.level_word(question.home_layer)} to {words.level_word(question.work_layer)}"
@@ -184,8 +186,8 @@ def _lines_text(release: ServedRelease, question: Question, whose: str) -> str:
         what = f"Commutes of {whose} by {words.level_word(question.layer)}"
         where = "the area"
     total = max(drawn.total, 1)
-    stay = "" if drawn.within is None else f"; {100 * drawn.within / total:.1f} % stay in {where}"
-    shown = f"shows {100 * drawn.workers / total:.1f} % of {drawn.total:,} jobs"
+    stay = "" if drawn.within is None else f"; {100 * drawn.within / total:.1f}% stay in {where}"
+    shown = f"shows {100 * drawn.workers / total:.1f}% of {drawn.total:,} jobs"
     return f"{what} · {shown}{stay}{left_out}"
 
 
@@ -196,6 +198,6 @@ def density_image(release: ServedRelease, question: Question, ramp: tuple[str, .
         points = served_answers.places(release, question, question.shown_end)
         return draw_density(points["lon_deg"], points["lat_deg"], ramp)
 
-    # Neither units nor distance bands change where the points are.
+    # Units and distance bands do not change where the points are.
     plain = replace(question, layer="tract", edges=())
     return release.once(("density", plain, ramp), make)

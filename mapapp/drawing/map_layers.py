@@ -1,7 +1,7 @@
-"""Base layers and outlines of areas as GeoJSON under the app, so that no picture needs another machine.
+"""Base layers and outlines of areas as GeoJSON, served by the app itself.
 
-Shapes are simplified together, so that neighbours keep sharing their border, and sent once: their address
-has the release's version in it and may be kept for ever.
+Shapes are simplified together, so that neighbors still share their border. Browsers may cache them forever, because
+their address contains the release's version.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _TABLES: Final = {
     "superpuma": "superpumas",
 }
 _TOLERANCE_DEG: Final = {"states": 6e-4, "counties": 3e-4, "tracts": 1.5e-4}
-_GRID_DEG: Final = 1e-5  # about a metre; shortens the text, and nobody sees it
+_GRID_DEG: Final = 1e-5  # about 1 m, which is invisible and shortens the text
 
 
 class Grounds(Protocol):
-    """What base layers are made of: a store's geography, its name and version in addresses, and what is kept."""
+    """What base layers need: a store's geography, its name and version in addresses, and a cache."""
 
     store: Store
     slug: str
@@ -46,24 +46,24 @@ class Grounds(Protocol):
 
     @property
     def covered_states(self) -> list[str]:
-        """Identifiers of the states whose workplaces there are."""
+        """Identifiers of the states whose workplaces are covered."""
 
     def once(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """What `make` returns, kept for the next callers with the same key."""
+        """The result of `make`, cached under the key."""
 
 
 def layer_url(prefix: str, release: Grounds, name: str) -> str:
-    """Address of a base layer; `prefix` is where the app is mounted, with its slash at the end."""
+    """Address of a base layer; `prefix` is where the app is mounted, with a trailing slash."""
     return f"{prefix}geo/{release.slug}/{release.version}/{name}.geojson"
 
 
 def unit_levels(release: ServedRelease) -> list[str]:
-    """Levels whose units can be clicked and coloured, largest first."""
+    """Levels whose units can be clicked and colored, largest first."""
     return [level for level in LEVEL_LABELS if level in release.areas.columns and level != BLOCK]
 
 
 def unit_layer(release: ServedRelease, level: str) -> bytes:
-    """Gzipped GeoJSON of every unit of a level that has a shape, with `id`."""
+    """Gzipped GeoJSON of all units of a level that have shapes, each with its `id`."""
 
     def make() -> bytes:
         found = unit_shapes(release, level)
@@ -73,13 +73,13 @@ def unit_layer(release: ServedRelease, level: str) -> bytes:
 
 
 def is_made(release: ServedRelease, name: str) -> bool:
-    """Whether the shapes of a base layer, or of "unit-" and a level, need only be sent."""
+    """Whether the shapes of a base layer, or of "unit-" and a level, are cached and need only be sent."""
     level = name.removeprefix("unit-")
     return release.keeps(("layer", name) if level == name else ("unit layer", level))
 
 
 def unit_shapes(release: ServedRelease, level: str) -> dict[str, Any]:
-    """Simplified polygons of a level's units: the published ones, or the block cells of each joined."""
+    """Simplified polygons of a level's units: published boundaries, or unions of block cells."""
 
     def make() -> dict[str, Any]:
         table = _TABLES.get(level)
@@ -93,7 +93,7 @@ def unit_shapes(release: ServedRelease, level: str) -> dict[str, Any]:
 
 
 def unit_at(release: ServedRelease, level: str, lon_deg: float, lat_deg: float) -> str | None:
-    """Identifier of the level's unit at a place, as the map shows it; None where there is none."""
+    """Identifier of the level's unit at a place, as the map shows it, or None."""
     found = unit_shapes(release, level)
     tree = release.once(("unit tree", level), lambda: shapely.STRtree(list(found.values())))
     hits = tree.query(shapely.Point(lon_deg, lat_deg), predicate="intersects")
@@ -113,11 +113,11 @@ def outline_url(prefix: str, release: ServedRelease, areas: tuple[str, ...]) -> 
 
 
 def base_layer(release: Grounds, name: str) -> bytes:
-    """Gzipped GeoJSON of every unit of a base layer that has a shape, with `id`; those with names, largest first."""
+    """Gzipped GeoJSON of a base layer's units that have shapes, with `id`; named layers are sorted by size."""
 
     def make() -> bytes:
         ids, shapes = base_shapes(release, name)
-        if name == "tracts":  # too many to be named on the map
+        if name == "tracts":  # too many to name on the map
             return _packed(ids, shapes)
         return _packed(ids, shapes, base_names(release, name))
 
@@ -125,7 +125,7 @@ def base_layer(release: Grounds, name: str) -> bytes:
 
 
 def base_shapes(release: Grounds, name: str) -> tuple[list[str], list[Any]]:
-    """Identifiers and simplified polygons of a base layer, the largest first but for tracts."""
+    """Identifiers and simplified polygons of a base layer, largest first except for tracts."""
 
     def make() -> tuple[list[str], list[Any]]:
         ids, shapes = _simplified(release, name)
@@ -138,12 +138,12 @@ def base_shapes(release: Grounds, name: str) -> tuple[list[str], list[Any]]:
 
 
 def base_names(release: Grounds, name: str) -> list[dict[str, Any]]:
-    """What a name on the map needs, for each of `base_shapes`: `name`, `at` and `box`."""
+    """Name labels of the units in `base_shapes`: `name`, `at` and `box`."""
     return _labels(release, name, *base_shapes(release, name))
 
 
 def _labels(release: Grounds, name: str, ids: list[str], shapes: list[Any]) -> list[dict[str, Any]]:
-    """What a name on the map needs: the text, where it stands, and west, south, east, north of its unit."""
+    """Name labels of units: the text, its position, and west, south, east, north of the unit."""
     column = BASE_LAYERS[name]
     frame = release.store.table(name, [column, "name"])
     names = dict(zip(frame[column], frame["name"], strict=True))
@@ -159,13 +159,13 @@ def _labels(release: Grounds, name: str, ids: list[str], shapes: list[Any]) -> l
 
 
 def _middle(shape: Any) -> Any:
-    """The centroid, or where that lies outside, a point well inside."""
+    """The centroid, or a point well inside if the centroid is outside."""
     middle = shapely.centroid(shape)
     return middle if shapely.contains(shape, middle) else shapely.point_on_surface(shape)
 
 
 def outlines(release: ServedRelease, areas: tuple[str, ...]) -> bytes:
-    """Gzipped GeoJSON of the chosen areas' shapes; an area without a shape is left out."""
+    """Gzipped GeoJSON of the chosen areas' shapes, without areas that have none."""
 
     def make() -> bytes:
         found = shapes(release, areas)
@@ -175,7 +175,7 @@ def outlines(release: ServedRelease, areas: tuple[str, ...]) -> bytes:
 
 
 def shapes(release: ServedRelease, areas: tuple[str, ...]) -> dict[str, Any]:
-    """Simplified polygons: of each unit, or of all that the steps make together; what has no shape is left out."""
+    """Simplified polygons of each unit, or of the whole area for other steps; units without shapes are left out."""
 
     def make() -> dict[str, Any]:
         if all(area.partition(":")[0] in release.areas.columns for area in areas):
@@ -188,9 +188,9 @@ def shapes(release: ServedRelease, areas: tuple[str, ...]) -> dict[str, Any]:
 
 
 def unit_outlines(release: ServedRelease, keys: tuple[str, ...]) -> dict[str, Any]:
-    """Simplified polygons of units: their published ones, or the unions of their blocks' cells; None without.
+    """Simplified polygons of units: published boundaries, or unions of their blocks' cells, or None.
 
-    The table of a level is read once, however many of its units are asked for.
+    The table of a level is read only once for all its units.
     """
     found: dict[str, Any] = {}
     for level in dict.fromkeys(key.partition(":")[0] for key in keys):
@@ -213,7 +213,7 @@ def _rounded_off(shape: Any) -> Any:
 
 
 def selected_shape(release: ServedRelease, areas: tuple[str, ...]) -> Any:
-    """Polygon of the blocks that the steps of an area hold together; None without."""
+    """Polygon of the blocks in an area, or None."""
     shape = release.analyses.outlines.of_blocks(release.areas.select(" ".join(areas)).blocks)
     if shape is None or shape.is_empty:
         return None
@@ -221,7 +221,7 @@ def selected_shape(release: ServedRelease, areas: tuple[str, ...]) -> Any:
 
 
 def bounds(release: ServedRelease, areas: tuple[str, ...]) -> Bounds | None:
-    """West, south, east and north of the areas' shapes, degrees; None when none of them has a shape."""
+    """West, south, east and north of the areas' shapes, degrees; None if no area has a shape."""
     found = shapes(release, areas)
     if not found:
         return None
@@ -230,7 +230,7 @@ def bounds(release: ServedRelease, areas: tuple[str, ...]) -> Bounds | None:
 
 
 def home_bounds(release: Grounds) -> Bounds:
-    """What a first look should hold: the states whose workplaces the release covers, or else all that is drawn."""
+    """Bounds of the first view: the states whose workplaces the release covers, or else the whole base map."""
 
     def make() -> Bounds:
         columns = ["state_id", "lon_deg", "lat_deg", "elsewhere"]
@@ -256,7 +256,7 @@ def _simplified_units(
     shapes = frame.geometry.to_numpy()
     if shapely.coverage_is_valid(shapes):
         shapes = shapely.coverage_simplify(shapes, tolerance_deg)
-    else:  # overlapping shapes have no common borders to keep
+    else:  # overlapping shapes share no borders
         shapes = shapely.simplify(shapes, tolerance_deg)
     return list(frame[column]), list(shapes)
 
@@ -272,7 +272,7 @@ def _packed(ids: list[str], shapes: list[Any], properties: list[dict[str, Any]] 
 
 
 def _rounded(geometry: dict[str, Any]) -> dict[str, Any]:
-    """The same geometry with five decimals a coordinate."""
+    """The same geometry with coordinates rounded to five decimals."""
 
     def short(value: Any) -> Any:
         return round(value, 5) if isinstance(value, float) else [short(part) for part in value]

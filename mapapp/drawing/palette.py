@@ -1,4 +1,4 @@
-"""Colours of maps: every scale is ordered by lightness, so it reads without telling hues apart and in print."""
+"""Colors of maps. Every scale is ordered by lightness, so it works for color-blind readers and in print."""
 
 from __future__ import annotations
 
@@ -14,37 +14,37 @@ HOME: Final = "#1d4f9c"  # blue: where people live
 WORK: Final = "#b3430e"  # vermilion: where people work
 INK: Final = "#1c2630"
 TRACT_LINE: Final = "#c3c8cf"
-PAPER: Final = "rgba(255,255,255,0.9)"  # below texts on the picture
+PAPER: Final = "rgba(255,255,255,0.9)"  # behind text on the picture
 
 
 RATIO_LIMITS: Final = (0.25, 0.5, 0.8, 1.25, 2.0, 4.0)
-"""Least ratio of each class but the first: as far above 1 as below it, so that half and twice look equally strong."""
-_CHANGE_COLOURS: Final = 4  # on either side of none
+"""Lower limit of each ratio class except the first, symmetric around 1, so that half and double look equally strong."""
+_CHANGE_COLORS: Final = 4  # on each side of no change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ground:
-    """Colours of a map that is light or dark, as CSS writes them.
+    """The CSS colors of a light or dark map.
 
     Attributes
     ----------
     ramp : tuple of str
-        Few to many: away from the colour of the land.
+        Colors from few to many, starting near the color of the land.
     outside, land : str
-        Beyond the release's states, and within.
+        Areas outside and inside the release's states.
     tract_line, county_line, state_line : str
         Borders.
     ink, paper : str
-        Of texts on the picture.
+        Text on the picture, and its background.
     home, work, stay : str
-        Where people live, where they work, and those who do both in one area.
+        Homes, workplaces, and workers who live and work in the same area.
     line, halo : str
-        Flow lines, and what sets an outline off from the ground.
+        Flow lines, and the halo around outlines.
     fewer, more : tuple of str
-        Of decreases and increases, small to large: orange and blue, which color-blind readers tell apart, equally far
-        from the land in lightness.
+        Decreases and increases, small to large: orange and blue, which color-blind readers can distinguish, with the
+        same lightness.
     same : str
-        Of no change.
+        No change.
     """
 
     ramp: tuple[str, ...]
@@ -106,10 +106,10 @@ GROUNDS: Final = {
 
 
 def count_classes(smallest: int, largest: int) -> list[tuple[int, int | None]]:
-    """Classes `(from, to)` that hold every count from `smallest` to `largest`; the last has no upper end.
+    """Classes `(from, to)` that cover all counts from `smallest` to `largest`; the last has no upper limit.
 
-    The small counts a reader must be careful with, 1 to 2 and 3 to 9, are classes of their own where there are
-    any. The others have round limits, as close together as the number of colours allows.
+    Small counts that call for caution, 1 to 2 and 3 to 9, are separate classes if they occur. The other classes have
+    round limits, as close together as the number of colors allows.
     """
     lower = [1]
     for factors in ((1, 2, 5), (1, 3), (1,)):
@@ -124,9 +124,9 @@ def count_classes(smallest: int, largest: int) -> list[tuple[int, int | None]]:
 
 
 def change_limits(largest: int) -> list[int]:
-    """Least increase of each class of changes up to `largest`, at most four; decreases have the same."""
+    """Lower limit of each class of increases up to `largest`, at most four; decreases use the same limits."""
     limits = [10**power for power in range(10) if 10**power <= max(largest, 1)]
-    return limits if len(limits) <= _CHANGE_COLOURS else [1, *limits[1 - _CHANGE_COLOURS :]]
+    return limits if len(limits) <= _CHANGE_COLORS else [1, *limits[1 - _CHANGE_COLORS :]]
 
 
 def ratio_classes(ratio: Any) -> Any:
@@ -141,25 +141,25 @@ def ratio_colours(ground: Ground) -> list[str]:
 
 
 def change_colours(n_classes: int, ground: Ground) -> list[str]:
-    """Colours from the largest decrease over none to the largest increase, so many classes on either side."""
-    places = [round((step + 1) * _CHANGE_COLOURS / n_classes) - 1 for step in range(n_classes)]
+    """Colors from the largest decrease to the largest increase, with `n_classes` on each side of no change."""
+    places = [round((step + 1) * _CHANGE_COLORS / n_classes) - 1 for step in range(n_classes)]
     fewer, more = ([colours[place] for place in places] for colours in (ground.fewer, ground.more))
     return [*fewer[::-1], ground.same, *more]
 
 
 def class_colours(n_classes: int, ramp: Sequence[str]) -> list[str]:
-    """Colours of so many classes along a ramp; few classes need not go to its strongest colour."""
+    """Colors of `n_classes` classes along a ramp; a few classes do not reach its strongest color."""
     last = min(len(ramp) - 1, n_classes + 1)
     return [ramp[round(step * last / max(n_classes - 1, 1))] for step in range(n_classes)]
 
 
 def point_look(n_points: int) -> tuple[float, float]:
-    """Diameter in pixels and opacity of one of so many points: of many, places must still stand out."""
+    """Diameter in pixels and opacity of a point, smaller and fainter for many points, so that clusters stay visible."""
     size = 7.0 if n_points < 500 else 5.0 if n_points < 5_000 else 3.6 if n_points < 30_000 else 2.8
     return size, 0.75 if n_points < 5_000 else 0.5
 
 
 def band_colours(n_bands: int, ramp: Sequence[str]) -> list[str]:
-    """Colours of so many bands, near to far."""
+    """Colors of `n_bands` bands, near to far."""
     span = max(n_bands - 1, 1)
     return [ramp[round(1 + step * (len(ramp) - 2) / span)] for step in range(n_bands)]

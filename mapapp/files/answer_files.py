@@ -1,9 +1,9 @@
-"""Answers as tables in files: JSON, CSV and XLSX; every row, whatever a page shows of them.
+"""Writes answers as complete tables: JSON, CSV and XLSX.
 
-With their shapes they are written by `mapapp.files.exports.answers`.
+`mapapp.files.exports.answers` writes answers with shapes.
 
-Names in a release come from public files, but also from whoever made them: a text cell that a spreadsheet would take
-for a formula gets an apostrophe in CSV, and in XLSX all text is written as text.
+Names in a release come from outside files, so they could contain formulas. In CSV, text that a spreadsheet would take
+for a formula gets an apostrophe; in XLSX, all text is written as text.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from mapapp.files.exports.provenance import Provenance
 from mapapp.files.exports.spreadsheet import CREATED, MAX_SHEET_ROWS, WORKBOOK, harmless, write_cell
 
 NUMBERS: Final = "numbers"
-"""A table that every answer has besides its own: one row with all its numbers."""
+"""An additional table that every answer has: one row with all its numbers."""
 
 
 def main_table(result: Result) -> str:
-    """Name of the table that an export without a choice gets."""
+    """Name of the table that is exported by default."""
     return next(iter(result.tables()), NUMBERS)
 
 
 def table_of(result: Result, name: str) -> Any:
-    """One table of an answer, with what it is about in front: ``release``, ``year``, ``area``, ``area_text``, ``side``.
+    """One table of an answer, preceded by the columns ``release``, ``year``, ``area``, ``area_text`` and ``side``.
 
     Raises
     ------
     UsageError
-        When the answer has no such table.
+        If the answer has no such table.
     """
     return _with_about(result, plain_table_of(result, name))
 
@@ -56,7 +56,7 @@ def plain_table_of(result: Result, name: str) -> Any:
 
 
 def write_json(results: Iterable[Result], stream: IO[str], sources: Sequence[Provenance] = ()) -> None:
-    """Write ``{"sources": [...], "answers": [...]}``, each answer as `Result.to_dict`, one after the other."""
+    """Write ``{"sources": [...], "answers": [...]}``, with each answer as from `Result.to_dict`."""
     releases = [source.to_dict() for source in sources]
     stream.write(f'{{"sources": {json.dumps(releases, ensure_ascii=False, allow_nan=False)},\n"answers": [')
     for place, result in enumerate(results):
@@ -66,7 +66,7 @@ def write_json(results: Iterable[Result], stream: IO[str], sources: Sequence[Pro
 
 
 def write_csv(tables: Iterable[Any], stream: IO[str]) -> None:
-    """Write tables with the same columns below each other."""
+    """Write tables with the same columns, one below the other."""
     writer = csv.writer(stream, lineterminator="\n")
     header: list[str] | None = None
     for table in tables:
@@ -78,14 +78,14 @@ def write_csv(tables: Iterable[Any], stream: IO[str]) -> None:
 
 
 def write_xlsx(results: Iterable[Result], stream: IO[bytes], sources: Sequence[Provenance] = ()) -> None:
-    """Write a workbook: the releases asked, what was asked, a sheet of numbers, and a sheet for each table.
+    """Write a workbook with a sheet each for the releases, the question, the numbers, and every table.
 
     The same answers give the same bytes.
 
     Raises
     ------
     UsageError
-        When a table has more rows than a sheet holds.
+        If a table has more rows than a sheet holds.
     """
     with xlsxwriter.Workbook(stream, {**WORKBOOK, "constant_memory": False, "in_memory": True}) as book:
         book.set_properties({"created": CREATED})
@@ -112,7 +112,7 @@ class _Sheet:
         self._row = 0
 
     def add(self, table: Any) -> None:
-        """Put a table below what is there; its header stands once, at the top."""
+        """Add a table below the earlier ones; the header is written once, at the top."""
         if not self._row:
             for column, name in enumerate(table.columns):
                 self._sheet.write_string(0, column, name, self._bold)
@@ -121,7 +121,7 @@ class _Sheet:
             self._row = 1
         if self._row + len(table) > MAX_SHEET_ROWS + 1:
             raise UsageError(
-                f"{len(table):,} rows are more than a sheet holds ({MAX_SHEET_ROWS:,}); write CSV instead"
+                f"{len(table):,} rows do not fit in a sheet (at most {MAX_SHEET_ROWS:,}); write CSV instead"
             )
         for column, name in enumerate(table.columns):
             for place, value in enumerate(table[name].tolist()):
@@ -135,7 +135,7 @@ class _Sheet:
 
 
 def _write_sources(book: Any, bold: Any, sources: Sequence[Provenance]) -> None:
-    """A sheet that says where the answers come from: a column for each release."""
+    """Add a sheet with the origin of the answers, one column for each release."""
     if not sources:
         return
     sheet = book.add_worksheet("provenance")
@@ -201,7 +201,7 @@ def _about_table(result: Result) -> Any:
 
 
 def _csv_column(column: Any) -> list[Any]:
-    """Cells of a column: numbers short, nothing for a missing one, no text that a spreadsheet would compute."""
+    """Cells of a column: short numbers, empty cells for missing values, and no text that looks like a formula."""
     if column.dtype.kind == "f":
         return ["" if pandas.isna(value) else format(value, ".10g") for value in column.tolist()]
     if column.dtype.kind in "iub":

@@ -124,7 +124,7 @@ def test_pictures_show_the_change(views: Views, address: Address, theme: Any) ->
 def test_a_map_without_units_says_that_it_shows_one_release(views: Views, analysis: Any) -> None:
     state = Question(areas=AREA, others=AREA, analysis=analysis)
     text = map_content.what_is_drawn(views.releases["new"], state, View(), views.releases["old"])
-    assert "alone, not its change from" in text
+    assert "only, not the change from" in text
 
 
 @given(st.lists(st.integers(-(10**7), 10**7), min_size=1, max_size=50))

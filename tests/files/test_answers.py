@@ -131,7 +131,7 @@ def test_an_answer_without_rows(form: str, release: Release, tmp_path: Path) -> 
 def test_nothing_asked_and_changes_are_refused(release: Release) -> None:
     from mapapp.answers.change import change
 
-    with pytest.raises(UsageError, match="there is no answer"):
+    with pytest.raises(UsageError, match="nothing to write"):
         answer_layer(release, [])
     with pytest.raises(UsageError, match="a change has no shapes"):
         answer_layer(release, [change(release.profile(), release.profile())])

@@ -132,10 +132,10 @@ def test_a_stopped_batch_leaves_whole_files_and_goes_on(report_paths: list[Path]
 
 BAD = [
     ("[[report]\n", "not a TOML file"),
-    ("", "no reports in it"),
-    ("report = 3\n", "no reports in it"),
-    ('area = "all"\n[[report]]\n', "line 1: key 'area' has no meaning here; it belongs under"),
-    ('[[report]]\narea = "all"\n\ncolour = "red"\n', "line 4: key 'colour' has no meaning here"),
+    ("", "contains no reports"),
+    ("report = 3\n", "contains no reports"),
+    ('area = "all"\n[[report]]\n', "line 1: key 'area' is not allowed here; it belongs under"),
+    ('[[report]]\narea = "all"\n\ncolour = "red"\n', "line 4: key 'colour' is not allowed here"),
     ('[[report]]\narea = "all"\n[[report]]\narea = 7\n', "line 4: area = '7'; it must be an area"),
     ('[[report]]\nformats = ["doc"]\n', "line 2: formats = \"['doc']\"; it must be one or several of html"),
     ("[[report]]\nage = [4]\n", "line 2: age = '[4]'; it must be bands"),
@@ -165,8 +165,8 @@ def test_a_folder_of_somebody_else_is_refused(report_paths: list[Path], tmp_path
     file = tmp_path.with_suffix(".toml")
     file.write_text(TOWNS)
     ask = ("report", report_paths[0], "--batch", file, "-q", "-o")
-    assert "it holds other files" in refused(*ask, tmp_path)
-    assert "name a folder" in refused(*ask, tmp_path / "theirs.txt")
+    assert "contains other files" in refused(*ask, tmp_path)
+    assert "choose a writable folder" in refused(*ask, tmp_path / "theirs.txt")
     assert "--batch and --area" in refused(*ask, tmp_path / "new", "--area", "all")
     assert "no such file" in refused(*ask[:3], tmp_path / "none.toml", *ask[4:], tmp_path / "new").lower()
 
@@ -187,7 +187,7 @@ def test_nothing_in_the_folder_of_somebody_else_is_removed(
         (folder / "reports.json").write_text(manifest)
     before = contents(folder)
     message = refused("report", report_paths[0], "--batch", file, "-q", "-o", folder)
-    assert "it holds other files" in message or "not the list of a batch" in message
+    assert "contains other files" in message or "not a readable list of reports" in message
     assert contents(folder) == before
 
 
@@ -211,7 +211,7 @@ def test_a_stranger_in_the_place_of_the_index_is_refused(report_paths: list[Path
     (folder / "index.html").write_text("my own page")
     file = folder.with_suffix(".toml")
     message = refused("report", report_paths[0], "--batch", file, "-q", "-o", folder)
-    assert "index.html: already exists, and no batch made it" in message
+    assert "index.html: already exists and was not made by a batch" in message
     assert (folder / "index.html").read_text() == "my own page"
 
 

@@ -82,7 +82,7 @@ def test_homes_known_by_state_are_said_and_counted(demo_release: Path, tmp_path:
     jobs = margins(demo_release).reset_index()
     n = jobs.loc[jobs["h"].str.endswith("0" * 13), "S000"].sum()
     assert n > 0
-    assert line.startswith(f"{n:,} jobs have homes in 2 states that the release knows as a whole")
+    assert line.startswith(f"{n:,} jobs have homes in 2 states outside the mapped area")
     assert line in (tmp_path / "x" / "README.txt").read_text(encoding="utf-8")
 
 
@@ -147,7 +147,7 @@ def test_a_release_without_a_year_or_block_codes(tmp_path: Path) -> None:
     manifest = json.loads((release / "manifest.json").read_text(encoding="utf-8"))
     manifest["year"] = None
     (release / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
-    with pytest.raises(UsageError, match="does not say which year"):
+    with pytest.raises(UsageError, match="does not state the year"):
         export_release(release, "lodes", tmp_path / "x")
     assert not (tmp_path / "x").exists()
 

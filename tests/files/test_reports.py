@@ -336,7 +336,7 @@ def test_values_as_people_read_them() -> None:
         "1,234",
         "0",
         "-5",
-        "50.0 %",
+        "50.0%",
     ]
     assert [shown("error", 0.0), shown("error", None), shown("share", None)] == ["± 0", "", "–"]
 

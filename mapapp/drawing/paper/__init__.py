@@ -1,4 +1,4 @@
-"""Maps and charts as files that stand alone: PNG and SVG, drawn without a browser, the same bytes every time."""
+"""Self-contained maps and charts as PNG and SVG, drawn without a browser, with reproducible bytes."""
 
 from mapapp.drawing.paper.charts import chart_pictures
 from mapapp.drawing.paper.locator import locator_picture

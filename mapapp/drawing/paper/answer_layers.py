@@ -1,4 +1,4 @@
-"""The answer on the map: points, classes of colour, a density, lines or arrows, each with its legend."""
+"""The answer on the map: points, colored areas, a density, lines or arrows, each with its legend."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from mapapp.drawing.plotly.commute_map import change_classes
 from mapapp.question.fields import Side
 from mapapp.question.question import Question
 
-MAX_VECTOR_POINTS: Final = 3_000  # more of them are pixels in an SVG, too
-_LEAST_OPACITY: Final = 60 / 255  # of a density's lowest colour, see `mapapp.drawing.density`
+MAX_VECTOR_POINTS: Final = 3_000  # more points become pixels even in an SVG
+_LEAST_OPACITY: Final = 60 / 255  # of a density's lowest color, see `mapapp.drawing.density`
 _MOST_OPACITY: Final = 235 / 255
 
 
@@ -39,7 +39,7 @@ def draw_answer(
     ground: Ground,
     before: ServedRelease | None = None,
 ) -> Legend:
-    """Draw an answer as `map_content.drawn_as` says, or its change; returns how to read it."""
+    """Draw an answer as `map_content.drawn_as` says, or its change; returns the legend."""
     if before is not None and kind == "change":
         return _change(axes, before, release, question, frame, ground)
     draw: Callable[..., Legend] = {
@@ -106,11 +106,11 @@ def _ratio(axes: Axes, release: ServedRelease, question: Question, frame: Frame,
 def _fill_units(
     axes: Axes, units: Units, class_of: dict[str, int], colours: dict[int, str], frame: Frame
 ) -> None:
-    """Fill the units of each class with its colour; what has no class stays as the ground is."""
+    """Fill the units of each class with its color; units without a class stay unfilled."""
     near = units.inside(frame)
     mine = numpy.array([class_of.get(units.ids[at], -1) for at in near], dtype=int)
     for place, colour in colours.items():
-        # Slightly over the edge, so that the ground does not show between neighbours.
+        # Slightly beyond the edge, so that no gap shows between neighbors.
         path = outline(units.shapes[near[mine == place]], frame)
         fill(axes, path, colour, edgecolor=colour, linewidth=0.3, zorder=2)
 
@@ -145,13 +145,13 @@ def _density(axes: Axes, release: ServedRelease, question: Question, frame: Fram
 def _cut(
     image: Image.Image, edges: tuple[float, float, float, float], frame: Frame
 ) -> tuple[Image.Image, tuple[float, float, float, float]]:
-    """The part of a picture near the frame, and its west, east, south and north."""
+    """The part of a picture near the frame, with its west, east, south and north."""
     (west, south, east, north), (columns, rows) = edges, image.size
     per_column, per_row = (east - west) / columns, (north - south) / rows
     box = frame.box
     left, right = (min(max(round((x - west) / per_column), 0), columns) for x in (box[0], box[2]))
     upper, lower = (min(max(round((north - y) / per_row), 0), rows) for y in (box[3], box[1]))
-    right, lower = max(right, left + 1), max(lower, upper + 1)  # where nothing is in view, a pixel beyond it
+    right, lower = max(right, left + 1), max(lower, upper + 1)  # at least one pixel, even if none is in view
     extent = (
         west + left * per_column,
         west + right * per_column,
@@ -182,7 +182,7 @@ def _pair(axes: Axes, release: ServedRelease, question: Question, frame: Frame, 
 
 
 def _dots(axes: Axes, places: dict[str, Any], frame: Frame, colour: str) -> tuple[float, float]:
-    """Draw places; returns the diameter in pixels and the opacity of one."""
+    """Draw points; returns their diameter in pixels and their opacity."""
     places = map_content.in_order(places)
     lon, lat = (numpy.asarray(places[name], dtype=float) for name in ("lon_deg", "lat_deg"))
     size, opacity = palette.point_look(len(lon))
@@ -230,7 +230,7 @@ def _lines(axes: Axes, release: ServedRelease, question: Question, frame: Frame,
         )
         if len(flows):
             items.append(Item(class_text(*limits), ground.line, width, opacity))
-    return Legend("lines", "Workers a line" if items else "No flows between different places", tuple(items))
+    return Legend("lines", "Workers per line" if items else "No flows between different places", tuple(items))
 
 
 def _arrows(axes: Axes, release: ServedRelease, question: Question, frame: Frame, ground: Ground) -> Legend:
@@ -245,7 +245,7 @@ def _arrows(axes: Axes, release: ServedRelease, question: Question, frame: Frame
         return Legend("none")
     shapes, places = flow_shapes.arrow_shapes(box, [count for count, _, _ in told])
     middle_lat = (box[1] + box[3]) / 2
-    # The numbers of those who come and go stand below their arrows, so as not to hide the one above.
+    # The numbers for inflow and outflow go below their arrows, so that they do not hide the arrow above.
     places = [(lon, 2 * middle_lat - lat) for lon, lat in places[:2]] + places[2:]
     for shape, place, (count, colour, more) in zip(shapes, places, told, strict=True):
         corners = numpy.array(shape)
@@ -259,7 +259,7 @@ def _arrows(axes: Axes, release: ServedRelease, question: Question, frame: Frame
 def _arrow_label(
     axes: Axes, at: tuple[float, float], count: str, more: str, colour: str, ground: Ground, *, below: bool
 ) -> None:
-    """A number in a box above or below its arrow, and what it counts."""
+    """Draw a number and its meaning in a box above or below the arrow."""
     axes.annotate(
         f"{printable(count)}\n{printable(more)}",
         at,

@@ -1,4 +1,4 @@
-"""Bars with their names, numbers, expected errors and shares beside them."""
+"""Bar charts with names, numbers, expected errors and shares."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from mapapp.drawing.paper.paper import Sheet, fitted, width_in
 from mapapp.drawing.paper.source import draw_foot, foot_height_in
 
 _ROW_IN: Final = 0.235
-_BASE_IN: Final = 0.155  # of a row's text, below its top
+_BASE_IN: Final = 0.155  # from the top of a row to its text baseline
 
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """Widths in inches: of names, of bars, of numbers, of errors and of shares; and workers of the longest bar."""
+    """Widths of the columns in inches, and workers of the longest bar."""
 
     name: float
     bar: float
@@ -32,11 +32,11 @@ class _Columns:
 
 
 def bar_words(title: str, groups: Sequence[Group]) -> str:
-    """The same in words."""
+    """The chart as text."""
     parts = []
     for group in groups:
         rows = [
-            f"{bar.name} {bar.workers:,} ({100 * bar.share:.1f} %)"
+            f"{bar.name} {bar.workers:,} ({100 * bar.share:.1f}%)"
             f"{f', {bar.caution}' if bar.caution and bar.workers else ''}"
             for bar in group.bars
         ]
@@ -47,7 +47,7 @@ def bar_words(title: str, groups: Sequence[Group]) -> str:
 def bars(
     release: ServedRelease, ground: Ground, about: About, title: str, groups: Sequence[Group], width: float
 ) -> Sheet:
-    """Draw groups of bars, all to one scale, on a sheet so many inches wide."""
+    """Draw groups of bars to one scale, on a sheet `width` inches wide."""
     every = [bar for group in groups for bar in group.bars]
     careful = sorted({bar.caution for bar in every if bar.caution and bar.workers})
     n_rows = len(every) + sum(1.15 for group in groups if group.heading) + bool(careful)
@@ -63,7 +63,7 @@ def bars(
         for bar in group.bars:
             _row(sheet, bar, y, columns)
             y += _ROW_IN
-    _told(sheet, careful, y)
+    _explain_marks(sheet, careful, y)
     draw_foot(sheet, release, MARGIN_IN)
     return sheet
 
@@ -72,7 +72,7 @@ def _columns(every: Sequence[Bar], inner: float) -> _Columns:
     name = min(max(width_in(bar.name, TEXT_POINTS) for bar in every) + 0.1, 0.4 * inner)
     number = max(width_in(f"{bar.workers:,}", TEXT_POINTS) for bar in every) + 0.2
     error = max(width_in(words.error_text(bar.error), SMALL_POINTS) for bar in every) + 0.06
-    share = width_in("100.0 %", TEXT_POINTS) + 0.08
+    share = width_in("100.0%", TEXT_POINTS) + 0.08
     most = max(bar.workers for bar in every) or 1
     return _Columns(name, inner - name - number - error - share, number, error, share, most)
 
@@ -90,21 +90,21 @@ def _row(sheet: Sheet, bar: Bar, y: float, columns: _Columns) -> None:
         _mark(sheet, x - width_in(number, TEXT_POINTS) - 0.09, y + 0.112, bar.caution)
     sheet.write(x + 0.05, base, words.error_text(bar.error), size=SMALL_POINTS, colour=quiet)
     x += columns.error + columns.share
-    sheet.write(x, base, f"{100 * bar.share:.1f} %", size=TEXT_POINTS, colour=quiet, align="right")
+    sheet.write(x, base, f"{100 * bar.share:.1f}%", size=TEXT_POINTS, colour=quiet, align="right")
 
 
-def _told(sheet: Sheet, careful: Sequence[str], y: float) -> None:
-    """What the marks mean, of those there are."""
+def _explain_marks(sheet: Sheet, careful: Sequence[str], y: float) -> None:
+    """Write the meaning of the marks that occur."""
     x = MARGIN_IN + 0.05
     for text in careful:
-        told = {"caution": "3 to 9 workers: caution"}.get(text, f"1 or 2 workers: {text}")
+        meaning = {"caution": "3 to 9 workers: caution"}.get(text, f"1 or 2 workers: {text}")
         _mark(sheet, x, y + 0.112, text)
-        sheet.write(x + 0.1, y + _BASE_IN, told, size=SMALL_POINTS, colour=sheet.colours.quiet)
-        x += width_in(told, SMALL_POINTS) + 0.35
+        sheet.write(x + 0.1, y + _BASE_IN, meaning, size=SMALL_POINTS, colour=sheet.colours.quiet)
+        x += width_in(meaning, SMALL_POINTS) + 0.35
 
 
 def _mark(sheet: Sheet, x: float, y: float, caution: str) -> None:
-    """The sign of a small count: filled for the smallest, hollow for the others."""
+    """Draw the mark of a small count: filled for the smallest counts, hollow for the others."""
     worst = caution.startswith("substantial")
     colour = sheet.ground.work if worst else sheet.colours.warn
     sheet.line(

@@ -1,4 +1,4 @@
-"""What every chart has: a title, what it is about, and sizes."""
+"""Parts common to all charts: title, subtitle, and sizes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SMALL_POINTS: Final = 7.0
 
 
 def draw_head(sheet: Sheet, title: str, about: About) -> float:
-    """Title, and below it what the chart is about; returns where the chart begins."""
+    """Draw title and subtitle; returns where the chart begins."""
     inner = sheet.width - 2 * MARGIN_IN
     y = sheet.block(MARGIN_IN, 0.1, title, width=inner, size=TITLE_POINTS, lines=1, bold=True)
     sheet.block(
@@ -31,6 +31,6 @@ def draw_head(sheet: Sheet, title: str, about: About) -> float:
 
 
 def about_words(about: About) -> str:
-    """Analysis, area and bands in one line."""
+    """Analysis, area and filters in one line."""
     side = {"work": "workers of ", "home": "residents of ", None: ""}[about.side]
     return " · ".join(part for part in (about.title, f"{side}{about.area}", about.filters) if part)

@@ -1,4 +1,4 @@
-"""The charts beside the map as pictures: the same content as on the page, numbers and all."""
+"""The charts of an answer as pictures, with the same content as on the page."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from mapapp.question.fields import Theme
 WIDTH_IN: Final = 6.0
 
 Picture = tuple[str, str, bytes]
-"""Title, the same in words, and the file."""
+"""Title, description, and file."""
 
 
 def chart_pictures(
@@ -36,22 +36,22 @@ def chart_pictures(
     ----------
     release : ServedRelease
     result : Result
-        The answer, with expected errors or without; of a change the later one is drawn.
+        The answer, with or without expected errors; for a change, the later answer is drawn.
     theme : {"light", "dark"}
     form, scale
-        As :func:`mapapp.drawing.paper.map_picture` takes them.
+        As for :func:`mapapp.drawing.paper.map_picture`.
     width_in : float
-        Of each picture, inches; its height follows from what is in it.
+        Width of each picture, inches; the height follows from the content.
 
     Returns
     -------
     list of (str, str, bytes)
-        Title, the same in words, and the file; nothing for an answer without workers.
+        Title, description, and file; empty for an answer without workers.
 
     Raises
     ------
     UsageError
-        For a form, scale or width that cannot be.
+        For an invalid form, scale or width.
     """
     check(form, scale, (width_in, width_in))
     told = result.after if isinstance(result, Change) else result

@@ -1,6 +1,6 @@
-"""What lies under every map picture: land, borders and names, in Web Mercator as on the page.
+"""The base map of pictures: land, borders and names, in Web Mercator as on the page.
 
-Shapes are the release's own, simplified as for the page, and kept with the release once they are ready to be drawn.
+Shapes come from the release, simplified as for the page, and are cached with the release once projected.
 """
 
 from __future__ import annotations
@@ -25,29 +25,29 @@ from mapapp.drawing.paper.paper import PIXELS_PER_INCH, POINTS_PER_PIXEL, Sheet,
 from mapapp.question.view import Bounds
 
 _TILE_PIXELS: Final = 512
-_WIDTHS: Final = {  # of borders, pixels: at a zoom, and at another; as on the page
+_WIDTHS: Final = {  # of borders, pixels, at two zoom levels; as on the page
     "tracts": (7.0, 0.15, 12.0, 1.1),
     "counties": (5.0, 0.4, 12.0, 1.8),
     "states": (4.0, 0.7, 12.0, 2.4),
 }
-_TRACTS_FROM: Final = 7.0  # of zoom: before, their borders would be all there is
+_TRACTS_FROM: Final = 7.0  # zoom; below it, tract borders would cover the map
 _NAME_POINTS: Final = 8.0
 _MANY: Final = 3
 _SMALL_IN: Final = 0.16  # an area smaller than this gets a ring around it
-_UNSEEN_PIXELS: Final = 0.15  # what no one sees of a border, even four times as large
+_UNSEEN_PIXELS: Final = 0.15  # detail of a border that is invisible even at four times the size
 _GAP_IN: Final = 0.06
 
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What a map shows, and how large.
+    """The extent and size of a map.
 
     Attributes
     ----------
     west, south, east, north : float
         Edges in Web Mercator on the unit sphere.
     width_in, height_in : float
-        Of the map on the sheet.
+        Size of the map on the sheet.
     """
 
     west: float
@@ -59,12 +59,12 @@ class Frame:
 
     @property
     def per_inch(self) -> float:
-        """Mercator units an inch."""
+        """Mercator units per inch."""
         return (self.east - self.west) / self.width_in
 
     @property
     def zoom(self) -> float:
-        """MapLibre's zoom at which the page would look the same."""
+        """The MapLibre zoom at which the page looks the same."""
         return math.log2(2 * math.pi / _TILE_PIXELS / (self.per_inch / PIXELS_PER_INCH))
 
     @property
@@ -74,12 +74,12 @@ class Frame:
 
     @property
     def mi_per_inch(self) -> float:
-        """Ground miles an inch, in the middle."""
+        """Ground miles per inch in the middle."""
         return self.per_inch * EARTH_RADIUS_MI * math.cos(math.radians(self.middle_lat_deg))
 
     @property
     def box(self) -> tuple[float, float, float, float]:
-        """West, south, east and north with a margin in which lines may end unseen."""
+        """West, south, east and north, with a margin so that cut lines end out of sight."""
         margin = 0.05 * max(self.east - self.west, self.north - self.south)
         return self.west - margin, self.south - margin, self.east + margin, self.north + margin
 
@@ -100,7 +100,7 @@ class Units:
     bounds: Any
 
     def inside(self, frame: Frame) -> Any:
-        """Positions of those that the frame shows."""
+        """Positions of the shapes inside the frame."""
         west, south, east, north = frame.box
         b = self.bounds
         return numpy.flatnonzero(
@@ -109,7 +109,7 @@ class Units:
 
 
 def frame_of(bounds: Bounds, width_in: float, height_in: float, margin: float = 0.03) -> Frame:
-    """The frame that just holds bounds in degrees, with a margin of a share of its size."""
+    """The frame that just contains bounds in degrees, with a margin that is a share of its size."""
     west, south, east, north = bounds
     left, right = math.radians(west), math.radians(east)
     bottom, top = (float(mercator_y(max(min(lat, 85.0), -85.0))) for lat in (south, north))
@@ -121,7 +121,7 @@ def frame_of(bounds: Bounds, width_in: float, height_in: float, margin: float = 
 
 
 def mercator(shapes: Any) -> Any:
-    """Shapes in degrees as shapes in Web Mercator."""
+    """Project shapes from degrees to Web Mercator."""
 
     def project(places: Any) -> Any:
         return numpy.column_stack([numpy.radians(places[:, 0]), mercator_y(places[:, 1])])
@@ -135,7 +135,7 @@ def base_units(release: ServedRelease, name: str) -> Units:
 
 
 def layer_units(release: ServedRelease, level: str) -> Units:
-    """Units of a layer that can be coloured."""
+    """Units of a layer that can be colored."""
 
     def make() -> Units:
         found = map_layers.unit_shapes(release, level)
@@ -150,7 +150,7 @@ def _units(ids: list[str], shapes: Sequence[Any]) -> Units:
 
 
 def outline(shapes: Any, frame: Frame | None = None) -> Path | None:
-    """Polygons as one path to be drawn; None without any. What lies far beyond the frame is cut off."""
+    """Polygons as one path, clipped well outside the frame; None if there are none."""
     if frame is not None and len(shapes):
         shapes = shapely.clip_by_rect(shapes, *frame.box)
         fine = _UNSEEN_PIXELS * frame.per_inch / PIXELS_PER_INCH
@@ -167,7 +167,7 @@ def outline(shapes: Any, frame: Frame | None = None) -> Path | None:
 
 
 def draw_land(axes: Axes, release: ServedRelease, frame: Frame, ground: Ground) -> None:
-    """The ground: what is beyond, and the land."""
+    """Draw the area outside the release's states, and the land."""
     axes.set_xlim(frame.west, frame.east)
     axes.set_ylim(frame.south, frame.north)
     axes.fill(
@@ -181,7 +181,7 @@ def draw_land(axes: Axes, release: ServedRelease, frame: Frame, ground: Ground) 
 
 
 def fill(axes: Axes, path: Path | None, colour: str, **options: Any) -> None:
-    """Fill a path, if there is one."""
+    """Fill a path unless it is None."""
     if path is not None:
         axes.add_artist(
             PathPatch(path, facecolor=colour, **({"edgecolor": "none", "linewidth": 0} | options))
@@ -189,7 +189,7 @@ def fill(axes: Axes, path: Path | None, colour: str, **options: Any) -> None:
 
 
 def stroke(axes: Axes, path: Path | None, colour: str, pixels: float, **options: Any) -> None:
-    """Draw along a path, if there is one."""
+    """Draw a line along a path unless it is None."""
     if path is not None:
         look: dict[str, Any] = {
             "facecolor": "none",
@@ -203,7 +203,7 @@ def stroke(axes: Axes, path: Path | None, colour: str, pixels: float, **options:
 def draw_borders(
     axes: Axes, release: ServedRelease, frame: Frame, ground: Ground, *, tracts: bool = True
 ) -> None:
-    """Borders, stronger the nearer one looks; those of tracts only near by."""
+    """Draw borders, thicker at higher zoom; tract borders only at high zoom."""
     lines = {"tracts": ground.tract_line, "counties": ground.county_line, "states": ground.state_line}
     for place, (name, colour) in enumerate(lines.items()):
         if name == "tracts" and (not tracts or frame.zoom < _TRACTS_FROM):
@@ -219,14 +219,14 @@ def _width(zoom: float, low: float, thin: float, high: float, thick: float) -> f
 
 
 def draw_frame(sheet: Sheet, left: float, top: float, width: float, height: float) -> None:
-    """A thin line around the map."""
+    """Draw a thin line around the map."""
     x, y = [left, left + width], [top, top + height]
     corners = [x[0], x[1], x[1], x[0], x[0]], [y[0], y[0], y[1], y[1], y[0]]
     sheet.line(*corners, sheet.ground.county_line, 0.6)
 
 
 def draw_ring(axes: Axes, shapes: Any, frame: Frame, colour: str) -> None:
-    """A ring around an area that is too small to be seen."""
+    """Draw a ring around an area that is too small to see."""
     west, south, east, north = shapely.total_bounds(shapes)
     if max(east - west, north - south) / frame.per_inch > _SMALL_IN:
         return
@@ -243,7 +243,7 @@ def draw_ring(axes: Axes, shapes: Any, frame: Frame, colour: str) -> None:
 
 
 def draw_names(axes: Axes, release: ServedRelease, frame: Frame, ground: Ground, taken: Any = ()) -> None:
-    """Names of counties, or of states in a wide view, where there is room for them; `taken` are boxes in inches."""
+    """Draw names of counties, or of states in a wide view, where they fit; `taken` are boxes to avoid, in inches."""
     boxes: list[tuple[float, float, float, float]] = list(taken)
     n_names = 0
     for level, name in enumerate(("counties", "states")):
@@ -268,7 +268,7 @@ def draw_names(axes: Axes, release: ServedRelease, frame: Frame, ground: Ground,
 
 
 def label(axes: Axes, place: tuple[float, float], text: str, ground: Ground, *, bold: bool = False) -> None:
-    """A name on the map, set off from what is below it."""
+    """Draw a name on the map with a halo."""
     axes.text(
         place[0],
         place[1],

@@ -1,4 +1,4 @@
-"""A flow matrix as squares: homes down, workplaces across, workers in classes."""
+"""A flow matrix as a heat map: homes down, workplaces across, workers in classes."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from mapapp.drawing.paper.paper import Sheet, width_in
 from mapapp.drawing.paper.source import draw_foot, foot_height_in
 
 _MOST_CELL_IN: Final = 0.34
-_SLOPE_DEG: Final = 60.0  # of the names above
+_SLOPE_DEG: Final = 60.0  # slope of the names above the matrix
 _GAP_IN: Final = 0.01
 
 
 def heat_map(
     release: ServedRelease, ground: Ground, result: FlowMatrix, width: float
 ) -> tuple[str, str, Sheet]:
-    """Title, words and drawing of the largest units, on a sheet so many inches wide."""
+    """Title, description and drawing of the largest units, on a sheet `width` inches wide."""
     title, inner = "From home (down) to work (across)", width - 2 * MARGIN_IN
     wide = result.wide(MATRIX_UNITS)
     workers = wide.to_numpy()
@@ -50,8 +50,8 @@ def heat_map(
     draw_legend(sheet, Legend("classes", "Workers", items), MARGIN_IN, below, inner)
     draw_foot(sheet, release, MARGIN_IN)
     rows, columns = wide.shape
-    most = f"the {rows} home units and {columns} work units with most workers"
-    return title, f"{title}: {most}; the table has all pairs.", sheet
+    most = f"the {rows} home units and {columns} work units with the most workers"
+    return title, f"{title}: {most}. The table has all pairs.", sheet
 
 
 def _names(margin: Any, axis: Any) -> list[str]:
@@ -62,7 +62,7 @@ def _names(margin: Any, axis: Any) -> list[str]:
 def _margins(
     sheet: Sheet, homes: Sequence[str], works: Sequence[str], place: tuple[float, float, float]
 ) -> None:
-    """Names of the units above and beside the cells; `place` is left, top and the size of a cell."""
+    """Draw names of units above and beside the cells; `place` is left, top, and the size of a cell."""
     left, top, cell = place
     size = min(TEXT_POINTS, cell * 60)
     for across, name in enumerate(works):

@@ -1,4 +1,4 @@
-"""What explains a map, below it: the legend, the scale bar in miles and kilometres, and north."""
+"""The legend below a map, the scale bar in miles and kilometers, and the north arrow."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mapapp.drawing.paper.paper import POINTS_PER_PIXEL, Sheet, fitted, width_in
 KM_PER_MI: Final = 1.609344
 TITLE_POINTS: Final = 8.5
 TEXT_POINTS: Final = 7.5
-HEIGHT_IN: Final = 0.62  # title, swatches and texts
+HEIGHT_IN: Final = 0.62  # title, swatches and labels
 ROW_IN: Final = 0.2
 SCALE_IN: Final = 1.8
 _SCALE_HEIGHT_IN: Final = 0.5
@@ -43,9 +43,9 @@ _MILES: Final = (
     1000,
     2000,
 )
-_BESIDE_IN: Final = 0.28  # where the text beside a mark begins
+_BESIDE_IN: Final = 0.28  # from a mark to its text
 _LEAST_BOX_IN: Final = 0.34
-_WIDE_SPAN_DEG: Final = 4.0  # of latitude: beyond, one scale does not hold everywhere
+_WIDE_SPAN_DEG: Final = 4.0  # of latitude; beyond this, the scale varies too much across the map
 
 
 _Draw = Callable[[Sheet, "Item", float, float], None]
@@ -53,7 +53,7 @@ _Draw = Callable[[Sheet, "Item", float, float], None]
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One entry: a colour, and of a line its width in pixels, of a point its diameter."""
+    """One entry: a color, and the width of a line or the diameter of a point in pixels."""
 
     text: str
     colour: str
@@ -63,7 +63,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Legend:
-    """What the map shows: classes of colour, a ramp, widths of lines, or marks.
+    """The content of a legend: color classes, a ramp, line widths, or marks.
 
     `ticks` of a ramp are (place from 0 to 1, text).
     """
@@ -76,13 +76,13 @@ class Legend:
 
 
 def legend_height_in(kind: str, *, n_outlines: int) -> float:
-    """Inches of the legend, and of the scale bar beside it, on a map drawn as `map_content.drawn_as` says."""
+    """Height in inches of the legend and scale bar of a map drawn as `map_content.drawn_as` says."""
     first = ROW_IN if kind in ("points", "arrows") else HEIGHT_IN
     return max(first + ROW_IN * bool(n_outlines), _SCALE_HEIGHT_IN)
 
 
 def draw_legend(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> None:
-    """Draw a legend from its upper left, no wider than `width` inches."""
+    """Draw a legend at its upper left, at most `width` inches wide."""
     ink = sheet.colours.ink
     if legend.kind == "marks":
         _entries(sheet, legend.items, x, y, width, _dot)
@@ -97,7 +97,7 @@ def draw_legend(sheet: Sheet, legend: Legend, x: float, y: float, width: float) 
 
 
 def draw_scale(sheet: Sheet, frame: Frame, right: float, y: float) -> None:
-    """Scale bar and north arrow, in the `SCALE_IN` inches left of `right`."""
+    """Draw scale bar and north arrow in the `SCALE_IN` inches left of `right`."""
     ink, mi_per_inch = sheet.colours.ink, frame.mi_per_inch
     longest = SCALE_IN - 0.8
     left = right - SCALE_IN
@@ -139,7 +139,7 @@ def _north(sheet: Sheet, x: float, y: float) -> None:
 
 
 def _classes(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> None:
-    """Boxes side by side, each as wide as its text."""
+    """Draw boxes side by side, each as wide as its text."""
     size = TEXT_POINTS
     while True:
         widths = [max(width_in(item.text, size) + 0.12, _LEAST_BOX_IN) for item in legend.items]
@@ -153,7 +153,7 @@ def _classes(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> 
 
 
 def _ramp(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> None:
-    """Colours that run into each other, few to many."""
+    """Draw a continuous color ramp, few to many."""
     long = min(width, 3.2)
     axes = sheet.axes(x, y, long, 0.15)
     stops = [item.colour for item in legend.items]
@@ -198,7 +198,7 @@ def _entries(
     width: float,
     draw: Callable[[Sheet, Item, float, float], None],
 ) -> None:
-    """Marks with their texts to the right of them, in one row; long texts are cut."""
+    """Draw marks with text on their right, in one row; long texts are cut."""
     natural = [_BESIDE_IN + width_in(item.text, TEXT_POINTS) + 0.25 for item in items]
     rooms = natural if sum(natural) <= width else [width / len(items)] * len(items)
     for item, room in zip(items, rooms, strict=True):

@@ -1,4 +1,4 @@
-"""A small map of where an area lies in the region of its release."""
+"""A small map that shows where an area lies in its release's region."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ def locator_picture(
     scale: int = 1,
     size_in: tuple[float, float] = SIZE_IN,
 ) -> bytes:
-    """Draw where the areas of a question lie among the states that the release covers.
+    """Draw where the areas of a question lie within the states that the release covers.
 
     Parameters
     ----------
     release, question, theme, form, scale, size_in
-        As :func:`mapapp.drawing.paper.map_picture` takes them.
+        As for :func:`mapapp.drawing.paper.map_picture`.
 
     Raises
     ------
     UsageError
-        For a form, scale or size that cannot be.
+        For an invalid form, scale or size.
     """
     check(form, scale, size_in)
     ground = GROUNDS[theme]
@@ -63,4 +63,6 @@ def locator_picture(
         base.draw_borders(axes, release, frame, ground, tracts=False)
         base.draw_frame(sheet, 0.02, 0.02, sheet.width - 0.04, sheet.height - 0.04)
         place = words.place_name(release, question) if question.areas else release.title
-        return encoded(sheet, form, scale, f"Where {place} lies", f"A small map of where {place} lies.")
+        return encoded(
+            sheet, form, scale, f"Location of {place}", f"A small map that shows where {place} is."
+        )

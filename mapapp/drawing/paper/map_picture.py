@@ -1,4 +1,4 @@
-"""A map that stands alone: what the page shows, with title, legend, scale, north, source and promise."""
+"""A self-contained map: the page's map with title, legend, scale, north arrow, source and promise."""
 
 from __future__ import annotations
 
@@ -39,42 +39,40 @@ def map_picture(
     title: str = "",
     before: ServedRelease | None = None,
 ) -> bytes:
-    """Draw the map of an answer, or of what changed in it.
+    """Draw the map of an answer or of its change.
 
     Parameters
     ----------
     release : ServedRelease
     question : Question
     view : View
-        How it is shown, `theme` included.
+        How the map is drawn, including `theme`.
     form : {"png", "svg"}
     scale : int
-        1 to 4; at 1 a PNG has 96 pixels an inch.
+        1 to 4; at 1, a PNG has 96 pixels per inch.
     size_in : tuple of float
         Width and height of the whole picture, inches.
     bounds : tuple of float, optional
-        West, south, east and north in degrees that the map must show, such as those of the page; by default the areas
-        and most of their workers.
+        West, south, east and north in degrees that the map must show, such as the page's; by default the areas and most
+        of their workers.
     title : str
-        Above the picture instead of the analysis and the area.
+        Title in place of the analysis and area.
     before : ServedRelease, optional
-        An earlier release: units are coloured by their change since, where the analysis is drawn by unit.
+        An earlier release; units are colored by their change since then if the analysis is drawn by unit.
 
     Returns
     -------
     bytes
-        A PNG or an SVG file, the same bytes for the same release, question and view.
+        A PNG or SVG file; the same release, question and view give the same bytes.
 
     Raises
     ------
     UsageError
-        For a form, scale or size that cannot be.
+        For an invalid form, scale or size.
     """
     check(form, scale, size_in)
     ground, told = GROUNDS[view.theme], title or map_title(release, question)
-    said = map_words(
-        release, question, view, before
-    )  # asks what there is to ask, before others must wait for us
+    said = map_words(release, question, view, before)  # do all queries first, because drawing holds a lock
     with drawing():
         sheet = Sheet(size_in, ground)
         _draw(sheet, release, question, view, bounds, told, before)
@@ -98,7 +96,7 @@ def map_title(release: ServedRelease, question: Question) -> str:
 def map_words(
     release: ServedRelease, question: Question, view: View, before: ServedRelease | None = None
 ) -> str:
-    """What the map shows, for those who do not see it."""
+    """A description of the map for screen readers."""
     return f"Map. {'. '.join(_what(release, question, view, before))}. {source_words(release)}."
 
 
@@ -111,7 +109,7 @@ def draw_outlines(
     ground: Ground,
     **look: Any,
 ) -> None:
-    """Border of areas on a light ground, which sets it off from any colour below; with a `look` of its own, without."""
+    """Draw the border of areas with a halo that contrasts with any color below; with `look`, without the halo."""
     found = list(map_layers.shapes(release, areas).values()) if areas else []
     if found:
         shapes = base.mercator(numpy.array([*found, None], dtype=object)[:-1])
@@ -166,7 +164,7 @@ def _map(
     ground: Ground,
     before: ServedRelease | None,
 ) -> Legend:
-    """Everything within the frame; returns the legend of the answer."""
+    """Draw everything inside the frame; returns the legend of the answer."""
     colours: dict[Side, str] = {"home": ground.home, "work": ground.work}
     base.draw_land(axes, release, frame, ground)
     kind = map_content.drawn_as(release, question, view, before)
@@ -174,20 +172,20 @@ def _map(
     base.draw_borders(axes, release, frame, ground)
     draw_outlines(axes, release, question.areas, colours[question.side], frame, ground)
     others = question.shown_others
-    # Twice the same border: the second in dashes, so that both are seen.
+    # Both borders are the same, so the second is dashed to show both.
     dashes: dict[str, Any] = (
         {"linestyle": (0, (3, 3)), "capstyle": "butt"} if others == question.areas else {}
     )
     draw_outlines(axes, release, others, colours[OTHER_END[question.side]], frame, ground, **dashes)
     if (
         map_content.drawn_as(release, question, view, before) != "arrows"
-    ):  # their labels stand where names would
+    ):  # the labels of arrows take the place of names
         base.draw_names(axes, release, frame, ground)
     return legend
 
 
 def _outline_items(release: ServedRelease, question: Question, ground: Ground) -> tuple[Item, ...]:
-    """What the drawn borders are, in words."""
+    """Legend entries of the drawn borders."""
     colours: dict[Side, str] = {"home": ground.home, "work": ground.work}
     both: tuple[tuple[tuple[str, ...], Side], ...] = (
         (question.areas, question.side),

@@ -1,8 +1,8 @@
-"""A sheet to draw on by inches, and the sheet as PNG or SVG: the same bytes for the same drawing.
+"""A sheet to draw on in inches, saved as PNG or SVG with reproducible bytes.
 
-Matplotlib draws without a display, a browser or the network. Nothing of the user's own settings of it has a say here,
-nor has any font but the one that comes with it, so that a picture is the same on every machine. Texts become outlines
-in SVG, for the same reason. All texts are text: a name with a dollar sign is not mathematics.
+Matplotlib draws without a display, a browser or the network. It ignores the user's settings and uses only its own
+font, so a picture is the same on every machine. For the same reason, text becomes outlines in SVG. Text is never
+markup: a name with a dollar sign is not mathematics.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ from mapapp.drawing.palette import Ground
 from mapapp.errors import UsageError
 
 Form = Literal["png", "svg"]
-PIXELS_PER_INCH: Final = 96  # of a page at scale 1
+PIXELS_PER_INCH: Final = 96  # at scale 1
 POINTS_PER_PIXEL: Final = 72 / PIXELS_PER_INCH
 MAX_SCALE: Final = 4
 MAX_INCHES: Final = 40.0
 LEADING: Final = 1.32
-_LOCK: Final = RLock()  # matplotlib's settings are the whole process's
+_LOCK: Final = RLock()  # matplotlib's settings are global to the process
 _FONTS: Final = {"regular": "DejaVuSans.ttf", "bold": "DejaVuSans-Bold.ttf"}
-_SELECTORS: Final = frozenset(map(chr, range(0xFE00, 0xFE10)))  # which look of a letter is meant
+_SELECTORS: Final = frozenset(map(chr, range(0xFE00, 0xFE10)))  # variation selectors
 _MISSING: Final = "\N{WHITE SQUARE}"
-_SQUEEZE: Final = 3  # of 9: half the time of 6, and as small
+_SQUEEZE: Final = 3  # of 9: takes half the time of 6 for the same size
 _STYLE: Final[dict[str, Any]] = {
     "svg.fonttype": "path",
     "svg.hashsalt": "commutemap",
     "svg.id": None,
-    "text.hinting": "no_hinting",  # letters as wide at every scale, and as wide as they are measured
+    "text.hinting": "no_hinting",  # letters have the same width at every scale and when measured
     "path.simplify": True,
     "axes.unicode_minus": True,
 }
@@ -59,12 +59,12 @@ _STYLE: Final[dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Colours:
-    """Of a sheet, from those of the map's ground.
+    """The colors of a sheet.
 
     Attributes
     ----------
     paper, ink, quiet, rule : str
-        Of the sheet, its texts, its lesser texts, and thin lines.
+        Background, text, secondary text, and thin lines.
     """
 
     paper: str
@@ -76,14 +76,14 @@ class Colours:
 
 
 def colours(ground: Ground) -> Colours:
-    """The sheet's colours beside a map of that ground."""
+    """The colors of a sheet around a map with this color scheme."""
     if ground.ink == "#1c2630":
         return Colours("#ffffff", ground.ink, "#55616e", "#dce1e7", "#2a6db5", "#8a6100")
     return Colours("#18212a", ground.ink, "#a9b5c1", "#2c3742", "#5a9be0", "#e0b64a")
 
 
 class Sheet:
-    """A page of so many inches; places on it are inches from its left and its top.
+    """A page whose coordinates are inches from the left and top.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class Sheet:
     """
 
     def __init__(self, size_in: tuple[float, float], ground: Ground) -> None:
-        # Whole pixels, and a little lest half of one be lost: so four times the scale is four times the pixels.
+        # Whole pixels, plus a little against rounding down, so that four times the scale gives four times the pixels.
         self.width, self.height = (
             (round(each * PIXELS_PER_INCH) + 1e-6) / PIXELS_PER_INCH for each in size_in
         )
@@ -105,7 +105,7 @@ class Sheet:
         )
 
     def axes(self, left: float, top: float, width: float, height: float, **options: Any) -> Axes:
-        """A place to draw in, in units of its own; without ticks, frame or ground."""
+        """Add axes with their own units, without ticks, frame or background."""
         box = (left / self.width, 1 - (top + height) / self.height, width / self.width, height / self.height)
         axes = self.figure.add_axes(box, **options)
         axes.set_axis_off()
@@ -124,7 +124,7 @@ class Sheet:
         vertical: str = "baseline",
         rotation: float = 0.0,
     ) -> None:
-        """One line of text, `size` in points."""
+        """Write one line of text; `size` is in points."""
         self.figure.text(
             x / self.width,
             1 - y / self.height,
@@ -150,7 +150,7 @@ class Sheet:
         colour: str | None = None,
         bold: bool = False,
     ) -> float:
-        """Text broken into lines below `y`; returns where the next block begins."""
+        """Write text in lines below `y`; returns where the next block begins."""
         step = size * LEADING / 72
         for line in wrapped(text, width, size, bold=bold, lines=lines):
             self.write(x, y + 0.78 * step, line, size=size, colour=colour, bold=bold)
@@ -167,7 +167,7 @@ class Sheet:
         edge: str = "none",
         line: float = 0.6,
     ) -> None:
-        """A filled rectangle from its upper left."""
+        """Draw a filled rectangle from its upper left."""
         self.figure.add_artist(
             Rectangle(
                 (x / self.width, 1 - (y + height) / self.height),
@@ -181,7 +181,7 @@ class Sheet:
         )
 
     def line(self, x: list[float], y: list[float], colour: str, width: float, **options: Any) -> None:
-        """A line through places, its width in points."""
+        """Draw a line through places; `width` is in points."""
         places = [each / self.width for each in x], [1 - each / self.height for each in y]
         self.figure.add_artist(
             Line2D(*places, color=colour, linewidth=width, transform=self.figure.transFigure, **options)
@@ -190,21 +190,21 @@ class Sheet:
 
 @contextmanager
 def drawing() -> Iterator[None]:
-    """Hold matplotlib to our settings; whoever draws does so inside."""
+    """Apply our matplotlib settings; all drawing must happen in this context."""
     with _LOCK, matplotlib.style.context(["default", _STYLE]):
         yield
 
 
 def encoded(sheet: Sheet, form: Form, scale: int, title: str, words: str) -> bytes:
-    """The sheet as a file, the same bytes every time.
+    """Return the sheet as a file with reproducible bytes.
 
     Parameters
     ----------
     form : {"png", "svg"}
     scale : int
-        1 to 4 times 96 pixels an inch; of SVG, for the parts that are pixels.
+        1 to 4 times 96 pixels per inch; in SVG, for the parts that are pixels.
     title, words : str
-        What the picture is, and what it says, for those who do not see it: they go into the file.
+        Title and description for screen readers, stored in the file.
     """
     if form == "png":
         return _png(sheet, scale, {"Title": title, "Description": words})
@@ -215,20 +215,20 @@ def encoded(sheet: Sheet, form: Form, scale: int, title: str, words: str) -> byt
 
 
 def check(form: str, scale: int, size_in: tuple[float, float]) -> None:
-    """Refuse a picture that cannot be made.
+    """Refuse an invalid picture request.
 
     Raises
     ------
     UsageError
-        In one line.
+        If form, scale or size is invalid.
     """
     if form not in ("png", "svg"):
-        raise UsageError(f"a picture as {form[:20]!r}; choose png or svg")
+        raise UsageError(f"picture format {form[:20]!r}; choose png or svg")
     if isinstance(scale, bool) or not isinstance(scale, int) or not 1 <= scale <= MAX_SCALE:
-        raise UsageError(f"a picture {scale!r} times as large; choose 1 to {MAX_SCALE}")
+        raise UsageError(f"picture scale {scale!r}; choose 1 to {MAX_SCALE}")
     is_pair = isinstance(size_in, (tuple, list)) and len(size_in) == 2
     if not is_pair or not all(1.0 <= length <= MAX_INCHES for length in size_in):
-        raise UsageError(f"a picture of {size_in} inches; choose 1 to {MAX_INCHES:g} either way")
+        raise UsageError(f"picture size {size_in} inches; choose 1 to {MAX_INCHES:g} for each side")
 
 
 def font(size: float, *, bold: bool = False) -> FontProperties:
@@ -237,18 +237,18 @@ def font(size: float, *, bold: bool = False) -> FontProperties:
 
 
 def printable(text: str, *, bold: bool = False) -> str:
-    """Text as the font can write it, on one line: what it has no letter for becomes a square."""
+    """Text on one line that the font can write; missing characters become squares."""
     known = get_font(str(_font_file(bold)))
     flat = " ".join(unicodedata.normalize("NFC", text).split())
     found = []
     for letter in flat:
         if unicodedata.category(letter) in ("Cf", "Cc") or letter in _SELECTORS:
-            continue  # joiners and the like have no shape
+            continue  # joiners and similar characters have no shape
         found.append(letter if known.get_char_index(ord(letter)) else _MISSING)
     return "".join(found)
 
 
-@lru_cache(maxsize=4096)  # names and notes recur in every picture of a release
+@lru_cache(maxsize=4096)  # names and notes repeat in every picture of a release
 def width_in(text: str, size: float, *, bold: bool = False) -> float:
     """Width of a line of text, inches."""
     if not text:
@@ -260,7 +260,7 @@ def width_in(text: str, size: float, *, bold: bool = False) -> float:
 
 
 def fitted(text: str, width: float, size: float, *, bold: bool = False) -> str:
-    """Text cut with an ellipsis where it is wider than so many inches."""
+    """Text cut with an ellipsis if it is wider than `width` inches."""
     text = printable(text, bold=bold)
     if width_in(text, size, bold=bold) <= width:
         return text
@@ -275,7 +275,7 @@ def fitted(text: str, width: float, size: float, *, bold: bool = False) -> str:
 
 
 def wrapped(text: str, width: float, size: float, *, bold: bool = False, lines: int = 3) -> list[str]:
-    """Text in lines no wider than so many inches; what is left after the last one is cut."""
+    """Text in at most `lines` lines of `width` inches; the rest is cut."""
     found: list[str] = []
     words = printable(text, bold=bold).split()
     while words and len(found) < lines:
@@ -294,7 +294,7 @@ def _font_file(bold: bool) -> Path:
 
 
 def _png(sheet: Sheet, scale: int, about: dict[str, str]) -> bytes:
-    """The sheet as an opaque PNG, squeezed no harder than pays."""
+    """The sheet as an opaque PNG."""
     sheet.figure.set_dpi(PIXELS_PER_INCH * scale)
     canvas: Any = FigureCanvasAgg(sheet.figure)
     canvas.draw()
@@ -309,11 +309,11 @@ def _png(sheet: Sheet, scale: int, about: dict[str, str]) -> bytes:
 
 
 def _plain_svg(text: str, title: str, words: str) -> str:
-    """An SVG that can stand inside another page: no document type, names of its own, and its words."""
+    """An SVG for embedding in a page: no document type, unique ids, and a description."""
     text = text[text.index("<svg ") :]
     mark = hashlib.sha256(text.encode()).hexdigest()[:8]
     text = re.sub(r'(\sid="|href="#|url\(#)', rf"\g<1>c{mark}-", text)
-    # A hundredth of a point is enough, and half the size.
+    # A precision of 0.01 point is enough and halves the size.
     text = re.sub(r'\sd="[^"]*"', lambda found: re.sub(r"(\.\d\d)\d+", r"\1", found[0]), text)
     head, _, rest = text.partition(">")
     about = f"<title>{escape(printable(title))}</title>\n <desc>{escape(printable(words))}</desc>"

@@ -27,9 +27,9 @@ _ANGLES: Final = numpy.radians(numpy.arange(len(DIRECTIONS)) * 45.0)
 def rose(
     release: ServedRelease, ground: Ground, result: DistanceDirection, width: float
 ) -> tuple[str, str, Sheet]:
-    """Title, words and drawing, on a sheet so many inches wide."""
-    seen = "workplace to home" if result.about.side == "work" else "home to workplace"
-    title, cells = f"Direction, from {seen}", result.cells
+    """Title, description and drawing, on a sheet `width` inches wide."""
+    route = "workplace to home" if result.about.side == "work" else "home to workplace"
+    title, cells = f"Direction, from {route}", result.cells
     labels = dict(zip(cells["band"], cells["band_label"], strict=True))
     colours = palette.band_colours(len(labels), ground.ramp)
     by_band = [cells[cells["band"] == band].set_index("direction")["workers"] for band in labels]
@@ -46,8 +46,8 @@ def rose(
     items = tuple(Item(label, colour) for label, colour in zip(labels.values(), colours, strict=True))
     draw_legend(sheet, Legend("classes", "Distance from home to work", items), MARGIN_IN, below, inner)
     draw_foot(sheet, release, MARGIN_IN)
-    told = "; ".join(f"{direction} {total:,}" for direction, total in zip(DIRECTIONS, totals, strict=True))
-    return title, f"{title}. Workers by direction: {told}.", sheet
+    counted = "; ".join(f"{direction} {total:,}" for direction, total in zip(DIRECTIONS, totals, strict=True))
+    return title, f"{title}. Workers by direction: {counted}.", sheet
 
 
 def _petals(sheet: Sheet, counts: Any, colours: Sequence[str], most: int, disc: float) -> None:
@@ -66,7 +66,7 @@ def _petals(sheet: Sheet, counts: Any, colours: Sequence[str], most: int, disc: 
 
 
 def _directions(sheet: Sheet, totals: Any, disc: float) -> None:
-    """Around the disc, each direction and its workers."""
+    """Write each direction and its workers around the disc."""
     for angle, direction, total in zip(_ANGLES, DIRECTIONS, totals, strict=True):
         x = sheet.width / 2 + (disc / 2 + 0.22) * math.sin(angle)
         y = _TOP_IN + disc / 2 - (disc / 2 + 0.19) * math.cos(angle)
@@ -75,7 +75,7 @@ def _directions(sheet: Sheet, totals: Any, disc: float) -> None:
 
 
 def _rings(sheet: Sheet, totals: Any, most: int, disc: float) -> None:
-    """What the rings count, between the two directions where the shortest petals are."""
+    """Label the rings with their counts, between the two directions with the shortest petals."""
     shortest = int(numpy.argmin(numpy.maximum(totals, numpy.roll(totals, -1))))
     away = _ANGLES[shortest] + math.radians(22.5)
     for ring in (2, 4):
@@ -87,7 +87,7 @@ def _rings(sheet: Sheet, totals: Any, most: int, disc: float) -> None:
 
 
 def _round_up(count: int) -> int:
-    """The next round number that four divides evenly."""
+    """The next round number that is divisible by four."""
     if count <= 4:
         return 4
     power = 10 ** int(math.log10(count))

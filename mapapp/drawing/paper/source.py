@@ -1,4 +1,4 @@
-"""What stands below every picture: where its numbers come from, and what is promised of them."""
+"""The footer of every picture: source, privacy promise, and release."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def source_words(release: ServedRelease) -> str:
 
 
 def foot_height_in(release: ServedRelease, width: float) -> float:
-    """Inches that `draw_foot` takes of a sheet, `width` inches between its margins."""
+    """Height in inches of the footer on a sheet with `width` inches between its margins."""
     return len(_lines(release, width)) * _STEP_IN + 0.1
 
 
 def draw_foot(sheet: Sheet, release: ServedRelease, margin: float) -> None:
-    """Write at the lower edge a warning where one is due, the source, and the release."""
+    """Write the warning, if any, the source, and the release at the lower edge."""
     inner = sheet.width - 2 * margin
     y = sheet.height - foot_height_in(release, inner)
     for line in _lines(release, inner):

@@ -1,4 +1,4 @@
-"""KL divergence against a parameter, as in P10: all populations left, small ones right.
+"""KL divergence against a parameter, as in P10: all workplaces on the left, small ones on the right.
 
 Drawn by matplotlib without a display. Rows come as plain values, see `mapapp.measuring.sweep`.
 
@@ -22,7 +22,7 @@ V3: Final = {"epsilon": 4.6, "min-retention": 0.025, "delta": 1e-6}
 """Final settings of OnTheMap V3 (P10)."""
 
 _POPULATIONS: Final = (("all", "all workplaces"), ("small", "workplaces of 1 to 9 workers"))
-_LINES: Final = (  # told apart by hue, by mark and by dash
+_LINES: Final = (  # distinguished by hue, mark and dash
     {"color": "#0b5a9d", "marker": "o", "linestyle": "-"},
     {"color": "#b3430e", "marker": "s", "linestyle": "--"},
     {"color": "#2a7f62", "marker": "^", "linestyle": "-."},
@@ -31,7 +31,7 @@ _LINES: Final = (  # told apart by hue, by mark and by dash
     {"color": "#8d5524", "marker": "P", "linestyle": "--"},
 )
 _SECOND: Final = "#59626e"
-_WIDE: Final = 8.0  # a range of values wider than this factor gets a scale of powers
+_WIDE: Final = 8.0  # a range of values wider than this factor gets a logarithmic scale
 _INCHES: Final = (10.0, 4.2)
 
 
@@ -40,18 +40,18 @@ def sweep_figure(
 ) -> Figure:
     """Draw KL divergence against the first parameter of a sweep, one line per combination of the others.
 
-    Where the whole promise, epsilon_final, varies along a line though the parameter is another, it has an axis of its
-    own at the right. Means of several draws stand beside the closed form as hollow marks, with their intervals.
+    If epsilon_final varies along a line although it is not the parameter, it has its own axis on the right. Means of
+    several draws are hollow marks with intervals, beside the closed form.
 
     Parameters
     ----------
     names : sequence of str
-        Parameters of the sweep, the first of which is the x axis.
+        Parameters of the sweep; the first is the x axis.
     rows : sequence of mapping
-        `asked` (text by parameter), `kl_all`, `kl_small`, `epsilon_final`, and of draws `kl_drawn_all`,
-        `kl_drawn_all_low` and so on; None where there is no value.
+        `asked` (text by parameter), `kl_all`, `kl_small`, `epsilon_final`, and for draws `kl_drawn_all`,
+        `kl_drawn_all_low` and so on; None for a missing value.
     title, stamp : str
-        Above, and along the lower edge.
+        Texts above the chart and along its lower edge.
 
     Returns
     -------
@@ -79,7 +79,7 @@ def sweep_figure(
 
 
 def picture_bytes(figure: Figure, kind: str) -> bytes:
-    """A figure as a file of a kind, "png" or "svg"; the same bytes for the same figure."""
+    """A figure as "png" or "svg"; the same figure gives the same bytes."""
     from matplotlib import rc_context
 
     buffer = io.BytesIO()
@@ -90,7 +90,7 @@ def picture_bytes(figure: Figure, kind: str) -> bytes:
 
 
 def _places(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Where each value of a parameter stands: at its number, or one after the other if one of them is none."""
+    """Position of each value of a parameter: its number, or its rank if some value is not a number."""
     texts = list(dict.fromkeys(row["asked"][name] for row in rows))
     numbers = [_number(text) for text in texts]
     if all(number is not None for number in numbers):
@@ -109,7 +109,7 @@ def _number(text: str) -> float | None:
 
 
 def _by_line(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    """Rows that were measured, by the values of all parameters but the first."""
+    """Measured rows, grouped by the values of all parameters except the first."""
     lines: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         if row.get("kl_all") is not None:
@@ -120,7 +120,7 @@ def _by_line(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict[st
 def _draw_line(
     ax: Axes, place: Mapping[str, float], rows: Sequence[Mapping[str, Any]], key: str, label: str, look: Any
 ) -> None:
-    # A value that could not be certified leaves a gap, not a line across it.
+    # A value that could not be certified leaves a gap in the line.
     found = {next(iter(row["asked"].values())): row.get(key) for row in rows}
     values = [found.get(text) for text in place]
     shown = [value if isinstance(value, float) else math.nan for value in values]
@@ -154,7 +154,7 @@ def _draw_draws(
 
 
 def _dress(ax: Axes, name: str, place: Mapping[str, float], label: str) -> None:
-    """Title, scales, ticks and the mark of V3."""
+    """Set title, scales and ticks, and mark the value of V3."""
     x = list(place.values())
     is_number = all(_number(text) is not None for text in place)
     if is_number and min(x) > 0 and max(x) / min(x) > _WIDE:
@@ -181,7 +181,7 @@ def _dress(ax: Axes, name: str, place: Mapping[str, float], label: str) -> None:
 
 
 def _second_axis(ax: Axes, name: str, place: Mapping[str, float], rows: Sequence[Mapping[str, Any]]) -> None:
-    """epsilon_final of the first line, where it varies along it and is not what varies."""
+    """Add an axis for epsilon_final of the first line, if it varies and is not the parameter."""
     known = [row for row in rows if row.get("epsilon_final") is not None]
     values = [row["epsilon_final"] for row in known]
     if name.startswith("epsilon") or len(set(values)) < 2:

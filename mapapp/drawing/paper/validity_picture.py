@@ -1,4 +1,4 @@
-"""The measures of validity as one picture, by matplotlib: it needs neither a browser nor the network.
+"""The validity measures as one picture, drawn by matplotlib without a browser or the network.
 
 Panels: mass by commute range for all and for small workplaces (P10's last table), average commutes by workforce, all
 and short (P08 Figures 1 and 2), KL divergence by workforce, and errors of tract flows by size.
@@ -32,9 +32,9 @@ def validity_picture(tables: Mapping[str, pandas.DataFrame], *, title: str, note
     Parameters
     ----------
     tables : mapping of str to DataFrame
-        As `mapapp.measuring.validity` lists them for a release.
+        The tables that `mapapp.measuring.validity` makes for a release.
     title, note : str
-        Above and below the panels.
+        Texts above and below the panels.
     """
     figure = Figure(figsize=(13, 8), dpi=110, layout="constrained")
     FigureCanvasAgg(figure)
@@ -60,7 +60,7 @@ def _ranges(axes: Axes, ranges: pandas.DataFrame, who: str) -> None:
             place + (number + 0.5) * width - 0.4, ranges[f"{kind}_{who}"], width, label=label, color=color
         )
     axes.set_xticks(place, ranges["range"], rotation=45, ha="right", fontsize=8)
-    axes.set_ylabel("share of workers")
+    axes.set_ylabel("Share of workers")
     axes.set_title(
         "By commute range, miles: all" if who == "all" else "Workplaces of 1-9 workers", fontsize=10
     )
@@ -68,7 +68,7 @@ def _ranges(axes: Axes, ranges: pandas.DataFrame, who: str) -> None:
 
 
 def _commutes(axes: Axes, destinations: pandas.DataFrame, column: str, label: str) -> None:
-    """One dot a workplace block, real and synthetic, as P08 Figures 1 and 2."""
+    """One dot per workplace block, real and synthetic, as P08 Figures 1 and 2."""
     shown = destinations.iloc[:: max(len(destinations) // _MOST_DOTS, 1)]
     for who, color in (("real", INK), ("drawn", WORK)):
         axes.scatter(
@@ -95,7 +95,7 @@ def _divergence(axes: Axes, destinations: pandas.DataFrame) -> None:
     axes.set_xscale("log")
     axes.set_xlabel("workers of the workplace block")
     axes.set_ylabel("nats")
-    axes.set_title("KL divergence to be expected", fontsize=10)
+    axes.set_title("Expected KL divergence", fontsize=10)
 
 
 def _flows(axes: Axes, flows: pandas.DataFrame) -> None:

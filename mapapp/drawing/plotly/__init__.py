@@ -1,1 +1,1 @@
-"""Maps and charts of the page, by Plotly."""
+"""Plotly maps and charts for the page."""

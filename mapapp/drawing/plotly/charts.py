@@ -1,4 +1,4 @@
-"""Charts beside the map: eight directions as a rose, and a flow matrix as a heat map."""
+"""Charts of an answer: eight directions as a rose, and a flow matrix as a heat map."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def rose(cells: Any, ground: Ground) -> go.Figure:
     Parameters
     ----------
     cells : pandas.DataFrame
-        `band`, `band_label`, `direction` and `workers`, as `mapapp.answers.results.DistanceDirection` has them.
+        `band`, `band_label`, `direction` and `workers`, as in `mapapp.answers.results.DistanceDirection`.
     ground : Ground
         Colours.
     """
@@ -69,7 +69,7 @@ def heat_map(wide: Any, names: dict[str, dict[str, str]], ground: Ground) -> go.
     Parameters
     ----------
     wide : pandas.DataFrame
-        Workers by home unit and work unit, most first; see `mapapp.answers.results.FlowMatrix.wide`.
+        Workers by home unit and work unit, largest first; see `mapapp.answers.results.FlowMatrix.wide`.
     names : dict
         "home" and "work": name by unit.
     ground : Ground

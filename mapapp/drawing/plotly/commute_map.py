@@ -1,8 +1,8 @@
-"""The map: own base layers, the units of a layer, and commutes as points, classes, lines or a density.
+"""The page's map: base layers, units of a layer, and commutes as points, classes, lines or a density.
 
-The traces and layers always stand in one order (`UNITS`, `POINTS`, `MORE_POINTS`, `LINES`, `MIDDLES`; `HALO`,
-`OUTLINE`, `DENSITY`, `OTHER_HALO`, `OTHER_OUTLINE`), so that a page can exchange them one by one and leave the camera
-alone.
+The traces and layers are always in the same order (`UNITS`, `POINTS`, `MORE_POINTS`, `LINES`, `MIDDLES`; `HALO`,
+`OUTLINE`, `DENSITY`, `OTHER_HALO`, `OTHER_OUTLINE`), so that a page can replace them one by one without moving the
+camera.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from mapapp.drawing.labels import change_texts, class_text, ratio_texts
 from mapapp.drawing.palette import Ground
 
 UNITS, POINTS, MORE_POINTS = 0, 1, 2  # positions in `data`
-LINES = (3, 4, 5, 6, 7)  # one for each class of width, or for each arrow
+LINES = (3, 4, 5, 6, 7)  # one for each width class, or for each arrow
 MIDDLES = 8
 HALO, OUTLINE, DENSITY, OTHER_HALO, OTHER_OUTLINE = range(5)  # positions in `layout.map.layers`
 CONFIG: Final[dict[str, Any]] = {
     "displaylogo": False,
-    "displayModeBar": True,  # zoom buttons for those who neither scroll nor pinch
+    "displayModeBar": True,  # zoom buttons for visitors who cannot scroll or pinch
     "scrollZoom": True,
     "responsive": True,
     "showSendToCloud": False,  # plotly ≥ 7 would offer to upload the data
@@ -34,24 +34,24 @@ CONFIG: Final[dict[str, Any]] = {
     "toImageButtonOptions": {"format": "png", "filename": "commutemap", "scale": 2},
 }
 DRAWING: Final = CONFIG | {"modeBarButtonsToRemove": ["sendChartToCloud"]}
-"""The same for a map on which areas can be drawn."""
+"""The same, for a map on which visitors can draw areas."""
 
-_LETTER_PIXELS: Final = 6.4  # of the caption, on average
+_LETTER_PIXELS: Final = 6.4  # average width of a letter in the caption
 _LINE_PIXELS: Final = 15
 _LEGEND_PIXELS: Final = 150
-_BELOW: Final = "tract-lines"  # fills lie under the borders
+_BELOW: Final = "tract-lines"  # fills go under the borders
 
 
 def base_style(name: str, layer_urls: dict[str, str]) -> dict[str, Any]:
-    """MapLibre style of the ground: land, and borders that come out as one zooms in. It needs no network.
+    """MapLibre style of the base map: land, and borders that appear as the visitor zooms in. It needs no network.
 
-    Its colours are the light ones; a map that is given another style reads everything anew, and breaks the layers above
-    it. So the page's script paints this one over as `paint` says.
+    Its colors are those of the light theme. A map with a new style would reload everything and break the layers above
+    it, so the page's script repaints this style with the colors from `paint`.
 
     Parameters
     ----------
     name : str
-        Changes when the addresses do, so that the map knows to read them again.
+        Changes with the addresses, so that the map reloads them.
     layer_urls : dict of str to str
         GeoJSON addresses of `states`, `counties` and `tracts`.
     """
@@ -82,7 +82,7 @@ def base_style(name: str, layer_urls: dict[str, str]) -> dict[str, Any]:
 
 
 def paint(ground: Ground) -> dict[str, dict[str, str]]:
-    """Colours of the style's layers."""
+    """Colors of the style's layers."""
     return {
         "outside": {"background-color": ground.outside},
         "land": {"fill-color": ground.land},
@@ -104,22 +104,22 @@ def commute_map(
     size: tuple[int, int] = (700, 700),
     labels: Sequence[dict[str, Any]] = (),
 ) -> go.Figure:
-    """Put the parts together.
+    """Assemble the map figure.
 
     Parameters
     ----------
     style, camera, layers
-        What the functions of this module and `figures.camera` return.
+        Results of the functions of this module and of `mapapp.drawing.camera`.
     traces : sequence of traces
-        In the order of this module's positions; `no_traces` has nothing in any of them.
+        In the order of this module's positions; `no_traces` returns an empty trace for each.
     caption : sequence of str
-        What stands on the picture itself; each text begins a line.
+        Texts on the picture; each starts a new line.
     revision : str
-        Changes when the camera should move although the visitor has moved it.
+        Changes when the camera should move even if the visitor has moved it.
     ground : Ground
         Colours.
     size : tuple of int
-        Width and height of the picture, pixels: where the caption needs the width, the legend stands above it.
+        Width and height of the picture, pixels. If the caption needs the full width, the legend moves above it.
     labels : sequence of dict
         Texts on the map: `lon`, `lat`, `text`, `more` and `kind`; the page's script draws them.
     """
@@ -155,32 +155,32 @@ def commute_map(
         "modebar": {"orientation": "v", "bgcolor": ground.paper, "color": ground.state_line},
         "newselection": {"line": {"color": ground.ink}},
     }
-    figure = go.Figure(list(traces), layout)  # at once: an update takes twice as long
+    figure = go.Figure(list(traces), layout)  # in one call, because an update takes twice as long
     if above:
         figure.data[UNITS].colorbar.y = above
-        if traces[POINTS].marker.showscale:  # plain points would get a bar by its being named
+        if traces[POINTS].marker.showscale:  # setting the bar would also give plain points one
             figure.data[POINTS].marker.colorbar.y = above
     return figure
 
 
 def no_traces() -> list[Any]:
-    """Nothing, in every place."""
+    """An empty trace at every position."""
     return [go.Choroplethmap(), *(go.Scattermap() for _ in range(MIDDLES))]
 
 
 def caption_height(texts: Sequence[str], width: int) -> int:
-    """Pixels that the caption takes at the lower edge of a picture so wide."""
+    """Height of the caption in pixels on a picture of this width."""
     return _LINE_PIXELS * len(caption_lines(texts, width)) + 8
 
 
 def caption_lines(texts: Sequence[str], width: int) -> list[str]:
-    """The texts, broken where a line would be longer than the picture is wide."""
+    """The texts, wrapped to the width of the picture."""
     n_letters = max(int(width / _LETTER_PIXELS), 24)
     return [line for text in texts for line in textwrap.wrap(text, n_letters)]
 
 
 def caption_box(lines: Sequence[str], ground: Ground) -> dict[str, Any]:
-    """What the picture is, at its lower right: it goes along when the picture is saved."""
+    """The caption at the lower right of the picture, which saved pictures include."""
     return {
         "text": "<br>".join(html.escape(line, quote=False) for line in lines),
         "showarrow": False,
@@ -200,18 +200,18 @@ def caption_box(lines: Sequence[str], ground: Ground) -> dict[str, Any]:
 def unit_trace(
     frame: Any, *, geojson_url: str, title: str, coloured: bool, ground: Ground
 ) -> go.Choroplethmap:
-    """Units that can be pointed at, and coloured by class of count where that is asked for.
+    """Units with hover text, colored by class of count if `coloured`.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        `unit_id`, `label` (hover text) and `workers`, one row a unit.
+        `unit_id`, `label` (hover text) and `workers`, one row per unit.
     geojson_url : str
         Address of the units' shapes.
     title : str
-        What the colours say, for the legend; `<br>` breaks a line.
+        Title of the legend; `<br>` breaks a line.
     coloured : bool
-        Without it the units are there for the pointer, and not seen.
+        If False, the units respond to the pointer but are invisible.
     ground : Ground
         Colours.
     """
@@ -243,14 +243,14 @@ def unit_trace(
 
 
 def change_trace(frame: Any, *, geojson_url: str, title: str, ground: Ground) -> go.Choroplethmap:
-    """Units coloured by what changed in them: decreases, none and increases.
+    """Units colored by their change: decreases, no change and increases.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        `unit_id`, `label` (hover text) and `change`, one row a unit.
+        `unit_id`, `label` (hover text) and `change`, one row per unit.
     geojson_url, title, ground
-        As :func:`unit_trace` takes them.
+        As for :func:`unit_trace`.
     """
     change = frame["change"].to_numpy()
     limits = palette.change_limits(int(numpy.abs(change).max(initial=0)))
@@ -321,12 +321,12 @@ def _classed(
 
 
 def change_classes(change: Any, limits: Sequence[int]) -> Any:
-    """Class of each change: 0 for none, above it for increases, below it for decreases."""
+    """Class of each change: 0 for no change, positive for increases, negative for decreases."""
     return numpy.sign(change) * numpy.searchsorted(limits, numpy.abs(change), side="right")
 
 
 def point_trace(lon_deg: Any, lat_deg: Any, *, colour: str, name: str = "") -> go.Scattermap:
-    """One point a worker; more of them are drawn smaller and fainter, so that places still stand out."""
+    """One point per worker; many points are drawn smaller and fainter, so that clusters stay visible."""
     size, opacity = palette.point_look(len(lon_deg))
     return go.Scattermap(
         lon=numpy.asarray(lon_deg, dtype=numpy.float32),
@@ -334,14 +334,14 @@ def point_trace(lon_deg: Any, lat_deg: Any, *, colour: str, name: str = "") -> g
         mode="markers",
         marker={"size": size, "color": colour, "opacity": opacity},
         unselected={"marker": {"opacity": opacity}},
-        hoverinfo="skip",  # the unit below tells more
+        hoverinfo="skip",  # the unit below has the hover text
         name=name,
         showlegend=bool(name),
     )
 
 
 def density_legend(lowest: float, highest: float, place: dict[str, float], ground: Ground) -> go.Scattermap:
-    """No points, but the colour bar of a density picture; `place` is any `lon`, `lat` in view."""
+    """A trace without points that only adds the color bar of a density; `place` is any `lon`, `lat` in view."""
     low, high = numpy.log10(lowest), numpy.log10(highest)
     ticks = numpy.arange(numpy.ceil(low), numpy.floor(high) + 1)
     scale = [[at / (len(ground.ramp) - 1), colour] for at, colour in enumerate(ground.ramp)]
@@ -361,7 +361,7 @@ def density_legend(lowest: float, highest: float, place: dict[str, float], groun
 
 
 def outline_layers(url: str | None, colour: str, halo: str) -> list[dict[str, Any]]:
-    """Border of the chosen areas on a light ground, which sets it off from any colour below; or nothing."""
+    """Border of the chosen areas with a halo that contrasts with any color below; invisible without `url`."""
     shown = {"source": url, "visible": True} if url else {"visible": False}
     strokes = ((6, halo, 0.85), (3, colour, 1.0))
     return [
@@ -380,7 +380,7 @@ def outline_layers(url: str | None, colour: str, halo: str) -> list[dict[str, An
 def density_layer(
     url: str | None, bounds: tuple[float, float, float, float] = (0, 0, 1, 1)
 ) -> dict[str, Any]:
-    """A density picture laid on the ground, or nothing; bounds are west, south, east, north."""
+    """A density picture on the map, or an invisible layer; bounds are west, south, east, north."""
     west, south, east, north = bounds
     corners = [[west, north], [east, north], [east, south], [west, south]]
     layer = {"sourcetype": "image", "type": "raster", "coordinates": corners, "below": _BELOW, "opacity": 0.9}
@@ -388,7 +388,7 @@ def density_layer(
 
 
 def _steps(n_classes: int, colours: Sequence[str]) -> list[list[Any]]:
-    """Colour scale of equal steps, the first of them not seen."""
+    """Color scale of equal steps, the first of them transparent."""
     steps = ["rgba(0,0,0,0)", *palette.class_colours(n_classes, colours)]
     edges = numpy.linspace(0, 1, len(steps) + 1)
     return [[float(edge), colour] for i, colour in enumerate(steps) for edge in edges[i : i + 2]]

@@ -1,4 +1,4 @@
-"""Commutes as lines between places: wide where many go, a few traces for all of them, and arrows for in and out."""
+"""Commutes as lines between places in a few traces by width, and arrows for inflow, outflow and stay."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from mapapp.question.view import Bounds
 
 
 def line_traces(frame: Any, title: str, ground: Ground) -> list[go.Scattermap]:
-    """A trace for each class of width, and one of invisible middles that can be pointed at.
+    """A trace for each width class, and a trace of invisible midpoints with hover text.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        `from_lon_deg`, `from_lat_deg`, `to_lon_deg`, `to_lat_deg`, `workers` and `label` (hover text), a row a line.
+        `from_lon_deg`, `from_lat_deg`, `to_lon_deg`, `to_lat_deg`, `workers` and `label` (hover text).
     title : str
-        What a line is, for the legend.
+        Title of the legend.
     ground : Ground
         Colours.
     """
@@ -74,14 +74,14 @@ def _middles(frame: Any) -> go.Scattermap:
 def arrow_traces(
     bounds: Bounds, workers: Sequence[int], colours: Sequence[str]
 ) -> tuple[list[go.Scattermap], list[dict[str, float]]]:
-    """Arrows for inflow, outflow and stay around an area, as filled shapes, and where their labels stand.
+    """Arrows for inflow, outflow and stay around an area, as filled shapes, and positions of their labels.
 
     Parameters
     ----------
     bounds, workers
-        As `mapapp.drawing.flow_shapes.arrow_shapes` takes them.
+        As for `mapapp.drawing.flow_shapes.arrow_shapes`.
     colours : sequence of str
-        Of the three.
+        Colors of the three arrows.
     """
     shapes, places = arrow_shapes(bounds, workers)
     traces = [

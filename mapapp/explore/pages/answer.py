@@ -184,7 +184,7 @@ def _change_tiles(result: Change) -> list[Tile]:
     return [
         (_number(before), f"before: {result.names[0]}"),
         ([f"{step:+,}", html.Span(f" {error}", className="error")], "change"),
-        ("–" if share is None else f"{100 * share:+.1f} %", "relative change"),
+        ("–" if share is None else f"{100 * share:+.1f}%", "relative change"),
         *_changed_measures(result),
     ]
 

@@ -170,7 +170,7 @@ def _pair_row(result: FlowMatrix) -> Any:
 
 
 def _change_row(kind: str) -> Any:
-    """How a change of counts, or of ratios, is written."""
+    """Returns a function that formats a change in counts or ratios as a row."""
     change, error = ("change", "error") if kind == "count" else ("ratio change", "ratio error")
 
     def cells(row: Any) -> dict[str, Any]:
@@ -180,7 +180,7 @@ def _change_row(kind: str) -> Any:
             for name in ("home_name", "work_name", "name", "band_label", "direction", "label")
             if name in fields
         ]
-        share = "–" if math.isnan(row.change_share) else f"{100 * row.change_share:+.0f} %"
+        share = "–" if math.isnan(row.change_share) else f"{100 * row.change_share:+.0f}%"
         texts = [_TEXTS[kind](row.before), _TEXTS[kind](row.after), share, _TEXTS[change](row.change)]
         texts.append(_TEXTS[error](row.expected_error))
         marks = _marks(row.before, row.after) if kind == "count" else ()

@@ -45,7 +45,7 @@ def _row(bar: Bar, top: int) -> Any:
                 ],
                 className="number",
             ),
-            html.Td(f"{100 * bar.share:.1f} %", className="number quiet"),
+            html.Td(f"{100 * bar.share:.1f}%", className="number quiet"),
         ]
     )
 

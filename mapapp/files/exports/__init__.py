@@ -1,1 +1,1 @@
-"""A release, or one answer, in other people's formats; every file says which release it was made of."""
+"""Exports of a release or an answer to common formats; every file names the release it comes from."""

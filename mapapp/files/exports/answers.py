@@ -1,4 +1,4 @@
-"""The answers of one analysis as a layer: units with their outlines, flows as lines between centres, else the area."""
+"""Answers of one analysis as a layer: units as outlines, flows as lines between centers, or the area itself."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ SUFFIXES: Final = {"geojson": ".geojson", "gpkg": ".gpkg", "shp": ".zip", "kml":
 
 
 def answer_layer(release: Release, results: Iterable[Result]) -> Layer:
-    """Answers of one analysis as one layer, whose rows can be made once.
+    """Answers of one analysis as one layer, whose rows can be iterated only once.
 
-    Rows without a place, such as a rest or a state elsewhere, have no geometry.
+    Rows without a place, such as “all others” or a state outside the map, have no geometry.
 
     Raises
     ------
     UsageError
-        When they are changes, which are of two releases.
+        If the answers are changes, which belong to two releases.
     """
     found = iter(results)
     first = next(found, None)
     if first is None:
-        raise UsageError("there is no answer to write: no unit of that layer lies in the area")
+        raise UsageError("nothing to write: the area has no unit of that layer; choose another layer or area")
     if isinstance(first, Change):
-        raise UsageError("a change has no shapes; write csv, xlsx or json")
+        raise UsageError("a change has no shapes; write csv, xlsx or json instead")
     parts = chain(_parts(release, first), (part for each in found for part in _parts(release, each)))
     head = next(parts)
     geometry: Geometry = "LineString" if isinstance(first, FlowMatrix) else "MultiPolygon"
@@ -59,12 +59,12 @@ def answer_layer(release: Release, results: Iterable[Result]) -> Layer:
 def write_answers(
     release: Release, results: Iterable[Result], form: str, file: Path, *, report: Progress = silent
 ) -> None:
-    """Write answers of one analysis to a file of one of the formats `SHAPED`.
+    """Write answers of one analysis to a file in one of the formats of `SHAPED`.
 
     Raises
     ------
     UsageError
-        As `answer_layer`; also when there are more rows than the format holds.
+        As `answer_layer`; also if there are more rows than the format holds.
     """
     from mapapp.files.exports import gdal_files, text_files
 
@@ -83,19 +83,19 @@ def write_answers(
 
 
 def readme(provenance: Provenance, notes: Iterable[str]) -> str:
-    """The text beside files of a format that has no place for where they come from."""
+    """The text of a README for formats that cannot store their origin."""
     lines = [*provenance.lines(), "", *(f"- {note}" for note in notes)]
     return "\n".join(["Exported from a CommuteMap release.", "", *lines]) + "\n"
 
 
 def sidecar(provenance: Provenance, notes: Iterable[str] = ()) -> str:
-    """The same as JSON."""
+    """The same content as JSON."""
     document = provenance.to_dict() | ({"notes": list(notes)} if notes else {})
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
 
 def shapes_of(release: Release, result: Result) -> tuple[str, Sequence[Any]]:
-    """Return the table of an answer whose rows have places, and for each row its shape in degrees or None."""
+    """Name of the table whose rows have places, and the shape of each row in degrees, or None."""
     if isinstance(result, FlowMatrix):
         return "cells", _lines(result)
     layer = getattr(result, "layer", None)
@@ -106,7 +106,7 @@ def shapes_of(release: Release, result: Result) -> tuple[str, Sequence[Any]]:
 
 
 def unit_shapes(release: Release, layer: str, rows: Any) -> list[Any]:
-    """Return the outline of the unit of each row; None for other rows."""
+    """The outline of each row's unit; None for rows that are not units."""
     outlines = release.outlines.of_layer(layer)
     units = zip(rows["unit_id"], rows["kind"], strict=True)
     return [outlines.get(unit_id) if kind == "unit" else None for unit_id, kind in units]
@@ -118,7 +118,7 @@ def _parts(release: Release, result: Result) -> Iterator[Part]:
 
 
 def _outline(release: Release, result: Result) -> Any:
-    """Outline of the area of an answer; None for one about two areas."""
+    """Outline of the area of an answer; None if the answer has two areas."""
     text = result.about.area_text
     if "|" in text:
         return None

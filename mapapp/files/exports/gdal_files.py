@@ -1,6 +1,6 @@
-"""Layers in the two formats that GDAL writes: GeoPackage, and Shapefiles in a zip.
+"""Writes layers with GDAL: as a GeoPackage, or as Shapefiles in a zip.
 
-The same layers give the same bytes with the same GDAL: the dates that both formats keep are set to a fixed one.
+The same layers give the same bytes with the same GDAL, because the dates in both formats are fixed.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from mapapp.errors import UsageError
 from mapapp.files.exports.layer import ARROW, Layer, Part, arrow_column, short_names
 from mapapp.files.exports.provenance import Provenance
 
-EPOCH: Final = "1980-01-01"  # the oldest date that a zip can say
+EPOCH: Final = "1980-01-01"  # the oldest date that a zip can store
 MOMENT: Final = f"{EPOCH}T00:00:00.000Z"
-MAX_TEXT_BYTES: Final = 254  # of a Shapefile
-_MAX_SHAPEFILE_ROWS: Final = 5_000_000  # beyond it, two gigabytes of fields
+MAX_TEXT_BYTES: Final = 254  # of a text field in a Shapefile
+_MAX_SHAPEFILE_ROWS: Final = 5_000_000  # more rows would exceed two gigabytes of fields
 _SHAPE: Final = "geometry"
 _METADATA: Final = """
 CREATE TABLE gpkg_metadata (
@@ -57,7 +57,7 @@ _EXTENSION: Final = "http://www.geopackage.org/spec/#extension_metadata"
 def write_gpkg(
     layers: Sequence[Layer], provenance: Provenance, file: Path, *, report: Progress = silent
 ) -> None:
-    """Write layers as the tables of a new GeoPackage; its metadata table says where they come from."""
+    """Write layers as tables of a new GeoPackage; its metadata table has their provenance."""
     for layer in layers:
         _write(layer, file, "GPKG", report, GEOMETRY_NAME="geom", IDENTIFIER=layer.title, FID="fid")
     about = json.dumps(provenance.to_dict(), ensure_ascii=False)
@@ -99,7 +99,7 @@ def write_shapefiles(
     Raises
     ------
     UsageError
-        When a layer is more than a Shapefile holds.
+        If a layer has more rows than a Shapefile holds.
     """
     listed = io.StringIO()
     fields = csv.writer(listed, lineterminator="\n")
@@ -108,7 +108,7 @@ def write_shapefiles(
         for layer in layers:
             if layer.n_rows > _MAX_SHAPEFILE_ROWS:
                 raise UsageError(
-                    f"{layer.title}: {layer.n_rows:,} rows are more than a Shapefile holds; write gpkg instead"
+                    f"{layer.title}: {layer.n_rows:,} rows do not fit in a Shapefile; write gpkg instead"
                 )
             names = short_names(list(layer.fields))
             fields.writerows([layer.name, names[name], name, kind] for name, kind in layer.fields.items())
@@ -139,13 +139,13 @@ def write_shapefiles(
 
 
 def _member(name: str) -> zipfile.ZipInfo:
-    info = zipfile.ZipInfo(name)  # of 1980, and readable by everybody
+    info = zipfile.ZipInfo(name)  # dated 1980
     info.compress_type, info.external_attr = zipfile.ZIP_DEFLATED, 0o644 << 16
     return info
 
 
 def _write(layer: Layer, file: Path, driver: str, report: Progress, **options: str) -> None:
-    """Stream a layer into a file by GDAL; what goes wrong while the rows are made is raised as it was."""
+    """Stream a layer into a file with GDAL; errors from making the rows are raised unchanged."""
     failed: list[BaseException] = []
     narrow = driver == "ESRI Shapefile"
     names = short_names(list(layer.fields)) if narrow else {name: name for name in layer.fields}
@@ -182,7 +182,7 @@ def _write(layer: Layer, file: Path, driver: str, report: Progress, **options: s
         if failed:
             raise failed[0] from error
         if isinstance(error, (pyogrio.errors.DataSourceError, pyogrio.errors.DataLayerError)):
-            raise UsageError(f"{layer.title}: cannot be written as {driver} ({error})") from error
+            raise UsageError(f"{layer.title}: GDAL cannot write it as {driver} ({error})") from error
         raise
 
 
@@ -197,7 +197,7 @@ def _wkb(layer: Layer, part: Part) -> Any:
 
 
 def _fit(column: Any, narrow: bool) -> Any:
-    """Text that a Shapefile can hold: whole characters within its bytes."""
+    """Text cut to whole characters within the field size of a Shapefile."""
     if not narrow or column.type != pyarrow.string():
         return column
     return pyarrow.array(

@@ -1,4 +1,4 @@
-"""What a file of geometries is made of: named fields and shapes, a part at a time."""
+"""The content of a geographic file: named fields and shapes, in parts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ARROW: Final[dict[str, Any]] = {
 
 
 class Part(NamedTuple):
-    """Some rows of a layer: their fields, and one shape each, None where a row has no place."""
+    """Some rows of a layer: their fields, and one shape per row, or None for a row without a place."""
 
     frame: Any
     shapes: Any
@@ -38,16 +38,16 @@ class Layer:
     Attributes
     ----------
     name : str
-        Of the file or table: lower-case letters, digits and underscores.
+        Name of the file or table: lowercase letters, digits and underscores.
     title : str
-        For people.
+        Title for readers.
     geometry : str
     fields : dict of str to Kind
-        In order.
+        Kinds of the fields, in order.
     n_rows : int
-        0 where that is not known before they are made.
+        Number of rows; 0 if not known in advance.
     parts : callable
-        Yields the rows, each time it is called.
+        Yields the rows; may be called again.
     """
 
     name: str
@@ -58,7 +58,7 @@ class Layer:
     parts: Callable[[], Iterator[Part]]
 
     def reported(self, report: Progress) -> Iterator[Part]:
-        """Yield the parts, and tell how far it is before each and at the end."""
+        """Yield the parts, and report progress before each and at the end."""
         stage, done = f"writing {self.title}", 0
         report(stage, 0, self.n_rows)
         for part in self.parts():
@@ -68,12 +68,12 @@ class Layer:
 
     @property
     def label_field(self) -> str:
-        """Field whose text names a row; the first one where there is no better."""
+        """Field that names a row; by default the first one."""
         return next((name for name in ("name", "unit_id") if name in self.fields), next(iter(self.fields)))
 
 
 def fields_of(frame: Any) -> dict[str, Kind]:
-    """Kinds of a frame's columns; a column of nothing but missing values is one of numbers."""
+    """Kinds of a frame's columns; a column with only missing values counts as numbers."""
     return {str(name): _kind(frame[name]) for name in frame.columns}
 
 
@@ -93,12 +93,12 @@ def _missing(value: Any) -> bool:
 
 
 def arrow_column(column: Any, kind: Kind) -> Any:
-    """A column as an arrow array of its kind; missing values are null."""
+    """A column as an Arrow array of its kind; missing values are null."""
     if kind == "text":
         try:
             return pyarrow.array(column.to_numpy(), pyarrow.string(), from_pandas=True)
         except (pyarrow.ArrowInvalid, pyarrow.ArrowTypeError):
-            pass  # not all of it is text
+            pass  # some values are not text
         values = [None if _missing(value) else str(value) for value in column]
         return pyarrow.array(values, pyarrow.string())
     if kind in ("number", "whole") and column.dtype == object:
@@ -108,13 +108,13 @@ def arrow_column(column: Any, kind: Kind) -> Any:
 
 
 def records(layer: Layer, part: Part) -> list[dict[str, Any]]:
-    """Rows of a part as plain values, missing ones None."""
+    """Rows of a part as plain values; None if missing."""
     columns = {name: arrow_column(part.frame[name], kind).to_pylist() for name, kind in layer.fields.items()}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
-    """A name of at most ten characters for each field, as a Shapefile needs, none twice."""
+    """A unique name of at most ten characters for each field, as a Shapefile needs."""
     found: dict[str, str] = {}
     for name in names:
         short = re.sub(r"[^A-Z0-9_]", "_", _ascii(name).upper())
@@ -142,7 +142,7 @@ _SHORTER: Final = (
 
 
 def safe_name(text: str, otherwise: str = "release", most: int = 60) -> str:
-    """A text as a part of a file name on any system: at most so many lower-case ASCII letters, digits and dashes."""
+    """A text as part of a file name: at most `most` lowercase ASCII letters, digits and dashes."""
     return re.sub(r"[^a-z0-9]+", "-", _ascii(text).lower())[:most].strip("-") or otherwise
 
 
@@ -151,7 +151,7 @@ def _ascii(text: str) -> str:
 
 
 def in_parts(frame: Any, shapes: Any, rows: int = 5_000) -> Iterator[Part]:
-    """Yield the rows of a frame and its shapes, some at a time; one empty part where there are none."""
+    """Yield the rows of a frame and their shapes in parts; a single empty part if there are no rows."""
     held = np.asarray(shapes, dtype=object)
     for start in range(0, max(len(frame), 1), rows):
         yield Part(frame.iloc[start : start + rows], held[start : start + rows])

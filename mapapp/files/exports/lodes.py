@@ -1,8 +1,8 @@
-"""A release in the layout of LODES origin-destination files, for whoever reads those.
+"""Writes a release in the layout of LODES origin-destination files.
 
 Source: LODES Technical Document 7.5, Origin-Destination files: one main and one aux file for each state of work, 13
-columns, geocodes of 15 digits. Departure: a home that the release knows only by its state has that state's code and 13
-zeros as its geocode, which is no census block; the published files have its block.
+columns, geocodes of 15 digits. Departure: a home known only by its state has the state's code and 13 zeros as its
+geocode, which is not a census block; the published files have the block.
 """
 
 from __future__ import annotations
@@ -32,68 +32,68 @@ from mapapp.files.exports.provenance import Provenance
 COLUMNS: Final = (*HEADER, "createdate")
 WRITING: Final = "writing OD files"
 _DIGITS: Final = 15
-_STATE: Final = 10**13  # a block's number divided by this is its state's
-_LEVEL: Final = 6  # of gzip
+_STATE: Final = 10**13  # a block's number divided by this is its state's code
+_LEVEL: Final = 6  # gzip compression level
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LodesFiles:
-    """What was written.
+    """The written files.
 
     Attributes
     ----------
     jobs : dict of str to int
-        Jobs in each OD file, by its name.
+        Jobs in each OD file, by file name.
     elsewhere : dict of str to int
-        Jobs whose home is known by state only, by the state's code.
+        Jobs whose home is known only by state, by state code.
     """
 
     jobs: Mapping[str, int] = field(default_factory=dict)
     elsewhere: Mapping[str, int] = field(default_factory=dict)
 
     def notes(self) -> list[str]:
-        """What a reader of the files must know, a sentence each."""
+        """What readers of the files must know, one sentence per note."""
         found = []
         n = sum(self.elsewhere.values())
         if n:
             found.append(
-                f"{n:,} jobs have homes in {_several(len(self.elsewhere), 'state')} that the release knows as a whole: "
-                f"their h_geocode is the state's code and 13 zeros, such as {next(iter(self.elsewhere))}{'0' * 13}, "
-                "which is no census block"
+                f"{n:,} jobs have homes in {_several(len(self.elsewhere), 'state')} outside the mapped area: their "
+                f"h_geocode is the state's code and 13 zeros, such as {next(iter(self.elsewhere))}{'0' * 13}, which is "
+                "not a census block"
             )
         missing = {name.replace("_main_", "_aux_") for name in self.jobs if "_main_" in name} - set(self.jobs)
-        found += [f"{name} is not there: it would have no rows" for name in sorted(missing)]
+        found += [f"{name} was not written: it would have no rows" for name in sorted(missing)]
         return found
 
 
 def write_lodes(
     store: Store, folder: Path, *, date: datetime.date | None = None, report: Progress = silent
 ) -> LodesFiles:
-    """Write the OD files of a release, and the list of their sha256 for each state.
+    """Write the OD files of a release, and a list of their SHA-256 for each state.
 
-    The same release gives the same bytes. Rows are in the order of the release's workplaces, which is that of their
-    geocodes but for blocks that the crosswalk puts into a tract with another code.
+    The same release gives the same bytes. Rows follow the release's order of workplaces, which is the order of their
+    geocodes except for blocks that the crosswalk assigns to a tract with another code.
 
     Parameters
     ----------
     store : Store
         A release.
     folder : Path
-        That is there.
+        An existing folder.
     date : date, optional
-        For the column `createdate`; else the last day of the year of the jobs, as a release has no other.
+        Value of the column `createdate`; by default the last day of the year of the jobs.
     report : callable
         Called with (stage, done, total).
 
     Raises
     ------
     UsageError
-        When the release does not say its year, or its blocks have no codes of 15 digits.
+        If the release does not state its year, or its blocks have no codes of 15 digits.
     """
     origin = Provenance.of(store)
     if not re.fullmatch(r"\d{4}", origin.year):
         raise UsageError(
-            f"{store.path}: this release does not say which year its jobs are of, and LODES names its files by the year"
+            f"{store.path}: this release does not state the year of its jobs, which LODES file names need"
         )
     number, elsewhere = _block_numbers(store)
     stamp = f"{date or datetime.date(int(origin.year), 12, 31):%Y%m%d}"
@@ -121,19 +121,19 @@ def _several(n: int, noun: str) -> str:
 
 
 def _block_numbers(store: Store) -> tuple[Ints, Any]:
-    """Geocode of each block as a number, and which are states elsewhere."""
+    """Geocode of each block as a number, and which rows are states outside the map."""
     blocks = store.table("blocks", ["block_id", "elsewhere"])
     code, elsewhere = blocks["block_id"], blocks["elsewhere"].to_numpy(dtype=bool)
     wrong = code[~(code.str.fullmatch(r"\d{15}") | (elsewhere & code.str.fullmatch(r"\d{2}")))]
     if len(wrong):
         raise UsageError(
-            f"{store.path}: block {str(wrong.iloc[0])[:30]!r} has no code of {_DIGITS} digits, as LODES has"
+            f"{store.path}: block {str(wrong.iloc[0])[:30]!r} has no {_DIGITS}-digit code, which LODES needs"
         )
     return code.str.ljust(_DIGITS, "0").astype(np.int64).to_numpy(), elsewhere
 
 
 def _letters(state: int, origin: Provenance) -> str:
-    """Two letters of a state: its postal code, or for a state that the census does not know, x and another."""
+    """Two letters for a state: its postal code, or x and another letter for a state the census does not list."""
     known = states().get(f"{state:02d}")
     if known is not None:
         return known.postal.lower()
@@ -143,7 +143,7 @@ def _letters(state: int, origin: Provenance) -> str:
 
 
 def _by_file(number: Ints, pairs: Pairs) -> dict[tuple[int, bool], Pairs]:
-    """Pairs by state of work and by whether the home is in the same state, sorted by their codes."""
+    """Pairs grouped by state of work and by whether the home is in the same state, sorted by code."""
     work, home = number[pairs.work], number[pairs.home]
     order = np.lexsort((home, work))
     state, main = (work // _STATE)[order], (work // _STATE == home // _STATE)[order]
@@ -178,7 +178,7 @@ def _opened(file: Path) -> Any:
 
 
 def _write_checksums(folder: Path, names: list[str]) -> None:
-    """One list for each state, as the bureau publishes: what `sha256sum` writes and checks."""
+    """Write one list per state in the format of `sha256sum`, as the Census Bureau does."""
     for letters in sorted({name[:2] for name in names}):
         mine = [name for name in names if name.startswith(letters)]
         text = "".join(f"{sha256_of(folder / name)}  {name}\n" for name in mine)

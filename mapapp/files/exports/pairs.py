@@ -1,4 +1,4 @@
-"""Jobs of a release by pair of blocks, with the margins that LODES publishes: a part at a time."""
+"""Jobs of a release by pair of blocks, with the margins that LODES publishes, in parts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COLUMNS = ["destination_index", "origin_index", "age", "earnings", "industry", 
 
 @dataclass(frozen=True, slots=True)
 class Pairs:
-    """Some of the pairs of blocks that jobs are between, each once, by workplace, then home.
+    """Some pairs of blocks with jobs, each once, ordered by workplace, then home.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Pairs:
 
 
 def pairs_in_parts(store: Store) -> Iterator[tuple[Pairs, int, int]]:
-    """Yield the pairs of a release in parts of whole workplaces, with the rows of `jobs` read and in all."""
+    """Yield the pairs of a release in parts of whole workplaces, with the rows of `jobs` read so far and in total."""
     n_blocks = int(store.manifest["files"]["blocks.parquet"]["rows"])
     total, done = int(store.manifest["files"]["jobs.parquet"]["rows"]), 0
     for batch in store.batches("jobs", _COLUMNS):

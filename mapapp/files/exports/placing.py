@@ -1,4 +1,4 @@
-"""New files and folders that appear whole or not at all."""
+"""New files and folders that appear complete or not at all."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from mapapp.errors import UsageError
 
 @contextmanager
 def new_place(target: Path, *, folder: bool) -> Iterator[Path]:
-    """Yield where to write, in a hidden folder beside `target`; it is put in its place when all went well.
+    """Yield a path in a hidden folder beside `target`; on success, move the result to `target`.
 
     Parameters
     ----------
     target : Path
-        Where there is nothing yet, in a folder that is there.
+        A path that does not exist yet, in an existing folder.
     folder : bool
-        Whether it is to be a folder, which is made, or a file.
+        Whether to make a folder; otherwise a file.
 
     Raises
     ------
     StoreError
-        When the place is taken, or cannot be written.
+        If the target exists or cannot be written.
     UsageError
-        When the folder around it is missing.
+        If the parent folder is missing.
     """
     target = Path(os.path.abspath(target))
     if not target.parent.is_dir():
-        raise UsageError(f"{target.parent}: no such folder; make it first, or name another place")
+        raise UsageError(f"{target.parent}: no such folder; create it first, or choose another")
     refuse_existing(target)
     with writing_beside(target) as partial:
         made = partial.folder if folder else partial.folder / target.name

@@ -1,4 +1,4 @@
-"""Where an exported file comes from: what every one of them carries."""
+"""The provenance that every exported file carries."""
 
 from __future__ import annotations
 
@@ -10,32 +10,32 @@ from geodata.store import Store, sha256_of, store_digest
 from mapapp.answers.publication import CERTIFICATE
 
 _SYNTHETIC: Final = "synthetic workers: no record is a real person"
-_NOT_PRIVATE: Final = "not private: shows where real workers live, nothing is promised; not for release"
+_NOT_PRIVATE: Final = "not private: shows where real workers live, with no privacy promise; not for release"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provenance:
-    """The release an export was made of, and what that release promises.
+    """The release that an export comes from, and its privacy promise.
 
     Attributes
     ----------
     title, year, job_type : str
-        As the release says; empty where it does not.
+        As the release states them; empty if it does not.
     vintage_blocks, vintage_pumas : str
-        Census of the blocks and of the PUMAs.
+        Census years of the blocks and PUMAs.
     workplaces_in : tuple of str
-        Two-digit codes of the states whose workplaces it covers.
+        Two-digit codes of the states whose workplaces the release covers.
     release_sha256 : str
-        The release digest (`geodata.store.store_digest`): of its manifest, which lists every other file.
+        The release digest (`geodata.store.store_digest`): the SHA-256 of the manifest, which lists all other files.
     certificate_sha256 : str
-        Of `certificate.json`.
+        SHA-256 of `certificate.json`.
     status, accountant : str
-        As the certificate says.
+        As the certificate states them.
     is_private : bool
-        Whether anything is promised at all.
+        Whether there is any privacy promise.
     epsilon_final, delta : float or None
     program : str
-        Name and version of what wrote the export.
+        Name and version of the program that wrote the export.
     """
 
     title: str
@@ -96,7 +96,7 @@ class Provenance:
         }
 
     def texts(self) -> dict[str, str]:
-        """The same as short texts, with names for people."""
+        """The same as short texts, with readable names."""
         return {
             name.replace("_", " "): ", ".join(value) if isinstance(value, list) else str(value)
             for name, value in self.to_dict().items()

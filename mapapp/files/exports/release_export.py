@@ -1,4 +1,4 @@
-"""A whole release in one format: a folder that stands alone, or one file where the format has a place for all."""
+"""Exports a whole release: to a self-contained folder, or to one file if the format can hold everything."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ Form = Literal["lodes", "gpkg", "shp", "kml", "geojson", "csv", "xlsx", "points"
 With = Literal["points", "flows"]
 FORMS: Final[tuple[Form, ...]] = get_args(Form)
 ONE_FILE: Final[dict[str, str]] = {"gpkg": ".gpkg", "shp": ".zip", "kml": ".kml", "xlsx": ".xlsx"}
-"""Formats that hold several layers and where they come from in one file, by its suffix."""
+"""Suffixes of formats that hold several layers and their provenance in one file."""
 
 LAYERS: Final = ("state", "county", "tract")
 WRITING_POINTS: Final = "writing points"
@@ -45,16 +45,16 @@ _DECIMALS: Final = 6  # of a degree; coordinates are kept with about seven digit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exported:
-    """What an export wrote.
+    """The files that an export wrote.
 
     Attributes
     ----------
     path : Path
         The folder or file.
     files : dict of str to int
-        Bytes of each file by name.
+        Size of each file in bytes, by name.
     notes : tuple of str
-        What a reader must know, a sentence each.
+        What readers must know, one sentence per note.
     """
 
     path: Path
@@ -76,31 +76,31 @@ def export_release(
     date: datetime.date | None = None,
     report: Progress = silent,
 ) -> Exported:
-    """Write a release in another format: whole or not at all; the same release gives the same bytes.
+    """Write a release in another format, completely or not at all; the same release gives the same bytes.
 
     Parameters
     ----------
     release : Path
-        Its directory; a dataset is refused.
+        Directory of the release; a dataset is refused.
     form : {"lodes", "gpkg", "shp", "kml", "geojson", "csv", "xlsx", "points"}
     target : Path
         A new folder, or a new file with the suffix of `ONE_FILE`.
     layers : sequence of str
-        Layers of the geography whose units are written, each with its counts; "all" for every one but blocks.
-        Not for "lodes" and "points".
+        Geographic layers whose units are written with their counts; "all" for every layer except blocks. Not for
+        "lodes" and "points".
     more : sequence of {"points", "flows"}
-        Also a point for each worker's home and workplace, and a line for each pair of blocks.
+        Adds a point for each worker's home and workplace, or a line for each pair of blocks.
     date : date, optional
-        For the column `createdate` of "lodes".
+        Value of the column `createdate` of "lodes".
     report : callable
-        Called with (stage, done, total); what it raises ends the export, and nothing is left.
+        Called with (stage, done, total). If it raises, the export ends and leaves no files.
 
     Raises
     ------
     UsageError
-        When options, format and release do not fit each other.
+        If options, format and release do not go together.
     StoreError
-        When it is no release, or the place is taken.
+        If the input is not a release, or the target exists.
     """
     if form not in FORMS:
         raise UsageError(f"--to {form}: choose {', '.join(FORMS)}")
@@ -129,7 +129,7 @@ def _layers(
     store: Store, form: Form, names: Sequence[str], more: Sequence[With], report: Progress
 ) -> list[Layer]:
     if form == "xlsx" and "flows" in more:
-        raise UsageError("--with flows: a sheet holds too few rows; write csv or gpkg")
+        raise UsageError("--with flows: the flows do not fit in a sheet; write csv or gpkg instead")
     release = Release(store, report=report)
     known = list(release.areas.columns)
     wanted = [level for name in names for level in (known if name == "all" else [name])]
@@ -187,13 +187,13 @@ def _write_lodes(
     version = {"2010": "LODES 7", "2020": "LODES 8"}.get(blocks)
     warnings = written.notes()
     notes = [
-        f"the layout is that of {version}, with blocks of {blocks}"
-        if version
-        else "the layout is that of LODES 7 and 8",
+        f"layout of {version}, with {blocks} blocks" if version else "layout of LODES 7 and 8",
         *(f"{name}: {n:,} jobs" for name, n in written.jobs.items()),
         *warnings,
-        "createdate is the last day of the year of the jobs" if date is None else "createdate was chosen",
-        "a pair of blocks with several workers has its margins, as LODES has; the joint segments are in the release",
+        "createdate is the last day of the year of the jobs"
+        if date is None
+        else "createdate was set with --date",
+        "rows have counts by age, by earnings and by industry, as in LODES; joint segments are only in the release",
     ]
     return notes, warnings
 
@@ -217,7 +217,7 @@ def _write_points(
             pyarrow.csv.write_csv(pyarrow.table(columns), stream, options)
             done += len(frame)
             report(WRITING_POINTS, done, total)
-    return ["points.csv.gz: one row a synthetic worker; coordinates are WGS 84", *field_notes()], []
+    return ["points.csv.gz: one row per synthetic worker; coordinates are WGS 84", *field_notes()], []
 
 
 _WHOLE: Final = {"lodes": _write_lodes, "points": _write_points}

@@ -1,4 +1,4 @@
-"""A whole release as layers: the units of its geography with their counts, its points, its flows between blocks."""
+"""A whole release as layers: geographic units with counts, points, and flows between blocks."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ _TITLES: Final[dict[Side, str]] = {
 
 
 def unit_layer(release: Release, level: str) -> Layer:
-    """Units of a layer with those who work and those who live in each, by band; units elsewhere have no shape.
+    """Units of a layer with workers and residents by band; states outside the map have no shape.
 
     Raises
     ------
     UsageError
-        When the release has no such layer.
+        If the release has no such layer.
     """
     frame = unit_table(release, level)
     outlines = release.outlines.of_layer(level)
@@ -72,7 +72,7 @@ def unit_layer(release: Release, level: str) -> Layer:
 
 
 def unit_table(release: Release, level: str) -> Any:
-    """Rows of `unit_layer`: `UNIT_FIELDS`, by kind and identifier; every unit, also those without workers."""
+    """Rows of `unit_layer` with the columns `UNIT_FIELDS`, ordered by kind and id; includes units without workers."""
     names = ["unit_id", "kind"]
     both = [release.comparison(side=side, layer=level).units for side in ("work", "home")]
     work, home = (
@@ -88,7 +88,7 @@ def unit_table(release: Release, level: str) -> Any:
 
 
 def point_layer(store: Store, end: Side) -> Layer:
-    """One point a synthetic worker: the home, or the workplace; a home known by its state only has no place."""
+    """One point per synthetic worker, at home or at work; a home known only by its state has no point."""
     return Layer(
         name=f"points_{end}",
         title=_TITLES[end],
@@ -125,7 +125,7 @@ def points_in_parts(store: Store) -> Iterator[Any]:
 
 
 def flow_layer(store: Store) -> Layer:
-    """Lines from home block to work block with their workers, in the order of the workplaces."""
+    """Lines from home block to work block with their workers, ordered by workplace."""
     return Layer(
         name="flows",
         title="flows between blocks",
@@ -149,16 +149,16 @@ def _flow_parts(store: Store) -> Iterator[Part]:
 
 
 def field_notes() -> list[str]:
-    """What the fields of these layers mean, a line each."""
+    """One line on each field of these layers."""
     bands = {
         name: ", ".join(f"{band} {label}" for band, label in zip(BANDS, labels, strict=True))
         for name, labels in CHARACTERISTICS.items()
     }
     return [
-        "unit_id, name: of the area; kind: unit, or elsewhere (a whole state outside the imported area, which has no "
-        "shape), or none (blocks that are in no unit of the layer)",
-        "workers: synthetic workers who work there (of a flow: who go that way)",
-        "residents: synthetic workers who live there; only those whose workplace is in a state that the release covers",
-        "work_block, home_block: census blocks; a home with two digits is known by its state only, and has no place",
-        *(f"{name}, and what ends in _{name}_1 to _3: {text}" for name, text in bands.items()),
+        "unit_id, name: identifier and name of the area; kind: unit, elsewhere (a whole state outside the mapped area, "
+        "without a shape), or none (blocks that belong to no unit of the layer)",
+        "workers: synthetic workers who work in the area (for a flow: workers who commute along it)",
+        "residents: synthetic workers who live in the area and work in a state that the release covers",
+        "work_block, home_block: census blocks; a home_block of two digits is a state, and the home has no point",
+        *(f"{name}, and fields that end in _{name}_1 to _3: {text}" for name, text in bands.items()),
     ]

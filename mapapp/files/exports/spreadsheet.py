@@ -1,4 +1,4 @@
-"""Tables for spreadsheets, in which no text is ever computed."""
+"""Tables for spreadsheets, with all text protected from being read as a formula."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ WORKBOOK: Final = {
     "constant_memory": True,
 }
 CREATED: Final = datetime.datetime(1980, 1, 1)
-"""When every workbook says it was made, so that the same tables are the same bytes."""
+"""The creation date in every workbook, fixed so that the same tables give the same bytes."""
 
-MAX_SHEET_ROWS: Final = 1_048_575  # of Excel, below the header
+MAX_SHEET_ROWS: Final = 1_048_575  # Excel's limit, without the header
 MAX_CELL: Final = 32_000
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def harmless(value: Any) -> Any:
-    """A cell of CSV: text that a spreadsheet would compute gets an apostrophe in front."""
+    """A CSV cell; text that a spreadsheet would read as a formula gets an apostrophe in front."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
 
@@ -41,12 +41,12 @@ def write_workbook(
     *,
     report: Progress = silent,
 ) -> None:
-    """Write a sheet `provenance` and one of each layer's fields; row after row, so that memory stays small.
+    """Write a sheet `provenance` and one sheet per layer, row by row, so that memory stays small.
 
     Raises
     ------
     UsageError
-        When a layer has more rows than a sheet holds.
+        If a layer has more rows than a sheet holds.
     """
     with xlsxwriter.Workbook(str(file), {**WORKBOOK, "tmpdir": str(file.parent)}) as book:
         book.set_properties({"created": CREATED, "title": provenance.title[:200]})
@@ -71,7 +71,7 @@ def _write_sheet(sheet: Any, bold: Any, layer: Layer, report: Progress) -> None:
     for part in layer.reported(report):
         if at + len(part.frame) > MAX_SHEET_ROWS + 1:
             raise UsageError(
-                f"{layer.title}: more rows than a sheet holds ({MAX_SHEET_ROWS:,}); write csv or gpkg instead"
+                f"{layer.title}: too many rows for a sheet (at most {MAX_SHEET_ROWS:,}); write csv or gpkg instead"
             )
         for row in records(layer, part):
             for column, value in enumerate(row.values()):
@@ -80,7 +80,7 @@ def _write_sheet(sheet: Any, bold: Any, layer: Layer, report: Progress) -> None:
 
 
 def write_cell(sheet: Any, row: int, column: int, value: Any) -> None:
-    """Write a plain value as what it is; text stays text, and nothing is written for None."""
+    """Write a plain value with its own type; text stays text, and None leaves the cell empty."""
     if isinstance(value, bool):
         sheet.write_boolean(row, column, value)
     elif isinstance(value, (int, float)):

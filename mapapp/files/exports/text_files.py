@@ -1,4 +1,4 @@
-"""Layers as text: GeoJSON (RFC 7946), KML 2.2 and CSV, written as the rows come."""
+"""Writes layers as text, row by row: GeoJSON (RFC 7946), KML 2.2 and CSV."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mapapp.files.exports.layer import Layer, records
 from mapapp.files.exports.provenance import Provenance
 from mapapp.files.exports.spreadsheet import harmless
 
-GRID_DEG: Final = 1e-5  # about a metre
+GRID_DEG: Final = 1e-5  # about 1 m
 _NOT_XML: Final = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _KML_TYPES: Final = {"text": "string", "whole": "int", "number": "double", "flag": "bool"}
 
@@ -25,9 +25,9 @@ _KML_TYPES: Final = {"text": "string", "whole": "int", "number": "double", "flag
 def write_geojson(
     layer: Layer, provenance: Provenance, stream: IO[str], *, report: Progress = silent
 ) -> None:
-    """Write a layer as a FeatureCollection; the member `commutemap` says where it comes from.
+    """Write a layer as a FeatureCollection; the member `commutemap` has its provenance.
 
-    Source: RFC 7946: WGS 84, rings by the right-hand rule, a null geometry for a row without a place.
+    Source: RFC 7946: WGS 84, rings by the right-hand rule, null geometry for a row without a place.
     """
     about = provenance.to_dict() | {"layer": layer.title}
     head = {"type": "FeatureCollection", "name": layer.name, "commutemap": about}
@@ -44,9 +44,9 @@ def write_geojson(
 
 
 def rounded(shapes: Any) -> Any:
-    """Shapes with five decimals a coordinate, outer rings counter-clockwise; None for None and for the empty.
+    """Shapes with coordinates rounded to five decimals and outer rings counterclockwise; None for None or empty.
 
-    A shape too small for that keeps its decimals.
+    A shape that rounding would collapse keeps its decimals.
     """
     held = np.asarray(shapes, dtype=object)
     short = shapely.set_precision(held, GRID_DEG)
@@ -59,7 +59,7 @@ def rounded(shapes: Any) -> Any:
 def write_kml(
     layers: Sequence[Layer], provenance: Provenance, stream: IO[str], *, report: Progress = silent
 ) -> None:
-    """Write layers as the folders of one document, whose description says where it comes from."""
+    """Write layers as folders of one document, whose description has the provenance."""
     stream.write(
         '<?xml version="1.0" encoding="UTF-8"?>\n<kml xmlns="http://www.opengis.net/kml/2.2">\n<Document>\n'
     )
@@ -105,7 +105,7 @@ def _said(value: Any) -> str:
 
 
 def _text(text: str) -> str:
-    """Text as XML: what XML has no place for, such as a bell, is a replacement character."""
+    """Text as XML; characters that XML does not allow, such as control characters, are replaced."""
     return escape(_NOT_XML.sub("�", text))
 
 
@@ -132,7 +132,7 @@ def _coordinates(shape: Any) -> str:
 
 
 def write_csv(layer: Layer, stream: IO[str], *, report: Progress = silent) -> None:
-    """Write the fields of a layer; no text that a spreadsheet would compute stays as it is."""
+    """Write the fields of a layer; text that a spreadsheet would read as a formula gets an apostrophe."""
     writer = csv.writer(stream, lineterminator="\n")
     writer.writerow(layer.fields)
     for part in layer.reported(report):

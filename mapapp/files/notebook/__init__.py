@@ -1,4 +1,4 @@
-"""Answers in a notebook: as pandas and GeoPandas frames, as maps, and as HTML. Users import it from `commutemap`."""
+"""Answers in a notebook: pandas and GeoPandas frames, maps, and HTML. Users import this from `commutemap`."""
 
 from mapapp.files.notebook.release import Release, open_release
 

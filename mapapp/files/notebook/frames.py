@@ -39,6 +39,6 @@ def _shapes_of_change(release: Release, answer: Change) -> tuple[str, Sequence[A
     layer = getattr(answer.after, "layer", None)
     if layer is None:
         raise UsageError(
-            f"{answer.about.title} has no rows by unit; take the shapes of the two answers, or use to_frame()"
+            f"{answer.about.title} has no rows by unit; use to_frame(), or the shapes of the two answers"
         )
     return "rows", unit_shapes(release, layer, answer.rows)

@@ -1,4 +1,4 @@
-"""An answer as a notebook shows it: key numbers with their errors, the first rows, notes, and the promise."""
+"""The notebook view of an answer: key numbers with errors, the first rows, notes, and the promise."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _ROWS: Final = 10
 
 
 def html_of(answer: Result, certificate: dict[str, Any]) -> str:
-    """Return an answer as a piece of HTML without scripts or style sheets.
+    """Return an answer as an HTML fragment without scripts or style sheets.
 
     Parameters
     ----------
     answer : Result
     certificate : dict
-        Of its release.
+        The certificate of its release.
     """
     about = answer.about
     side = {"work": "workers of ", "home": "residents of ", None: ""}[about.side]

@@ -1,4 +1,4 @@
-"""A release as Python users open it: its answers show themselves as frames, maps and HTML."""
+"""A release for Python users, whose answers convert to frames, maps and HTML."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 class Release(analyses.Release):
-    """A verified release that answers questions, from several threads at once; :func:`open_release` opens it.
+    """A verified release that answers questions. It is safe to use from several threads. See :func:`open_release`.
 
-    Its answers have `to_frame`, `to_geodataframe` and `plot`, and a notebook shows them as tables.
+    Its answers have `to_frame`, `to_geodataframe` and `plot`, and notebooks show them as tables.
     """
 
     def frame(self, answer: Result, table: str = "", about: bool = False) -> Any:
@@ -41,8 +41,10 @@ class Release(analyses.Release):
         return geodataframe_of(self, answer, about=about)
 
     def html(self, answer: Result) -> str:
-        """Return what a notebook shows of an answer: key numbers, first rows, notes and the promise."""
-        from mapapp.files.notebook.html import html_of  # reports draw, and matplotlib takes half a second
+        """Return the notebook view of an answer: key numbers, first rows, notes and the promise."""
+        from mapapp.files.notebook.html import (
+            html_of,
+        )  # imports reports and matplotlib, which takes half a second
 
         return html_of(answer, self.certificate)
 
@@ -76,19 +78,19 @@ class Release(analyses.Release):
         return replace(super()._answered(answer, errors), presenter=self)
 
     def __reduce__(self) -> tuple[Callable[..., Release], tuple[Path]]:
-        return open_release, (self.store.path,)  # another process opens it again
+        return open_release, (self.store.path,)  # another process opens its own copy
 
     def __repr__(self) -> str:
         return f"<commutemap release {self.title!r}, version {self.version}>"
 
 
 def open_release(path: str | os.PathLike[str], *, report: Progress = silent) -> Release:
-    """Open a release, verify it, and prepare it for questions, which is done once on a machine.
+    """Open a release, verify it, and prepare it for questions. The preparation is cached on this machine.
 
     Parameters
     ----------
     path : str or path
-        Its directory; a dataset is refused.
+        Directory of the release; a dataset is refused.
     report : callable
         Called with (stage, done, total).
 
@@ -102,7 +104,7 @@ def open_release(path: str | os.PathLike[str], *, report: Progress = silent) -> 
 
 def _path(path: object) -> Path:
     if not isinstance(path, (str, os.PathLike)):
-        raise UsageError(f"release {str(path)[:60]!r}: give the path of its directory")
+        raise UsageError(f"release {str(path)[:60]!r}: give the path of the release's directory")
     return Path(path)
 
 

@@ -1,4 +1,4 @@
-"""Reports that people keep: one model of what is said, written as HTML, PDF or XLSX."""
+"""Reports: one content model, written as HTML, PDF or XLSX."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = [
 Form = Literal["html", "pdf", "xlsx"]
 FORMS: Final[tuple[Form, ...]] = ("html", "pdf", "xlsx")
 DRAWN: Final[tuple[Form, ...]] = ("html", "pdf")
-"""Those that have pictures."""
+"""Formats with pictures."""
 
 
 def write_report(
@@ -46,29 +46,29 @@ def write_report(
     error_rows: int | None = ROWS_WITH_ERRORS,
     progress: Progress = silent,
 ) -> None:
-    """Write a report on what its parts ask of releases: the same bytes for the same question of the same releases.
+    """Write a report that puts the questions of its parts to releases; the same input gives the same bytes.
 
     Parameters
     ----------
     releases : sequence of ServedRelease
-        Each is asked everything; of several, the earlier first.
+        Releases, earliest first; each answers every question.
     parts : sequence of Part
-        The questions; each is put to each release, and the answers are compared.
+        The questions; the report compares their answers.
     form : {"html", "pdf", "xlsx"}
     stream : binary stream
     paper : {"a4", "letter"}
-        Of a PDF.
+        Paper size of a PDF.
     date : date, optional
-        To stand on the report; none without it.
+        Date printed on the report; by default none.
     error_rows : int or None
-        Rows of each table to give an expected error, beside the key numbers; None for no errors at all.
+        Rows of each table that get an expected error, in addition to the key numbers; None for no errors at all.
     progress : callable
         Called with (stage, done, total).
 
     Raises
     ------
     UsageError, GeometryError
-        In one line, when a part asks for what a release does not have.
+        If a part asks for something that a release does not have; the message is one line.
     """
     drawn = form in DRAWN
     report = build(releases, parts, date=date, error_rows=error_rows, pictures=drawn, progress=progress)
@@ -76,7 +76,7 @@ def write_report(
 
 
 def write(report: Report, form: Form, stream: IO[bytes], *, paper: Paper = "a4") -> None:
-    """Write a report that was built."""
+    """Write a finished report."""
     if form == "html":
         write_html(report, stream)
     elif form == "pdf":

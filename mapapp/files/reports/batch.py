@@ -1,7 +1,7 @@
-"""Many reports into one folder: in several processes, and from where an earlier run was stopped.
+"""Writes many reports into one folder, in several processes, and resumes an interrupted run.
 
-A report is written beside its place and renamed when it is whole. `reports.json` keeps what every file was made from,
-so that a file that is there, whole and of the same inputs, is not made again.
+Each report is written to a temporary file and renamed when complete. `reports.json` records the inputs of every file,
+so that a complete file from the same inputs is not made again.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from mapapp.progress import silent
 
 MANIFEST: Final = "reports.json"
 _MARKER: Final = ("reports", 1)
-"""What the list says of itself, so that no other program's file is taken for one: its subject and its version."""
+"""Header of the list, with its subject and version, so that no other program's file is mistaken for one."""
 
 INDEX: Final = "index.html"
 LAYOUT: Final = 3
-"""Of reports: changes whenever the same question makes other bytes."""
+"""Version of the report format; changes whenever the same question gives different bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A file of a batch, as `reports.json` has it."""
+    """A file of a batch, as listed in `reports.json`."""
 
     inputs: str
     sha256: str
@@ -56,7 +56,7 @@ _PLANNED: Final = Made("", "", 0, "", "")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How many files a batch made, and how many were there already."""
+    """Numbers of files that a batch made and that already existed."""
 
     n_made: int
     n_kept: int
@@ -64,7 +64,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class _Task:
-    """The files of one report that are not there yet, by form: name and what they are made from."""
+    """The missing files of one report: name and input digest, by format."""
 
     job: Job
     files: dict[Form, tuple[str, str]]
@@ -80,36 +80,36 @@ def make_batch(
     workers: int = 1,
     progress: Progress = silent,
 ) -> Outcome:
-    """Make the reports of a batch that are not in its folder yet, and an index of all of them.
+    """Make the missing reports of a batch, and an index of all of them.
 
     Parameters
     ----------
     paths, releases : sequences of Path and of ServedRelease
-        The same releases; other processes open them by themselves.
+        The same releases; worker processes open their own copies by path.
     jobs : sequence of Job
     folder : Path
-        Made where it is not there. One that holds anything else is refused.
+        Created if missing; refused if it holds other files.
     date : date, optional
-        To stand on the reports.
+        Date printed on the reports.
     workers : int
-        Processes; each holds the releases, and makes one report after the other.
+        Number of processes; each opens the releases and makes one report after another.
     progress : callable
         Called with (stage, done, total).
 
     Raises
     ------
     UsageError
-        When the folder cannot be written, or holds files of somebody else.
+        If the folder cannot be written, or holds other files.
     StoreError
-        When another run writes to the folder, or it lies within a dataset or release.
+        If another run is writing to the folder, or the folder is inside a dataset or release.
     """
     refuse_within_store(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise UsageError(f"{folder}: {error.strerror}; name a folder that can be written") from error
+        raise UsageError(f"{folder}: {error.strerror}; choose a writable folder") from error
     if not os.access(folder, os.W_OK | os.X_OK):
-        raise UsageError(f"{folder}: it cannot be written; name another folder")
+        raise UsageError(f"{folder}: not writable; choose another folder")
     with naming(folder), claimed(folder):
         made = _read_manifest(folder)
         try:
@@ -131,7 +131,7 @@ def _make_missing(
     workers: int,
     progress: Progress,
 ) -> Outcome:
-    """Make what is not in the folder yet, and enter it in `made` and in the folder's list."""
+    """Make the missing files, and record them in `made` and in the folder's list."""
     digests = [Provenance.of(release.store).release_sha256 for release in releases]
     if os.path.lexists(folder / INDEX) and not is_index(folder / INDEX):
         raise _foreign(folder / INDEX)
@@ -145,7 +145,7 @@ def _make_missing(
                 raise _foreign(folder / name)
         if missing:
             tasks.append(_Task(job, missing))
-    # Entered before they are made: what a killed run leaves without a checksum is ours, and made again.
+    # Recorded first: a file that a killed run leaves without a checksum is ours, and we make it again.
     made |= {name: made.get(name, _PLANNED) for task in tasks for name, _ in task.files.values()}
     _replace(folder / MANIFEST, _manifest(made))
     progress("making reports", 0, len(tasks))
@@ -161,7 +161,7 @@ def _make_missing(
 
 
 class _Maker:
-    """Makes reports, in a process that opens the releases by itself unless it has them."""
+    """Makes reports in one process, which opens the releases if it does not have them."""
 
     def __init__(
         self,
@@ -176,7 +176,7 @@ class _Maker:
         self._releases = releases
 
     def __call__(self, task: _Task) -> dict[str, Made]:
-        """Write the files of one report and tell what they are."""
+        """Write the files of one report and return their records."""
         if self._releases is None:
             self._releases = list(open_releases(list(self._paths)).values())
         job = task.job
@@ -200,12 +200,12 @@ class _Maker:
 
 
 def _read_manifest(folder: Path) -> dict[str, Made]:
-    """What an earlier run made in a folder; UsageError where the folder is not a batch's."""
+    """Records of an earlier run in a folder; UsageError if the folder does not belong to a batch."""
     manifest = folder / MANIFEST
     if not manifest.exists():
-        # A run that was killed as it began has left half a list, and nothing else.
+        # A run that was killed at its start leaves an incomplete list and nothing else.
         if any(name_of_partial(entry) != MANIFEST for entry in folder.iterdir()):
-            raise UsageError(f"{folder}: it holds other files; name a new folder, or an empty one")
+            raise UsageError(f"{folder}: contains other files; choose a new or empty folder")
         return {}
     try:
         document = json.loads(manifest.read_text(encoding="utf-8"))
@@ -213,17 +213,15 @@ def _read_manifest(folder: Path) -> dict[str, Made]:
             raise ValueError("not a list of reports")
         return {name: Made(**each) for name, each in document["files"].items()}
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
-        raise UsageError(
-            f"{manifest}: it is not the list of a batch of reports, or cannot be read; name another folder"
-        ) from None
+        raise UsageError(f"{manifest}: not a readable list of reports; choose another folder") from None
 
 
 def _foreign(file: Path) -> UsageError:
-    return UsageError(f"{file}: already exists, and no batch made it; name another folder")
+    return UsageError(f"{file}: already exists and was not made by a batch; choose another folder")
 
 
 def _remove_half_written(folder: Path) -> None:
-    """Remove what a stopped or killed run left half-written, in a folder that a batch has put its list into."""
+    """Remove incomplete files of a stopped run from a folder that holds the list of a batch."""
     with suppress(UsageError):
         ours = {MANIFEST, INDEX, *_read_manifest(folder)}
         for entry in folder.iterdir():
@@ -232,7 +230,7 @@ def _remove_half_written(folder: Path) -> None:
 
 
 def _inputs(job: Job, form: Form, digests: Sequence[str], date: datetime.date | None) -> str:
-    """SHA-256 of everything that a file is made from."""
+    """SHA-256 of all inputs of a file."""
     parts = {
         "layout": LAYOUT,
         "program": importlib.metadata.version("commutemap"),
@@ -271,7 +269,7 @@ def _index(releases: Sequence[ServedRelease], jobs: Sequence[Job], made: dict[st
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Write a file: there whole, or as it was before."""
+    """Write a file completely, or leave the old one unchanged."""
     partial = partial_name(path)
     try:
         partial.write_bytes(content)

@@ -1,6 +1,6 @@
-"""A TOML file of reports: what to make of a release, as many as one likes.
+"""A TOML file that lists reports to make from a release.
 
-Settings at the top hold for every report; those under `[[report]]` are its own::
+Settings at the top apply to every report; those under `[[report]]` apply to that report::
 
     formats = ["html", "pdf"]
     analysis = "destinations"
@@ -48,7 +48,7 @@ class Job:
     Attributes
     ----------
     name, stem : str
-        For people, and of its files, without a suffix.
+        Name for readers, and name of the files without a suffix.
     parts : tuple of Part
     forms : tuple of Form
     paper : Paper
@@ -119,16 +119,17 @@ _KEYS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     "paper": _one_of(*PAPERS),
     "errors": (_count, "a number of rows, or -1 for no errors"),
 }
-_OF_ONE: Final = ("name", "area", "each")  # without a meaning for all reports at once
+_OF_ONE: Final = ("name", "area", "each")  # keys that are allowed only under [[report]]
 
 
 def read_batch(path: Path, release: ServedRelease) -> list[Job]:
-    """Read a batch file and hold it against a release.
+    """Read a batch file and check it against a release.
 
     Raises
     ------
     UsageError
-        In one line, with the key and its line: it cannot be read, is no TOML, or asks for what the release has not.
+        If the file cannot be read, is not TOML, or asks for something the release does not have. The message is one
+        line, with the key and its line number.
     """
     text = _content(path)
     try:
@@ -137,7 +138,7 @@ def read_batch(path: Path, release: ServedRelease) -> list[Job]:
         raise UsageError(f"{path}: not a TOML file: {error}") from None
     entries = document.pop("report", [])
     if not isinstance(entries, list) or not entries or not all(isinstance(each, dict) for each in entries):
-        raise UsageError(f"{path}: no reports in it; write a [[report]] for each, with its area")
+        raise UsageError(f"{path}: contains no reports; add a [[report]] with an area for each")
     lines = _Lines(path, text)
     _check(document, lines, None)
     jobs: list[Job] = []
@@ -158,7 +159,7 @@ def read_batch(path: Path, release: ServedRelease) -> list[Job]:
 
 
 class _Lines:
-    """Where something stands in a batch file."""
+    """Finds the line of an entry in a batch file."""
 
     def __init__(self, path: Path, text: str) -> None:
         self._path = path
@@ -167,7 +168,7 @@ class _Lines:
         self._blocks = list(zip(starts, [*starts[1:], len(self._lines)], strict=True))
 
     def of(self, place: int | None, key: str = "") -> str:
-        """Path and line of a report, or of one of its keys; of a key at the top where there is no report."""
+        """Path and line of a report or one of its keys; without `place`, of a key at the top."""
         first = self._blocks[0][0] if self._blocks else len(self._lines)
         start, end = (0, first) if place is None else (0, len(self._lines))
         if place is not None and place < len(self._blocks):
@@ -183,19 +184,19 @@ def _content(path: Path) -> str:
             content = stream.read(MAX_BYTES + 1)
         text = content.decode("utf-8")
     except OSError as error:
-        raise UsageError(f"{path}: {error.strerror or 'it cannot be read'}; name a TOML file") from error
+        raise UsageError(f"{path}: {error.strerror or 'cannot be read'}; give a TOML file") from error
     except UnicodeDecodeError:
-        raise UsageError(f"{path}: not a TOML file: it is not UTF-8") from None
+        raise UsageError(f"{path}: not a TOML file: not valid UTF-8") from None
     if len(content) > MAX_BYTES:
-        raise UsageError(f"{path}: more than {MAX_BYTES:,} bytes; split it")
+        raise UsageError(f"{path}: larger than {MAX_BYTES:,} bytes; split the file")
     return text
 
 
 def _check(entry: dict[str, Any], lines: _Lines, place: int | None) -> None:
     for key, value in entry.items():
         if key not in _KEYS or (place is None and key in _OF_ONE):
-            hint = "it belongs under [[report]]" if key in _OF_ONE else f"known are {', '.join(_KEYS)}"
-            raise UsageError(f"{lines.of(place, key)}: key {key!r} has no meaning here; {hint}")
+            hint = "it belongs under [[report]]" if key in _OF_ONE else f"allowed keys are {', '.join(_KEYS)}"
+            raise UsageError(f"{lines.of(place, key)}: key {key!r} is not allowed here; {hint}")
         fits, allowed = _KEYS[key]
         if not fits(value):
             shown = value if isinstance(value, (str, int, float, list)) else type(value).__name__
@@ -205,7 +206,7 @@ def _check(entry: dict[str, Any], lines: _Lines, place: int | None) -> None:
 def _reports(
     entry: dict[str, Any], several: list[Questions], release: ServedRelease
 ) -> Iterator[tuple[str, list[Part]]]:
-    """Name and parts of every report that an entry asks for; its questions are one for each analysis."""
+    """Name and parts of every report in an entry, which has one question per analysis."""
     show = cast(Show, entry.get("show", "points"))
     by_analysis = [parts_of(release.analyses, one, show) for one in several]
     if "each" not in entry:
@@ -219,7 +220,7 @@ def _reports(
 
 
 def _held(release: ServedRelease, parts: list[Part]) -> list[Part]:
-    """The same parts, if the release has their areas and layers."""
+    """The same parts, after checking that the release has their areas and layers."""
     for part in parts:
         question = part.question
         for steps in (question.areas, question.others):

@@ -1,4 +1,4 @@
-"""The front page of a folder of reports."""
+"""The index page of a folder of reports."""
 
 from __future__ import annotations
 

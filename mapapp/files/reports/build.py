@@ -1,4 +1,4 @@
-"""A report from releases and what is asked of them: every question is put to every release."""
+"""Builds a report by putting every question to every release."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ from mapapp.progress import Report as Progress
 from mapapp.progress import silent
 
 ROWS_WITH_ERRORS: Final = 27
-"""Rows of each table that have an expected error unless more are asked for: all joint segments, and the largest areas.
-Each takes some ten milliseconds."""
+"""Default number of rows per table with an expected error: all joint segments, or the largest areas.
+Each error takes about ten milliseconds."""
 
 
 def build(
@@ -46,27 +46,27 @@ def build(
     pictures: bool = True,
     progress: Progress = silent,
 ) -> Report:
-    """Ask every release every question, and say all there is to say about the answers.
+    """Put every question to every release, and collect the content of the report.
 
     Parameters
     ----------
     releases : sequence of ServedRelease
-        One at least; of several, the earlier first.
+        At least one, earliest first.
     parts : sequence of Part
-        One at least.
+        At least one.
     date : date, optional
-        To stand on the report; without one there is none, so that the same report has the same bytes on any day.
+        Date printed on the report. By default there is none, so that the same report has the same bytes on any day.
     error_rows : int or None
-        Rows of each table to give an expected error; None for no errors at all, not even of the key numbers.
+        Rows of each table that get an expected error; None for no errors at all, not even for key numbers.
     pictures : bool
-        Whether to draw maps and charts, which a workbook has not.
+        Whether to draw maps and charts; a workbook has none.
     progress : callable
         Called with (stage, done, total).
 
     Raises
     ------
     UsageError, GeometryError
-        When a part asks for what a release does not have.
+        If a part asks for something that a release does not have.
     """
     if not releases or not parts:
         raise UsageError("a report needs a release and a question")
@@ -106,7 +106,7 @@ def _ask(release: ServedRelease, part: Part, name: str, error_rows: int | None) 
         raise UsageError(
             f"{question.analysis} needs two areas"
             if question.areas
-            else f"{question.analysis} needs an area; all is one, too"
+            else f"{question.analysis} needs an area; “all” means the whole release"
         )
     result = served_answers.result(release, question)
     if error_rows is not None:
@@ -136,7 +136,7 @@ def _answer(one: Asked, name: str, *, several: bool, pictures: bool) -> Answer:
 
 
 def _changes(found: Sequence[Asked]) -> list[Answer]:
-    """What changed from each release to the next, as numbers and as a map where the analysis is drawn by unit."""
+    """The changes from each release to the next: numbers, and a map if the analysis is drawn by unit."""
     of_part: dict[Part, list[Asked]] = {}
     for one in found:
         of_part.setdefault(one.part, []).append(one)
@@ -166,14 +166,14 @@ def _change(before: Asked, after: Asked, name: str) -> Answer:
 
 
 def _coverage(one: Asked) -> tuple[str, ...]:
-    """What a reader of residents' numbers must know, unless the answer says so itself."""
+    """A note that residents' numbers need, unless the answer already has it."""
     if one.result.about.side == "work" or one.result.about.has_note(COVERAGE):
         return ()
     if not one.release.covered_states:
         return ()
     return (
-        f"The release covers workplaces in {words.listed(words.covered_states(one.release))}; residents who work in "
-        "other states are not in it.",
+        f"The release covers workplaces in {words.listed(words.covered_states(one.release))}; residents who work "
+        "elsewhere are not included.",
     )
 
 
@@ -182,9 +182,9 @@ def _errors(result: Result) -> tuple[str, ...]:
     if not known:
         return ()
     return (
-        "± is the expected error: how far a count is from the confidential one, as a rule. Counts by workplace alone "
-        "have ± 0: they are published as they are.",
-        "“caution” stands at counts of 3 to 9, and “substantial variability” at 1 and 2.",
+        "± is the expected error: how far a count typically is from the confidential count. Counts by workplace "
+        "alone have ± 0 because they are published unchanged.",
+        "“Caution” marks counts of 3 to 9, and “substantial variability” marks counts of 1 and 2.",
     )
 
 

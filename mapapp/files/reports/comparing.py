@@ -1,4 +1,4 @@
-"""What the answers of one report have beside each other: areas side by side, and releases one after the other."""
+"""Comparison tables of a report: areas side by side, and changes from release to release."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from mapapp.files.reports.part import Part
 from mapapp.files.reports.tables import change_columns, table_of
 
 MOST_BESIDE: Final = 8
-"""As many areas have columns of their own beside each other."""
+"""The largest number of areas shown side by side as columns."""
 
 _KEYS: Final = ("unit_id", "kind", "characteristic", "group", "band", "direction")
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A question, its answer with expected errors, and what the release is called in the report."""
+    """A question, its answer with expected errors, and the release's name in the report."""
 
     release: ServedRelease
     part: Part
@@ -35,7 +35,7 @@ class Asked:
 
 
 def comparison(found: Sequence[Asked]) -> tuple[Table, ...]:
-    """The tables of a comparison, of answers that are about the same but for the area or the release; none for one."""
+    """Comparison tables for answers that differ only in area or release; empty for a single answer."""
     groups: dict[Part, list[Asked]] = {}
     for one in found:
         same = replace(one.part, question=replace(one.part.question, areas=(), others=()))
@@ -51,7 +51,7 @@ def comparison(found: Sequence[Asked]) -> tuple[Table, ...]:
 
 
 def _title(one: Asked, groups: Iterable[Part]) -> str:
-    """The analysis, and what tells it from the others of the same name."""
+    """The analysis, with what distinguishes it from others of the same name."""
     about = one.result.about
     if sum(part.question.analysis == one.part.question.analysis for part in groups) == 1:
         return about.title
@@ -60,7 +60,7 @@ def _title(one: Asked, groups: Iterable[Part]) -> str:
 
 
 def _key_numbers(name: str, title: str, group: Sequence[Asked]) -> Table:
-    """A row an answer, a column a key number."""
+    """A table with one row per answer and one column per key number."""
     first = key_numbers(group[0].result)
     several = len({one.release.slug for one in group}) > 1
     columns = [
@@ -89,7 +89,7 @@ def _key_numbers(name: str, title: str, group: Sequence[Asked]) -> Table:
 
 
 def _changes(name: str, title: str, group: Sequence[Asked]) -> list[Table]:
-    """What changed in each area from one release to the next."""
+    """Tables of the changes in each area from one release to the next."""
     by_part: dict[Part, dict[str, Asked]] = {}
     for one in group:
         by_part.setdefault(one.part, {})[one.release.slug] = one
@@ -107,7 +107,9 @@ def _change_table(name: str, title: str, before: Asked, after: Asked) -> Table:
     return table_of(
         name,
         f"{place_of(after.release, after.part.question)}, {title}: {found.about.release}",
-        " ".join(["Largest change first; its share is of the earlier count.", *map(str, found.about.notes)]),
+        " ".join(
+            ["Largest change first. Percentages are of the earlier count.", *map(str, found.about.notes)]
+        ),
         found.rows.loc[order],
         change_columns(found),
     )
@@ -130,7 +132,7 @@ def _beside(name: str, title: str, group: Sequence[Asked]) -> list[Table]:
     named = named[~named.index.duplicated()].reindex(index)
     measure = entry_of(results[0]).measure
     counts = [_measured(part[measure.column].reindex(index), measure.kind) for part in parts]
-    plain = table_of(name, f"{title}: rows beside each other", "", named.reset_index())
+    plain = table_of(name, f"{title}: areas side by side", "", named.reset_index())
     heads = [
         Column(name=f"workers_{place}", head=place_of(one.release, one.part.question), kind=measure.kind)
         for place, one in enumerate(group, 1)
@@ -140,7 +142,7 @@ def _beside(name: str, title: str, group: Sequence[Asked]) -> list[Table]:
     return [
         replace(
             plain,
-            words=f"{measure.name} in each area; every row that any of them has.",
+            words=f"{measure.name} in each area, with every row that occurs in any area.",
             columns=(*plain.columns, *heads),
             rows=tuple((*plain.rows[at], *(each[at] for each in counts)) for at in ranked),
         )

@@ -1,4 +1,4 @@
-"""What a report says, as plain values: made once, and written as HTML, PDF or XLSX."""
+"""The content of a report as plain values, which every format writes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Kind = Literal[
     "degrees",
     "yes",
 ]
-"""How a value is meant: as a person reads it, and as a cell of a spreadsheet holds it."""
+"""Kind of a value; determines its text for readers and its spreadsheet cell."""
 
 NUMERIC: Final[tuple[Kind, ...]] = (
     "number",
@@ -45,7 +45,7 @@ NUMERIC: Final[tuple[Kind, ...]] = (
 )
 ERRORS: Final[tuple[Kind, ...]] = ("error", "ratio error")
 
-_MOST_COLUMNS: Final = 11  # of a table that is not parted
+_MOST_COLUMNS: Final = 11  # wider tables are split into parts
 _COLUMNS_OF_A_PART: Final = 8
 _TURNING: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
@@ -57,12 +57,12 @@ class Column:
     Attributes
     ----------
     name : str
-        For machines.
+        Name for programs.
     head : str
-        For people.
+        Head for readers.
     kind : Kind
     printed : bool
-        Whether it stands in HTML and PDF, too; XLSX has every column.
+        Whether HTML and PDF show the column; XLSX has every column.
     """
 
     name: str
@@ -78,12 +78,12 @@ class Table:
     Attributes
     ----------
     name : str
-        For machines; the sheet of a workbook.
+        Name for programs, and of the sheet in a workbook.
     title, words : str
-        What it is, and what must be known to read it.
+        Title, and an explanation for readers.
     columns : tuple of Column
     rows : tuple of tuple
-        Plain values; None where there is none.
+        Plain values; None if missing.
     """
 
     name: str
@@ -94,7 +94,7 @@ class Table:
 
     @property
     def printed(self) -> tuple[int, ...]:
-        """Places of the columns for paper; of those that may be empty, only where something is in them."""
+        """Positions of the printed columns; optional columns only if they have a value."""
         return tuple(
             place
             for place, column in enumerate(self.columns)
@@ -103,7 +103,7 @@ class Table:
 
     @property
     def parts(self) -> tuple[tuple[int, ...], ...]:
-        """Places of the columns of each part on paper: several where one would be wider than a page."""
+        """Positions of the columns in each printed part; there are several if the table is wider than a page."""
         places = self.printed
         if len(places) <= _MOST_COLUMNS:
             return (places,)
@@ -119,7 +119,7 @@ class Table:
         return tuple(parts)
 
     def _has(self, place: int) -> bool:
-        """Whether anything is in a column."""
+        """Whether a column has any value."""
         return any(
             row[place] is not None and row[place] is not False and row[place] != "" for row in self.rows
         )
@@ -134,7 +134,7 @@ class Picture:
     name : str
         Unique in its report.
     title, words : str
-        Its caption, empty where the picture has its own, and what it shows, for who does not see it.
+        Caption, empty if the picture includes one, and a description for screen readers.
     content : bytes
     form : {"svg", "png"}
     """
@@ -148,7 +148,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KeyNumber:
-    """A number that stands by itself, with what error to expect of it."""
+    """A key number with its expected error."""
 
     label: str
     kind: Kind
@@ -171,19 +171,19 @@ class Answer:
     name : str
         Unique in its report.
     heading : str
-        What tells it from the others of its report.
+        Heading that distinguishes it from the other answers.
     place, analysis, release, filters : str
-        Area, what was asked, of which release, and of which workers; empty for all of these.
+        Area, analysis, release, and kept workers; `filters` is empty if all workers are kept.
     sentence : str
-        The answer in one.
+        The answer in one sentence.
     empty : str
-        Why there is no worker, where there is none.
+        Why there are no workers; empty if there are some.
     locator, map : Picture or None
     numbers : tuple of KeyNumber
     charts : tuple of Picture
     tables : tuple of Table
     notes : tuple of str
-        What must be read with the numbers.
+        Notes that a reader needs to understand the numbers.
     """
 
     name: str
@@ -204,19 +204,19 @@ class Answer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Source:
-    """A release that a report is made from.
+    """A release used in a report.
 
     Attributes
     ----------
     name, title : str
     warning : str
-        Why it must not be used; empty where it may.
+        Why the release must not be published; empty if it may be.
     is_private : bool
-        Whether anything is promised.
+        Whether there is any privacy promise.
     certificate, provenance : tuple of (term, value)
-        What is promised, and where the numbers come from.
+        The privacy promise, and the origin of the numbers.
     method : tuple of Chapter
-        What is synthetic, what is promised, and what is not, in plain words.
+        What is synthetic, what is promised, and what is not, in plain language.
     """
 
     name: str
@@ -230,16 +230,16 @@ class Source:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remake:
-    """How to make a report again.
+    """How to reproduce a report.
 
     Attributes
     ----------
     command : str
-        For a shell, up to the file that it writes.
+        Shell command, without the output file.
     links : tuple of (text, query)
-        What to put behind the address of a served map.
+        Queries to append to the address of a served map.
     setups : tuple of (name, JSON)
-        The same as files.
+        The same questions as setup files.
     """
 
     command: str
@@ -247,23 +247,23 @@ class Remake:
     setups: tuple[tuple[str, str], ...]
 
     def command_for(self, form: str, paper: str = "a4") -> str:
-        """The command that writes a report in a format, on a paper."""
+        """The command that writes a report in a format and paper size."""
         on = f" --paper {paper}" if paper != "a4" else ""
         return f"{self.command}{on} -o report.{form}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """Everything a report says.
+    """The content of a report.
 
     Attributes
     ----------
     title, subtitle : str
     date : date or None
-        Of the report, where one was given.
+        Date of the report, if one was given.
     answers : tuple of Answer
     comparison : tuple of Table
-        What several areas or releases have beside each other.
+        Tables that compare several areas or releases.
     sources : tuple of Source
     remake : Remake
     """
@@ -278,7 +278,7 @@ class Report:
 
     @property
     def warning(self) -> str:
-        """Why the report must not be used; empty where it may."""
+        """Why the report must not be published; empty if it may be."""
         return " ".join(dict.fromkeys(source.warning for source in self.sources if source.warning))
 
     @property
@@ -294,12 +294,12 @@ class Report:
 
 
 def as_code_point(letter: str) -> str:
-    """A character that cannot stand in a report, in letters that can."""
+    """The code point of a character that a report cannot contain, as text."""
     return f"[U+{ord(letter):04X}]"
 
 
 def upright(text: str) -> str:
-    """Text without marks that turn what is written after it, the numbers too; such a mark by its code point."""
+    """Text with bidirectional control characters shown as code points, so that they cannot reorder what follows."""
     return _TURNING.sub(lambda found: as_code_point(found.group()), text)
 
 
@@ -320,7 +320,7 @@ _SHOWN: Final[dict[Kind, Callable[[Any], str]]] = {
 
 
 def shown(kind: Kind, value: Any) -> str:
-    """A value as a person reads it; nothing for none."""
+    """A value as text for readers; empty for None."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–" if kind in ("share", "change share", "miles", "ratio", "ratio change") else ""
     return _SHOWN.get(kind, str)(value)

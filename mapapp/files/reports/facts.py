@@ -1,4 +1,4 @@
-"""What a report says of a release: the certificate, where the numbers come from, and how they were made."""
+"""Facts about a release for a report: certificate, origin of the numbers, and method."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mapapp.files.reports.content import Source
 
 
 def source_of(release: ServedRelease, title: str) -> Source:
-    """Everything a report says of one release, which it calls by a title."""
+    """All facts about one release, which the report calls `title`."""
     certificate = release.certificate
     return Source(
         name=release.slug,
@@ -37,8 +37,8 @@ def _certificate(certificate: dict[str, Any]) -> tuple[tuple[str, str], ...]:
     protected = certificate.get("unit_of_protection")
     rows = {
         "Promise": f"{words.promise(certificate)} · {words.grounds(certificate)}",
-        "ε of the draw": words.number_text(certificate, "epsilon"),
-        "ε (epsilon), pruning included": words.number_text(certificate, "epsilon_final"),
+        "ε before pruning": words.number_text(certificate, "epsilon"),
+        "ε (epsilon), including pruning": words.number_text(certificate, "epsilon_final"),
         "δ (delta)": words.number_text(certificate, "delta"),
         "Accountant": words.accountant(certificate) if words.has_accountant(certificate) else "none needed",
         "Mechanism": words.mechanism(certificate),
@@ -59,13 +59,13 @@ def _provenance(release: ServedRelease) -> tuple[tuple[str, str], ...]:
         "Release": release.title,
         "Year": release.analyses.year,
         "Jobs": release.analyses.job_type,
-        "Made from": "; ".join(str(name) for name in named if name),
-        "Vintage of the geography": ", ".join(f"{name} {value}" for name, value in vintage.items())
+        "Sources": "; ".join(str(name) for name in named if name),
+        "Geographic vintage": ", ".join(f"{name} {value}" for name, value in vintage.items())
         if isinstance(vintage, dict)
         else str(vintage or ""),
         "Workplaces covered": words.listed(words.covered_states(release)),
         "Release digest (SHA-256)": digests.release_sha256,
-        "SHA-256 of its certificate": digests.certificate_sha256,
+        "Certificate (SHA-256)": digests.certificate_sha256,
         "Written by": digests.program,
     }
     return tuple((term, value) for term, value in rows.items() if value)

@@ -1,4 +1,4 @@
-"""Names of files from names of areas: safe on every system, and each once."""
+"""Unique file names from area names, safe on every system."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Final
 LONGEST: Final = 80
 _RESERVED: Final = re.compile(
     r"(con|prn|aux|nul|com\d|lpt\d|index)", re.IGNORECASE
-)  # of Windows, and our own
+)  # reserved by Windows, or used by us
 
 
 def file_stem(name: str, taken: Collection[str]) -> str:
-    """Letters, digits and hyphens that remind of a name, and that no name in `taken` has, upper case or lower."""
+    """A name as letters, digits and hyphens that differs from all in `taken`, regardless of case."""
     plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
     stem = re.sub(r"[^A-Za-z0-9]+", "-", plain).strip("-")[:LONGEST].strip("-") or "report"
     if _RESERVED.fullmatch(stem):

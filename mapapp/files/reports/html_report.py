@@ -1,4 +1,4 @@
-"""A report as one HTML file: no script, nothing from elsewhere, pictures inside, made to be printed, too."""
+"""Writes a report as one HTML file, without scripts or outside resources, suitable for printing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mapapp.files.reports.page_templates import write_page
 
 
 def write_html(report: Report, stream: IO[bytes]) -> None:
-    """Write a report; the same bytes for the same report."""
+    """Write a report; the same report gives the same bytes."""
     foot = ["Synthetic workers", *(source.title for source in report.sources), report.promise]
     write_page(
         stream,

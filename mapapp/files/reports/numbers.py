@@ -1,4 +1,4 @@
-"""The key numbers of an answer, and the answer in a sentence."""
+"""The key numbers of an answer, and its summary sentence."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LARGEST: Final = 3
 
 
 def key_numbers(result: Result) -> tuple[KeyNumber, ...]:
-    """Every number of an answer, in an order that is the same for all answers to an analysis."""
+    """All numbers of an answer, in the same order for all answers to an analysis."""
     return tuple(
         _key_number(text_of(number.label, result), number.kind, value) for number, value in numbers_of(result)
     )
@@ -44,7 +44,7 @@ def _key_number(label: str, kind: Kind, value: Any) -> KeyNumber:
 
 
 def change_numbers(before: Result, after: Result) -> tuple[KeyNumber, ...]:
-    """How every number of an answer changed, with the expected error of the change."""
+    """The change in every number of an answer, with its expected error."""
     return tuple(
         KeyNumber(
             label=later.label,
@@ -58,12 +58,12 @@ def change_numbers(before: Result, after: Result) -> tuple[KeyNumber, ...]:
 
 
 def _together(earlier: float | None, later: float | None) -> float | None:
-    """Expected error of a difference; None if that of either part is not known."""
+    """Expected error of a difference; None if either error is unknown."""
     return None if earlier is None or later is None else math.hypot(earlier, later)
 
 
 def largest(result: Result) -> tuple[KeyNumber, ...]:
-    """The largest rows of an answer by area; they are others in another answer."""
+    """The largest rows of an answer by area; other answers have other rows."""
     if not isinstance(result, (AreaComparison, Destinations)):
         return ()
     verb = _VERB[drawn_side(result)]
@@ -81,13 +81,13 @@ def largest(result: Result) -> tuple[KeyNumber, ...]:
 
 
 def drawn_side(result: AreaComparison | Destinations) -> Side:
-    """The end of the commutes that the rows are about."""
+    """The end of the commutes that the rows count."""
     side = result.about.side or "work"
     return side if isinstance(result, AreaComparison) else OTHER_END[side]
 
 
 def place_of(release: ServedRelease, question: Question) -> str:
-    """What an answer is about, as a title."""
+    """The area or areas of an answer, as a title."""
     if question.entry.n_areas == 1:
         return _area(release, question.areas, release.title)
     home, work = (_area(release, steps, "") for steps in (question.areas, question.others))
@@ -103,7 +103,7 @@ def _area(release: ServedRelease, steps: tuple[str, ...], everything: str) -> st
 
 
 def sentence(release: ServedRelease, question: Question, result: Result) -> str:
-    """The answer in a sentence."""
+    """The answer in one sentence."""
     entry, n = entry_of(result), headline_of(result).value
     s = "s" * (n == 1)
     whole = "all areas of the release"
@@ -114,11 +114,13 @@ def sentence(release: ServedRelease, question: Question, result: Result) -> str:
 
 
 def why_empty(release: ServedRelease, question: Question, result: Result) -> str:
-    """Why an answer has no worker, as far as that is known; empty where it has some."""
+    """Why an answer has no workers, if that is known; empty if it has some."""
     if n_about(result):
         return ""
     if question.side == "work" and not release.covers(question.areas):
-        return "Workplaces in this area are not in the release. That says nothing about how many people work there."
+        return (
+            "Workplaces in this area are not in the release, so it does not show how many people work there."
+        )
     if result.about.filters:
-        return "There is nobody here of the chosen ages, earnings and industries. Keep more of them."
-    return "No synthetic worker fits. Choose another area, or the other side of the commutes."
+        return "No worker here matches the chosen ages, earnings and industries. Choose more of them."
+    return "No synthetic workers match. Choose another area, or the other end of the commutes."

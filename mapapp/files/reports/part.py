@@ -1,4 +1,4 @@
-"""One part of a report: a question, and how its map is drawn."""
+"""One part of a report: a question, and the style of its map."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Part:
     ----------
     question : Question
     show : {"points", "areas", "density", "lines"}
-        How the map shows the answer, if its analysis can be drawn so.
+        How the map shows the answer, if the analysis allows it.
     """
 
     question: Question
@@ -30,28 +30,30 @@ class Part:
 
     @property
     def view(self) -> View:
-        """How the answer is drawn."""
+        """The map view of the answer."""
         return View(show=self.show)
 
     @property
     def normal(self) -> Part:
-        """One part for all that ask the same."""
+        """The normal form, equal for parts with the same question."""
         return replace(self, question=self.question.normal)
 
 
 def parts_of(release: Release, several: Questions, show: Show = "points") -> list[Part]:
-    """Return the parts that questions come to, one for each area, in their order.
+    """Return the parts for questions, one for each area, in order.
 
     Raises
     ------
     UsageError, GeometryError
-        If the release does not have an area or a layer of them, or there are none.
+        If the release lacks an area or layer of the questions, or there is no area.
     """
     found = [Part(question.normal, show) for question in questions_of(release, several)]
     if not found:
-        raise UsageError(f"--each {several.each}: no unit of that layer lies in the area")
+        raise UsageError(
+            f"--each {several.each}: the area has no unit of that layer; choose another layer or area"
+        )
     for part in found:
         for steps in (part.question.areas, part.question.others):
             if len(steps) > MAX_PARTS:
-                raise UsageError(f"an area of {len(steps):,} steps; a report takes {MAX_PARTS}")
+                raise UsageError(f"the area has {len(steps):,} parts; a report allows at most {MAX_PARTS}")
     return found

@@ -1,7 +1,7 @@
-"""A report as PDF: tagged, with bookmarks, set by Typst without a browser and without fonts of the system.
+"""Writes a report as a tagged PDF with bookmarks, typeset by Typst without a browser or system fonts.
 
-Everything a report says reaches the template as data, in a JSON file; nothing is spliced into markup, so that a name
-with `#` or `$` in it is a name. A character that no embedded font has is written as its code point.
+All content reaches the template as data in a JSON file, never as markup, so a name with `#` or `$` stays a name. A
+character that is in no embedded font is written as its code point.
 """
 
 from __future__ import annotations
@@ -37,21 +37,21 @@ from mapapp.files.reports.content import (
 Paper = Literal["a4", "letter"]
 PAPERS: Final[dict[Paper, str]] = {"a4": "a4", "letter": "us-letter"}
 MOST_ROWS: Final = 10_000
-"""Rows of a table in a PDF: some 200 pages, and a gigabyte and more of memory to set them."""
+"""Most rows of a table in a PDF: about 200 pages, which take over a gigabyte of memory to typeset."""
 
 MOST_ROWS_OF_ALL: Final = 20_000
-"""Rows of all tables of a PDF together; of longer ones all get as many."""
+"""Most rows of all tables of a PDF together; longer tables share them equally."""
 
 _MANY_COLUMNS: Final = 7
 _FALLBACK: Final = "DejaVuSans.ttf"  # comes with matplotlib; the other fonts with Typst
 
 
 def write_pdf(report: Report, stream: IO[bytes], *, paper: Paper = "a4") -> None:
-    """Write a report as PDF/UA-1; the same bytes for the same report."""
+    """Write a report as PDF/UA-1; the same report gives the same bytes."""
     files: dict[str, bytes] = {"main": Path(__file__).with_name("report.typ").read_bytes()}
     data = _document(report, files, paper)
     files["data.json"] = json.dumps(_printable(data), ensure_ascii=False).encode()
-    source: Any = files  # the library's annotations do not know of several files yet
+    source: Any = files  # the library's annotations do not cover several files yet
     stream.write(
         typst.compile(
             source,
@@ -66,7 +66,7 @@ def write_pdf(report: Report, stream: IO[bytes], *, paper: Paper = "a4") -> None
 
 
 def _moment(day: datetime.date | None) -> datetime.datetime:
-    day = day or datetime.date(1980, 1, 1)  # not shown: the template writes a date only where there is one
+    day = day or datetime.date(1980, 1, 1)  # only in the metadata; the template prints no date
     return datetime.datetime(day.year, day.month, day.day, tzinfo=datetime.UTC)
 
 
@@ -83,12 +83,12 @@ def _fallback() -> Path:
 
 @cache
 def _letters() -> frozenset[int]:
-    """Code points that can be set."""
+    """Code points in the embedded fonts."""
     return frozenset(FT2Font(str(_fallback())).get_charmap())
 
 
 def _printable(value: Any) -> Any:
-    """The same data with characters that can be set; others by their code point."""
+    """The same data, with characters that no font has replaced by their code points."""
     if isinstance(value, str):
         known, value = _letters(), upright(value)
         if all(ord(letter) in known for letter in value):
@@ -102,13 +102,13 @@ def _printable(value: Any) -> Any:
 
 
 def _document(report: Report, files: dict[str, bytes], paper: Paper) -> dict[str, Any]:
-    """The report as the template reads it; pictures become files."""
+    """The report as data for the template; adds its pictures to `files`."""
     tables = [*(table for answer in report.answers for table in answer.tables), *report.comparison]
     most = _most_rows([len(table.rows) for table in tables])
     return {
         "title": report.title,
         "subtitle": report.subtitle,
-        "date": f"{report.date:%-d %B %Y}" if report.date else None,
+        "date": f"{report.date:%B %-d, %Y}" if report.date else None,
         "year": [report.date.year, report.date.month, report.date.day] if report.date else None,
         "warning": report.warning,
         "promise": report.promise,
@@ -152,7 +152,7 @@ def _picture(picture: Picture | None, files: dict[str, bytes]) -> dict[str, str]
 
 
 def _wrapped(png: bytes) -> bytes:
-    """A PNG within an SVG: of files in memory, Typst takes only text."""
+    """A PNG inside an SVG, because Typst accepts only text files from memory."""
     width, height = struct.unpack(">II", png[16:24])
     data = base64.b64encode(png).decode()
     return (
@@ -162,7 +162,7 @@ def _wrapped(png: bytes) -> bytes:
 
 
 def _most_rows(lengths: Sequence[int]) -> int:
-    """Rows that a table may have, so that the tables of a report together are not too many."""
+    """Most rows per table, so that all tables of a report stay within their limit."""
     left, most = MOST_ROWS_OF_ALL, MOST_ROWS
     for n_longer, length in zip(range(len(lengths), 0, -1), sorted(lengths), strict=True):
         if length > left // n_longer:
@@ -175,7 +175,7 @@ def _table(table: Table, most: int) -> dict[str, Any]:
     words = table.words
     if len(table.rows) > most:
         words += (
-            f" The first {most:,} of {len(table.rows):,} rows: a PDF with all would have "
+            f" The first {most:,} of {len(table.rows):,} rows; all rows would take "
             f"{len(table.rows) // 45:,} pages. The HTML and XLSX reports have every row."
         )
     return {
@@ -200,7 +200,7 @@ def _part(table: Table, places: Sequence[int], most: int) -> dict[str, Any]:
 
 
 def _weights(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[int]:
-    """How the columns share the width: texts by their length, numbers as much as they need, which is 0 here."""
+    """Column widths: weights for texts by length, and 0 for numbers, which take the width they need."""
     crowded = len(columns) > _MANY_COLUMNS
     found = []
     for place, column in enumerate(columns):

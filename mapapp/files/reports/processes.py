@@ -1,4 +1,4 @@
-"""Work in several processes that a Ctrl-C, an error or a kill ends together, and that leaves nothing behind."""
+"""Work in several processes, which Ctrl-C, an error or a kill ends together without leftovers."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ Done = TypeVar("Done")
 
 
 def each_done(work: Callable[[Task], Done], tasks: Sequence[Task], *, workers: int) -> Iterator[Done]:
-    """Yield what `work` makes of each task, as it comes.
+    """Yield the result of `work` for each task as it finishes.
 
     Parameters
     ----------
     work : callable
-        Can be pickled where there are several workers; each process has a copy of its own for all its tasks.
+        Must be picklable if there are several workers; each process uses one copy for all its tasks.
     tasks : sequence
     workers : int
-        Processes; one is this process itself.
+        Number of processes; with 1, the work runs in this process.
 
     Raises
     ------
     UsageError, GeodataError
-        As `work` raises them; the others are stopped.
+        Errors raised by `work`; they stop the other tasks.
     """
     workers = min(workers, len(tasks))
     if workers <= 1:
@@ -44,7 +44,7 @@ def each_done(work: Callable[[Task], Done], tasks: Sequence[Task], *, workers: i
         busy = {member.pipe: member for member in crew}
         while busy:
             for pipe in wait(list(busy)):
-                member = busy[pipe]  # type: ignore[index]  # wait() may return sockets, too
+                member = busy[pipe]  # type: ignore[index]  # wait() is typed to return sockets, too
                 done = member.take()
                 if waiting:
                     member.give(waiting.pop())
@@ -57,13 +57,13 @@ def each_done(work: Callable[[Task], Done], tasks: Sequence[Task], *, workers: i
 
 
 class _Worker:
-    """One process."""
+    """One worker process."""
 
     def __init__(self, work: Callable[[Any], Any]) -> None:
-        context = multiprocessing.get_context("spawn")  # threads of libraries do not survive a fork
+        context = multiprocessing.get_context("spawn")  # library threads do not survive a fork
         self.pipe, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(work, theirs), daemon=True)
-        # Ctrl-C is for whoever waits here; a new process has the mask of the one that makes it.
+        # Only the waiting process handles Ctrl-C; a child process inherits this signal mask.
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
         try:
             self._process.start()
@@ -72,40 +72,40 @@ class _Worker:
         theirs.close()
 
     def give(self, task: Any) -> None:
-        """Have it work on something."""
+        """Send a task to the process."""
         self.pipe.send(task)
 
     def take(self) -> Any:
-        """What it made."""
+        """Return the result of the process."""
         try:
             failed, found = self.pipe.recv()
         except (EOFError, ConnectionError):
             raise UsageError(
-                "a process was killed, perhaps for want of memory; give fewer --workers, and it goes on from here"
+                "a worker process was killed, perhaps for lack of memory; run again with fewer --workers to continue"
             ) from None
         if failed:
             raise found
         return found
 
     def stop(self) -> None:
-        """End it, whatever it does."""
+        """End the process, whatever it is doing."""
         self.pipe.close()
         self._process.terminate()
         self._process.join()
 
 
 def _serve(work: Callable[[Any], Any], pipe: Connection) -> None:
-    """Work on what comes until nobody is there any more."""
+    """Work on tasks until the pipe is closed."""
     with suppress(EOFError, ConnectionError):
         while True:
             pipe.send(_tried(work, pipe.recv()))
 
 
 def _tried(work: Callable[[Any], Any], task: Any) -> tuple[bool, Any]:
-    """Whether it failed, and what it made, or the error."""
+    """Whether the task failed, and its result or error."""
     try:
         return False, work(task)
     except (UsageError, GeodataError, OSError, MemoryError) as error:
         return True, error
-    except Exception as error:  # a bug, which the process that waits shall report as one
+    except Exception as error:  # a bug, which the waiting process reports as one
         return True, RuntimeError(repr(error))

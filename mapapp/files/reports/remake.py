@@ -1,4 +1,4 @@
-"""How a report is made again: a command for a shell, links to a served map, and setup files."""
+"""How to reproduce a report: a shell command, links to a served map, and setup files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from mapapp.question.address import Address, query_of
 from mapapp.question.options import options_of
 
 LONGEST_COMMAND: Final = 1_000
-LONGEST_LINK: Final = 2_000  # what browsers and mail programs let through
+LONGEST_LINK: Final = 2_000  # a length that browsers and mail programs accept
 
 
 def remake(
@@ -27,7 +27,7 @@ def remake(
     date: datetime.date | None,
     error_rows: int | None,
 ) -> Remake:
-    """What makes the same report of the same releases."""
+    """Instructions to make the same report from the same releases."""
     parts = [part.normal for part in parts]
     links = [query_of(part.question, part.view) for part in parts]
     names = [f"setup-{place + 1}.json" for place in range(len(parts))]
@@ -43,13 +43,13 @@ def remake(
 
 
 def _setup(release: ServedRelease, part: Part) -> str:
-    """A setup file in as few lines as may be."""
+    """A setup file in compact form."""
     address = Address(question=part.question, view=part.view)
     return json.dumps(json.loads(setup_file.save(release, address, name=release.slug)))
 
 
 def words_of(release: ServedRelease, part: Part) -> str:
-    """What a part asks, in a few words."""
+    """The question of a part in a few words."""
     about = served_answers.result(release, part.question).about
     return f"{about.area}: {about.title}"
 
@@ -75,7 +75,7 @@ def _command(
 
 
 def _options(parts: Sequence[Part]) -> list[str] | None:
-    """The options that ask the same; None where only setups can."""
+    """Command options for the same question; None if only setup files can express it."""
     shows = {part.show for part in parts}
     options = options_of([part.question for part in parts])
     if options is None or len(shows) > 1:

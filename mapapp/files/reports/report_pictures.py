@@ -1,4 +1,4 @@
-"""The pictures of an answer: where it is, its map, and its charts."""
+"""The pictures of an answer: locator, map, and charts."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from mapapp.drawing.paper import chart_pictures, locator_picture, map_picture, m
 from mapapp.files.reports.content import Picture
 from mapapp.files.reports.part import Part
 
-_MAP_IN: Final = (7.5, 6.3)  # as wide as a page, and low enough for the first one
-_SCALE: Final = 2  # 192 pixels an inch
+_MAP_IN: Final = (7.5, 6.3)  # as wide as a page, and short enough for the first page
+_SCALE: Final = 2  # 192 pixels per inch
 
 
 def locator_of(release: ServedRelease, part: Part, name: str) -> Picture:
-    """Where the area lies among the states of its release."""
+    """A small map that shows where the area is."""
     return Picture(
         name=f"{name}-locator",
-        title="Where it is",
-        words="Small map: where the area lies among the states around it.",
+        title="Location",
+        words="A small map that shows where the area lies within its region.",
         content=locator_picture(release, part.question, form="png", scale=_SCALE),
         form="png",
     )
 
 
 def map_of(release: ServedRelease, part: Part, name: str, before: ServedRelease | None = None) -> Picture:
-    """The answer as a map. A PNG: a map of points has several megabytes as SVG, and takes seconds."""
+    """The answer as a map. It is a PNG, because a map of points as SVG has several megabytes and takes seconds."""
     return Picture(
         name=f"{name}-map",
         title="",
@@ -39,7 +39,7 @@ def map_of(release: ServedRelease, part: Part, name: str, before: ServedRelease 
 
 
 def charts_of(release: ServedRelease, result: Result, name: str) -> tuple[Picture, ...]:
-    """The charts of an answer; none without workers. PNG, too: viewers of PDF draw letters unevenly that are paths."""
+    """The charts of an answer, as PNG, because PDF viewers draw letters unevenly as paths; empty without workers."""
     made = chart_pictures(release, result, form="png", scale=_SCALE)
     return tuple(
         Picture(

@@ -1,4 +1,4 @@
-"""The complete tables of an answer: every row and column, with heads for people."""
+"""The complete tables of an answer: every row and column, with readable heads."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ _HEADS: Final[dict[str, tuple[str, Kind, bool]]] = {
     "earnings": ("Earnings band", "count", False),
     "industry": ("Industry group", "count", False),
     "home_name": ("Live in", "text", True),
-    "home_id": ("Identifier of the home", "code", False),
-    "home_kind": ("Kind of the home", "text", False),
+    "home_id": ("Home identifier", "code", False),
+    "home_kind": ("Home kind", "text", False),
     "work_name": ("Work in", "text", True),
-    "work_id": ("Identifier of the workplace", "code", False),
-    "work_kind": ("Kind of the workplace", "text", False),
+    "work_id": ("Workplace identifier", "code", False),
+    "work_kind": ("Workplace kind", "text", False),
     "workers": ("Workers", "count", True),
     "before": ("Before", "count", True),
     "after": ("After", "count", True),
@@ -104,7 +104,7 @@ def tables(result: Result) -> tuple[Table, ...]:
 
 
 def first_rows(result: Result, n_rows: int) -> Table | None:
-    """The first rows of the main table, and a row for all others; None if the answer has no table."""
+    """The first rows of the main table, and one row for all others; None if the answer has no table."""
     name, frame = next(iter(result.tables().items()), ("", None))
     if frame is None:
         return None
@@ -116,7 +116,7 @@ def first_rows(result: Result, n_rows: int) -> Table | None:
 
 
 _BANDS_WORDS: Final = (
-    "Workers by age in years, by earnings a month and by industry; each of the three adds up to all workers."
+    "Workers by age in years, by monthly earnings and by industry; each of the three adds up to all workers."
 )
 
 
@@ -143,20 +143,20 @@ def table_of(
         columns.append(Column(name=each, head=head or _label_head(frame), kind=kind, printed=printed))
     errors = frame["expected_error"].notna().sum() if "expected_error" in frame else 0
     if 0 < errors < len(frame):
-        about = f"{about} Expected errors are given for {errors:,} of {len(frame):,} rows.".strip()
+        about = f"{about} {errors:,} of {len(frame):,} rows have an expected error.".strip()
     values = [_plain(frame[each]) for each in order]
     rows = tuple(zip(*values, strict=True))
     return Table(name=name, title=title, words=about, columns=tuple(columns), rows=rows)
 
 
 def _without_identifiers(table: Table) -> Table:
-    """The same, too wide for them on paper."""
+    """The same table without printed identifiers, which would make it too wide."""
     columns = (replace(each, printed=each.printed and each.kind != "code") for each in table.columns)
     return replace(table, columns=tuple(columns))
 
 
 def _labelled(frame: Any) -> Any:
-    """The same with columns of words beside those of codes."""
+    """The same frame with a column of words for each column of codes."""
     if "group" in frame.columns and "characteristic" in frame.columns:
         groups = {"inflow": "Come in", "outflow": "Go out", "stay": "Live and work here"}
         frame = frame.assign(group_label=frame["group"].map(groups))
@@ -186,8 +186,8 @@ def _plain(column: Any) -> list[Any]:
 
 
 def _title(result: Result, name: str) -> tuple[str, str]:
-    """Title of a table, and what its shares are of."""
+    """Title of a table, and what its shares refer to."""
     if isinstance(result, Change):
-        return "What changed", "Largest first. The share is of the earlier count."
+        return "What changed", "Largest change first. Percentages are of the earlier count."
     entry = entry_of(result).tables[name]
     return text_of(entry.title, result), text_of(entry.words, result)

@@ -1,4 +1,4 @@
-"""A report as a workbook: a sheet for each table, numbers as numbers, texts as texts."""
+"""Writes a report as a workbook with one sheet per table and typed cells."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import xlsxwriter
 from mapapp.errors import UsageError
 from mapapp.files.reports.content import Answer, Column, Kind, Report, Table, shown
 
-MOST_ROWS: Final = 1_048_575  # of Excel, below the header
-MOST_LETTERS: Final = 32_000  # of a cell, about
+MOST_ROWS: Final = 1_048_575  # Excel's limit, without the header
+MOST_LETTERS: Final = 32_000  # about Excel's limit for a cell
 _LONG_NAME: Final = 31
 _EPOCH: Final = datetime.date(1980, 1, 1)
-"""Stands where a workbook must have a date and the report has none."""
+"""Creation date of a workbook whose report has no date."""
 
 _FORMATS: Final[dict[Kind, str]] = {
     "count": "#,##0",
@@ -40,12 +40,12 @@ _OPTIONS: Final = {
 
 
 def write_xlsx(report: Report, stream: IO[bytes]) -> None:
-    """Write a report; the same bytes for the same report.
+    """Write a report; the same report gives the same bytes.
 
     Raises
     ------
     UsageError
-        When a table has more rows than a sheet holds.
+        If a table has more rows than a sheet holds.
     """
     content = BytesIO()
     with xlsxwriter.Workbook(content, _OPTIONS) as book:
@@ -59,7 +59,7 @@ def write_xlsx(report: Report, stream: IO[bytes]) -> None:
 
 
 class _Book:
-    """The sheets of one workbook, and the formats of their cells."""
+    """The sheets and cell formats of one workbook."""
 
     def __init__(self, book: Any) -> None:
         self._book = book
@@ -101,12 +101,12 @@ class _Book:
         return found
 
     def _front(self, sheet: Any, report: Report, listed: Sequence[tuple[str, Table, Answer]]) -> None:
-        """What the workbook is, and what is on its sheets."""
+        """Write the front sheet: a summary, and a list of the other sheets."""
         sheet.set_column(0, 0, 34)
         sheet.set_column(1, 1, 110)
         sheet.write_string(0, 0, _cut(report.title), self._title)
         rows: list[tuple[str, str]] = [("", report.subtitle)]
-        rows += [("Date of the report", report.date.isoformat())] if report.date else []
+        rows += [("Report date", report.date.isoformat())] if report.date else []
         rows += [("Warning", report.warning)] if report.warning else []
         rows += [("Promise", report.promise), ("", "")]
         for answer in report.answers:
@@ -114,14 +114,14 @@ class _Book:
             rows += [("Only", answer.filters)] if answer.filters else []
             rows += [("", answer.empty)] if answer.empty else []
             rows += [("Note", note) for note in answer.notes]
-        rows += [("", ""), ("Sheet", "What is on it")]
+        rows += [("", ""), ("Sheet", "Content")]
         rows += [
             (name, f"{answer.heading}: {table.title}. {table.words}".strip())
             for name, table, answer in listed
         ]
         rows += [(table.name, f"{table.title}. {table.words}".strip()) for table in report.comparison]
         rows += [("Provenance", "Certificate, sources and checksums"), ("Method", "How to read the numbers")]
-        rows += [("Setup", "How to make this report again")]
+        rows += [("Setup", "How to reproduce this report")]
         self._texts(sheet, rows, 1)
 
     def _texts(self, sheet: Any, rows: Iterable[tuple[str, str]], start: int = 0) -> int:
@@ -137,7 +137,8 @@ class _Book:
     def _table(self, sheet: Any, table: Table) -> None:
         if len(table.rows) > MOST_ROWS:
             raise UsageError(
-                f"{table.title}: {len(table.rows):,} rows are more than a sheet holds ({MOST_ROWS:,}); write html"
+                f"{table.title}: {len(table.rows):,} rows do not fit in a sheet (at most {MOST_ROWS:,}); "
+                "write html instead"
             )
         for place, column in enumerate(table.columns):
             sheet.write_string(0, place, _cut(column.head), self._head)
@@ -179,7 +180,7 @@ class _Book:
         rows += [("Link", link or "?") for _, link in report.remake.links]
         place = self._texts(sheet, rows)
         for name, text in report.remake.setups:
-            # A cell holds some 32,000 characters; put together, the cells are the file.
+            # A cell holds about 32,000 characters; the file is the cells joined together.
             parts = [text[start : start + MOST_LETTERS] for start in range(0, len(text), MOST_LETTERS)]
             terms = [name, *[""] * (len(parts) - 1)]
             place = self._texts(sheet, zip(terms, parts, strict=True), place)
