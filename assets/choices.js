@@ -4,8 +4,8 @@
 // number is ignored, because the answer to the newest number includes the older choices.
 
 (() => {
-  const READ = ["pick", "sign", "target", "centre", "radii"]; // as `asking.READ` on the server
-  const MOST = 50; // at once; `asking.MAX_CHOICES` on the server
+  const READ = ["pick", "sign", "target", "center", "radii"]; // as `choices.READ` on the server
+  const MOST = 50; // at once; `choices.MAX_CHOICES` on the server
   const ON_MAP = ["clicked", "drawn"];
   const FILES = ["open-area", "open-setup"];
   let newest = 0; // number of the newest choice

@@ -176,7 +176,7 @@ def _workers_and_median(result: Any) -> str:
 
 def _half_of_them(result: Any) -> str:
     median = result.median_mi.value
-    return "" if median is None else f"; half of them at most {words.miles(median)} from home to work"
+    return "" if median is None else f"; half of them commute at most {words.miles(median)}"
 
 
 _FROM_TO: Final = "live{s} in {home} and work{s} in {work}"

@@ -105,7 +105,7 @@ def mercator_y(lat_deg: Any) -> Any:
 
 
 def pixel_area_sq_mi(shape: tuple[int, int], bounds: tuple[float, float, float, float]) -> Any:
-    """Ground area of a pixel in each row, square miles; it shrinks toward the poles."""
+    """ColorScheme area of a pixel in each row, square miles; it shrinks toward the poles."""
     n_rows, n_columns = shape
     west, south, east, north = bounds
     edges = numpy.linspace(float(mercator_y(north)), float(mercator_y(south)), n_rows + 1)
@@ -129,12 +129,12 @@ def _png(per_mile: Any, lowest: float, highest: float, ramp: Sequence[str]) -> b
 
 def _palette(ramp: Sequence[str]) -> bytes:
     """256 colors along the ramp; the first is transparent."""
-    stops = numpy.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in ramp], dtype=float)
+    stops = numpy.array([[int(color[i : i + 2], 16) for i in (1, 3, 5)] for color in ramp], dtype=float)
     at = numpy.linspace(0, len(stops) - 1, _LEVELS)
-    colours = numpy.stack(
+    colors = numpy.stack(
         [numpy.interp(at, numpy.arange(len(stops)), stops[:, part]) for part in range(3)], axis=1
     )
-    return bytes([0, 0, 0]) + colours.round().astype(numpy.uint8).tobytes()
+    return bytes([0, 0, 0]) + colors.round().astype(numpy.uint8).tobytes()
 
 
 def _alphas() -> bytes:

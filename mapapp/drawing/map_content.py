@@ -15,7 +15,7 @@ from mapapp.answers.entry import RatioMap
 from mapapp.answers.served_release import ServedRelease, names_of
 from mapapp.drawing import camera, map_layers
 from mapapp.drawing.density import MAX_POINTS, DensityImage, draw_density
-from mapapp.drawing.palette import GROUNDS
+from mapapp.drawing.palette import COLOR_SCHEMES
 from mapapp.question.question import Question
 from mapapp.question.view import Bounds, View
 
@@ -169,7 +169,7 @@ def _answer_text(release: ServedRelease, question: Question, view: View) -> str:
             kind
         ]
         return f"{end} of {whose} · {how}"
-    spread_mi = density_image(release, question, GROUNDS[view.theme].ramp).spread_mi
+    spread_mi = density_image(release, question, COLOR_SCHEMES[view.theme].ramp).spread_mi
     why = f" (more than {MAX_POINTS:,} points)" if view.show == "points" else ""
     return f"{end} of {whose} · density{why}, smoothed over {spread_mi:.1g}\N{NO-BREAK SPACE}mi"
 

@@ -37,7 +37,7 @@ _TOLERANCE_DEG: Final = {"states": 6e-4, "counties": 3e-4, "tracts": 1.5e-4}
 _GRID_DEG: Final = 1e-5  # about 1 m, which is invisible and shortens the text
 
 
-class Grounds(Protocol):
+class BaseLayerSource(Protocol):
     """What base layers need: a store's geography, its name and version in addresses, and a cache."""
 
     store: Store
@@ -52,7 +52,7 @@ class Grounds(Protocol):
         """The result of `make`, cached under the key."""
 
 
-def layer_url(prefix: str, release: Grounds, name: str) -> str:
+def layer_url(prefix: str, release: BaseLayerSource, name: str) -> str:
     """Address of a base layer; `prefix` is where the app is mounted, with a trailing slash."""
     return f"{prefix}geo/{release.slug}/{release.version}/{name}.geojson"
 
@@ -112,7 +112,7 @@ def outline_url(prefix: str, release: ServedRelease, areas: tuple[str, ...]) -> 
     )
 
 
-def base_layer(release: Grounds, name: str) -> bytes:
+def base_layer(release: BaseLayerSource, name: str) -> bytes:
     """Gzipped GeoJSON of a base layer's units that have shapes, with `id`; named layers are sorted by size."""
 
     def make() -> bytes:
@@ -124,7 +124,7 @@ def base_layer(release: Grounds, name: str) -> bytes:
     return release.once(("layer", name), make)
 
 
-def base_shapes(release: Grounds, name: str) -> tuple[list[str], list[Any]]:
+def base_shapes(release: BaseLayerSource, name: str) -> tuple[list[str], list[Any]]:
     """Identifiers and simplified polygons of a base layer, largest first except for tracts."""
 
     def make() -> tuple[list[str], list[Any]]:
@@ -137,12 +137,12 @@ def base_shapes(release: Grounds, name: str) -> tuple[list[str], list[Any]]:
     return release.once(("base shapes", name), make)
 
 
-def base_names(release: Grounds, name: str) -> list[dict[str, Any]]:
+def base_names(release: BaseLayerSource, name: str) -> list[dict[str, Any]]:
     """Name labels of the units in `base_shapes`: `name`, `at` and `box`."""
     return _labels(release, name, *base_shapes(release, name))
 
 
-def _labels(release: Grounds, name: str, ids: list[str], shapes: list[Any]) -> list[dict[str, Any]]:
+def _labels(release: BaseLayerSource, name: str, ids: list[str], shapes: list[Any]) -> list[dict[str, Any]]:
     """Name labels of units: the text, its position, and west, south, east, north of the unit."""
     column = BASE_LAYERS[name]
     frame = release.store.table(name, [column, "name"])
@@ -229,7 +229,7 @@ def bounds(release: ServedRelease, areas: tuple[str, ...]) -> Bounds | None:
     return float(west), float(south), float(east), float(north)
 
 
-def home_bounds(release: Grounds) -> Bounds:
+def home_bounds(release: BaseLayerSource) -> Bounds:
     """Bounds of the first view: the states whose workplaces the release covers, or else the whole base map."""
 
     def make() -> Bounds:
@@ -244,12 +244,12 @@ def home_bounds(release: Grounds) -> Bounds:
     return release.once(("home",), make)
 
 
-def _simplified(release: Grounds, name: str) -> tuple[list[str], list[Any]]:
+def _simplified(release: BaseLayerSource, name: str) -> tuple[list[str], list[Any]]:
     return _simplified_units(release, name, BASE_LAYERS[name], _TOLERANCE_DEG[name])
 
 
 def _simplified_units(
-    release: Grounds, table: str, column: str, tolerance_deg: float
+    release: BaseLayerSource, table: str, column: str, tolerance_deg: float
 ) -> tuple[list[str], list[Any]]:
     frame = release.store.table(table, [column, "geometry"])
     frame = frame[~(frame.geometry.isna() | frame.geometry.is_empty)]

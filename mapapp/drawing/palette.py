@@ -23,7 +23,7 @@ _CHANGE_COLORS: Final = 4  # on each side of no change
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class ColorScheme:
     """The CSS colors of a light or dark map.
 
     Attributes
@@ -65,8 +65,8 @@ class Ground:
     more: tuple[str, ...]
 
 
-GROUNDS: Final = {
-    "light": Ground(
+COLOR_SCHEMES: Final = {
+    "light": ColorScheme(
         ramp=RAMP,
         outside=OUTSIDE,
         land="#fbfaf6",
@@ -84,7 +84,7 @@ GROUNDS: Final = {
         same="#ecebe6",
         more=("#c3dcf2", "#7fb2e0", "#2f78bd", "#0f3f7c"),
     ),
-    "dark": Ground(
+    "dark": ColorScheme(
         ramp=RAMP[::-1],
         outside="#0d1218",
         land="#1a222b",
@@ -135,19 +135,19 @@ def ratio_classes(ratio: Any) -> Any:
     return numpy.where(numpy.isnan(ratio), 0, of)
 
 
-def ratio_colours(ground: Ground) -> list[str]:
-    """Colours of the classes of ratios, from the least to the largest; those about 1 have that of no change."""
-    return change_colours(len(RATIO_LIMITS) // 2, ground)
+def ratio_colors(scheme: ColorScheme) -> list[str]:
+    """Colors of the classes of ratios, from the least to the largest; those about 1 have that of no change."""
+    return change_colors(len(RATIO_LIMITS) // 2, scheme)
 
 
-def change_colours(n_classes: int, ground: Ground) -> list[str]:
+def change_colors(n_classes: int, scheme: ColorScheme) -> list[str]:
     """Colors from the largest decrease to the largest increase, with `n_classes` on each side of no change."""
     places = [round((step + 1) * _CHANGE_COLORS / n_classes) - 1 for step in range(n_classes)]
-    fewer, more = ([colours[place] for place in places] for colours in (ground.fewer, ground.more))
-    return [*fewer[::-1], ground.same, *more]
+    fewer, more = ([colors[place] for place in places] for colors in (scheme.fewer, scheme.more))
+    return [*fewer[::-1], scheme.same, *more]
 
 
-def class_colours(n_classes: int, ramp: Sequence[str]) -> list[str]:
+def class_colors(n_classes: int, ramp: Sequence[str]) -> list[str]:
     """Colors of `n_classes` classes along a ramp; a few classes do not reach its strongest color."""
     last = min(len(ramp) - 1, n_classes + 1)
     return [ramp[round(step * last / max(n_classes - 1, 1))] for step in range(n_classes)]
@@ -159,7 +159,7 @@ def point_look(n_points: int) -> tuple[float, float]:
     return size, 0.75 if n_points < 5_000 else 0.5
 
 
-def band_colours(n_bands: int, ramp: Sequence[str]) -> list[str]:
+def band_colors(n_bands: int, ramp: Sequence[str]) -> list[str]:
     """Colors of `n_bands` bands, near to far."""
     span = max(n_bands - 1, 1)
     return [ramp[round(1 + step * (len(ramp) - 2) / span)] for step in range(n_bands)]

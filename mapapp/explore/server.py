@@ -23,11 +23,11 @@ from mapapp.answers import served_answers, watch
 from mapapp.answers.served_release import ServedRelease, open_releases
 from mapapp.answers.watch import Refused, Watch
 from mapapp.drawing import map_content, map_layers
-from mapapp.drawing.palette import GROUNDS
+from mapapp.drawing.palette import COLOR_SCHEMES
 from mapapp.errors import UsageError
 from mapapp.explore import heavy_requests, upload_routes, web_app
 from mapapp.explore.background import run_in_background
-from mapapp.explore.callbacks import asking, explore, routing, take_home
+from mapapp.explore.callbacks import choices, download_menu, explore, routing
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.downloads import routes as downloads
 from mapapp.explore.pages.frame import PAGES, frame
@@ -65,9 +65,9 @@ def create_app(releases: list[Path], prefix: str = "/") -> Dash:
     app.server.config["MAX_CONTENT_LENGTH"] = web_app.MAX_UPLOAD_BYTES
     app.layout = frame()
     routing.register(app, views)
-    asking.register(app, views)
+    choices.register(app, views)
     explore.register(app, views)
-    take_home.register(app, views)
+    download_menu.register(app, views)
     app.server.extensions[_VIEWS] = views
     _add_files(app.server, views)
     _add_not_found(app.server, prefix)
@@ -218,7 +218,7 @@ def _add_files(server: flask.Flask, views: Views) -> None:
     def density(slug: str, version: str) -> flask.Response:
         release = _release(views, slug, version)
         address, _ = views.parse(flask.request.query_string.decode("ascii", "replace"))
-        image = map_content.density_image(release, address.question, GROUNDS[address.view.theme].ramp)
+        image = map_content.density_image(release, address.question, COLOR_SCHEMES[address.view.theme].ramp)
         response = flask.Response(image.png, mimetype="image/png")
         response.headers["Cache-Control"] = web_app.FOR_EVER
         return response

@@ -38,7 +38,7 @@ class _Upload:
     client: str
     name: str
     content: bytes
-    asked_at: float
+    polled_at: float
     is_done: bool = False
     area: Any = None
     error: str = ""
@@ -103,7 +103,7 @@ class Uploads:
             upload = self._uploads.get(token)
             if upload is None:
                 return {"state": "gone", "said": _EXPIRED}
-            upload.asked_at = self._clock()
+            upload.polled_at = self._clock()
             if token in self._waiting:
                 return {"state": "waiting", "before": self._waiting.index(token) + bool(self._reading)}
             if not upload.is_done:
@@ -125,7 +125,7 @@ class Uploads:
         now = self._clock()
         done = [token for token, upload in self._uploads.items() if upload.is_done]
         for token, upload in list(self._uploads.items()):
-            is_late = now - upload.asked_at > GONE_S
+            is_late = now - upload.polled_at > GONE_S
             if token != self._reading and (is_late or token in done[: max(len(done) - MAX_KEPT, 0)]):
                 del self._uploads[token]
                 if token in self._waiting:
@@ -156,7 +156,7 @@ class Uploads:
 
     def _outcome(self, upload: _Upload) -> tuple[Any, str]:
         def is_gone() -> bool:
-            return self._has_ended or self._clock() - upload.asked_at > GONE_S
+            return self._has_ended or self._clock() - upload.polled_at > GONE_S
 
         try:
             return self._read(upload.name, upload.content, is_gone), ""

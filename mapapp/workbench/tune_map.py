@@ -32,7 +32,7 @@ def base_map_figure(geography: PublicGeography) -> go.Figure:
         style=commute_map.base_style(f"workbench-{geography.version}", addresses),
         camera=camera.fitted(map_layers.home_bounds(geography)),
         traces=[go.Choroplethmap(), go.Scattermap()],
-        ground=palette.GROUNDS["light"],
+        scheme=palette.COLOR_SCHEMES["light"],
         layers=figures.outline_layers(None),
         caption=[geography.title, "CONFIDENTIAL, NOT FOR PUBLICATION"],
         revision="workbench",
@@ -45,7 +45,7 @@ def changes(trace: go.Choroplethmap, outline: figures.Feature | None, caption: S
     patch["data"][commute_map.UNITS] = trace
     patch["layout"]["map"]["layers"] = figures.outline_layers(outline)
     lines = commute_map.caption_lines([*caption, "CONFIDENTIAL, NOT FOR PUBLICATION"], _CAPTION_PIXELS)
-    patch["layout"]["annotations"] = [commute_map.caption_box(lines, palette.GROUNDS["light"])]
+    patch["layout"]["annotations"] = [commute_map.caption_box(lines, palette.COLOR_SCHEMES["light"])]
     return patch
 
 
@@ -78,7 +78,7 @@ def kl_caption(measured: MeasuredSetting) -> list[str]:
 
 
 def points_trace(geography: PublicGeography, found: TractPoints, shows: str) -> go.Choroplethmap:
-    """Origin tracts coloured by the support point they belong to: by its level, or by a share of workers."""
+    """Origin tracts colored by the support point they belong to: by its level, or by a share of workers."""
     tracts = geography.areas.tracts
     chosen = np.flatnonzero(tracts["drawn"].to_numpy() & (found.point_of_tract >= 0))
     point = found.point_of_tract[chosen]

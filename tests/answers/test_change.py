@@ -100,7 +100,7 @@ def test_units_are_colored_by_their_change(views: Views, address: Address) -> No
     for unit, row in frame.iterrows():
         assert row["before"] == counts[0].get(unit, 0)
         assert row["after"] == counts[1].get(unit, 0)
-    figure = draw.whole(release, state, view, "/", before=before)
+    figure = draw.map_figure(release, state, view, "/", before=before)
     trace = figure.data[commute_map.UNITS]
     assert (numpy.sign(trace.z) == numpy.sign(frame["change"].to_numpy())).all()
     assert trace.zmin == -trace.zmax
@@ -130,32 +130,32 @@ def test_a_map_without_units_says_that_it_shows_one_release(views: Views, analys
 @given(st.lists(st.integers(-(10**7), 10**7), min_size=1, max_size=50))
 def test_classes_of_change_are_symmetric_and_hold_every_change(changes: list[int]) -> None:
     limits = palette.change_limits(max(map(abs, changes)))
-    ground = palette.GROUNDS["light"]
+    scheme = palette.COLOR_SCHEMES["light"]
     assert 1 <= len(limits) <= 4
     classes = commute_map.change_classes(numpy.array(changes), limits)
     assert abs(classes).max() <= len(limits)
     assert (numpy.sign(classes) == numpy.sign(changes)).all()
-    colours = palette.change_colours(len(limits), ground)
-    assert len(colours) == len(change_texts(limits)) == 2 * len(limits) + 1
-    assert len(set(colours)) == len(colours)
+    colors = palette.change_colors(len(limits), scheme)
+    assert len(colors) == len(change_texts(limits)) == 2 * len(limits) + 1
+    assert len(set(colors)) == len(colors)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_colors_of_change_contrast_more_with_larger_changes(theme: str) -> None:
-    def lightness(colour: str) -> float:
-        red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    def lightness(color: str) -> float:
+        red, green, blue = (int(color[at : at + 2], 16) / 255 for at in (1, 3, 5))
         linear = [
             (part / 12.92) if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
             for part in (red, green, blue)
         ]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
-    ground = palette.GROUNDS[theme]
-    land = lightness(ground.same)
-    for side in (ground.fewer, ground.more):
-        away = [abs(lightness(colour) - land) for colour in side]
+    scheme = palette.COLOR_SCHEMES[theme]
+    land = lightness(scheme.same)
+    for side in (scheme.fewer, scheme.more):
+        away = [abs(lightness(color) - land) for color in side]
         assert all(low < high for low, high in itertools.pairwise(away))
-    for less, more in zip(ground.fewer, ground.more, strict=True):
+    for less, more in zip(scheme.fewer, scheme.more, strict=True):
         red_less, blue_less = int(less[1:3], 16), int(less[5:7], 16)
         red_more, blue_more = int(more[1:3], 16), int(more[5:7], 16)
         assert red_less > blue_less, "a decrease is orange"

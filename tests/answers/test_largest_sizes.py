@@ -74,7 +74,7 @@ def test_the_page_accepts_the_maximum_number_of_bands(release: ServedRelease, co
         assert "workers" in str(answer.answer(release, Address(question=state), found, ""))
         assert answer_tables.table(found, every=True)["rows"]
         answer_charts.drawn_chart(found, "light")
-        draw.whole(release, state, View(), "/")
+        draw.map_figure(release, state, View(), "/")
 
 
 def test_commands_accept_the_maximum_number_of_bands(

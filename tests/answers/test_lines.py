@@ -72,7 +72,7 @@ def test_who_stays_and_who_leaves_is_counted_by_block(
     units = {unit: n for (of, unit), n in leaving.items() if of == "unit"}
     assert sorted(found.frame["workers"]) == sorted(units.values())[-len(found.frame) :]
     share = 100 * stays.sum() / max(len(mine), 1)
-    assert f"; {share:.1f} % stay in the area" in map_content.what_is_drawn(release, state, view)
+    assert f"; {share:.1f}% stay in the area" in map_content.what_is_drawn(release, state, view)
 
 
 def test_a_unit_that_the_area_cuts_has_a_line_for_its_other_part(release: ServedRelease) -> None:

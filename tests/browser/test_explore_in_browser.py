@@ -10,7 +10,7 @@ import pytest
 
 from mapapp.answers import served_answers
 from mapapp.answers.served_release import ServedRelease
-from mapapp.drawing.palette import GROUNDS
+from mapapp.drawing.palette import COLOR_SCHEMES
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.fields import Theme
 from mapapp.question.question import Question
@@ -196,7 +196,7 @@ def test_an_area_without_a_mouse_and_every_analysis_of_it(visit: Visit, release:
     keyboard = visit.page.keyboard
     visit.page.locator("#tools summary").focus()
     keyboard.press("Enter")
-    visit.page.locator("#centre").focus()
+    visit.page.locator("#center").focus()
     keyboard.type(f"{lat}, {lon}")
     place_name = f"Latitude, longitude {lat}, {lon}"
     # Half a place is one too: only the last answer has all of what was typed.
@@ -204,7 +204,7 @@ def test_an_area_without_a_mouse_and_every_analysis_of_it(visit: Visit, release:
     keyboard.press("ArrowDown")
     visit.page.locator("[role=option][data-combobox-selected]:visible").wait_for()
     keyboard.press("Enter")
-    visit.wait_until("text => document.getElementById('centre').value === text", place_name)
+    visit.wait_until("text => document.getElementById('center').value === text", place_name)
     visit.page.locator("#radii").focus()
     keyboard.type("4")
     visit.page.locator("#add-circle").focus()
@@ -263,7 +263,7 @@ def test_a_box_is_drawn_and_dark_keeps_it(visit: Visit, release: ServedRelease) 
     visit.page.locator("#keeping summary").click()
     visit.page.get_by_text("Dark", exact=True).click()
     visit.page.locator("#app.dark").wait_for()
-    visit.wait_until(GROUND_COLOR_IS, GROUNDS["dark"].outside)
+    visit.wait_until(GROUND_COLOR_IS, COLOR_SCHEMES["dark"].outside)
     visit.settle()
     assert visit.page.evaluate(CAMERA) == pytest.approx(before)
 

@@ -41,7 +41,7 @@ def plain(figure: Any) -> Any:
 @pytest.mark.parametrize("show", ["points", "areas", "density"])
 @pytest.mark.parametrize("areas", [(), (TRACT,)])
 def test_no_figure_names_another_machine(release: ServedRelease, show: Any, areas: tuple[str, ...]) -> None:
-    figure = draw.whole(release, *shown(show=show, areas=areas), "/")
+    figure = draw.map_figure(release, *shown(show=show, areas=areas), "/")
     text = json.dumps({"data": plain(figure)["data"], "map": plain(figure)["layout"]["map"]})
     assert "http" not in text
     assert "//" not in text
@@ -52,7 +52,7 @@ def test_no_figure_names_another_machine(release: ServedRelease, show: Any, area
 
 
 def test_polygons_come_by_address_and_not_in_the_figure(release: ServedRelease) -> None:
-    figure = draw.whole(release, *shown(areas=(TRACT,)), "/base/")
+    figure = draw.map_figure(release, *shown(areas=(TRACT,)), "/base/")
     assert figure.data[commute_map.UNITS].geojson.startswith("/base/geo/")
     assert figure.layout.map.layers[commute_map.OUTLINE].source.endswith(f"areas.geojson?area={TRACT}")
     assert len(figure.to_json()) < 200_000
@@ -60,7 +60,7 @@ def test_polygons_come_by_address_and_not_in_the_figure(release: ServedRelease) 
 
 def test_traces_and_layers_keep_their_places(release: ServedRelease) -> None:
     for show in ("points", "areas", "density"):
-        figure = draw.whole(release, *shown(show=show, areas=(TRACT,)), "/")
+        figure = draw.map_figure(release, *shown(show=show, areas=(TRACT,)), "/")
         assert [trace.type for trace in figure.data] == [
             "choroplethmap",
             *["scattermap"] * commute_map.MIDDLES,
@@ -73,13 +73,13 @@ def test_traces_and_layers_keep_their_places(release: ServedRelease) -> None:
 
 def test_a_point_for_every_worker_whose_home_has_a_place(release: ServedRelease) -> None:
     state = Question(areas=("county:10001",))
-    points = draw.whole(release, state, View(), "/").data[commute_map.POINTS]
+    points = draw.map_figure(release, state, View(), "/").data[commute_map.POINTS]
     units = served_answers.units(release, state)
     elsewhere = units.loc[units["kind"] == "elsewhere", "workers"].sum()
     assert len(points.lon) == len(points.lat) == units["workers"].sum() - elsewhere
 
 
-def test_the_coloured_tracts_say_the_numbers_of_the_table(release: ServedRelease) -> None:
+def test_the_colored_tracts_say_the_numbers_of_the_table(release: ServedRelease) -> None:
     state = Question(areas=("county:10001",))
     frame = draw.unit_labels(release, state)
     table = served_answers.units(release, state).set_index("unit_id")["workers"]
@@ -90,7 +90,7 @@ def test_the_coloured_tracts_say_the_numbers_of_the_table(release: ServedRelease
 
 def test_legend_source_year_and_promise_are_on_the_picture(release: ServedRelease) -> None:
     for show in ("points", "areas", "density"):
-        figure = draw.whole(release, *shown(show=show, areas=(TRACT,)), "/")
+        figure = draw.map_figure(release, *shown(show=show, areas=(TRACT,)), "/")
         text = figure.layout.annotations[0].text
         assert all(part in text for part in ("Made by hand, 2019", "ε = 8.98", "δ = 10⁻⁶", "Tract 0.01"))
         assert "NOT FOR RELEASE" not in text
@@ -98,16 +98,16 @@ def test_legend_source_year_and_promise_are_on_the_picture(release: ServedReleas
 
 def test_a_release_that_must_not_be_used_says_so_on_the_picture(tmp_path: Path) -> None:
     release = ServedRelease(write_release(tmp_path / "x", n_pairs=50, status="not for release"), "x")
-    assert "NOT FOR RELEASE" in draw.whole(release, *shown(), "/").layout.annotations[0].text
+    assert "NOT FOR RELEASE" in draw.map_figure(release, *shown(), "/").layout.annotations[0].text
 
 
 def test_names_are_text_and_never_markup(release: ServedRelease) -> None:
-    figure = draw.whole(release, *shown(areas=("stplc:4460",)), "/")
+    figure = draw.map_figure(release, *shown(areas=("stplc:4460",)), "/")
     assert "&lt;b&gt;Bold" in figure.layout.annotations[0].text
 
 
 def test_a_patch_leaves_the_camera_alone_unless_it_should_move(release: ServedRelease) -> None:
-    figure = draw.whole(release, *shown(areas=(TRACT,)), "/")
+    figure = draw.map_figure(release, *shown(areas=(TRACT,)), "/")
     for move in (False, True):
         places = [
             tuple(step["location"]) for step in draw.changes(figure, move=move).to_plotly_json()["operations"]
@@ -123,7 +123,7 @@ def test_the_map_offers_no_upload() -> None:
 
 
 @given(st.lists(st.integers(1, 10**7), min_size=1, max_size=30))
-def test_classes_hold_every_count_and_fit_the_colours(counts: list[int]) -> None:
+def test_classes_hold_every_count_and_fit_the_colors(counts: list[int]) -> None:
     classes = palette.count_classes(min(counts), max(counts))
     assert len(classes) <= len(palette.RAMP) or max(counts) >= 10**6
     assert classes[0][0] <= min(counts)
@@ -145,11 +145,11 @@ def test_classes_of_width_hold_every_count_too(one: int, other: int) -> None:
 
 
 def test_the_ramp_darkens_all_the_way() -> None:
-    def lightness(colour: str) -> float:
-        red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    def lightness(color: str) -> float:
+        red, green, blue = (int(color[i : i + 2], 16) for i in (1, 3, 5))
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
-    light = [lightness(colour) for colour in palette.RAMP]
+    light = [lightness(color) for color in palette.RAMP]
     assert all(first - second > 12 for first, second in itertools.pairwise(light))
 
 
@@ -176,8 +176,8 @@ def test_the_camera_holds_its_bounds_above_the_caption(
     assert (middle - northing(south)) * pixels <= size[1] / 2 - below
 
 
-def test_a_narrow_picture_of_points_has_no_colour_bar(release: ServedRelease) -> None:
-    figure = draw.whole(release, *shown(areas=(TRACT,)), "/", 390, 490)
+def test_a_narrow_picture_of_points_has_no_color_bar(release: ServedRelease) -> None:
+    figure = draw.map_figure(release, *shown(areas=(TRACT,)), "/", 390, 490)
     assert "colorbar" not in plain(figure)["data"][commute_map.POINTS]["marker"]
 
 
@@ -211,8 +211,8 @@ def test_lines_show_what_the_caption_says(release: ServedRelease) -> None:
     assert lines.within == units["10001"]
     assert lines.total == units.sum()
     text = map_content.what_is_drawn(release, state, view)
-    assert f"shows {100 * outer.sum() / units.sum():.1f} % of {units.sum():,} jobs" in text
-    traces = draw.whole(release, state, view, "/").data
+    assert f"shows {100 * outer.sum() / units.sum():.1f}% of {units.sum():,} jobs" in text
+    traces = draw.map_figure(release, state, view, "/").data
     ends = [trace.lon for trace in (traces[at] for at in commute_map.LINES) if trace.lon is not None]
     assert sum(len(lon) for lon in ends) == 3 * len(lines.frame)
     assert len(traces[commute_map.MIDDLES].lon) == len(lines.frame)
@@ -235,7 +235,7 @@ def test_every_line_has_a_class_of_width(counts: list[int]) -> None:
     frame = pandas.DataFrame({"workers": sorted(counts, reverse=True)})
     for name in ("from_lon_deg", "from_lat_deg", "to_lon_deg", "to_lat_deg"):
         frame[name] = 1.0
-    traces = flow_lines.line_traces(frame.assign(label="x"), "Workers", palette.GROUNDS["light"])
+    traces = flow_lines.line_traces(frame.assign(label="x"), "Workers", palette.COLOR_SCHEMES["light"])
     assert len(traces) == len(commute_map.LINES) + 1
     lines = [trace for trace in traces[:-1] if trace.lon is not None]
     assert sum(len(trace.lon) for trace in lines) == 3 * len(counts)
@@ -244,7 +244,7 @@ def test_every_line_has_a_class_of_width(counts: list[int]) -> None:
 
 
 def test_arrows_are_closed_shapes_and_have_labels(release: ServedRelease) -> None:
-    figure = draw.whole(release, *shown(areas=("county:10001",), analysis="inflow-outflow"), "/")
+    figure = draw.map_figure(release, *shown(areas=("county:10001",), analysis="inflow-outflow"), "/")
     answer: Any = served_answers.result(release, Question(areas=("county:10001",), analysis="inflow-outflow"))
     for position in commute_map.LINES[:3]:
         trace = figure.data[position]
@@ -288,7 +288,7 @@ def test_half_and_twice_are_equally_far_from_one() -> None:
 
 def test_a_pair_is_drawn_at_both_ends(release: ServedRelease) -> None:
     state = Question(areas=("county:10001",), others=("county:10003",), analysis="paired")
-    figure = draw.whole(release, state, View(), "/")
+    figure = draw.map_figure(release, state, View(), "/")
     answer: Any = served_answers.result(release, state)
     for position in (commute_map.POINTS, commute_map.MORE_POINTS):
         assert len(figure.data[position].lon) == answer.workers.value
@@ -299,19 +299,20 @@ def test_the_rose_and_the_heat_map_have_every_worker(release: ServedRelease) -> 
     answer: Any = served_answers.result(
         release, Question(areas=("county:10001",), analysis="distance-direction")
     )
-    rose = charts.rose(answer.cells, palette.GROUNDS["dark"])
+    rose = charts.rose(answer.cells, palette.COLOR_SCHEMES["dark"])
     placed = answer.cells.loc[answer.cells["direction"] != "", "workers"].sum()
     assert sum(sum(trace.r) for trace in rose.data) == placed
     matrix: Any = served_answers.result(release, Question(analysis="flow-matrix"))
     wide = matrix.wide()
-    figure = charts.heat_map(wide, {"home": {}, "work": {}}, palette.GROUNDS["light"])
+    figure = charts.heat_map(wide, {"home": {}, "work": {}}, palette.COLOR_SCHEMES["light"])
     assert numpy.shape(figure.data[0].z) == wide.shape
     assert (numpy.asarray(figure.data[0].z) > 0).sum() == (wide.to_numpy() > 0).sum()
 
 
-def test_dark_and_light_differ_in_colour_alone(release: ServedRelease) -> None:
+def test_dark_and_light_differ_in_color_alone(release: ServedRelease) -> None:
     light, dark = (
-        plain(draw.whole(release, *shown(areas=(TRACT,), theme=theme), "/")) for theme in ("light", "dark")
+        plain(draw.map_figure(release, *shown(areas=(TRACT,), theme=theme), "/"))
+        for theme in ("light", "dark")
     )
     assert light["layout"]["map"]["center"] == dark["layout"]["map"]["center"]
     assert light["layout"]["map"]["style"] == dark["layout"]["map"]["style"], "another one would be read anew"
@@ -323,7 +324,7 @@ def test_dark_and_light_differ_in_colour_alone(release: ServedRelease) -> None:
     places = [
         tuple(step["location"])
         for step in draw.changes(
-            draw.whole(release, *shown(theme="dark"), "/"), move=False, restyle=True
+            draw.map_figure(release, *shown(theme="dark"), "/"), move=False, restyle=True
         ).to_plotly_json()["operations"]
     ]
     assert ("layout", "meta") in places
@@ -337,7 +338,7 @@ def test_points_without_a_place_are_not_drawn(release: ServedRelease) -> None:
 
 def test_a_density_is_drawn_once_whatever_the_table_shows(release: ServedRelease) -> None:
     question = Question(areas=(f"tract:{release.areas.units('tract').rows['unit_id'].iloc[0]}",))
-    ramp = palette.GROUNDS["light"].ramp
+    ramp = palette.COLOR_SCHEMES["light"].ramp
     image = map_content.density_image(release, question, ramp)
     assert map_content.density_image(release, replace(question, layer="county", edges=(5.0,)), ramp) is image
-    assert map_content.density_image(release, question, palette.GROUNDS["dark"].ramp) is not image
+    assert map_content.density_image(release, question, palette.COLOR_SCHEMES["dark"].ramp) is not image

@@ -20,9 +20,9 @@ from mapapp.answers import served_answers
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import map_content, map_layers
 from mapapp.drawing.labels import short_names
-from mapapp.drawing.palette import GROUNDS
+from mapapp.drawing.palette import COLOR_SCHEMES
 from mapapp.drawing.paper import chart_pictures, locator_picture, map_picture, map_title, map_words
-from mapapp.drawing.paper.ground import frame_of
+from mapapp.drawing.paper.base_map import frame_of
 from mapapp.drawing.paper.legend import draw_scale
 from mapapp.drawing.paper.paper import PIXELS_PER_INCH, Sheet, fitted, printable, width_in, wrapped
 from mapapp.errors import UsageError
@@ -129,7 +129,7 @@ def test_every_view_is_drawn(release: ServedRelease, name: str, theme: Any) -> N
     view = replace(view, theme=theme)
     found = pixels(map_picture(release, question, view, size_in=(6.0, 6.0)))
     assert found.shape == (6 * PIXELS_PER_INCH, 6 * PIXELS_PER_INCH, 3)
-    land = [int(GROUNDS[theme].land[at : at + 2], 16) for at in (1, 3, 5)]
+    land = [int(COLOR_SCHEMES[theme].land[at : at + 2], 16) for at in (1, 3, 5)]
     middle = found[130:380, 30:-30].reshape(-1, 3)
     assert len(numpy.unique(middle, axis=0)) > 5
     assert (middle == land).all(axis=1).mean() < 0.999
@@ -143,14 +143,14 @@ def test_the_same_bytes_twice(release: ServedRelease, name: str) -> None:
         assert first == second
 
 
-def test_colours_of_the_answer_are_on_the_map(release: ServedRelease) -> None:
-    """A unit's middle has the colour of its class: as many pixels as its share of the map, and no others."""
+def test_colors_of_the_answer_are_on_the_map(release: ServedRelease) -> None:
+    """A unit's middle has the color of its class: as many pixels as its share of the map, and no others."""
     state = STATES["areas"]
     counted = map_content.unit_frame(release, state[0])
     bounds = map_layers.home_bounds(release)
     found = pixels(map_picture(release, *state, bounds=bounds, size_in=(8.0, 8.0)))
-    ramp = [[int(one[at : at + 2], 16) for at in (1, 3, 5)] for one in GROUNDS["light"].ramp]
-    seen = [bool((found == colour).all(axis=2).sum() > 50) for colour in ramp]
+    ramp = [[int(one[at : at + 2], 16) for at in (1, 3, 5)] for one in COLOR_SCHEMES["light"].ramp]
+    seen = [bool((found == color).all(axis=2).sum() > 50) for color in ramp]
     assert counted["workers"].max() > 0
     assert sum(seen) >= 2
 
@@ -254,9 +254,9 @@ def test_a_release_that_is_not_for_release_says_so(tmp_path: Path) -> None:
     path = write_release(tmp_path / "test", n_pairs=200, status="test key: not for release")
     warned = ServedRelease(path, "test")
     plain = ServedRelease(write_release(tmp_path / "plain", n_pairs=200), "plain")
-    colour = [int(GROUNDS["light"].work[at : at + 2], 16) for at in (1, 3, 5)]
+    color = [int(COLOR_SCHEMES["light"].work[at : at + 2], 16) for at in (1, 3, 5)]
     below = [pixels(map_picture(each, *shown(), scale=2))[-100:] for each in (warned, plain)]
-    seen = [int((each == colour).all(axis=2).sum()) for each in below]
+    seen = [int((each == color).all(axis=2).sum()) for each in below]
     assert seen[0] > 50
     assert seen[1] == 0
 
@@ -303,7 +303,7 @@ def test_a_text_is_measured_once(release: ServedRelease) -> None:
 def test_the_scale_bar_does_not_reach_north(miles: float, monkeypatch: pytest.MonkeyPatch) -> None:
     half = miles / 2 / 69.0
     frame = frame_of((-half, -half, half, half), 7.0, 7.0)
-    sheet = Sheet((7.0, 1.0), GROUNDS["light"])
+    sheet = Sheet((7.0, 1.0), COLOR_SCHEMES["light"])
     ends: list[float] = []
 
     def write(x: float, _y: float, text: str, *, size: float, **_: Any) -> None:

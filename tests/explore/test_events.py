@@ -14,7 +14,7 @@ import shapely
 from geodata.errors import GeometryError
 from mapapp.answers.served_release import ServedRelease
 from mapapp.errors import UsageError
-from mapapp.explore.callbacks.asking import MAX_CHOICES, fitted, followed
+from mapapp.explore.callbacks.choices import MAX_CHOICES, fitted, followed
 from mapapp.explore.callbacks.events import after
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.uploads import Uploads
@@ -24,7 +24,7 @@ from tests.addresses import address_of
 from tests.releases import write_release
 
 TRACT = "tract:10001000000"
-AT_REST: dict[str, Any] = {"pick": "tract", "sign": "+", "target": "areas", "centre": None, "radii": ""}
+AT_REST: dict[str, Any] = {"pick": "tract", "sign": "+", "target": "areas", "center": None, "radii": ""}
 
 
 @pytest.fixture(scope="module")
@@ -125,16 +125,16 @@ def test_a_drawing_that_is_no_area_is_refused_in_one_line(release: ServedRelease
 
 
 def test_circles_and_rings_without_a_mouse(release: ServedRelease) -> None:
-    here = AT_REST | {"centre": "stplc:4459", "radii": "2"}
+    here = AT_REST | {"center": "stplc:4459", "radii": "2"}
     (one,) = after(address_of(), release, "add-circle", 1, here).question.areas
     assert one.startswith("circle:")
-    typed = AT_REST | {"centre": "42.1, -70.9", "radii": "1, 3, 5"}
+    typed = AT_REST | {"center": "42.1, -70.9", "radii": "1, 3, 5"}
     rings = after(address_of(), release, "add-circle", 1, typed).question.areas
     assert rings == ("circle:-70.9,42.1,1", "ring:-70.9,42.1,1,3", "ring:-70.9,42.1,3,5")
 
 
 @pytest.mark.parametrize(
-    ("centre", "radii"),
+    ("center", "radii"),
     [
         (None, "5"),
         ("nowhere", "5"),
@@ -145,10 +145,10 @@ def test_circles_and_rings_without_a_mouse(release: ServedRelease) -> None:
     ],
 )
 def test_a_circle_that_is_none_is_refused_in_one_line(
-    release: ServedRelease, centre: Any, radii: str
+    release: ServedRelease, center: Any, radii: str
 ) -> None:
     with pytest.raises((UsageError, GeometryError)) as refused:
-        after(address_of(), release, "add-circle", 1, AT_REST | {"centre": centre, "radii": radii})
+        after(address_of(), release, "add-circle", 1, AT_REST | {"center": center, "radii": radii})
     assert "\n" not in str(refused.value)
 
 

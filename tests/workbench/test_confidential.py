@@ -40,7 +40,7 @@ PUBLIC_OUTPUTS = {
     "answer", "area-data", "banner", "busy", "certificate", "chips", "glance", "look", "map", "moved-by", "nav",
     "notes", "on-map", "page", "release", "release-title", "search", "show-label", "table-card", "url",
     "side", "show", "age", "earnings", "industry", "analysis", "layer", "home_layer", "work_layer", "theme", "edges",
-    "against", "pick", "target", "centre", "area-said", "area-size", "other-chips", "setup-said", "csv", "app",
+    "against", "pick", "target", "center", "area-said", "area-size", "other-chips", "setup-said", "csv", "app",
     "answered", "take-files", "opened-view",
     "chart", "chart-card", "chart-text", "chart-title", "theme-provider", "field-side", "field-show", "field-layer",
     "field-matrix", "field-edges", "field-target", "asked", "choices", "chosen", "controls", "followed", "placed",

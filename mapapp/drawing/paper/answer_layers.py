@@ -17,8 +17,8 @@ from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import flow_shapes, map_content, map_layers, palette
 from mapapp.drawing.density import mercator_y
 from mapapp.drawing.labels import change_texts, class_text, ratio_texts
-from mapapp.drawing.palette import Ground
-from mapapp.drawing.paper.ground import Frame, Units, fill, layer_units, outline
+from mapapp.drawing.palette import ColorScheme
+from mapapp.drawing.paper.base_map import Frame, Units, fill, layer_units, outline
 from mapapp.drawing.paper.legend import Item, Legend
 from mapapp.drawing.paper.paper import POINTS_PER_PIXEL, font, printable
 from mapapp.drawing.plotly.commute_map import change_classes
@@ -36,12 +36,12 @@ def draw_answer(
     question: Question,
     kind: str,
     frame: Frame,
-    ground: Ground,
+    scheme: ColorScheme,
     before: ServedRelease | None = None,
 ) -> Legend:
     """Draw an answer as `map_content.drawn_as` says, or its change; returns the legend."""
     if before is not None and kind == "change":
-        return _change(axes, before, release, question, frame, ground)
+        return _change(axes, before, release, question, frame, scheme)
     draw: Callable[..., Legend] = {
         "areas": _areas,
         "density": _density,
@@ -50,21 +50,23 @@ def draw_answer(
         "arrows": _arrows,
         "ratio": _ratio,
     }[kind]
-    return draw(axes, release, question, frame, ground)
+    return draw(axes, release, question, frame, scheme)
 
 
-def _areas(axes: Axes, release: ServedRelease, question: Question, frame: Frame, ground: Ground) -> Legend:
+def _areas(
+    axes: Axes, release: ServedRelease, question: Question, frame: Frame, scheme: ColorScheme
+) -> Legend:
     counted = map_content.unit_frame(release, question)
     workers = counted["workers"].to_numpy()
     positive = workers[workers > 0]
     classes = palette.count_classes(int(positive.min(initial=1 << 30)), int(positive.max(initial=0)))
-    colours = palette.class_colours(len(classes), ground.ramp)
+    colors = palette.class_colors(len(classes), scheme.ramp)
     of = numpy.searchsorted([low for low, _ in classes], workers, side="right")
     class_of = dict(zip(counted["unit_id"], of, strict=True))
-    _fill_units(axes, layer_units(release, question.layer), class_of, dict(enumerate(colours, 1)), frame)
+    _fill_units(axes, layer_units(release, question.layer), class_of, dict(enumerate(colors, 1)), frame)
     items = [
-        Item("none", ground.land),
-        *(Item(class_text(*c), k) for c, k in zip(classes, colours, strict=True)),
+        Item("none", scheme.land),
+        *(Item(class_text(*c), k) for c, k in zip(classes, colors, strict=True)),
     ]
     level = words.level_word(question.layer)
     return Legend("classes", f"Workers who {words.VERB[question.shown_end]} in each {level}", tuple(items))
@@ -76,47 +78,51 @@ def _change(
     release: ServedRelease,
     question: Question,
     frame: Frame,
-    ground: Ground,
+    scheme: ColorScheme,
 ) -> Legend:
     counted = map_content.change_frame(before, release, question)
     change = counted["change"].to_numpy()
     limits = palette.change_limits(int(numpy.abs(change).max(initial=0)))
-    colours = palette.change_colours(len(limits), ground)
+    colors = palette.change_colors(len(limits), scheme)
     of = change_classes(change, limits) + len(limits)
     class_of = dict(zip(counted["unit_id"], of, strict=True))
-    _fill_units(axes, layer_units(release, question.layer), class_of, dict(enumerate(colours)), frame)
-    items = [Item(text, colour) for text, colour in zip(change_texts(limits), colours, strict=True)]
+    _fill_units(axes, layer_units(release, question.layer), class_of, dict(enumerate(colors)), frame)
+    items = [Item(text, color) for text, color in zip(change_texts(limits), colors, strict=True)]
     who = f"who {words.VERB[question.shown_end]} in each {words.level_word(question.layer)}"
     return Legend("classes", f"Change in workers {who}", tuple(items))
 
 
-def _ratio(axes: Axes, release: ServedRelease, question: Question, frame: Frame, ground: Ground) -> Legend:
+def _ratio(
+    axes: Axes, release: ServedRelease, question: Question, frame: Frame, scheme: ColorScheme
+) -> Legend:
     found = map_content.ratio_frame(release, question)
     how = map_content.ratio_map_of(question)
-    colours = palette.ratio_colours(ground)
+    colors = palette.ratio_colors(scheme)
     of = palette.ratio_classes(found["ratio"].to_numpy())
     class_of = dict(zip(found["unit_id"], of, strict=True))
-    _fill_units(axes, layer_units(release, question.layer), class_of, dict(enumerate(colours, 1)), frame)
-    classes = zip(ratio_texts(), colours, strict=True)
-    items = [Item(how.blank, ground.land), *(Item(text, colour) for text, colour in classes)]
+    _fill_units(axes, layer_units(release, question.layer), class_of, dict(enumerate(colors, 1)), frame)
+    classes = zip(ratio_texts(), colors, strict=True)
+    items = [Item(how.blank, scheme.land), *(Item(text, color) for text, color in classes)]
     title = how.legend.format(unit=words.level_word(question.layer)).replace("<br>", " ")
     return Legend("classes", title, tuple(items))
 
 
 def _fill_units(
-    axes: Axes, units: Units, class_of: dict[str, int], colours: dict[int, str], frame: Frame
+    axes: Axes, units: Units, class_of: dict[str, int], colors: dict[int, str], frame: Frame
 ) -> None:
     """Fill the units of each class with its color; units without a class stay unfilled."""
     near = units.inside(frame)
     mine = numpy.array([class_of.get(units.ids[at], -1) for at in near], dtype=int)
-    for place, colour in colours.items():
+    for place, color in colors.items():
         # Slightly beyond the edge, so that no gap shows between neighbors.
         path = outline(units.shapes[near[mine == place]], frame)
-        fill(axes, path, colour, edgecolor=colour, linewidth=0.3, zorder=2)
+        fill(axes, path, color, edgecolor=color, linewidth=0.3, zorder=2)
 
 
-def _density(axes: Axes, release: ServedRelease, question: Question, frame: Frame, ground: Ground) -> Legend:
-    image = map_content.density_image(release, question, ground.ramp)
+def _density(
+    axes: Axes, release: ServedRelease, question: Question, frame: Frame, scheme: ColorScheme
+) -> Legend:
+    image = map_content.density_image(release, question, scheme.ramp)
     west, south, east, north = image.bounds
     bottom, top = (float(mercator_y(lat)) for lat in (south, north))
     with Image.open(io.BytesIO(image.png)) as opened:
@@ -137,8 +143,8 @@ def _density(axes: Axes, release: ServedRelease, question: Question, frame: Fram
         ((power - low) / (high - low), f"{10**power:,.0f}" if power >= 0 else f"{10**power:g}")
         for power in range(math.ceil(low), math.floor(high) + 1)
     )
-    opacity = numpy.linspace(_LEAST_OPACITY, _MOST_OPACITY, len(ground.ramp)) * 0.9
-    stops = [Item("", colour, opacity=float(a)) for colour, a in zip(ground.ramp, opacity, strict=True)]
+    opacity = numpy.linspace(_LEAST_OPACITY, _MOST_OPACITY, len(scheme.ramp)) * 0.9
+    stops = [Item("", color, opacity=float(a)) for color, a in zip(scheme.ramp, opacity, strict=True)]
     return Legend("ramp", "Workers per square mile", tuple(stops), ticks)
 
 
@@ -161,27 +167,31 @@ def _cut(
     return image.crop((left, upper, right, lower)), extent
 
 
-def _points(axes: Axes, release: ServedRelease, question: Question, frame: Frame, ground: Ground) -> Legend:
+def _points(
+    axes: Axes, release: ServedRelease, question: Question, frame: Frame, scheme: ColorScheme
+) -> Legend:
     end = question.shown_end
-    colour = {"home": ground.home, "work": ground.work}[end]
-    look = _dots(axes, served_answers.places(release, question, end), frame, colour)
+    color = {"home": scheme.home, "work": scheme.work}[end]
+    look = _dots(axes, served_answers.places(release, question, end), frame, color)
     name = {"home": "One worker's home", "work": "One worker's workplace"}[end]
-    return Legend("marks", items=(Item(name, colour, *look),))
+    return Legend("marks", items=(Item(name, color, *look),))
 
 
-def _pair(axes: Axes, release: ServedRelease, question: Question, frame: Frame, ground: Ground) -> Legend:
+def _pair(
+    axes: Axes, release: ServedRelease, question: Question, frame: Frame, scheme: ColorScheme
+) -> Legend:
     items = []
     ends: tuple[tuple[Side, str, str], ...] = (
-        ("home", "Homes", ground.home),
-        ("work", "Workplaces", ground.work),
+        ("home", "Homes", scheme.home),
+        ("work", "Workplaces", scheme.work),
     )
-    for end, name, colour in ends:
-        look = _dots(axes, map_content.thinned(served_answers.places(release, question, end)), frame, colour)
-        items.append(Item(name, colour, *look))
+    for end, name, color in ends:
+        look = _dots(axes, map_content.thinned(served_answers.places(release, question, end)), frame, color)
+        items.append(Item(name, color, *look))
     return Legend("marks", items=tuple(items))
 
 
-def _dots(axes: Axes, places: dict[str, Any], frame: Frame, colour: str) -> tuple[float, float]:
+def _dots(axes: Axes, places: dict[str, Any], frame: Frame, color: str) -> tuple[float, float]:
     """Draw points; returns their diameter in pixels and their opacity."""
     places = map_content.in_order(places)
     lon, lat = (numpy.asarray(places[name], dtype=float) for name in ("lon_deg", "lat_deg"))
@@ -196,7 +206,7 @@ def _dots(axes: Axes, places: dict[str, Any], frame: Frame, colour: str) -> tupl
         marker="o",
         markersize=size * POINTS_PER_PIXEL,
         markeredgewidth=0,
-        color=colour,
+        color=color,
         alpha=opacity,
         rasterized=bool(seen.sum() > MAX_VECTOR_POINTS),
         zorder=6,
@@ -204,7 +214,9 @@ def _dots(axes: Axes, places: dict[str, Any], frame: Frame, colour: str) -> tupl
     return size, opacity
 
 
-def _lines(axes: Axes, release: ServedRelease, question: Question, frame: Frame, ground: Ground) -> Legend:
+def _lines(
+    axes: Axes, release: ServedRelease, question: Question, frame: Frame, scheme: ColorScheme
+) -> Legend:
     flows = served_answers.lines(release, question).frame
     workers = flows["workers"].to_numpy()
     classes = flow_shapes.line_classes(int(workers.min(initial=1 << 30)), int(workers.max(initial=0)))
@@ -220,7 +232,7 @@ def _lines(axes: Axes, release: ServedRelease, question: Question, frame: Frame,
         axes.add_collection(
             LineCollection(
                 list(both[of == place]),
-                colors=ground.line,
+                colors=scheme.line,
                 linewidths=width * POINTS_PER_PIXEL,
                 alpha=opacity,
                 capstyle="round",
@@ -229,17 +241,19 @@ def _lines(axes: Axes, release: ServedRelease, question: Question, frame: Frame,
             autolim=False,
         )
         if len(flows):
-            items.append(Item(class_text(*limits), ground.line, width, opacity))
+            items.append(Item(class_text(*limits), scheme.line, width, opacity))
     return Legend("lines", "Workers per line" if items else "No flows between different places", tuple(items))
 
 
-def _arrows(axes: Axes, release: ServedRelease, question: Question, frame: Frame, ground: Ground) -> Legend:
+def _arrows(
+    axes: Axes, release: ServedRelease, question: Question, frame: Frame, scheme: ColorScheme
+) -> Legend:
     box, answer = map_layers.bounds(release, question.areas), served_answers.result(release, question)
     groups: Any = answer
     told = (
-        (groups.inflow.value, ground.work, "come in to work"),
-        (groups.outflow.value, ground.home, "go out to work"),
-        (groups.stay.value, ground.stay, "live and work here"),
+        (groups.inflow.value, scheme.work, "come in to work"),
+        (groups.outflow.value, scheme.home, "go out to work"),
+        (groups.stay.value, scheme.stay, "live and work here"),
     )
     if box is None:
         return Legend("none")
@@ -247,17 +261,24 @@ def _arrows(axes: Axes, release: ServedRelease, question: Question, frame: Frame
     middle_lat = (box[1] + box[3]) / 2
     # The numbers for inflow and outflow go below their arrows, so that they do not hide the arrow above.
     places = [(lon, 2 * middle_lat - lat) for lon, lat in places[:2]] + places[2:]
-    for shape, place, (count, colour, more) in zip(shapes, places, told, strict=True):
+    for shape, place, (count, color, more) in zip(shapes, places, told, strict=True):
         corners = numpy.array(shape)
         x, y = numpy.radians(corners[:, 0]), mercator_y(corners[:, 1])
-        axes.fill(x, y, facecolor=colour, edgecolor=ground.halo, linewidth=0.8, alpha=0.92, zorder=8)
+        axes.fill(x, y, facecolor=color, edgecolor=scheme.halo, linewidth=0.8, alpha=0.92, zorder=8)
         at = math.radians(place[0]), float(mercator_y(place[1]))
-        _arrow_label(axes, at, f"{count:,}", more, colour, ground, below=place[1] < middle_lat)
-    return Legend("marks", items=tuple(Item(more, colour, 9.0) for _, colour, more in told))
+        _arrow_label(axes, at, f"{count:,}", more, color, scheme, below=place[1] < middle_lat)
+    return Legend("marks", items=tuple(Item(more, color, 9.0) for _, color, more in told))
 
 
 def _arrow_label(
-    axes: Axes, at: tuple[float, float], count: str, more: str, colour: str, ground: Ground, *, below: bool
+    axes: Axes,
+    at: tuple[float, float],
+    count: str,
+    more: str,
+    color: str,
+    scheme: ColorScheme,
+    *,
+    below: bool,
 ) -> None:
     """Draw a number and its meaning in a box above or below the arrow."""
     axes.annotate(
@@ -268,14 +289,14 @@ def _arrow_label(
         ha="center",
         va="top" if below else "bottom",
         fontproperties=font(8.5, bold=True),
-        color=ground.ink,
+        color=scheme.ink,
         linespacing=1.25,
         parse_math=False,
         zorder=10,
         bbox={
             "boxstyle": "round,pad=0.3",
-            "facecolor": ground.land,
-            "edgecolor": colour,
+            "facecolor": scheme.land,
+            "edgecolor": color,
             "linewidth": 1.4,
             "alpha": 0.94,
         },

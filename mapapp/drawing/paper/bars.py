@@ -10,7 +10,7 @@ from mapapp.answers import words
 from mapapp.answers.results import About
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing.bar_groups import Bar, Group
-from mapapp.drawing.palette import Ground
+from mapapp.drawing.palette import ColorScheme
 from mapapp.drawing.paper.chart_sheet import HEAD_IN, MARGIN_IN, SMALL_POINTS, TEXT_POINTS, draw_head
 from mapapp.drawing.paper.paper import Sheet, fitted, width_in
 from mapapp.drawing.paper.source import draw_foot, foot_height_in
@@ -45,14 +45,19 @@ def bar_words(title: str, groups: Sequence[Group]) -> str:
 
 
 def bars(
-    release: ServedRelease, ground: Ground, about: About, title: str, groups: Sequence[Group], width: float
+    release: ServedRelease,
+    scheme: ColorScheme,
+    about: About,
+    title: str,
+    groups: Sequence[Group],
+    width: float,
 ) -> Sheet:
     """Draw groups of bars to one scale, on a sheet `width` inches wide."""
     every = [bar for group in groups for bar in group.bars]
     careful = sorted({bar.caution for bar in every if bar.caution and bar.workers})
     n_rows = len(every) + sum(1.15 for group in groups if group.heading) + bool(careful)
     inner = width - 2 * MARGIN_IN
-    sheet = Sheet((width, HEAD_IN + n_rows * _ROW_IN + 0.12 + foot_height_in(release, inner)), ground)
+    sheet = Sheet((width, HEAD_IN + n_rows * _ROW_IN + 0.12 + foot_height_in(release, inner)), scheme)
     y = draw_head(sheet, title, about)
     columns = _columns(every, inner)
     for group in groups:
@@ -78,19 +83,19 @@ def _columns(every: Sequence[Bar], inner: float) -> _Columns:
 
 
 def _row(sheet: Sheet, bar: Bar, y: float, columns: _Columns) -> None:
-    base, x, quiet = y + _BASE_IN, MARGIN_IN, sheet.colours.quiet
+    base, x, quiet = y + _BASE_IN, MARGIN_IN, sheet.colors.quiet
     sheet.write(x, base, fitted(bar.name, columns.name - 0.08, TEXT_POINTS), size=TEXT_POINTS)
     x += columns.name
-    sheet.box(x, y + 0.035, columns.bar, 0.155, sheet.colours.rule)
-    sheet.box(x, y + 0.035, columns.bar * bar.workers / columns.most, 0.155, sheet.colours.bar)
+    sheet.box(x, y + 0.035, columns.bar, 0.155, sheet.colors.rule)
+    sheet.box(x, y + 0.035, columns.bar * bar.workers / columns.most, 0.155, sheet.colors.bar)
     x += columns.bar + columns.number
     number = f"{bar.workers:,}"
     sheet.write(x, base, number, size=TEXT_POINTS, align="right")
     if bar.caution and bar.workers:
         _mark(sheet, x - width_in(number, TEXT_POINTS) - 0.09, y + 0.112, bar.caution)
-    sheet.write(x + 0.05, base, words.error_text(bar.error), size=SMALL_POINTS, colour=quiet)
+    sheet.write(x + 0.05, base, words.error_text(bar.error), size=SMALL_POINTS, color=quiet)
     x += columns.error + columns.share
-    sheet.write(x, base, f"{100 * bar.share:.1f}%", size=TEXT_POINTS, colour=quiet, align="right")
+    sheet.write(x, base, f"{100 * bar.share:.1f}%", size=TEXT_POINTS, color=quiet, align="right")
 
 
 def _explain_marks(sheet: Sheet, careful: Sequence[str], y: float) -> None:
@@ -99,22 +104,22 @@ def _explain_marks(sheet: Sheet, careful: Sequence[str], y: float) -> None:
     for text in careful:
         meaning = {"caution": "3 to 9 workers: caution"}.get(text, f"1 or 2 workers: {text}")
         _mark(sheet, x, y + 0.112, text)
-        sheet.write(x + 0.1, y + _BASE_IN, meaning, size=SMALL_POINTS, colour=sheet.colours.quiet)
+        sheet.write(x + 0.1, y + _BASE_IN, meaning, size=SMALL_POINTS, color=sheet.colors.quiet)
         x += width_in(meaning, SMALL_POINTS) + 0.35
 
 
 def _mark(sheet: Sheet, x: float, y: float, caution: str) -> None:
     """Draw the mark of a small count: filled for the smallest counts, hollow for the others."""
     worst = caution.startswith("substantial")
-    colour = sheet.ground.work if worst else sheet.colours.warn
+    color = sheet.scheme.work if worst else sheet.colors.warn
     sheet.line(
         [x],
         [y],
-        colour,
+        color,
         0,
         marker="o",
         markersize=4.5,
-        markerfacecolor=colour if worst else "none",
-        markeredgecolor=colour,
+        markerfacecolor=color if worst else "none",
+        markeredgecolor=color,
         markeredgewidth=1.2,
     )

@@ -25,7 +25,7 @@ def draw_head(sheet: Sheet, title: str, about: About) -> float:
         width=inner,
         size=TEXT_POINTS,
         lines=1,
-        colour=sheet.colours.quiet,
+        color=sheet.colors.quiet,
     )
     return HEAD_IN
 

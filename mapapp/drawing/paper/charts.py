@@ -7,7 +7,7 @@ from typing import Final
 from mapapp.answers.results import Change, DistanceDirection, FlowMatrix, Result
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing.bar_groups import bar_groups
-from mapapp.drawing.palette import GROUNDS, Ground
+from mapapp.drawing.palette import COLOR_SCHEMES, ColorScheme
 from mapapp.drawing.paper.bars import bar_words, bars
 from mapapp.drawing.paper.chart_sheet import about_words
 from mapapp.drawing.paper.heat_map import heat_map
@@ -58,21 +58,21 @@ def chart_pictures(
     with drawing():
         return [
             (title, text, encoded(sheet, form, scale, f"{title}. {about_words(told.about)}", text))
-            for title, text, sheet in _sheets(release, GROUNDS[theme], told, width_in)
+            for title, text, sheet in _sheets(release, COLOR_SCHEMES[theme], told, width_in)
         ]
 
 
 def _sheets(
-    release: ServedRelease, ground: Ground, result: Result, width: float
+    release: ServedRelease, scheme: ColorScheme, result: Result, width: float
 ) -> list[tuple[str, str, Sheet]]:
     drawn: list[tuple[str, str, Sheet]] = []
     for title, groups in bar_groups(result):
         if any(bar.workers for group in groups for bar in group.bars):
             drawn.append(
-                (title, bar_words(title, groups), bars(release, ground, result.about, title, groups, width))
+                (title, bar_words(title, groups), bars(release, scheme, result.about, title, groups, width))
             )
     if isinstance(result, DistanceDirection) and result.workers.value:
-        drawn.append(rose(release, ground, result, width))
+        drawn.append(rose(release, scheme, result, width))
     if isinstance(result, FlowMatrix) and len(result.cells):
-        drawn.append(heat_map(release, ground, result, width))
+        drawn.append(heat_map(release, scheme, result, width))
     return drawn

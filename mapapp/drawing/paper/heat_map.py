@@ -13,7 +13,7 @@ from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import palette
 from mapapp.drawing.bar_groups import MATRIX_UNITS
 from mapapp.drawing.labels import class_text, short_names
-from mapapp.drawing.palette import Ground
+from mapapp.drawing.palette import ColorScheme
 from mapapp.drawing.paper.chart_sheet import HEAD_IN, MARGIN_IN, TEXT_POINTS, draw_head
 from mapapp.drawing.paper.legend import HEIGHT_IN, Item, Legend, draw_legend
 from mapapp.drawing.paper.paper import Sheet, width_in
@@ -25,7 +25,7 @@ _GAP_IN: Final = 0.01
 
 
 def heat_map(
-    release: ServedRelease, ground: Ground, result: FlowMatrix, width: float
+    release: ServedRelease, scheme: ColorScheme, result: FlowMatrix, width: float
 ) -> tuple[str, str, Sheet]:
     """Title, description and drawing of the largest units, on a sheet `width` inches wide."""
     title, inner = "From home (down) to work (across)", width - 2 * MARGIN_IN
@@ -33,20 +33,20 @@ def heat_map(
     workers = wide.to_numpy()
     positive = workers[workers > 0]
     classes = palette.count_classes(int(positive.min(initial=1 << 30)), int(positive.max(initial=0)))
-    colours = [ground.land, *palette.class_colours(len(classes), ground.ramp)]
+    colors = [scheme.land, *palette.class_colors(len(classes), scheme.ramp)]
     homes, works = _names(result.homes, wide.index), _names(result.works, wide.columns)
     left = MARGIN_IN + max(width_in(name, TEXT_POINTS) for name in homes) + 0.35
     longest = max(width_in(name, TEXT_POINTS) for name in works)
     top = HEAD_IN + 0.34 + longest * math.sin(math.radians(_SLOPE_DEG))
     cell = min((width - left - 0.5) / len(works), _MOST_CELL_IN)
     below = top + cell * len(homes) + 0.12
-    sheet = Sheet((width, below + HEIGHT_IN + foot_height_in(release, inner)), ground)
+    sheet = Sheet((width, below + HEIGHT_IN + foot_height_in(release, inner)), scheme)
     draw_head(sheet, title, result.about)
     _margins(sheet, homes, works, (left, top, cell))
     shown = numpy.searchsorted([low for low, _ in classes], workers, side="right")
-    _cells(sheet, shown, colours, (left, top, cell))
+    _cells(sheet, shown, colors, (left, top, cell))
     texts = ["none", *(class_text(*each) for each in classes)]
-    items = tuple(Item(text, colour) for text, colour in zip(texts, colours, strict=True))
+    items = tuple(Item(text, color) for text, color in zip(texts, colors, strict=True))
     draw_legend(sheet, Legend("classes", "Workers", items), MARGIN_IN, below, inner)
     draw_foot(sheet, release, MARGIN_IN)
     rows, columns = wide.shape
@@ -76,9 +76,9 @@ def _margins(
     sheet.write(left, HEAD_IN + 0.14, "Work in", **strong)
 
 
-def _cells(sheet: Sheet, shown: Any, colours: Sequence[str], place: tuple[float, float, float]) -> None:
+def _cells(sheet: Sheet, shown: Any, colors: Sequence[str], place: tuple[float, float, float]) -> None:
     left, top, cell = place
     side = cell - 2 * _GAP_IN
     for (down, across), number in numpy.ndenumerate(shown):
         x, y = left + across * cell + _GAP_IN, top + down * cell + _GAP_IN
-        sheet.box(x, y, side, side, colours[number], "none" if number else sheet.colours.rule, 0.4)
+        sheet.box(x, y, side, side, colors[number], "none" if number else sheet.colors.rule, 0.4)

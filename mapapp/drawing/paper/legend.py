@@ -11,7 +11,7 @@ import numpy
 from matplotlib.colors import LinearSegmentedColormap, to_rgb
 from matplotlib.patches import Polygon
 
-from mapapp.drawing.paper.ground import Frame
+from mapapp.drawing.paper.base_map import Frame
 from mapapp.drawing.paper.paper import POINTS_PER_PIXEL, Sheet, fitted, width_in
 
 KM_PER_MI: Final = 1.609344
@@ -56,7 +56,7 @@ class Item:
     """One entry: a color, and the width of a line or the diameter of a point in pixels."""
 
     text: str
-    colour: str
+    color: str
     size: float = 0.0
     opacity: float = 1.0
 
@@ -83,12 +83,12 @@ def legend_height_in(kind: str, *, n_outlines: int) -> float:
 
 def draw_legend(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> None:
     """Draw a legend at its upper left, at most `width` inches wide."""
-    ink = sheet.colours.ink
+    ink = sheet.colors.ink
     if legend.kind == "marks":
         _entries(sheet, legend.items, x, y, width, _dot)
         y += ROW_IN
     elif legend.kind != "none":
-        sheet.block(x, y, legend.title, width=width, size=TITLE_POINTS, lines=1, bold=True, colour=ink)
+        sheet.block(x, y, legend.title, width=width, size=TITLE_POINTS, lines=1, bold=True, color=ink)
         draw = {"classes": _classes, "ramp": _ramp, "lines": _lines}[legend.kind]
         draw(sheet, legend, x, y + 0.2, width)
         y += HEIGHT_IN
@@ -98,7 +98,7 @@ def draw_legend(sheet: Sheet, legend: Legend, x: float, y: float, width: float) 
 
 def draw_scale(sheet: Sheet, frame: Frame, right: float, y: float) -> None:
     """Draw scale bar and north arrow in the `SCALE_IN` inches left of `right`."""
-    ink, mi_per_inch = sheet.colours.ink, frame.mi_per_inch
+    ink, mi_per_inch = sheet.colors.ink, frame.mi_per_inch
     longest = SCALE_IN - 0.8
     left = right - SCALE_IN
     _north(sheet, right - 0.12, y)
@@ -116,7 +116,7 @@ def draw_scale(sheet: Sheet, frame: Frame, right: float, y: float) -> None:
     if _span_deg(frame) > _WIDE_SPAN_DEG:
         lat = frame.middle_lat_deg
         text = f"at {abs(lat):.0f}° {'N' if lat >= 0 else 'S'}"
-        sheet.write(left, y + 0.5, text, size=TEXT_POINTS - 0.5, colour=sheet.colours.quiet)
+        sheet.write(left, y + 0.5, text, size=TEXT_POINTS - 0.5, color=sheet.colors.quiet)
 
 
 def _span_deg(frame: Frame) -> float:
@@ -131,7 +131,7 @@ def _north(sheet: Sheet, x: float, y: float) -> None:
             [(each[0] / sheet.width, 1 - each[1] / sheet.height) for each in corners],
             closed=True,
             transform=sheet.figure.transFigure,
-            facecolor=sheet.colours.ink,
+            facecolor=sheet.colors.ink,
             edgecolor="none",
         )
     )
@@ -147,7 +147,7 @@ def _classes(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> 
             break
         size -= 0.25
     for item, mine in zip(legend.items, widths, strict=True):
-        sheet.box(x, y, mine, 0.15, item.colour, sheet.colours.quiet, 0.4)
+        sheet.box(x, y, mine, 0.15, item.color, sheet.colors.quiet, 0.4)
         sheet.write(x + mine / 2, y + 0.29, item.text, size=size, align="center")
         x += mine
 
@@ -156,16 +156,16 @@ def _ramp(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> Non
     """Draw a continuous color ramp, few to many."""
     long = min(width, 3.2)
     axes = sheet.axes(x, y, long, 0.15)
-    stops = [item.colour for item in legend.items]
+    stops = [item.color for item in legend.items]
     opacity = numpy.array([[item.opacity for item in legend.items]])
     steps = numpy.linspace(0, 1, 256)
     rgba = LinearSegmentedColormap.from_list("ramp", stops)(steps)[None]
     rgba[..., 3] = numpy.interp(steps, numpy.linspace(0, 1, len(stops)), opacity[0])
-    axes.imshow(numpy.ones((1, 1, 3)) * to_rgb(sheet.ground.land), extent=(0, 1, 0, 1), aspect="auto")
+    axes.imshow(numpy.ones((1, 1, 3)) * to_rgb(sheet.scheme.land), extent=(0, 1, 0, 1), aspect="auto")
     axes.imshow(rgba, extent=(0, 1, 0, 1), aspect="auto")
     for place, text in legend.ticks:
         align = "left" if place < 0.05 else "right" if place > 0.95 else "center"
-        sheet.line([x + place * long] * 2, [y + 0.13, y + 0.18], sheet.colours.ink, 0.8)
+        sheet.line([x + place * long] * 2, [y + 0.13, y + 0.18], sheet.colors.ink, 0.8)
         sheet.write(x + place * long, y + 0.29, text, size=TEXT_POINTS, align=align)
 
 
@@ -181,7 +181,7 @@ def _lines(sheet: Sheet, legend: Legend, x: float, y: float, width: float) -> No
         sheet.line(
             [middle - 0.19, middle + 0.19],
             [y + 0.08] * 2,
-            item.colour,
+            item.color,
             item.size * POINTS_PER_PIXEL,
             alpha=item.opacity,
             solid_capstyle="butt",
@@ -212,7 +212,7 @@ def _dot(sheet: Sheet, item: Item, x: float, y: float) -> None:
     sheet.line(
         [x + 0.1],
         [y],
-        item.colour,
+        item.color,
         0,
         marker="o",
         markersize=max(item.size, 7.0) * POINTS_PER_PIXEL,
@@ -222,4 +222,4 @@ def _dot(sheet: Sheet, item: Item, x: float, y: float) -> None:
 
 
 def _border(sheet: Sheet, item: Item, x: float, y: float) -> None:
-    sheet.box(x, y - 0.05, 0.2, 0.11, "none", item.colour, 3 * POINTS_PER_PIXEL)
+    sheet.box(x, y - 0.05, 0.2, 0.11, "none", item.color, 3 * POINTS_PER_PIXEL)

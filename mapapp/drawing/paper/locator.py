@@ -9,8 +9,8 @@ import numpy
 from mapapp.answers import words
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import camera, map_layers
-from mapapp.drawing.palette import GROUNDS
-from mapapp.drawing.paper import ground as base
+from mapapp.drawing.palette import COLOR_SCHEMES
+from mapapp.drawing.paper import base_map
 from mapapp.drawing.paper.paper import Form, Sheet, check, drawing, encoded
 from mapapp.question.fields import Side, Theme
 from mapapp.question.question import OTHER_END, Question
@@ -40,28 +40,28 @@ def locator_picture(
         For an invalid form, scale or size.
     """
     check(form, scale, size_in)
-    ground = GROUNDS[theme]
+    scheme = COLOR_SCHEMES[theme]
     with drawing():
-        sheet = Sheet(size_in, ground)
+        sheet = Sheet(size_in, scheme)
         axes = sheet.axes(0.02, 0.02, sheet.width - 0.04, sheet.height - 0.04)
-        sides: dict[Side, str] = {"home": ground.home, "work": ground.work}
+        sides: dict[Side, str] = {"home": scheme.home, "work": scheme.work}
         areas = [
             (question.areas, sides[question.side]),
             (question.shown_others, sides[OTHER_END[question.side]]),
         ]
         boxes = [map_layers.bounds(release, steps) for steps, _ in areas if steps]
         held = camera.union([map_layers.home_bounds(release), *(box for box in boxes if box is not None)])
-        frame = base.frame_of(held, sheet.width - 0.04, sheet.height - 0.04, 0.06)
-        base.draw_land(axes, release, frame, ground)
-        for steps, colour in areas:
+        frame = base_map.frame_of(held, sheet.width - 0.04, sheet.height - 0.04, 0.06)
+        base_map.draw_land(axes, release, frame, scheme)
+        for steps, color in areas:
             found = list(map_layers.shapes(release, steps).values()) if steps else []
             if not found:
                 continue
-            shapes = base.mercator(numpy.array([*found, None], dtype=object)[:-1])
-            base.fill(axes, base.outline(shapes, frame), colour, alpha=0.85, zorder=3)
-            base.draw_ring(axes, shapes, frame, colour)
-        base.draw_borders(axes, release, frame, ground, tracts=False)
-        base.draw_frame(sheet, 0.02, 0.02, sheet.width - 0.04, sheet.height - 0.04)
+            shapes = base_map.mercator(numpy.array([*found, None], dtype=object)[:-1])
+            base_map.fill(axes, base_map.outline(shapes, frame), color, alpha=0.85, zorder=3)
+            base_map.draw_ring(axes, shapes, frame, color)
+        base_map.draw_borders(axes, release, frame, scheme, tracts=False)
+        base_map.draw_frame(sheet, 0.02, 0.02, sheet.width - 0.04, sheet.height - 0.04)
         place = words.place_name(release, question) if question.areas else release.title
         return encoded(
             sheet, form, scale, f"Location of {place}", f"A small map that shows where {place} is."

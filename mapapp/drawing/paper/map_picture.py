@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from mapapp.answers import served_answers, words
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import map_content, map_layers
-from mapapp.drawing.palette import GROUNDS, Ground
-from mapapp.drawing.paper import ground as base
+from mapapp.drawing.palette import COLOR_SCHEMES, ColorScheme
+from mapapp.drawing.paper import base_map
 from mapapp.drawing.paper.answer_layers import draw_answer
 from mapapp.drawing.paper.legend import SCALE_IN, Item, Legend, draw_legend, draw_scale, legend_height_in
 from mapapp.drawing.paper.paper import Form, Sheet, check, drawing, encoded
@@ -71,10 +71,10 @@ def map_picture(
         For an invalid form, scale or size.
     """
     check(form, scale, size_in)
-    ground, told = GROUNDS[view.theme], title or map_title(release, question)
+    scheme, told = COLOR_SCHEMES[view.theme], title or map_title(release, question)
     said = map_words(release, question, view, before)  # do all queries first, because drawing holds a lock
     with drawing():
-        sheet = Sheet(size_in, ground)
+        sheet = Sheet(size_in, scheme)
         _draw(sheet, release, question, view, bounds, told, before)
         return encoded(sheet, form, scale, told, said)
 
@@ -104,20 +104,20 @@ def draw_outlines(
     axes: Axes,
     release: ServedRelease,
     areas: tuple[str, ...],
-    colour: str,
-    frame: base.Frame,
-    ground: Ground,
+    color: str,
+    frame: base_map.Frame,
+    scheme: ColorScheme,
     **look: Any,
 ) -> None:
     """Draw the border of areas with a halo that contrasts with any color below; with `look`, without the halo."""
     found = list(map_layers.shapes(release, areas).values()) if areas else []
     if found:
-        shapes = base.mercator(numpy.array([*found, None], dtype=object)[:-1])
-        path = base.outline(shapes, frame)
+        shapes = base_map.mercator(numpy.array([*found, None], dtype=object)[:-1])
+        path = base_map.outline(shapes, frame)
         if not look:
-            base.stroke(axes, path, ground.halo, 6, alpha=0.85, zorder=7)
-        base.stroke(axes, path, colour, 3, **({"zorder": 7.1} | look))
-        base.draw_ring(axes, shapes, frame, colour)
+            base_map.stroke(axes, path, scheme.halo, 6, alpha=0.85, zorder=7)
+        base_map.stroke(axes, path, color, 3, **({"zorder": 7.1} | look))
+        base_map.draw_ring(axes, shapes, frame, color)
 
 
 def _draw(
@@ -133,12 +133,12 @@ def _draw(
     y = sheet.block(MARGIN_IN, 0.1, title, width=inner, size=_TITLE_POINTS, lines=2, bold=True)
     for text in _what(release, question, view, before):
         y = sheet.block(
-            MARGIN_IN, y + 0.02, text, width=inner, size=_WHAT_POINTS, lines=2, colour=sheet.colours.quiet
+            MARGIN_IN, y + 0.02, text, width=inner, size=_WHAT_POINTS, lines=2, color=sheet.colors.quiet
         )
     top = y + 0.07
     draw_foot(sheet, release, MARGIN_IN)
     foot_in = foot_height_in(release, inner)
-    outlines = _outline_items(release, question, sheet.ground)
+    outlines = _outline_items(release, question, sheet.scheme)
     legend_in = (
         legend_height_in(map_content.drawn_as(release, question, view, before), n_outlines=len(outlines))
         + 0.12
@@ -146,10 +146,10 @@ def _draw(
     height = max(sheet.height - top - foot_in - legend_in, _LEAST_MAP_IN)
     axes = sheet.axes(MARGIN_IN, top, inner, height)
     held = bounds or map_content.view_bounds(release, question)
-    frame = base.frame_of(held, inner, height, 0.0 if bounds else 0.05)
-    legend = _map(axes, release, question, view, frame, sheet.ground, before)
+    frame = base_map.frame_of(held, inner, height, 0.0 if bounds else 0.05)
+    legend = _map(axes, release, question, view, frame, sheet.scheme, before)
     legend = Legend(legend.kind, legend.title, legend.items, legend.ticks, outlines)
-    base.draw_frame(sheet, MARGIN_IN, top, inner, height)
+    base_map.draw_frame(sheet, MARGIN_IN, top, inner, height)
     below = top + height + 0.1
     draw_legend(sheet, legend, MARGIN_IN, below, inner - SCALE_IN - 0.15)
     draw_scale(sheet, frame, sheet.width - MARGIN_IN, below)
@@ -160,40 +160,40 @@ def _map(
     release: ServedRelease,
     question: Question,
     view: View,
-    frame: base.Frame,
-    ground: Ground,
+    frame: base_map.Frame,
+    scheme: ColorScheme,
     before: ServedRelease | None,
 ) -> Legend:
     """Draw everything inside the frame; returns the legend of the answer."""
-    colours: dict[Side, str] = {"home": ground.home, "work": ground.work}
-    base.draw_land(axes, release, frame, ground)
+    colors: dict[Side, str] = {"home": scheme.home, "work": scheme.work}
+    base_map.draw_land(axes, release, frame, scheme)
     kind = map_content.drawn_as(release, question, view, before)
-    legend = draw_answer(axes, release, question, kind, frame, ground, before)
-    base.draw_borders(axes, release, frame, ground)
-    draw_outlines(axes, release, question.areas, colours[question.side], frame, ground)
+    legend = draw_answer(axes, release, question, kind, frame, scheme, before)
+    base_map.draw_borders(axes, release, frame, scheme)
+    draw_outlines(axes, release, question.areas, colors[question.side], frame, scheme)
     others = question.shown_others
     # Both borders are the same, so the second is dashed to show both.
     dashes: dict[str, Any] = (
         {"linestyle": (0, (3, 3)), "capstyle": "butt"} if others == question.areas else {}
     )
-    draw_outlines(axes, release, others, colours[OTHER_END[question.side]], frame, ground, **dashes)
+    draw_outlines(axes, release, others, colors[OTHER_END[question.side]], frame, scheme, **dashes)
     if (
         map_content.drawn_as(release, question, view, before) != "arrows"
     ):  # the labels of arrows take the place of names
-        base.draw_names(axes, release, frame, ground)
+        base_map.draw_names(axes, release, frame, scheme)
     return legend
 
 
-def _outline_items(release: ServedRelease, question: Question, ground: Ground) -> tuple[Item, ...]:
+def _outline_items(release: ServedRelease, question: Question, scheme: ColorScheme) -> tuple[Item, ...]:
     """Legend entries of the drawn borders."""
-    colours: dict[Side, str] = {"home": ground.home, "work": ground.work}
+    colors: dict[Side, str] = {"home": scheme.home, "work": scheme.work}
     both: tuple[tuple[tuple[str, ...], Side], ...] = (
         (question.areas, question.side),
         (question.shown_others, OTHER_END[question.side]),
     )
     both_ends = "side" not in question.entry.fields
     return tuple(
-        Item(f"{words.steps_name(release, steps)}{'' if both_ends else _END[side]}", colours[side])
+        Item(f"{words.steps_name(release, steps)}{'' if both_ends else _END[side]}", colors[side])
         for steps, side in both
         if steps and map_layers.bounds(release, steps) is not None
     )

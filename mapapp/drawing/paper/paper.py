@@ -33,7 +33,7 @@ from matplotlib.textpath import text_to_path
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from mapapp.drawing.palette import Ground
+from mapapp.drawing.palette import ColorScheme
 from mapapp.errors import UsageError
 
 Form = Literal["png", "svg"]
@@ -58,7 +58,7 @@ _STYLE: Final[dict[str, Any]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Colours:
+class SheetColors:
     """The colors of a sheet.
 
     Attributes
@@ -75,11 +75,11 @@ class Colours:
     warn: str
 
 
-def colours(ground: Ground) -> Colours:
+def sheet_colors(scheme: ColorScheme) -> SheetColors:
     """The colors of a sheet around a map with this color scheme."""
-    if ground.ink == "#1c2630":
-        return Colours("#ffffff", ground.ink, "#55616e", "#dce1e7", "#2a6db5", "#8a6100")
-    return Colours("#18212a", ground.ink, "#a9b5c1", "#2c3742", "#5a9be0", "#e0b64a")
+    if scheme.ink == "#1c2630":
+        return SheetColors("#ffffff", scheme.ink, "#55616e", "#dce1e7", "#2a6db5", "#8a6100")
+    return SheetColors("#18212a", scheme.ink, "#a9b5c1", "#2c3742", "#5a9be0", "#e0b64a")
 
 
 class Sheet:
@@ -89,19 +89,19 @@ class Sheet:
     ----------
     size_in : tuple of float
         Width and height, inches.
-    ground : Ground
+    scheme : ColorScheme
         Light or dark.
     """
 
-    def __init__(self, size_in: tuple[float, float], ground: Ground) -> None:
+    def __init__(self, size_in: tuple[float, float], scheme: ColorScheme) -> None:
         # Whole pixels, plus a little against rounding down, so that four times the scale gives four times the pixels.
         self.width, self.height = (
             (round(each * PIXELS_PER_INCH) + 1e-6) / PIXELS_PER_INCH for each in size_in
         )
-        self.ground = ground
-        self.colours = colours(ground)
+        self.scheme = scheme
+        self.colors = sheet_colors(scheme)
         self.figure = Figure(
-            figsize=(self.width, self.height), dpi=PIXELS_PER_INCH, facecolor=self.colours.paper
+            figsize=(self.width, self.height), dpi=PIXELS_PER_INCH, facecolor=self.colors.paper
         )
 
     def axes(self, left: float, top: float, width: float, height: float, **options: Any) -> Axes:
@@ -118,7 +118,7 @@ class Sheet:
         text: str,
         *,
         size: float,
-        colour: str | None = None,
+        color: str | None = None,
         bold: bool = False,
         align: str = "left",
         vertical: str = "baseline",
@@ -130,7 +130,7 @@ class Sheet:
             1 - y / self.height,
             printable(text, bold=bold),
             fontproperties=font(size, bold=bold),
-            color=colour or self.colours.ink,
+            color=color or self.colors.ink,
             ha=align,
             va=vertical,
             rotation=rotation,
@@ -147,13 +147,13 @@ class Sheet:
         width: float,
         size: float,
         lines: int = 3,
-        colour: str | None = None,
+        color: str | None = None,
         bold: bool = False,
     ) -> float:
         """Write text in lines below `y`; returns where the next block begins."""
         step = size * LEADING / 72
         for line in wrapped(text, width, size, bold=bold, lines=lines):
-            self.write(x, y + 0.78 * step, line, size=size, colour=colour, bold=bold)
+            self.write(x, y + 0.78 * step, line, size=size, color=color, bold=bold)
             y += step
         return y
 
@@ -163,7 +163,7 @@ class Sheet:
         y: float,
         width: float,
         height: float,
-        colour: str,
+        color: str,
         edge: str = "none",
         line: float = 0.6,
     ) -> None:
@@ -174,17 +174,17 @@ class Sheet:
                 width / self.width,
                 height / self.height,
                 transform=self.figure.transFigure,
-                facecolor=colour,
+                facecolor=color,
                 edgecolor=edge,
                 linewidth=line,
             )
         )
 
-    def line(self, x: list[float], y: list[float], colour: str, width: float, **options: Any) -> None:
+    def line(self, x: list[float], y: list[float], color: str, width: float, **options: Any) -> None:
         """Draw a line through places; `width` is in points."""
         places = [each / self.width for each in x], [1 - each / self.height for each in y]
         self.figure.add_artist(
-            Line2D(*places, color=colour, linewidth=width, transform=self.figure.transFigure, **options)
+            Line2D(*places, color=color, linewidth=width, transform=self.figure.transFigure, **options)
         )
 
 

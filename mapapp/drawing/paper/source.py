@@ -32,8 +32,8 @@ def draw_foot(sheet: Sheet, release: ServedRelease, margin: float) -> None:
     for line in _lines(release, inner):
         y += _STEP_IN
         strong = line == _WARNING
-        colour = sheet.ground.work if strong else sheet.colours.quiet
-        sheet.write(margin, y, line, size=_POINTS, colour=colour, bold=strong)
+        color = sheet.scheme.work if strong else sheet.colors.quiet
+        sheet.write(margin, y, line, size=_POINTS, color=color, bold=strong)
 
 
 def _lines(release: ServedRelease, width: float) -> list[str]:

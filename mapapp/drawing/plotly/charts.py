@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from mapapp.drawing import palette
 from mapapp.drawing.labels import DIRECTIONS, class_text, short_names
-from mapapp.drawing.palette import Ground
+from mapapp.drawing.palette import ColorScheme
 
 CONFIG: Final[dict[str, Any]] = {
     "displaylogo": False,
@@ -21,26 +21,26 @@ CONFIG: Final[dict[str, Any]] = {
 }
 
 
-def rose(cells: Any, ground: Ground) -> go.Figure:
+def rose(cells: Any, scheme: ColorScheme) -> go.Figure:
     """Workers by direction, stacked by distance.
 
     Parameters
     ----------
     cells : pandas.DataFrame
         `band`, `band_label`, `direction` and `workers`, as in `mapapp.answers.results.DistanceDirection`.
-    ground : Ground
-        Colours.
+    scheme : ColorScheme
+        Colors.
     """
     labels = dict(zip(cells["band"], cells["band_label"], strict=True))
-    colours = palette.band_colours(len(labels), ground.ramp)
+    colors = palette.band_colors(len(labels), scheme.ramp)
     figure = go.Figure()
-    for colour, (band, label) in zip(colours, labels.items(), strict=True):
+    for color, (band, label) in zip(colors, labels.items(), strict=True):
         mine = cells[cells["band"] == band].set_index("direction")["workers"]
         figure.add_barpolar(
             r=mine.reindex(DIRECTIONS, fill_value=0).to_numpy(),
             theta=DIRECTIONS,
             name=label,
-            marker={"color": colour, "line": {"color": ground.land, "width": 1}},
+            marker={"color": color, "line": {"color": scheme.land, "width": 1}},
             hovertemplate="%{r:,} workers to the %{theta}<extra>%{fullData.name}</extra>",
         )
     figure.update_layout(
@@ -50,20 +50,20 @@ def rose(cells: Any, ground: Ground) -> go.Figure:
                 "direction": "clockwise",
                 "rotation": 90,
                 "categoryarray": DIRECTIONS,
-                "gridcolor": ground.tract_line,
-                "linecolor": ground.county_line,
+                "gridcolor": scheme.tract_line,
+                "linecolor": scheme.county_line,
             },
-            "radialaxis": {"gridcolor": ground.tract_line, "tickformat": ",d", "angle": 22.5, "nticks": 4},
+            "radialaxis": {"gridcolor": scheme.tract_line, "tickformat": ",d", "angle": 22.5, "nticks": 4},
         },
         legend={"orientation": "h", "y": -0.12, "x": 0.5, "xanchor": "center", "traceorder": "normal"},
         height=360,
         margin={"l": 30, "r": 30, "t": 24, "b": 10},
-        **_plain(ground),
+        **_plain(scheme),
     )
     return figure
 
 
-def heat_map(wide: Any, names: dict[str, dict[str, str]], ground: Ground) -> go.Figure:
+def heat_map(wide: Any, names: dict[str, dict[str, str]], scheme: ColorScheme) -> go.Figure:
     """Workers from home units (down) to work units (across), in classes.
 
     Parameters
@@ -72,8 +72,8 @@ def heat_map(wide: Any, names: dict[str, dict[str, str]], ground: Ground) -> go.
         Workers by home unit and work unit, largest first; see `mapapp.answers.results.FlowMatrix.wide`.
     names : dict
         "home" and "work": name by unit.
-    ground : Ground
-        Colours.
+    scheme : ColorScheme
+        Colors.
     """
     workers = wide.to_numpy()
     positive = workers[workers > 0]
@@ -83,7 +83,7 @@ def heat_map(wide: Any, names: dict[str, dict[str, str]], ground: Ground) -> go.
         [html.escape(names[end].get(unit, unit), quote=False) for unit in axis]
         for end, axis in (("home", wide.index), ("work", wide.columns))
     )
-    steps = [ground.land, *palette.class_colours(len(classes), ground.ramp)]
+    steps = [scheme.land, *palette.class_colors(len(classes), scheme.ramp)]
     edges = numpy.linspace(0, 1, len(steps) + 1)
     figure = go.Figure(
         go.Heatmap(
@@ -130,21 +130,21 @@ def heat_map(wide: Any, names: dict[str, dict[str, str]], ground: Ground) -> go.
         },
         height=170 + 20 * len(homes) + 60,
         margin={"l": 10, "r": 8, "t": 10, "b": 10},
-        **_plain(ground),
+        **_plain(scheme),
     )
     figure.update_xaxes(automargin=True, tickfont={"size": 10})
     figure.update_yaxes(automargin=True, tickfont={"size": 10})
     return figure
 
 
-def _plain(ground: Ground) -> dict[str, Any]:
+def _plain(scheme: ColorScheme) -> dict[str, Any]:
     return {
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
-        "font": {"family": "system-ui, sans-serif", "size": 11, "color": ground.ink},
+        "font": {"family": "system-ui, sans-serif", "size": 11, "color": scheme.ink},
         "hoverlabel": {
-            "bgcolor": ground.land,
-            "bordercolor": ground.county_line,
-            "font": {"color": ground.ink},
+            "bgcolor": scheme.land,
+            "bordercolor": scheme.county_line,
+            "font": {"color": scheme.ink},
         },
     }

@@ -17,7 +17,7 @@ import plotly.graph_objects as go
 
 from mapapp.drawing import palette
 from mapapp.drawing.labels import change_texts, class_text, ratio_texts
-from mapapp.drawing.palette import Ground
+from mapapp.drawing.palette import ColorScheme
 
 UNITS, POINTS, MORE_POINTS = 0, 1, 2  # positions in `data`
 LINES = (3, 4, 5, 6, 7)  # one for each width class, or for each arrow
@@ -68,9 +68,9 @@ def base_style(name: str, layer_urls: dict[str, str]) -> dict[str, Any]:
             for one, source in (("tract", "tracts"), ("county", "counties"), ("state", "states"))
         ],
     ]
-    colours = paint(palette.GROUNDS["light"])
+    colors = paint(palette.COLOR_SCHEMES["light"])
     for layer in kinds:
-        layer["paint"] = dict(colours[layer["id"]])
+        layer["paint"] = dict(colors[layer["id"]])
         if layer["type"] == "line":
             layer["paint"]["line-width"] = ["interpolate", ["linear"], ["zoom"], *widths[layer["source"]]]
     return {
@@ -81,14 +81,14 @@ def base_style(name: str, layer_urls: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def paint(ground: Ground) -> dict[str, dict[str, str]]:
+def paint(scheme: ColorScheme) -> dict[str, dict[str, str]]:
     """Colors of the style's layers."""
     return {
-        "outside": {"background-color": ground.outside},
-        "land": {"fill-color": ground.land},
-        "tract-lines": {"line-color": ground.tract_line},
-        "county-lines": {"line-color": ground.county_line},
-        "state-lines": {"line-color": ground.state_line},
+        "outside": {"background-color": scheme.outside},
+        "land": {"fill-color": scheme.land},
+        "tract-lines": {"line-color": scheme.tract_line},
+        "county-lines": {"line-color": scheme.county_line},
+        "state-lines": {"line-color": scheme.state_line},
     }
 
 
@@ -100,7 +100,7 @@ def commute_map(
     layers: Sequence[dict[str, Any]],
     caption: Sequence[str],
     revision: str,
-    ground: Ground,
+    scheme: ColorScheme,
     size: tuple[int, int] = (700, 700),
     labels: Sequence[dict[str, Any]] = (),
 ) -> go.Figure:
@@ -116,8 +116,8 @@ def commute_map(
         Texts on the picture; each starts a new line.
     revision : str
         Changes when the camera should move even if the visitor has moved it.
-    ground : Ground
-        Colours.
+    scheme : ColorScheme
+        Colors.
     size : tuple of int
         Width and height of the picture, pixels. If the caption needs the full width, the legend moves above it.
     labels : sequence of dict
@@ -129,31 +129,31 @@ def commute_map(
     above = 0 if beside else caption_height(caption, width) / max(height, 1)
     layout: dict[str, Any] = {
         "map": {"style": style, "layers": list(layers), "uirevision": revision, **camera},
-        "meta": {"labels": list(labels), "paint": paint(ground)},
+        "meta": {"labels": list(labels), "paint": paint(scheme)},
         "uirevision": "kept",
         "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
-        "paper_bgcolor": ground.outside,
-        "font": {"family": "system-ui, sans-serif", "size": 12, "color": ground.ink},
+        "paper_bgcolor": scheme.outside,
+        "font": {"family": "system-ui, sans-serif", "size": 12, "color": scheme.ink},
         "showlegend": any(trace.showlegend for trace in traces),
         "legend": {
             "x": 0,
             "y": above,
             "xanchor": "left",
             "yanchor": "bottom",
-            "bgcolor": ground.paper,
+            "bgcolor": scheme.paper,
             "itemclick": False,
             "itemdoubleclick": False,
             "font": {"size": 11},
             "title": {"font": {"size": 12}},
         },
-        "annotations": [caption_box(lines, ground)],
+        "annotations": [caption_box(lines, scheme)],
         "hoverlabel": {
-            "bgcolor": ground.land,
-            "bordercolor": ground.county_line,
-            "font": {"size": 13, "color": ground.ink},
+            "bgcolor": scheme.land,
+            "bordercolor": scheme.county_line,
+            "font": {"size": 13, "color": scheme.ink},
         },
-        "modebar": {"orientation": "v", "bgcolor": ground.paper, "color": ground.state_line},
-        "newselection": {"line": {"color": ground.ink}},
+        "modebar": {"orientation": "v", "bgcolor": scheme.paper, "color": scheme.state_line},
+        "newselection": {"line": {"color": scheme.ink}},
     }
     figure = go.Figure(list(traces), layout)  # in one call, because an update takes twice as long
     if above:
@@ -179,7 +179,7 @@ def caption_lines(texts: Sequence[str], width: int) -> list[str]:
     return [line for text in texts for line in textwrap.wrap(text, n_letters)]
 
 
-def caption_box(lines: Sequence[str], ground: Ground) -> dict[str, Any]:
+def caption_box(lines: Sequence[str], scheme: ColorScheme) -> dict[str, Any]:
     """The caption at the lower right of the picture, which saved pictures include."""
     return {
         "text": "<br>".join(html.escape(line, quote=False) for line in lines),
@@ -191,16 +191,16 @@ def caption_box(lines: Sequence[str], ground: Ground) -> dict[str, Any]:
         "xanchor": "right",
         "yanchor": "bottom",
         "align": "right",
-        "bgcolor": ground.paper,
+        "bgcolor": scheme.paper,
         "borderpad": 4,
-        "font": {"size": 11, "color": ground.ink},
+        "font": {"size": 11, "color": scheme.ink},
     }
 
 
 def unit_trace(
-    frame: Any, *, geojson_url: str, title: str, coloured: bool, ground: Ground
+    frame: Any, *, geojson_url: str, title: str, colored: bool, scheme: ColorScheme
 ) -> go.Choroplethmap:
-    """Units with hover text, colored by class of count if `coloured`.
+    """Units with hover text, colored by class of count if `colored`.
 
     Parameters
     ----------
@@ -210,17 +210,15 @@ def unit_trace(
         Address of the units' shapes.
     title : str
         Title of the legend; `<br>` breaks a line.
-    coloured : bool
+    colored : bool
         If False, the units respond to the pointer but are invisible.
-    ground : Ground
-        Colours.
+    scheme : ColorScheme
+        Colors.
     """
     workers = frame["workers"].to_numpy()
     positive = workers[workers > 0]
     classes = palette.count_classes(int(positive.min(initial=1 << 30)), int(positive.max(initial=0)))
-    shown = (
-        numpy.searchsorted([low for low, _ in classes], workers, side="right") if coloured else workers * 0
-    )
+    shown = numpy.searchsorted([low for low, _ in classes], workers, side="right") if colored else workers * 0
     return go.Choroplethmap(
         geojson=geojson_url,
         locations=frame["unit_id"].to_numpy(),
@@ -229,27 +227,27 @@ def unit_trace(
         zmax=len(classes) + 0.5,
         customdata=frame["label"].to_numpy(),
         hovertemplate="%{customdata}<extra></extra>",
-        colorscale=_steps(len(classes), ground.ramp)
-        if coloured
+        colorscale=_steps(len(classes), scheme.ramp)
+        if colored
         else [[0, "rgba(0,0,0,0)"], [1, "rgba(0,0,0,0)"]],
-        marker={"opacity": 0.95 if coloured else 1, "line": {"width": 0}},
+        marker={"opacity": 0.95 if colored else 1, "line": {"width": 0}},
         below=_BELOW,
-        showscale=coloured,
+        showscale=colored,
         showlegend=False,
         selectedpoints=None,
-        unselected={"marker": {"opacity": 0.95 if coloured else 1}},
-        colorbar=_class_legend(classes, title, ground),
+        unselected={"marker": {"opacity": 0.95 if colored else 1}},
+        colorbar=_class_legend(classes, title, scheme),
     )
 
 
-def change_trace(frame: Any, *, geojson_url: str, title: str, ground: Ground) -> go.Choroplethmap:
+def change_trace(frame: Any, *, geojson_url: str, title: str, scheme: ColorScheme) -> go.Choroplethmap:
     """Units colored by their change: decreases, no change and increases.
 
     Parameters
     ----------
     frame : pandas.DataFrame
         `unit_id`, `label` (hover text) and `change`, one row per unit.
-    geojson_url, title, ground
+    geojson_url, title, scheme
         As for :func:`unit_trace`.
     """
     change = frame["change"].to_numpy()
@@ -259,32 +257,34 @@ def change_trace(frame: Any, *, geojson_url: str, title: str, ground: Ground) ->
         frame,
         geojson_url,
         change_classes(change, limits),
-        (-side, palette.change_colours(side, ground), change_texts(limits)),
+        (-side, palette.change_colors(side, scheme), change_texts(limits)),
         title,
-        ground,
+        scheme,
     )
 
 
-def ratio_trace(frame: Any, *, geojson_url: str, title: str, blank: str, ground: Ground) -> go.Choroplethmap:
-    """Units coloured by a ratio: below 1, about 1, and above it.
+def ratio_trace(
+    frame: Any, *, geojson_url: str, title: str, blank: str, scheme: ColorScheme
+) -> go.Choroplethmap:
+    """Units colored by a ratio: below 1, about 1, and above it.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        `unit_id`, `label` (hover text) and `ratio`, one row a unit; NaN is not coloured.
+        `unit_id`, `label` (hover text) and `ratio`, one row a unit; NaN is not colored.
     blank : str
         Why a unit has no ratio, for the legend.
-    geojson_url, title, ground
+    geojson_url, title, scheme
         As :func:`unit_trace` takes them.
     """
-    colours = ["rgba(0,0,0,0)", *palette.ratio_colours(ground)]
+    colors = ["rgba(0,0,0,0)", *palette.ratio_colors(scheme)]
     return _classed(
         frame,
         geojson_url,
         palette.ratio_classes(frame["ratio"].to_numpy()),
-        (0, colours, [blank, *ratio_texts()]),
+        (0, colors, [blank, *ratio_texts()]),
         title,
-        ground,
+        scheme,
     )
 
 
@@ -294,12 +294,12 @@ def _classed(
     of: Any,
     classes: tuple[int, Sequence[str], Sequence[str]],
     title: str,
-    ground: Ground,
+    scheme: ColorScheme,
 ) -> go.Choroplethmap:
-    """Units in the colour of their class; `classes` are the lowest, and the colours and texts of all of them."""
-    lowest, colours, texts = classes
-    highest = lowest + len(colours) - 1
-    edges = numpy.linspace(0, 1, len(colours) + 1)
+    """Units in the color of their class; `classes` are the lowest, and the colors and texts of all of them."""
+    lowest, colors, texts = classes
+    highest = lowest + len(colors) - 1
+    edges = numpy.linspace(0, 1, len(colors) + 1)
     return go.Choroplethmap(
         geojson=geojson_url,
         locations=frame["unit_id"].to_numpy(),
@@ -308,14 +308,14 @@ def _classed(
         zmax=highest + 0.5,
         customdata=frame["label"].to_numpy(),
         hovertemplate="%{customdata}<extra></extra>",
-        colorscale=[[float(edge), colour] for i, colour in enumerate(colours) for edge in edges[i : i + 2]],
+        colorscale=[[float(edge), color] for i, color in enumerate(colors) for edge in edges[i : i + 2]],
         marker={"opacity": 0.95, "line": {"width": 0}},
         below=_BELOW,
         showscale=True,
         showlegend=False,
         selectedpoints=None,
         unselected={"marker": {"opacity": 0.95}},
-        colorbar=_bar(title, 21 * len(colours) + 18, ground)
+        colorbar=_bar(title, 21 * len(colors) + 18, scheme)
         | {"tickvals": list(range(lowest, highest + 1)), "ticktext": list(texts)},
     )
 
@@ -325,14 +325,14 @@ def change_classes(change: Any, limits: Sequence[int]) -> Any:
     return numpy.sign(change) * numpy.searchsorted(limits, numpy.abs(change), side="right")
 
 
-def point_trace(lon_deg: Any, lat_deg: Any, *, colour: str, name: str = "") -> go.Scattermap:
+def point_trace(lon_deg: Any, lat_deg: Any, *, color: str, name: str = "") -> go.Scattermap:
     """One point per worker; many points are drawn smaller and fainter, so that clusters stay visible."""
     size, opacity = palette.point_look(len(lon_deg))
     return go.Scattermap(
         lon=numpy.asarray(lon_deg, dtype=numpy.float32),
         lat=numpy.asarray(lat_deg, dtype=numpy.float32),
         mode="markers",
-        marker={"size": size, "color": colour, "opacity": opacity},
+        marker={"size": size, "color": color, "opacity": opacity},
         unselected={"marker": {"opacity": opacity}},
         hoverinfo="skip",  # the unit below has the hover text
         name=name,
@@ -340,12 +340,14 @@ def point_trace(lon_deg: Any, lat_deg: Any, *, colour: str, name: str = "") -> g
     )
 
 
-def density_legend(lowest: float, highest: float, place: dict[str, float], ground: Ground) -> go.Scattermap:
+def density_legend(
+    lowest: float, highest: float, place: dict[str, float], scheme: ColorScheme
+) -> go.Scattermap:
     """A trace without points that only adds the color bar of a density; `place` is any `lon`, `lat` in view."""
     low, high = numpy.log10(lowest), numpy.log10(highest)
     ticks = numpy.arange(numpy.ceil(low), numpy.floor(high) + 1)
-    scale = [[at / (len(ground.ramp) - 1), colour] for at, colour in enumerate(ground.ramp)]
-    bar = _bar("workers per<br>square mile<br>\u00a0", 150, ground) | {
+    scale = [[at / (len(scheme.ramp) - 1), color] for at, color in enumerate(scheme.ramp)]
+    bar = _bar("workers per<br>square mile<br>\u00a0", 150, scheme) | {
         "tickvals": ticks,
         "ticktext": [f"{10**tick:,.0f}" if tick >= 0 else f"{10**tick:g}" for tick in ticks],
     }
@@ -360,10 +362,10 @@ def density_legend(lowest: float, highest: float, place: dict[str, float], groun
     )
 
 
-def outline_layers(url: str | None, colour: str, halo: str) -> list[dict[str, Any]]:
+def outline_layers(url: str | None, color: str, halo: str) -> list[dict[str, Any]]:
     """Border of the chosen areas with a halo that contrasts with any color below; invisible without `url`."""
     shown = {"source": url, "visible": True} if url else {"visible": False}
-    strokes = ((6, halo, 0.85), (3, colour, 1.0))
+    strokes = ((6, halo, 0.85), (3, color, 1.0))
     return [
         {
             "sourcetype": "geojson",
@@ -387,21 +389,21 @@ def density_layer(
     return {**layer, "source": url, "visible": True} if url else {**layer, "visible": False}
 
 
-def _steps(n_classes: int, colours: Sequence[str]) -> list[list[Any]]:
+def _steps(n_classes: int, colors: Sequence[str]) -> list[list[Any]]:
     """Color scale of equal steps, the first of them transparent."""
-    steps = ["rgba(0,0,0,0)", *palette.class_colours(n_classes, colours)]
+    steps = ["rgba(0,0,0,0)", *palette.class_colors(n_classes, colors)]
     edges = numpy.linspace(0, 1, len(steps) + 1)
-    return [[float(edge), colour] for i, colour in enumerate(steps) for edge in edges[i : i + 2]]
+    return [[float(edge), color] for i, color in enumerate(steps) for edge in edges[i : i + 2]]
 
 
-def _class_legend(classes: list[tuple[int, int | None]], title: str, ground: Ground) -> dict[str, Any]:
-    return _bar(title, 21 * (len(classes) + 1) + 18, ground) | {
+def _class_legend(classes: list[tuple[int, int | None]], title: str, scheme: ColorScheme) -> dict[str, Any]:
+    return _bar(title, 21 * (len(classes) + 1) + 18, scheme) | {
         "tickvals": [0, *range(1, len(classes) + 1)],
         "ticktext": ["none", *(class_text(*each) for each in classes)],
     }
 
 
-def _bar(title: str, pixels: int, ground: Ground) -> dict[str, Any]:
+def _bar(title: str, pixels: int, scheme: ColorScheme) -> dict[str, Any]:
     return {
         "title": {"text": title, "side": "top", "font": {"size": 12}},
         "x": 0,
@@ -414,8 +416,8 @@ def _bar(title: str, pixels: int, ground: Ground) -> dict[str, Any]:
         "lenmode": "pixels",
         "thickness": 14,
         "outlinewidth": 1,
-        "outlinecolor": ground.tract_line,
-        "bgcolor": ground.paper,
+        "outlinecolor": scheme.tract_line,
+        "bgcolor": scheme.paper,
         "tickfont": {"size": 11},
         "ticks": "",
     }

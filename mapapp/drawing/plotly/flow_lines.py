@@ -10,12 +10,12 @@ import plotly.graph_objects as go
 
 from mapapp.drawing.flow_shapes import arrow_shapes, line_classes, line_opacity, line_widths
 from mapapp.drawing.labels import class_text
-from mapapp.drawing.palette import Ground
+from mapapp.drawing.palette import ColorScheme
 from mapapp.drawing.plotly.commute_map import LINES
 from mapapp.question.view import Bounds
 
 
-def line_traces(frame: Any, title: str, ground: Ground) -> list[go.Scattermap]:
+def line_traces(frame: Any, title: str, scheme: ColorScheme) -> list[go.Scattermap]:
     """A trace for each width class, and a trace of invisible midpoints with hover text.
 
     Parameters
@@ -24,22 +24,22 @@ def line_traces(frame: Any, title: str, ground: Ground) -> list[go.Scattermap]:
         `from_lon_deg`, `from_lat_deg`, `to_lon_deg`, `to_lat_deg`, `workers` and `label` (hover text).
     title : str
         Title of the legend.
-    ground : Ground
-        Colours.
+    scheme : ColorScheme
+        Colors.
     """
     workers = frame["workers"].to_numpy()
     classes = line_classes(int(workers.min(initial=1 << 30)), int(workers.max(initial=0)))
     of = numpy.searchsorted([low for low, _ in classes], workers, side="right") - 1
     widths = line_widths(len(classes))
     traces = [
-        _class_trace(frame[of == place], width, class_text(*limits), title, ground)
+        _class_trace(frame[of == place], width, class_text(*limits), title, scheme)
         for place, (width, limits) in enumerate(zip(widths, classes, strict=True))
     ]
     traces += [go.Scattermap(showlegend=False)] * (len(LINES) - len(traces))
     return [*traces, _middles(frame)]
 
 
-def _class_trace(frame: Any, width: float, name: str, title: str, ground: Ground) -> go.Scattermap:
+def _class_trace(frame: Any, width: float, name: str, title: str, scheme: ColorScheme) -> go.Scattermap:
     lon, lat = (
         numpy.column_stack([frame[f"from_{axis}"], frame[f"to_{axis}"], numpy.full(len(frame), numpy.nan)])
         for axis in ("lon_deg", "lat_deg")
@@ -48,7 +48,7 @@ def _class_trace(frame: Any, width: float, name: str, title: str, ground: Ground
         lon=numpy.round(lon.ravel(), 5),
         lat=numpy.round(lat.ravel(), 5),
         mode="lines",
-        line={"width": width, "color": ground.line},
+        line={"width": width, "color": scheme.line},
         opacity=line_opacity(width),
         hoverinfo="skip",
         name=name,
@@ -72,7 +72,7 @@ def _middles(frame: Any) -> go.Scattermap:
 
 
 def arrow_traces(
-    bounds: Bounds, workers: Sequence[int], colours: Sequence[str]
+    bounds: Bounds, workers: Sequence[int], colors: Sequence[str]
 ) -> tuple[list[go.Scattermap], list[dict[str, float]]]:
     """Arrows for inflow, outflow and stay around an area, as filled shapes, and positions of their labels.
 
@@ -80,7 +80,7 @@ def arrow_traces(
     ----------
     bounds, workers
         As for `mapapp.drawing.flow_shapes.arrow_shapes`.
-    colours : sequence of str
+    colors : sequence of str
         Colors of the three arrows.
     """
     shapes, places = arrow_shapes(bounds, workers)
@@ -90,12 +90,12 @@ def arrow_traces(
             lat=[round(lat, 6) for _, lat in shape],
             mode="lines",
             fill="toself",
-            fillcolor=colour,
-            line={"width": 1, "color": colour},
+            fillcolor=color,
+            line={"width": 1, "color": color},
             opacity=0.85,
             hoverinfo="skip",
             showlegend=False,
         )
-        for shape, colour in zip(shapes, colours, strict=True)
+        for shape, color in zip(shapes, colors, strict=True)
     ]
     return traces, [{"lon": lon, "lat": lat} for lon, lat in places]

@@ -11,7 +11,7 @@ from dash import Patch
 from mapapp.answers import served_answers, words
 from mapapp.answers.served_release import ServedRelease, caution
 from mapapp.drawing import camera, map_content, map_layers
-from mapapp.drawing.palette import GROUNDS, Ground
+from mapapp.drawing.palette import COLOR_SCHEMES, ColorScheme
 from mapapp.drawing.plotly import commute_map, flow_lines
 from mapapp.question.address import query_of
 from mapapp.question.fields import Side, Theme
@@ -19,7 +19,7 @@ from mapapp.question.question import OTHER_END, Question
 from mapapp.question.view import Bounds, View
 
 
-def whole(
+def map_figure(
     release: ServedRelease,
     question: Question,
     view: View,
@@ -34,7 +34,7 @@ def whole(
 
     With an earlier release `before`, units are colored by their change if the analysis is drawn by unit.
     """
-    kind, ground = map_content.drawn_as(release, question, view, before), GROUNDS[view.theme]
+    kind, scheme = map_content.drawn_as(release, question, view, before), COLOR_SCHEMES[view.theme]
     caption = words.caption(release, map_content.what_is_drawn(release, question, view, before))
     below = commute_map.caption_height(caption, width)
     look = (
@@ -47,22 +47,22 @@ def whole(
         if before is not None and kind == "change"
         else _traces(release, question, view, prefix, kind, look["center"])
     )
-    density = map_content.density_image(release, question, ground.ramp) if kind == "density" else None
+    density = map_content.density_image(release, question, scheme.ramp) if kind == "density" else None
     picture = (density_url(prefix, release, question, view), density.bounds) if density else (None,)
-    colours: dict[Side, str] = {"home": ground.home, "work": ground.work}
+    colors: dict[Side, str] = {"home": scheme.home, "work": scheme.work}
     others = question.shown_others
     return commute_map.commute_map(
         style=_style(release, prefix),
         camera=look,
         traces=traces,
         layers=[
-            *_outline(prefix, release, question.areas, colours[question.side], ground),
+            *_outline(prefix, release, question.areas, colors[question.side], scheme),
             commute_map.density_layer(*picture),
-            *_outline(prefix, release, others, colours[OTHER_END[question.side]], ground),
+            *_outline(prefix, release, others, colors[OTHER_END[question.side]], scheme),
         ],
         caption=caption,
         revision=revision(release, question) + (str(bounds) if bounds else ""),
-        ground=ground,
+        scheme=scheme,
         size=(width, height),
         labels=labels,
     )
@@ -75,21 +75,21 @@ def revision(release: ServedRelease, question: Question) -> str:
     return release.slug + query_of(moved)
 
 
-def ground(release: ServedRelease, theme: Theme, prefix: str) -> go.Figure:
+def base_figure(release: ServedRelease, theme: Theme, prefix: str) -> go.Figure:
     """The map before its first answer: only the base map, with the camera in place."""
-    colours = GROUNDS[theme]
+    colors = COLOR_SCHEMES[theme]
     return commute_map.commute_map(
         style=_style(release, prefix),
         camera=camera.fitted(map_layers.home_bounds(release)),
         traces=commute_map.no_traces(),
         layers=[
-            *_outline(prefix, release, (), "", colours),
+            *_outline(prefix, release, (), "", colors),
             commute_map.density_layer(None),
-            *_outline(prefix, release, (), "", colours),
+            *_outline(prefix, release, (), "", colors),
         ],
         caption=words.caption(release, release.title),
         revision=release.slug,
-        ground=colours,
+        scheme=colors,
     )
 
 
@@ -100,10 +100,10 @@ def _style(release: ServedRelease, prefix: str) -> dict[str, Any]:
 
 
 def _outline(
-    prefix: str, release: ServedRelease, areas: tuple[str, ...], colour: str, ground: Ground
+    prefix: str, release: ServedRelease, areas: tuple[str, ...], color: str, scheme: ColorScheme
 ) -> list[dict[str, Any]]:
     url = map_layers.outline_url(prefix, release, areas) if areas else None
-    return commute_map.outline_layers(url, colour or ground.ink, ground.halo)
+    return commute_map.outline_layers(url, color or scheme.ink, scheme.halo)
 
 
 def changes(figure: go.Figure, *, move: bool, restyle: bool = False) -> Patch:
@@ -146,7 +146,7 @@ def _change_traces(
         frame.assign(label=label),
         geojson_url=map_layers.unit_url(prefix, release, question.layer),
         title=f"Change in workers<br>who {verb} in each {words.level_word(question.layer)}",
-        ground=GROUNDS[view.theme],
+        scheme=COLOR_SCHEMES[view.theme],
     )
     return traces
 
@@ -154,8 +154,8 @@ def _change_traces(
 def _traces(
     release: ServedRelease, question: Question, view: View, prefix: str, kind: str, middle: dict[str, float]
 ) -> tuple[list[Any], list[dict[str, Any]]]:
-    ground, end = GROUNDS[view.theme], question.shown_end
-    colours: dict[Side, str] = {"home": ground.home, "work": ground.work}
+    scheme, end = COLOR_SCHEMES[view.theme], question.shown_end
+    colors: dict[Side, str] = {"home": scheme.home, "work": scheme.work}
     traces = commute_map.no_traces()
     labels: list[dict[str, Any]] = []
     frame = unit_labels(release, question)
@@ -163,39 +163,39 @@ def _traces(
         frame,
         geojson_url=map_layers.unit_url(prefix, release, question.layer),
         title=f"Workers who {words.VERB[end]}<br>in each {words.level_word(question.layer)}",
-        coloured=kind == "areas",
-        ground=ground,
+        colored=kind == "areas",
+        scheme=scheme,
     )
     if kind == "density":
-        image = map_content.density_image(release, question, ground.ramp)
-        traces[commute_map.POINTS] = commute_map.density_legend(image.lowest, image.highest, middle, ground)
+        image = map_content.density_image(release, question, scheme.ramp)
+        traces[commute_map.POINTS] = commute_map.density_legend(image.lowest, image.highest, middle, scheme)
     elif kind == "points" and question.entry.own_drawing:
         pair: tuple[tuple[int, Side], ...] = ((commute_map.POINTS, "home"), (commute_map.MORE_POINTS, "work"))
         for position, each in pair:
             found = map_content.thinned(served_answers.places(release, question, each))
             name = {"home": "Homes", "work": "Workplaces"}[each]
             traces[position] = commute_map.point_trace(
-                found["lon_deg"], found["lat_deg"], colour=colours[each], name=name
+                found["lon_deg"], found["lat_deg"], color=colors[each], name=name
             )
     elif kind == "points":
         found = served_answers.places(release, question, end)
         traces[commute_map.POINTS] = commute_map.point_trace(
-            found["lon_deg"], found["lat_deg"], colour=colours[end]
+            found["lon_deg"], found["lat_deg"], color=colors[end]
         )
     elif kind == "lines":
         flows = served_answers.lines(release, question).frame
         flows = flows.assign(label=[_escaped(text) for text in flows["label"]])
-        found_lines = flow_lines.line_traces(flows, "Workers per line", ground)
+        found_lines = flow_lines.line_traces(flows, "Workers per line", scheme)
         for position, trace in zip((*commute_map.LINES, commute_map.MIDDLES), found_lines, strict=True):
             traces[position] = trace
     elif kind == "ratio":
-        traces[commute_map.UNITS] = _ratio_trace(release, question, prefix, ground)
+        traces[commute_map.UNITS] = _ratio_trace(release, question, prefix, scheme)
     elif kind == "arrows":
-        labels = _arrows(release, question, traces, ground)
+        labels = _arrows(release, question, traces, scheme)
     return traces, labels
 
 
-def _ratio_trace(release: ServedRelease, question: Question, prefix: str, ground: Ground) -> Any:
+def _ratio_trace(release: ServedRelease, question: Question, prefix: str, scheme: ColorScheme) -> Any:
     frame, how = map_content.ratio_frame(release, question), map_content.ratio_map_of(question)
     label = [
         "<br>".join([f"<b>{html.escape(name, quote=False)}</b>", *lines])
@@ -206,12 +206,12 @@ def _ratio_trace(release: ServedRelease, question: Question, prefix: str, ground
         geojson_url=map_layers.unit_url(prefix, release, question.layer),
         title=how.legend.format(unit=words.level_word(question.layer)),
         blank=how.blank,
-        ground=ground,
+        scheme=scheme,
     )
 
 
 def _arrows(
-    release: ServedRelease, question: Question, traces: list[Any], ground: Ground
+    release: ServedRelease, question: Question, traces: list[Any], scheme: ColorScheme
 ) -> list[dict[str, Any]]:
     """Add the three arrows to the traces, and return their labels."""
     box, answer = map_layers.bounds(release, question.areas), served_answers.result(release, question)
@@ -221,7 +221,7 @@ def _arrows(
     found, places = flow_lines.arrow_traces(
         box,
         [groups.inflow.value, groups.outflow.value, groups.stay.value],
-        [ground.work, ground.home, ground.stay],
+        [scheme.work, scheme.home, scheme.stay],
     )
     for position, trace in zip(commute_map.LINES, found, strict=False):
         traces[position] = trace

@@ -49,7 +49,7 @@ def after(
         Its new value.
     read : dict
         Values of other controls at that moment, which a new part of an area needs. `pick`: the level that a click on
-        the map selects; `sign`: how the part is combined; `target`: the area it belongs to; `centre` and `radii`.
+        the map selects; `sign`: how the part is combined; `target`: the area it belongs to; `center` and `radii`.
 
     Raises
     ------
@@ -184,9 +184,9 @@ def _held(release: ServedRelease, step: str) -> bytes:
     return b"all" if blocks is None else blocks.tobytes()
 
 
-def circles(release: ServedRelease, centre: Any, radii: Any) -> list[str]:
+def circles(release: ServedRelease, center: Any, radii: Any) -> list[str]:
     """A circle and rings around a place, as steps of an area."""
-    lon, lat = _place(release, centre)
+    lon, lat = _place(release, center)
     text = str(radii or "")
     try:
         miles = [float(part) for part in re.split(r"[\s,;]+", text.strip()) if part]
@@ -195,13 +195,13 @@ def circles(release: ServedRelease, centre: Any, radii: Any) -> list[str]:
     return [area_text(steps) for steps in ring_areas(lon, lat, miles)]
 
 
-def _place(release: ServedRelease, centre: Any) -> tuple[float, float]:
-    typed = place_of(centre)
+def _place(release: ServedRelease, center: Any) -> tuple[float, float]:
+    typed = place_of(center)
     if typed is not None:
         return typed
-    if not isinstance(centre, str) or centre not in release.areas:
+    if not isinstance(center, str) or center not in release.areas:
         raise UsageError("the circle has no center; type the name of a place, or latitude and longitude")
-    blocks = release.areas.blocks([centre])
+    blocks = release.areas.blocks([center])
     places = release.areas.places if blocks is None else release.areas.places.iloc[blocks]
     return float(places["lon_deg"].mean()), float(places["lat_deg"].mean())
 
@@ -245,7 +245,7 @@ _PARTS: Final[dict[str, Callable[[ServedRelease, Any, dict[str, Any]], Sequence[
     "search": lambda _, value, __: [value],
     "drawn": lambda _, value, __: [drawn_step(value)],
     "open-area": lambda release, value, _: [fewest_corners(release, value)],
-    "add-circle": lambda release, _, read: circles(release, read.get("centre"), read.get("radii")),
-    "radii": lambda release, _, read: circles(release, read.get("centre"), read.get("radii")),
+    "add-circle": lambda release, _, read: circles(release, read.get("center"), read.get("radii")),
+    "radii": lambda release, _, read: circles(release, read.get("center"), read.get("radii")),
 }
 """For each way to choose an area, a function that returns its parts."""

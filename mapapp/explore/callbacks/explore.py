@@ -1,6 +1,6 @@
 """The callbacks that show a view on the Explore page.
 
-Every action of a visitor first changes the address (:mod:`mapapp.explore.callbacks.asking`), and the page shows what
+Every action of a visitor first changes the address (:mod:`mapapp.explore.callbacks.choices`), and the page shows what
 the address says. So a view takes the same path whether it comes from a click, a link or the back button.
 
 Each part of the page carries the address that it was drawn for (`data-drawn`). The page's script dims a part until it
@@ -85,7 +85,7 @@ def _map_figure(
     release = views.release(address)
     size = _pixels(look.get("width")), _pixels(look.get("height"))
     before = views.before(address)
-    figure = draw.whole(
+    figure = draw.map_figure(
         release, address.question, address.view, views.prefix, *size, bounds=bounds, before=before
     )
     figure.layout.meta = {**figure.layout.meta, "address": look.get("search")}

@@ -26,8 +26,8 @@ def register(app: Dash, views: Views) -> None:
         path = "/" + (pathname if isinstance(pathname, str) else "/").removeprefix(views.prefix).strip("/")
         marks = ["here" if page == path else "" for page in frame.PAGES]
         if path == "/":
-            ground = draw.ground(views.release(address), address.view.theme, views.prefix)
-            return explore.page(views.releases, address, ground, views.layers(address)), marks
+            figure = draw.base_figure(views.release(address), address.view.theme, views.prefix)
+            return explore.page(views.releases, address, figure, views.layers(address)), marks
         return method.page(views.release(address)) if path == "/method" else frame.not_found(), marks
 
     @app.callback(Output({"type": "nav", "page": ALL}, "href"), Input("url", "search"))

@@ -27,7 +27,7 @@ _SUFFIX_OF_SHAPES: Final = {"shapes.zip": "shp"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class FileRequest:
     """A request for a file.
 
     Attributes
@@ -60,7 +60,7 @@ class Wanted:
         return self.views.before(self.address)
 
 
-Maker = Callable[[Wanted, Path, Watch], None]
+Maker = Callable[[FileRequest, Path, Watch], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class File:
     make: Maker
 
 
-def answer(wanted: Wanted) -> Result:
+def answer(wanted: FileRequest) -> Result:
     """The answer that the page shows, with the same expected errors."""
     before, question = wanted.before, wanted.address.question
     if before is not None:
@@ -80,7 +80,7 @@ def answer(wanted: Wanted) -> Result:
     return ask(wanted.release, question)
 
 
-def file_name(wanted: Wanted, name: str, *, several: bool = False) -> str:
+def file_name(wanted: FileRequest, name: str, *, several: bool = False) -> str:
     """Name of the downloaded file: release, analysis and area, in ASCII letters, digits and dashes.
 
     `several` says that several charts were packed into a zip file.
@@ -95,7 +95,7 @@ def file_name(wanted: Wanted, name: str, *, several: bool = False) -> str:
     return f"{safe_name(f'{wanted.release.title} {about}', most=120)}{extra}.{suffix}"
 
 
-def _table_csv(wanted: Wanted, file: Path, watch: Watch) -> None:
+def _table_csv(wanted: FileRequest, file: Path, watch: Watch) -> None:
     found = answer(wanted)
     table = answer_files.table_of(found, answer_files.main_table(found))
     _bounded(len(table))
@@ -111,7 +111,7 @@ def _table_csv(wanted: Wanted, file: Path, watch: Watch) -> None:
         answer_files.write_csv(parts(), stream)
 
 
-def _source_columns(wanted: Wanted) -> dict[str, Any]:
+def _source_columns(wanted: FileRequest) -> dict[str, Any]:
     """Columns that say where a table comes from; CSV has no other place for this."""
     source, before = Provenance.of(wanted.release.store), wanted.before
     return {
@@ -124,7 +124,7 @@ def _source_columns(wanted: Wanted) -> dict[str, Any]:
     } | ({} if before is None else {"earlier_release_sha256": Provenance.of(before.store).release_sha256})
 
 
-def _table_xlsx(wanted: Wanted, file: Path, watch: Watch) -> None:
+def _table_xlsx(wanted: FileRequest, file: Path, watch: Watch) -> None:
     found = answer(wanted)
     _bounded(max((len(table) for table in found.tables().values()), default=0))
     releases = [release for release in (wanted.before, wanted.release) if release is not None]
@@ -133,7 +133,7 @@ def _table_xlsx(wanted: Wanted, file: Path, watch: Watch) -> None:
     watch()
 
 
-def _shapes(wanted: Wanted, file: Path, watch: Watch) -> None:
+def _shapes(wanted: FileRequest, file: Path, watch: Watch) -> None:
     found = answer(wanted)
     if isinstance(found, Change):
         raise Refused(400, "A change has no shapes. Download the table, or turn off “Change since”.")
@@ -143,7 +143,7 @@ def _shapes(wanted: Wanted, file: Path, watch: Watch) -> None:
     write_answers(wanted.release.analyses, [found], form, file, report=watch)
 
 
-def _map(wanted: Wanted, file: Path, watch: Watch) -> None:
+def _map(wanted: FileRequest, file: Path, watch: Watch) -> None:
     from mapapp.drawing.paper import map_picture
 
     form = cast(Literal["png", "svg"], file.suffix.removeprefix("."))
@@ -160,7 +160,7 @@ def _map(wanted: Wanted, file: Path, watch: Watch) -> None:
     watch()
 
 
-def _chart(wanted: Wanted, file: Path, watch: Watch) -> None:
+def _chart(wanted: FileRequest, file: Path, watch: Watch) -> None:
     from mapapp.drawing.paper import chart_pictures
 
     form = cast(Literal["png", "svg"], file.suffix.removeprefix("."))
@@ -180,7 +180,7 @@ def _chart(wanted: Wanted, file: Path, watch: Watch) -> None:
             packed.writestr(info, content)
 
 
-def _report(wanted: Wanted, file: Path, watch: Watch) -> None:
+def _report(wanted: FileRequest, file: Path, watch: Watch) -> None:
     from mapapp.files.reports import Part, write_report
 
     if not wanted.address.question.is_complete:
@@ -200,7 +200,7 @@ def _report(wanted: Wanted, file: Path, watch: Watch) -> None:
     watch()
 
 
-def _setup(wanted: Wanted, file: Path, watch: Watch) -> None:
+def _setup(wanted: FileRequest, file: Path, watch: Watch) -> None:
     against = wanted.views.releases.get(wanted.address.against)
     content = setup_file.save(
         wanted.release,

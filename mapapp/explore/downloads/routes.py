@@ -20,7 +20,7 @@ from mapapp.errors import UsageError
 from mapapp.explore.admission import Admission
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.downloads.bounds import FileWatch, file_places
-from mapapp.explore.downloads.files import FILES, Wanted, file_name
+from mapapp.explore.downloads.files import FILES, FileRequest, file_name
 from mapapp.explore.heavy_requests import departure, refusal
 from mapapp.explore.listener.proxies import client_key
 from mapapp.question.address import MAX_QUERY_LENGTH
@@ -51,7 +51,7 @@ def register(server: flask.Flask, views: Views, admission: Admission | None = No
                 404, "This file does not exist. The release may have been replaced; reload the page."
             )
         try:
-            wanted = wanted_of(views, release, flask.request.query_string.decode("ascii", "replace"))
+            wanted = file_request_of(views, release, flask.request.query_string.decode("ascii", "replace"))
             client = client_key(flask.request.remote_addr or "")
             with places.place(client, departure(flask.request)):
                 return _made(wanted, name)
@@ -64,7 +64,7 @@ def register(server: flask.Flask, views: Views, admission: Admission | None = No
             return refusal(500, "This file could not be made. The rest of the page still works.")
 
 
-def wanted_of(views: Views, release: ServedRelease, query: str) -> Wanted:
+def file_request_of(views: Views, release: ServedRelease, query: str) -> FileRequest:
     """The file that a query requests.
 
     Raises
@@ -84,7 +84,7 @@ def wanted_of(views: Views, release: ServedRelease, query: str) -> Wanted:
     paper = own.get("paper", "a4")
     if paper not in PAPERS:
         raise Refused(400, f"Unknown paper size {paper[:20]!r}; use a4 or letter.")
-    return Wanted(
+    return FileRequest(
         views=views,
         address=address,
         scale=_scale(own.get("scale", "1")),
@@ -109,7 +109,7 @@ def _bounds(text: str) -> Bounds:
     return west, south, east, north
 
 
-def _made(wanted: Wanted, name: str) -> flask.Response:
+def _made(wanted: FileRequest, name: str) -> flask.Response:
     with tempfile.TemporaryDirectory(prefix="commutemap-") as folder:
         file = Path(folder) / name
         watching = FileWatch(Path(folder), departure(flask.request))

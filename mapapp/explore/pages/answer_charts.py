@@ -8,7 +8,7 @@ from dash import html
 
 from mapapp.answers.results import DistanceDirection, FlowMatrix, Result
 from mapapp.drawing.bar_groups import MATRIX_UNITS, Group, bar_groups
-from mapapp.drawing.palette import GROUNDS
+from mapapp.drawing.palette import COLOR_SCHEMES
 from mapapp.drawing.plotly import charts as figures
 from mapapp.explore.pages.bars import bar_chart, bar_table
 from mapapp.question.fields import Theme
@@ -37,11 +37,11 @@ def _headed(title: str, groups: list[Group]) -> Any:
 
 def drawn_chart(result: Result, theme: Theme) -> tuple[str, str, Any]:
     """Title, description and figure of a chart that is not made of bars; an empty title if there is no such chart."""
-    ground = GROUNDS[theme]
+    scheme = COLOR_SCHEMES[theme]
     if isinstance(result, DistanceDirection):
         text = "Workers by direction and distance. The table below has the same numbers."
         route = "workplace to home" if result.about.side == "work" else "home to workplace"
-        return f"Direction, from {route}", text, figures.rose(result.cells, ground)
+        return f"Direction, from {route}", text, figures.rose(result.cells, scheme)
     if isinstance(result, FlowMatrix) and len(result.cells):
         names = {
             end: dict(zip(frame["unit_id"], frame["name"], strict=True))
@@ -52,5 +52,5 @@ def drawn_chart(result: Result, theme: Theme) -> tuple[str, str, Any]:
         text = (
             f"The {rows} home units and {columns} work units with the most workers. The table has all pairs."
         )
-        return "From home (down) to work (across)", text, figures.heat_map(wide, names, ground)
+        return "From home (down) to work (across)", text, figures.heat_map(wide, names, scheme)
     return "", "", {}

@@ -29,7 +29,7 @@ MOST_ROWS: Final = 10_000  # more would slow the page down; the file has every r
 _WORKERS: Final = [cell.head for cell in WORKER_CELLS.values()]
 _TEXTS: Final[dict[str, Callable[[Any], str]]] = {
     "count": lambda value: f"{value:,}",
-    "share": lambda value: f"{100 * value:.1f} %",
+    "share": lambda value: f"{100 * value:.1f}%",
     "ratio": words.ratio,
     "change": lambda value: f"{value:+,}",
     "ratio change": words.ratio_change,

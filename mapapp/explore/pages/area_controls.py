@@ -45,7 +45,7 @@ def area_controls(layers: dict[str, str]) -> Any:
             html.Details(
                 [
                     html.Summary("Use a radius, a drawing, or a file"),
-                    search_box("centre", "Around this place", "A name, or 41.82, -71.41"),
+                    search_box("center", "Around this place", "A name, or 41.82, -71.41"),
                     dmc.TextInput(
                         id="radii",
                         label="Radius in miles (up to three, for rings)",

@@ -10,7 +10,7 @@ from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.words import PART, aria
 from mapapp.drawing.plotly.charts import CONFIG as CHART_CONFIG
 from mapapp.drawing.plotly.commute_map import DRAWING
-from mapapp.explore.pages import take_home
+from mapapp.explore.pages import download_menu
 from mapapp.explore.pages.controls import controls
 from mapapp.question.address import Address
 
@@ -48,7 +48,7 @@ def page(releases: dict[str, ServedRelease], address: Address, figure: Any, laye
                     html.Div(
                         [_chart_card(), table_card(), html.Div(id="certificate", **PART)], className="answer"
                     ),
-                    take_home.dock(),
+                    download_menu.dock(),
                 ],
                 className="panel result",
                 **aria(label="Answer"),

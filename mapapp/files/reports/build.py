@@ -14,7 +14,7 @@ from mapapp.answers.entries import n_about
 from mapapp.answers.results import Result
 from mapapp.answers.served_release import ServedRelease, names_of
 from mapapp.errors import UsageError
-from mapapp.files.reports.comparing import Asked, comparison
+from mapapp.files.reports.comparing import AnsweredPart, comparison
 from mapapp.files.reports.content import Answer, Report
 from mapapp.files.reports.facts import source_of
 from mapapp.files.reports.numbers import (
@@ -80,7 +80,7 @@ def build(
             progress("asking and drawing", 3 * place + of_three, 3 * len(pairs))
 
         step(0)
-        found.append(_ask(release, part, titles[release.slug], error_rows))
+        found.append(_answered(release, part, titles[release.slug], error_rows))
         step(1)
         answers.append(
             _answer(found[-1], f"answer-{place + 1}", several=len(releases) > 1, pictures=pictures)
@@ -100,7 +100,7 @@ def build(
     )
 
 
-def _ask(release: ServedRelease, part: Part, name: str, error_rows: int | None) -> Asked:
+def _answered(release: ServedRelease, part: Part, name: str, error_rows: int | None) -> AnsweredPart:
     question = part.question
     if not question.is_complete:
         raise UsageError(
@@ -111,10 +111,10 @@ def _ask(release: ServedRelease, part: Part, name: str, error_rows: int | None) 
     result = served_answers.result(release, question)
     if error_rows is not None:
         result = release.analyses.with_errors(result, error_rows)
-    return Asked(release, part, result, name)
+    return AnsweredPart(release, part, result, name)
 
 
-def _answer(one: Asked, name: str, *, several: bool, pictures: bool) -> Answer:
+def _answer(one: AnsweredPart, name: str, *, several: bool, pictures: bool) -> Answer:
     about, place = one.result.about, place_of(one.release, one.part.question)
     has_workers = n_about(one.result) > 0
     return Answer(
@@ -135,16 +135,16 @@ def _answer(one: Asked, name: str, *, several: bool, pictures: bool) -> Answer:
     )
 
 
-def _changes(found: Sequence[Asked]) -> list[Answer]:
+def _changes(found: Sequence[AnsweredPart]) -> list[Answer]:
     """The changes from each release to the next: numbers, and a map if the analysis is drawn by unit."""
-    of_part: dict[Part, list[Asked]] = {}
+    of_part: dict[Part, list[AnsweredPart]] = {}
     for one in found:
         of_part.setdefault(one.part, []).append(one)
     pairs = [pair for group in of_part.values() for pair in pairwise(group)]
     return [_change(*pair, f"change-{place}") for place, pair in enumerate(pairs, 1)]
 
 
-def _change(before: Asked, after: Asked, name: str) -> Answer:
+def _change(before: AnsweredPart, after: AnsweredPart, name: str) -> Answer:
     compared, place = change(before.result, after.result).about, place_of(after.release, after.part.question)
     by_unit = bool(after.part.question.entry.shows)
     return Answer(
@@ -165,7 +165,7 @@ def _change(before: Asked, after: Asked, name: str) -> Answer:
     )
 
 
-def _coverage(one: Asked) -> tuple[str, ...]:
+def _coverage(one: AnsweredPart) -> tuple[str, ...]:
     """A note that residents' numbers need, unless the answer already has it."""
     if one.result.about.side == "work" or one.result.about.has_note(COVERAGE):
         return ()

@@ -25,7 +25,7 @@ _KEYS: Final = ("unit_id", "kind", "characteristic", "group", "band", "direction
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AnsweredPart:
     """A question, its answer with expected errors, and the release's name in the report."""
 
     release: ServedRelease
@@ -34,9 +34,9 @@ class Asked:
     name: str
 
 
-def comparison(found: Sequence[Asked]) -> tuple[Table, ...]:
+def comparison(found: Sequence[AnsweredPart]) -> tuple[Table, ...]:
     """Comparison tables for answers that differ only in area or release; empty for a single answer."""
-    groups: dict[Part, list[Asked]] = {}
+    groups: dict[Part, list[AnsweredPart]] = {}
     for one in found:
         same = replace(one.part, question=replace(one.part.question, areas=(), others=()))
         groups.setdefault(same, []).append(one)
@@ -50,7 +50,7 @@ def comparison(found: Sequence[Asked]) -> tuple[Table, ...]:
     return tuple(made)
 
 
-def _title(one: Asked, groups: Iterable[Part]) -> str:
+def _title(one: AnsweredPart, groups: Iterable[Part]) -> str:
     """The analysis, with what distinguishes it from others of the same name."""
     about = one.result.about
     if sum(part.question.analysis == one.part.question.analysis for part in groups) == 1:
@@ -59,7 +59,7 @@ def _title(one: Asked, groups: Iterable[Part]) -> str:
     return f"{about.title} ({'; '.join(part for part in (who, about.filters) if part)})"
 
 
-def _key_numbers(name: str, title: str, group: Sequence[Asked]) -> Table:
+def _key_numbers(name: str, title: str, group: Sequence[AnsweredPart]) -> Table:
     """A table with one row per answer and one column per key number."""
     first = key_numbers(group[0].result)
     several = len({one.release.slug for one in group}) > 1
@@ -88,9 +88,9 @@ def _key_numbers(name: str, title: str, group: Sequence[Asked]) -> Table:
     )
 
 
-def _changes(name: str, title: str, group: Sequence[Asked]) -> list[Table]:
+def _changes(name: str, title: str, group: Sequence[AnsweredPart]) -> list[Table]:
     """Tables of the changes in each area from one release to the next."""
-    by_part: dict[Part, dict[str, Asked]] = {}
+    by_part: dict[Part, dict[str, AnsweredPart]] = {}
     for one in group:
         by_part.setdefault(one.part, {})[one.release.slug] = one
     return [
@@ -101,7 +101,7 @@ def _changes(name: str, title: str, group: Sequence[Asked]) -> list[Table]:
     ]
 
 
-def _change_table(name: str, title: str, before: Asked, after: Asked) -> Table:
+def _change_table(name: str, title: str, before: AnsweredPart, after: AnsweredPart) -> Table:
     found = change(before.result, after.result)
     order = found.rows["change"].abs().sort_values(ascending=False, kind="stable").index
     return table_of(
@@ -115,7 +115,7 @@ def _change_table(name: str, title: str, before: Asked, after: Asked) -> Table:
     )
 
 
-def _beside(name: str, title: str, group: Sequence[Asked]) -> list[Table]:
+def _beside(name: str, title: str, group: Sequence[AnsweredPart]) -> list[Table]:
     """The rows of the main table, with a column of workers for each area."""
     one_release = len({one.release.slug for one in group}) == 1
     results = [one.result for one in group]

@@ -306,8 +306,8 @@ def upright(text: str) -> str:
 _SHOWN: Final[dict[Kind, Callable[[Any], str]]] = {
     "count": lambda value: f"{value:,}",
     "change": lambda value: f"{value:+,}" if value else "0",
-    "share": lambda value: f"{100 * value:.1f} %",
-    "change share": lambda value: f"{100 * value:+.1f} %",
+    "share": lambda value: f"{100 * value:.1f}%",
+    "change share": lambda value: f"{100 * value:+.1f}%",
     "error": words.error_text,
     "miles": words.miles,
     "ratio": words.ratio,

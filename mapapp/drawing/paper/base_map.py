@@ -20,7 +20,7 @@ from geodata.distance import EARTH_RADIUS_MI
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import map_layers
 from mapapp.drawing.density import mercator_y
-from mapapp.drawing.palette import Ground
+from mapapp.drawing.palette import ColorScheme
 from mapapp.drawing.paper.paper import PIXELS_PER_INCH, POINTS_PER_PIXEL, Sheet, font, printable, width_in
 from mapapp.question.view import Bounds
 
@@ -74,7 +74,7 @@ class Frame:
 
     @property
     def mi_per_inch(self) -> float:
-        """Ground miles per inch in the middle."""
+        """ColorScheme miles per inch in the middle."""
         return self.per_inch * EARTH_RADIUS_MI * math.cos(math.radians(self.middle_lat_deg))
 
     @property
@@ -166,34 +166,32 @@ def outline(shapes: Any, frame: Frame | None = None) -> Path | None:
     return Path(places, codes)
 
 
-def draw_land(axes: Axes, release: ServedRelease, frame: Frame, ground: Ground) -> None:
+def draw_land(axes: Axes, release: ServedRelease, frame: Frame, scheme: ColorScheme) -> None:
     """Draw the area outside the release's states, and the land."""
     axes.set_xlim(frame.west, frame.east)
     axes.set_ylim(frame.south, frame.north)
     axes.fill(
         [frame.west, frame.east, frame.east, frame.west],
         [frame.south, frame.south, frame.north, frame.north],
-        color=ground.outside,
+        color=scheme.outside,
         zorder=0,
     )
     states = base_units(release, "states")
-    fill(axes, outline(states.shapes[states.inside(frame)], frame), ground.land, zorder=1)
+    fill(axes, outline(states.shapes[states.inside(frame)], frame), scheme.land, zorder=1)
 
 
-def fill(axes: Axes, path: Path | None, colour: str, **options: Any) -> None:
+def fill(axes: Axes, path: Path | None, color: str, **options: Any) -> None:
     """Fill a path unless it is None."""
     if path is not None:
-        axes.add_artist(
-            PathPatch(path, facecolor=colour, **({"edgecolor": "none", "linewidth": 0} | options))
-        )
+        axes.add_artist(PathPatch(path, facecolor=color, **({"edgecolor": "none", "linewidth": 0} | options)))
 
 
-def stroke(axes: Axes, path: Path | None, colour: str, pixels: float, **options: Any) -> None:
+def stroke(axes: Axes, path: Path | None, color: str, pixels: float, **options: Any) -> None:
     """Draw a line along a path unless it is None."""
     if path is not None:
         look: dict[str, Any] = {
             "facecolor": "none",
-            "edgecolor": colour,
+            "edgecolor": color,
             "linewidth": pixels * POINTS_PER_PIXEL,
         }
         look |= {"joinstyle": "round", "capstyle": "round"}
@@ -201,16 +199,16 @@ def stroke(axes: Axes, path: Path | None, colour: str, pixels: float, **options:
 
 
 def draw_borders(
-    axes: Axes, release: ServedRelease, frame: Frame, ground: Ground, *, tracts: bool = True
+    axes: Axes, release: ServedRelease, frame: Frame, scheme: ColorScheme, *, tracts: bool = True
 ) -> None:
     """Draw borders, thicker at higher zoom; tract borders only at high zoom."""
-    lines = {"tracts": ground.tract_line, "counties": ground.county_line, "states": ground.state_line}
-    for place, (name, colour) in enumerate(lines.items()):
+    lines = {"tracts": scheme.tract_line, "counties": scheme.county_line, "states": scheme.state_line}
+    for place, (name, color) in enumerate(lines.items()):
         if name == "tracts" and (not tracts or frame.zoom < _TRACTS_FROM):
             continue
         units = base_units(release, name)
         path = outline(units.shapes[units.inside(frame)], frame)
-        stroke(axes, path, colour, _width(frame.zoom, *_WIDTHS[name]), zorder=4 + place / 10)
+        stroke(axes, path, color, _width(frame.zoom, *_WIDTHS[name]), zorder=4 + place / 10)
 
 
 def _width(zoom: float, low: float, thin: float, high: float, thick: float) -> float:
@@ -222,10 +220,10 @@ def draw_frame(sheet: Sheet, left: float, top: float, width: float, height: floa
     """Draw a thin line around the map."""
     x, y = [left, left + width], [top, top + height]
     corners = [x[0], x[1], x[1], x[0], x[0]], [y[0], y[0], y[1], y[1], y[0]]
-    sheet.line(*corners, sheet.ground.county_line, 0.6)
+    sheet.line(*corners, sheet.scheme.county_line, 0.6)
 
 
-def draw_ring(axes: Axes, shapes: Any, frame: Frame, colour: str) -> None:
+def draw_ring(axes: Axes, shapes: Any, frame: Frame, color: str) -> None:
     """Draw a ring around an area that is too small to see."""
     west, south, east, north = shapely.total_bounds(shapes)
     if max(east - west, north - south) / frame.per_inch > _SMALL_IN:
@@ -236,13 +234,15 @@ def draw_ring(axes: Axes, shapes: Any, frame: Frame, colour: str) -> None:
         marker="o",
         markersize=13,
         markerfacecolor="none",
-        markeredgecolor=colour,
+        markeredgecolor=color,
         markeredgewidth=1.6,
         zorder=8,
     )
 
 
-def draw_names(axes: Axes, release: ServedRelease, frame: Frame, ground: Ground, taken: Any = ()) -> None:
+def draw_names(
+    axes: Axes, release: ServedRelease, frame: Frame, scheme: ColorScheme, taken: Any = ()
+) -> None:
     """Draw names of counties, or of states in a wide view, where they fit; `taken` are boxes to avoid, in inches."""
     boxes: list[tuple[float, float, float, float]] = list(taken)
     n_names = 0
@@ -264,21 +264,23 @@ def draw_names(axes: Axes, release: ServedRelease, frame: Frame, ground: Ground,
                 continue
             boxes.append(mine)
             n_names += 1
-            label(axes, place, text, ground, bold=bool(level))
+            label(axes, place, text, scheme, bold=bool(level))
 
 
-def label(axes: Axes, place: tuple[float, float], text: str, ground: Ground, *, bold: bool = False) -> None:
+def label(
+    axes: Axes, place: tuple[float, float], text: str, scheme: ColorScheme, *, bold: bool = False
+) -> None:
     """Draw a name on the map with a halo."""
     axes.text(
         place[0],
         place[1],
         printable(text, bold=bold),
         fontproperties=font(_NAME_POINTS, bold=bold),
-        color=ground.ink,
+        color=scheme.ink,
         ha="center",
         va="center",
         parse_math=False,
-        bbox={"boxstyle": "round,pad=0.18", "facecolor": ground.halo, "alpha": 0.65, "linewidth": 0},
+        bbox={"boxstyle": "round,pad=0.18", "facecolor": scheme.halo, "alpha": 0.65, "linewidth": 0},
         zorder=9,
     )
 

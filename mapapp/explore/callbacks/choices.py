@@ -22,7 +22,7 @@ from mapapp.question.address import Address, to_query
 
 MAX_CHOICES: Final = 50
 MAX_TYPED: Final = 200
-READ: Final = ("pick", "sign", "target", "centre", "radii")
+READ: Final = ("pick", "sign", "target", "center", "radii")
 """Controls that the script reads together with a choice; their values are not part of the address."""
 
 
@@ -55,12 +55,12 @@ def _looking_up(app: Dash, views: Views) -> None:
         return area_controls.search_options(views.release(address).areas.search(_typed(text), near=True))
 
     @app.callback(
-        Output("centre", "data"),
-        Input("centre", "searchValue"),
-        State("centre", "value"),
+        Output("center", "data"),
+        Input("center", "searchValue"),
+        State("center", "value"),
         State("url", "search"),
     )
-    def look_up_centre(text: str | None, chosen: str | None, query: str | None) -> list[dict[str, Any]]:
+    def look_up_center(text: str | None, chosen: str | None, query: str | None) -> list[dict[str, Any]]:
         address, _ = views.parse(query)
         areas = views.release(address).areas
         typed = _typed(text).removeprefix(

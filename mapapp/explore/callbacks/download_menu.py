@@ -8,7 +8,7 @@ from dash import Dash, Input, Output
 
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.downloads.routes import file_address
-from mapapp.explore.pages import take_home
+from mapapp.explore.pages import download_menu
 from mapapp.question.address import to_query
 
 
@@ -30,4 +30,4 @@ def register(app: Dash, views: Views) -> None:
             return file_address(views, release, name, text, **more)
 
         ready, changes = address.question.is_complete, views.before(address) is not None
-        return take_home.menu(place, ready=ready, changes=changes), place("table.csv"), query, query
+        return download_menu.menu(place, ready=ready, changes=changes), place("table.csv"), query, query
