@@ -258,7 +258,7 @@ def test_arrows_are_closed_shapes_and_have_labels(release: ServedRelease) -> Non
 def test_a_ratio_is_drawn_in_classes_around_one(release: ServedRelease, theme: Theme) -> None:
     question, view = shown(areas=("county:10001",), analysis="job-balance", layer="tract", theme=theme)
     assert map_content.drawn_as(release, question, view) == "ratio"
-    trace = draw.whole(release, question, view, "/").data[commute_map.UNITS]
+    trace = draw.map_figure(release, question, view, "/").data[commute_map.UNITS]
     answer: Any = served_answers.result(release, question)
     units = answer.units.set_index("unit_id")
     limits = (0, 0.25, 0.5, 0.8, 1.25, 2, 4, math.inf)
@@ -274,7 +274,7 @@ def test_a_ratio_is_drawn_in_classes_around_one(release: ServedRelease, theme: T
     assert texts[0] == "under 10 residents"
     assert texts[4] == "0.8–1.25 (even)"
     assert len(set(colors)) == len(texts) == 8
-    assert colors[4] == palette.GROUNDS[theme].same
+    assert colors[4] == palette.COLOR_SCHEMES[theme].same
     text = map_content.what_is_drawn(release, question, view)
     assert text == "Jobs per resident worker in County 10001, by tract"
 
