@@ -16,9 +16,9 @@ _HOW_DRAWN_USUALLY: Final = (
 )
 _HOW_DRAWN: Final = {
     "exponential": (
-        "For each workplace and kind of worker, a lottery chose among all the ways in which the public number of "
-        "workers could live. The fewer workers a way moves from where they really live, the better its chances; every "
-        "way has one."
+        "For each workplace and kind of worker, a lottery chose among all possible assignments of homes to the public "
+        "number of workers. The fewer workers an assignment moves from their real homes, the better its chances were; "
+        "every assignment had some chance."
     ),
     "accept-reject": f"{_HOW_DRAWN_USUALLY} Results far from the truth were drawn again.",
     "laplace": (

@@ -74,8 +74,8 @@ OWN_PROOFS: Final[Mapping[str, OwnProof]] = {
         ),
         caveats=(
             "Among all ways in which the public number of workers could live, those that differ from the real one in "
-            "few workers are drawn with a higher chance. The promise holds in both readings with delta 0, and survives "
-            "whatever is computed from the release.",
+            "few workers are more likely to be drawn. The promise holds in both readings with delta 0, and for "
+            "everything computed from the release.",
             "Equal epsilon is not equal exposure. This mechanism adds no noise that the promise does not need, so at "
             "the same epsilon it is closer to the truth for single workers as well.",
             MARGINS_CAVEAT,

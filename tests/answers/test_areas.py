@@ -1,4 +1,4 @@
-"""Areas: how they are written, which blocks they hold, and what a stranger may write."""
+"""Areas: their text, their blocks, and hostile input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two releases compared: named apart, drawn as a change, with an expected error beside each difference."""
+"""Changes between two releases: distinct names, maps of the change, and expected errors of differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expected errors of distance bands and directions: the formula asked tract by tract, with plainly told home areas."""
+"""Expected errors of distance bands and directions against the formula, tract by tract, with explicit home areas."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def plain_errors(
         cell: math.hypot(sum(one.bias for one in found), math.sqrt(sum(one.sd**2 for one in found)))
         for cell, found in parts.items()
     }
-    # Placement may go either way from tract to tract; what is told of one is its size.
+    # Placement can have either sign in each tract; only its size is reported.
     return {cell: (known[cell], sum(one.placement for one in found)) for cell, found in parts.items()}
 
 

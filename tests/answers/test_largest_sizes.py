@@ -1,4 +1,4 @@
-"""The longest of every list that a question may hold is answered in every way to ask; one item more is refused."""
+"""The longest allowed lists in a question are answered in every interface; one more item is refused."""
 
 from __future__ import annotations
 

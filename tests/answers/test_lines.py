@@ -1,4 +1,4 @@
-"""The lines of a map against every job of the release: who leaves the area, to which unit, and who stays."""
+"""The lines of a map against every job of the release: the workers who leave an area, by unit, and who stay."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def test_a_limit_that_is_no_size_is_refused(
 
 
 def test_a_full_disk_is_named(store: Store, tmp_path: Path) -> None:
-    """A limit on the size of files stands in for the disk."""
+    """A limit on the size of files simulates a full disk."""
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), int(sys.argv[3])))\n"
         "from pathlib import Path; from geodata.store import open_store\n"

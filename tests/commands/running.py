@@ -21,7 +21,7 @@ class Done:
 
     @property
     def message(self) -> str:
-        """The last line on standard error: what the user is told."""
+        """The last line on standard error: the message to the user."""
         return self.err.strip().splitlines()[-1] if self.err.strip() else ""
 
 

@@ -1,4 +1,4 @@
-"""`commutemap analyze` as a user runs it: the numbers of the Python API, in every format, and refusals in one line."""
+"""`commutemap analyze`: the numbers of the Python API in every format, and one-line errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every mistake a user can make on the command line gets one line and exit code 2, and leaves nothing behind."""
+"""Every user error on the command line gives one line and exit code 2, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_internal_errors_do_not_reveal_values(capsys: pytest.CaptureFixture[str]
 
 @pytest.mark.usefixtures("demo_release")  # so that kernels are compiled: here they cannot be kept
 def test_a_full_disk_leaves_nothing(dataset: Path) -> None:
-    """A file size limit stands in for the disk: a write fails in the middle."""
+    """A file size limit simulates a full disk: a write fails halfway."""
     import subprocess
     import sys
 

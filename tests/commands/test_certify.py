@@ -1,4 +1,4 @@
-"""`certify` on honest releases, and on forged ones whose manifest was made to fit."""
+"""`certify` on unaltered releases, and on forged ones with a matching manifest."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def release(honest: Path, tmp_path: Path) -> Path:
 
 
 def reseal(release: Path) -> None:
-    """Make the manifest fit whatever was changed, as a forger would."""
+    """Update the manifest to match the changes, as a forger would."""
     manifest = json.loads((release / "manifest.json").read_text())
     for name, facts in manifest["files"].items():
         file = release / name
@@ -317,7 +317,7 @@ def test_a_missing_number_of_rows_is_noticed(release: Path, file: str) -> None:
 
 @pytest.mark.parametrize("file", TABLE_FILES)
 def test_a_rewritten_table_is_noticed(release: Path, file: str) -> None:
-    """The same rows in other bytes: every claim about them still holds, but they are not what was published."""
+    """The same rows with other bytes: every claim still holds, but these are not the published bytes."""
     table = pyarrow.parquet.read_table(release / file)
     pyarrow.parquet.write_table(table, release / file, compression="gzip")
     reseal(release)
@@ -352,7 +352,7 @@ def test_a_schema_1_release_passes_with_a_note_on_what_is_not_bound(release: Pat
 
 
 def test_facts_of_a_schema_1_release_can_be_changed(release: Path) -> None:
-    """What the note about schema 1 warns of."""
+    """This is what the note about schema 1 warns about."""
     unbind(release)
     forge_manifest(release, lambda manifest: manifest.update(year=1850))
     assert failed(release) == []
@@ -380,7 +380,7 @@ def test_synthesize_prints_the_digest(demo_dataset: Path, tmp_path: Path) -> Non
 
 
 def test_the_certificate_binds_nothing_that_the_manifest_does_not_show(release: Path) -> None:
-    """No confidential count reaches the certificate by way of the publication."""
+    """No confidential count reaches the certificate through the publication field."""
     publication = json.loads((release / "certificate.json").read_text())["publication"]
     manifest = json.loads((release / "manifest.json").read_text())
     assert publication["facts"] == {name: manifest[name] for name in SHOWN}

@@ -1,4 +1,4 @@
-"""How the command ends: as any Python program does, whole and promptly, whatever it was doing."""
+"""The command exits as any Python program does, completely and promptly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run that is ended at any moment leaves no half-written store, runs beside it do not harm it, the next succeeds."""
+"""A run killed at any moment leaves no half-written store, parallel runs do no harm, and the next run succeeds."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_synthesis(dataset: Path, stage: str) -> None:
 
 
 def test_spending_is_recorded_even_if_the_run_dies_later(dataset: Path) -> None:
-    """The ledger is written before the draw: what may have been seen is counted, and the next run sees it."""
+    """The ledger is written before the draw, so that everything that may have been seen is counted."""
     ledger = Ledger(dataset)
     ledger.set_budget(epsilon="10", delta="1e-5")
     killed_at("drawing synthetic", "synthesize", dataset, dataset.parent / "r")
@@ -107,7 +107,7 @@ def test_a_run_ended_by_a_signal_leaves_nothing(dataset: Path, number: int, code
 
 
 def test_only_one_of_several_runs_to_the_same_place_spends(dataset: Path) -> None:
-    """Each waits until the others are there, too; those that come second are refused before they spend."""
+    """All runs wait for each other; all but the first are refused before they spend."""
     release = dataset.parent / "r"
     command: list[str | Path] = [sys.executable, "-m", "mapapp.cli", "synthesize", dataset, release, "-q"]
     runs = [
@@ -131,7 +131,7 @@ def test_a_run_to_a_place_being_written_spends_nothing(dataset: Path) -> None:
 
 @pytest.mark.parametrize("what", ["a file", "the dataset"])
 def test_a_dataset_replaced_during_reading_spends_nothing(dataset: Path, what: str) -> None:
-    """Its place may be taken by another whose ledger is still empty."""
+    """It may be replaced by a dataset whose ledger is still empty."""
     parameters = SynthesisParameters(prior="flows")
     privacy = PrivacyParameters(epsilon="4.6", delta="1e-6", min_retention="0.025")
     old, other = dataset.with_name("old"), dataset.with_name("other")
@@ -168,7 +168,7 @@ def test_import(tmp_path: Path) -> None:
 
 
 def test_killed_at_any_time(dataset: Path) -> None:
-    """From outside, at moments nobody chose."""
+    """Kill it from outside, at arbitrary moments."""
     release = dataset.parent / "r"
     for wait_s in (0.7, 1.5, 2.5):
         process = subprocess.Popen(

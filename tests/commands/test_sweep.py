@@ -1,4 +1,4 @@
-"""`commutemap sweep` as a user meets it: the table, the files, stopping, and one line for every mistake."""
+"""`commutemap sweep` from the user's side: the table, the files, stopping, and one line for every error."""
 
 from __future__ import annotations
 

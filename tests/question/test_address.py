@@ -1,4 +1,4 @@
-"""An address brings back the view it was made from, and no address can do harm."""
+"""An address restores its view, and no address can do harm."""
 
 from __future__ import annotations
 

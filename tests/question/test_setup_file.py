@@ -1,4 +1,4 @@
-"""A saved view opens as it was, runs again to the byte, and no other file does harm."""
+"""A saved view is restored exactly, gives the same bytes again, and no other file can do harm."""
 
 from __future__ import annotations
 

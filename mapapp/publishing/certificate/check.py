@@ -95,7 +95,7 @@ def _check_schema(certificate: Certificate, wanted: Sequence[str]) -> Certificat
     detail = (
         f"unexpected or missing: {strange}"
         if strange
-        else f"states {stated}, its fields are those of {schema}"
+        else f"the certificate states schema {stated}; its fields are those of schema {schema}"
     )
     return CertificateCheck("schema", known, detail)
 
@@ -127,7 +127,9 @@ def _check_numbers(certificate: Certificate, privacy: PrivacyParameters) -> list
     checks = []
     for name, wanted in (("epsilon", privacy.epsilon), ("delta", privacy.delta)):
         stated = _stated(certificate[name])
-        checks.append(CertificateCheck(name, stated == wanted, f"states {stated}, parameters say {wanted}"))
+        checks.append(
+            CertificateCheck(name, stated == wanted, f"stated {stated}, from the parameters {wanted}")
+        )
     final, delta = _stated(certificate["epsilon_final"]), _stated(certificate["delta"])
     agree = all(
         (_stated(reading["epsilon"]), _stated(reading["delta"])) == (final, delta)
@@ -222,7 +224,7 @@ def _check_coverage(rows: Sequence[Row], counts_by_n: Mapping[int, int] | None) 
         covered[row["published_count"]] = covered.get(row["published_count"], 0) + row["synthesizers"]
     twice = len(rows) - len({(row["published_count"], row["rule"]) for row in rows})
     if twice:
-        return CertificateCheck("every count is covered", False, f"{twice} rows are there twice")
+        return CertificateCheck("every count is covered", False, f"{twice} rows are repeated")
     if counts_by_n is None:
         return CertificateCheck("every count is covered", True, "not compared with the release's table")
     found = {int(n): int(times) for n, times in counts_by_n.items() if n > 0 and times > 0}
@@ -258,7 +260,7 @@ def _check_status(certificate: Certificate, synthesis: SynthesisParameters) -> C
     missing += [item["name"] for item in certificate["preconditions"] if not item["holds"] and not reasons]
     good = certificate["status"] == wanted and not missing
     return CertificateCheck(
-        "status", good, f"{certificate['status']}: {'; '.join(reasons) or 'no reason against it'}"
+        "status", good, f"{certificate['status']}: {'; '.join(reasons) or 'no reasons against release'}"
     )
 
 

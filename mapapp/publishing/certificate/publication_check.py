@@ -25,7 +25,7 @@ from mapapp.publishing.certificate.terms import Certificate, CertificateCheck
 
 
 def check_files(release: Store) -> CertificateCheck:
-    """The release holds its tables, their columns, the certificate and public facts: nothing else."""
+    """Check that the release has its tables, their columns, the certificate and public facts, and nothing else."""
     allowed = {f"{table.name}.parquet" for table in TABLES["release"]} | {CERTIFICATE}
     strange = sorted(set(release.manifest["files"]) ^ allowed)
     strange += sorted(set(release.manifest) - {"schema_version", "kind", "files", *PUBLIC_FACTS})
@@ -39,7 +39,7 @@ def check_files(release: Store) -> CertificateCheck:
     detail = (
         f"unexpected or missing: {', '.join(strange)}"
         if strange
-        else "as listed in the manifest, sha256 and all"
+        else "which match the manifest, including every sha256"
     )
     return CertificateCheck(
         "files and columns", not strange, f"{len(release.manifest['files'])} files, {detail}"
@@ -47,15 +47,19 @@ def check_files(release: Store) -> CertificateCheck:
 
 
 def check_sizes(release: Store) -> CertificateCheck:
-    """The sizes and row counts in the manifest are those of the files, and it says nothing else of them."""
+    """Check that the manifest states the sizes and row counts of its files, and nothing else about them."""
     listed = release.manifest["files"]
     wrong = [name for name, stated in listed.items() if not _equal(stated, _measured(release, name, stated))]
-    detail = f"not as the manifest says: {', '.join(wrong)}" if wrong else f"of all {len(listed)} files"
+    detail = (
+        f"different from the manifest: {', '.join(wrong)}"
+        if wrong
+        else f"all {len(listed)} files match the manifest"
+    )
     return CertificateCheck("sizes and rows", not wrong, detail)
 
 
 def check_publication(release: Store, certificate: Certificate) -> list[CertificateCheck]:
-    """The facts and files in the manifest are those that the certificate binds; nothing under schema 1."""
+    """Check that the facts and files in the manifest are those that the certificate binds; no checks for schema 1."""
     if not is_bound(certificate):
         return []
     bound, files = certificate[BOUND_FIELD], listed_tables(release.manifest["files"])
@@ -68,7 +72,7 @@ def check_publication(release: Store, certificate: Certificate) -> list[Certific
 
 
 def check_facts(release: Store, jobs: pandas.DataFrame) -> CertificateCheck:
-    """The states and layers in the manifest are those of the tables."""
+    """Check that the states and layers in the manifest match the tables."""
     states = release.table("blocks", ["state_id"])["state_id"].to_numpy(dtype=str)
     used = set(states[np.unique(jobs["destination_index"].to_numpy())].tolist())
     stated = release.manifest.get("destination_states", [])
@@ -81,24 +85,28 @@ def check_facts(release: Store, jobs: pandas.DataFrame) -> CertificateCheck:
     if not isinstance(stated, list) or not used <= {str(state) for state in stated}:
         wrong.append(f"destination_states: workplaces are in {', '.join(sorted(used))}")
     if not _equal(_by_code(release.manifest.get("layers", [])), _by_code(layers)):
-        wrong.append("layers: not those of the layers table")
-    return CertificateCheck("states and layers", not wrong, "; ".join(wrong) or "as in the tables")
+        wrong.append("layers: different from the table of layers")
+    return CertificateCheck("states and layers", not wrong, "; ".join(wrong) or "match the tables")
 
 
 def _measured(release: Store, name: str, stated: Mapping[str, object]) -> dict[str, Any]:
-    """What the manifest should say of a file; opening the release has compared its sha256."""
+    """Return what the manifest should state for a file; its sha256 was compared when the release was opened."""
     file = Path(release.path / name)
     facts = {"sha256": stated["sha256"], "bytes": file.stat().st_size}
     return facts if name == CERTIFICATE else {**facts, "rows": pyarrow.parquet.read_metadata(file).num_rows}
 
 
 def _compared(check: str, bound: object, found: Mapping[str, object]) -> CertificateCheck:
-    """Whether the certificate and the manifest agree, entry by entry."""
+    """Compare the certificate with the manifest, entry by entry."""
     if not isinstance(bound, dict):
         return CertificateCheck(check, False, "the certificate does not list them")
     names = sorted(bound.keys() | found.keys())
     wrong = [n for n in names if n not in bound or n not in found or not _equal(bound[n], found[n])]
-    detail = f"not as the certificate says: {', '.join(wrong)}" if wrong else f"all {len(names)} as bound"
+    detail = (
+        f"different from the certificate: {', '.join(wrong)}"
+        if wrong
+        else f"all {len(names)} match the certificate"
+    )
     return CertificateCheck(check, not wrong, detail)
 
 

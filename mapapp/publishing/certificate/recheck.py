@@ -87,7 +87,7 @@ def check_release(path: Path) -> list[CertificateCheck]:
             checks.append(check_design(release, certificate))
     except (EngineError, KeyError, TypeError, ValueError, ArithmeticError, AttributeError) as error:
         checks.append(
-            CertificateCheck("certificate", False, f"cannot be made sense of ({type(error).__name__})")
+            CertificateCheck("certificate", False, f"cannot be interpreted ({type(error).__name__})")
         )
     return checks
 
@@ -187,7 +187,7 @@ def _check_again(source: SynthesisSource, certificate: Certificate) -> Certifica
     ]
     if set(certificate["versions"]) != set(software_versions()):
         differs.append("versions")
-    detail = f"differs in {', '.join(differs)}" if differs else f"all {len(again)} fields as stated"
+    detail = f"differs in {', '.join(differs)}" if differs else f"all {len(again)} fields match"
     return CertificateCheck("made again from public tables", not differs, detail)
 
 
