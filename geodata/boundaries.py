@@ -67,7 +67,7 @@ class Boundaries:
         Polygons that were not valid and were repaired.
     """
 
-    polygon: Any
+    polygon: pandas.Series
     files: tuple[tuple[Path, str, int], ...]
     repaired: int
 

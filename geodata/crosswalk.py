@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas
 import pyarrow
 import pyarrow.compute
@@ -134,7 +135,7 @@ def _one_vintage(files: Sequence[TextTable]) -> int:
     return int(next(iter(vintages)).removeprefix("tabblk"))
 
 
-def _columns(text: TextTable, first: str) -> Any:
+def _columns(text: TextTable, first: str) -> pyarrow.Table:
     columns = {"block_id": check_codes(text, first, 15, "block")}
     for name, (digits, meaning) in _CODES.items():
         columns[f"{meaning}_id"] = check_codes(text, name, digits, meaning)
@@ -155,9 +156,11 @@ def _columns(text: TextTable, first: str) -> Any:
     return pyarrow.table(columns)
 
 
-def _degrees(text: TextTable, name: str, limit: int) -> Any:
+def _degrees(text: TextTable, name: str, limit: int) -> npt.NDArray[np.float64]:
     column = text.column(name)
-    number = pandas.to_numeric(column.to_pandas(), errors="coerce").to_numpy(np.float64)
+    number: npt.NDArray[np.float64] = pandas.to_numeric(column.to_pandas(), errors="coerce").to_numpy(
+        np.float64
+    )
     wrong = np.flatnonzero(~(np.abs(number) <= limit))
     if wrong.size:
         found = column[int(wrong[0])].as_py()
@@ -167,7 +170,7 @@ def _degrees(text: TextTable, name: str, limit: int) -> Any:
     return number
 
 
-def _check_twice(files: Sequence[TextTable], block_id: Any) -> None:
+def _check_twice(files: Sequence[TextTable], block_id: pandas.Series) -> None:
     twice = np.flatnonzero(block_id.duplicated().to_numpy())
     if twice.size == 0:
         return
@@ -188,7 +191,7 @@ def _place_of_layer(column: str) -> tuple[int, str]:
     return (known.index(layer) if layer in known else len(known), layer)
 
 
-def _names(table: pandas.DataFrame, key: str, name: str) -> Any:
+def _names(table: pandas.DataFrame, key: str, name: str) -> pandas.Series:
     # In order of the names, not of the rows; a blank name comes last.
     named = table[[key, name]].drop_duplicates().sort_values([key, name])
     blank = named[name].str.strip() == ""

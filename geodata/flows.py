@@ -83,7 +83,9 @@ def read_flows(paths: Sequence[Path]) -> Flows:
     return Flows(pandas.concat(parts, ignore_index=True), tuple(texts))
 
 
-def prior_table(flows: Flows, tract_index: Any, state_index: dict[str, int]) -> tuple[Any, int]:
+def prior_table(
+    flows: Flows, tract_index: pandas.Series, state_index: dict[str, int]
+) -> tuple[pandas.DataFrame, int]:
     """Flows on rows of `tracts`: the schema's PRIOR.
 
     Parameters
@@ -133,7 +135,7 @@ def _columns(header: Sequence[str]) -> dict[tuple[str, str], str]:
     return found
 
 
-def _tract(text: TextTable, column: dict[tuple[str, str], str], side: str) -> Any:
+def _tract(text: TextTable, column: dict[tuple[str, str], str], side: str) -> pandas.Series | None:
     tract = None
     for part, digits in _PARTS:
         name = column[side, part]
@@ -153,7 +155,7 @@ def _tract(text: TextTable, column: dict[tuple[str, str], str], side: str) -> An
     return tract
 
 
-def _check_tract_codes(text: TextTable, name: str, codes: Any) -> None:
+def _check_tract_codes(text: TextTable, name: str, codes: pyarrow.Array) -> None:
     """Refuse a number that cannot be a code: tract 1 written as its name."""
     number = codes.cast("int64").to_numpy()
     wrong = np.flatnonzero((number > 0) & (number < _SMALLEST_TRACT))

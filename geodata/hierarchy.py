@@ -48,7 +48,7 @@ class Hierarchy:
     """
 
     tables: dict[str, Any]
-    tract_names: Any
+    tract_names: pandas.Series
     elsewhere: dict[str, int]
     notes: list[str]
 
@@ -75,7 +75,7 @@ def assemble(
         Called with (stage, done, total).
     """
     notes: list[str] = []
-    blocks: Any = _placed(crosswalk, notes)
+    blocks: pandas.DataFrame = _placed(crosswalk, notes)
     blocks["population"], told = block_population(blocks["block_id"], residents)
     notes.append(told)
     # Every other state, even one without homes: which units exist must not depend on confidential homes.
@@ -100,7 +100,7 @@ def assemble(
     return Hierarchy(tables, _tract_names(tracts, census_id), elsewhere, notes)
 
 
-def _placed(crosswalk: Crosswalk, notes: list[str]) -> Any:
+def _placed(crosswalk: Crosswalk, notes: list[str]) -> pandas.DataFrame:
     blocks = crosswalk.blocks.copy()
     own = blocks["block_id"].str[:11]
     imported = list(crosswalk.state_ids)
@@ -123,14 +123,15 @@ def _placed(crosswalk: Crosswalk, notes: list[str]) -> Any:
     return blocks
 
 
-def _most_common(key: Any, value: Any) -> Any:
+def _most_common(key: pandas.Series, value: pandas.Series) -> pandas.Series:
     """Most frequent value of each key, a Series; of equally frequent ones the first in order."""
     count: Any = pandas.DataFrame({"key": key.to_numpy(), "value": value.to_numpy()}).value_counts(sort=False)
     count = count.reset_index(name="n").sort_values(["key", "n", "value"], ascending=[True, False, True])
-    return count.drop_duplicates("key").set_index("key")["value"]
+    first: pandas.Series = count.drop_duplicates("key").set_index("key")["value"]
+    return first
 
 
-def _elsewhere_blocks(codes: Sequence[str], blocks: Any) -> Any:
+def _elsewhere_blocks(codes: Sequence[str], blocks: pandas.DataFrame) -> pandas.DataFrame:
     known = states()
     column: dict[str, Any] = {name: list(codes) for name in ("block_id", "tract_id", "county_id", "state_id")}
     column["lon_deg"] = [known[code].lon_deg for code in codes]
@@ -140,11 +141,11 @@ def _elsewhere_blocks(codes: Sequence[str], blocks: Any) -> Any:
     return pandas.DataFrame(column).astype(blocks.dtypes.to_dict()).assign(elsewhere=True)
 
 
-def _tracts(blocks: Any) -> tuple[Any, npt.NDArray[np.int32]]:
+def _tracts(blocks: pandas.DataFrame) -> tuple[pandas.DataFrame, npt.NDArray[np.int32]]:
     index = pandas.factorize(blocks["tract_id"], sort=False)[0].astype(np.int32)
-    first: Any = blocks.drop_duplicates("tract_id", ignore_index=True)
+    first: pandas.DataFrame = blocks.drop_duplicates("tract_id", ignore_index=True)
     tract_id = first["tract_id"]
-    tracts: Any = pandas.DataFrame(
+    tracts: pandas.DataFrame = pandas.DataFrame(
         {"tract_id": tract_id, "county_id": tract_id.str[:5], "state_id": tract_id.str[:2]}
     )
     tracts["elsewhere"] = first["elsewhere"]
@@ -152,7 +153,7 @@ def _tracts(blocks: Any) -> tuple[Any, npt.NDArray[np.int32]]:
     return tracts, index
 
 
-def _census_ids(blocks: pandas.DataFrame) -> Any:
+def _census_ids(blocks: pandas.DataFrame) -> pandas.Series:
     """Census tract of each tract's blocks by their identifiers, if it has another name; a Series."""
     here = blocks[~blocks["elsewhere"]]
     own = here["block_id"].str[:11]
@@ -160,12 +161,14 @@ def _census_ids(blocks: pandas.DataFrame) -> Any:
     return _most_common(here.loc[renamed, "tract_id"], own[renamed])
 
 
-def _by_either_name(tract_id: Any, census_id: Any, value: Any) -> Any:
+def _by_either_name(tract_id: pandas.Series, census_id: pandas.Series, value: pandas.Series) -> pandas.Series:
     found = tract_id.map(value)
     return found.where(found.notna(), tract_id.map(census_id).map(value))
 
 
-def _puma_of(tracts: pandas.DataFrame, census_id: Any, pumas: Pumas, notes: list[str]) -> Any:
+def _puma_of(
+    tracts: pandas.DataFrame, census_id: pandas.Series, pumas: Pumas, notes: list[str]
+) -> pandas.Series:
     puma = _by_either_name(tracts["tract_id"], census_id, pumas.of_tract)
     here = ~tracts["elsewhere"]
     lost = int((puma.isna() & here).sum())
@@ -180,7 +183,7 @@ def _puma_of(tracts: pandas.DataFrame, census_id: Any, pumas: Pumas, notes: list
 
 
 def _set_centres(
-    tracts: pandas.DataFrame, blocks: pandas.DataFrame, census_id: Any, residents: Residents
+    tracts: pandas.DataFrame, blocks: pandas.DataFrame, census_id: pandas.Series, residents: Residents
 ) -> None:
     index = blocks["tract_index"].to_numpy(np.int64)
     people = blocks["population"].to_numpy(np.float64)
@@ -195,7 +198,7 @@ def _set_centres(
 def _cells(
     blocks: pandas.DataFrame,
     tracts: pandas.DataFrame,
-    census_id: Any,
+    census_id: pandas.Series,
     tract_polygons: Boundaries,
     block_polygons: Boundaries,
     notes: list[str],
@@ -247,7 +250,7 @@ def _shapes(found: Any) -> Shapes:
     return np.asarray(values)
 
 
-def _tract_names(tracts: pandas.DataFrame, census_id: Any) -> Any:
+def _tract_names(tracts: pandas.DataFrame, census_id: pandas.Series) -> Any:
     row = pandas.Series(np.arange(len(tracts)), index=tracts["tract_id"].to_numpy(dtype=object))
     other = census_id[census_id.index.isin(row.index)]
     other = pandas.Series(

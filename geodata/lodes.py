@@ -182,7 +182,7 @@ def place_jobs(file: OdFile, lookup: BlockLookup, elsewhere: dict[int, int]) -> 
     return pandas.concat(placed, ignore_index=True)
 
 
-def jobs_table(parts: Sequence[pandas.DataFrame]) -> Any:
+def jobs_table(parts: Sequence[pandas.DataFrame]) -> pandas.DataFrame:
     """Join placed jobs into the table of the schema, sorted by destination, segment and origin.
 
     Homes in different blocks of one state become one elsewhere unit, so equal rows are added up.
@@ -197,7 +197,8 @@ def jobs_table(parts: Sequence[pandas.DataFrame]) -> Any:
     segment = jobs["segment"].to_numpy(np.int64)
     for position, name in enumerate(("age", "earnings", "industry")):
         jobs[name] = (segment // 3 ** (2 - position) % 3 + 1).astype(np.int8)
-    return jobs.astype({"count": np.int32})[list(JOBS.columns)]
+    table: pandas.DataFrame = jobs.astype({"count": np.int32})[list(JOBS.columns)]
+    return table
 
 
 def _placed(file: OdFile, rows: slice, destination: Ints, origin: Ints) -> pandas.DataFrame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -105,7 +105,7 @@ def _cut_part(part: pyarrow.Table, used: npt.NDArray[np.bool_]) -> tuple[Ints, F
     return block[owner], triangle
 
 
-def _convex_quads(geometry: Any) -> tuple[Floats, npt.NDArray[np.bool_]]:
+def _convex_quads(geometry: pyarrow.BinaryArray) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """Corners float64[n, 8] of the cells that are convex and have four sides, and which cells these are."""
     is_quad = np.zeros(len(geometry), dtype=bool)
     if geometry.null_count:

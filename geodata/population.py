@@ -42,7 +42,7 @@ class Residents:
         The files, for the record.
     """
 
-    counts: dict[int, Any]
+    counts: dict[int, pandas.Series]
     centres: pandas.DataFrame
     files: tuple[TextTable, ...]
 
@@ -67,7 +67,7 @@ def read_population(paths: Sequence[Path]) -> Residents:
         text, part = _read(path)
         texts.append(text)
         parts.append(part)
-    counts: dict[int, Any] = {}
+    counts: dict[int, pandas.Series] = {}
     centres = pandas.DataFrame({"lon_deg": [], "lat_deg": []}, dtype=np.float64)
     for digits in _LEVELS:
         of_level = [part for part in parts if part["digits"].iloc[0] == digits]
@@ -82,7 +82,7 @@ def read_population(paths: Sequence[Path]) -> Residents:
     return Residents(counts, centres, tuple(texts))
 
 
-def block_population(block_id: Any, residents: Residents) -> tuple[npt.NDArray[np.int64], str]:
+def block_population(block_id: pandas.Series, residents: Residents) -> tuple[npt.NDArray[np.int64], str]:
     """People of each block, and one sentence on the source of these numbers.
 
     Parameters

@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pandas
 
@@ -35,8 +34,8 @@ class Pumas:
         "2010" or "2020" if a file's name says so.
     """
 
-    of_tract: Any
-    names: Any
+    of_tract: pandas.Series
+    names: pandas.Series
     files: tuple[TextTable, ...]
     name_files: tuple[TextTable, ...]
     vintage: str | None
@@ -83,7 +82,7 @@ def _plain(header: Sequence[str]) -> dict[str, str]:
     return {_SUFFIX.sub("", name.upper()): name for name in reversed(header)}
 
 
-def _relation(path: Path) -> tuple[TextTable, Any]:
+def _relation(path: Path) -> tuple[TextTable, pandas.Series]:
     text, column = _opened(path, PUMA_COLUMNS, ("STATEFP", "COUNTYFP", "TRACTCE"))
     state = check_codes(text, column["STATEFP"], 2, "state").to_pandas()
     county = check_codes(text, column["COUNTYFP"], 3, "county").to_pandas()
@@ -94,7 +93,7 @@ def _relation(path: Path) -> tuple[TextTable, Any]:
     )
 
 
-def _labels(path: Path) -> tuple[TextTable, Any]:
+def _labels(path: Path) -> tuple[TextTable, pandas.Series]:
     text, column = _opened(path, PUMA_COLUMNS, ("STATEFP",))
     plain = _plain(text.table.column_names)
     named = next(plain[name] for name in NAME_COLUMNS if name in plain)
@@ -111,11 +110,11 @@ def _opened(path: Path, choices: Sequence[str], needed: Sequence[str]) -> tuple[
     return read_table(path, required=column.values(), latin_1=True), column
 
 
-def _joined(parts: Sequence[tuple[TextTable, Any]], what: str) -> Any:
+def _joined(parts: Sequence[tuple[TextTable, pandas.Series]], what: str) -> pandas.Series:
     if not parts:
         return pandas.Series([], index=pandas.Index([], dtype="str"), dtype="str")
     joined = pandas.concat([series for _, series in parts])
-    first = joined[~joined.index.duplicated()]
+    first: pandas.Series = joined[~joined.index.duplicated()]
     for text, series in parts:
         other = series.to_numpy() != first.reindex(series.index).to_numpy()
         if other.any():

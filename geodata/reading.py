@@ -47,7 +47,7 @@ class TextTable:
     """
 
     path: Path
-    table: Any
+    table: pyarrow.Table
     sha256: str
 
     @property
@@ -55,7 +55,7 @@ class TextTable:
         """Rows of data."""
         return int(self.table.num_rows)
 
-    def column(self, name: str) -> Any:
+    def column(self, name: str) -> pyarrow.Array:
         """One column as a pyarrow array."""
         return self.table.column(name).combine_chunks()
 
@@ -162,7 +162,7 @@ def read_table(
     return result
 
 
-def check_codes(text: TextTable, name: str, digits: int, meaning: str) -> Any:
+def check_codes(text: TextTable, name: str, digits: int, meaning: str) -> pyarrow.Array:
     """Return a column after checking that every cell has exactly `digits` digits.
 
     Raises
@@ -245,7 +245,7 @@ def _parsed_text(
         raise SourceFileError(f"{path}: {place}{cells}; download it again") from first
 
 
-def _all_in_range(column: Any) -> bool:
+def _all_in_range(column: pyarrow.Array) -> bool:
     bounds = pyarrow.compute.min_max(column).as_py()
     return bool(column.null_count == 0 and bounds["min"] >= 0 and bounds["max"] <= _LARGEST)
 
@@ -262,7 +262,7 @@ def _refuse_first_not_whole(text: TextTable, whole: Sequence[str]) -> None:
         text.refuse(row, f"{name} is {wrong}; it must be a whole number of 0 or more", "correct the row")
 
 
-def _whole(column: Any) -> Any:
+def _whole(column: pyarrow.Array) -> Any:
     """Whether each cell is a whole number in range."""
     digits = pyarrow.compute.match_substring_regex(column, "^ *[0-9]{1,18} *$")
     number = pyarrow.compute.if_else(digits, pyarrow.compute.utf8_trim(column, " "), "0").cast("int64")

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import geopandas
 import numpy as np
 import numpy.typing as npt
 import pandas
@@ -435,7 +436,7 @@ def _verified_files(path: Path, kind: StoreKind, manifest: dict[str, Any]) -> di
     return states
 
 
-def _read_geometry(file: Path, columns: list[str] | None) -> Any:
+def _read_geometry(file: Path, columns: list[str] | None) -> geopandas.GeoDataFrame:
     """A table with its polygons; ValueError if they cannot be read or have the wrong reference system."""
     import geopandas  # not at the top: a synthesis does not need it
     from shapely.errors import ShapelyError

@@ -180,7 +180,7 @@ def _may_lack(name: str) -> bool:
     return name == _GEOMETRY or name in MAY_BE_NAN
 
 
-def _check_range(file: object, name: str, least: Any, greatest: Any, rows: Mapping[str, int]) -> None:
+def _check_range(file: object, name: str, least: float, greatest: float, rows: Mapping[str, int]) -> None:
     low: float
     high: float
     if name in INDEX_OF:

@@ -115,7 +115,7 @@ class TableStream:
             columns[_GEOMETRY] = pyarrow.array(frame.geometry.to_wkb().to_numpy(), pyarrow.binary())
         return self._from_arrays(columns)
 
-    def _from_arrays(self, columns: dict[str, Any]) -> Any:
+    def _from_arrays(self, columns: dict[str, Any]) -> pyarrow.Table:
         schema = self._writer.schema
         wrong = [
             f"{field.name} {columns[field.name].type}, must be {field.type}"
@@ -167,7 +167,7 @@ def check_columns(table: Table, names: list[str]) -> list[str]:
     return extra
 
 
-def checked_frame(table: Table, frame: Any) -> Any:
+def checked_frame(table: Table, frame: pandas.DataFrame) -> pandas.DataFrame:
     """Return a frame with its columns in the schema's order and of the schema's types."""
     extra = check_columns(table, list(frame.columns))
     if table.geometry and frame.crs is not None and frame.crs.to_epsg() != 4326:

@@ -38,8 +38,8 @@ class Parts:
         The schema's CELLS.
     """
 
-    blocks: Any
-    tracts: Any
+    blocks: pandas.DataFrame
+    tracts: pandas.DataFrame
     geometry: Shapes
     cells: Any
 
@@ -89,7 +89,7 @@ def named(unit_id: Any, names: Any, otherwise: str) -> Any:
     return found.where(found.notna(), otherwise + unit_id).astype("str")
 
 
-def _puma_names(tracts: Any, pumas: Pumas, county_names: Any) -> Any:
+def _puma_names(tracts: pandas.DataFrame, pumas: Pumas, county_names: Any) -> Any:
     postal = {code: state.postal for code, state in states().items()}
     puma_id = tracts["puma_id"].drop_duplicates()
     name = puma_id.map(pumas.names)
@@ -119,7 +119,7 @@ def _superpuma_names(superpuma: Any, state_names: Any) -> Any:
     return state.where(superpuma["elsewhere"], "SuperPUMA " + number + ", " + state)
 
 
-def _joined(parts: Any, geometry: Any, key: str, keep: list[str], names: Any) -> Any:
+def _joined(parts: pandas.DataFrame, geometry: Any, key: str, keep: list[str], names: Any) -> Any:
     """Join units into larger ones: people added, centres weighted by people, polygons united; sorted by `key`."""
     shape = np.asarray(geometry, dtype=object)
     unit_id, index = np.unique(parts[key].to_numpy(dtype=object).astype(str), return_inverse=True)
@@ -146,7 +146,7 @@ def _union_present(polygons: Shapes) -> Any:
     return union_of(present) if present.size else None
 
 
-def _as_blocks_say(parts: Parts, table: Any, key: str, keep: list[str], names: Any) -> Any:
+def _as_blocks_say(parts: Parts, table: pandas.DataFrame, key: str, keep: list[str], names: Any) -> Any:
     """Recount people by the blocks' own county or state; add units that only blocks name."""
     extra = ~parts.blocks[key].isin(table[key]).to_numpy()
     if extra.any():

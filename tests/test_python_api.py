@@ -119,7 +119,8 @@ def test_frames_are_copies_of_the_tables(answer: cm.Result) -> None:
     name, table = next(iter(answer.tables().items()))
     frame = answer.to_frame()
     pandas.testing.assert_frame_equal(frame, table)
-    frame.iloc[:, 0] = frame.iloc[0, 0]
+    first: Any = frame.iloc[0, 0]
+    frame.iloc[:, 0] = first
     pandas.testing.assert_frame_equal(answer.to_frame(name), table)
     about = answer.to_frame("numbers", about=True)
     assert list(about.columns[:5]) == ["release", "year", "area", "area_text", "side"]
@@ -199,7 +200,7 @@ def test_an_area_is_looked_up_by_key_or_name(release: cm.Release) -> None:
             release.areas[unknown]
     for wrong in ("x", "county:", "all", "", 0, None):
         with pytest.raises(cm.UsageError, match=r"^area "):
-            release.areas[wrong]  # type: ignore[index]
+            release.areas[wrong]  # type: ignore[index]  # wrong on purpose
 
 
 def test_a_list_of_areas_is_their_union(release: cm.Release) -> None:
@@ -313,7 +314,7 @@ MISTAKES: dict[str, tuple[Callable[[cm.Release], object], str]] = {
     "change of others": (lambda r: cm.change(r.profile(), r.comparison()), "cannot compare"),
     "path": (lambda r: cm.open_release(3), "release '3': give the path"),  # type: ignore[arg-type]  # wrong on purpose
     "radii": (lambda r: cm.ring_areas(0, 0, 5), "rings need a longitude"),  # type: ignore[arg-type]  # wrong on purpose
-    "table to shorten": (lambda r: cm.shortened(r.profile(), 3), "can be shortened"),
+    "table to shorten": (lambda r: cm.shortened(r.profile(), 3), "can be shortened"),  # type: ignore[arg-type]  # wrong on purpose
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -44,7 +44,7 @@ class Blocks:
 
     place_km: Floats
     place_deg: Floats
-    polygon: Any
+    polygon: npt.NDArray[np.object_]
     area_km2: Floats
     state: Ints
     people: Ints
@@ -113,7 +113,7 @@ def _relaxed(drawn: Floats, wanted: int) -> Floats:
     return centre
 
 
-def _cells(seed: Floats) -> Any:
+def _cells(seed: Floats) -> npt.NDArray[np.object_]:
     # Seeds far outside close the cells of the outermost ones.
     angle = np.linspace(0.0, 2 * np.pi, 16, endpoint=False)
     ring = seed.mean(axis=0) + 6_000.0 * np.column_stack([np.cos(angle), np.sin(angle)])
@@ -125,10 +125,11 @@ def _cells(seed: Floats) -> Any:
     away = corner - seed[cell]
     order = np.lexsort((np.arctan2(away[:, 1], away[:, 0]), cell))  # a cell is convex and holds its seed
     rings = shapely.linearrings(corner[order], indices=cell)
-    return shapely.polygons(rings)
+    cells: npt.NDArray[np.object_] = shapely.polygons(rings)
+    return cells
 
 
-def _clipped(cells: Any, land: Any) -> Any:
+def _clipped(cells: npt.NDArray[np.object_], land: shapely.Geometry) -> npt.NDArray[np.object_]:
     shapely.prepare(land)
     inside = shapely.contains_properly(land, cells)
     result = cells.copy()
@@ -145,7 +146,9 @@ def _clipped(cells: Any, land: Any) -> Any:
     return result
 
 
-def _inside(seed: Floats, cells: Any, rounded: Any, land: Land) -> Floats:
+def _inside(
+    seed: Floats, cells: npt.NDArray[np.object_], rounded: npt.NDArray[np.object_], land: Land
+) -> Floats:
     """A place inside every cell, also after rounding of both: a seed may lie right at the shore."""
     lon, lat = _degrees(seed, land).T
     held = shapely.contains_xy(cells, seed[:, 0], seed[:, 1]) & shapely.contains_xy(rounded, lon, lat)
@@ -154,8 +157,9 @@ def _inside(seed: Floats, cells: Any, rounded: Any, land: Land) -> Floats:
     return place
 
 
-def _to_degrees(cells: Any, land: Land) -> Any:
-    return shapely.transform(cells, lambda plane: _degrees(plane, land))
+def _to_degrees(cells: npt.NDArray[np.object_], land: Land) -> npt.NDArray[np.object_]:
+    turned: npt.NDArray[np.object_] = shapely.transform(cells, lambda plane: _degrees(plane, land))
+    return turned
 
 
 def _degrees(place: Floats, land: Land) -> Floats:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from geodata.demo.blocks import Blocks
 from geodata.demo.curves import Floats
@@ -15,7 +17,7 @@ from geodata.demo.sizes import ELSEWHERE_STATES
 from geodata.demo.towns import STATES, Towns
 from geodata.demo.units import Units
 
-Texts = Any  # an object array of str
+Texts = npt.NDArray[np.object_]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +90,7 @@ def _first(group: Ints, value: Ints) -> Ints:
     return result
 
 
-def _within(group: Ints, make: Any) -> list[str]:
+def _within(group: Ints, make: Callable[[int, int], str]) -> list[str]:
     """Text for each of a list of units, given its group and its number within the group."""
     seen: dict[int, int] = {}
     texts = []
@@ -126,7 +128,7 @@ def _nearest_towns(units: Units, people: Floats, towns: Towns, names: list[str])
     return near
 
 
-def _pumas(units: Units, near: Any, postal: list[str]) -> tuple[Texts, Texts]:
+def _pumas(units: Units, near: Callable[..., list[str]], postal: list[str]) -> tuple[Texts, Texts]:
     state = _first(units.puma, units.state)
     ids = _within(state, lambda s, n: f"{STATES[s]}{100 * (n + 1):05d}")
     names = _told_apart(
@@ -135,7 +137,7 @@ def _pumas(units: Units, near: Any, postal: list[str]) -> tuple[Texts, Texts]:
     return _texts(ids), _texts([f"{name}, {postal[s]}" for name, s in zip(names, state, strict=True)])
 
 
-def _superpumas(units: Units, near: Any, postal: list[str]) -> tuple[Texts, Texts]:
+def _superpumas(units: Units, near: Callable[..., list[str]], postal: list[str]) -> tuple[Texts, Texts]:
     state = _first(units.superpuma, units.state)
     ids = _within(state, lambda s, n: f"{STATES[s]}S{n + 1:02d}")
     names = _told_apart([near(np.flatnonzero(units.superpuma == unit))[0] for unit in range(state.size)])
@@ -158,7 +160,12 @@ def _metros(units: Units, town: list[str], towns: Towns, postal: list[str]) -> t
 
 
 def _subdivisions(
-    units: Units, near: Any, county_id: list[str], county: list[str], postal: list[str], names: Names
+    units: Units,
+    near: Callable[..., list[str]],
+    county_id: list[str],
+    county: list[str],
+    postal: list[str],
+    names: Names,
 ) -> tuple[Texts, Texts]:
     of_county = _first(units.subdivision, units.county)
     ids = _within(of_county, lambda c, n: f"{county_id[c]}{5 * (n + 1):05d}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -60,7 +59,7 @@ def rounded_off(place: Floats, weight: Floats, part: Ints, rounds: int = 2) -> I
     return part
 
 
-def in_groups(group: Any, place: Floats, weight: Floats, n_parts: Callable[[float], int]) -> Ints:
+def in_groups(group: Ints, place: Floats, weight: Floats, n_parts: Callable[[float], int]) -> Ints:
     """Bisect within each group of places; the parts are numbered through.
 
     Parameters
@@ -81,7 +80,7 @@ def in_groups(group: Any, place: Floats, weight: Floats, n_parts: Callable[[floa
     return part
 
 
-def joined(polygon: Any, group: Ints) -> Any:
+def joined(polygon: npt.NDArray[np.object_], group: Ints) -> npt.NDArray[np.object_]:
     """Union of the polygons of each group 0..G - 1, which meet exactly along their edges: polygons[G]."""
     order = np.argsort(group, kind="stable")
     cuts = np.flatnonzero(np.diff(group[order])) + 1

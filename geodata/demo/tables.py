@@ -6,12 +6,13 @@ from typing import Any, Final
 
 import geopandas
 import numpy as np
+import numpy.typing as npt
 import pandas
 
 from geodata.demo.blocks import Blocks
 from geodata.demo.curves import Floats
 from geodata.demo.gazetteer import Gazetteer
-from geodata.demo.grouping import joined
+from geodata.demo.grouping import Ints, joined
 from geodata.demo.sizes import ELSEWHERE_STATES
 from geodata.demo.units import Units
 from geodata.schema import CRS
@@ -34,7 +35,7 @@ _ABOVE: Final = {
 
 
 def geography(
-    blocks: Blocks, units: Units, gazetteer: Gazetteer, block_id: Any, far_deg: Floats
+    blocks: Blocks, units: Units, gazetteer: Gazetteer, block_id: npt.NDArray[np.object_], far_deg: Floats
 ) -> dict[str, Any]:
     """Make the tables `schema.GEOGRAPHY`.
 
@@ -66,7 +67,9 @@ def geography(
     return tables
 
 
-def _blocks(blocks: Blocks, units: Units, gazetteer: Gazetteer, block_id: Any) -> pandas.DataFrame:
+def _blocks(
+    blocks: Blocks, units: Units, gazetteer: Gazetteer, block_id: npt.NDArray[np.object_]
+) -> pandas.DataFrame:
     tract = units.tract
     columns = {
         "block_id": block_id,
@@ -99,7 +102,7 @@ def _elsewhere(far_deg: Floats, columns: list[str]) -> pandas.DataFrame:
     return frame[columns]
 
 
-def _unit_of_tract(units: Units, level: str) -> Any:
+def _unit_of_tract(units: Units, level: str) -> Ints:
     return np.arange(units.state.size) if level == "tract" else getattr(units, level)
 
 

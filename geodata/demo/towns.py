@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import shapely
 from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.spatial import cKDTree
@@ -53,7 +54,7 @@ class Towns:
     highway_state: Ints
 
     @property
-    def is_city(self) -> Any:
+    def is_city(self) -> npt.NDArray[np.bool_]:
         """Whether each is the city of its state: bool[n]."""
         return np.append(True, self.state[1:] != self.state[:-1])
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import shapely
 from scipy.spatial import cKDTree
 
@@ -59,7 +60,7 @@ class Units:
     subdivision: Ints
     metro: Ints
     centre_km: Floats
-    polygon: Any
+    polygon: npt.NDArray[np.object_]
 
 
 def make_units(blocks: Blocks, towns: Towns, scale: Scale) -> Units:
@@ -126,7 +127,9 @@ def _centre(group: Ints, place: Floats, weight: Floats) -> Floats:
     return np.column_stack(sums) / total[:, None]
 
 
-def _superpumas(puma: Ints, state: Ints, residents: Floats, polygon: Any, scale: Scale) -> Ints:
+def _superpumas(
+    puma: Ints, state: Ints, residents: Floats, polygon: npt.NDArray[np.object_], scale: Scale
+) -> Ints:
     puma_state = np.zeros(int(puma.max()) + 1, np.int64)
     puma_state[puma] = state
     middle = shapely.get_coordinates(shapely.centroid(joined(polygon, puma)))

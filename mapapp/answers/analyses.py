@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, TypeVar, cast
 
 import numpy as np
+import numpy.typing as npt
 import pandas
 
 from geodata.progress import Progress, silent
@@ -18,7 +19,7 @@ from mapapp.answers.area_argument import Given, select_given
 from mapapp.answers.areas import Areas, level_named
 from mapapp.answers.cells import Cells
 from mapapp.answers.certificate_reader import read_certificate
-from mapapp.answers.counted import band_sums, most_first
+from mapapp.answers.counted import Ints, band_sums, most_first
 from mapapp.answers.flows import Flows, Pick
 from mapapp.answers.job_balance import JobBalance, balance_units, notes_on, ratio_of
 from mapapp.answers.layer_units import LayerUnits
@@ -424,19 +425,23 @@ class Release:
             )
         return self.areas.units(level_named(layer))
 
-    def _cells(self, homes: LayerUnits, works: LayerUnits, part: Any, total: int) -> Any:
+    def _cells(
+        self, homes: LayerUnits, works: LayerUnits, part: tuple[Ints, Ints, Ints], total: int
+    ) -> pandas.DataFrame:
         columns: dict[str, Any] = {}
         for end, units, code in (("home", homes, part[0]), ("work", works, part[1])):
             for name, column in (("id", "unit_id"), ("name", "name"), ("kind", "kind")):
                 columns[f"{end}_{name}"] = units.rows[column].to_numpy(dtype=object)[code]
         return pandas.DataFrame(columns | counted.columns(part[2], total))
 
-    def _unit_table(self, units: LayerUnits, found: Any) -> Any:
+    def _unit_table(self, units: LayerUnits, found: Ints) -> pandas.DataFrame:
         rows = units.rows[["unit_id", "name", "kind", "lon_deg", "lat_deg"]]
         rows = rows.assign(**counted.columns(found, int(found.sum())))
         return most_first(rows[found > 0], "unit_id")
 
-    def _labeled(self, name: str, keys: Any, labels: Any, workers: Any) -> Any:
+    def _labeled(
+        self, name: str, keys: Iterable[int | str], labels: Iterable[str], workers: Ints | list[int]
+    ) -> pandas.DataFrame:
         counts = np.asarray(workers, dtype=np.int64)
         frame = pandas.DataFrame({name: list(keys), "label": list(labels)})
         return frame.assign(**counted.columns(counts, int(counts.sum())))
@@ -525,7 +530,7 @@ def open_release(path: str | Path, *, report: Progress = silent) -> Release:
     return Release(open_store(Path(path), "release"), report=report)
 
 
-def _blocks(chosen: Selected, n_blocks: int) -> Any:
+def _blocks(chosen: Selected, n_blocks: int) -> npt.NDArray[np.int32]:
     return np.arange(n_blocks, dtype=np.int32) if chosen.blocks is None else chosen.blocks
 
 

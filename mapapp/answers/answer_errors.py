@@ -16,6 +16,7 @@ from functools import cached_property
 from typing import Any, Final, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from geodata.schema import N_SEGMENTS
 from geodata.store import Store
@@ -23,7 +24,7 @@ from mapapp.answers import watch
 from mapapp.answers.areas import Areas
 from mapapp.answers.distance_errors import N_DIRECTIONS, errors_of_cells
 from mapapp.answers.entries import entry_of
-from mapapp.answers.expected_error import ExpectedErrors
+from mapapp.answers.expected_error import ExpectedErrors, Floats
 from mapapp.answers.flows import Blocks, Flows, Pick
 from mapapp.answers.mile_errors import Tracts, errors_of_miles, miles_within
 from mapapp.answers.prepared import DIRECTIONS
@@ -200,11 +201,12 @@ class Errors:
     def _n_tracts(self) -> int:
         return len(self._blocks[2])
 
-    def _home_share(self, home: Blocks) -> Any:
+    def _home_share(self, home: Blocks) -> Floats:
         tract, people, total = self._blocks
-        return np.bincount(tract[home], people[home], total.size) / np.maximum(total, 1.0)
+        share: Floats = np.bincount(tract[home], people[home], total.size) / np.maximum(total, 1.0)
+        return share
 
-    def _by_tract(self, picks: Sequence[Pick]) -> Any:
+    def _by_tract(self, picks: Sequence[Pick]) -> Floats:
         """Return the workers of each pick by workplace tract, float64[picks, tracts]. All picks share a work area.
 
         Picks that share a home area, and picks with disjoint home areas, are each read with one query.
@@ -226,7 +228,7 @@ class Errors:
             counts[places] = self._of_homes([picks[place] for place in places], tract)
         return counts
 
-    def _of_homes(self, picks: Sequence[Pick], tract: Any) -> Any:
+    def _of_homes(self, picks: Sequence[Pick], tract: npt.NDArray[np.int32]) -> Floats:
         """Return workers by workplace tract, float64[picks, tracts], for picks that differ only in their homes."""
         counts = np.zeros((len(picks), self._n_tracts))
         homes = [cast(Any, pick.home) for pick in picks]

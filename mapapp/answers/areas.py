@@ -12,12 +12,14 @@ from threading import RLock
 from typing import Any, Final
 
 import numpy
+import numpy.typing as npt
 import pandas
 
 from geodata.schema import LAYER_LABELS
 from geodata.store import Store
 from mapapp.answers.box_index import BoxIndex
 from mapapp.answers.cells import Cells
+from mapapp.answers.flows import Blocks
 from mapapp.answers.layer_units import LayerUnits, layer_units
 from mapapp.answers.result_cache import ResultCache
 from mapapp.answers.selection import Selected, Selection
@@ -122,7 +124,7 @@ class Areas:
         return self._cells
 
     @cached_property
-    def tracts(self) -> Any:
+    def tracts(self) -> pandas.DataFrame:
         """Tracts in order, with `tract_id`, `name`, `county_id`, `county`, `state_id`, `drawn`, …"""
         columns = ["tract_id", "county_id", "state_id", "name", "lon_deg", "lat_deg", "elsewhere", "geometry"]
         tracts = self._store.table("tracts", columns)
@@ -223,7 +225,7 @@ class Areas:
         words = (re.findall(r"[^\W\d_]{3,}", area.name.lower()) for area in self._named.values())
         return sorted({word for each in words for word in each})
 
-    def blocks(self, keys: Iterable[str]) -> Any:
+    def blocks(self, keys: Iterable[str]) -> Blocks | None:
         """Return positions of the blocks in an area: int32, ascending; None for everything, or without steps.
 
         A key is one step, written as in `mapapp.question.area_text`; a plain `level:identifier` adds that unit.
@@ -342,9 +344,10 @@ class Areas:
         return self.search(text, limit=len(self._named))
 
     @cached_property
-    def places(self) -> Any:
+    def places(self) -> pandas.DataFrame:
         """Internal points of the blocks: ``lon_deg``, ``lat_deg``, ``elsewhere``."""
-        return self._store.table("blocks", ["lon_deg", "lat_deg", "elsewhere"])
+        places: pandas.DataFrame = self._store.table("blocks", ["lon_deg", "lat_deg", "elsewhere"])
+        return places
 
     def with_workplaces(self, blocks: Any) -> Any:
         """Of some blocks, those whose jobs the release has; None for all blocks, as an argument and as the answer.
@@ -366,10 +369,15 @@ class Areas:
         return inside & blocks["state_id"].isin([str(state) for state in covered]).to_numpy()
 
     @cached_property
-    def place_columns(self) -> tuple[Any, Any, Any]:
+    def place_columns(
+        self,
+    ) -> tuple[npt.NDArray[numpy.float64], npt.NDArray[numpy.float64], npt.NDArray[numpy.bool_]]:
         """Longitude and latitude, degrees, of each block's internal point, and whether it is outside the area."""
         places = self.places
-        return tuple(places[name].to_numpy() for name in ("lon_deg", "lat_deg", "elsewhere"))
+        lon_deg, lat_deg, elsewhere = (
+            places[name].to_numpy() for name in ("lon_deg", "lat_deg", "elsewhere")
+        )
+        return lon_deg, lat_deg, elsewhere
 
     @cached_property
     def place_index(self) -> BoxIndex:
@@ -377,7 +385,7 @@ class Areas:
         lon_lat = numpy.stack(self.place_columns[:2]).astype(numpy.float64)
         return BoxIndex(numpy.concatenate([lon_lat, lon_lat]))
 
-    def members(self, unit: Unit) -> Any:
+    def members(self, unit: Unit) -> Blocks:
         """Return positions of the blocks of a unit: int32, ascending; UsageError if the release does not have it."""
         units = self.units(unit.level)
         row = units.row_of(unit.unit_id)

@@ -59,7 +59,7 @@ class Cells:
     def _index(self) -> BoxIndex:
         return BoxIndex(self._bounds)
 
-    def cut_by(self, shape: Any) -> Blocks:
+    def cut_by(self, shape: shapely.Geometry) -> Blocks:
         """Return the blocks whose cell is partly inside and partly outside a polygon: ascending."""
         with self._lock:
             index, bounds, block = self._index, self._bounds, self._block
@@ -74,7 +74,7 @@ class Cells:
         )
         return np.asarray(block[near[cut]])
 
-    def of_blocks(self, blocks: Blocks, held: Any = None) -> npt.NDArray[np.object_]:
+    def of_blocks(self, blocks: Blocks, held: pyarrow.ChunkedArray | None = None) -> npt.NDArray[np.object_]:
         """Return the cells of some blocks, ascending; blocks outside the imported area have no cell.
 
         Parameters
@@ -97,7 +97,7 @@ class Cells:
         with self._lock:
             _ = self._index, self._block
 
-    def hold(self) -> Any:
+    def hold(self) -> pyarrow.ChunkedArray:
         """Return all cells as stored, some hundred bytes each; None if there are too many."""
         if self._block.size > _MOST_HELD:
             return None
@@ -116,7 +116,7 @@ class Cells:
         ]
         return np.concatenate(found)
 
-    def _geometry(self, groups: list[int]) -> Iterator[Any]:
+    def _geometry(self, groups: list[int]) -> Iterator[pyarrow.ChunkedArray]:
         """Yield the stored geometries of some row groups; recently used ones stay in memory."""
         file = None
         try:
@@ -132,7 +132,7 @@ class Cells:
                 file.close()
 
 
-def near_border(shape: Any, bounds: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+def near_border(shape: shapely.Geometry, bounds: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
     """Return which boxes may meet the border of a polygon; no box that meets it is missed.
 
     The polygon's bounding box is divided into tiles. Tiles that the border crosses are marked and summed from one

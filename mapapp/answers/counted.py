@@ -38,14 +38,14 @@ def columns(workers: Ints, whole: Any) -> dict[str, Any]:
     }
 
 
-def bands(by_segment: Ints) -> Any:
+def bands(by_segment: Ints) -> pandas.DataFrame:
     """Return workers of each band of each characteristic: ``characteristic``, ``band``, ``label``, worker columns."""
     rows = [(name, band, labels[band - 1]) for name, labels in CHARACTERISTICS.items() for band in BANDS]
     frame = pandas.DataFrame(rows, columns=["characteristic", "band", "label"])
     return frame.assign(**columns(band_sums(by_segment), int(by_segment.sum())))
 
 
-def segments(by_segment: Ints) -> Any:
+def segments(by_segment: Ints) -> pandas.DataFrame:
     """Return workers of each joint segment: ``age``, ``earnings``, ``industry``, ``label``, worker columns."""
     bands = [bands_of(segment) for segment in range(N_SEGMENTS)]
     frame = pandas.DataFrame(bands, columns=list(CHARACTERISTICS))
@@ -56,7 +56,7 @@ def segments(by_segment: Ints) -> Any:
     return frame.assign(**columns(by_segment, int(by_segment.sum())))
 
 
-def cautions(workers: Ints) -> Any:
+def cautions(workers: Ints) -> npt.NDArray[np.object_]:
     """Return `caution` for many counts."""
     words = np.array([caution(0), caution(1), caution(3), caution(10)], dtype=object)
     return words[np.searchsorted([1, 3, 10], workers, side="right")]
@@ -70,7 +70,7 @@ def band_sums(by_segment: Ints) -> Ints:
     )
 
 
-def most_first(frame: Any, *names: str) -> Any:
+def most_first(frame: pandas.DataFrame, *names: str) -> pandas.DataFrame:
     """Sort a table by workers, most first, and then by identifiers."""
     by = ["workers", *names]
     return frame.sort_values(by, ascending=[False] + [True] * len(names), ignore_index=True)

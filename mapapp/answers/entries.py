@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from mapapp.answers import job_balance, picks, words
 from mapapp.answers.entry import BarsEntry, Entry, NumberEntry, TableEntry
-from mapapp.answers.results import Number, Result
+from mapapp.answers.results import AreaComparison, Destinations, Number, Result
 from mapapp.question.fields import Side
 from mapapp.question.question import OTHER_END, Question
 
@@ -147,7 +147,7 @@ def _all_parts(result: Any) -> str:
     return f"{_all_units(result)} If a unit is only partly in the area, only that part counts."
 
 
-def _largest(result: Any) -> str:
+def _largest(result: AreaComparison | Destinations) -> str:
     n_rows = len(result.units)
     which = f"The {LARGEST_ROWS} largest of {n_rows:,}" if n_rows > LARGEST_ROWS else "All of them"
     return f"{which}, by {words.level_word(result.layer)}"

@@ -97,7 +97,7 @@ class _TractPrior:
     stays: Floats  # probability that editing keeps the point
     pooled: float  # probability that a remainder exists
 
-    def of_points(self, home: Any, part: Floats) -> Floats:
+    def of_points(self, home: Floats, part: Floats) -> Floats:
         """Return the share of each point in R home areas, float64[R, K], by people or by gravity mass."""
         if not scipy.sparse.issparse(home):
             return np.asarray(np.add.reduceat(home[:, self.order] * part, self.first, axis=1))
@@ -289,7 +289,7 @@ class ExpectedErrors:
         variance = times * (n * drawn + pruning)
         return np.stack([bias.sum(axis=1), variance.sum(axis=1), ((s - g) @ prior.share) * workers])
 
-    def _of_tract(self, tract: int, home: Any, n: Floats, times: Floats, count: Floats) -> Floats:
+    def _of_tract(self, tract: int, home: Floats, n: Floats, times: Floats, count: Floats) -> Floats:
         """Return bias, variance and placement that one workplace tract adds to each of R counts: float64[3, R]."""
         prior = self._prior(tract)
         workers = times @ n

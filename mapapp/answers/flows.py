@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import duckdb
@@ -230,14 +231,15 @@ class Flows:
         ]
         return float(np.concatenate(middle).mean())
 
-    def _ranked(self, pick: Pick, mile: int, ranks: Ints) -> Any:
+    def _ranked(self, pick: Pick, mile: int, ranks: Ints) -> npt.NDArray[np.float64]:
         """Return the distances of the workers with given ranks among those from `mile` to `mile` + 1 miles."""
         found = self._ask(
             pick,
             "distance_mi, sum(workers)::BIGINT AS n",
             f"AND distance_mi >= {mile} AND distance_mi < {mile + 1} GROUP BY distance_mi ORDER BY distance_mi",
         )
-        return found["distance_mi"][np.searchsorted(np.cumsum(found["n"]), ranks, side="right")]
+        miles: npt.NDArray[np.float64] = found["distance_mi"]
+        return miles[np.searchsorted(np.cumsum(found["n"]), ranks, side="right")]
 
     def matrix(self, pick: Pick, home_code: Blocks, work_code: Blocks) -> Iterator[tuple[Ints, Ints, Ints]]:
         """Yield workers by the codes of their home and work block, most first: (home, work, workers), in parts.
@@ -338,13 +340,13 @@ def _band(n_edges: int, *, own_block: bool) -> str:
     return f"CASE WHEN distance_mi = 0 THEN 0 ELSE 1 + ({band}) END" if own_block else band
 
 
-def _spread(place: Any, values: Any, size: int) -> Ints:
+def _spread(place: npt.NDArray[np.integer], values: Ints, size: int) -> Ints:
     """Return an array of `size` with `values` at their places and 0 elsewhere."""
     result = np.zeros(size, dtype=np.int64)
     result[place] = values
     return result
 
 
-def _quoted(file: Any) -> str:
+def _quoted(file: Path) -> str:
     """Return a path as an SQL string."""
     return "'" + str(file).replace("'", "''") + "'"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -32,9 +32,9 @@ class LayerUnits:
 
     level: str
     code: Blocks
-    rows: Any
+    rows: pandas.DataFrame
 
-    def of(self, blocks: Blocks, workers: Any) -> npt.NDArray[np.int64]:
+    def of(self, blocks: Blocks, workers: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Sum workers by block to workers by row."""
         return np.bincount(self.code[blocks], weights=workers, minlength=len(self.rows)).astype(np.int64)
 
@@ -105,7 +105,9 @@ def _name(unit_id: str, kind: Kind, names: dict[str, str], states: dict[str, str
     return names.get(unit_id) or unit_id
 
 
-def _centers(blocks: Any, code: Any) -> tuple[Any, Any]:
+def _centers(
+    blocks: pandas.DataFrame, code: npt.NDArray[np.int32]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     people = blocks["population"].to_numpy(np.float64)
     empty = np.bincount(code, weights=people) == 0
     weight = np.where(empty[code], 1.0, people)

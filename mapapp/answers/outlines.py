@@ -13,6 +13,7 @@ from typing import Any, Final
 import geopandas
 import numpy as np
 import numpy.typing as npt
+import pyarrow
 import shapely
 
 from geodata.atomic_writes import writing_beside
@@ -44,14 +45,14 @@ class Outlines:
         self._folder = folder
         self._lock = Lock()
 
-    def of_blocks(self, blocks: Blocks | None) -> Any:
+    def of_blocks(self, blocks: Blocks | None) -> shapely.Geometry:
         """Return the union of the cells of some blocks (None: all blocks); None if they have no cells."""
         return self._of_blocks(blocks, None)
 
-    def _of_blocks(self, blocks: Blocks | None, held: Any) -> Any:
+    def _of_blocks(self, blocks: Blocks | None, held: pyarrow.ChunkedArray | None) -> Any:
         left = np.arange(len(self._areas.places), dtype=np.int32) if blocks is None else blocks
         counties, tracts = self._wholes
-        parts: list[Any] = []
+        parts: list[shapely.Geometry] = []
         for code, total, shape in (counties, tracts):
             watch.check()
             unit, first, n_chosen = np.unique(code[left], return_index=True, return_counts=True)
@@ -78,7 +79,7 @@ class Outlines:
             return _by_id(self._make(level) if kept is None else kept, "unit_id")
 
     @cached_property
-    def _wholes(self) -> list[tuple[Blocks, Any, Any]]:
+    def _wholes(self) -> list[tuple[Blocks, npt.NDArray[np.int64], Shapes]]:
         """Counties and tracts that replace their cells: code of each block; size and WKB, or b"", of each."""
         found = []
         for level in ("county", "tract"):
@@ -91,7 +92,7 @@ class Outlines:
             found.append((units.code, total, np.array([*listed, None], dtype=object)[:-1]))
         return found
 
-    def _make(self, level: str) -> Any:
+    def _make(self, level: str) -> geopandas.GeoDataFrame:
         units = self._areas.units(level)
         rows = np.flatnonzero((units.rows["kind"] == "unit").to_numpy())
         order = np.argsort(units.code, kind="stable").astype(np.int32)
@@ -107,7 +108,7 @@ class Outlines:
         self._keep(level, frame)
         return frame
 
-    def _kept(self, level: str) -> Any:
+    def _kept(self, level: str) -> geopandas.GeoDataFrame | None:
         """Return a layer from disk; None if there is no undamaged file."""
         for file in self._folder.glob(f"outlines-{level}-*.parquet"):
             with suppress(OSError):
@@ -115,7 +116,7 @@ class Outlines:
                     return geopandas.read_parquet(file)
         return None
 
-    def _keep(self, level: str, frame: Any) -> None:
+    def _keep(self, level: str, frame: geopandas.GeoDataFrame) -> None:
         """Save a layer in a file named by its checksum; if the disk is full, skip it."""
         with (
             suppress(OSError, StoreError),
@@ -130,7 +131,7 @@ class Outlines:
                     other.unlink(missing_ok=True)
 
 
-def dissolved(shapes: Shapes) -> Any:
+def dissolved(shapes: Shapes) -> shapely.Geometry:
     """Return the union of polygons that share borders, without the slivers that rounding leaves between them."""
     joined = _union(shapes)
     parts = [
@@ -139,7 +140,7 @@ def dissolved(shapes: Shapes) -> Any:
     return shapely.multipolygons(parts) if len(parts) != 1 else parts[0]
 
 
-def _union(shapes: Shapes) -> Any:
+def _union(shapes: Shapes) -> shapely.Geometry:
     with suppress(shapely.GEOSException):
         joined = shapely.coverage_union_all(shapes)  # ten times as fast, but needs exactly matching borders
         if shapely.is_valid(joined):
@@ -147,7 +148,7 @@ def _union(shapes: Shapes) -> Any:
     return shapely.union_all(shapes)
 
 
-def _joined(shapes: Any, group: Any) -> list[Any]:
+def _joined(shapes: Shapes, group: npt.NDArray[np.int32]) -> list[Any]:
     """Return the union of the shapes of each group."""
     order = np.argsort(group, kind="stable")
     ends = np.flatnonzero(np.diff(group[order])) + 1
@@ -156,7 +157,7 @@ def _joined(shapes: Any, group: Any) -> list[Any]:
     return [_union(part) for part in np.split(listed[order], ends) if len(part)]
 
 
-def _without_slivers(polygon: Any) -> Any:
+def _without_slivers(polygon: shapely.Geometry) -> shapely.Geometry:
     holes = [ring for ring in polygon.interiors if shapely.area(shapely.Polygon(ring)) > _SLIVER_DEG2]
     return shapely.Polygon(polygon.exterior, holes)
 

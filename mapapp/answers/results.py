@@ -31,7 +31,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import pandas
 
@@ -40,6 +40,9 @@ from mapapp.answers.release_names import names_apart
 from mapapp.errors import UsageError
 from mapapp.question.analyses import Show
 from mapapp.question.fields import Side, Theme
+
+if TYPE_CHECKING:
+    import geopandas
 
 Kind = Literal["unit", "elsewhere", "none", "other"]
 """What a row of a table by area is: a unit of the layer; a whole state outside the imported area; workers whose block
@@ -132,6 +135,9 @@ class Ratio:
 MEASURES: Final = (Number, Miles, Ratio)
 """Types of the numbers of an answer that may have an expected error."""
 
+Value = Number | Miles | Ratio | float | None
+"""A number of an answer: with an expected error, or a plain share; None if there is none to take."""
+
 
 @dataclass(frozen=True, slots=True)
 class Note:
@@ -209,11 +215,11 @@ class About:
 class Presenter(Protocol):
     """Shows answers as frames, maps and HTML: a release opened with `commutemap.open_release`."""
 
-    def frame(self, answer: Result, table: str, about: bool) -> Any:
+    def frame(self, answer: Result, table: str, about: bool) -> pandas.DataFrame:
         """Return a table as a pandas DataFrame."""
         ...
 
-    def geodataframe(self, answer: Result, about: bool) -> Any:
+    def geodataframe(self, answer: Result, about: bool) -> geopandas.GeoDataFrame:
         """Return the rows with a geometry as a GeoPandas GeoDataFrame."""
         ...
 
@@ -240,7 +246,7 @@ class Result:
     about: About
     presenter: Presenter | None = field(default=None, repr=False, compare=False)
 
-    def to_frame(self, table: str = "", *, about: bool = False) -> Any:
+    def to_frame(self, table: str = "", *, about: bool = False) -> pandas.DataFrame:
         """Return one table as a pandas DataFrame with every row.
 
         Parameters
@@ -258,7 +264,7 @@ class Result:
         """
         return self._presenter().frame(self, table, about)
 
-    def to_geodataframe(self, *, about: bool = False) -> Any:
+    def to_geodataframe(self, *, about: bool = False) -> geopandas.GeoDataFrame:
         """Return the answer as a GeoPandas GeoDataFrame in EPSG:4326.
 
         Rows are units with their outlines. For a flow matrix, they are flows as lines between the middles of units; for
@@ -323,7 +329,7 @@ class Result:
             )
         return self.presenter
 
-    def numbers(self) -> dict[str, Any]:
+    def numbers(self) -> dict[str, Value]:
         """Return numbers by name: :class:`Number`, :class:`Miles`, :class:`Ratio`, or a plain share or None."""
         return {
             name: value
@@ -331,7 +337,7 @@ class Result:
             if value is None or isinstance(value, (*MEASURES, int, float))
         }
 
-    def tables(self) -> dict[str, Any]:
+    def tables(self) -> dict[str, pandas.DataFrame]:
         """Return tables by name, the main one first."""
         return {name: value for name, value in self._fields() if isinstance(value, pandas.DataFrame)}
 
@@ -340,7 +346,7 @@ class Result:
         fields = {name: _plain(value) for name, value in self._fields()}
         return {"about": _plain(self.about.to_dict())} | fields
 
-    def _fields(self) -> list[tuple[str, Any]]:
+    def _fields(self) -> list[tuple[str, object]]:
         return [
             (each.name, getattr(self, each.name))
             for each in dataclasses.fields(self)
@@ -363,8 +369,8 @@ class AreaProfile(Result):
     """
 
     workers: Number
-    bands: Any
-    segments: Any
+    bands: pandas.DataFrame
+    segments: pandas.DataFrame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -384,7 +390,7 @@ class AreaComparison(Result):
 
     layer: str
     workers: Number
-    units: Any
+    units: pandas.DataFrame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -404,7 +410,7 @@ class Destinations(Result):
 
     layer: str
     workers: Number
-    units: Any
+    units: pandas.DataFrame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -433,9 +439,9 @@ class DistanceDirection(Result):
     median_mi: Miles
     mean_under_100_mi: Miles
     edges_mi: tuple[float, ...]
-    cells: Any
-    bands: Any
-    directions: Any
+    cells: pandas.DataFrame
+    bands: pandas.DataFrame
+    directions: pandas.DataFrame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -466,8 +472,8 @@ class InflowOutflow(Result):
     net_inflow: Number
     stay_of_living: float | None
     stay_of_employed: float | None
-    groups: Any
-    segments: Any
+    groups: pandas.DataFrame
+    segments: pandas.DataFrame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -499,8 +505,8 @@ class PairedAreas(Result):
     share_of_living: float | None
     share_of_employed: float | None
     median_mi: Miles
-    bands: Any
-    distances: Any
+    bands: pandas.DataFrame
+    distances: pandas.DataFrame
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -521,13 +527,13 @@ class FlowMatrix(Result):
     home_layer: str
     work_layer: str
     workers: Number
-    cells: Any
-    homes: Any
-    works: Any
+    cells: pandas.DataFrame
+    homes: pandas.DataFrame
+    works: pandas.DataFrame
 
-    def wide(self, limit: int | None = None) -> Any:
+    def wide(self, limit: int | None = None) -> pandas.DataFrame:
         """Return a matrix of homes (rows) by workplaces (columns); at most the `limit` largest units of each."""
-        homes, works = self.homes["unit_id"].head(limit or None), self.works["unit_id"].head(limit or None)
+        homes, works = (margin["unit_id"].iloc[: limit or None] for margin in (self.homes, self.works))
         table = self.cells.pivot_table(index="home_id", columns="work_id", values="workers", aggfunc="sum")
         return table.reindex(index=homes, columns=works).fillna(0).astype("int64")
 
@@ -548,7 +554,7 @@ class Change(Result):
 
     before: Result
     after: Result
-    rows: Any
+    rows: pandas.DataFrame
 
     @property
     def names(self) -> tuple[str, str]:
@@ -594,7 +600,7 @@ def check_answers(*answers: object) -> None:
             )
 
 
-def shortened(table: Any, rows: int, name: str = "All other") -> Any:
+def shortened(table: pandas.DataFrame, rows: int, name: str = "All other") -> pandas.DataFrame:
     """Return the first `rows` rows of a table of workers, and one row of kind "other" for the rest.
 
     That row has no expected error, because the errors of the combined rows are not independent.
@@ -626,21 +632,21 @@ def shortened(table: Any, rows: int, name: str = "All other") -> Any:
     return pandas.concat([table.head(rows), other.astype(table.dtypes)], ignore_index=True)
 
 
-def _value(number: Any) -> Any:
+def _value(number: Value) -> float | None:
     return number.value if isinstance(number, MEASURES) else number
 
 
-def _error_of_both(before: Any, after: Any) -> float | None:
+def _error_of_both(before: Value, after: Value) -> float | None:
     known = [getattr(number, "expected_error", None) for number in (before, after)]
     errors = [error for error in known if error is not None]
     return math.hypot(*errors) if len(errors) == 2 else None
 
 
-def _difference(before: Any, after: Any) -> Any:
+def _difference(before: float | None, after: float | None) -> float | None:
     return None if before is None or after is None else after - before
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """Return JSON values: NaN becomes null, frames become lists of rows."""
     if isinstance(value, pandas.DataFrame):
         columns = {name: [_plain(item) for item in value[name].tolist()] for name in value.columns}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -152,7 +152,7 @@ def _kept(mask: Mask, blocks: Blocks) -> Mask:
     return kept
 
 
-def _around(part: Circle | Box | Shape, polygon: Any) -> Bounds:
+def _around(part: Circle | Box | Shape, polygon: shapely.Geometry) -> Bounds:
     """Return a rectangle that contains a part: west, south, east and north, degrees.
 
     A circle extends slightly beyond its outline, which is a polygon; at the 180th meridian it continues on the other
@@ -167,7 +167,7 @@ def _around(part: Circle | Box | Shape, polygon: Any) -> Bounds:
     return west - margin, south - margin, east + margin, north + margin
 
 
-def polygon_of(part: Circle | Box | Shape) -> Any:
+def polygon_of(part: Circle | Box | Shape) -> shapely.Geometry:
     """Return the outline of a drawn part, degrees."""
     if isinstance(part, Shape):
         return part.polygon

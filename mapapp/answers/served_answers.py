@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy
+import numpy.typing as npt
 import pandas
 
 from mapapp.answers.asking import ask
@@ -65,13 +66,13 @@ def changed_with_errors(before: ServedRelease, release: ServedRelease, question:
     return release.once(("change errors", before.slug, question), make)
 
 
-def largest_change(rows: Any) -> Any:
+def largest_change(rows: pandas.DataFrame) -> pandas.DataFrame:
     """Return the rows of a change, largest increase or decrease first."""
     return rows.loc[rows["change"].abs().sort_values(ascending=False, kind="stable").index]
 
 
 def _rows_with_errors(
-    release: ServedRelease, question: Question, table: str, keys: list[str], first: Any
+    release: ServedRelease, question: Question, table: str, keys: list[str], first: pandas.Index
 ) -> Result:
     """Return an answer with only some rows of its table, and their expected errors."""
     answer: Any = result(release, question)
@@ -81,10 +82,10 @@ def _rows_with_errors(
     return release.analyses.with_errors(fewer, len(kept))
 
 
-def units(release: ServedRelease, question: Question) -> Any:
+def units(release: ServedRelease, question: Question) -> pandas.DataFrame:
     """Return workers at the shown end by unit, most first, with the columns of an analysis's `units`."""
 
-    def make() -> Any:
+    def make() -> pandas.DataFrame:
         analyses, kept, where = release.analyses, question.filters, question.area
         if question.shown_end == question.side:
             return analyses.comparison(where, kept, side=question.side, layer=question.layer).units
@@ -121,7 +122,7 @@ class Lines:
         Number of lines beyond the maximum.
     """
 
-    frame: Any
+    frame: pandas.DataFrame
     workers: int
     within: int | None
     total: int
@@ -147,8 +148,8 @@ def lines(release: ServedRelease, question: Question) -> Lines:
 class _Flows:
     """All flows: a frame without labels, the names of rows by index, and the counts of :class:`Lines`."""
 
-    frame: Any
-    names: Callable[[Any], Any]
+    frame: pandas.DataFrame
+    names: Callable[[pandas.Index], pandas.Series]
     within: int | None
     total: int
 
@@ -181,9 +182,12 @@ def _star(release: ServedRelease, question: Question) -> _Flows:
         }
     )
 
-    def names(index: Any) -> Any:
+    def names(index: pandas.Index) -> pandas.Series:
         listed = outer.loc[index]
-        return listed["name"].where(~listed["unit_id"].isin(cut), "the rest of " + listed["name"])
+        found: pandas.Series = listed["name"].where(
+            ~listed["unit_id"].isin(cut), "the rest of " + listed["name"]
+        )
+        return found
 
     return _Flows(frame, names, int(workers[~leaves].sum()), int(workers.sum()))
 
@@ -200,8 +204,9 @@ def _matrix_lines(release: ServedRelease, question: Question) -> _Flows:
         columns |= {f"{name}_{axis}": at[axis].to_numpy() for axis in ("lon_deg", "lat_deg")}
     frame = pandas.DataFrame(columns | {"workers": cells["workers"].to_numpy()}, index=cells.index)
 
-    def names(index: Any) -> Any:
-        return cells.loc[index, "home_name"] + " → " + cells.loc[index, "work_name"]
+    def names(index: pandas.Index) -> pandas.Series:
+        both: pandas.Series = cells.loc[index, "home_name"] + " → " + cells.loc[index, "work_name"]
+        return both
 
     return _Flows(frame, names, within, matrix.workers.value)
 
@@ -219,7 +224,7 @@ def n_places(release: ServedRelease, question: Question) -> int:
     return int(number.value if number is not None else answer.inflow.value + answer.stay.value)
 
 
-def weights(frame: Any) -> tuple[Any, Any, Any]:
+def weights(frame: pandas.DataFrame) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
     """Return longitude, latitude and workers of the units that have a place on the map."""
     near = (
         frame[(frame["kind"] == "unit") & frame["lon_deg"].notna()] if "lon_deg" in frame else frame.head(0)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
+
+import pandas
 
 from mapapp.answers import words
 from mapapp.answers.entries import entry_of
@@ -24,17 +26,17 @@ class Bar:
     caution: str = ""
 
 
-def bars_of(frame: Any, name: str = "label") -> list[Bar]:
+def bars_of(frame: pandas.DataFrame, name: str = "label") -> list[Bar]:
     """Bars of a table of workers."""
     return [
         Bar(
-            str(getattr(row, name)),
-            int(row.workers),
-            float(row.share),
-            float(row.expected_error),
-            caution(int(row.workers)),
+            str(row[name]),
+            int(row["workers"]),
+            float(row["share"]),
+            float(row["expected_error"]),
+            caution(int(row["workers"])),
         )
-        for row in frame.itertuples()
+        for row in frame.to_dict("records")
     ]
 
 

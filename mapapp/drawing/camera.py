@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy
+import numpy.typing as npt
 
 from mapapp.question.view import Bounds
 
@@ -56,7 +57,11 @@ def grown(bounds: Bounds, share: float) -> Bounds:
 
 
 def around(
-    lon_deg: Any, lat_deg: Any, weights: Any, within: Bounds | None = None, share: float = 0.9
+    lon_deg: npt.NDArray[Any],
+    lat_deg: npt.NDArray[Any],
+    weights: npt.NDArray[Any],
+    within: Bounds | None = None,
+    share: float = 0.9,
 ) -> Bounds:
     """Bounds that contain the middle `share` of weighted places in each direction, and `within`.
 
@@ -77,7 +82,7 @@ def around(
     return west, south, east, north
 
 
-def _quantiles(values: Any, weights: Any, share: float) -> tuple[float, float]:
+def _quantiles(values: npt.NDArray[Any], weights: npt.NDArray[Any], share: float) -> tuple[float, float]:
     order = numpy.argsort(values)
     reached = numpy.cumsum(weights[order]) / numpy.sum(weights)
     low, high = numpy.searchsorted(reached, [(1 - share) / 2, (1 + share) / 2])

@@ -8,9 +8,10 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy
+import numpy.typing as npt
 from PIL import Image
 from scipy.ndimage import gaussian_filter
 
@@ -23,6 +24,9 @@ SPREAD_PIXELS: Final = 1.6  # standard deviation of the Gaussian that makes sing
 LEAST_SPREAD_MI: Final = 0.1  # points are random within their blocks, so finer detail means nothing
 _FINEST_MI: Final = LEAST_SPREAD_MI / 8  # size of a pixel in a picture of a small place
 _LEVELS: Final = 255
+
+
+Degrees = npt.NDArray[numpy.floating]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,7 @@ class DensityImage:
     spread_mi: float
 
 
-def draw_density(lon_deg: Any, lat_deg: Any, ramp: Sequence[str] = RAMP) -> DensityImage:
+def draw_density(lon_deg: Degrees, lat_deg: Degrees, ramp: Sequence[str] = RAMP) -> DensityImage:
     """Draw points (degrees, equal lengths, finite) as a density picture that just contains all of them.
 
     `ramp` has the colors from few to many.
@@ -73,7 +77,7 @@ def _n_pixels(bounds: tuple[float, float, float, float]) -> int:
     return int(numpy.clip(side_mi / _FINEST_MI, 16, MAX_PIXELS))
 
 
-def extent(lon_deg: Any, lat_deg: Any) -> tuple[float, float, float, float]:
+def extent(lon_deg: Degrees, lat_deg: Degrees) -> tuple[float, float, float, float]:
     """West, south, east and north around the points with a margin, degrees; never of size 0."""
     if not len(lon_deg):
         return (-0.5, -0.5, 0.5, 0.5)
@@ -84,8 +88,8 @@ def extent(lon_deg: Any, lat_deg: Any) -> tuple[float, float, float, float]:
 
 
 def count_grid(
-    lon_deg: Any, lat_deg: Any, bounds: tuple[float, float, float, float], n_pixels: int = MAX_PIXELS
-) -> Any:
+    lon_deg: Degrees, lat_deg: Degrees, bounds: tuple[float, float, float, float], n_pixels: int = MAX_PIXELS
+) -> npt.NDArray[numpy.float64]:
     """Points per pixel: float64 of shape (rows from north, columns from west); ignores points outside."""
     west, south, east, north = bounds
     top, bottom = float(mercator_y(north)), float(mercator_y(south))
@@ -99,21 +103,28 @@ def count_grid(
     return flat.reshape(n_rows, n_columns).astype(float)
 
 
-def mercator_y(lat_deg: Any) -> Any:
+def mercator_y(lat_deg: npt.ArrayLike) -> npt.NDArray[numpy.float64]:
     """Web Mercator northing on the unit sphere."""
-    return numpy.arcsinh(numpy.tan(numpy.radians(numpy.asarray(lat_deg, dtype=float))))
+    northing: npt.NDArray[numpy.float64] = numpy.arcsinh(
+        numpy.tan(numpy.radians(numpy.asarray(lat_deg, dtype=float)))
+    )
+    return northing
 
 
-def pixel_area_sq_mi(shape: tuple[int, int], bounds: tuple[float, float, float, float]) -> Any:
+def pixel_area_sq_mi(
+    shape: tuple[int, int], bounds: tuple[float, float, float, float]
+) -> npt.NDArray[numpy.float64]:
     """ColorScheme area of a pixel in each row, square miles; it shrinks toward the poles."""
     n_rows, n_columns = shape
     west, south, east, north = bounds
     edges = numpy.linspace(float(mercator_y(north)), float(mercator_y(south)), n_rows + 1)
     sines = numpy.tanh(edges)  # sine of the latitude at each edge
-    return EARTH_RADIUS_MI**2 * numpy.radians(east - west) / n_columns * (sines[:-1] - sines[1:])
+    return numpy.asarray(
+        EARTH_RADIUS_MI**2 * numpy.radians(east - west) / n_columns * (sines[:-1] - sines[1:])
+    )
 
 
-def _png(per_mile: Any, lowest: float, highest: float, ramp: Sequence[str]) -> bytes:
+def _png(per_mile: npt.NDArray[numpy.float64], lowest: float, highest: float, ramp: Sequence[str]) -> bytes:
     with numpy.errstate(divide="ignore"):  # single precision is twice as fast and far finer than a shade
         place = numpy.log10((per_mile / lowest).astype(numpy.float32)) / numpy.float32(
             numpy.log10(highest / lowest)

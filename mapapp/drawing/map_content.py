@@ -48,7 +48,7 @@ def thinned(found: dict[str, Any]) -> dict[str, Any]:
     return found if step == 1 else {name: values[::step] for name, values in in_order(found).items()}
 
 
-def unit_frame(release: ServedRelease, question: Question) -> Any:
+def unit_frame(release: ServedRelease, question: Question) -> pandas.DataFrame:
     """Units on the map: `unit_id`, `name`, and `workers` at the drawn end."""
     names = _drawn_units(release, question.layer)
     found = served_answers.units(release, question)
@@ -58,7 +58,7 @@ def unit_frame(release: ServedRelease, question: Question) -> Any:
     return pandas.DataFrame({"unit_id": list(names), "name": list(names.values()), "workers": counts})
 
 
-def ratio_frame(release: ServedRelease, question: Question) -> Any:
+def ratio_frame(release: ServedRelease, question: Question) -> pandas.DataFrame:
     """Units on the map: `unit_id`, `name`, `ratio` (NaN if missing) and `lines`, the hover text."""
     answer: Any = served_answers.result(release, question)
     how = ratio_map_of(question)
@@ -82,12 +82,12 @@ def ratio_map_of(question: Question) -> RatioMap:
     return found
 
 
-def change_frame(before: ServedRelease, release: ServedRelease, question: Question) -> Any:
+def change_frame(before: ServedRelease, release: ServedRelease, question: Question) -> pandas.DataFrame:
     """Units of the later release on the map: `unit_id`, `name`, and workers `before`, `after` and `change`."""
     frame = unit_frame(release, question).rename(columns={"workers": "after"})
     found = served_answers.units(before, question)
-    found = found[found["kind"] == "unit"].set_index("unit_id")["workers"]
-    earlier = found.reindex(frame["unit_id"], fill_value=0).to_numpy()
+    workers = found[found["kind"] == "unit"].set_index("unit_id")["workers"]
+    earlier = workers.reindex(frame["unit_id"], fill_value=0).to_numpy()
     return frame.assign(before=earlier, change=frame["after"].to_numpy() - earlier)
 
 

@@ -124,10 +124,10 @@ def base_layer(release: BaseLayerSource, name: str) -> bytes:
     return release.once(("layer", name), make)
 
 
-def base_shapes(release: BaseLayerSource, name: str) -> tuple[list[str], list[Any]]:
+def base_shapes(release: BaseLayerSource, name: str) -> tuple[list[str], list[shapely.Geometry]]:
     """Identifiers and simplified polygons of a base layer, largest first except for tracts."""
 
-    def make() -> tuple[list[str], list[Any]]:
+    def make() -> tuple[list[str], list[shapely.Geometry]]:
         ids, shapes = _simplified(release, name)
         if name == "tracts":
             return ids, shapes
@@ -142,7 +142,9 @@ def base_names(release: BaseLayerSource, name: str) -> list[dict[str, Any]]:
     return _labels(release, name, *base_shapes(release, name))
 
 
-def _labels(release: BaseLayerSource, name: str, ids: list[str], shapes: list[Any]) -> list[dict[str, Any]]:
+def _labels(
+    release: BaseLayerSource, name: str, ids: list[str], shapes: list[shapely.Geometry]
+) -> list[dict[str, Any]]:
     """Name labels of units: the text, its position, and west, south, east, north of the unit."""
     column = BASE_LAYERS[name]
     frame = release.store.table(name, [column, "name"])
@@ -158,7 +160,7 @@ def _labels(release: BaseLayerSource, name: str, ids: list[str], shapes: list[An
     ]
 
 
-def _middle(shape: Any) -> Any:
+def _middle(shape: shapely.Geometry) -> shapely.Geometry:
     """The centroid, or a point well inside if the centroid is outside."""
     middle = shapely.centroid(shape)
     return middle if shapely.contains(shape, middle) else shapely.point_on_surface(shape)
@@ -206,13 +208,13 @@ def unit_outlines(release: ServedRelease, keys: tuple[str, ...]) -> dict[str, An
     return {key: _rounded_off(found[key]) for key in keys}
 
 
-def _rounded_off(shape: Any) -> Any:
+def _rounded_off(shape: shapely.Geometry) -> shapely.Geometry:
     if shape is None or shape.is_empty:
         return None
     return shapely.set_precision(shapely.simplify(shape, 1.5e-4), _GRID_DEG)
 
 
-def selected_shape(release: ServedRelease, areas: tuple[str, ...]) -> Any:
+def selected_shape(release: ServedRelease, areas: tuple[str, ...]) -> shapely.Geometry:
     """Polygon of the blocks in an area, or None."""
     shape = release.analyses.outlines.of_blocks(release.areas.select(" ".join(areas)).blocks)
     if shape is None or shape.is_empty:
@@ -244,13 +246,13 @@ def home_bounds(release: BaseLayerSource) -> Bounds:
     return release.once(("home",), make)
 
 
-def _simplified(release: BaseLayerSource, name: str) -> tuple[list[str], list[Any]]:
+def _simplified(release: BaseLayerSource, name: str) -> tuple[list[str], list[shapely.Geometry]]:
     return _simplified_units(release, name, BASE_LAYERS[name], _TOLERANCE_DEG[name])
 
 
 def _simplified_units(
     release: BaseLayerSource, table: str, column: str, tolerance_deg: float
-) -> tuple[list[str], list[Any]]:
+) -> tuple[list[str], list[shapely.Geometry]]:
     frame = release.store.table(table, [column, "geometry"])
     frame = frame[~(frame.geometry.isna() | frame.geometry.is_empty)]
     shapes = frame.geometry.to_numpy()
@@ -261,7 +263,9 @@ def _simplified_units(
     return list(frame[column]), list(shapes)
 
 
-def _packed(ids: list[str], shapes: list[Any], properties: list[dict[str, Any]] | None = None) -> bytes:
+def _packed(
+    ids: list[str], shapes: list[shapely.Geometry], properties: list[dict[str, Any]] | None = None
+) -> bytes:
     features = []
     for unit_id, shape, about in zip(ids, shapes, properties or [{} for _ in ids], strict=True):
         watch.check()

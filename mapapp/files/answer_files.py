@@ -16,7 +16,7 @@ from typing import IO, Any, Final
 import pandas
 import xlsxwriter
 
-from mapapp.answers.results import Miles, Number, Ratio, Result
+from mapapp.answers.results import Change, Miles, Number, Ratio, Result
 from mapapp.errors import UsageError
 from mapapp.files.exports.provenance import Provenance
 from mapapp.files.exports.spreadsheet import CREATED, MAX_SHEET_ROWS, WORKBOOK, harmless, write_cell
@@ -165,8 +165,12 @@ def _apart(name: str, taken: dict[str, str]) -> str:
     return f"row_{name}" if name in taken else name
 
 
-def _numbers(result: Result) -> Any:
-    row: dict[str, Any] = {}
+def _numbers(result: Result) -> pandas.DataFrame:
+    row: dict[str, object] = {}
+    if isinstance(result, Change):
+        for name, change in result.numbers().items():
+            row |= {f"{name}_{when}": number for when, number in change.items()}
+        return pandas.DataFrame([row])
     for name, value in result.numbers().items():
         if isinstance(value, (Number, Ratio)):
             row |= {
@@ -176,8 +180,6 @@ def _numbers(result: Result) -> Any:
             }
         elif isinstance(value, Miles):
             row |= {name: value.value, f"{name}_expected_error": value.expected_error}
-        elif isinstance(value, dict):
-            row |= {f"{name}_{when}": number for when, number in value.items()}
         else:
             row[name] = value
     return pandas.DataFrame([row])

@@ -23,6 +23,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, cast
 
+import shapely
+
 from geodata import area_shapes
 from geodata.errors import GeometryError
 from mapapp.errors import UsageError
@@ -115,7 +117,7 @@ class Shape:
         object.__setattr__(self, "polygon", area_shapes.polygon_of(self.text))
 
     @classmethod
-    def of(cls, polygon: Any) -> Shape:
+    def of(cls, polygon: shapely.Geometry) -> Shape:
         """Make a shape from a polygon in degrees, rounded to 0.00001."""
         return cls(area_shapes.polygon_text(area_shapes.mended(polygon)))
 

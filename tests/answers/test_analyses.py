@@ -260,13 +260,13 @@ def test_children_sum_to_their_parent_and_home_is_work_transposed(release: Relea
     for row in counties[counties["kind"] == "unit"].itertuples():
         tracts = release.comparison(f"county:{row.unit_id}", layer="tract").units
         assert tracts["workers"].sum() == row.workers
-    matrix = release.flow_matrix("county", "county").cells
-    for work_id, part in matrix[matrix["work_kind"] == "unit"].groupby("work_id"):
+    cells = release.flow_matrix("county", "county").cells
+    for work_id, part in cells[cells["work_kind"] == "unit"].groupby("work_id"):
         homes = release.destinations(f"county:{work_id}", layer="county").units
         assert dict(zip(part["home_id"], part["workers"], strict=True)) == dict(
             zip(homes["unit_id"], homes["workers"], strict=True)
         )
-    for home_id, part in matrix[matrix["home_kind"] == "unit"].groupby("home_id"):
+    for home_id, part in cells[cells["home_kind"] == "unit"].groupby("home_id"):
         works = release.destinations(f"county:{home_id}", side="home", layer="county").units
         assert dict(zip(part["work_id"], part["workers"], strict=True)) == dict(
             zip(works["unit_id"], works["workers"], strict=True)

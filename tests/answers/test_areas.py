@@ -72,14 +72,20 @@ def blocks_of(selected: Selected) -> list[int]:
     return list(selected.blocks.tolist())
 
 
+def within(areas: Areas, steps: list[str]) -> list[int]:
+    blocks = areas.blocks(steps)
+    assert blocks is not None
+    return list(blocks.tolist())
+
+
 def test_steps_apply_from_left_to_right(areas: Areas) -> None:
-    county, place = areas.blocks(["county:10001"]), areas.blocks(["stplc:4459"])
-    assert set(areas.blocks(["county:10001", "stplc:4459"])) == {*county, *place}
-    assert set(areas.blocks(["county:10001", "-stplc:4459"])) == {*county} - {*place}
-    assert set(areas.blocks(["county:10001", "&stplc:4459"])) == {*county} & {*place}
-    assert set(areas.blocks(["county:10001", "-stplc:4459", "+stplc:4459"])) == {*county, *place}
+    county, place = within(areas, ["county:10001"]), within(areas, ["stplc:4459"])
+    assert set(within(areas, ["county:10001", "stplc:4459"])) == {*county, *place}
+    assert set(within(areas, ["county:10001", "-stplc:4459"])) == {*county} - {*place}
+    assert set(within(areas, ["county:10001", "&stplc:4459"])) == {*county} & {*place}
+    assert set(within(areas, ["county:10001", "-stplc:4459", "+stplc:4459"])) == {*county, *place}
     n_blocks = len(areas.places)
-    assert len(areas.blocks(["-county:10001"])) == n_blocks - len(county)
+    assert len(within(areas, ["-county:10001"])) == n_blocks - len(county)
     assert areas.blocks(["all"]) is None
     assert areas.blocks([]) is None
     assert areas.select("county:10001 -county:10001").n_blocks == 0

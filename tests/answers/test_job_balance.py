@@ -162,9 +162,9 @@ def test_the_change_is_that_of_the_ratio(tmp_path: Path) -> None:
         dict(zip(each.units["unit_id"], each.units["jobs_per_resident"], strict=True))
         for each in (before, after)
     )
-    for row in found.rows.itertuples():
-        expected = later.get(row.unit_id, numpy.nan) - earlier.get(row.unit_id, numpy.nan)
-        assert row.change == expected or (numpy.isnan(row.change) and numpy.isnan(expected))
+    for row in found.rows.to_dict("records"):
+        expected = later.get(row["unit_id"], numpy.nan) - earlier.get(row["unit_id"], numpy.nan)
+        assert row["change"] == expected or (numpy.isnan(row["change"]) and numpy.isnan(expected))
 
 
 @pytest.mark.parametrize(

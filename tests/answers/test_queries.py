@@ -168,7 +168,9 @@ def test_areas_know_their_blocks(release: ServedRelease) -> None:
     for area in ("tract:10001000000", "puma:1000002", "stplc:4460", f"state:{ELSEWHERE}"):
         level, _, unit_id = area.partition(":")
         column = "layer_stplc" if level == "stplc" else f"{level}_id"
-        assert release.areas.blocks([area]).tolist() == numpy.flatnonzero(blocks[column] == unit_id).tolist()
+        held = release.areas.blocks([area])
+        assert held is not None
+        assert held.tolist() == numpy.flatnonzero(blocks[column] == unit_id).tolist()
     assert release.areas.blocks([]) is None
     assert f"tract:{UNDRAWN_TRACT}" in release.areas
     assert f"county:{ELSEWHERE}" not in release.areas

@@ -15,7 +15,7 @@ from mapapp.answers import served_answers, words
 from mapapp.answers.analyses import COVERAGE
 from mapapp.answers.entries import headline_of, n_about
 from mapapp.answers.publication import UNBOUND_NOTE
-from mapapp.answers.results import caution
+from mapapp.answers.results import Number, caution
 from mapapp.answers.served_release import ServedRelease
 from mapapp.explore.callbacks.explore import answer_of
 from mapapp.explore.callbacks.views import Views
@@ -136,7 +136,9 @@ def test_jobs_without_residents_are_an_answer(tmp_path: Path) -> None:
     address = address_of(analysis="job-balance", areas=(f"tract:{blocks['tract_id'].iloc[0]}",))
     found, missing, _ = answer_of(views, address)
     assert not missing
-    assert n_about(found) == found.numbers()["jobs"].value > 0
+    jobs = found.numbers()["jobs"]
+    assert isinstance(jobs, Number)
+    assert n_about(found) == jobs.value > 0
     page = answer.answer(views.release(address), address, found, missing)
     text = json.dumps(page, default=lambda part: part.to_plotly_json(), ensure_ascii=False)
     for said in ("no resident workers", "jobs in the area", "jobs per resident worker are too high"):
@@ -154,10 +156,10 @@ def test_the_page_shows_jobs_per_resident_worker_by_unit(views: Views) -> None:
     table = answer_tables.table(sure, every=False)
     assert table["heads"][1:] == ["Jobs", "Live here", "Jobs per worker", "±"]
     units = sure.tables()["units"]
-    for row, unit in zip(table["rows"], units.itertuples(), strict=False):
+    for row, unit in zip(table["rows"], units.to_dict("records"), strict=False):
         if row["unit"]:
-            ratio, error = unit.jobs_per_resident, unit.jobs_per_resident_error
-            counts = [f"{unit.jobs:,}", f"{unit.workers:,}"]
+            ratio, error = unit["jobs_per_resident"], unit["jobs_per_resident_error"]
+            counts = [f"{unit['jobs']:,}", f"{unit['workers']:,}"]
             assert row["cells"] == [*counts, words.ratio(ratio), words.ratio_error(error, sign="")]
     assert found.about.has_note(COVERAGE)
     whole = address_of(analysis="job-balance")

@@ -18,7 +18,7 @@ import pytest
 
 from mapapp.answers import served_answers
 from mapapp.answers.entries import entry_of
-from mapapp.answers.results import Result
+from mapapp.answers.results import Number, Result
 from mapapp.answers.served_release import ServedRelease, names_of
 from mapapp.errors import UsageError
 from mapapp.files.reports import FORMS, Form, Report, build, write
@@ -208,12 +208,18 @@ def test_certificate_and_checksums_stand_in_every_form(releases: list[ServedRele
         assert "sound" in place
 
 
+def workers_of(release: ServedRelease, question: Question) -> float | None:
+    workers = served_answers.result(release, question).numbers()["workers"]
+    assert isinstance(workers, Number)
+    return workers.value
+
+
 def test_areas_are_compared(releases: list[ServedRelease]) -> None:
     states = [replace(PLACE, areas=(area,)) for area in ("county:10001", "county:10003")]
     report = build(releases[:1], [Part(state) for state in states], pictures=False)
     numbers, rows = report.comparison
     assert [row[0] for row in numbers.rows] == ["County 10001", "County 10003"]
-    workers = [served_answers.result(releases[0], state).numbers()["workers"].value for state in states]
+    workers = [workers_of(releases[0], state) for state in states]
     assert [row[2] for row in numbers.rows] == workers
     assert [sum(row[at] for row in rows.rows) for at in (-2, -1)] == workers
 
@@ -231,10 +237,7 @@ def test_only_what_is_asked_alike_is_compared(releases: list[ServedRelease]) -> 
             (f"County {area[-5:]}", name) for area in areas for name in names_of(releases).values()
         ]
         wanted = [
-            served_answers.result(release, state).numbers()["workers"].value
-            for state in states
-            if state.side == side
-            for release in releases
+            workers_of(release, state) for state in states if state.side == side for release in releases
         ]
         assert [row[2] for row in table.rows] == wanted
         assert {column.name for column in table.columns} <= {"area", "release", "number_1", "error_1"}

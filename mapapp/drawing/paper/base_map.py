@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy
+import numpy.typing as npt
 import shapely
 from matplotlib.axes import Axes
 from matplotlib.patches import PathPatch
@@ -23,6 +24,9 @@ from mapapp.drawing.density import mercator_y
 from mapapp.drawing.palette import ColorScheme
 from mapapp.drawing.paper.paper import PIXELS_PER_INCH, POINTS_PER_PIXEL, Sheet, font, printable, width_in
 from mapapp.question.view import Bounds
+
+Shapes = npt.NDArray[numpy.object_]
+Box = tuple[float, float, float, float]
 
 _TILE_PIXELS: Final = 512
 _WIDTHS: Final = {  # of borders, pixels, at two zoom levels; as on the page
@@ -96,10 +100,10 @@ class Units:
     """
 
     ids: list[str]
-    shapes: Any
+    shapes: Shapes
     bounds: Any
 
-    def inside(self, frame: Frame) -> Any:
+    def inside(self, frame: Frame) -> npt.NDArray[numpy.int64]:
         """Positions of the shapes inside the frame."""
         west, south, east, north = frame.box
         b = self.bounds
@@ -120,13 +124,14 @@ def frame_of(bounds: Bounds, width_in: float, height_in: float, margin: float = 
     return Frame(x - half[0], y - half[1], x + half[0], y + half[1], width_in, height_in)
 
 
-def mercator(shapes: Any) -> Any:
+def mercator(shapes: Shapes) -> Shapes:
     """Project shapes from degrees to Web Mercator."""
 
-    def project(places: Any) -> Any:
+    def project(places: npt.NDArray[numpy.float64]) -> npt.NDArray[numpy.float64]:
         return numpy.column_stack([numpy.radians(places[:, 0]), mercator_y(places[:, 1])])
 
-    return shapely.transform(shapes, project)
+    projected: Shapes = shapely.transform(shapes, project)
+    return projected
 
 
 def base_units(release: ServedRelease, name: str) -> Units:
@@ -149,7 +154,7 @@ def _units(ids: list[str], shapes: Sequence[Any]) -> Units:
     return Units(list(ids), found, shapely.bounds(found).reshape(-1, 4))
 
 
-def outline(shapes: Any, frame: Frame | None = None) -> Path | None:
+def outline(shapes: Shapes, frame: Frame | None = None) -> Path | None:
     """Polygons as one path, clipped well outside the frame; None if there are none."""
     if frame is not None and len(shapes):
         shapes = shapely.clip_by_rect(shapes, *frame.box)
@@ -223,7 +228,7 @@ def draw_frame(sheet: Sheet, left: float, top: float, width: float, height: floa
     sheet.line(*corners, sheet.scheme.county_line, 0.6)
 
 
-def draw_ring(axes: Axes, shapes: Any, frame: Frame, color: str) -> None:
+def draw_ring(axes: Axes, shapes: Shapes, frame: Frame, color: str) -> None:
     """Draw a ring around an area that is too small to see."""
     west, south, east, north = shapely.total_bounds(shapes)
     if max(east - west, north - south) / frame.per_inch > _SMALL_IN:
@@ -241,7 +246,7 @@ def draw_ring(axes: Axes, shapes: Any, frame: Frame, color: str) -> None:
 
 
 def draw_names(
-    axes: Axes, release: ServedRelease, frame: Frame, scheme: ColorScheme, taken: Any = ()
+    axes: Axes, release: ServedRelease, frame: Frame, scheme: ColorScheme, taken: Sequence[Box] = ()
 ) -> None:
     """Draw names of counties, or of states in a wide view, where they fit; `taken` are boxes to avoid, in inches."""
     boxes: list[tuple[float, float, float, float]] = list(taken)
@@ -302,5 +307,5 @@ def _names(release: ServedRelease, name: str) -> list[tuple[str, float, Any, Any
     return release.once(("picture names", name), make)
 
 
-def _overlap(one: Any, other: Any) -> bool:
+def _overlap(one: Box, other: Box) -> bool:
     return bool(one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3])

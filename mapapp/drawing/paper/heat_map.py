@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy
+import numpy.typing as npt
+import pandas
 
 from mapapp.answers.results import FlowMatrix
 from mapapp.answers.served_release import ServedRelease
@@ -54,7 +56,7 @@ def heat_map(
     return title, f"{title}: {most}. The table has all pairs.", sheet
 
 
-def _names(margin: Any, axis: Any) -> list[str]:
+def _names(margin: pandas.DataFrame, axis: pandas.Index) -> list[str]:
     names = dict(zip(margin["unit_id"], margin["name"], strict=True))
     return short_names([names.get(unit, unit) for unit in axis])
 
@@ -76,9 +78,11 @@ def _margins(
     sheet.write(left, HEAD_IN + 0.14, "Work in", **strong)
 
 
-def _cells(sheet: Sheet, shown: Any, colors: Sequence[str], place: tuple[float, float, float]) -> None:
+def _cells(
+    sheet: Sheet, shown: npt.NDArray[numpy.intp], colors: Sequence[str], place: tuple[float, float, float]
+) -> None:
     left, top, cell = place
     side = cell - 2 * _GAP_IN
     for (down, across), number in numpy.ndenumerate(shown):
         x, y = left + across * cell + _GAP_IN, top + down * cell + _GAP_IN
-        sheet.box(x, y, side, side, colors[number], "none" if number else sheet.colors.rule, 0.4)
+        sheet.box(x, y, side, side, colors[int(number)], "none" if number else sheet.colors.rule, 0.4)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy
+import numpy.typing as npt
 
 from mapapp.answers.results import DistanceDirection
 from mapapp.answers.served_release import ServedRelease
@@ -50,7 +51,9 @@ def rose(
     return title, f"{title}. Workers by direction: {counted}.", sheet
 
 
-def _petals(sheet: Sheet, counts: Any, colors: Sequence[str], most: int, disc: float) -> None:
+def _petals(
+    sheet: Sheet, counts: npt.NDArray[numpy.int64], colors: Sequence[str], most: int, disc: float
+) -> None:
     axes: Any = sheet.axes((sheet.width - disc) / 2, _TOP_IN, disc, disc, projection="polar")
     axes.set_theta_zero_location("N")
     axes.set_theta_direction(-1)
@@ -65,7 +68,7 @@ def _petals(sheet: Sheet, counts: Any, colors: Sequence[str], most: int, disc: f
         bottom += row
 
 
-def _directions(sheet: Sheet, totals: Any, disc: float) -> None:
+def _directions(sheet: Sheet, totals: npt.NDArray[numpy.int64], disc: float) -> None:
     """Write each direction and its workers around the disc."""
     for angle, direction, total in zip(_ANGLES, DIRECTIONS, totals, strict=True):
         x = sheet.width / 2 + (disc / 2 + 0.22) * math.sin(angle)
@@ -74,7 +77,7 @@ def _directions(sheet: Sheet, totals: Any, disc: float) -> None:
         sheet.write(x, y + 0.13, f"{total:,}", size=SMALL_POINTS, color=sheet.colors.quiet, align="center")
 
 
-def _rings(sheet: Sheet, totals: Any, most: int, disc: float) -> None:
+def _rings(sheet: Sheet, totals: npt.NDArray[numpy.int64], most: int, disc: float) -> None:
     """Label the rings with their counts, between the two directions with the shortest petals."""
     shortest = int(numpy.argmin(numpy.maximum(totals, numpy.roll(totals, -1))))
     away = _ANGLES[shortest] + math.radians(22.5)

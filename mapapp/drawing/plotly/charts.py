@@ -6,6 +6,7 @@ import html
 from typing import Any, Final
 
 import numpy
+import pandas
 import plotly.graph_objects as go
 
 from mapapp.drawing import palette
@@ -21,7 +22,7 @@ CONFIG: Final[dict[str, Any]] = {
 }
 
 
-def rose(cells: Any, scheme: ColorScheme) -> go.Figure:
+def rose(cells: pandas.DataFrame, scheme: ColorScheme) -> go.Figure:
     """Workers by direction, stacked by distance.
 
     Parameters
@@ -63,7 +64,7 @@ def rose(cells: Any, scheme: ColorScheme) -> go.Figure:
     return figure
 
 
-def heat_map(wide: Any, names: dict[str, dict[str, str]], scheme: ColorScheme) -> go.Figure:
+def heat_map(wide: pandas.DataFrame, names: dict[str, dict[str, str]], scheme: ColorScheme) -> go.Figure:
     """Workers from home units (down) to work units (across), in classes.
 
     Parameters

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy
+import numpy.typing as npt
+import pandas
 import plotly.graph_objects as go
 
 from mapapp.drawing import palette
@@ -96,7 +98,7 @@ def commute_map(
     *,
     style: dict[str, Any],
     camera: dict[str, Any],
-    traces: Sequence[Any],
+    traces: Sequence[go.Trace],
     layers: Sequence[dict[str, Any]],
     caption: Sequence[str],
     revision: str,
@@ -163,7 +165,7 @@ def commute_map(
     return figure
 
 
-def no_traces() -> list[Any]:
+def no_traces() -> list[go.Trace]:
     """An empty trace at every position."""
     return [go.Choroplethmap(), *(go.Scattermap() for _ in range(MIDDLES))]
 
@@ -198,7 +200,7 @@ def caption_box(lines: Sequence[str], scheme: ColorScheme) -> dict[str, Any]:
 
 
 def unit_trace(
-    frame: Any, *, geojson_url: str, title: str, colored: bool, scheme: ColorScheme
+    frame: pandas.DataFrame, *, geojson_url: str, title: str, colored: bool, scheme: ColorScheme
 ) -> go.Choroplethmap:
     """Units with hover text, colored by class of count if `colored`.
 
@@ -240,7 +242,9 @@ def unit_trace(
     )
 
 
-def change_trace(frame: Any, *, geojson_url: str, title: str, scheme: ColorScheme) -> go.Choroplethmap:
+def change_trace(
+    frame: pandas.DataFrame, *, geojson_url: str, title: str, scheme: ColorScheme
+) -> go.Choroplethmap:
     """Units colored by their change: decreases, no change and increases.
 
     Parameters
@@ -264,7 +268,7 @@ def change_trace(frame: Any, *, geojson_url: str, title: str, scheme: ColorSchem
 
 
 def ratio_trace(
-    frame: Any, *, geojson_url: str, title: str, blank: str, scheme: ColorScheme
+    frame: pandas.DataFrame, *, geojson_url: str, title: str, blank: str, scheme: ColorScheme
 ) -> go.Choroplethmap:
     """Units colored by a ratio: below 1, about 1, and above it.
 
@@ -289,7 +293,7 @@ def ratio_trace(
 
 
 def _classed(
-    frame: Any,
+    frame: pandas.DataFrame,
     geojson_url: str,
     of: Any,
     classes: tuple[int, Sequence[str], Sequence[str]],
@@ -320,12 +324,14 @@ def _classed(
     )
 
 
-def change_classes(change: Any, limits: Sequence[int]) -> Any:
+def change_classes(change: npt.NDArray[Any], limits: Sequence[int]) -> npt.NDArray[numpy.int64]:
     """Class of each change: 0 for no change, positive for increases, negative for decreases."""
-    return numpy.sign(change) * numpy.searchsorted(limits, numpy.abs(change), side="right")
+    return numpy.asarray(numpy.sign(change) * numpy.searchsorted(limits, numpy.abs(change), side="right"))
 
 
-def point_trace(lon_deg: Any, lat_deg: Any, *, color: str, name: str = "") -> go.Scattermap:
+def point_trace(
+    lon_deg: npt.NDArray[numpy.floating], lat_deg: npt.NDArray[numpy.floating], *, color: str, name: str = ""
+) -> go.Scattermap:
     """One point per worker; many points are drawn smaller and fainter, so that clusters stay visible."""
     size, opacity = palette.point_look(len(lon_deg))
     return go.Scattermap(

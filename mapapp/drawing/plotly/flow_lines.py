@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy
+import pandas
 import plotly.graph_objects as go
 
 from mapapp.drawing.flow_shapes import arrow_shapes, line_classes, line_opacity, line_widths
@@ -15,7 +15,7 @@ from mapapp.drawing.plotly.commute_map import LINES
 from mapapp.question.view import Bounds
 
 
-def line_traces(frame: Any, title: str, scheme: ColorScheme) -> list[go.Scattermap]:
+def line_traces(frame: pandas.DataFrame, title: str, scheme: ColorScheme) -> list[go.Scattermap]:
     """A trace for each width class, and a trace of invisible midpoints with hover text.
 
     Parameters
@@ -39,7 +39,9 @@ def line_traces(frame: Any, title: str, scheme: ColorScheme) -> list[go.Scatterm
     return [*traces, _middles(frame)]
 
 
-def _class_trace(frame: Any, width: float, name: str, title: str, scheme: ColorScheme) -> go.Scattermap:
+def _class_trace(
+    frame: pandas.DataFrame, width: float, name: str, title: str, scheme: ColorScheme
+) -> go.Scattermap:
     lon, lat = (
         numpy.column_stack([frame[f"from_{axis}"], frame[f"to_{axis}"], numpy.full(len(frame), numpy.nan)])
         for axis in ("lon_deg", "lat_deg")
@@ -58,7 +60,7 @@ def _class_trace(frame: Any, width: float, name: str, title: str, scheme: ColorS
     )
 
 
-def _middles(frame: Any) -> go.Scattermap:
+def _middles(frame: pandas.DataFrame) -> go.Scattermap:
     return go.Scattermap(
         lon=(frame["from_lon_deg"] + frame["to_lon_deg"]) / 2,
         lat=(frame["from_lat_deg"] + frame["to_lat_deg"]) / 2,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from typing import Any
 
+import pandas
 import plotly.graph_objects as go
 from dash import Patch
 
@@ -241,7 +242,7 @@ def density_url(prefix: str, release: ServedRelease, question: Question, view: V
     return f"{prefix}density/{release.slug}/{release.version}.png{query_of(question, view)}"
 
 
-def unit_labels(release: ServedRelease, question: Question) -> Any:
+def unit_labels(release: ServedRelease, question: Question) -> pandas.DataFrame:
     """Units on the map, as from `map_content.unit_frame`, with `label`, the text shown on hover."""
     frame = map_content.unit_frame(release, question)
     verb = words.VERB[question.shown_end]

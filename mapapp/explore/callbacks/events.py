@@ -202,8 +202,9 @@ def _place(release: ServedRelease, center: Any) -> tuple[float, float]:
     if not isinstance(center, str) or center not in release.areas:
         raise UsageError("the circle has no center; type the name of a place, or latitude and longitude")
     blocks = release.areas.blocks([center])
-    places = release.areas.places if blocks is None else release.areas.places.iloc[blocks]
-    return float(places["lon_deg"].mean()), float(places["lat_deg"].mean())
+    places = release.areas.places
+    held = places if blocks is None else places.loc[places.index[blocks]]
+    return float(held["lon_deg"].mean()), float(held["lat_deg"].mean())
 
 
 def place_of(text: Any) -> tuple[float, float] | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any, Final, TypedDict
+
+import pandas
 
 from mapapp.answers import words
 from mapapp.answers.areas import LEVEL_LABELS
@@ -39,7 +41,32 @@ _TEXTS: Final[dict[str, Callable[[Any], str]]] = {
 """How the page writes a cell, by its kind."""
 
 
-def table(result: Result, *, every: bool) -> dict[str, Any]:
+class TableRow(TypedDict):
+    """A row as the browser shows it; `unit` is the area that its name opens."""
+
+    name: str
+    sub: str
+    cells: list[str]
+    marks: tuple[str, ...]
+    unit: str
+
+
+class ShownTable(TypedDict):
+    """A table for the browser."""
+
+    title: str
+    heads: list[str]
+    rows: list[TableRow]
+    size: str
+    can_grow: bool
+    every: bool
+
+
+RowOf = Callable[[Any], TableRow]
+"""Makes the row that is shown from a row of the frame, as `itertuples` gives it."""
+
+
+def table(result: Result, *, every: bool) -> ShownTable:
     """Title, column heads and rows of the main table; unless `every`, the first rows and a total of the others."""
     title, heads, frame, cells = _parts(result)
     n_rows = len(frame)
@@ -60,11 +87,11 @@ def table(result: Result, *, every: bool) -> dict[str, Any]:
     }
 
 
-def _cut(row: dict[str, Any], n_cells: int) -> dict[str, Any]:
-    return row | {"cells": row["cells"][:n_cells]}
+def _cut(row: TableRow, n_cells: int) -> TableRow:
+    return {**row, "cells": row["cells"][:n_cells]}
 
 
-def _parts(result: Result) -> tuple[str, list[str], Any, Any]:
+def _parts(result: Result) -> tuple[str, list[str], pandas.DataFrame, RowOf]:
     if isinstance(result, Change):
         heads = ["", "Before", "After", "%", "Change", "±"]
         return "Change", heads, largest_change(result.rows), _change_row(entry_of(result.after).measure.kind)
@@ -74,7 +101,7 @@ def _parts(result: Result) -> tuple[str, list[str], Any, Any]:
         heads = ["Direction", *(bare for bare in result.bands["label"]), "All"]
         return "Direction and distance", heads, result.directions, _direction_row(result)
     if isinstance(result, InflowOutflow):
-        segments = result.segments.assign(counts=[*zip(*_counted(result.segments), strict=True)])
+        segments = result.segments.assign(counts=_counted(result.segments))
         wide = segments.pivot(index=["characteristic", "band"], columns="group", values="counts")
         labels = result.segments.drop_duplicates(["characteristic", "band"])
         order = labels[["characteristic", "band", "label"]].join(wide, on=["characteristic", "band"])
@@ -100,7 +127,7 @@ def _unit(layer: str) -> str:
 
 def _row(
     name: str, cells: list[str], *, marks: tuple[str, ...] = (), unit: str = "", sub: str = ""
-) -> dict[str, Any]:
+) -> TableRow:
     return {"name": name, "sub": sub, "cells": cells, "marks": marks, "unit": unit}
 
 
@@ -113,8 +140,8 @@ def _worker_cells(row: Any) -> list[str]:
     return [_TEXTS[column.kind](getattr(row, name)) for name, column in WORKER_CELLS.items()]
 
 
-def _unit_row(layer: str, columns: dict[str, ColumnEntry]) -> Any:
-    def cells(row: Any) -> dict[str, Any]:
+def _unit_row(layer: str, columns: dict[str, ColumnEntry]) -> RowOf:
+    def cells(row: Any) -> TableRow:
         texts = [_TEXTS[column.kind](getattr(row, each)) for each, column in columns.items()]
         name, sub = name_parts(row.name)
         partly = "partly in the area" if getattr(row, "partly", False) else ""
@@ -126,25 +153,27 @@ def _unit_row(layer: str, columns: dict[str, ColumnEntry]) -> Any:
     return cells
 
 
-def _label_row(row: Any) -> dict[str, Any]:
+def _label_row(row: Any) -> TableRow:
     return _row(row.label, _worker_cells(row), marks=_marks(row.workers))
 
 
-def _counted(frame: Any) -> tuple[list[int], list[float]]:
-    return frame["workers"].tolist(), frame["expected_error"].tolist()
+def _counted(frame: pandas.DataFrame) -> pandas.Series:
+    """The workers of each row with their expected error, as pairs."""
+    pairs = zip(frame["workers"].tolist(), frame["expected_error"].tolist(), strict=True)
+    return pandas.Series(list(pairs), index=frame.index)
 
 
-def _group_row(row: Any) -> dict[str, Any]:
+def _group_row(row: Any) -> TableRow:
     counts, errors = zip(*(getattr(row, name) for name in ("inflow", "outflow", "stay")), strict=True)
     texts = [f"{n:,} {words.error_text(error)}".rstrip() for n, error in zip(counts, errors, strict=True)]
     return _row(row.label, texts, marks=_marks(*counts), sub=words.BAND_TITLES[row.characteristic])
 
 
-def _direction_row(result: DistanceDirection) -> Any:
-    counted = result.cells.assign(counts=[*zip(*_counted(result.cells), strict=True)])
+def _direction_row(result: DistanceDirection) -> RowOf:
+    counted = result.cells.assign(counts=_counted(result.cells))
     wide = counted.pivot(index="direction", columns="band", values="counts")
 
-    def cells(row: Any) -> dict[str, Any]:
+    def cells(row: Any) -> TableRow:
         counts = [*wide.loc[row.direction], (row.workers, row.expected_error)]
         texts = [f"{n:,} {words.error_text(error)}".rstrip() for n, error in counts]
         return _row(row.label, texts, marks=_marks(*[n for n, _ in counts]))
@@ -152,12 +181,12 @@ def _direction_row(result: DistanceDirection) -> Any:
     return cells
 
 
-def _pairs(cells: Any) -> Any:
+def _pairs(cells: pandas.DataFrame) -> pandas.DataFrame:
     return cells.assign(name=cells["home_name"], kind=cells["home_kind"])
 
 
-def _pair_row(result: FlowMatrix) -> Any:
-    def cells(row: Any) -> dict[str, Any]:
+def _pair_row(result: FlowMatrix) -> RowOf:
+    def cells(row: Any) -> TableRow:
         if row.kind == "other":
             return _row(row.name, _worker_cells(row), marks=_marks(row.workers))
         both = row.home_kind == "unit" and row.work_kind == "unit"
@@ -169,11 +198,11 @@ def _pair_row(result: FlowMatrix) -> Any:
     return cells
 
 
-def _change_row(kind: str) -> Any:
+def _change_row(kind: str) -> RowOf:
     """Returns a function that formats a change in counts or ratios as a row."""
     change, error = ("change", "error") if kind == "count" else ("ratio change", "ratio error")
 
-    def cells(row: Any) -> dict[str, Any]:
+    def cells(row: Any) -> TableRow:
         fields = row._asdict()
         names = [
             str(fields[name])

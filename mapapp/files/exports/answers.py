@@ -128,9 +128,9 @@ def _outline(release: Release, result: Result) -> Any:
 def _lines(result: FlowMatrix) -> Any:
     places = {
         end: {
-            (row.kind, row.unit_id): (row.lon_deg, row.lat_deg)
-            for row in margin.itertuples()
-            if not pandas.isna(row.lon_deg)
+            (row["kind"], row["unit_id"]): (row["lon_deg"], row["lat_deg"])
+            for row in margin.to_dict("records")
+            if not pandas.isna(row["lon_deg"])
         }
         for end, margin in (("home", result.homes), ("work", result.works))
     }

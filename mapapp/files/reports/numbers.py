@@ -69,14 +69,14 @@ def largest(result: Result) -> tuple[KeyNumber, ...]:
     verb = _VERB[drawn_side(result)]
     return tuple(
         KeyNumber(
-            label=f"{verb} in {row.name}",
+            label=f"{verb} in {row['name']}",
             kind="count",
-            value=int(row.workers),
-            error=None if math.isnan(row.expected_error) else float(row.expected_error),
-            caution=row.caution,
+            value=int(row["workers"]),
+            error=None if math.isnan(row["expected_error"]) else float(row["expected_error"]),
+            caution=row["caution"],
         )
-        for row in result.units.head(_LARGEST).itertuples()
-        if row.workers
+        for row in result.units.head(_LARGEST).to_dict("records")
+        if row["workers"]
     )
 
 
