@@ -28,7 +28,7 @@ from mapapp.commands.tune import tune
 from mapapp.commands.validate import validate
 from mapapp.errors import UsageError
 from mapapp.interrupts import exit_code, ignore_interrupts, raise_on_interrupt
-from mapapp.publishing.ledger import LedgerError
+from mapapp.publishing.ledger_entry import LedgerError
 
 EXIT_USER = 2
 EXIT_BUG = 70  # EX_SOFTWARE in sysexits.h

@@ -14,7 +14,8 @@ from engine.parameters import exact_fraction
 from mapapp.commands.options import STORE, config_option, json_option, print_result, quiet_option
 from mapapp.errors import UsageError
 from mapapp.progress import show_progress
-from mapapp.publishing.ledger import Ledger, budget_fact
+from mapapp.publishing.ledger import Ledger
+from mapapp.publishing.ledger_entry import budget_fact
 
 if TYPE_CHECKING:
     from geodata.recognize import Sources

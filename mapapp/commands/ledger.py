@@ -12,7 +12,7 @@ from mapapp.commands.options import STORE, json_option, print_result
 from mapapp.errors import UsageError
 
 if TYPE_CHECKING:
-    from mapapp.publishing.ledger import LedgerEntry, Reading
+    from mapapp.publishing.ledger_entry import LedgerEntry, Reading
 
 _SHORT = {"probabilistic_differential_privacy": "PDP", "differential_privacy": "DP"}
 _NO_AMOUNTS = {"epsilon": None, "delta": None, "exact": None}
@@ -57,7 +57,7 @@ def ledger(dataset: Path, settle: tuple[str, str] | None, as_json: bool) -> None
 
 def _summary(entries: tuple[LedgerEntry, ...]) -> tuple[dict[str, Any], list[str]]:
     """Return the ledger as data and as text lines."""
-    from mapapp.publishing.ledger import at_most, sum_readings, sum_spent
+    from mapapp.publishing.ledger_entry import at_most, sum_readings, sum_spent
 
     budget = next(((entry.epsilon, entry.delta) for entry in entries if entry.kind == "budget"), None)
     spent = sum_spent(entries)

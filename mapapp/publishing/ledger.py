@@ -30,167 +30,31 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from pathlib import Path
 
-from engine.errors import ParameterError
-from engine.parameters import Number, exact_fraction
-from mapapp.publishing.certificate.terms import Certificate
+from engine.parameters import Number
+from mapapp.publishing.ledger_entry import (
+    LedgerEntry,
+    LedgerError,
+    Reading,
+    at_least,
+    at_most,
+    budget_fact,
+    exact_amount,
+    parsed_entry,
+    sum_spent,
+)
 
-__all__ = [
-    "LEDGER_NAME",
-    "Ledger",
-    "LedgerEntry",
-    "LedgerError",
-    "Reading",
-    "at_most",
-    "budget_fact",
-    "sum_readings",
-    "sum_spent",
-]
+__all__ = ["LEDGER_NAME", "Ledger"]
 
 LEDGER_NAME = "ledger.jsonl"
-SCHEMA_VERSION = 1
 
-_INFINITE = "infinite"
 _MANIFEST = "manifest.json"  # `geodata.store.MANIFEST`, without loading what it needs
-_KINDS = ("budget", "release", "settlement")
-
-
-class LedgerError(ValueError):
-    """The ledger is unreadable, or a release would pass the dataset's budget."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """One reading of a promise.
-
-    Attributes
-    ----------
-    name : str
-        As the certificate names it: "differential_privacy" or "probabilistic_differential_privacy".
-    epsilon, delta : Fraction
-    holds_for : str
-        What it is said of: the whole release, or each (destination block, segment) by itself.
-    """
-
-    name: str
-    epsilon: Fraction
-    delta: Fraction
-    holds_for: str
-
-    @classmethod
-    def of_certificate(cls, readings: Mapping[str, Certificate]) -> tuple[Reading, ...]:
-        """The readings of a certificate (`readings`), in its order."""
-        return tuple(
-            cls(
-                name=name,
-                epsilon=Fraction(values["epsilon"]["exact"]),
-                delta=Fraction(values["delta"]["exact"]),
-                holds_for=values["holds_for"],
-            )
-            for name, values in readings.items()
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerEntry:
-    """One line of the ledger.
-
-    Attributes
-    ----------
-    kind : {"budget", "release", "settlement"}
-        What the line says; a settlement replaces a line that a crash cut short.
-    epsilon, delta : Fraction
-        Spent by the entry, or allowed by the budget; 0 for what is not for release.
-    release : str
-        Name or identifier of the release; empty for a budget.
-    for_release : bool
-        False for the fixed test key, replication, and whatever else may not be published.
-    reasons : tuple of str
-        Why it is not for release.
-    written_at : str
-        Time of writing, UTC.
-    is_private : bool
-        False where nothing is promised: what it spends, had it left the house, has no bound, and its line says
-        "infinite". Such a release is never for release.
-    readings : tuple of Reading
-        In which the promise holds; empty where nothing is promised, for a budget and for a settlement.
-    before : str
-        SHA-256 of everything before the line; empty in a line written before this was recorded.
-    """
-
-    kind: str
-    epsilon: Fraction
-    delta: Fraction
-    release: str = ""
-    for_release: bool = True
-    reasons: tuple[str, ...] = ()
-    written_at: str = ""
-    is_private: bool = True
-    readings: tuple[Reading, ...] = ()
-    before: str = ""
-
-    def to_line(self) -> bytes:
-        """The entry as one line of JSON, fractions as exact text."""
-        fields = {
-            "schema_version": SCHEMA_VERSION,
-            "kind": self.kind,
-            "epsilon": str(self.epsilon) if self.is_private else _INFINITE,
-            "delta": str(self.delta) if self.is_private else _INFINITE,
-            "release": self.release,
-            "for_release": self.for_release,
-            "reasons": list(self.reasons),
-            "written_at": self.written_at,
-            "readings": {
-                reading.name: {
-                    "epsilon": str(reading.epsilon),
-                    "delta": str(reading.delta),
-                    "holds_for": reading.holds_for,
-                }
-                for reading in self.readings
-            },
-            "before": self.before,
-        }
-        return json.dumps(fields, ensure_ascii=True).encode() + b"\n"
-
-    @classmethod
-    def from_line(cls, line: bytes) -> LedgerEntry:
-        """Read one line; ValueError, KeyError or TypeError if it does not hold one."""
-        fields = json.loads(line)
-        if fields["schema_version"] != SCHEMA_VERSION or fields["kind"] not in _KINDS:
-            raise ValueError("unknown schema version or kind")
-        is_private = (fields["epsilon"], fields["delta"]) != (_INFINITE, _INFINITE)
-        entry = cls(
-            kind=fields["kind"],
-            epsilon=exact_fraction(str(fields["epsilon"]) if is_private else 0, "epsilon"),
-            delta=exact_fraction(str(fields["delta"]) if is_private else 0, "delta"),
-            release=str(fields["release"]),
-            for_release=fields["for_release"] is True,
-            reasons=tuple(str(reason) for reason in fields["reasons"]),
-            written_at=str(fields["written_at"]),
-            is_private=is_private,
-            readings=tuple(
-                Reading(
-                    name=name,
-                    epsilon=exact_fraction(str(values["epsilon"]), "epsilon"),
-                    delta=exact_fraction(str(values["delta"]), "delta"),
-                    holds_for=str(values["holds_for"]),
-                )
-                for name, values in fields.get("readings", {}).items()
-            ),
-            before=str(fields.get("before", "")),
-        )
-        if not is_private and (entry.kind != "release" or entry.for_release):
-            raise ValueError("only a release that stays in the house can promise nothing")
-        if entry.epsilon < 0 or entry.delta < 0:
-            raise ValueError("negative spend")
-        return entry
 
 
 class Ledger:
@@ -240,8 +104,8 @@ class Ledger:
         """
         entry = LedgerEntry(
             kind="budget",
-            epsilon=_amount(epsilon, "budget epsilon"),
-            delta=_amount(delta, "budget delta"),
+            epsilon=exact_amount(epsilon, "budget epsilon"),
+            delta=exact_amount(delta, "budget delta"),
             written_at=_now(),
         )
         with self._locked(write=True) as file:
@@ -290,8 +154,8 @@ class Ledger:
             raise LedgerError(f"release {release!r} promises nothing: no budget allows that")
         entry = LedgerEntry(
             kind="release",
-            epsilon=_amount(epsilon, "epsilon") if for_release else Fraction(0),
-            delta=_amount(delta, "delta") if for_release else Fraction(0),
+            epsilon=exact_amount(epsilon, "epsilon") if for_release else Fraction(0),
+            delta=exact_amount(delta, "delta") if for_release else Fraction(0),
             release=release,
             for_release=for_release,
             reasons=reasons,
@@ -332,8 +196,8 @@ class Ledger:
             entry = LedgerEntry(
                 # A first line that does not say it is a release may have been the budget, which must not get lost.
                 kind="settlement" if whole or b'"kind": "release"' in torn else "budget",
-                epsilon=_amount(epsilon, "epsilon"),
-                delta=_amount(delta, "delta"),
+                epsilon=exact_amount(epsilon, "epsilon"),
+                delta=exact_amount(delta, "delta"),
                 release=release,
                 reasons=(f"settles a line cut short after {len(torn)} bytes",),
                 written_at=_now(),
@@ -354,8 +218,8 @@ class Ledger:
             if spent + more > limit:
                 left = at_most(max(limit - spent, Fraction(0)))
                 raise LedgerError(
-                    f"release {entry.release!r} needs {name} {_at_least(more)}, but {_at_least(spent)} of the "
-                    f"dataset's {_at_least(limit)} is spent; ask for at most {left}, "
+                    f"release {entry.release!r} needs {name} {at_least(more)}, but {at_least(spent)} of the "
+                    f"dataset's {at_least(limit)} is spent; ask for at most {left}, "
                     "or publish what has been released already"
                 )
 
@@ -399,7 +263,7 @@ class Ledger:
         lines = content.split(b"\n")
         if not lines[-1]:
             lines.pop()
-        if lines and _parsed(lines[-1]) is None:
+        if lines and parsed_entry(lines[-1]) is None:
             return lines[:-1], lines[-1]
         return lines, None
 
@@ -409,7 +273,7 @@ class Ledger:
         broken = 0
         before = hashlib.sha256()
         for number, line in enumerate(lines, start=1):
-            entry = _parsed(line)
+            entry = parsed_entry(line)
             expected = before.hexdigest()
             before.update(line + b"\n")
             if entry is None:
@@ -441,7 +305,7 @@ class Ledger:
         missing_end = b"" if before.endswith(b"\n") or not before else b"\n"
         entry = replace(entry, before=hashlib.sha256(before + missing_end).hexdigest())
         line = missing_end + entry.to_line()
-        if _parsed(entry.to_line()) != entry:
+        if parsed_entry(entry.to_line()) != entry:
             raise LedgerError(
                 f"{self.path} cannot hold epsilon {entry.epsilon} and delta {entry.delta}; give fewer digits"
             )
@@ -463,72 +327,6 @@ class Ledger:
                 f"{self.path} cannot be written ({error.strerror}); nothing was spent"
             ) from None
         return entry
-
-
-def _parsed(line: bytes) -> LedgerEntry | None:
-    """The entry of a line; None if the line does not hold one."""
-    try:
-        return LedgerEntry.from_line(line)
-    except (ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError, RecursionError):
-        return None
-
-
-def sum_spent(entries: tuple[LedgerEntry, ...]) -> tuple[Fraction, Fraction]:
-    """Sum of (epsilon, delta) over all lines but the budget."""
-    spending = [entry for entry in entries if entry.kind != "budget"]
-    return sum((e.epsilon for e in spending), Fraction(0)), sum((e.delta for e in spending), Fraction(0))
-
-
-def sum_readings(entries: tuple[LedgerEntry, ...]) -> tuple[Reading, ...]:
-    """The readings in which the promises of all that was spent add up: those that every entry notes.
-
-    The ordinary one is said of all releases together. The probabilistic one is said of the draws of one (destination
-    block, segment): none of them fails but with a probability of at most the sum of their deltas.
-    """
-    spending = [entry for entry in entries if entry.kind != "budget" and (entry.epsilon or entry.delta)]
-    noted = [{reading.name: reading for reading in entry.readings} for entry in spending]
-    return tuple(
-        Reading(
-            name=name,
-            epsilon=sum((each[name].epsilon for each in noted), Fraction(0)),
-            delta=sum((each[name].delta for each in noted), Fraction(0)),
-            holds_for=f"{reading.holds_for}, over all releases",
-        )
-        for name, reading in (noted[0] if noted else {}).items()
-        if all(name in each for each in noted)
-    )
-
-
-def budget_fact(epsilon: Fraction, delta: Fraction) -> dict[str, str]:
-    """A budget as the dataset's manifest has it, exact."""
-    return {"epsilon": str(epsilon), "delta": str(delta)}
-
-
-def at_most(amount: Fraction) -> str:
-    """An amount to six digits, rounded down: what may still be asked for."""
-    return _rounded(amount, ROUND_FLOOR)
-
-
-def _at_least(amount: Fraction) -> str:
-    return _rounded(amount, ROUND_CEILING)
-
-
-def _rounded(amount: Fraction, rounding: str) -> str:
-    digits = Context(prec=6, rounding=rounding)
-    return f"{float(digits.divide(Decimal(amount.numerator), Decimal(amount.denominator))):g}"
-
-
-def _amount(value: Number | None, name: str) -> Fraction:
-    """An exact amount of 0 or more."""
-    if value is None:
-        raise LedgerError(f"{name} is missing; a number is needed")
-    try:
-        amount = exact_fraction(value, name)
-    except ParameterError as error:
-        raise LedgerError(str(error)) from None
-    if amount < 0:
-        raise LedgerError(f"{name} is {float(amount):g}; it must be 0 or more")
-    return amount
 
 
 def _now() -> str:

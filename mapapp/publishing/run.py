@@ -32,7 +32,8 @@ from mapapp.publishing.certificate.mechanism import NO_ACCOUNTANT
 from mapapp.publishing.certificate.terms import Certificate, ExactNumber
 from mapapp.publishing.design import DesignFacts, design_lines, design_parameters, read_public_part
 from mapapp.publishing.last_release import last_release_lines, with_last_release
-from mapapp.publishing.ledger import Ledger, Reading
+from mapapp.publishing.ledger import Ledger
+from mapapp.publishing.ledger_entry import Reading
 from mapapp.publishing.promise import CertifiedBatch, make_certificate
 
 TEST_KEY_REASON = "test key: it is public, so anyone can undo the release"

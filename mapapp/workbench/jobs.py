@@ -17,7 +17,7 @@ from geodata.errors import GeodataError
 from mapapp.errors import UsageError
 from mapapp.explore.background import run_in_background
 from mapapp.progress import Report
-from mapapp.publishing.ledger import LedgerError
+from mapapp.publishing.ledger_entry import LedgerError
 
 State = Literal["running", "done", "cancelled", "failed"]
 Result = TypeVar("Result", covariant=True)

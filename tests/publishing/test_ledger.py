@@ -19,9 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from geodata.manifest import MANIFEST
-from mapapp.publishing.ledger import (
-    LEDGER_NAME,
-    Ledger,
+from mapapp.publishing.ledger import LEDGER_NAME, Ledger
+from mapapp.publishing.ledger_entry import (
     LedgerEntry,
     LedgerError,
     Reading,
@@ -218,7 +217,8 @@ def test_an_entry_is_on_the_disk_before_spend_returns(
 SPENDER = """
 import sys
 from pathlib import Path
-from mapapp.publishing.ledger import Ledger, LedgerError
+from mapapp.publishing.ledger import Ledger
+from mapapp.publishing.ledger_entry import LedgerError
 sys.stdout.write("ready\\n")
 sys.stdout.flush()
 sys.stdin.readline()

@@ -28,7 +28,8 @@ from mapapp.explore.pages import certificate as certificate_page
 from mapapp.publishing import certified_weights, geography
 from mapapp.publishing.batch import draw_batch, open_source, prepare_batch
 from mapapp.publishing.certificate.recheck import check_release
-from mapapp.publishing.ledger import Ledger, LedgerError, sum_readings
+from mapapp.publishing.ledger import Ledger
+from mapapp.publishing.ledger_entry import LedgerError, sum_readings
 from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.publishing.run import run_synthesis
 from mapapp.publishing.settings import privacy_of

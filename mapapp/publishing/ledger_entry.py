@@ -1,0 +1,229 @@
+"""What a line of the ledger says, and what lines add up to; :mod:`mapapp.publishing.ledger` keeps the file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+from engine.errors import ParameterError
+from engine.parameters import Number, exact_fraction
+from mapapp.publishing.certificate.terms import Certificate
+
+__all__ = [
+    "LedgerEntry",
+    "LedgerError",
+    "Reading",
+    "at_least",
+    "at_most",
+    "budget_fact",
+    "exact_amount",
+    "parsed_entry",
+    "sum_readings",
+    "sum_spent",
+]
+
+SCHEMA_VERSION = 1
+
+_INFINITE = "infinite"
+_KINDS = ("budget", "release", "settlement")
+
+
+class LedgerError(ValueError):
+    """The ledger is unreadable, or a release would pass the dataset's budget."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """One reading of a promise.
+
+    Attributes
+    ----------
+    name : str
+        As the certificate names it: "differential_privacy" or "probabilistic_differential_privacy".
+    epsilon, delta : Fraction
+    holds_for : str
+        What it is said of: the whole release, or each (destination block, segment) by itself.
+    """
+
+    name: str
+    epsilon: Fraction
+    delta: Fraction
+    holds_for: str
+
+    @classmethod
+    def of_certificate(cls, readings: Mapping[str, Certificate]) -> tuple[Reading, ...]:
+        """The readings of a certificate (`readings`), in its order."""
+        return tuple(
+            cls(
+                name=name,
+                epsilon=Fraction(values["epsilon"]["exact"]),
+                delta=Fraction(values["delta"]["exact"]),
+                holds_for=values["holds_for"],
+            )
+            for name, values in readings.items()
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerEntry:
+    """One line of the ledger.
+
+    Attributes
+    ----------
+    kind : {"budget", "release", "settlement"}
+        What the line says; a settlement replaces a line that a crash cut short.
+    epsilon, delta : Fraction
+        Spent by the entry, or allowed by the budget; 0 for what is not for release.
+    release : str
+        Name or identifier of the release; empty for a budget.
+    for_release : bool
+        False for the fixed test key, replication, and whatever else may not be published.
+    reasons : tuple of str
+        Why it is not for release.
+    written_at : str
+        Time of writing, UTC.
+    is_private : bool
+        False where nothing is promised: what it spends, had it left the house, has no bound, and its line says
+        "infinite". Such a release is never for release.
+    readings : tuple of Reading
+        In which the promise holds; empty where nothing is promised, for a budget and for a settlement.
+    before : str
+        SHA-256 of everything before the line; empty in a line written before this was recorded.
+    """
+
+    kind: str
+    epsilon: Fraction
+    delta: Fraction
+    release: str = ""
+    for_release: bool = True
+    reasons: tuple[str, ...] = ()
+    written_at: str = ""
+    is_private: bool = True
+    readings: tuple[Reading, ...] = ()
+    before: str = ""
+
+    def to_line(self) -> bytes:
+        """The entry as one line of JSON, fractions as exact text."""
+        fields = {
+            "schema_version": SCHEMA_VERSION,
+            "kind": self.kind,
+            "epsilon": str(self.epsilon) if self.is_private else _INFINITE,
+            "delta": str(self.delta) if self.is_private else _INFINITE,
+            "release": self.release,
+            "for_release": self.for_release,
+            "reasons": list(self.reasons),
+            "written_at": self.written_at,
+            "readings": {
+                reading.name: {
+                    "epsilon": str(reading.epsilon),
+                    "delta": str(reading.delta),
+                    "holds_for": reading.holds_for,
+                }
+                for reading in self.readings
+            },
+            "before": self.before,
+        }
+        return json.dumps(fields, ensure_ascii=True).encode() + b"\n"
+
+    @classmethod
+    def from_line(cls, line: bytes) -> LedgerEntry:
+        """Read one line; ValueError, KeyError or TypeError if it does not hold one."""
+        fields = json.loads(line)
+        if fields["schema_version"] != SCHEMA_VERSION or fields["kind"] not in _KINDS:
+            raise ValueError("unknown schema version or kind")
+        is_private = (fields["epsilon"], fields["delta"]) != (_INFINITE, _INFINITE)
+        entry = cls(
+            kind=fields["kind"],
+            epsilon=exact_fraction(str(fields["epsilon"]) if is_private else 0, "epsilon"),
+            delta=exact_fraction(str(fields["delta"]) if is_private else 0, "delta"),
+            release=str(fields["release"]),
+            for_release=fields["for_release"] is True,
+            reasons=tuple(str(reason) for reason in fields["reasons"]),
+            written_at=str(fields["written_at"]),
+            is_private=is_private,
+            readings=tuple(
+                Reading(
+                    name=name,
+                    epsilon=exact_fraction(str(values["epsilon"]), "epsilon"),
+                    delta=exact_fraction(str(values["delta"]), "delta"),
+                    holds_for=str(values["holds_for"]),
+                )
+                for name, values in fields.get("readings", {}).items()
+            ),
+            before=str(fields.get("before", "")),
+        )
+        if not is_private and (entry.kind != "release" or entry.for_release):
+            raise ValueError("only a release that stays in the house can promise nothing")
+        if entry.epsilon < 0 or entry.delta < 0:
+            raise ValueError("negative spend")
+        return entry
+
+
+def parsed_entry(line: bytes) -> LedgerEntry | None:
+    """The entry of a line; None if the line does not hold one."""
+    try:
+        return LedgerEntry.from_line(line)
+    except (ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError, RecursionError):
+        return None
+
+
+def sum_spent(entries: tuple[LedgerEntry, ...]) -> tuple[Fraction, Fraction]:
+    """Sum of (epsilon, delta) over all lines but the budget."""
+    spending = [entry for entry in entries if entry.kind != "budget"]
+    return sum((e.epsilon for e in spending), Fraction(0)), sum((e.delta for e in spending), Fraction(0))
+
+
+def sum_readings(entries: tuple[LedgerEntry, ...]) -> tuple[Reading, ...]:
+    """The readings in which the promises of all that was spent add up: those that every entry notes.
+
+    The ordinary one is said of all releases together. The probabilistic one is said of the draws of one (destination
+    block, segment): none of them fails but with a probability of at most the sum of their deltas.
+    """
+    spending = [entry for entry in entries if entry.kind != "budget" and (entry.epsilon or entry.delta)]
+    noted = [{reading.name: reading for reading in entry.readings} for entry in spending]
+    return tuple(
+        Reading(
+            name=name,
+            epsilon=sum((each[name].epsilon for each in noted), Fraction(0)),
+            delta=sum((each[name].delta for each in noted), Fraction(0)),
+            holds_for=f"{reading.holds_for}, over all releases",
+        )
+        for name, reading in (noted[0] if noted else {}).items()
+        if all(name in each for each in noted)
+    )
+
+
+def budget_fact(epsilon: Fraction, delta: Fraction) -> dict[str, str]:
+    """A budget as the dataset's manifest has it, exact."""
+    return {"epsilon": str(epsilon), "delta": str(delta)}
+
+
+def at_most(amount: Fraction) -> str:
+    """An amount to six digits, rounded down: what may still be asked for."""
+    return _rounded(amount, ROUND_FLOOR)
+
+
+def at_least(amount: Fraction) -> str:
+    """Return an amount to six digits, rounded up: what is spent or needed."""
+    return _rounded(amount, ROUND_CEILING)
+
+
+def _rounded(amount: Fraction, rounding: str) -> str:
+    digits = Context(prec=6, rounding=rounding)
+    return f"{float(digits.divide(Decimal(amount.numerator), Decimal(amount.denominator))):g}"
+
+
+def exact_amount(value: Number | None, name: str) -> Fraction:
+    """An exact amount of 0 or more."""
+    if value is None:
+        raise LedgerError(f"{name} is missing; a number is needed")
+    try:
+        amount = exact_fraction(value, name)
+    except ParameterError as error:
+        raise LedgerError(str(error)) from None
+    if amount < 0:
+        raise LedgerError(f"{name} is {float(amount):g}; it must be 0 or more")
+    return amount
