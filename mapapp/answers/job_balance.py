@@ -60,9 +60,9 @@ class JobBalance(Result):
     jobs_per_resident : Ratio
         Jobs divided by resident workers.
     units : DataFrame
-        ``unit_id``, ``name``, ``kind``, ``partly`` (only some of the unit's blocks count), ``jobs``,
-        ``jobs_per_resident`` (NaN below `LEAST_RESIDENTS`), ``jobs_per_resident_error``, and worker columns of the
-        resident workers; ``caution`` says why there is no ratio. Most resident workers first.
+        ``unit_id``, ``name``, ``kind``, ``partly`` (only some of the unit's blocks count), ``jobs``, worker columns of
+        the resident workers, ``jobs_per_resident`` (NaN below `LEAST_RESIDENTS`) and ``jobs_per_resident_error``;
+        ``caution`` says why there is no ratio. Most resident workers first.
     """
 
     layer: str
@@ -100,11 +100,14 @@ def balance_units(
     rows = units.rows[["unit_id", "name", "kind"]].assign(
         partly=n_mine < units.rows["n_blocks"],
         jobs=jobs,
-        jobs_per_resident=np.divide(jobs, residents, out=np.full(len(jobs), math.nan), where=enough),
-        jobs_per_resident_error=math.nan,
         **counted.columns(residents, int(residents.sum())),
     )
-    rows["caution"] = np.where(enough, "", np.where(residents > 0, FEW_RESIDENTS, NO_RESIDENTS))
+    del rows["caution"]  # that of a count; here it belongs to the ratio
+    rows = rows.assign(
+        jobs_per_resident=np.divide(jobs, residents, out=np.full(len(jobs), math.nan), where=enough),
+        jobs_per_resident_error=math.nan,
+        caution=np.where(enough, "", np.where(residents > 0, FEW_RESIDENTS, NO_RESIDENTS)),
+    )
     table = counted.most_first(rows[n_mine > 0], "unit_id")
     return int(jobs.sum()), int(residents.sum()), table
 
@@ -121,7 +124,7 @@ def notes_on(coverage: tuple[Note, ...], *, n_left_out: int) -> tuple[Note, ...]
     """
     notes = tuple(
         replace(
-            note, text=f"{note.text} Near the borders of that area, jobs per resident worker are too high."
+            note, text=f"{note.text} Near state borders, jobs per resident worker are therefore too high."
         )
         for note in coverage
     )
@@ -197,9 +200,6 @@ def _hover(row: Any) -> tuple[str, ...]:
     return first, f"{row.jobs:,} jobs", f"{row.workers:,} workers live here"
 
 
-_RATIO: Final = ColumnEntry("Jobs per resident worker", "ratio")
-_RATIO_ERROR: Final = ColumnEntry("±", "ratio error")
-
 ENTRY: Final = Entry(
     ask=_ask,
     counts=_counts,
@@ -225,10 +225,11 @@ ENTRY: Final = Entry(
             _all_units,
             {
                 "jobs": ColumnEntry("Jobs", "count"),
-                "jobs_per_resident": _RATIO,
-                "jobs_per_resident_error": ColumnEntry("Expected error of the ratio", "ratio error"),
                 "workers": ColumnEntry("Resident workers", "count"),
                 "share": ColumnEntry("Share of resident workers", "share"),
+                "expected_error": ColumnEntry("Expected error of resident workers", "error"),
+                "jobs_per_resident": ColumnEntry("Jobs per resident worker", "ratio"),
+                "jobs_per_resident_error": ColumnEntry("Expected error of the ratio", "ratio error"),
             },
         )
     },
@@ -236,7 +237,7 @@ ENTRY: Final = Entry(
         "jobs": ColumnEntry("Jobs", "count"),
         "workers": ColumnEntry("Live here", "count"),
         "jobs_per_resident": ColumnEntry("Jobs per worker", "ratio"),
-        "jobs_per_resident_error": _RATIO_ERROR,
+        "jobs_per_resident_error": ColumnEntry("±", "ratio error"),
     },
     compared="units",
     keys=("unit_id", "kind"),

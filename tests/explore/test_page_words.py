@@ -141,7 +141,11 @@ def test_jobs_without_residents_are_an_answer(tmp_path: Path) -> None:
     assert n_about(found) == jobs.value > 0
     page = answer.answer(views.release(address), address, found, missing)
     text = json.dumps(page, default=lambda part: part.to_plotly_json(), ensure_ascii=False)
-    for said in ("no resident workers", "jobs in the area", "jobs per resident worker are too high"):
+    for said in (
+        "no resident workers",
+        "jobs in the area",
+        "jobs per resident worker are therefore too high",
+    ):
         assert said in text
     assert "No synthetic worker" not in text
     assert answer.glance(found) == "no resident workers"

@@ -23,6 +23,7 @@ from mapapp.answers.served_release import ServedRelease, names_of
 from mapapp.errors import UsageError
 from mapapp.files.reports import FORMS, Form, Report, build, write
 from mapapp.files.reports.content import Column, shown
+from mapapp.files.reports.numbers import change_numbers
 from mapapp.files.reports.part import Part
 from mapapp.question.address import from_query
 from mapapp.question.analyses import ANALYSES
@@ -241,6 +242,32 @@ def test_only_what_is_asked_alike_is_compared(releases: list[ServedRelease]) -> 
         ]
         assert [row[2] for row in table.rows] == wanted
         assert {column.name for column in table.columns} <= {"area", "release", "number_1", "error_1"}
+
+
+def test_ratios_are_compared_as_ratios(releases: list[ServedRelease]) -> None:
+    areas = ("county:10001", "county:10003")
+    questions = [replace(QUESTIONS["job-balance"], areas=(area,)) for area in areas]
+    report = build(releases[:1], [Part(question) for question in questions], pictures=False)
+    numbers, rows = report.comparison
+    found: list[Any] = [served_answers.result(releases[0], question) for question in questions]
+    assert numbers.columns[-1].kind == "ratio"
+    assert [row[-1] for row in numbers.rows] == [each.jobs_per_resident.value for each in found]
+    assert rows.words.startswith("Jobs per resident worker in each area")
+    for place, each in zip((-2, -1), found, strict=True):
+        assert rows.columns[place].kind == "ratio"
+        wanted = each.units["jobs_per_resident"].dropna().tolist()
+        assert sorted(row[place] for row in rows.rows if row[place] is not None) == sorted(wanted)
+    report = build(releases, [Part(questions[0])], pictures=False)
+    (changes,) = (table for table in report.comparison if "change" in table.name)
+    kinds = {column.name: column.kind for column in changes.columns}
+    assert [kinds[name] for name in ("before", "after", "change")] == ["ratio", "ratio", "ratio change"]
+    changed = served_answers.changed(releases[0], releases[1], questions[0])
+    at = list(kinds).index("change")
+    wanted = sorted(changed.rows["change"].dropna())
+    assert sorted(row[at] for row in changes.rows if row[at] is not None) == pytest.approx(wanted)
+    numbers_changed = change_numbers(changed.before, changed.after)
+    (key,) = (number for number in numbers_changed if number.kind == "ratio change")
+    assert shown(key.kind, key.value) == f"{key.value:+.2f}"
 
 
 def test_releases_are_compared(releases: list[ServedRelease]) -> None:
