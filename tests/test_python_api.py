@@ -266,7 +266,7 @@ def test_a_release_and_its_answers_go_to_other_processes(release: cm.Release) ->
 
 
 def test_answers_of_the_pages_are_plain(paths: list[Path]) -> None:
-    answer = analyses.open_release(paths[0]).profile()
+    answer = analyses.Release.open(paths[0]).profile()
     assert answer._repr_html_() is None
     with pytest.raises(cm.UsageError, match=r"commutemap\.open_release"):
         answer.to_frame()

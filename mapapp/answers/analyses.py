@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, Self, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -77,7 +78,7 @@ class Release:
     Parameters
     ----------
     store : Store
-        The release's store; see `open_release`.
+        The release's store; :meth:`open` opens it.
     report : callable
         Called with (stage, done, total) while the release is prepared, once per machine.
     """
@@ -94,6 +95,28 @@ class Release:
         self.flows = Flows(prepared, store)
         self.outlines = Outlines(store, self.areas, prepared.folder)
         self._errors = Errors(store, self.areas, self.flows, self.certificate)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], *, report: Progress = silent) -> Self:
+        """Open a release, verify it, and prepare it for questions. The preparation is cached on this machine.
+
+        Parameters
+        ----------
+        path : str or path
+            Directory of the release; a dataset is refused.
+        report : callable
+            Called with (stage, done, total).
+
+        Raises
+        ------
+        StoreError
+            If it is not a complete, unaltered release.
+        UsageError
+            If the path is not a path.
+        """
+        if not isinstance(path, (str, os.PathLike)):
+            raise UsageError(f"release {str(path)[:60]!r}: give the path of the release's directory")
+        return cls(open_store(Path(path), "release"), report=report)
 
     @property
     def title(self) -> str:
@@ -510,24 +533,6 @@ class Release:
         names = ", ".join(state_names(self.store, [str(state) for state in given]))
         text = f"The release covers workplaces in {names}; residents who work in other states are not in it."
         return (Note(COVERAGE, text),)
-
-
-def open_release(path: str | Path, *, report: Progress = silent) -> Release:
-    """Open and verify a release, and prepare it for questions, once per machine.
-
-    Parameters
-    ----------
-    path : str or Path
-        Directory of the release; a dataset is refused.
-    report : callable
-        Called with (stage, done, total).
-
-    Raises
-    ------
-    StoreError
-        If it is not a complete, unaltered release.
-    """
-    return Release(open_store(Path(path), "release"), report=report)
 
 
 def _blocks(chosen: Selected, n_blocks: int) -> npt.NDArray[np.int32]:

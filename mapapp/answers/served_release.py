@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar, cast
 import numpy
 import pandas
 
-from mapapp.answers.analyses import Release, open_release
+from mapapp.answers.analyses import Release
 from mapapp.answers.release_names import names_apart
 from mapapp.answers.result_cache import ResultCache
 from mapapp.answers.results import caution
@@ -39,7 +39,7 @@ class ServedRelease:
     """
 
     def __init__(self, release: Path | Release, slug: str) -> None:
-        self.analyses = release if isinstance(release, Release) else open_release(release)
+        self.analyses = release if isinstance(release, Release) else Release.open(release)
         self.store = self.analyses.store
         self.slug = slug
         self.version = self.analyses.version

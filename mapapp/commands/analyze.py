@@ -162,9 +162,9 @@ def _question_of_setup(setup: Setup, releases: list[Release]) -> Question:
 
 
 def _opened(paths: tuple[Path, ...], report: Any) -> list[Release]:
-    from mapapp.answers.analyses import open_release
+    from mapapp.answers.analyses import Release
 
-    return [open_release(path, report=report) for path in paths]
+    return [Release.open(path, report=report) for path in paths]
 
 
 def _write(

@@ -16,7 +16,7 @@ import pandas
 import pytest
 import shapely
 
-from mapapp.answers.analyses import Release, open_release
+from mapapp.answers.analyses import Release
 from mapapp.cli import run
 from mapapp.errors import UsageError
 from mapapp.files.exports.answers import SHAPED, SUFFIXES, answer_layer, write_answers
@@ -46,7 +46,7 @@ HOSTILE = (
 
 @pytest.fixture(scope="module")
 def release(tmp_path_factory: pytest.TempPathFactory) -> Release:
-    return open_release(write_release(tmp_path_factory.mktemp("square") / "r", n_pairs=400))
+    return Release.open(write_release(tmp_path_factory.mktemp("square") / "r", n_pairs=400))
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ import shapely
 
 from geodata.manifest import MANIFEST
 from geodata.store import open_store, sha256_of
-from mapapp.answers.analyses import open_release
+from mapapp.answers.analyses import Release
 from mapapp.errors import UsageError
 from mapapp.files.exports.provenance import Provenance
 from mapapp.files.exports.release_export import FORMS, ONE_FILE, Form, With, export_release
@@ -37,7 +37,7 @@ def exported(demo_release: Path, tmp_path_factory: pytest.TempPathFactory) -> di
 @pytest.fixture(scope="module", params=["county", "stplc"])
 def expected(request: Any, demo_release: Path) -> tuple[str, dict[str, dict[str, Any]]]:
     """Layer, and its rows by identifier, as the query has them."""
-    release = open_release(demo_release)
+    release = Release.open(demo_release)
     rows: dict[str, dict[str, Any]] = {}
     ends: tuple[tuple[Side, str], ...] = (("work", "workers"), ("home", "residents"))
     for side, end in ends:
@@ -147,7 +147,7 @@ def test_geojson_follows_its_standard(exported: dict[str, Path]) -> None:
 
 
 def test_shapes_are_those_of_the_release(demo_release: Path, exported: dict[str, Path]) -> None:
-    outlines = open_release(demo_release).outlines.of_layer("county")
+    outlines = Release.open(demo_release).outlines.of_layer("county")
     (file,) = exported["shp"].glob("*.zip")
     rows, shapes = reading.shapefile_rows(file, "county")
     for row, shape in zip(rows, shapes, strict=True):
@@ -162,7 +162,7 @@ def test_shapes_are_those_of_the_release(demo_release: Path, exported: dict[str,
 
 def test_a_point_for_each_worker_and_a_line_for_each_pair(demo_release: Path, tmp_path: Path) -> None:
     export_release(demo_release, "gpkg", tmp_path / "x.gpkg", layers=["state"], more=["points", "flows"])
-    store = open_release(demo_release).store
+    store = Release.open(demo_release).store
     points, jobs = store.table("points"), store.table("jobs")
     homes = reading.gpkg_rows(tmp_path / "x.gpkg", "points_home")
     assert len(homes) == len(points) == len(reading.gpkg_rows(tmp_path / "x.gpkg", "points_work"))
@@ -177,7 +177,7 @@ def test_a_point_for_each_worker_and_a_line_for_each_pair(demo_release: Path, tm
 def test_points_as_text(demo_release: Path, tmp_path: Path) -> None:
     export_release(demo_release, "points", tmp_path / "x")
     found = pandas.read_csv(tmp_path / "x" / "points.csv.gz", dtype={"work_block": str, "home_block": str})
-    points = open_release(demo_release).store.table("points")
+    points = Release.open(demo_release).store.table("points")
     assert len(found) == len(points)
     for name in ("home_lon_deg", "home_lat_deg", "work_lon_deg", "work_lat_deg"):
         assert (found[name].isna() == points[name].isna()).all()
@@ -189,7 +189,7 @@ def test_points_as_text(demo_release: Path, tmp_path: Path) -> None:
 
 def test_every_layer_and_single_blocks(demo_release: Path, tmp_path: Path) -> None:
     export_release(demo_release, "geojson", tmp_path / "x", layers=["all", "block"])
-    release = open_release(demo_release)
+    release = Release.open(demo_release)
     names = {file.stem for file in (tmp_path / "x").glob("*.geojson")}
     assert names == {*release.areas.columns, "block"}
     blocks = json.loads((tmp_path / "x" / "block.geojson").read_text(encoding="utf-8"))["features"]

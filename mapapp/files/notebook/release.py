@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from geodata.progress import Progress, silent
-from geodata.store import open_store
 from mapapp.answers import analyses
 from mapapp.answers.asking import question_of
 from mapapp.answers.map_image import MapImage
@@ -78,34 +75,13 @@ class Release(analyses.Release):
         return replace(super()._answered(answer, errors), presenter=self)
 
     def __reduce__(self) -> tuple[Callable[..., Release], tuple[Path]]:
-        return open_release, (self.store.path,)  # another process opens its own copy
+        return Release.open, (self.store.path,)  # another process opens its own copy
 
     def __repr__(self) -> str:
         return f"<commutemap release {self.title!r}, version {self.version}>"
 
 
-def open_release(path: str | os.PathLike[str], *, report: Progress = silent) -> Release:
-    """Open a release, verify it, and prepare it for questions. The preparation is cached on this machine.
-
-    Parameters
-    ----------
-    path : str or path
-        Directory of the release; a dataset is refused.
-    report : callable
-        Called with (stage, done, total).
-
-    Raises
-    ------
-    StoreError
-        If it is not a complete, unaltered release.
-    """
-    return Release(open_store(_path(path), "release"), report=report)
-
-
-def _path(path: object) -> Path:
-    if not isinstance(path, (str, os.PathLike)):
-        raise UsageError(f"release {str(path)[:60]!r}: give the path of the release's directory")
-    return Path(path)
+open_release = Release.open
 
 
 def _checked(name: str, value: object) -> Any:
