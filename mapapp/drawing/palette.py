@@ -130,7 +130,7 @@ def change_limits(largest: int) -> list[int]:
 
 
 def ratio_classes(ratio: Any) -> Any:
-    """Class of each ratio: 1 for the least to 7 for the largest, 4 for those about 1; 0 where there is none (NaN)."""
+    """Class of each ratio: 1 for the least to 7 for the largest, 4 for those about 1; 0 for NaN."""
     of = numpy.searchsorted(RATIO_LIMITS, ratio, side="right") + 1
     return numpy.where(numpy.isnan(ratio), 0, of)
 

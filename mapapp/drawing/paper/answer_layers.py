@@ -250,24 +250,24 @@ def _arrows(
 ) -> Legend:
     box, answer = map_layers.bounds(release, question.areas), served_answers.result(release, question)
     groups: Any = answer
-    told = (
+    arrows = (
         (groups.inflow.value, scheme.work, "come in to work"),
         (groups.outflow.value, scheme.home, "go out to work"),
         (groups.stay.value, scheme.stay, "live and work here"),
     )
     if box is None:
         return Legend("none")
-    shapes, places = flow_shapes.arrow_shapes(box, [count for count, _, _ in told])
+    shapes, places = flow_shapes.arrow_shapes(box, [count for count, _, _ in arrows])
     middle_lat = (box[1] + box[3]) / 2
     # The numbers for inflow and outflow go below their arrows, so that they do not hide the arrow above.
     places = [(lon, 2 * middle_lat - lat) for lon, lat in places[:2]] + places[2:]
-    for shape, place, (count, color, more) in zip(shapes, places, told, strict=True):
+    for shape, place, (count, color, more) in zip(shapes, places, arrows, strict=True):
         corners = numpy.array(shape)
         x, y = numpy.radians(corners[:, 0]), mercator_y(corners[:, 1])
         axes.fill(x, y, facecolor=color, edgecolor=scheme.halo, linewidth=0.8, alpha=0.92, zorder=8)
         at = math.radians(place[0]), float(mercator_y(place[1]))
         _arrow_label(axes, at, f"{count:,}", more, color, scheme, below=place[1] < middle_lat)
-    return Legend("marks", items=tuple(Item(more, color, 9.0) for _, color, more in told))
+    return Legend("marks", items=tuple(Item(more, color, 9.0) for _, color, more in arrows))
 
 
 def _arrow_label(

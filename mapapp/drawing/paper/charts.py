@@ -54,11 +54,11 @@ def chart_pictures(
         For an invalid form, scale or width.
     """
     check(form, scale, (width_in, width_in))
-    told = result.after if isinstance(result, Change) else result
+    shown = result.after if isinstance(result, Change) else result
     with drawing():
         return [
-            (title, text, encoded(sheet, form, scale, f"{title}. {about_words(told.about)}", text))
-            for title, text, sheet in _sheets(release, COLOR_SCHEMES[theme], told, width_in)
+            (title, text, encoded(sheet, form, scale, f"{title}. {about_words(shown.about)}", text))
+            for title, text, sheet in _sheets(release, COLOR_SCHEMES[theme], shown, width_in)
         ]
 
 

@@ -71,12 +71,12 @@ def map_picture(
         For an invalid form, scale or size.
     """
     check(form, scale, size_in)
-    scheme, told = COLOR_SCHEMES[view.theme], title or map_title(release, question)
+    scheme, heading = COLOR_SCHEMES[view.theme], title or map_title(release, question)
     said = map_words(release, question, view, before)  # do all queries first, because drawing holds a lock
     with drawing():
         sheet = Sheet(size_in, scheme)
-        _draw(sheet, release, question, view, bounds, told, before)
-        return encoded(sheet, form, scale, told, said)
+        _draw(sheet, release, question, view, bounds, heading, before)
+        return encoded(sheet, form, scale, heading, said)
 
 
 def map_title(release: ServedRelease, question: Question) -> str:

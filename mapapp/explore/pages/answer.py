@@ -1,4 +1,4 @@
-"""The answer to a question: its sentence, its key numbers, and what to do if nobody matches."""
+"""The answer to a question: its sentence, its key numbers, and what to do if no worker matches."""
 
 from __future__ import annotations
 

@@ -42,8 +42,6 @@ def charts_of(release: ServedRelease, result: Result, name: str) -> tuple[Pictur
     """The charts of an answer, as PNG, because PDF viewers draw letters unevenly as paths; empty without workers."""
     made = chart_pictures(release, result, form="png", scale=_SCALE)
     return tuple(
-        Picture(
-            name=f"{name}-chart-{place + 1}", title="", words=f"{title}. {said}", content=content, form="png"
-        )
-        for place, (title, said, content) in enumerate(made)
+        Picture(name=f"{name}-chart-{place + 1}", title="", words=said, content=content, form="png")
+        for place, (_, said, content) in enumerate(made)
     )
