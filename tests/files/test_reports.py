@@ -342,6 +342,14 @@ def test_no_text_of_a_report_becomes_markup(releases: list[ServedRelease]) -> No
     assert "\u202e" not in stream.getvalue().decode()
 
 
+def test_the_description_of_a_chart_says_its_title_once(releases: list[ServedRelease]) -> None:
+    (answer,) = build(releases[:1], [Part(PLACE)]).answers
+    assert answer.charts
+    for chart in answer.charts:
+        title = chart.words.split(". ")[0]
+        assert chart.words.count(title) == 1
+
+
 def test_a_long_table_is_written_in_parts(releases: list[ServedRelease]) -> None:
     class Sizes(BytesIO):
         def __init__(self) -> None:
