@@ -41,7 +41,7 @@ def read_certificate(store: Store) -> dict[str, Any]:
     return certificate
 
 
-def _require_number(name: str, stated: Any) -> None:
+def _require_number(name: str, stated: object) -> None:
     """Raise TypeError unless the value is None or a nonnegative number."""
     if stated is None:
         return

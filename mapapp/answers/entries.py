@@ -109,7 +109,7 @@ def _works_of(result: Any) -> str:
 
 
 def _capital(text: Callable[[Any], str]) -> Callable[[Any], str]:
-    def capital(result: Any) -> str:
+    def capital(result: Result) -> str:
         label = text(result)
         return label[0].upper() + label[1:]
 
@@ -143,7 +143,7 @@ def _all_units(result: Any) -> str:
     )
 
 
-def _all_parts(result: Any) -> str:
+def _all_parts(result: Result) -> str:
     return f"{_all_units(result)} If a unit is only partly in the area, only that part counts."
 
 

@@ -165,11 +165,11 @@ def _workers(result: Any) -> Number:
     return number
 
 
-def _nothing_more(result: Any) -> str:
+def _nothing_more(result: Result) -> str:
     return ""
 
 
-def _same(result: Any) -> Any:
+def _same(result: Result) -> Any:
     return result
 
 

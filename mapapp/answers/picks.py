@@ -87,7 +87,7 @@ def of_flow_matrix(areas: Areas, answer: Any) -> Counts:
     homes = by_unit(pick, "home", areas.units(answer.home_layer))
     works = by_unit(pick, "work", areas.units(answer.work_layer))
 
-    def cell(row: Any) -> Pick | None:
+    def cell(row: object) -> Pick | None:
         return replace(pick, home=_unit_of(homes, row, "home").home, work=_unit_of(works, row, "work").work)
 
     return {"workers": pick}, {"cells": cell, "homes": homes, "works": works}
@@ -143,7 +143,7 @@ class _Row:
         self.unit_id = unit_id
 
 
-def _unit_of(of: PickOf, row: Any, end: Side) -> Pick:
+def _unit_of(of: PickOf, row: object, end: Side) -> Pick:
     """Return the pick of one end of a cell of a flow matrix."""
     found = of(_Row(getattr(row, f"{end}_kind"), getattr(row, f"{end}_id")))
     assert found is not None

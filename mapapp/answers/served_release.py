@@ -85,7 +85,7 @@ class ServedRelease:
         return self._shapes if is_shape else self._answers
 
 
-def _weight(value: Any) -> int:
+def _weight(value: object) -> int:
     """Return the approximate size of an answer in bytes: its tables, arrays and pictures."""
     if isinstance(value, bytes):
         return len(value)

@@ -285,7 +285,7 @@ def _lines(result: Result) -> list[str]:
     return [*lines, *(f"  {note}" for note in about.notes)]
 
 
-def _number_text(value: Any) -> str:
+def _number_text(value: object) -> str:
     """Return a number as text; for a change, the earlier value, the later value and the difference."""
     from mapapp.answers import words
     from mapapp.answers.results import Miles, Number, Ratio

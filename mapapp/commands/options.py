@@ -77,6 +77,6 @@ def _key(option: click.Option) -> str:
     return max(option.opts, key=len).removeprefix("--")
 
 
-def _text(value: Any) -> Any:
+def _text(value: object) -> Any:
     # Pass numbers on as text, so that 4.6 stays exactly 23/5 instead of the nearest binary fraction.
     return str(value) if isinstance(value, float) else value

@@ -37,7 +37,7 @@ class AnalysisName(click.Choice[str]):
     def __init__(self) -> None:
         super().__init__(list(ANALYSES))
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the whole name.
 
         Raises

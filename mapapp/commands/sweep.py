@@ -235,7 +235,7 @@ def _scope(rows: Sequence[SweptRow]) -> str:
     )
 
 
-def _shown(value: Any, digits: int) -> str:
+def _shown(value: object, digits: int) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
 
 

@@ -110,7 +110,7 @@ class Uploads:
                 return {"state": "reading"}
             return {"state": "failed", "said": upload.error} if upload.error else {"state": "done"}
 
-    def area(self, token: Any) -> Any:
+    def area(self, token: object) -> Any:
         """Polygon of a file; UsageError if the file was not read or is gone."""
         with self._changed:
             upload = self._uploads.get(token) if isinstance(token, str) else None

@@ -217,7 +217,7 @@ def _connected(scheduler: str | None, key: SecretKey) -> AbstractContextManager[
 
 
 def _runner(
-    client: Any,
+    client: object,
     source: SynthesisSource,
     directory: Path,
     key: SecretKey,

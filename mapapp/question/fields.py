@@ -69,7 +69,7 @@ class Field:
             "flag": "true or false",
         }[self.kind]
 
-    def check(self, value: Any) -> Any:
+    def check(self, value: object) -> Any:
         """Return a JSON or TOML value in the form that the field stores.
 
         Raises
@@ -80,31 +80,31 @@ class Field:
         return _CHECKS[self.kind](self, value)
 
 
-def _choice(field: Field, value: Any) -> str:
+def _choice(field: Field, value: object) -> str:
     if not isinstance(value, str) or value not in field.choices:
         raise NotAllowed(field.allowed)
     return value
 
 
-def _flag(field: Field, value: Any) -> bool:
+def _flag(field: Field, value: object) -> bool:
     if not isinstance(value, bool):
         raise NotAllowed(field.allowed)
     return value
 
 
-def _layer(field: Field, value: Any) -> str:
+def _layer(field: Field, value: object) -> str:
     if not isinstance(value, str) or len(value) > MAX_LAYER_NAME:
         raise NotAllowed(field.allowed)
     return value
 
 
-def _listed(value: Any) -> list[Any]:
+def _listed(value: object) -> list[Any]:
     if not isinstance(value, list):
         raise NotAllowed("a list")
     return value
 
 
-def _steps(field: Field, value: Any) -> tuple[str, ...]:
+def _steps(field: Field, value: object) -> tuple[str, ...]:
     steps = _listed(value)
     if len(steps) > MAX_PARTS:
         raise NotAllowed(field.allowed)
@@ -114,7 +114,7 @@ def _steps(field: Field, value: Any) -> tuple[str, ...]:
     return tuple(dict.fromkeys(steps))
 
 
-def _miles(field: Field, value: Any) -> tuple[float, ...]:
+def _miles(field: Field, value: object) -> tuple[float, ...]:
     try:
         return check_edges(map(number_or_nan, _listed(value)))
     except NotAllowed:
@@ -129,7 +129,7 @@ def number_or_nan(value: Any) -> float:
     return float(value) if is_number and abs(value) < 1e9 else math.nan
 
 
-def _bands(field: Field, value: Any) -> tuple[int, ...]:
+def _bands(field: Field, value: object) -> tuple[int, ...]:
     bands = _listed(value)
     if any(isinstance(band, bool) or not isinstance(band, int) or band not in BANDS for band in bands):
         raise NotAllowed(field.allowed)

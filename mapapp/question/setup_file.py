@@ -198,7 +198,7 @@ def has_layer(release: Opened, layer: str) -> bool:
     return layer in release.areas.columns and layer != BLOCK
 
 
-def bounds_of(value: Any) -> Bounds | None:
+def bounds_of(value: object) -> Bounds | None:
     """Parse a list of west, south, east and north edges, degrees; None stays None.
 
     Raises
@@ -284,7 +284,7 @@ def _only(section: dict[str, Any], known: Collection[str], where: str) -> None:
         raise UsageError(f"this setup has an unknown part, {_short(unknown[0])} in {where}")
 
 
-def _source_of(value: Any, where: str) -> SetupSource:
+def _source_of(value: object, where: str) -> SetupSource:
     if not isinstance(value, dict):
         raise _wrong(where, "name, title and digest of a release")
     _only(value, _SOURCE, where)

@@ -295,7 +295,7 @@ def ratio_trace(
 def _classed(
     frame: pandas.DataFrame,
     geojson_url: str,
-    of: Any,
+    of: object,
     classes: tuple[int, Sequence[str], Sequence[str]],
     title: str,
     scheme: ColorScheme,

@@ -42,7 +42,7 @@ def register(app: Dash, views: Views) -> None:
     in_browser(ClientsideFunction("commutemap", "turn"), Input("url", "search"))
 
     @app.callback(Output("followed", "data"), Input("choices", "data"), prevent_initial_call=True)
-    def follow_choices(choices: Any) -> dict[str, Any]:
+    def follow_choices(choices: object) -> dict[str, Any]:
         return followed(views, choices if isinstance(choices, dict) else {})
 
     _looking_up(app, views)
@@ -74,7 +74,7 @@ def _looking_up(app: Dash, views: Views) -> None:
         return area_controls.search_options(found)
 
 
-def _typed(text: Any) -> str:
+def _typed(text: object) -> str:
     """The typed text; a forged request may contain anything."""
     return text[:MAX_TYPED] if isinstance(text, str) else ""
 
@@ -128,11 +128,11 @@ def _after(views: Views, address: Address, choice: dict[str, Any]) -> tuple[Addr
     return views.parse(to_query(kept))[0], said
 
 
-def _string(value: Any) -> str | None:
+def _string(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _opened(views: Views, address: Address, file: Any) -> tuple[Address, dict[str, Any]]:
+def _opened(views: Views, address: Address, file: object) -> tuple[Address, dict[str, Any]]:
     """The view in an opened file, and notes on it; the address before if the file cannot be opened."""
     try:
         found, notes, bounds = setup_file.opened(views, file)

@@ -77,7 +77,7 @@ def after(
     return address
 
 
-def _with_control(address: Address, name: str, value: Any) -> Address:
+def _with_control(address: Address, name: str, value: object) -> Address:
     if name in BANDS:
         bands = tuple(band for band in (1, 2, 3) if isinstance(value, list) and str(band) in value)
         kept: Any = bands if len(bands) < 3 else ()
@@ -97,8 +97,8 @@ def _value(address: Address, name: str) -> Any:
 def with_step(
     address: Address,
     release: ServedRelease,
-    step: Any,
-    sign: Any = "+",
+    step: object,
+    sign: object = "+",
     field: str = "areas",
     *,
     only_add: bool = False,
@@ -124,7 +124,7 @@ def _put(address: Address, field: str, steps: tuple[str, ...]) -> Address:
     return address.having(**{field: steps})
 
 
-def clicked_area(release: ServedRelease, click: Any, level: Any) -> str | None:
+def clicked_area(release: ServedRelease, click: object, level: object) -> str | None:
     """The unit at a clicked place, or None."""
     place = click if isinstance(click, dict) else {}
     lon, lat = place.get("lon"), place.get("lat")
@@ -136,7 +136,7 @@ def clicked_area(release: ServedRelease, click: Any, level: Any) -> str | None:
     return f"{level}:{found}" if found else None
 
 
-def drawn_step(drawn: Any) -> str | None:
+def drawn_step(drawn: object) -> str | None:
     """A box or lasso drawn on the map, as a step of an area."""
     given = drawn.get("points") if isinstance(drawn, dict) else None
     if not isinstance(given, list) or not 2 <= len(given) <= _MAX_CORNERS:
@@ -160,7 +160,7 @@ def drawn_step(drawn: Any) -> str | None:
     return step
 
 
-def fewest_corners(release: ServedRelease, polygon: Any) -> str:
+def fewest_corners(release: ServedRelease, polygon: shapely.Geometry) -> str:
     """A polygon as a step of an area, simplified to fit into an address as long as it keeps its blocks."""
     step = str(Shape.of(polygon))
     blocks = _held(release, step)
@@ -184,7 +184,7 @@ def _held(release: ServedRelease, step: str) -> bytes:
     return b"all" if blocks is None else blocks.tobytes()
 
 
-def circles(release: ServedRelease, center: Any, radii: Any) -> list[str]:
+def circles(release: ServedRelease, center: object, radii: object) -> list[str]:
     """A circle and rings around a place, as steps of an area."""
     lon, lat = _place(release, center)
     text = str(radii or "")
@@ -195,7 +195,7 @@ def circles(release: ServedRelease, center: Any, radii: Any) -> list[str]:
     return [area_text(steps) for steps in ring_areas(lon, lat, miles)]
 
 
-def _place(release: ServedRelease, center: Any) -> tuple[float, float]:
+def _place(release: ServedRelease, center: object) -> tuple[float, float]:
     typed = place_of(center)
     if typed is not None:
         return typed
@@ -207,7 +207,7 @@ def _place(release: ServedRelease, center: Any) -> tuple[float, float]:
     return float(held["lon_deg"].mean()), float(held["lat_deg"].mean())
 
 
-def place_of(text: Any) -> tuple[float, float] | None:
+def place_of(text: object) -> tuple[float, float] | None:
     """Longitude and latitude of a typed `latitude, longitude`; None for any other text."""
     found = _PLACE.fullmatch(text) if isinstance(text, str) else None
     if found is None:
@@ -216,7 +216,7 @@ def place_of(text: Any) -> tuple[float, float] | None:
     return (lon, lat) if abs(lat) <= 90 and abs(lon) <= 180 else None
 
 
-def drilled(address: Address, release: ServedRelease, value: Any) -> Address:
+def drilled(address: Address, release: ServedRelease, value: object) -> Address:
     """Address after a click on a table row: the pair of areas of a flow, or the row's own unit."""
     text = value.get("unit") if isinstance(value, dict) else None
     units = text.split(" ") if isinstance(text, str) else []

@@ -59,7 +59,7 @@ def _map(app: Dash, views: Views) -> None:
         running=[(Output("busy", "className"), "busy on", "busy")],
         prevent_initial_call=True,
     )
-    def show_map(look: Any, on_map: Any, opened: Any) -> tuple[Any, ...]:
+    def show_map(look: object, on_map: object, opened: object) -> tuple[Any, ...]:
         look, on_map = (given if isinstance(given, dict) else {} for given in (look, on_map))
         query = look.get("search")
         address, _ = views.parse(query)
@@ -100,7 +100,7 @@ def _map_figure(
     return draw.changes(figure, move=move, restyle=on_map.get("theme") != address.view.theme), now
 
 
-def _pixels(given: Any) -> int:
+def _pixels(given: object) -> int:
     """A plausible width or height; a forged request may contain anything."""
     return min(max(given, 100), 10_000) if isinstance(given, int) else 700
 

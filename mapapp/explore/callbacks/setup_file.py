@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from dataclasses import replace
-from typing import Any
 
 from mapapp.errors import UsageError
 from mapapp.explore.callbacks.views import Views
@@ -14,7 +13,7 @@ from mapapp.question.cost import check_cost
 from mapapp.question.view import Bounds
 
 
-def bounds_for(query: Any, view: Any) -> Bounds | None:
+def bounds_for(query: object, view: object) -> Bounds | None:
     """The map bounds stored in the file of a view; None if the address is not the one of that view."""
     if not isinstance(view, dict) or view.get("search") != query:
         return None
@@ -24,7 +23,7 @@ def bounds_for(query: Any, view: Any) -> Bounds | None:
         return None
 
 
-def opened(views: Views, file: Any) -> tuple[Address, tuple[str, ...], Bounds | None]:
+def opened(views: Views, file: object) -> tuple[Address, tuple[str, ...], Bounds | None]:
     """The view in a chosen file, notes on it, and the bounds of its map.
 
     `file` is a dict of `name`, `size` and, in base64, `content`.

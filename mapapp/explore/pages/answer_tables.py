@@ -136,7 +136,7 @@ def _marks(*counts: int) -> tuple[str, ...]:
     return tuple(caution(int(count)) if count else "" for count in counts)
 
 
-def _worker_cells(row: Any) -> list[str]:
+def _worker_cells(row: object) -> list[str]:
     return [_TEXTS[column.kind](getattr(row, name)) for name, column in WORKER_CELLS.items()]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, cast
 
+import plotly.graph_objects as go
 from dash import dcc, html
 
 from mapapp.answers.served_release import ServedRelease
@@ -17,7 +18,9 @@ from mapapp.question.address import Address
 MAX_NOTES: Final = 8
 
 
-def page(releases: dict[str, ServedRelease], address: Address, figure: Any, layers: dict[str, str]) -> Any:
+def page(
+    releases: dict[str, ServedRelease], address: Address, figure: go.Figure, layers: dict[str, str]
+) -> Any:
     """The page before its first answer; `figure` is the map without workers."""
     graph = dcc.Graph(
         id="map",

@@ -88,7 +88,7 @@ def _kind(column: Any) -> Kind:
     return "number" if all(isinstance(value, (int, float)) for value in there) else "text"
 
 
-def _missing(value: Any) -> bool:
+def _missing(value: object) -> bool:
     return value is None or value is pandas.NA or value != value
 
 

@@ -108,7 +108,7 @@ class Provenance:
         return [f"{name}: {value}" for name, value in self.texts().items()]
 
 
-def _number(given: Any) -> float | None:
+def _number(given: object) -> float | None:
     value = given.get("value") if isinstance(given, dict) else given
     return float(value) if isinstance(value, (int, float)) else None
 

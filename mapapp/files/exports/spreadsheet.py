@@ -28,7 +28,7 @@ MAX_CELL: Final = 32_000
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
-def harmless(value: Any) -> Any:
+def harmless(value: object) -> Any:
     """A CSV cell; text that a spreadsheet would read as a formula gets an apostrophe in front."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 

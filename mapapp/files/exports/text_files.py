@@ -10,6 +10,7 @@ from typing import IO, Any, Final
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
+import numpy.typing as npt
 import shapely
 
 from geodata.progress import Progress, silent
@@ -43,7 +44,7 @@ def write_geojson(
     stream.write("\n]}\n")
 
 
-def rounded(shapes: Any) -> Any:
+def rounded(shapes: npt.NDArray[np.object_]) -> Any:
     """Shapes with coordinates rounded to five decimals and outer rings counterclockwise; None for None or empty.
 
     A shape that rounding would collapse keeps its decimals.
@@ -85,7 +86,7 @@ def write_kml(
     stream.write("</Document>\n</kml>\n")
 
 
-def _placemark(layer: Layer, row: dict[str, Any], shape: Any) -> str:
+def _placemark(layer: Layer, row: dict[str, Any], shape: shapely.Geometry) -> str:
     values = [
         f"<SimpleData name={quoteattr(name)}>{_text(_said(value))}</SimpleData>"
         for name, value in row.items()
@@ -98,7 +99,7 @@ def _placemark(layer: Layer, row: dict[str, Any], shape: Any) -> str:
     )
 
 
-def _said(value: Any) -> str:
+def _said(value: object) -> str:
     if isinstance(value, bool):
         return "1" if value else "0"
     return format(value, ".10g") if isinstance(value, float) else "" if value is None else str(value)
@@ -122,11 +123,11 @@ def _kml_shape(shape: Any) -> str:
     return f"<MultiGeometry>{''.join(_kml_shape(part) for part in shape.geoms)}</MultiGeometry>"
 
 
-def _ring(ring: Any) -> str:
+def _ring(ring: shapely.LinearRing) -> str:
     return f"<LinearRing>{_coordinates(ring)}</LinearRing>"
 
 
-def _coordinates(shape: Any) -> str:
+def _coordinates(shape: shapely.Geometry) -> str:
     places = " ".join(f"{lon:.10g},{lat:.10g}" for lon, lat in shapely.get_coordinates(shape).tolist())
     return f"<coordinates>{places}</coordinates>"
 

@@ -71,33 +71,33 @@ def _one_of(*allowed: str) -> tuple[Callable[[Any], bool], str]:
 
 
 def _some_of(*allowed: str) -> tuple[Callable[[Any], bool], str]:
-    def fits(value: Any) -> bool:
+    def fits(value: object) -> bool:
         every = value if isinstance(value, list) else [value]
         return bool(every) and all(isinstance(each, str) and each in allowed for each in every)
 
     return fits, f"one or several of {', '.join(allowed)}"
 
 
-def _text(value: Any) -> bool:
+def _text(value: object) -> bool:
     return isinstance(value, str) and bool(value.strip())
 
 
-def _texts(value: Any) -> bool:
+def _texts(value: object) -> bool:
     return _text(value) or (isinstance(value, list) and bool(value) and all(map(_text, value)))
 
 
-def _bands(value: Any) -> bool:
+def _bands(value: object) -> bool:
     every = value if isinstance(value, list) else [value]
     return all(isinstance(each, int) and not isinstance(each, bool) and 1 <= each <= 3 for each in every)
 
 
-def _miles(value: Any) -> bool:
+def _miles(value: object) -> bool:
     return isinstance(value, list) and all(
         isinstance(each, (int, float)) and not isinstance(each, bool) for each in value
     )
 
 
-def _count(value: Any) -> bool:
+def _count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= -1
 
 
@@ -241,7 +241,7 @@ def _name_of(release: ServedRelease, parts: list[Part]) -> str:
     return " and ".join(names)
 
 
-def _listed(value: Any) -> list[Any]:
+def _listed(value: object) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 

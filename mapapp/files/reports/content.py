@@ -319,7 +319,7 @@ _SHOWN: Final[dict[Kind, Callable[[Any], str]]] = {
 """How a value of each kind is written; one of any other kind is written as it is."""
 
 
-def shown(kind: Kind, value: Any) -> str:
+def shown(kind: Kind, value: object) -> str:
     """A value as text for readers; empty for None."""
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–" if kind in ("share", "change share", "miles", "ratio", "ratio change") else ""

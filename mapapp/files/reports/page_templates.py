@@ -60,7 +60,7 @@ def _style() -> str:
     return Path(__file__).with_name("report.css").read_text(encoding="utf-8")
 
 
-def _as_markup(value: Any) -> Markup:
+def _as_markup(value: object) -> Markup:
     """Escape a value, and show the marks in it that would reorder the text around it as code points."""
     return value if isinstance(value, Markup) else Markup(escape(upright(str(value))))
 

@@ -87,7 +87,7 @@ def _letters() -> frozenset[int]:
     return frozenset(FT2Font(str(_fallback())).get_charmap())
 
 
-def _printable(value: Any) -> Any:
+def _printable(value: object) -> Any:
     """The same data, with characters that no font has replaced by their code points."""
     if isinstance(value, str):
         known, value = _letters(), upright(value)

@@ -71,7 +71,7 @@ class _Worker:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
 
-    def give(self, task: Any) -> None:
+    def give(self, task: object) -> None:
         """Send a task to the process."""
         self.pipe.send(task)
 
@@ -101,7 +101,7 @@ def _serve(work: Callable[[Any], Any], pipe: Connection) -> None:
             pipe.send(_tried(work, pipe.recv()))
 
 
-def _tried(work: Callable[[Any], Any], task: Any) -> tuple[bool, Any]:
+def _tried(work: Callable[[Any], Any], task: object) -> tuple[bool, Any]:
     """Whether the task failed, and its result or error."""
     try:
         return False, work(task)
