@@ -51,6 +51,7 @@ __all__ = [
     "fill_blocks",
     "fill_bounded",
     "fill_words",
+    "half_at",
     "has_run_out",
     "next_half",
     "next_word",
@@ -285,6 +286,12 @@ def next_word(key: Words, stream: Stream) -> int:
 
 
 @lean_jit
+def half_at(stream: Stream, position: int) -> int:
+    """The 16 bits at a position in the blocks at hand: an even number of bytes."""
+    return (stream[position >> 3] >> (8 * (position & 6))) & 0xFFFF  # type: ignore[no-any-return]  # NumPy types an element as Any
+
+
+@lean_jit
 def next_half(key: Words, stream: Stream) -> int:
     """Next 16 bits of the stream, 0 to 65,535."""
     position = stream[POSITION]
@@ -292,7 +299,7 @@ def next_half(key: Words, stream: Stream) -> int:
         _refill(key, stream)
         position = np.int64(0)
     stream[POSITION] = position + 2
-    return (stream[position >> 3] >> (8 * (position & 6))) & 0xFFFF  # type: ignore[no-any-return]  # NumPy types an element as Any
+    return half_at(stream, position)
 
 
 @lean_jit

@@ -22,7 +22,17 @@ from typing import NamedTuple
 
 from engine._jit import lean_jit
 from engine._kernels.arrays import Addresses, Indices, Ints, PointLists, Words
-from engine._kernels.chacha import STAGE_MOVE, below, has_run_out, next_half, open_stream, read_ahead
+from engine._kernels.chacha import (
+    END,
+    POSITION,
+    STAGE_MOVE,
+    below,
+    half_at,
+    has_run_out,
+    next_half,
+    open_stream,
+    read_ahead,
+)
 from engine._kernels.sorting import sort_values
 
 __all__ = ["DONE", "MOST_POINTS", "MOST_WORKERS", "MoveSpace", "Thetas", "exponential_range"]
@@ -44,16 +54,16 @@ class Thetas(NamedTuple):
 
 
 class MoveSpace(NamedTuple):
-    """Scratch space of one thread, for as many workers as the largest synthesizer has; lanes and a stream.
+    """Scratch space of one thread: a zero for each point, lists for the largest synthesizer, lanes and a stream.
 
-    Sorted real workers and later those who moved, occupied points, their numbers of workers, and how many of these they
-    free.
+    Occupied points, their numbers of workers, how many of these they free, and the points of those who moved.
     """
 
-    real: Indices
+    at_point: Ints
     points: Indices
     counts: Ints
     freed: Ints
+    moved: Indices
     lanes: Words
     stream: Ints
 
@@ -78,14 +88,21 @@ class _Tuning(NamedTuple):
 
 
 @lean_jit
-def _count(workers: Indices, points: Indices, counts: Ints) -> int:
-    """List the points of sorted workers and their numbers; return how many points."""
+def _count(workers: Indices, at_point: Ints, points: Indices, counts: Ints) -> int:
+    """List the points of workers in rising order, and their numbers of workers; return how many points.
+
+    ``at_point`` has a zero for every support point, before and after.
+    """
     n_occupied = 0
-    for position in range(workers.size):
-        if position == 0 or workers[position] != workers[position - 1]:
-            points[n_occupied], counts[n_occupied] = workers[position], 0
+    for worker in range(workers.size):
+        point = workers[worker]
+        if at_point[point] == 0:
+            points[n_occupied] = point
             n_occupied += 1
-        counts[n_occupied - 1] += 1
+        at_point[point] += 1
+    sort_values(points[:n_occupied])
+    for position in range(n_occupied):
+        counts[position], at_point[points[position]] = at_point[points[position]], 0
     return n_occupied
 
 
@@ -143,7 +160,7 @@ def _tune(n_freed: int, n_workers: int, n_points: int, numerator: int, denominat
     """Propose with v = F / (F + k - 1), at which F is the likeliest number of freed workers."""
     freed = min(max(n_freed, 1), n_workers)
     bits = 19
-    while (freed << bits) // (freed + n_points - 1) < _LEAST_V:
+    while freed << bits < _LEAST_V * (freed + n_points - 1):
         bits += 1
     v = (freed << bits) // (freed + n_points - 1)
     above, under = numerator << bits, denominator * v
@@ -195,6 +212,22 @@ def _free(key: Words, stream: Ints, tuning: _Tuning, count: int) -> int:
 
 
 @lean_jit
+def _keeps_all(stream: Ints, tuning: _Tuning) -> bool:
+    """Whether the next two half words say that a point frees nobody; they are read only if they do.
+
+    What :func:`_free` would find, for the usual point and a geometric number without a limit. False if either half word
+    is not at hand or equals the first digit of its chance.
+    """
+    position = stream[POSITION]
+    if position + 4 > stream[END] or half_at(stream, position) <= tuning.ratio.digit:
+        return False
+    if half_at(stream, position + 2) <= tuning.theta.digit:
+        return False
+    stream[POSITION] = position + 4
+    return True
+
+
+@lean_jit
 def _is_accepted(key: Words, stream: Ints, tuning: _Tuning, n_points: int, n_freed: int) -> bool:
     """Accept with chance B(F) / B(F*), B(F) = v^F C(F + k - 1, F), F* its likeliest value: one factor at a time."""
     v, bits = tuning.v, tuning.bits
@@ -230,7 +263,12 @@ def _free_all(
         total = 0
         if counts.size >= _LONG:
             read_ahead(key, lanes, stream)
+        # A point with more workers never needs a uniform number if a point with one does not.
+        often_keeps = not (tuning.is_above_one or _is_slow(tuning.ratio, 1))
         for position in range(counts.size):
+            if often_keeps and _keeps_all(stream, tuning):
+                freed[position] = 0
+                continue
             freed[position] = _free(key, stream, tuning, counts[position])
             total += freed[position]
         if _is_accepted(key, stream, tuning, n_points, total):
@@ -287,18 +325,16 @@ def exponential_range(
             # Nothing to draw: of no workers, or of workers that can live in one place alone, there is one table.
             drawn[:] = 0
             continue
-        real = space.real[:n_workers]
-        for position in range(n_workers):
-            real[position] = workers.point[first + position]
-        sort_values(real)
-        n_occupied = _count(real, space.points, space.counts)
+        n_occupied = _count(
+            workers.point[first : first + n_workers], space.at_point, space.points, space.counts
+        )
         points, counts = space.points[:n_occupied], space.counts[:n_occupied]
         theta = (thetas.numerator[one], thetas.denominator[one])
         open_stream(STAGE_MOVE, addresses.destination[one], addresses.segment[one], stream)
         n_freed = _free_all(key, space.lanes, stream, counts, (n_workers, n_points), theta, space.freed)
         for position in range(n_occupied):
             counts[position] -= space.freed[position]
-        _lay_out(key, stream, points, counts, n_points, space.real[:n_freed], drawn)
+        _lay_out(key, stream, points, counts, n_points, space.moved[:n_freed], drawn)
         if has_run_out(stream):
             return one
     return DONE

@@ -270,7 +270,8 @@ def _draw_units(
         _short: Ints,
         synthetic: PointLists,
     ) -> int:
-        space = _space(int(units.n_likelihood[bounds[0] : bounds[1]].max(initial=0)))
+        most_workers = int(units.n_likelihood[bounds[0] : bounds[1]].max(initial=0))
+        space = _space(most_workers, int(support.n_support.max(initial=1)))
         return exponential_range(
             bounds, inputs.workers, inputs.addresses, inputs.support_ptr, thetas, key.words, space, synthetic
         )
@@ -278,13 +279,14 @@ def _draw_units(
     return draw_histogram(units, support, lambda n_digits: (), draw, units.n_synthetic, threads)
 
 
-def _space(most_workers: int) -> MoveSpace:
+def _space(most_workers: int, most_points: int) -> MoveSpace:
     """Arrays that one thread works in."""
     return MoveSpace(
-        real=np.empty(most_workers, dtype=np.int32),
+        at_point=np.zeros(most_points, dtype=np.int64),
         points=np.empty(most_workers, dtype=np.int32),
         counts=np.empty(most_workers, dtype=np.int64),
         freed=np.empty(most_workers, dtype=np.int64),
+        moved=np.empty(most_workers, dtype=np.int32),
         lanes=np.zeros(LANE_WORDS, dtype=np.uint32),
         stream=new_stream(),
     )
@@ -307,20 +309,31 @@ def _thetas(epsilon: Fraction, synthesizers: Synthesizers, support: SupportTable
             f"a synthesizer has {n_workers.max():,} workers, a tract {n_points.max():,} support points: at most "
             f"{MOST_WORKERS - 1:,} and {MOST_POINTS - 1:,} can be drawn: split the workers into more segments"
         )
-    inverse = _by_class(
-        lambda points, workers: inverse_theta(epsilon, points, workers),
-        n_points[synthesizers.tract],
-        np.minimum(n_workers, MOST_EXACT_WORKERS + 1),
+    return _by_class(
+        lambda points, workers: _fraction(inverse_theta(epsilon, points, workers)),
+        support,
+        synthesizers.tract,
+        np.clip(n_workers, 1, MOST_EXACT_WORKERS + 1),
     )
-    # Few enough bits for the kernel; 1 / theta is rounded down once more.
-    cut = np.array([max(0, int(value).bit_length() - _DRAWN_BITS) for value in inverse], dtype=np.int64)
-    return Thetas(_UNITS >> cut, inverse >> cut)
+
+
+def _fraction(inverse: int) -> tuple[int, int]:
+    """Theta with few enough bits for the kernel; 1 / theta is rounded down once more."""
+    cut = max(0, inverse.bit_length() - _DRAWN_BITS)
+    return _UNITS >> cut, inverse >> cut
 
 
 def _by_class(
-    value: Callable[[int, int], int], n_points: npt.NDArray[np.int64], n_workers: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
-    """`value` of every synthesizer's (k, n), found once for each pair: int64[S]."""
-    pairs, at = np.unique(np.stack((n_points, np.maximum(n_workers, 1))), axis=1, return_inverse=True)
-    values = [value(int(points), int(workers)) for points, workers in pairs.T]
-    return np.array(values, dtype=np.int64)[at.reshape(-1)]
+    theta: Callable[[int, int], tuple[int, int]],
+    support: SupportTable,
+    tract: npt.NDArray[np.int32],
+    n_workers: npt.NDArray[np.int64],
+) -> Thetas:
+    """`theta` of every synthesizer's (k, n), found once for each pair."""
+    sizes, size_of_tract = np.unique(support.n_support, return_inverse=True)
+    n_classes = int(n_workers.max(initial=0)) + 1
+    class_of = size_of_tract[tract] * n_classes + n_workers
+    values = np.zeros((2, sizes.size * n_classes), dtype=np.int64)
+    for one in np.flatnonzero(np.bincount(class_of)).tolist():
+        values[:, one] = theta(int(sizes[one // n_classes]), one % n_classes)
+    return Thetas(values[0][class_of], values[1][class_of])
