@@ -26,7 +26,10 @@ from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
 from geodata.schema import N_SEGMENTS
 from geodata.store import Store, open_store
-from mapapp.publishing.design import WHOLE_EARTH_MI, PublicPart, design_parameters
+from mapapp.publishing.design import (
+    WHOLE_EARTH_MI,
+    design_parameters,
+)
 from mapapp.publishing.expected_validity import (
     Expected,
     HomeTracts,
@@ -37,6 +40,9 @@ from mapapp.publishing.expected_validity import (
 from mapapp.publishing.geography import Geography, Workplaces, read_geography, read_workplaces
 from mapapp.publishing.inputs import segment_of
 from mapapp.publishing.prior import public_prior
+from mapapp.publishing.public_part import (
+    PublicPart,
+)
 
 REFERENCE = (
     ("paper", "4.6", 6.9, 22.6, "0.248"),
@@ -81,6 +87,7 @@ def read_workers(store: Store, *, elsewhere: bool) -> Workers:
         counts=WorkplaceCounts(
             destination_tract=destination_tract,
             destination=distinct // N_SEGMENTS,
+            segment=distinct % N_SEGMENTS,
             tract=tract.astype(np.int32),
             count=count,
         ),

@@ -45,11 +45,16 @@ from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.sweep import SweptRow, SweptSetting, run_sweep
 from mapapp.measuring.validity import Validity, measure_setting
 from mapapp.publishing.certified_weights import certify_weights
-from mapapp.publishing.design import PublicPart, design_parameters
+from mapapp.publishing.design import (
+    design_parameters,
+)
 from mapapp.publishing.expected_validity import WorkplaceCounts
 from mapapp.publishing.geography import read_workplaces
 from mapapp.publishing.inputs import read_inputs
 from mapapp.publishing.last_release import with_last_release
+from mapapp.publishing.public_part import (
+    PublicPart,
+)
 from mapapp.publishing.settings import DEFAULT_DELTA, DEFAULT_EPSILON, DEFAULT_MIN_RETENTION, privacy_of
 from mapapp.publishing.support import build_support
 

@@ -9,8 +9,17 @@ import click
 
 from engine.parameters import Mechanism, Unit
 from mapapp.commands.options import STORE, Function
+from mapapp.publishing.presets import DEFAULT_PRESET, PRESETS, USUAL_MECHANISM
 
 _SETTING: Final = (
+    click.option(
+        "--preset",
+        type=click.Choice(list(PRESETS)),
+        default=DEFAULT_PRESET,
+        show_default=True,
+        help="Where other options are not given: onthemap-v3 is Algorithms 1 and 2 as OnTheMap published them; "
+        "recommended is --mechanism exponential --epsilon 6.5 --design auto, with several times less error.",
+    ),
     click.option(
         "--epsilon",
         default=None,
@@ -26,8 +35,8 @@ _SETTING: Final = (
     click.option(
         "--mechanism",
         type=click.Choice(get_args(Mechanism)),
-        default="dirichlet-multinomial",
-        show_default=True,
+        default=None,
+        show_default=USUAL_MECHANISM,
         help="How workers are drawn. exponential makes tables close to the real one more likely, with several times "
         "less error for the same promise. accept-reject draws again if the output is far from the data. For "
         "comparison: laplace (noise on every support point), sparse-histogram (noise on occupied points, then a "
@@ -36,17 +45,19 @@ _SETTING: Final = (
     ),
     click.option(
         "--unit",
-        type=click.Choice(get_args(Unit)),
+        type=click.Choice([*get_args(Unit), "auto"]),
         default=None,
         show_default="cell",
         help="Which workers --mechanism exponential draws together: those of a workplace block and segment (cell), of "
-        "a block, or of a tract. Larger units have less error at small epsilon, but homes lose their segments.",
+        "a block, or of a tract; with --design auto, auto chooses. A larger unit has less error at a small epsilon, "
+        "but within it homes are dealt out to segments, or to blocks, at random.",
     ),
     click.option("--delta", default=None, show_default="1e-6", help="Probability that the bound may fail."),
     click.option(
         "--design",
-        type=click.Choice(["auto"]),
+        type=click.Choice(["auto", "none"]),
         default=None,
+        show_default="none",
         help="Choose the radii, retention, strength and prior with the least expected divergence for this promise. The "
         "choice uses only public data, so it costs no privacy.",
     ),

@@ -59,7 +59,7 @@ def synthesize(dataset: Path, release: Path, as_json: bool, quiet: bool, **optio
     """
     with no_collection():
         from mapapp.publishing.run import run_synthesis
-        from mapapp.publishing.settings import designed_priors, parameters_of
+        from mapapp.publishing.settings import designed_choice, parameters_of
 
     privacy, parameters = parameters_of(dataset, options)
     with show_progress(quiet=quiet) as report:
@@ -69,7 +69,7 @@ def synthesize(dataset: Path, release: Path, as_json: bool, quiet: bool, **optio
             privacy,
             parameters,
             last_release=options["prior_release"],
-            design=designed_priors(options),
+            design=designed_choice(options),
             test_key=options["test_key"],
             threads=options["threads"],
             scheduler=options["scheduler"],

@@ -23,15 +23,20 @@ from typing import Any, Final
 from scipy.special import stdtrit
 
 from engine.errors import EngineError, ParameterError
-from engine.parameters import Prior, PrivacyParameters, SynthesisParameters, exact_fraction
+from engine.parameters import PrivacyParameters, SynthesisParameters, exact_fraction
 from mapapp.errors import UsageError
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.sweep_draws import DRAWN, Floats, drawn_measures
 from mapapp.measuring.validity import measure_setting
 from mapapp.progress import Report, silent
-from mapapp.publishing.design import PublicPart, design_parameters, read_public_part
+from mapapp.publishing.chosen_setting import Choice, choose_setting
 from mapapp.publishing.geography import Ints
-from mapapp.publishing.settings import DEFAULT_EPSILON, designed_priors, parameters_of
+from mapapp.publishing.presets import with_preset
+from mapapp.publishing.public_part import (
+    PublicPart,
+    read_public_part,
+)
+from mapapp.publishing.settings import DEFAULT_EPSILON, designed_choice, parameters_of
 
 Cell = str | int | float | None
 """A value of a row: text, a count, a number that may be infinite, or nothing."""
@@ -103,7 +108,7 @@ class SweptSetting:
         Bound before pruning that was asked for; None where the whole promise was.
     privacy, parameters
         None where the options do not go together.
-    design : tuple of {"gravity", "flows", "uniform"} or None
+    design : Choice or None
         As for :func:`mapapp.publishing.run.run_synthesis`.
     refusal : str or None
         Why the options do not go together.
@@ -113,7 +118,7 @@ class SweptSetting:
     epsilon: str | None = None
     privacy: PrivacyParameters | None = None
     parameters: SynthesisParameters | None = None
-    design: tuple[Prior, ...] | None = None
+    design: Choice | None = None
     refusal: str | None = None
 
 
@@ -173,12 +178,13 @@ def _setting(
     axis_values = {axis.name: text for axis, (text, _) in zip(axes, chosen, strict=True)}
     changed = {option_key(axis.name): value for axis, (_, value) in zip(axes, chosen, strict=True)}
     mine = {**options, **changed}
+    mine = with_preset(mine)
     mine["not_private"] = mine["mechanism"] == "plug-in"
     try:
         privacy, parameters = parameters_of(data.store.path, mine)
         if parameters.prior == "flows" and data.geography.flows.empty:
             data.prior(parameters)  # says what is missing
-        design = designed_priors(mine)
+        design = designed_choice(mine)
     except (EngineError, UsageError) as error:
         return SweptSetting(axis_values=axis_values, refusal=_one_line(error))
     whole = mine["epsilon_final"] is not None
@@ -275,9 +281,7 @@ def _measured(
     assert parameters is not None
     try:
         if setting.design is not None:
-            privacy, parameters, _ = design_parameters(
-                public(), privacy.epsilon, privacy.delta, base=parameters, priors=setting.design or None
-            )
+            privacy, parameters, _ = choose_setting(public(), privacy, parameters, setting.design)
         found = measure_setting(data, privacy, parameters, tracts=tracts, report=report)
         draws = drawn_measures(data, privacy, parameters, seeds, tracts=tracts, report=report)
     except EngineError as error:

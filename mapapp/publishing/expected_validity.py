@@ -45,6 +45,8 @@ class WorkplaceCounts:
         Rows of `tracts`, rising.
     destination : int64[S]
         Row of `blocks` of each synthesizer's workplace, rising.
+    segment : int64[S]
+        0..26.
     tract : int32[S]
         Position in `destination_tract`.
     count : int64[S]
@@ -53,6 +55,7 @@ class WorkplaceCounts:
 
     destination_tract: Ints
     destination: Ints
+    segment: Ints
     tract: npt.NDArray[np.int32]
     count: Ints
 
@@ -62,6 +65,7 @@ class WorkplaceCounts:
         return cls(
             destination_tract=inputs.destination_tract,
             destination=inputs.destination,
+            segment=inputs.segment,
             tract=inputs.tract,
             count=inputs.count,
         )

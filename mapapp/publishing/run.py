@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from engine.parameters import Prior, PrivacyParameters, SynthesisParameters
+from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.precompile import ensure_compiled
 from engine.sound import require_fixed_count
 from engine.streams import PublicSeed, SecretKey
@@ -30,11 +30,16 @@ from mapapp.publishing.batch_workers import BatchRunner, Columns, ThreadRunner
 from mapapp.publishing.certificate.certificate import keyed_file_hash
 from mapapp.publishing.certificate.mechanism import NO_ACCOUNTANT
 from mapapp.publishing.certificate.terms import Certificate, ExactNumber
-from mapapp.publishing.design import DesignFacts, design_lines, design_parameters, read_public_part
+from mapapp.publishing.chosen_setting import Choice, choose_setting, design_lines
+from mapapp.publishing.design import DesignFacts
+from mapapp.publishing.design_exponential import ExponentialDesignFacts
 from mapapp.publishing.last_release import last_release_lines, with_last_release
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.ledger_entry import Reading
 from mapapp.publishing.promise import CertifiedBatch, make_certificate
+from mapapp.publishing.public_part import (
+    read_public_part,
+)
 
 TEST_KEY_REASON = "test key: it is public, so anyone can undo the release"
 
@@ -128,7 +133,7 @@ def run_synthesis(
     parameters: SynthesisParameters,
     *,
     last_release: Path | None = None,
-    design: tuple[Prior, ...] | None = None,
+    design: Choice | None = None,
     test_key: bool = False,
     threads: int | None = None,
     scheduler: str | None = None,
@@ -146,10 +151,9 @@ def run_synthesis(
         What the release is made of.
     last_release : Path, optional
         An earlier release, whose workers are the flows of the prior instead of the dataset's.
-    design : tuple of {"gravity", "flows", "uniform"}, optional
-        Choose radii, retention, strength and prior from public data, the prior among these, or
-        among all that the dataset has if the tuple is empty; `privacy` then holds the promise and
-        `parameters` everything else.
+    design : Choice, optional
+        Choose from public data what the mechanism leaves open; `privacy` then holds the promise and `parameters`
+        everything else.
     test_key : bool
         Use the published test key and seed; the release is stamped not for release.
     threads : int, optional
@@ -181,15 +185,10 @@ def run_synthesis(
         if last_release is not None:
             for_release = not test_key and not parameters.not_for_release_reasons()
             dataset = with_last_release(dataset, last_release, for_release=for_release)
-        facts: DesignFacts | None = None
+        facts: DesignFacts | ExponentialDesignFacts | None = None
         if design is not None:
-            privacy, parameters, facts = design_parameters(
-                read_public_part(dataset),
-                privacy.epsilon,
-                privacy.delta,
-                base=parameters,
-                priors=design or None,
-                report=report,
+            privacy, parameters, facts = choose_setting(
+                read_public_part(dataset), privacy, parameters, design, report=report
             )
         source = open_source(dataset, seed, privacy, parameters)
         with _runner(client, source, writer.directory, key, threads=threads, report=report) as runner:
@@ -238,7 +237,7 @@ def _certificate(
     source: SynthesisSource,
     certified: list[CertifiedBatch],
     key: SecretKey,
-    design: DesignFacts | None,
+    design: DesignFacts | ExponentialDesignFacts | None,
 ) -> dict[str, Any]:
     return make_certificate(
         dataset,

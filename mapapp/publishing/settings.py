@@ -4,27 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
-from engine.parameters import Mechanism, Number, Prior, PrivacyParameters, SynthesisParameters
+from engine.parameters import Mechanism, Number, PrivacyParameters, SynthesisParameters, Unit
 from engine.sound import comparable_epsilon_final, require_fixed_count
 from geodata.store import open_store
 from mapapp.errors import UsageError
+from mapapp.publishing.chosen_setting import DESIGNED_MECHANISMS, Choice
 from mapapp.publishing.mechanisms import OWN_PROOFS, require_range
+from mapapp.publishing.presets import DESIGNED, with_preset
 
 DEFAULT_EPSILON = "4.6"
 DEFAULT_DELTA = "1e-6"
 DEFAULT_MIN_RETENTION = "0.025"
 
-_OF_PRUNED = ("epsilon", "accountant", "min_retention", "retention_scale", "strength")
+_OF_PRUNED = ("accountant", "min_retention", "retention_scale", "strength")
 _OPTIONAL = ("strength", "q50_mi", "q90_mi", "retention_scale", "tract_radius_mi", "puma_radius_mi")
-_DESIGNED = {
-    "min_retention": "--min-retention",
-    "strength": "--strength",
-    "retention_scale": "--retention-scale",
-    "tract_radius_mi": "--tract-radius",
-    "puma_radius_mi": "--puma-radius",
-}
 
 
 def parameters_of(dataset: Path, options: Mapping[str, Any]) -> tuple[PrivacyParameters, SynthesisParameters]:
@@ -38,18 +33,23 @@ def parameters_of(dataset: Path, options: Mapping[str, Any]) -> tuple[PrivacyPar
     UsageError, ParameterError
         Options contradict each other, or a value is outside its range.
     """
-    mechanism = options.get("mechanism", "dirichlet-multinomial")
+    options = with_preset(options)
+    mechanism = options["mechanism"]
     _refuse_what_it_ignores(mechanism, options)
+    epsilon, whole = options["epsilon"], options["epsilon_final"]
+    if mechanism in OWN_PROOFS and whole is None:
+        # Nothing is pruned, so epsilon is the whole promise.
+        epsilon, whole = None, epsilon
     privacy = privacy_of(
         accountant=_given(options, "accountant", "sound"),
-        epsilon=options["epsilon"],
-        epsilon_final=options["epsilon_final"],
+        epsilon=epsilon,
+        epsilon_final=whole,
         delta=_given(options, "delta", DEFAULT_DELTA),
         min_retention=_given(options, "min_retention", DEFAULT_MIN_RETENTION),
     )
     chosen: dict[str, Any] = {name: options[name] for name in _OPTIONAL if options[name] is not None}
     chosen["mechanism"] = mechanism
-    if options.get("unit") is not None:
+    if options.get("unit") not in (None, "auto"):
         chosen["unit"] = options["unit"]
     if "q50_mi" in chosen or "q90_mi" in chosen:
         chosen["q75_mi"] = None
@@ -84,43 +84,49 @@ def _refuse_what_it_ignores(mechanism: Mechanism, options: Mapping[str, Any]) ->
     if mechanism not in OWN_PROOFS:
         return
     uses = OWN_PROOFS[mechanism].uses
-    whole = {"epsilon_final": "epsilon", "delta": "delta"}
+    whole = {"epsilon": "epsilon", "epsilon_final": "epsilon", "delta": "delta"}
     for name in (*_OF_PRUNED, *(option for option, parameter in whole.items() if parameter not in uses)):
         if options[name] is not None:
-            instead = "give --epsilon-final" if name == "epsilon" and "epsilon" in uses else "leave it out"
+            preset = "; it belongs to --preset onthemap-v3" if mechanism == "exponential" else ""
             raise UsageError(
                 f"--{name.replace('_', '-')} {options[name]} with --mechanism {mechanism}: nothing there depends "
-                f"on it; {instead}"
+                f"on it; leave it out{preset}"
             )
 
 
-def designed_priors(options: Mapping[str, Any]) -> tuple[Prior, ...] | None:
-    """Priors that `--design auto` may choose from; None where no setting is to be chosen.
-
-    An empty tuple means all priors that the dataset has.
+def designed_choice(options: Mapping[str, Any]) -> Choice | None:
+    """What `--design auto` may choose from; None where no setting is to be chosen.
 
     Raises
     ------
     UsageError
-        An option asks for what would be chosen, or the accountant certifies no whole promise.
+        An option asks for what would be chosen, or no setting can be chosen for the mechanism or the accountant.
     """
+    options = with_preset(options)
     if options.get("design") is None:
+        if options.get("unit") == "auto":
+            raise UsageError(
+                "--unit auto without --design auto: give both, or name a unit: cell, block or tract"
+            )
         return None
-    given = [flag for name, flag in _DESIGNED.items() if options[name] is not None]
+    given = [flag for name, flag in DESIGNED.items() if options[name] is not None]
     if given:
         raise UsageError(f"--design auto chooses {given[0]} itself; leave it out, or leave --design out")
-    if options["accountant"] == "paper" or options["mechanism"] != "dirichlet-multinomial":
+    if options["accountant"] == "paper" or options["mechanism"] not in DESIGNED_MECHANISMS:
         asked = (
             "--accountant paper"
             if options["accountant"] == "paper"
             else f"--mechanism {options['mechanism']}"
         )
         raise UsageError(
-            f"--design auto with {asked}: it chooses for dirichlet-multinomial and the sound accountant; leave out one"
+            f"--design auto with {asked}: it chooses for {' and '.join(DESIGNED_MECHANISMS)}, the former with the "
+            "sound accountant; leave out one"
         )
-    if options.get("prior_release") is not None:
-        return ()
-    return () if options["prior"] == "auto" else (options["prior"],)
+    all_priors = options.get("prior_release") is not None or options["prior"] == "auto"
+    unit = options.get("unit") or "cell"
+    return Choice(
+        priors=() if all_priors else (options["prior"],), units=get_args(Unit) if unit == "auto" else (unit,)
+    )
 
 
 def privacy_of(

@@ -6,7 +6,10 @@ from dash import Dash, Input, Output, State, html, no_update
 
 from mapapp.errors import UsageError
 from mapapp.progress import Report
-from mapapp.publishing.design import design_parameters, read_public_part
+from mapapp.publishing.chosen_setting import DESIGNED_MECHANISMS, Choice, choose_setting, expected_line
+from mapapp.publishing.public_part import (
+    read_public_part,
+)
 from mapapp.workbench.dash_types import Answers
 from mapapp.workbench.job_progress import add_cancel, ask, ended, more, row_outputs, row_state
 from mapapp.workbench.jobs import EXPECTED_ERRORS, one_line
@@ -60,8 +63,7 @@ def register(app: Dash, session: Session) -> None:
         setting, facts = job.result
         values = values_of(setting)
         line = html.P(
-            f"Chosen from public data out of {facts['settings_tried']} settings; KL to be expected "
-            f"{facts['expected_kl_all']:.3g}, small {facts['expected_kl_small']:.3g}.",
+            f"Chosen from public data out of {facts['settings_tried']} settings; {expected_line(facts)}.",
             className="quiet small",
             role="status",
         )
@@ -78,19 +80,20 @@ def require_designable(setting: Setting) -> None:
     UsageError
         Another mechanism or accountant than the search is for.
     """
-    if setting.privacy.accountant != "sound" or setting.parameters.mechanism != "dirichlet-multinomial":
+    if setting.privacy.accountant != "sound" or setting.parameters.mechanism not in DESIGNED_MECHANISMS:
         raise UsageError(
-            "Design chooses for the Dirichlet-multinomial and the sound accountant; choose these first"
+            "Design chooses for the exponential mechanism, or for the Dirichlet-multinomial and the sound accountant; "
+            "choose these first"
         )
 
 
 def design(session: Session, setting: Setting, report: Report) -> Design:
     """Find the setting of least expected divergence at the same promise, and how it was found."""
-    privacy, parameters, facts = design_parameters(
+    privacy, parameters, facts = choose_setting(
         read_public_part(session.store),
-        setting.privacy.epsilon,
-        setting.privacy.delta,
-        base=setting.parameters,
+        setting.privacy,
+        setting.parameters,
+        Choice(units=(setting.parameters.unit,)),
         report=report,
     )
     return Setting(privacy, parameters), facts

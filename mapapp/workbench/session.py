@@ -23,6 +23,7 @@ from mapapp.errors import UsageError
 from mapapp.measuring.validity import AnalystData, Validity, measure_setting
 from mapapp.progress import Report
 from mapapp.publishing.design import DesignFacts
+from mapapp.publishing.design_exponential import ExponentialDesignFacts
 from mapapp.publishing.run import Outcome
 from mapapp.workbench.jobs import Job, Work
 from mapapp.workbench.measured_setting import Extent, MeasuredSetting
@@ -35,7 +36,7 @@ _KEPT_SETTINGS: Final = 12
 _KEPT_TABS: Final = 8
 _SOON_S: Final = 4.0
 
-Design = tuple[Setting, DesignFacts]
+Design = tuple[Setting, DesignFacts | ExponentialDesignFacts]
 """A setting chosen from public data, and how it was chosen."""
 
 

@@ -16,6 +16,7 @@ from geodata.store import open_store
 from mapapp.errors import UsageError
 from mapapp.measuring import sweep
 from mapapp.measuring.analyst import AnalystData, read_panel
+from mapapp.publishing.chosen_setting import Choice
 from mapapp.measuring.sweep import COLUMNS, Axis, SweptRow, run_sweep, swept_settings
 from mapapp.measuring.sweep_draws import DRAWN, drawn_measures
 from mapapp.measuring.sweep_file import SweepFile
@@ -114,7 +115,7 @@ def test_a_combination_that_contradicts_itself_is_a_row_and_a_value_that_fits_no
 
 def test_every_mechanism_is_measured_and_nothing_is_released(data: AnalystData) -> None:
     before = sorted(entry.name for entry in data.store.path.iterdir())
-    names = ("dirichlet-multinomial", "accept-reject", "laplace", "sparse-histogram", "plug-in")
+    names = ("dirichlet-multinomial", "exponential", "accept-reject", "laplace", "sparse-histogram", "plug-in")
     rows = swept(data, axis("mechanism", *names), seeds=2)
     assert [row.values["mechanism"] for row in rows] == list(names)
     for row in rows:
@@ -132,14 +133,16 @@ def test_a_designed_setting_is_chosen_for_each_promise(
 ) -> None:
     asked: list[tuple[float, Any]] = []
 
-    def chosen(_public: Any, epsilon: Any, delta: Any, *, base: SynthesisParameters, priors: Any) -> Any:
-        asked.append((float(epsilon), priors))
-        privacy = PrivacyParameters(epsilon=epsilon, delta=delta, min_retention=1, accountant="sound")
+    def chosen(_public: Any, given: PrivacyParameters, _base: SynthesisParameters, choice: Choice) -> Any:
+        asked.append((float(given.epsilon), choice.priors))
+        privacy = PrivacyParameters(
+            epsilon=given.epsilon, delta=given.delta, min_retention=1, accountant="sound"
+        )
         return privacy, SynthesisParameters(strength=0.0, tract_radius_mi=9.0, puma_radius_mi=9.0), {}
 
-    monkeypatch.setattr(sweep, "design_parameters", chosen)
+    monkeypatch.setattr(sweep, "choose_setting", chosen)
     rows = swept(data, axis("epsilon-final", "8", "9"), options={"design": "auto"})
-    assert asked == [(8.0, None), (9.0, None)]
+    assert asked == [(8.0, ()), (9.0, ())]
     assert [row.values["tract_radius_mi"] for row in rows] == [9.0, 9.0]
     assert [row.values["min_retention"] for row in rows] == [1.0, 1.0]
 

@@ -16,11 +16,7 @@ from geodata.schema import PUBLIC_TABLES
 from geodata.store import Store, open_store, writing_store
 from mapapp.publishing.design import (
     WHOLE_EARTH_MI,
-    PublicPart,
     design_parameters,
-    public_distribution,
-    read_public_part,
-    simulated_homes,
 )
 from mapapp.publishing.expected_validity import (
     Expected,
@@ -32,6 +28,12 @@ from mapapp.publishing.expected_validity import (
 from mapapp.publishing.geography import read_geography, read_workplaces
 from mapapp.publishing.inputs import read_inputs
 from mapapp.publishing.prior import public_prior
+from mapapp.publishing.public_part import (
+    PublicPart,
+    public_distribution,
+    read_public_part,
+    simulated_homes,
+)
 
 EPSILON, DELTA = "8.98", "1e-6"
 

@@ -36,7 +36,7 @@ from mapapp.publishing.certificate.publication_check import (
     check_sizes,
 )
 from mapapp.publishing.certificate.terms import Certificate
-from mapapp.publishing.design import check_design
+from mapapp.publishing.chosen_setting import check_design
 from mapapp.publishing.inputs import segment_of
 from mapapp.publishing.promise import make_certificate
 from mapapp.publishing.run import TEST_KEY_REASON

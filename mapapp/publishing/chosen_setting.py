@@ -1,0 +1,127 @@
+"""A setting chosen from public data: what may be chosen, the choice by mechanism, its lines, and its check."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple
+
+from engine.errors import ParameterError
+from engine.parameters import Mechanism, Prior, PrivacyParameters, SynthesisParameters, Unit
+from geodata.store import Store
+from mapapp.progress import Report, silent
+from mapapp.publishing.certificate.mechanism import read_privacy, stated_privacy
+from mapapp.publishing.certificate.terms import Certificate, CertificateCheck
+from mapapp.publishing.design import DesignFacts, design_parameters
+from mapapp.publishing.design_exponential import ExponentialDesignFacts, design_exponential
+from mapapp.publishing.public_part import PublicPart, read_public_part
+
+__all__ = ["DESIGNED_MECHANISMS", "Choice", "check_design", "choose_setting", "design_lines", "expected_line"]
+
+DESIGNED_MECHANISMS: Final[tuple[Mechanism, ...]] = ("dirichlet-multinomial", "exponential")
+"""Mechanisms that a setting can be chosen for."""
+
+_SAME: Final = 1e-3  # relative; expected values are stated to four digits
+
+
+class Choice(NamedTuple):
+    """What may be chosen besides numbers: priors (empty for all that the dataset has), and units.
+
+    Priors are for the Dirichlet-multinomial, units for the exponential mechanism.
+    """
+
+    priors: tuple[Prior, ...] = ()
+    units: tuple[Unit, ...] = ("cell",)
+
+
+def choose_setting(
+    public: PublicPart,
+    privacy: PrivacyParameters,
+    parameters: SynthesisParameters,
+    choice: Choice,
+    *,
+    report: Report = silent,
+) -> tuple[PrivacyParameters, SynthesisParameters, DesignFacts | ExponentialDesignFacts]:
+    """Choose what a mechanism leaves open at the promise of `privacy`; everything else is as in `parameters`.
+
+    Raises
+    ------
+    EngineError
+        As :func:`mapapp.publishing.design.design_parameters` and
+        :func:`mapapp.publishing.design_exponential.design_exponential`.
+    ParameterError
+        Nothing is chosen for this mechanism.
+    """
+    if parameters.mechanism == "exponential":
+        return design_exponential(public, privacy.epsilon, base=parameters, units=choice.units, report=report)
+    if parameters.mechanism != "dirichlet-multinomial":
+        raise ParameterError(f"mechanism is {parameters.mechanism!r}; no setting is chosen for it")
+    return design_parameters(
+        public, privacy.epsilon, privacy.delta, base=parameters, priors=choice.priors or None, report=report
+    )
+
+
+def design_lines(certificate: Certificate) -> list[str]:
+    """A line about how the setting was chosen; empty if the analyst gave it."""
+    facts = certificate["construction"].get("design")
+    if facts is None:
+        return []
+    lines = [
+        f"  design           {_described(certificate['parameters'])}; chosen from public data out of "
+        f"{facts['settings_tried']} settings, {expected_line(facts)}"
+    ]
+    if facts.get("runner_up"):
+        lines.append(
+            f"  runner-up        {facts['runner_up']}: {facts['expected_misplaced_of_runner_up']:.1%} misplaced"
+        )
+    return lines
+
+
+def expected_line(facts: Mapping[str, Any]) -> str:
+    """What is to be expected of the chosen setting, in a few words."""
+    if "expected_misplaced" in facts:
+        return f"{facts['expected_misplaced']:.1%} of workers expected to be misplaced"
+    return (
+        f"KL to be expected {facts['expected_kl_all']:.3g}, small workplaces {facts['expected_kl_small']:.3g}"
+    )
+
+
+def check_design(release: Store, certificate: Certificate) -> CertificateCheck:
+    """Choose the setting again from the release alone: it was chosen from public data if the same one comes out."""
+    stated, parameters = certificate["construction"]["design"], certificate["parameters"]
+    given = SynthesisParameters.from_dict(parameters["synthesis"])
+    choice = Choice(priors=tuple(stated.get("priors", ())), units=tuple(stated.get("units", ("cell",))))
+    found = choose_setting(read_public_part(release), read_privacy(parameters), given, choice)
+    again = {"privacy": stated_privacy(found[0], given.mechanism), "synthesis": found[1].to_dict()}
+    facts: Mapping[str, Any] = {**found[2]}
+    expected = [name for name in facts if name.startswith("expected_")]
+    same = again == {name: parameters[name] for name in again} and set(stated) == set(facts)
+    # Another machine may round differently, and so skip a setting that this one tries.
+    rounded = ("settings_tried", "runner_up", *expected)
+    same = same and all(stated[name] == fact for name, fact in facts.items() if name not in rounded)
+    if same and all(_is_near(facts[name], stated[name]) for name in expected):
+        return CertificateCheck(
+            "design", True, "the same setting is chosen again from the release's public tables"
+        )
+    values = ", ".join(f"{name} {stated.get(name)} and {facts[name]}" for name in expected)
+    return CertificateCheck(
+        "design",
+        False,
+        f"stated: {_described(parameters)}; from the release's public tables: {_described(again)}; {values}",
+    )
+
+
+def _is_near(value: float | None, stated: float | None) -> bool:
+    if value is None or stated is None:
+        return value is stated
+    return abs(value - stated) <= _SAME * value
+
+
+def _described(parameters: Mapping[str, Any]) -> str:
+    privacy, synthesis = parameters["privacy"], parameters["synthesis"]
+    radii = f"radii {synthesis['tract_radius_mi']:g} and {synthesis['puma_radius_mi']:g} mi"
+    if "unit" in synthesis:
+        return f"{radii}, unit {synthesis['unit']}"
+    return (
+        f"{radii}, {synthesis['prior']} prior of strength {synthesis['strength']:g}, "
+        f"min-retention {privacy['min_retention']}, retention-scale {synthesis['retention_scale']:g}"
+    )

@@ -1,0 +1,49 @@
+"""Presets of `synthesize`: options that are given together, and that single options override."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+__all__ = ["DEFAULT_PRESET", "DESIGNED", "PRESETS", "USUAL_MECHANISM", "with_preset"]
+
+USUAL_MECHANISM: Final = "dirichlet-multinomial"
+
+DESIGNED: Final = {
+    "min_retention": "--min-retention",
+    "strength": "--strength",
+    "retention_scale": "--retention-scale",
+    "tract_radius_mi": "--tract-radius",
+    "puma_radius_mi": "--puma-radius",
+}
+"""Options whose values `--design auto` chooses, and how they are written."""
+
+PRESETS: Final[Mapping[str, Mapping[str, str]]] = {
+    "onthemap-v3": {},
+    "recommended": {"mechanism": "exponential", "epsilon_final": "6.5", "unit": "cell", "design": "auto"},
+}
+"""Options that a preset gives where they are not given; those of `onthemap-v3` are the options' own defaults."""
+
+DEFAULT_PRESET: Final = "onthemap-v3"
+
+
+def with_preset(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of `synthesize` with those of their preset filled in; single options win.
+
+    Radii that are given leave nothing to choose, and another mechanism than the preset's has no unit and keeps its own
+    settings.
+    """
+    filled = dict(options)
+    preset = PRESETS[options.get("preset") or DEFAULT_PRESET]
+    mechanism = options.get("mechanism") or preset.get("mechanism", USUAL_MECHANISM)
+    left = {name for name in ("unit", "design") if mechanism != preset.get("mechanism")}
+    if any(options.get(name) is not None for name in DESIGNED):
+        left.add("design")
+    if options.get("epsilon") is not None:
+        left.add("epsilon_final")
+    missing = {name for name in preset if options.get(name) is None} - left
+    filled |= {name: preset[name] for name in missing}
+    filled["mechanism"] = mechanism
+    if filled.get("design") == "none":
+        filled["design"] = None
+    return filled

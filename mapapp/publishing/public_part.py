@@ -1,0 +1,162 @@
+"""What a setting is chosen from: the public part of a dataset, and tables of homes simulated from it.
+
+No confidential count takes part: the column of homes is not even read. A prior always looks good on homes drawn from
+itself. Hence the simulated homes are not. Where there are flows, a fifth follow the gravity prior instead. Three in a
+hundred are anywhere, by population alone: P10 reports 3 to 7 % of workers where its prior had nothing, and without them
+eliminating far points would look free. And every workplace draws a distribution of its own around that (a Pólya urn:
+worker j lives where an earlier one does with probability j / (j + 25)).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.gravity import GravityDecay, decay_at
+from engine.tracts import great_circle_mi
+from geodata.schema import N_SEGMENTS
+from geodata.store import Store
+from mapapp.publishing.expected_validity import HomeTracts, WorkplaceCounts, grid_around
+from mapapp.publishing.geography import Geography, Ints, Workplaces, read_geography, read_workplaces
+from mapapp.publishing.inputs import segment_of
+
+__all__ = [
+    "CONCENTRATION",
+    "SHARE_ANYWHERE",
+    "PublicPart",
+    "public_distribution",
+    "read_public_part",
+    "simulated_homes",
+]
+
+Floats = npt.NDArray[np.float64]
+
+CONCENTRATION = 25.0
+"""Of the urn that draws the homes of a workplace."""
+
+SHARE_ANYWHERE = 0.03
+"""Simulated homes that are anywhere, by population."""
+
+_PUBLIC_COLUMNS = ["destination_index", "age", "earnings", "industry", "count"]
+_MOST_TRACTS = 256
+_LEAST_TRACTS = 48
+_MOST_PAIRS = 2_000_000  # of destination and origin tracts, between the two numbers above
+_SHARE_OF_FLOWS = 0.8
+_GENERATOR = 20100  # any number: the same homes in every run
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublicPart:
+    """What the choice is made from: the public part of a dataset, or of a release.
+
+    Attributes
+    ----------
+    geography : Geography
+        Tracts, blocks and public flows.
+    workplaces : Workplaces
+        All destination tracts and their workers.
+    sample : WorkplaceCounts
+        Synthesizers of 48 to 256 destination tracts, evenly spaced in their order.
+    """
+
+    geography: Geography
+    workplaces: Workplaces
+    sample: WorkplaceCounts
+
+
+def read_public_part(store: Store) -> PublicPart:
+    """Read geography, flows, and workers by workplace and segment; of the homes, nothing.
+
+    Raises
+    ------
+    StoreError
+        When the store holds no jobs.
+    """
+    geography = read_geography(store)
+    workplaces = read_workplaces(store, geography)
+    n_tracts = workplaces.tract.size
+    size = min(n_tracts, max(_LEAST_TRACTS, min(_MOST_TRACTS, _MOST_PAIRS // geography.tracts.n_tracts)))
+    chosen = workplaces.tract[np.linspace(0, n_tracts - 1, size).round().astype(np.int64)]
+    return PublicPart(
+        geography=geography, workplaces=workplaces, sample=_counts(store, geography, np.unique(chosen))
+    )
+
+
+def _counts(store: Store, geography: Geography, destination_tract: Ints) -> WorkplaceCounts:
+    """Workers by workplace and segment in some destination tracts."""
+    is_chosen = np.zeros(geography.tracts.n_tracts, dtype=np.bool_)
+    is_chosen[destination_tract] = True
+    found, workers = [], []
+    for part in store.batches("jobs", _PUBLIC_COLUMNS):
+        destination = part["destination_index"].to_numpy().astype(np.int64)
+        mine = is_chosen[geography.tract_of_block[destination]]
+        columns = {name: part[name].to_numpy()[mine] for name in _PUBLIC_COLUMNS}
+        found.append(destination[mine] * N_SEGMENTS + segment_of(columns))
+        workers.append(columns["count"])
+    synthesizer, of = np.unique(np.concatenate(found), return_inverse=True)
+    destination = synthesizer // N_SEGMENTS
+    tract = np.searchsorted(destination_tract, geography.tract_of_block[destination])
+    return WorkplaceCounts(
+        destination_tract=destination_tract,
+        destination=destination,
+        segment=synthesizer % N_SEGMENTS,
+        tract=tract.astype(np.int32),
+        count=np.bincount(of, np.concatenate(workers)).astype(np.int64),
+    )
+
+
+def simulated_homes(public: PublicPart, decay: GravityDecay, concentration: float) -> HomeTracts:
+    """A home tract for every worker of the sample, from public data and a fixed seed.
+
+    Parameters
+    ----------
+    public : PublicPart
+    decay : GravityDecay
+        Of the gravity model.
+    concentration : float
+        As in :func:`design_parameters`.
+    """
+    sample = public.sample
+    mass = public_distribution(public, decay)
+    draw = np.random.default_rng(_GENERATOR)
+    tract = np.repeat(sample.tract, sample.count)
+    value = draw.random(tract.size)
+    home = np.empty(tract.size, dtype=np.int64)
+    # Blocks are sorted by tract, so workers come sorted by both.
+    for position in range(sample.destination_tract.size):
+        mine = slice(*np.searchsorted(tract, (position, position + 1)))
+        below = np.cumsum(mass[position])
+        home[mine] = np.searchsorted(below, value[mine] * below[-1], side="right")
+    home = np.minimum(home, mass.shape[1] - 1)
+    destination = np.repeat(sample.destination, sample.count)
+    first = np.searchsorted(destination, destination)
+    earlier = np.arange(destination.size) - first
+    copies = draw.random(destination.size) * (concentration + earlier) < earlier
+    source = first + (draw.random(destination.size) * earlier).astype(np.int64)
+    for worker in np.flatnonzero(copies):
+        home[worker] = home[source[worker]]
+    return HomeTracts(
+        cell=grid_around(public.geography.tracts, sample.destination_tract)[1], origin_tract=home
+    )
+
+
+def public_distribution(public: PublicPart, decay: GravityDecay) -> Floats:
+    """Where the workers of each destination tract live by public data: float64[T, n_tracts], rows sum to 1."""
+    tracts, at = public.geography.tracts, public.sample.destination_tract
+    mass = _by_row(tracts.population * decay_at(great_circle_mi(tracts, at), decay))
+    flows = public.geography.flows
+    flows = flows[flows["destination_tract_index"].isin(at)]
+    if not flows.empty:
+        row = np.searchsorted(at, flows["destination_tract_index"].to_numpy(np.int64))
+        flow = np.zeros_like(mass)
+        np.add.at(flow, (row, flows["origin_tract_index"].to_numpy(np.int64)), flows["weight"].to_numpy())
+        known = flow.any(axis=1)
+        mass[known] = _SHARE_OF_FLOWS * _by_row(flow[known]) + (1 - _SHARE_OF_FLOWS) * mass[known]
+    anywhere = tracts.population / tracts.population.sum()
+    return np.asarray((1 - SHARE_ANYWHERE) * mass + SHARE_ANYWHERE * anywhere)
+
+
+def _by_row(mass: Floats) -> Floats:
+    return np.asarray(mass / mass.sum(axis=1, keepdims=True))

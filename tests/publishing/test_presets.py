@@ -1,0 +1,34 @@
+"""Presets: what they fill in, what overrides them, and what is refused."""
+
+from typing import Any
+
+import pytest
+
+from mapapp.publishing.presets import DEFAULT_PRESET, PRESETS, USUAL_MECHANISM, with_preset
+
+
+def test_a_preset_fills_in_what_is_not_given() -> None:
+    filled = with_preset({"preset": "recommended", "mechanism": None, "epsilon": None})
+    assert filled["mechanism"] == "exponential"
+    assert (filled["unit"], filled["epsilon_final"], filled["design"]) == ("cell", "6.5", "auto")
+
+
+def test_without_a_preset_the_options_keep_their_own_defaults() -> None:
+    assert not PRESETS[DEFAULT_PRESET]
+    assert with_preset({"epsilon": "2"}) == {"epsilon": "2", "mechanism": USUAL_MECHANISM}
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"epsilon": "4"}, {"epsilon": "4", "epsilon_final": None, "design": "auto"}),
+        ({"epsilon_final": "4"}, {"epsilon_final": "4"}),
+        ({"unit": "tract"}, {"unit": "tract", "epsilon_final": "6.5"}),
+        ({"tract_radius_mi": 3.0}, {"design": None, "mechanism": "exponential"}),
+        ({"design": "none"}, {"design": None, "mechanism": "exponential"}),
+        ({"mechanism": "laplace"}, {"mechanism": "laplace", "unit": None, "design": None, "epsilon_final": "6.5"}),
+    ],
+)
+def test_single_options_override_a_preset(given: dict[str, Any], expected: dict[str, Any]) -> None:
+    filled = with_preset({"preset": "recommended", **given})
+    assert {name: filled.get(name) for name in expected} == expected
