@@ -16,11 +16,11 @@ from geodata.store import open_store
 from mapapp.errors import UsageError
 from mapapp.measuring import sweep
 from mapapp.measuring.analyst import AnalystData, read_panel
-from mapapp.publishing.chosen_setting import Choice
 from mapapp.measuring.sweep import COLUMNS, Axis, SweptRow, run_sweep, swept_settings
 from mapapp.measuring.sweep_draws import DRAWN, drawn_measures
 from mapapp.measuring.sweep_file import SweepFile
 from mapapp.measuring.validity import Validity, measure_setting
+from mapapp.publishing.chosen_setting import Choice
 from mapapp.publishing.geography import read_workplaces
 from mapapp.publishing.run import run_synthesis
 
@@ -115,7 +115,14 @@ def test_a_combination_that_contradicts_itself_is_a_row_and_a_value_that_fits_no
 
 def test_every_mechanism_is_measured_and_nothing_is_released(data: AnalystData) -> None:
     before = sorted(entry.name for entry in data.store.path.iterdir())
-    names = ("dirichlet-multinomial", "exponential", "accept-reject", "laplace", "sparse-histogram", "plug-in")
+    names = (
+        "dirichlet-multinomial",
+        "exponential",
+        "accept-reject",
+        "laplace",
+        "sparse-histogram",
+        "plug-in",
+    )
     rows = swept(data, axis("mechanism", *names), seeds=2)
     assert [row.values["mechanism"] for row in rows] == list(names)
     for row in rows:

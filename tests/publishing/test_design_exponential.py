@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from commands.running import run_here
 from engine.errors import ParameterError
 from engine.parameters import SynthesisParameters
 from geodata.store import open_store
 from mapapp.publishing.chosen_setting import Choice, choose_setting, design_lines
 from mapapp.publishing.design_exponential import _misplaced, design_exponential
 from mapapp.publishing.public_part import PublicPart, read_public_part
+from tests.commands.running import run_here
 
 BASE = SynthesisParameters(mechanism="exponential")
 
@@ -40,7 +40,9 @@ def test_less_is_misplaced_at_a_larger_epsilon(public: PublicPart) -> None:
 
 
 def test_the_unit_grows_as_epsilon_falls(public: PublicPart) -> None:
-    chosen = {e: design_exponential(public, e, base=BASE, units=("cell", "tract"))[1].unit for e in ("1", "9")}
+    chosen = {
+        e: design_exponential(public, e, base=BASE, units=("cell", "tract"))[1].unit for e in ("1", "9")
+    }
     assert chosen == {"1": "tract", "9": "cell"}
 
 
@@ -70,4 +72,3 @@ def test_the_recommended_preset_is_made_and_its_choice_repeated(demo_dataset: Pa
     checked = run_here("certify", release)
     assert checked.code == 0
     assert "the same setting is chosen again" in checked.out
-

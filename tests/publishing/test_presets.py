@@ -26,7 +26,10 @@ def test_without_a_preset_the_options_keep_their_own_defaults() -> None:
         ({"unit": "tract"}, {"unit": "tract", "epsilon_final": "6.5"}),
         ({"tract_radius_mi": 3.0}, {"design": None, "mechanism": "exponential"}),
         ({"design": "none"}, {"design": None, "mechanism": "exponential"}),
-        ({"mechanism": "laplace"}, {"mechanism": "laplace", "unit": None, "design": None, "epsilon_final": "6.5"}),
+        (
+            {"mechanism": "laplace"},
+            {"mechanism": "laplace", "unit": None, "design": None, "epsilon_final": "6.5"},
+        ),
     ],
 )
 def test_single_options_override_a_preset(given: dict[str, Any], expected: dict[str, Any]) -> None:
