@@ -4,6 +4,7 @@ Near a destination tract its support points are tracts, farther away PUMAs, then
 part, so coarsening costs no privacy (P08 Theorem 5.1).
 """
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -15,6 +16,7 @@ from engine._kernels.coarsening import (
     TABLE_STEPS,
     CoarseningSpace,
     DecayTable,
+    FarStates,
     LocatedPoints,
     PointValues,
     SuperPumas,
@@ -50,13 +52,16 @@ class Coarsening:
         The destination tracts, by index among the origin tracts.
     q50_mi, q90_mi : float
         Miles within which an origin tract is a point of its own, and within which it belongs to the point of its PUMA.
+    far_state_miles : float or None
+        Miles within which a far state is a point of its own; the others are pooled by group. None: all are their own.
     support_ptr : int64[T + 1]
         The points of destination tract t are ``support_ptr[t]`` up to ``support_ptr[t + 1]``.
     support_level : int8[K]
         0 tract, 1 PUMA, 2 SuperPUMA, 3 remainder (see :mod:`engine.editing`).
     support_unit : int32[K]
-        Index of the tract, PUMA or SuperPUMA; -1 for the remainder. Within a destination tract points rise by level
-        and unit.
+        Index of the tract, PUMA or SuperPUMA; -1 for the remainder. Group g of pooled far states counts as the
+        SuperPUMA g places after the last one (:mod:`engine.far_states`). Within a destination tract points rise by
+        level and unit.
     support_distance_mi : float64[K]
         Population-weighted mean distance of the point's tracts from the destination tract, miles; the plain
         mean where the population is zero.
@@ -75,6 +80,7 @@ class Coarsening:
     support_unit: npt.NDArray[np.int32]
     support_distance_mi: FloatArray
     support_population: npt.NDArray[np.int64]
+    far_state_miles: float | None = None
 
     @property
     def n_destination_tracts(self) -> int:
@@ -95,6 +101,13 @@ class Coarsening:
     def square_limits(self) -> tuple[float, float]:
         """Squared chords of q50 and q90, as the kernels compare them."""
         return chord_of_miles(self.q50_mi) ** 2, chord_of_miles(self.q90_mi) ** 2
+
+    @property
+    def far_states(self) -> FarStates:
+        """Which origin tracts are pooled as far states, as the kernels take it."""
+        miles = self.far_state_miles
+        limit = math.inf if miles is None else chord_of_miles(miles) ** 2
+        return FarStates(self.tracts.far_group, limit, self.tracts.n_superpumas)
 
     @property
     def located_points(self) -> LocatedPoints:
@@ -131,6 +144,7 @@ class Coarsening:
             origin,
             _tract_units(self.tracts),
             self.square_limits,
+            self.far_states,
             self.located_points,
             found,
         )

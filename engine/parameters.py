@@ -224,6 +224,9 @@ class SynthesisParameters:
         Coarsening radii in miles, if they are not the percentiles: given together, 0 ≤ tract_radius_mi ≤
         puma_radius_mi. Then `q50_mi` and `q90_mi` only describe commutes, and the gravity prior is fitted to them. A
         radius of 12,500 miles covers the whole earth.
+    far_state_miles : float or None, optional
+        States outside the imported area whose center is at least this many miles from the workplace tract's are pooled
+        by census division; nearer ones stay support points of their own. Above 0. None, the default, pools no state.
     replication : bool, optional
         Allow steps of the 2010 release that no proof covers; the result is then stamped "not for release".
     mechanism : str, optional
@@ -257,6 +260,7 @@ class SynthesisParameters:
     placement: Placement = "population"
     tract_radius_mi: float | None = None
     puma_radius_mi: float | None = None
+    far_state_miles: float | None = None
     replication: bool = False
     mechanism: Mechanism = _USUAL_MECHANISM
     unit: Unit = "cell"
@@ -271,6 +275,7 @@ class SynthesisParameters:
             )
         self._check_percentiles()
         self._check_radii()
+        self._check_far_states()
         self._check_elimination()
         _require_choice("editing", self.editing, get_args(Editing))
         _require_choice("prior", self.prior, get_args(Prior))
@@ -322,6 +327,14 @@ class SynthesisParameters:
                 "puma_radius_mi of at least tract_radius_mi"
             )
 
+    def _check_far_states(self) -> None:
+        allowed = "a distance in miles above 0, such as 300; leave it out to keep all states apart"
+        miles = self.far_state_miles
+        if miles is not None:
+            _require_number("far_state_miles", miles, allowed)
+            if miles <= 0:
+                raise ParameterError(f"far_state_miles is {miles!r}; it must be {allowed}")
+
     def _check_elimination(self) -> None:
         furthest = math.inf
         for step in self.elimination:
@@ -359,7 +372,8 @@ class SynthesisParameters:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON or TOML; a missing `q75_mi` is false (TOML has no null), missing radii are left out.
 
-        The usual mechanism is left out too, so that certificates from before there were others stay the same.
+        The usual mechanism and a missing `far_state_miles` are left out too, so that certificates from before there
+        were others stay the same.
         """
         values: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         values["elimination"] = [list(step) for step in self.elimination]
@@ -367,6 +381,8 @@ class SynthesisParameters:
             values["q75_mi"] = False
         if self.tract_radius_mi is None:
             del values["tract_radius_mi"], values["puma_radius_mi"]
+        if self.far_state_miles is None:
+            del values["far_state_miles"]
         if self.mechanism == _USUAL_MECHANISM:
             del values["mechanism"]
         if self.mechanism != "exponential":
@@ -389,7 +405,7 @@ class SynthesisParameters:
         if "elimination" in given:
             given["elimination"] = _as_steps(given["elimination"])
         radii = ("tract_radius_mi", "puma_radius_mi")
-        for name in ("q50_mi", "q75_mi", "q90_mi", "strength", "retention_scale", *radii):
+        for name in ("q50_mi", "q75_mi", "q90_mi", "strength", "retention_scale", "far_state_miles", *radii):
             if isinstance(given.get(name), int) and not isinstance(given[name], bool):
                 given[name] = float(given[name])
         return cls(**given)

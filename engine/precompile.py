@@ -28,6 +28,7 @@ from engine._kernels.urn import synthesize_range
 from engine.accountant import SynthesizerClasses
 from engine.coarsening import Coarsening, coarsen
 from engine.editing import edit_domain
+from engine.far_states import FarSplit, pool_far_states, split_far_states
 from engine.garbage import no_collection
 from engine.gravity import GravityDecay
 from engine.parameters import PrivacyParameters
@@ -110,6 +111,12 @@ def _account() -> None:
     certify_sound(prior, classes, privacy, allow_unpruned=True)
 
 
+def _pool() -> None:
+    pools = pool_far_states(_coarsening(), 1.0)
+    edited = edit_domain(PublicSeed.for_tests(), pools.pooled, np.ones(_N), np.arange(_N))
+    split_far_states(SecretKey.for_tests(), _synthesizers(), _drawn(), FarSplit.of(pools, edited))
+
+
 def _edit() -> None:
     edit_domain(PublicSeed.for_tests(), _coarsening(), np.zeros(_N), np.arange(_N), elimination=((0.0, 0.5),))
 
@@ -140,6 +147,7 @@ def _points() -> None:
 STAGES: dict[str, tuple[Callable[[], None], float]] = {
     "account": (_account, 3.4),
     "coarsen": (_coarsen, 1.3),
+    "pool": (_pool, 0.4),
     "draw": (_draw, 2.8),
     "place": (_place, 0.8),
     "points": (_points, 0.5),

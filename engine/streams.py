@@ -20,6 +20,7 @@ TOTAL          destination              segment          bounded integers that m
 ATTEMPT        attempt                  0                eight words: the key of that attempt
 MOVE           destination              segment          bounded integers: who moves, and where to
 DEAL           destination              segment          bounded integers: which cell of a unit gets a worker
+FAR            destination              segment          one bounded integer per worker in a pool of far states
 ============== ======================== ================ ==========================================
 
 Source: RFC 8439 (ChaCha20); docs/method.md, section 7.
@@ -75,6 +76,7 @@ class Stage(IntEnum):
     ATTEMPT = chacha.STAGE_ATTEMPT
     MOVE = chacha.STAGE_MOVE
     DEAL = chacha.STAGE_DEAL
+    FAR = chacha.STAGE_FAR
 
 
 class SecretKey:

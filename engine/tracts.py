@@ -31,6 +31,9 @@ class OriginTracts:
         Index of the PUMA and of the SuperPUMA that holds each tract.
     population : int64[n]
         Public population.
+    far_group : int32[n], optional
+        For a tract that is a whole state outside the imported area, a number from 0 on of the group in which it may be
+        pooled (:mod:`engine.far_states`); -1 for every other tract. Without it there are no such states.
     place : float64[n, 3]
         The centres as unit vectors.
     puma_members, superpuma_members : tuple of (int64[units + 1], int32[n])
@@ -49,6 +52,7 @@ class OriginTracts:
     puma: Indices
     superpuma: Indices
     population: npt.NDArray[np.int64]
+    far_group: Indices = field(default_factory=lambda: np.zeros(0, dtype=np.int32))
     place: FloatArray = field(init=False)
     puma_members: tuple[npt.NDArray[np.int64], Indices] = field(init=False)
     superpuma_members: tuple[npt.NDArray[np.int64], Indices] = field(init=False)
@@ -77,6 +81,27 @@ class OriginTracts:
         object.__setattr__(self, "puma_members", _members(checked["puma"]))
         object.__setattr__(self, "superpuma_members", _members(checked["superpuma"]))
         object.__setattr__(self, "superpuma_reach", _reach(place, *self.superpuma_members))
+        object.__setattr__(self, "far_group", self._checked_far_group())
+
+    def _checked_far_group(self) -> Indices:
+        group: Indices = as_int("far_group", self.far_group, low=-1, dtype=np.int32)
+        if not group.size:
+            return np.full(self.n_tracts, -1, dtype=np.int32)
+        if group.size != self.n_tracts:
+            raise ParameterError(
+                f"far_group has {group.size} values for {self.n_tracts} tracts: give one each"
+            )
+        for unit in (self.puma, self.superpuma):
+            if np.any(np.bincount(unit, minlength=1)[unit[group >= 0]] > 1):
+                raise ParameterError(
+                    "a far state shares its PUMA or SuperPUMA with another tract: give every far state its own"
+                )
+        return group
+
+    @property
+    def n_superpumas(self) -> int:
+        """Number of SuperPUMAs."""
+        return self.superpuma_members[0].size - 1
 
     @property
     def n_tracts(self) -> int:

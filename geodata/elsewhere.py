@@ -6,7 +6,12 @@ the nearest thousand). They serve only the distance from elsewhere and the gravi
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
 
 _ROWS = """
 01 AL Alabama|-86.77 33.00 4780
@@ -92,6 +97,34 @@ class State:
     lon_deg: float
     lat_deg: float
     population: int
+
+
+DIVISIONS: Final[tuple[tuple[str, str], ...]] = (
+    ("New England", "09 23 25 33 44 50"),
+    ("Middle Atlantic", "34 36 42"),
+    ("East North Central", "17 18 26 39 55"),
+    ("West North Central", "19 20 27 29 31 38 46"),
+    ("South Atlantic", "10 11 12 13 24 37 45 51 54"),
+    ("East South Central", "01 21 28 47"),
+    ("West South Central", "05 22 40 48"),
+    ("Mountain", "04 08 16 30 32 35 49 56"),
+    ("Pacific", "02 06 15 41 53"),
+)
+"""The nine divisions of the Census Bureau, and the FIPS codes of their states."""
+
+TERRITORIES: Final = len(DIVISIONS)
+"""The division number of Puerto Rico and the island areas, and of any code that is in no division."""
+
+
+def division_numbers(state_ids: Iterable[str]) -> npt.NDArray[np.int32]:
+    """Number of the census division of each state: its place in `DIVISIONS`, else `TERRITORIES`."""
+    known = {code: number for number, (_, codes) in enumerate(DIVISIONS) for code in codes.split()}
+    return np.array([known.get(code, TERRITORIES) for code in state_ids], dtype=np.int32)
+
+
+def division_name(number: int) -> str:
+    """Name of a division by its number."""
+    return DIVISIONS[number][0] if number < TERRITORIES else "Puerto Rico, island areas and others"
 
 
 def states() -> dict[str, State]:

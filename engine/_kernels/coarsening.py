@@ -11,13 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from engine._jit import lean_jit
-from engine._kernels.arrays import Floats, Indices, Ints
+from engine._kernels.arrays import Bools, Floats, Indices, Ints
 from engine._kernels.sorting import sort_values
 
 __all__ = [
     "TABLE_STEPS",
     "CoarseningSpace",
     "DecayTable",
+    "FarStates",
     "LocatedPoints",
     "PointValues",
     "SuperPumas",
@@ -26,7 +27,9 @@ __all__ = [
     "fill_points",
     "find_points",
     "is_beyond",
+    "is_pooled",
     "level_of",
+    "mark_pooled",
     "square_chord",
 ]
 
@@ -47,6 +50,18 @@ class TractUnits(NamedTuple):
     puma: Indices
     superpuma: Indices
     population: Ints
+
+
+class FarStates(NamedTuple):
+    """Group of every origin tract that is a far state (-1: any other tract) [n], and when and as what it is pooled.
+
+    States at least as far as ``square_limit``, a squared chord, are in the point of level 2 whose unit is
+    ``first_unit``, the number of SuperPUMAs, plus their group.
+    """
+
+    group: Indices
+    square_limit: float
+    first_unit: int
 
 
 class SuperPumas(NamedTuple):
@@ -114,6 +129,22 @@ def level_of(square: float, near: float, far: float) -> int:
     if square < far:
         return 1
     return 2
+
+
+@lean_jit
+def is_pooled(home: int, square: float, far: FarStates) -> bool:
+    """Whether an origin tract at that squared chord is a state that is pooled with others of its group."""
+    return bool(far.group[home] >= 0 and square >= far.square_limit)
+
+
+@lean_jit
+def mark_pooled(
+    destination: Ints, position: Indices, origin: Ints, place: Floats, far: FarStates, marks: Bools
+) -> None:
+    """Say of each (position of a destination tract, origin tract) whether the origin is pooled there."""
+    for pair in range(position.size):
+        square = square_chord(place, destination[position[pair]], origin[pair])
+        marks[pair] = is_pooled(origin[pair], square, far)
 
 
 @lean_jit
@@ -392,6 +423,7 @@ def find_points(
     origin: Ints,
     tracts: TractUnits,
     limits: tuple[float, float],
+    far: FarStates,
     support: LocatedPoints,
     found: Indices,
 ) -> None:
@@ -401,12 +433,15 @@ def find_points(
     """
     for worker in range(position.size):
         at, home = position[worker], origin[worker]
-        level = level_of(square_chord(tracts.place, support.destination[at], home), limits[0], limits[1])
+        square = square_chord(tracts.place, support.destination[at], home)
+        level = level_of(square, limits[0], limits[1])
         unit = home
         if level == 1:
             unit = tracts.puma[home]
         elif level == 2:
             unit = tracts.superpuma[home]
+        if is_pooled(home, square, far):
+            level, unit = 2, far.first_unit + far.group[home]
         first, last = support.ptr[at], support.ptr[at + 1]
         point = _find(level, unit, first, last, support.level, support.unit)
         if point < 0 and last > first and support.level[last - 1] == 3:

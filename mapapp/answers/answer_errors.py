@@ -183,7 +183,15 @@ class Errors:
 
     @cached_property
     def _formula(self) -> ExpectedErrors:
-        columns = ["lon_deg", "lat_deg", "puma_index", "superpuma_index", "population"]
+        columns = [
+            "lon_deg",
+            "lat_deg",
+            "puma_index",
+            "superpuma_index",
+            "population",
+            "state_id",
+            "elsewhere",
+        ]
         return ExpectedErrors(
             self._certificate, self._store.table("tracts", columns), self._store.table("prior")
         )

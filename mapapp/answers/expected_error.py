@@ -114,7 +114,8 @@ class ExpectedErrors:
     certificate : mapping
         `certificate.json` of the release.
     tracts : DataFrame
-        The release's `tracts`: lon_deg, lat_deg, puma_index, superpuma_index, population.
+        The release's `tracts`: lon_deg, lat_deg, puma_index, superpuma_index, population; state_id and elsewhere too
+        if far states are pooled.
     flows : DataFrame
         The release's `prior`.
 
@@ -133,6 +134,7 @@ class ExpectedErrors:
         self._lon, self._lat, self._population = (
             tracts[name].to_numpy(np.float64) for name in ("lon_deg", "lat_deg", "population")
         )
+        self._divisions = self._terms.far_divisions(tracts)
         self._units = [tracts[f"{level}_index"].to_numpy(np.int64) for level in ("puma", "superpuma")]
         order = np.argsort(flows["destination_tract_index"].to_numpy(), kind="stable")
         self._flows = [
@@ -351,6 +353,8 @@ class ExpectedErrors:
         n_tracts = miles.size
         unit = np.where(miles < far, n_tracts + self._units[0], 2 * n_tracts + self._units[1])
         unit = np.where(miles < near, np.arange(n_tracts), unit)
+        pooled = (self._divisions >= 0) & (miles >= self._terms.far_state_miles)
+        unit = np.where(pooled, 3 * n_tracts + self._divisions, unit)
         _, point = np.unique(unit, return_inverse=True)
         people = np.maximum(self._population, 1.0)
         of_point = np.bincount(point, people)
@@ -363,10 +367,11 @@ class ExpectedErrors:
             gone[(away > beyond) & (mass == 0)] = probability
         pools = self._terms.editing == "pool"
         order = np.argsort(point, kind="stable")
+        placed = np.where(pooled, people / np.maximum(miles, 1.0) ** 2, people)
         return _TractPrior(
             order=order,
             first=np.append(0, np.cumsum(np.bincount(point))[:-1]),
-            people=(people / of_point[point])[order],
+            people=(placed / np.bincount(point, placed)[point])[order],
             gravity=(pull / np.bincount(point, pull)[point])[order],
             share=share,
             retention=np.clip(self._terms.retention_scale * share, self._terms.least_retention, 1.0),

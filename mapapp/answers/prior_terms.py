@@ -9,6 +9,9 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+import pandas
+
+from geodata.elsewhere import division_numbers
 
 __all__ = ["WEIGHTED", "PriorTerms"]
 
@@ -24,6 +27,8 @@ class PriorTerms:
     ----------
     tract_radius_mi, puma_radius_mi : float
         Beyond the first, homes count by PUMA; beyond the second, by SuperPUMA.
+    far_state_miles : float
+        States outside the imported area that are at least this far are pooled by census division; infinite if none are.
     strength, retention_scale, least_retention : float
         Strength of the prior; scale and minimum of retention probabilities.
     editing, prior : str
@@ -39,6 +44,7 @@ class PriorTerms:
 
     tract_radius_mi: float
     puma_radius_mi: float
+    far_state_miles: float
     strength: float
     retention_scale: float
     least_retention: float
@@ -48,6 +54,16 @@ class PriorTerms:
     gravity: tuple[float, float] | None
     least_weight: npt.NDArray[np.float64]
     prunes: npt.NDArray[np.bool_]
+
+    def far_divisions(self, tracts: pandas.DataFrame) -> npt.NDArray[np.int64]:
+        """Return the census division of every tract that is a whole state outside the imported area, else -1.
+
+        Reads `elsewhere` and `state_id`, unless no state is pooled.
+        """
+        if math.isinf(self.far_state_miles):
+            return np.full(len(tracts), -1, dtype=np.int64)
+        division = division_numbers(tracts["state_id"])
+        return np.where(tracts["elsewhere"].to_numpy(np.bool_), division, -1).astype(np.int64)
 
     @classmethod
     def of(cls, certificate: Mapping[str, Any]) -> PriorTerms:
@@ -64,6 +80,7 @@ class PriorTerms:
         return cls(
             tract_radius_mi=_number(synthesis.get("tract_radius_mi", synthesis["q50_mi"])),
             puma_radius_mi=_number(synthesis.get("puma_radius_mi", synthesis["q90_mi"])),
+            far_state_miles=float(synthesis.get("far_state_miles", math.inf)),
             strength=_number(synthesis["strength"]),
             retention_scale=_number(synthesis["retention_scale"]),
             least_retention=_fraction(certificate["parameters"]["privacy"]["min_retention"]),

@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import Final, get_args
+from typing import Final, Literal, get_args
 
 import click
 
 from engine.parameters import Mechanism, Unit
 from mapapp.commands.options import STORE, Function
 from mapapp.publishing.presets import DEFAULT_PRESET, PRESETS, USUAL_MECHANISM
+
+
+class MilesOrNone(click.ParamType[float | Literal["none"]]):
+    """A number of miles, or the word none."""
+
+    name = "MILES|none"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float | Literal["none"]:
+        """Return the number of miles, or "none"; refuse anything else in one line."""
+        text = str(value).strip().lower()
+        if text == "none":
+            return "none"
+        try:
+            return float(text)
+        except ValueError:
+            self.fail(f"{value!r} is neither a number of miles nor none.", param, ctx)
+
 
 _SETTING: Final = (
     click.option(
@@ -133,6 +152,15 @@ _SETTING: Final = (
         default=None,
         show_default="--q90",
         help="Miles beyond which origins become SuperPUMAs, if not --q90; needs --tract-radius.",
+    ),
+    click.option(
+        "--far-state-miles",
+        type=MilesOrNone(),
+        default=None,
+        show_default="none",
+        help="States outside the imported area are support points of their own if their center lies within this many "
+        "miles of the workplace tract's; the others are pooled by census division, so that rare long commutes add less "
+        "noise. none keeps all states apart.",
     ),
     click.option(
         "--retention-scale",

@@ -12,11 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
-from engine.coarsening import Coarsening
+from engine.coarsening import LEVEL_SUPERPUMA, Coarsening
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
 from engine.units import RETENTION_UNITS
 from engine.validity import MeasuredWorkers, PriorClasses, expected_means
+from geodata.elsewhere import division_name
 from geodata.store import Store
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.simulated_draws import simulated_points
@@ -149,9 +150,13 @@ def _named(store: Store, coarse: Coarsening) -> pandas.DataFrame:
         (("tracts", "tract_id"), ("pumas", "puma_id"), ("superpumas", "superpuma_id"))
     ):
         frame = store.table(table, [column, "name"]).sort_values(column, ignore_index=True)
-        mine = level == at
+        mine = (level == at) & (unit < len(frame))
         ids[mine] = frame[column].to_numpy(dtype=object)[unit[mine]]
         names[mine] = frame["name"].to_numpy(dtype=object)[unit[mine]]
+    pools = np.flatnonzero((level == LEVEL_SUPERPUMA) & (unit >= coarse.tracts.n_superpumas))
+    numbers = unit[pools] - coarse.tracts.n_superpumas
+    ids[pools] = [f"division-{number}" for number in numbers]
+    names[pools] = [f"far states, {division_name(number)}" for number in numbers]
     return pandas.DataFrame(
         {"level": level, "unit_id": ids, "name": names, "distance_mi": coarse.support_distance_mi}
     )

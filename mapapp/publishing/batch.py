@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.coarsening import LEVEL_REMAINDER
+from engine.far_states import split_far_states
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.placement import place_blocks
 from engine.points import CellTriangles, place_points, sort_homes
@@ -185,8 +186,10 @@ def draw_workers(
         accepted_ratio=weights.accepted_ratio,
     )
     drawn = redraw_remainder(key, synthesizers, drawn, support.coarsening, redraw_weight(support.share))
+    if support.far_split is not None:
+        drawn = split_far_states(key, synthesizers, drawn, support.far_split)
     placed = place_blocks(
-        key, synthesizers, drawn, support.coarsening, geography.blocks, mode=parameters.placement
+        key, synthesizers, drawn, support.coarsening_of_homes, geography.blocks, mode=parameters.placement
     )
     return DrawnBatch(
         destination=inputs.destination.astype(np.int32),

@@ -12,6 +12,7 @@ import pandas
 
 from engine.placement import BlockTable
 from engine.tracts import OriginTracts
+from geodata.elsewhere import division_numbers
 from geodata.errors import StoreError
 from geodata.store import Store
 
@@ -88,7 +89,9 @@ class Workplaces:
 def read_geography(store: Store) -> Geography:
     """Read the public tables of a dataset or release that synthesis uses."""
     blocks = store.table("blocks", ["tract_index", "population"])
-    tracts = store.table("tracts", ["lon_deg", "lat_deg", "puma_index", "superpuma_index", "population"])
+    columns = ["lon_deg", "lat_deg", "puma_index", "superpuma_index", "population", "state_id", "elsewhere"]
+    tracts = store.table("tracts", columns)
+    division = division_numbers(tracts["state_id"])
     tract_of_block = blocks["tract_index"].to_numpy(np.int32)
     rows = np.searchsorted(tract_of_block, np.arange(len(tracts) + 1)).astype(np.int64)
     return Geography(
@@ -98,6 +101,7 @@ def read_geography(store: Store) -> Geography:
             puma=tracts["puma_index"].to_numpy(),
             superpuma=tracts["superpuma_index"].to_numpy(),
             population=tracts["population"].to_numpy(),
+            far_group=np.where(tracts["elsewhere"].to_numpy(np.bool_), division, np.int32(-1)),
         ),
         tract_of_block=tract_of_block,
         blocks=BlockTable(block_ptr=rows, block_population=blocks["population"].to_numpy()),

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from engine.coarsening import Coarsening, coarsen
 from engine.editing import EditedDomain, edit_domain
+from engine.far_states import FarPools, FarSplit, pool_far_states
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.prior import prior_share, prior_weight, uniform_share
 from engine.pruning import retention_threshold
@@ -36,6 +37,8 @@ class Support:
         Points that editing took.
     n_without_flows : int
         Destination tracts that fell back on gravity under the flows prior.
+    far_split : FarSplit or None
+        How workers in pooled far states get a state; None where no state is pooled.
     """
 
     coarsening: Coarsening
@@ -43,6 +46,12 @@ class Support:
     table: SupportTable
     n_eliminated: int
     n_without_flows: int
+    far_split: FarSplit | None = None
+
+    @property
+    def coarsening_of_homes(self) -> Coarsening:
+        """Support points from which homes are placed: far states apart."""
+        return self.coarsening if self.far_split is None else self.far_split.apart
 
     @property
     def point_of_tract(self) -> npt.NDArray[np.int32]:
@@ -60,6 +69,7 @@ class Domain:
     Attributes
     ----------
     before : Coarsening
+        Far states pooled, if they are.
     mass : float64[K before] or None
         Public prior mass that editing depends on; None under the uniform prior, where every point has some.
     edited : EditedDomain
@@ -67,6 +77,8 @@ class Domain:
         Public prior share after editing; sums to 1 in each destination tract.
     fell_back : bool[T]
         Destination tracts without flows, under the flows prior.
+    pools : FarPools or None
+        Support points before and after far states were pooled; None where none are.
     """
 
     before: Coarsening
@@ -74,6 +86,7 @@ class Domain:
     edited: EditedDomain
     share: Floats
     fell_back: npt.NDArray[np.bool_]
+    pools: FarPools | None = None
 
 
 def build_domain(
@@ -89,6 +102,10 @@ def build_domain(
     """
     q50_mi, q90_mi = parameters.coarsening_radii_mi
     coarse, gravity_mass = coarsen(tracts, destination_tract, q50_mi=q50_mi, q90_mi=q90_mi, decay=prior.decay)
+    pools = None
+    if parameters.far_state_miles is not None:
+        pools = pool_far_states(coarse, parameters.far_state_miles)
+        coarse, gravity_mass = pools.pooled, pools.carry(gravity_mass)
     mass, fell_back = prior.mass(coarse, gravity_mass)
     edited = edit_domain(
         seed,
@@ -100,7 +117,7 @@ def build_domain(
     )
     after = edited.coarsening
     share = uniform_share(after) if mass is None else prior_share(after, edited.carry(mass))
-    return Domain(before=coarse, mass=mass, edited=edited, share=share, fell_back=fell_back)
+    return Domain(before=coarse, mass=mass, edited=edited, share=share, fell_back=fell_back, pools=pools)
 
 
 def build_support(
@@ -153,4 +170,5 @@ def weigh(domain: Domain, privacy: PrivacyParameters, parameters: SynthesisParam
         table=table,
         n_eliminated=int(domain.edited.n_eliminated.sum()),
         n_without_flows=int(domain.fell_back.sum()),
+        far_split=None if domain.pools is None else FarSplit.of(domain.pools, domain.edited),
     )

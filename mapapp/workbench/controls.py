@@ -55,6 +55,7 @@ STOPS: Final[dict[str, tuple[str, ...]]] = {
         "12500",
     ),
     "puma_radius": ("4", "10", "15", "21.54", "25", "30", "40", "50", "60", "80", "100", "150", "12500"),
+    "far_states": ("50", "100", "150", "200", "300", "400", "500", "750", "1000", "2000", "12500"),
     "q50": ("2", "3", "4", "5", "6.23", "8", "10", "15"),
     "q75": ("6", "8", "10", "13.1", "15", "20", "25", "30"),
     "q90": ("10", "15", "21.54", "25", "30", "40", "50", "60"),
@@ -78,8 +79,9 @@ _HINTS: Final = {
     "strength": "Prior workers spread by prior share, at least the certified weight each.",
     "tract_radius": "Origins nearer than this stay tracts.",
     "puma_radius": "Origins farther than this become SuperPUMAs.",
+    "far_states": "States outside the area that are farther away are pooled by census division. 12,500 mi pools none.",
 }
-_UNITS: Final = dict.fromkeys(("tract_radius", "puma_radius", "q50", "q75", "q90"), "mi")
+_UNITS: Final = dict.fromkeys(("tract_radius", "puma_radius", "far_states", "q50", "q75", "q90"), "mi")
 
 
 def controls(values: Values, *, has_flows: bool) -> Component:
@@ -118,7 +120,7 @@ def controls(values: Values, *, has_flows: bool) -> Component:
                 ],
             ),
             _group("Pruning", [number("min_retention"), number("retention_scale")]),
-            _group("Coarsening", [number("tract_radius"), number("puma_radius")]),
+            _group("Coarsening", [number("tract_radius"), number("puma_radius"), number("far_states")]),
             _group(
                 "Prior", [choice("prior", "Prior shares from", values["prior"], priors), number("strength")]
             ),

@@ -34,7 +34,8 @@ UNITS: Final[dict[Unit, str]] = {
     "tract": "Workers of a tract",
 }
 ELIMINATION_MI: Final = (500.0, 200.0, 100.0)
-_PLAIN: Final = SynthesisParameters()
+WHOLE_EARTH_MI: Final = 12_500.0
+"""No place is farther away, so all states within this distance means that none is pooled."""
 
 NUMBERS: Final = {
     "epsilon": "ε (epsilon)",
@@ -43,6 +44,7 @@ NUMBERS: Final = {
     "retention_scale": "Retention scale",
     "tract_radius": "Tracts within",
     "puma_radius": "PUMAs within",
+    "far_states": "States apart within",
     "q50": "Median commute",
     "q75": "75th percentile",
     "q90": "90th percentile",
@@ -74,6 +76,7 @@ class Distances(TypedDict):
     q90_mi: float
     tract_radius_mi: NotRequired[float]
     puma_radius_mi: NotRequired[float]
+    far_state_miles: NotRequired[float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +137,7 @@ def values_of(setting: Setting) -> dict[str, ControlValue]:
     numbers = {
         "tract_radius": tract_mi,
         "puma_radius": puma_mi,
+        "far_states": WHOLE_EARTH_MI if parameters.far_state_miles is None else parameters.far_state_miles,
         "q50": parameters.q50_mi,
         "q90": parameters.q90_mi,
         "strength": parameters.strength,
@@ -179,12 +183,18 @@ def described(setting: Setting) -> list[tuple[str, str]]:
     rows += [
         ("Prior", parameters.prior),
         ("Coarsening", f"tracts within {tract_mi:g} mi, PUMAs within {puma_mi:g} mi, SuperPUMAs beyond"),
+        ("States outside the area", _states_outside(parameters)),
         ("Domain editing", f"{parameters.editing}; {_eliminated(parameters)}"),
         ("Commutes are like", _percentiles(parameters)),
     ]
     if parameters.replication:
         rows.append(("Replication", "what the 2010 release did without proof is allowed"))
     return rows
+
+
+def _states_outside(parameters: SynthesisParameters) -> str:
+    miles = parameters.far_state_miles
+    return "kept apart" if miles is None else f"apart within {miles:g} mi, pooled by census division beyond"
 
 
 def _eliminated(parameters: SynthesisParameters) -> str:
@@ -235,6 +245,9 @@ def _distances(values: Values) -> Distances:
     }
     if (tract, puma) != (q50, q90):
         found["tract_radius_mi"], found["puma_radius_mi"] = tract, puma
+    far = _number(values, "far_states")
+    if far < WHOLE_EARTH_MI:
+        found["far_state_miles"] = far
     return found
 
 

@@ -20,7 +20,15 @@ from mapapp.publishing.geography import read_geography, read_workplaces
 from mapapp.publishing.prior import public_prior
 from mapapp.publishing.support import build_support
 
-COLUMNS = ["lon_deg", "lat_deg", "puma_index", "superpuma_index", "population"]
+COLUMNS = [
+    "lon_deg",
+    "lat_deg",
+    "puma_index",
+    "superpuma_index",
+    "population",
+    "state_id",
+    "elsewhere",
+]
 UNITS, WHOLE = 1 << 20, 1 << 32
 
 
@@ -100,9 +108,13 @@ def test_the_error_is_that_of_many_draws(retention: float, inside: range) -> Non
     assert covered > 0.8
 
 
-def the_prior(store: Store) -> tuple[Any, Any, ExpectedErrors]:
-    """Support points of all workplace tracts as the pipeline makes them, and as the errors take them."""
+def the_prior(store: Store, **synthesis: Any) -> tuple[Any, Any, ExpectedErrors]:
+    """Support points of all workplace tracts as the pipeline makes them, and as the errors take them.
+
+    Both under the release's certificate with some parameters changed.
+    """
     certificate = store.document("certificate.json")
+    certificate["parameters"]["synthesis"] |= synthesis
     parameters = SynthesisParameters.from_dict(certificate["parameters"]["synthesis"])
     geography = read_geography(store)
     workplaces = read_workplaces(store, geography)
@@ -118,9 +130,10 @@ def the_prior(store: Store) -> tuple[Any, Any, ExpectedErrors]:
     return workplaces, support, errors
 
 
-def test_the_prior_matches_that_of_the_pipeline(demo_release: Path) -> None:
+@pytest.mark.parametrize("synthesis", [{}, {"far_state_miles": 100.0}], ids=["apart", "pooled"])
+def test_the_prior_matches_that_of_the_pipeline(demo_release: Path, synthesis: dict[str, Any]) -> None:
     """Points with prior mass are the same with the same share and retention; the others are taken by probability."""
-    workplaces, support, errors = the_prior(open_store(demo_release, "release"))
+    workplaces, support, errors = the_prior(open_store(demo_release, "release"), **synthesis)
     for row, tract in enumerate(workplaces.tract):
         mine = slice(*support.coarsening.support_ptr[row : row + 2])
         share, retention = support.share[mine], support.table.retention[mine] / WHOLE
@@ -198,3 +211,25 @@ def test_other_mechanisms_have_no_expected_error() -> None:
     assert not ExpectedErrors.is_known(certificate)
     with pytest.raises(ValueError, match="check is_known first"):
         ExpectedErrors(certificate, line_of_tracts(4), NO_FLOWS)
+
+
+def test_homes_in_a_pool_are_shared_out_as_they_are_drawn(demo_release: Path) -> None:
+    """Both states outside the demo country are one point; its shares are the weights that workers are drawn by."""
+    workplaces, support, errors = the_prior(open_store(demo_release, "release"), far_state_miles=100.0)
+    split, apart = support.far_split, support.coarsening_of_homes
+    states = np.flatnonzero(apart.tracts.far_group >= 0)
+    assert states.size == 2
+    inside = np.zeros((2, apart.tracts.n_tracts))
+    inside[[0, 1], states] = 1.0
+    n_found = 0
+    for row, tract in enumerate(workplaces.tract):
+        prior = errors._prior(int(tract))
+        shares = prior.of_points(inside, prior.people)
+        members = np.diff(split.member_ptr[split.support_ptr[row] : split.support_ptr[row + 1] + 1])
+        for pool in np.flatnonzero(members == 2) + split.support_ptr[row]:  # unless editing took it
+            weights = np.diff(
+                split.cumulative[split.member_ptr[pool] : split.member_ptr[pool + 1]], prepend=0
+            )
+            np.testing.assert_allclose(shares.max(axis=1), weights / weights.sum(), rtol=1e-3)
+            n_found += 1
+    assert n_found

@@ -157,6 +157,10 @@ def test_defaults_are_those_of_the_method() -> None:
         ({"tract_radius_mi": 10.0}, "puma_radius_mi is None; .*both radii or neither"),
         ({"puma_radius_mi": 10.0}, "tract_radius_mi is None and .*both radii or neither"),
         ({"tract_radius_mi": -1.0, "puma_radius_mi": 10.0}, "tract_radius_mi is -1.0"),
+        ({"far_state_miles": 0.0}, "far_state_miles is 0.0; it must be a distance"),
+        ({"far_state_miles": -300.0}, "far_state_miles is -300.0"),
+        ({"far_state_miles": math.nan}, "far_state_miles is nan"),
+        ({"far_state_miles": True}, "far_state_miles is True"),
         ({"tract_radius_mi": 10.0, "puma_radius_mi": 9.0}, "puma_radius_mi 9; tracts are the nearer"),
     ],
 )
@@ -181,6 +185,7 @@ def test_dropping_workers_is_refused_unless_replicating() -> None:
         SynthesisParameters(q75_mi=None, elimination=(), strength=0),
         SynthesisParameters(editing="drop", replication=True, prior="flows", placement="representative"),
         SynthesisParameters(tract_radius_mi=0, puma_radius_mi=12500.0),
+        SynthesisParameters(far_state_miles=300),
     ],
 )
 def test_synthesis_parameters_survive_json(synthesis: SynthesisParameters) -> None:
@@ -192,6 +197,11 @@ def test_radii_are_the_percentiles_unless_given() -> None:
     assert SynthesisParameters(tract_radius_mi=10.0, puma_radius_mi=10.0).coarsening_radii_mi == (10.0, 10.0)
     # Certificates from before there were radii say nothing of them, and must read the same.
     assert "tract_radius_mi" not in SynthesisParameters().to_dict()
+
+
+def test_unpooled_far_states_are_not_stated() -> None:
+    assert "far_state_miles" not in SynthesisParameters().to_dict()
+    assert SynthesisParameters.from_dict({"far_state_miles": 300}).far_state_miles == 300.0
 
 
 def test_synthesis_parameters_from_toml() -> None:

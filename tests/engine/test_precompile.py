@@ -31,7 +31,7 @@ for names in precompile.shares(1):
     precompile._run(names)
 before = compiled()
 from mapapp.cli import run
-code = run(["synthesize", sys.argv[1], sys.argv[2], "--test-key", "-q"])
+code = run(["synthesize", sys.argv[1], sys.argv[2], "--test-key", "--far-state-miles", "100", "-q"])
 new = [form for form in compiled() if form not in before]
 unused = {"dash", "duckdb", "geopandas", "matplotlib", "plotly"} & set(sys.modules)
 print(repr((code, len(before) > 10, new, unused)), file=sys.stderr)

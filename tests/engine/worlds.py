@@ -166,3 +166,17 @@ def one_table(weights: list[int], thresholds: list[int] | None = None) -> Suppor
         base_weight=np.array(weights),
         retention=np.array(thresholds or [RETENTION_UNITS] * len(weights)),
     )
+
+
+def add_far_states(rng: np.random.Generator, tracts: OriginTracts, n_states: int) -> OriginTracts:
+    """The same tracts, and after them whole states: each its own PUMA and SuperPUMA, in one of three groups."""
+    states = make_tracts(rng, n_states)
+    own = np.arange(n_states, dtype=np.int32)
+    return OriginTracts(
+        lon_deg=np.append(tracts.lon_deg, states.lon_deg),
+        lat_deg=np.append(tracts.lat_deg, states.lat_deg),
+        puma=np.append(tracts.puma, tracts.puma.max() + 1 + own),
+        superpuma=np.append(tracts.superpuma, tracts.superpuma.max() + 1 + own),
+        population=np.append(tracts.population, states.population),
+        far_group=np.append(np.full(tracts.n_tracts, -1), rng.integers(0, 3, n_states)),
+    )

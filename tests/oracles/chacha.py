@@ -17,6 +17,7 @@ STAGES = {
     "ATTEMPT": 18,
     "MOVE": 19,
     "DEAL": 20,
+    "FAR": 21,
 }
 
 

@@ -3,6 +3,7 @@
 Written from docs/method.md, sections 2, 4 and 8.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -27,8 +28,14 @@ def coarsen_one(
     population: Sequence[int],
     q50_mi: float,
     q90_mi: float,
+    *,
+    far_group: Sequence[int] = (),
+    far_state_miles: float = math.inf,
 ) -> list[Point]:
-    """Support points of one destination tract: grouped by (level, unit), in that order."""
+    """Support points of one destination tract: grouped by (level, unit), in that order.
+
+    Pooled far states are counted among the SuperPUMAs, after the last one.
+    """
     groups: dict[tuple[int, int], list[int]] = {}
     for tract, distance in enumerate(distances):
         if distance < q50_mi:
@@ -37,6 +44,8 @@ def coarsen_one(
             unit = (1, puma[tract])
         else:
             unit = (2, superpuma[tract])
+        if far_group and far_group[tract] >= 0 and distance >= far_state_miles:
+            unit = (2, max(superpuma) + 1 + far_group[tract])
         groups.setdefault(unit, []).append(tract)
     return [
         measure(Point(level, unit, tracts), distances, population)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import product
-from math import comb, factorial, prod
+from math import ceil, comb, factorial, prod
 
 from tests.oracles.chacha import Stream
 
@@ -150,6 +150,24 @@ def redraw_one(
     urn = [(share, point) for point, share in enumerate(weight) if point != remainder]
     total = sum(share for share, _ in urn)
     return [urn[ball_at(urn, stream.below(total))][1] if point == remainder else point for point in drawn]
+
+
+def state_weights(population: Sequence[int], miles: Sequence[float]) -> list[int]:
+    """Weights of the states of one pool: shares of population over squared distance, in 2^-40, rounded up."""
+    people = population if sum(population) else [1] * len(population)
+    pulls = [number / max(distance, 1.0) ** 2 for number, distance in zip(people, miles, strict=True)]
+    return [ceil(pull / sum(pulls) * 2**40) for pull in pulls]
+
+
+def split_one(address: tuple[int, int], drawn: Sequence[int], members: Sequence[list[Ball]]) -> list[int]:
+    """Draws in points of several (weight, state) replaced by one of them; a lone member needs no chance."""
+    stream = Stream("FAR", *address)
+    states = []
+    for point in drawn:
+        urn = members[point]
+        value = stream.below(sum(weight for weight, _ in urn)) if len(urn) > 1 else 0
+        states.append(urn[ball_at(urn, value)][1])
+    return states
 
 
 def compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:

@@ -41,15 +41,16 @@ def release_files(
 
 
 @pytest.mark.parametrize("privacy", [SOUND, PAPER], ids=["sound", "paper"])
-@pytest.mark.parametrize("prior", ["flows", "uniform"])
+@pytest.mark.parametrize(("prior", "far_state_miles"), [("flows", 100.0), ("uniform", None)])
 def test_batches_and_threads_change_nothing(
     dataset: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     privacy: PrivacyParameters,
     prior: Any,
+    far_state_miles: float | None,
 ) -> None:
-    parameters = SynthesisParameters(prior=prior)
+    parameters = SynthesisParameters(prior=prior, far_state_miles=far_state_miles)
     whole = release_files(dataset, tmp_path / "whole", privacy, parameters, threads=1)
     monkeypatch.setattr(geography, "_FEWEST_WORKERS", 100)
     store = open_store(dataset, "dataset")

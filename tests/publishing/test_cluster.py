@@ -253,12 +253,15 @@ def look(cluster_: Cluster, file: Path) -> str:
     return answer
 
 
+OPTIONS = ("--test-key", "--far-state-miles", "100")
+
+
 @pytest.fixture(scope="module")
 def local_files(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Digests of the release that this machine makes alone, of the same dataset with the same options."""
     path = tmp_path_factory.mktemp("local")
     dataset = Path(shutil.copytree(demo_dataset, path / "d"))
-    assert run_here("synthesize", dataset, path / "r", "--test-key").code == 0
+    assert run_here("synthesize", dataset, path / "r", *OPTIONS).code == 0
     return files_of(path / "r")
 
 
@@ -429,7 +432,7 @@ def test_lost_and_new_workers_change_nothing(
     """One worker is killed just before it is given the key, then the other, and a late one does the rest."""
     release = dataset.parent / "r"
     stops = ["prior-last", "synthetic-1", "synthetic-4"]
-    running = start(running_cluster.address, "--test-key", stops=stops)
+    running = start(running_cluster.address, *OPTIONS, stops=stops)
     assert running.wait_at("prior-last") > 8
     kill(running_cluster.workers[0])
     running.go_on("prior-last")

@@ -191,9 +191,9 @@ def test_a_value_that_nothing_holds_for_is_said_and_the_others_are_drawn(session
 
 
 @pytest.mark.parametrize("mechanism", ["dirichlet-multinomial", "laplace"])
-@pytest.mark.parametrize("prior", ["flows", "uniform"])
-def test_a_tract_point_by_point_adds_up(session: Session, mechanism: str, prior: str) -> None:
-    setting = read_setting(START | {"mechanism": mechanism, "prior": prior})
+@pytest.mark.parametrize(("prior", "far"), [("flows", "12500"), ("uniform", "100")])
+def test_a_tract_point_by_point_adds_up(session: Session, mechanism: str, prior: str, far: str) -> None:
+    setting = read_setting(START | {"mechanism": mechanism, "prior": prior, "far_states": far})
     (panel,) = session.data.panels(np.array([2]))
     found = measure_tract(session.data, setting.privacy, setting.parameters, 2)
     points = found.points
@@ -204,6 +204,7 @@ def test_a_tract_point_by_point_adds_up(session: Session, mechanism: str, prior:
     real = np.bincount(found.point_of_tract[panel.home_tract], minlength=len(points)) / panel.home_tract.size
     assert points["likelihood"].tolist() == pytest.approx(real.tolist())
     assert points["unit_id"][points["level"] < 3].str.len().gt(0).all()
+    assert points["name"].str.startswith("far states").any() == (far == "100")
 
 
 def test_a_tract_s_posterior_is_the_measured_one(session: Session) -> None:

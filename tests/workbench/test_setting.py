@@ -89,14 +89,22 @@ def test_every_stop_of_every_slider_is_a_value(name: str) -> None:
     strength=st.sampled_from([0.0, 0.25, 30.0]),
     editing=st.sampled_from(["pool", "none"]),
     prior=st.sampled_from(["gravity", "flows", "uniform"]),
+    far=st.sampled_from([None, 0.5, 300.0]),
 )
 def test_a_setting_comes_back_from_its_controls(
-    epsilon: Fraction, delta: int, kept: str, tract: float, strength: float, editing: Any, prior: Any
+    epsilon: Fraction,
+    delta: int,
+    kept: str,
+    tract: float,
+    strength: float,
+    editing: Any,
+    prior: Any,
+    far: float | None,
 ) -> None:
     radii: dict[str, Any] = {} if tract == 6.23 else {"tract_radius_mi": tract, "puma_radius_mi": 12500.0}
     setting = Setting(
         PrivacyParameters(epsilon=epsilon, delta=f"1e-{delta}", min_retention=kept, accountant="sound"),
-        SynthesisParameters(editing=editing, prior=prior, strength=strength, **radii),
+        SynthesisParameters(editing=editing, prior=prior, strength=strength, far_state_miles=far, **radii),
     )
     assert read_setting(values_of(setting)) == setting
 
@@ -126,6 +134,7 @@ def test_mechanisms_with_their_own_proof_heed_no_retention() -> None:
         ({"min_retention": "0"}, "min_retention is 0"),
         ({"tract_radius": "30"}, "puma_radius_mi"),
         ({"q50": "40"}, "q75_mi"),
+        ({"far_states": "0"}, "far_state_miles"),
         ({"strength": "-1"}, "strength"),
         ({"beyond_100": "2"}, "probability"),
         ({"editing": "drop"}, "replication"),

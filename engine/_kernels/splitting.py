@@ -1,0 +1,52 @@
+"""Pooled far states split again: which state each worker in a pool lives in."""
+
+from typing import NamedTuple
+
+from engine._jit import lean_jit
+from engine._kernels.arrays import Addresses, Indices, Ints, PointLists, Words
+from engine._kernels.chacha import STAGE_FAR, below, has_run_out, open_stream
+from engine._kernels.urn import find_weight
+
+__all__ = ["SplitPoints", "split_range"]
+
+
+class SplitPoints(NamedTuple):
+    """The unpooled points in each point [K + 1], their local numbers, and the running weights within the point."""
+
+    ptr: Ints
+    point: Indices
+    cumulative: Ints
+
+
+@lean_jit
+def split_range(
+    bounds: tuple[int, int],
+    support_ptr: Ints,
+    addresses: Addresses,
+    split: SplitPoints,
+    key: Words,
+    stream: Ints,
+    synthetic: PointLists,
+) -> int:
+    """Replace, in place, the point of every worker by an unpooled one; return the first stream that ran out, or -1.
+
+    Only workers in a point that holds several unpooled ones need chance. ``stream`` is scratch space for a stream.
+    """
+    points = synthetic.point
+    for synthesizer in range(bounds[0], bounds[1]):
+        start = support_ptr[addresses.tract[synthesizer]]
+        is_open = False
+        for position in range(synthetic.ptr[synthesizer], synthetic.ptr[synthesizer + 1]):
+            first, last = split.ptr[start + points[position]], split.ptr[start + points[position] + 1]
+            chosen = first
+            if last - first > 1:
+                if not is_open:
+                    destination, segment = addresses.destination[synthesizer], addresses.segment[synthesizer]
+                    open_stream(STAGE_FAR, destination, segment, stream)
+                    is_open = True
+                value = below(key, stream, split.cumulative[last - 1])
+                chosen = find_weight(split.cumulative, first, last, value)
+            points[position] = split.point[chosen]
+        if is_open and has_run_out(stream):
+            return synthesizer
+    return -1

@@ -1,0 +1,250 @@
+"""Far states pooled: homes outside the imported area are known by state only, and far states are mostly noise.
+
+Every state outside the imported area is a support point of its own for every destination tract, however few commute
+from there, and receives as much noise as a tract next door. Pooling the far ones by group (census division) costs no
+privacy, since coarsening is public, and spares long commutes that nobody makes. After the draw every worker in a pool
+gets one of its states by population over squared distance: public numbers, so this is post-processing.
+
+Source: docs/method.md, section 2.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from engine._arrays import FloatArray
+from engine._kernels.arrays import Addresses, PointLists
+from engine._kernels.coarsening import mark_pooled
+from engine._kernels.splitting import SplitPoints, split_range
+from engine._threads import run_ranges
+from engine.coarsening import LEVEL_REMAINDER, LEVEL_SUPERPUMA, Coarsening
+from engine.editing import EditedDomain
+from engine.errors import OverflowRefusedError, ParameterError, SupportError
+from engine.prior import redraw_weight
+from engine.streams import SecretKey, new_stream
+from engine.synthesis import Synthesizers, SyntheticPoints
+
+__all__ = ["FarPools", "FarSplit", "pool_far_states", "split_far_states"]
+
+_LEAST_MILES = 1.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FarPools:
+    """Support points before and after far states were pooled.
+
+    Attributes
+    ----------
+    apart : Coarsening
+        Every state a point of its own.
+    pooled : Coarsening
+        Far states pooled; all other points keep their order, and pools follow them by group.
+    new_point : int32[K apart]
+        Local number after pooling of each point before it.
+    """
+
+    apart: Coarsening
+    pooled: Coarsening
+    new_point: npt.NDArray[np.int32]
+
+    def carry(self, amounts: FloatArray) -> FloatArray:
+        """Amounts of the points apart, such as prior mass, summed over the pooled points: float64[K pooled]."""
+        return np.bincount(self._at, amounts, self.pooled.support_level.size).astype(np.float64)
+
+    @property
+    def _at(self) -> npt.NDArray[np.int64]:
+        """Position among all pooled points of each point apart: int64[K apart]."""
+        return np.asarray(self.pooled.support_ptr[self.apart.tract_of_point] + self.new_point)
+
+
+def pool_far_states(apart: Coarsening, miles: float) -> FarPools:
+    """Pool the states outside the imported area that are at least `miles` from a destination tract, by group.
+
+    Parameters
+    ----------
+    apart : Coarsening
+        Before domain editing; its `tracts` say which are such states, and their groups.
+    miles : float
+        States nearer than this to a destination tract, from center to center, stay points of their own. Above 0.
+
+    Raises
+    ------
+    ParameterError
+        Miles are not above 0.
+
+    Source: docs/method.md, section 2.
+    """
+    if not miles > 0:
+        raise ParameterError(f"far_state_miles is {miles}; it must be a distance in miles above 0")
+    is_pooled, group = _pooled_points(apart, miles)
+    tract, n_tracts = apart.tract_of_point, apart.n_destination_tracts
+    n_groups = int(apart.tracts.far_group.max(initial=-1)) + 1
+    pool = tract[is_pooled] * n_groups + group[is_pooled]
+    pools, pool_of_point = np.unique(pool, return_inverse=True)
+    n_kept = np.bincount(tract[~is_pooled], minlength=n_tracts)
+    n_pools = np.bincount(pools // max(n_groups, 1), minlength=n_tracts)
+    ptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(n_kept + n_pools)))
+    rank = np.arange(pools.size) - np.repeat(np.cumsum(n_pools) - n_pools, n_pools)
+    new_point = np.cumsum(~is_pooled) - 1 - (np.cumsum(n_kept) - n_kept)[tract]
+    new_point[is_pooled] = (n_kept[pools // max(n_groups, 1)] + rank)[pool_of_point]
+    at = ptr[tract] + new_point
+    level = np.full(int(ptr[-1]), LEVEL_SUPERPUMA, dtype=np.int8)
+    level[at[~is_pooled]] = apart.support_level[~is_pooled]
+    unit = np.empty(level.size, dtype=np.int32)
+    unit[at] = np.where(is_pooled, apart.tracts.n_superpumas + group, apart.support_unit)
+    population, distance_mi = _sums(apart, at, level.size)
+    pooled = replace(
+        apart,
+        support_ptr=ptr,
+        support_level=level,
+        support_unit=unit,
+        support_distance_mi=distance_mi,
+        support_population=population,
+        far_state_miles=miles,
+    )
+    return FarPools(apart=apart, pooled=pooled, new_point=new_point.astype(np.int32))
+
+
+def _pooled_points(apart: Coarsening, miles: float) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
+    """Which points are pooled, and the group of each such point."""
+    tracts, n_tracts = apart.tracts, apart.n_destination_tracts
+    states = np.flatnonzero(tracts.far_group >= 0)
+    position = np.repeat(np.arange(n_tracts, dtype=np.int32), states.size)
+    origin = np.tile(states, n_tracts)
+    marks = np.zeros(position.size, dtype=np.bool_)
+    far = replace(apart, far_state_miles=miles).far_states
+    mark_pooled(apart.destination, position, origin, tracts.place, far, marks)
+    position, origin = position[marks], origin[marks]
+    at = apart.support_ptr[position] + apart.find(position, origin)
+    is_pooled = np.zeros(apart.support_level.size, dtype=np.bool_)
+    is_pooled[at] = True
+    group = np.zeros(is_pooled.size, dtype=np.int64)
+    group[at] = tracts.far_group[origin]
+    return is_pooled, group
+
+
+def _sums(
+    apart: Coarsening, at: npt.NDArray[np.int64], n_points: int
+) -> tuple[npt.NDArray[np.int64], FloatArray]:
+    """Population and mean distance of the pooled points; a point that holds one keeps its own numbers exactly."""
+    population = np.zeros(n_points, dtype=np.int64)
+    np.add.at(population, at, apart.support_population)
+    weight = np.where(population[at] > 0, apart.support_population, 1)
+    # Each share is divided before it is multiplied, so that a single point's is exactly 1.
+    share = weight / np.bincount(at, weight, n_points)[at]
+    return population, np.bincount(at, share * apart.support_distance_mi, n_points).astype(np.float64)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FarSplit:
+    """Which points apart each point that workers are drawn in holds, and their weights.
+
+    Attributes
+    ----------
+    apart : Coarsening
+        Support points that every worker has after the split.
+    support_ptr : int64[T + 1]
+        Offsets of the points that workers are drawn in: pooled and edited.
+    member_ptr : int64[K + 1]
+        The points apart in point i are ``member_ptr[i]`` up to ``member_ptr[i + 1]``; the remainder has none.
+    member : int32[...]
+        Local numbers of points apart.
+    cumulative : int64[...]
+        Running weights within each point.
+    """
+
+    apart: Coarsening
+    support_ptr: npt.NDArray[np.int64]
+    member_ptr: npt.NDArray[np.int64]
+    member: npt.NDArray[np.int32]
+    cumulative: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, pools: FarPools, edited: EditedDomain) -> "FarSplit":
+        """Collect the members of every edited point, weighted by population over squared distance.
+
+        Weights are shares of a pool in units of 2^-40, rounded up; without any population all count alike.
+        """
+        apart, after = pools.apart, edited.coarsening
+        new = edited.new_point[pools._at]
+        at = after.support_ptr[apart.tract_of_point] + new
+        kept = np.flatnonzero((new >= 0) & (after.support_level[np.maximum(at, 0)] != LEVEL_REMAINDER))
+        order = kept[np.argsort(at[kept], kind="stable")]
+        at, n_points = at[order], after.support_level.size
+        ptr = np.searchsorted(at, np.arange(n_points + 1)).astype(np.int64)
+        people = apart.support_population[order].astype(np.float64)
+        people[np.bincount(at, people, n_points)[at] == 0] = 1.0
+        pull = people / np.maximum(apart.support_distance_mi[order], _LEAST_MILES) ** 2
+        weight = redraw_weight(pull / np.bincount(at, pull, n_points)[at])
+        before = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(weight)))
+        first = np.arange(apart.support_level.size) - np.repeat(apart.support_ptr[:-1], apart.n_support)
+        return cls(
+            apart=apart,
+            support_ptr=after.support_ptr,
+            member_ptr=ptr,
+            member=first[order].astype(np.int32),
+            cumulative=before[1:] - before[ptr[at]],
+        )
+
+
+def split_far_states(
+    key: SecretKey,
+    synthesizers: Synthesizers,
+    drawn: SyntheticPoints,
+    split: FarSplit,
+    *,
+    threads: int = 1,
+) -> SyntheticPoints:
+    """Give every synthetic worker in a pool of far states one of its states; then all points are those apart.
+
+    Parameters
+    ----------
+    key : SecretKey
+        Draws come from stage FAR, addressed by (destination, segment): one bounded integer for each worker in a point
+        that holds several states.
+    synthesizers : Synthesizers
+    drawn : SyntheticPoints
+        After :func:`engine.synthesis.redraw_remainder`.
+    split : FarSplit
+    threads : int
+        Threads to use; the result does not depend on it.
+
+    Returns
+    -------
+    SyntheticPoints
+        Points of ``split.apart``.
+
+    Raises
+    ------
+    ParameterError
+        If arrays do not agree.
+    SupportError
+        If a worker is in a remainder point.
+
+    Source: docs/method.md, section 2.
+    """
+    if drawn.synthetic_ptr.size != synthesizers.tract.size + 1:
+        raise ParameterError("drawn and synthesizers differ in number: give what was drawn for them")
+    tract = np.repeat(synthesizers.tract, np.diff(drawn.synthetic_ptr))
+    n_members = np.diff(split.member_ptr)
+    at = split.support_ptr[tract] + drawn.synthetic_point
+    if np.any(at >= split.support_ptr[tract + 1]) or np.any(n_members[at] == 0):
+        raise SupportError(
+            "a worker is in a remainder point or outside the support: call redraw_remainder before split_far_states"
+        )
+    points = PointLists(drawn.synthetic_ptr, drawn.synthetic_point.copy())
+    addresses = Addresses(synthesizers.tract, synthesizers.destination, synthesizers.segment)
+    members = SplitPoints(split.member_ptr, split.member, split.cumulative)
+
+    def draw(start: int, stop: int) -> int:
+        bounds, stream = (start, stop), new_stream()
+        return split_range(bounds, split.support_ptr, addresses, members, key.words, stream, points)
+
+    failed = max(run_ranges(draw, np.diff(points.ptr), threads), default=-1)
+    if failed >= 0:
+        raise OverflowRefusedError(
+            f"the random stream of destination {synthesizers.destination[failed]}, segment "
+            f"{synthesizers.segment[failed]} passed its 2^32 blocks: split its workers into more segments"
+        )
+    return SyntheticPoints(synthetic_ptr=points.ptr, synthetic_point=points.point)
