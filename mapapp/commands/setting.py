@@ -12,22 +12,16 @@ from mapapp.commands.options import STORE, Function
 from mapapp.publishing.presets import DEFAULT_PRESET, PRESETS, USUAL_MECHANISM
 
 
-class MilesOrNone(click.ParamType[float | Literal["none"]]):
-    """A number of miles, or the word none."""
-
-    name = "MILES|none"
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float | Literal["none"]:
-        """Return the number of miles, or "none"; refuse anything else in one line."""
-        text = str(value).strip().lower()
-        if text == "none":
-            return "none"
-        try:
-            return float(text)
-        except ValueError:
-            self.fail(f"{value!r} is neither a number of miles nor none.", param, ctx)
+def _miles_or_none(
+    _context: click.Context, _parameter: click.Parameter, value: str | None
+) -> float | Literal["none"] | None:
+    """Read a number of miles, or the word none; refuse anything else in one line."""
+    if value is None or value == "none":
+        return None if value is None else "none"
+    try:
+        return float(value)
+    except ValueError:
+        raise click.BadParameter(f"{value!r} is neither a number of miles nor none.") from None
 
 
 _SETTING: Final = (
@@ -37,7 +31,8 @@ _SETTING: Final = (
         default=DEFAULT_PRESET,
         show_default=True,
         help="Where other options are not given: onthemap-v3 is Algorithms 1 and 2 as OnTheMap published them; "
-        "recommended is --mechanism exponential --epsilon 6.5 --design auto, with several times less error.",
+        "recommended is --mechanism exponential --epsilon-final 6.5 --design auto --far-state-miles 300, with several "
+        "times less error.",
     ),
     click.option(
         "--epsilon",
@@ -155,7 +150,8 @@ _SETTING: Final = (
     ),
     click.option(
         "--far-state-miles",
-        type=MilesOrNone(),
+        metavar="MILES|none",
+        callback=_miles_or_none,
         default=None,
         show_default="none",
         help="States outside the imported area are support points of their own if their center lies within this many "

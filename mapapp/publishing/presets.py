@@ -20,7 +20,13 @@ DESIGNED: Final = {
 
 PRESETS: Final[Mapping[str, Mapping[str, str]]] = {
     "onthemap-v3": {},
-    "recommended": {"mechanism": "exponential", "epsilon_final": "6.5", "unit": "cell", "design": "auto"},
+    "recommended": {
+        "mechanism": "exponential",
+        "epsilon_final": "6.5",
+        "unit": "cell",
+        "design": "auto",
+        "far_state_miles": "300",
+    },
 }
 """Options that a preset gives where they are not given; those of `onthemap-v3` are the options' own defaults."""
 

@@ -52,7 +52,7 @@ def parameters_of(dataset: Path, options: Mapping[str, Any]) -> tuple[PrivacyPar
     if options.get("unit") not in (None, "auto"):
         chosen["unit"] = options["unit"]
     if options.get("far_state_miles") not in (None, "none"):
-        chosen["far_state_miles"] = options["far_state_miles"]
+        chosen["far_state_miles"] = float(options["far_state_miles"])
     if "q50_mi" in chosen or "q90_mi" in chosen:
         chosen["q75_mi"] = None
     for name in ("editing", "placement", "replication"):
