@@ -9,12 +9,25 @@
   const MILES_PER_RADIAN = 3958.7613;
   const MILES = [0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000];
   let furnished = null;
+  let watched = null;
 
   setInterval(() => {
-    const plot = document.querySelector("#map .js-plotly-plot");
-    const map = plot?._fullLayout?.map?._subplot?.map;
+    const { plot, map } = shown();
     if (map && map !== furnished && map.isStyleLoaded()) furnish(plot, map);
   }, LOOK_EVERY_MS);
+
+  // Finds a new map as soon as it is on the page, before a response to its first requests can arrive.
+  new MutationObserver(() => {
+    const { plot, map } = shown();
+    if (!map || map === watched) return;
+    watched = map;
+    map.on("error", ({ sourceId, error }) => sourceId && missed(plot, map, sourceId, error));
+  }).observe(document.documentElement, { childList: true, subtree: true });
+
+  function shown() {
+    const plot = document.querySelector("#map .js-plotly-plot");
+    return { plot, map: plot?._fullLayout?.map?._subplot?.map };
+  }
 
   function furnish(plot, map) {
     furnished = map;
@@ -37,7 +50,7 @@
       const addresses = ["counties", "states"].map((name) => sources[name].data);
       if (read === addresses[0]) return;
       read = addresses[0];
-      const found = await Promise.all(addresses.map(async (one) => (await fetch(one)).json()));
+      const found = await Promise.all(addresses.map(async (one) => (await patiently(one)).json()));
       names.replaceChildren();
       units = found.flatMap((collection, level) => collection.features.map((one) => unit(one, level, names)));
       draw();
@@ -53,7 +66,6 @@
     plot.on("plotly_selected", (selected) => drawn(plot, selected));
     plot.on("plotly_hover", ({ points }) => lightRow(points?.[0]?.location));
     plot.on("plotly_unhover", () => lightRow());
-    map.on("error", ({ sourceId, error }) => sourceId && lack(plot, error));
     map.on("idle", () => stamp(plot));
     again();
     mark();
@@ -68,6 +80,20 @@
     const part = plot.closest("[data-part]");
     const address = plot._fullLayout?.meta?.address;
     if (part && address !== lacking) part.dataset.drawn = address;
+  }
+
+  const patiently = (address, isWanted) => window.commutemap.patiently([address], isWanted);
+
+  // MapLibre requests shapes only once. If the server was busy, wait until it sends them; the browser caches the response,
+  // and the map then loads it from there.
+  async function missed(plot, map, name, error) {
+    const addressOf = () => plot._fullLayout?.map?.style?.sources?.[name]?.data;
+    const address = addressOf();
+    if (error?.status !== 503 || typeof address !== "string") return lack(plot, error);
+    const answer = await patiently(address, () => addressOf() === address).catch(() => null);
+    if (addressOf() !== address) return;
+    if (answer?.ok) map.getSource(name)?.setData(address);
+    else lack(plot, error);
   }
 
   let lacking = null; // the address of the view whose shapes or picture did not load
@@ -151,7 +177,7 @@
     const map = plot?._fullLayout?.map?._subplot?.map;
     const address = plot?._fullData?.[0]?.geojson;
     if (!map || typeof address !== "string") return;
-    if (!shapesOf.has(address)) shapesOf.set(address, fetch(address).then((answer) => answer.json()));
+    if (!shapesOf.has(address)) shapesOf.set(address, patiently(address).then((answer) => answer.json()));
     const { features } = await shapesOf.get(address);
     const unit = key?.split(":")[1];
     const data = { type: "FeatureCollection", features: features.filter(({ id }) => id === unit) };

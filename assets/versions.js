@@ -95,7 +95,7 @@
     if (!String(request[0]?.url ?? request[0]).includes("_dash-update-component")) return ask(...request);
     const body = () => JSON.parse(request[1].body);
     try {
-      const answer = await patiently(request, body);
+      const answer = await patiently(request, () => isNewest(body()));
       if (!answer.ok || failed.size) note(body().output, body(), answer.status);
       return answer;
     } catch (error) {
@@ -104,16 +104,16 @@
     }
   };
 
-  // A busy server says when to try again. Only the newest question is sent again.
-  async function patiently(request, body) {
+  // A busy server says when to try again. A request is repeated only while its answer is still wanted.
+  async function patiently(request, isWanted = () => true) {
     for (let turn = 1; ; turn += 1) {
       const answer = await ask(...request);
       const seconds = Number(answer.headers.get("Retry-After"));
-      if (answer.status !== 503 || !seconds || turn === MOST_TURNS || !isNewest(body())) return answer;
+      if (answer.status !== 503 || !seconds || turn === MOST_TURNS || !isWanted()) return answer;
       await new Promise((go) => setTimeout(go, 1000 * seconds * (1 + Math.random())));
-      if (request[1].signal?.aborted || !isNewest(body())) return answer;
+      if (request[1]?.signal?.aborted || !isWanted()) return answer;
     }
   }
 
-  window.commutemap = Object.assign(window.commutemap ?? {}, { check, forget, lack });
+  window.commutemap = Object.assign(window.commutemap ?? {}, { check, forget, lack, patiently });
 })();

@@ -53,6 +53,32 @@ def test_what_is_wrong_with_a_file_is_said(visit: Visit, tmp_path: Path) -> None
     assert visit.page.query_selector("#chips .chip") is None
 
 
+def test_the_map_gets_its_shapes_from_a_server_that_was_busy_at_first(visit: Visit) -> None:
+    requested: list[str] = []
+
+    def refuse_twice(route: Any) -> None:
+        requested.append(route.request.url)
+        if len(requested) <= 2:  # one from the map, one from its names
+            route.fulfill(status=503, body="busy", headers={"Retry-After": "1"})
+        else:
+            route.fallback()
+
+    visit.page.route("**/geo/**/counties.geojson*", refuse_twice)
+    visit.go("/")
+    visit.wait_until("() => document.querySelectorAll('#map .names .name').length > 0")
+    visit.wait_until(
+        """() => {
+          const map = document.querySelector('#map .js-plotly-plot')._fullLayout.map._subplot.map;
+          return map.querySourceFeatures('counties').length > 0;
+        }"""
+    )
+    visit.settle()
+    assert len(requested) > 2
+    assert len(set(requested)) == 1
+    assert visit.page.query_selector("#away:not([hidden])") is None
+    visit.trouble.clear()  # what the browser itself says of a failed request
+
+
 def test_a_busy_server_is_asked_again_without_the_visitor(visit: Visit) -> None:
     refused: list[str] = []
 
