@@ -16,7 +16,7 @@ from mapapp.question.analyses import ANALYSES, Show
 from mapapp.question.area_text import MAX_TEXT
 from mapapp.question.cost import MAX_PARTS
 from mapapp.question.distance_bands import ALLOWED, check_edges
-from mapapp.question.filters import BANDS, CHARACTERISTICS
+from mapapp.question.filters import BANDS
 
 Side = Literal["work", "home"]
 Theme = Literal["light", "dark"]
@@ -40,7 +40,7 @@ class Field:
     default : object
         Value if a question does not set the field.
     help : str
-        One line of help.
+        One line of help; also that of the command option that sets the field.
     address : str
         Name in an address.
     choices : tuple of str
@@ -193,7 +193,7 @@ QUESTION: Final = _by_name(
         name="layer",
         kind="layer",
         default="tract",
-        help="Layer of the table's rows and the map's colored units.",
+        help="Layer of the rows of comparison, destinations and job-balance: county, town, city, zip, metro, tract, …",
         address="layer",
         unknown="This release has no layer {}; rows are census tracts.",
     ),
@@ -217,14 +217,29 @@ QUESTION: Final = _by_name(
         name="edges",
         kind="miles",
         default=(),
-        help="Ends of the distance bands, in miles; 10, 25 and 50 by default.",
+        help="Ends of the distance bands, in miles.",
         address="edges",
     ),
-    *(
-        Field(
-            name=name, kind="bands", default=(), help=f"Bands to include: {'; '.join(labels)}.", address=name
-        )
-        for name, labels in CHARACTERISTICS.items()
+    Field(
+        name="age",
+        kind="bands",
+        default=(),
+        help="Age bands to include, such as 1,2 (1: 29 or younger, 2: 30 to 54, 3: 55 or older).",
+        address="age",
+    ),
+    Field(
+        name="earnings",
+        kind="bands",
+        default=(),
+        help="Earnings bands to include (1: $1,250 a month or less, 2: $1,251 to $3,333, 3: more).",
+        address="earnings",
+    ),
+    Field(
+        name="industry",
+        kind="bands",
+        default=(),
+        help="Industry groups to include (1: goods producing, 2: trade and transportation, 3: other services).",
+        address="industry",
     ),
 )
 """The fields of :class:`mapapp.question.question.Question`, by name."""

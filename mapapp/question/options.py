@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 
 from mapapp.question.address import numbers_text
 from mapapp.question.distance_bands import EDGES_MI, check_edges
-from mapapp.question.fields import QUESTION
+from mapapp.question.fields import QUESTION, Kind
 from mapapp.question.filters import CHARACTERISTICS, Filters
 from mapapp.question.question import EVERYTHING, Question
 from mapapp.question.questions import Questions
@@ -25,7 +25,8 @@ class Option:
     ----------
     name : str
         Name without dashes; the same in a batch file.
-    kind : {"areas", "area", "layer", "choice", "bands", "miles"}
+    kind : str
+        Kind of the field that the option sets; "areas" or "area" if it chooses the areas.
     default : str
         Value as typed; empty if the option has no effect.
     help : str
@@ -34,10 +35,22 @@ class Option:
     """
 
     name: str
-    kind: Literal["areas", "area", "layer", "choice", "bands", "miles"]
+    kind: Kind | Literal["areas", "area"]
     default: str
     help: str
     field: str = ""
+
+
+def _of_field(field: str, *, name: str = "", default: str = "") -> Option:
+    """Return the option that sets a field, with the field's kind and help; by default it has the field's name."""
+    declared = QUESTION[field]
+    return Option(
+        name=name or field.replace("_", "-"),
+        kind=declared.kind,
+        default=default,
+        help=declared.help,
+        field=field,
+    )
 
 
 def _by_name(*options: Option) -> dict[str, Option]:
@@ -70,56 +83,10 @@ OPTIONS: Final = _by_name(
         default=EVERYTHING,
         help="Area where workers work (paired, flow-matrix).",
     ),
-    Option(name="side", kind="choice", default="work", help=QUESTION["side"].help, field="side"),
-    Option(
-        name="age",
-        kind="bands",
-        default="",
-        help="Age bands to include, such as 1,2 (1: 29 or younger, 2: 30 to 54, 3: 55 or older).",
-        field="age",
-    ),
-    Option(
-        name="earnings",
-        kind="bands",
-        default="",
-        help="Earnings bands to include (1: $1,250 a month or less, 2: $1,251 to $3,333, 3: more).",
-        field="earnings",
-    ),
-    Option(
-        name="industry",
-        kind="bands",
-        default="",
-        help="Industry groups to include (1: goods producing, 2: trade and transportation, 3: other services).",
-        field="industry",
-    ),
-    Option(
-        name="layer",
-        kind="layer",
-        default=LAYER,
-        help="Layer of the rows of comparison, destinations and job-balance: county, town, city, zip, metro, tract, …",
-        field="layer",
-    ),
-    Option(
-        name="home-layer",
-        kind="layer",
-        default=LAYER,
-        help=QUESTION["home_layer"].help,
-        field="home_layer",
-    ),
-    Option(
-        name="work-layer",
-        kind="layer",
-        default=LAYER,
-        help=QUESTION["work_layer"].help,
-        field="work_layer",
-    ),
-    Option(
-        name="bands",
-        kind="miles",
-        default=numbers_text(EDGES_MI),
-        help="Ends of the distance bands, in miles.",
-        field="edges",
-    ),
+    _of_field("side", default=QUESTION["side"].default),
+    *(_of_field(characteristic) for characteristic in CHARACTERISTICS),
+    *(_of_field(layer, default=LAYER) for layer in ("layer", "home_layer", "work_layer")),
+    _of_field("edges", name="bands", default=numbers_text(EDGES_MI)),
 )
 """By name, in the order of the help text."""
 
