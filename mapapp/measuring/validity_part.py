@@ -103,27 +103,17 @@ class DomainPair(NamedTuple):
     after: DomainPoints
 
 
-class ClassTable(NamedTuple):
-    """Certified prior weights by class of synthesizers, one entry each.
+class PriorMass(NamedTuple):
+    """Prior workers of each class of synthesizers.
 
     Attributes
     ----------
-    n_workers : int64[n_classes]
-        n of each of its synthesizers.
-    n_synthesizers : int64[n_classes]
-    least_weight : int64[n_classes]
-        In units of 2^-20.
-    prunes : bool[n_classes]
-    prior_mass, kept_mass : float64[n_classes]
-        Prior workers, before pruning and as pruning is expected to leave them.
+    whole, kept : float64[n_classes]
+        Before pruning, and as pruning is expected to leave them.
     """
 
-    n_workers: Ints
-    n_synthesizers: Ints
-    least_weight: Ints
-    prunes: Bools
-    prior_mass: Floats
-    kept_mass: Floats
+    whole: Floats
+    kept: Floats
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,13 +130,13 @@ class SettingPart:
     domain : DomainPair
     n_kept : float64[T]
         Support points that a synthesizer of the tract is expected to keep where nobody lives.
-    classes : ClassTable or None
-        None if the mechanism has no weights to certify.
     n_edited_out : int64[2]
         Workers in eliminated points, of all and of small destinations.
     n_real : int64[2]
         Workers, of all and of small destinations, the eliminated ones included.
     certified : CertifiedClasses
+    prior_mass : PriorMass or None
+        Of the classes in `certified`; None if the mechanism has no weights to certify.
     """
 
     position: Ints
@@ -154,10 +144,10 @@ class SettingPart:
     cell_sums: dict[str, Floats]
     domain: DomainPair
     n_kept: Floats
-    classes: ClassTable | None
     n_edited_out: Ints
     n_real: Ints
     certified: CertifiedClasses
+    prior_mass: PriorMass | None
 
 
 def measure_part(
@@ -217,10 +207,10 @@ def measure_part(
         cell_sums=_cell_sums(real, expected, destinations, inputs, workers, classes, shares),
         domain=_domain(domain),
         n_kept=_n_kept(support),
-        classes=_class_table(certified, classes, inputs),
         n_edited_out=np.array([real.is_edited_out[chosen[real.destination]].sum() for chosen in is_counted]),
         n_real=np.array([destinations.n_workers[chosen].sum() for chosen in is_counted]),
         certified=certified,
+        prior_mass=None if certified.accounting is None else _prior_mass(classes),
     )
 
 
@@ -272,18 +262,9 @@ def _distances(
     return np.ascontiguousarray(np.column_stack(columns) / total[:, None])
 
 
-def _class_table(certified: CertifiedClasses, classes: PriorClasses, inputs: Inputs) -> ClassTable | None:
-    if certified.accounting is None:
-        return None
+def _prior_mass(classes: PriorClasses) -> PriorMass:
     one = np.ones((classes.n_points, 1))
-    return ClassTable(
-        n_workers=certified.classes.published_count,
-        n_synthesizers=np.bincount(certified.class_of, minlength=classes.tract.size),
-        least_weight=certified.min_weight,
-        prunes=certified.prunes,
-        prior_mass=classes.sums(one, pruned=False)[0],
-        kept_mass=classes.sums(one)[0],
-    )
+    return PriorMass(whole=classes.sums(one, pruned=False)[0], kept=classes.sums(one)[0])
 
 
 def _destinations(

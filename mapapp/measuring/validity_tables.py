@@ -16,7 +16,7 @@ from engine.validity import DOMAIN_RANGES, LEVELS, RANGES, range_mass, weighted_
 from mapapp.measuring.analyst import AnalystData
 from mapapp.measuring.compared_workers import ratio
 from mapapp.measuring.expected_promise import certificate_facts
-from mapapp.measuring.validity_part import ClassTable, DomainPoints, SettingPart
+from mapapp.measuring.validity_part import DomainPoints, PriorMass, SettingPart
 from mapapp.measuring.validity_result import Basis, Scope, Validity
 from mapapp.publishing.mechanisms import OWN_PROOFS
 
@@ -232,19 +232,24 @@ def _least_alpha_table(parts: Sequence[SettingPart]) -> pandas.DataFrame:
         "kept_prior_mass",
         "prunes",
     )
-    tables = [part.classes for part in parts if part.classes]
-    if not tables:
+    masses = [part.prior_mass for part in parts if part.prior_mass]
+    if not masses:
         return pandas.DataFrame({name: np.zeros(0) for name in names})
-    whole = ClassTable(*(np.concatenate(columns) for columns in zip(*tables, strict=True)))
-    n, row = np.unique(whole.n_workers, return_inverse=True)
-    times = np.bincount(row, whole.n_synthesizers, n.size)
-    alpha = whole.least_weight / WEIGHT_UNITS
+    mass = PriorMass(*map(np.concatenate, zip(*masses, strict=True)))
+    certified = [part.certified for part in parts]
+    n, row = np.unique(
+        np.concatenate([one.classes.published_count for one in certified]), return_inverse=True
+    )
+    n_synthesizers = np.concatenate([one.n_synthesizers for one in certified])
+    prunes = np.concatenate([one.prunes for one in certified])
+    alpha = np.concatenate([one.min_weight for one in certified]) / WEIGHT_UNITS
+    times = np.bincount(row, n_synthesizers, n.size)
     least, most = np.full(n.size, np.inf), np.zeros(n.size)
     np.minimum.at(least, row, alpha)
     np.maximum.at(most, row, alpha)
 
     def mean(values: Floats) -> Floats:
-        return np.asarray(np.bincount(row, values * whole.n_synthesizers, n.size) / times)
+        return np.asarray(np.bincount(row, values * n_synthesizers, n.size) / times)
 
     return pandas.DataFrame(
         {
@@ -253,9 +258,9 @@ def _least_alpha_table(parts: Sequence[SettingPart]) -> pandas.DataFrame:
             "least_alpha_min": least,
             "least_alpha_mean": mean(alpha),
             "least_alpha_max": most,
-            "prior_mass": mean(whole.prior_mass),
-            "kept_prior_mass": mean(whole.kept_mass),
-            "prunes": mean(whole.prunes.astype(np.float64)),
+            "prior_mass": mean(mass.whole),
+            "kept_prior_mass": mean(mass.kept),
+            "prunes": mean(prunes.astype(np.float64)),
         },
         columns=list(names),
     )

@@ -109,6 +109,11 @@ class CertifiedClasses:
             return self.accounting.prune
         return np.ones(self.classes.tract.shape, dtype=np.bool_)
 
+    @property
+    def n_synthesizers(self) -> Ints:
+        """Number of synthesizers in each class: int64[n_classes]."""
+        return np.bincount(self.class_of, minlength=self.classes.tract.size)
+
     def of_synthesizers(self) -> SynthesizerWeights:
         """The weights of every synthesizer."""
         ratio = self.accepted_ratio
