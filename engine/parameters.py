@@ -17,6 +17,7 @@ from engine.errors import ParameterError
 
 __all__ = [
     "LARGEST_EPSILON",
+    "UNIT_MECHANISMS",
     "Accountant",
     "Editing",
     "Mechanism",
@@ -34,8 +35,18 @@ Editing = Literal["none", "pool", "drop"]
 Prior = Literal["gravity", "flows", "uniform"]
 Placement = Literal["population", "representative"]
 Mechanism = Literal[
-    "dirichlet-multinomial", "exponential", "accept-reject", "laplace", "sparse-histogram", "plug-in"
+    "dirichlet-multinomial",
+    "exponential",
+    "keep-or-redraw",
+    "geometric",
+    "accept-reject",
+    "laplace",
+    "sparse-histogram",
+    "plug-in",
 ]
+UNIT_MECHANISMS: Final[tuple[Mechanism, ...]] = ("exponential", "keep-or-redraw", "geometric")
+"""Mechanisms that can draw larger units than a cell."""
+
 Unit = Literal["cell", "block", "tract"]
 
 _USUAL_MECHANISM: Final = "dirichlet-multinomial"
@@ -230,11 +241,12 @@ class SynthesisParameters:
     replication : bool, optional
         Allow steps of the 2010 release that no proof covers; the result is then stamped "not for release".
     mechanism : str, optional
-        "dirichlet-multinomial", "exponential", "accept-reject", "laplace", "sparse-histogram" or "plug-in":
+        "dirichlet-multinomial", "exponential", "keep-or-redraw", "geometric", "accept-reject", "laplace",
+        "sparse-histogram" or "plug-in":
         how synthetic workers are drawn. The result of "plug-in" is not private and is stamped accordingly. `strength`
         and `retention_scale` apply only to "dirichlet-multinomial" and "accept-reject".
     unit : {"cell", "block", "tract"}, optional
-        Workers that the exponential mechanism draws together: those of a workplace block and segment, of a block, or of
+        Workers whom exponential, keep-or-redraw and geometric draw together: those of a block and segment, a block, or
         a workplace tract. Larger units keep more of what is small, but lose which home goes with which segment.
 
     Raises
@@ -268,10 +280,10 @@ class SynthesisParameters:
     def __post_init__(self) -> None:
         _require_choice("mechanism", self.mechanism, get_args(Mechanism))
         _require_choice("unit", self.unit, get_args(Unit))
-        if self.unit != "cell" and self.mechanism != "exponential":
+        if self.unit != "cell" and self.mechanism not in UNIT_MECHANISMS:
             raise ParameterError(
-                f"unit is {self.unit!r} and mechanism {self.mechanism!r}; only the exponential mechanism draws larger "
-                "units than a cell: leave the unit out"
+                f"unit is {self.unit!r} and mechanism {self.mechanism!r}; only {', '.join(UNIT_MECHANISMS)} draw "
+                "larger units than a cell: leave the unit out"
             )
         self._check_percentiles()
         self._check_radii()
@@ -385,7 +397,7 @@ class SynthesisParameters:
             del values["far_state_miles"]
         if self.mechanism == _USUAL_MECHANISM:
             del values["mechanism"]
-        if self.mechanism != "exponential":
+        if self.mechanism not in UNIT_MECHANISMS:
             del values["unit"]
         return values
 

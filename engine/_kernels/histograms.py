@@ -33,6 +33,8 @@ __all__ = [
     "LaplaceNoise",
     "ThresholdNoise",
     "laplace_range",
+    "most_points",
+    "noise_everywhere",
     "plug_in_range",
     "sparse_range",
 ]
@@ -72,7 +74,7 @@ class ThresholdNoise(NamedTuple):
 
 
 @jit
-def _most_points(support_ptr: Ints) -> int:
+def most_points(support_ptr: Ints) -> int:
     most = 0
     for tract in range(support_ptr.size - 1):
         most = max(most, support_ptr[tract + 1] - support_ptr[tract])
@@ -80,7 +82,7 @@ def _most_points(support_ptr: Ints) -> int:
 
 
 @jit
-def _noise_everywhere(
+def noise_everywhere(
     key: Words,
     stream: Ints,
     noise: LaplaceNoise,
@@ -180,7 +182,7 @@ def laplace_range(
 ) -> int:
     """Laplace sanitizer of synthesizers ``bounds``; the module says what is returned."""
     addresses, support_ptr = inputs.addresses, inputs.support_ptr
-    most = _most_points(support_ptr)
+    most = most_points(support_ptr)
     points, noisy = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int64)
     cumulative = np.empty(most, dtype=np.int64)
     stream = np.zeros(STREAM_FIELDS, dtype=np.int64)
@@ -194,7 +196,7 @@ def laplace_range(
         # Without real workers there is nothing to hide; their total is public.
         if workers.size > 0:
             open_stream(STAGE_NOISE, addresses.destination[one], addresses.segment[one], stream)
-            listed, total = _noise_everywhere(key, stream, noise, workers, last - first, points, noisy)
+            listed, total = noise_everywhere(key, stream, noise, workers, last - first, points, noisy)
             if has_run_out(stream):
                 return one
             if total > MOST_NOISY:
@@ -216,7 +218,7 @@ def sparse_range(
 ) -> int:
     """Stability-based histogram of synthesizers ``bounds``; the module says what is returned."""
     addresses, support_ptr, min_weight = inputs.addresses, inputs.support_ptr, inputs.min_weight
-    most = _most_points(support_ptr)
+    most = most_points(support_ptr)
     points, noisy = np.empty(most, dtype=np.int32), np.empty(most, dtype=np.int64)
     cumulative = np.empty(most, dtype=np.int64)
     stream = np.zeros(STREAM_FIELDS, dtype=np.int64)
@@ -255,7 +257,7 @@ def sparse_range(
 def plug_in_range(bounds: tuple[int, int], inputs: HistogramInputs, key: Words, synthetic: PointLists) -> int:
     """Draw every synthetic worker from the real ones; the module says what is returned."""
     addresses, support_ptr = inputs.addresses, inputs.support_ptr
-    cumulative = np.empty(_most_points(support_ptr), dtype=np.int64)
+    cumulative = np.empty(most_points(support_ptr), dtype=np.int64)
     stream = np.zeros(STREAM_FIELDS, dtype=np.int64)
     for one in range(bounds[0], bounds[1]):
         drawn = synthetic.point[synthetic.ptr[one] : synthetic.ptr[one + 1]]

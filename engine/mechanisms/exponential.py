@@ -49,6 +49,7 @@ __all__ = [
     "exponential_promise",
     "inverse_theta",
     "lone_worker_stay",
+    "require_fixed",
 ]
 
 THETA_BITS = 20
@@ -252,7 +253,7 @@ def exponential(
     Source: docs/method.md, section 7d.
     """
     exact = exponential_epsilon(epsilon)
-    _require_fixed(synthesizers)
+    require_fixed(synthesizers)
     pooled = pool_cells(synthesizers, unit, tract_number)
     drawn = _draw_units(key, pooled.units, support, exact, threads)
     return deal_to_cells(key, synthesizers, pooled, drawn, threads=threads)
@@ -292,11 +293,12 @@ def _space(most_workers: int, most_points: int) -> MoveSpace:
     )
 
 
-def _require_fixed(synthesizers: Synthesizers) -> None:
+def require_fixed(synthesizers: Synthesizers) -> None:
+    """Refuse synthesizers that draw another number of workers than they have (ParameterError)."""
     changed = int(np.count_nonzero(synthesizers.n_likelihood != synthesizers.n_synthetic))
     if changed:
         raise ParameterError(
-            f"{changed} published counts differ from the real ones; the exponential mechanism draws as many workers as "
+            f"{changed} published counts differ from the real ones; this mechanism draws as many workers as "
             "there are: leave published counts out"
         )
 

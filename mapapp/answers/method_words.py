@@ -20,6 +20,14 @@ _HOW_DRAWN: Final = {
         "number of workers. The fewer workers an assignment moves from their real homes, the better its chances were; "
         "every assignment had some chance."
     ),
+    "keep-or-redraw": (
+        "For each worker, a lottery decided whether the real home area was kept or replaced by any other area, all of "
+        "them equally likely."
+    ),
+    "geometric": (
+        "Chance noise was added to the number of homes in every area, and the noisy numbers were moved to the nearest "
+        "ones that add up to the public number of workers. Only the result was kept."
+    ),
     "accept-reject": f"{_HOW_DRAWN_USUALLY} Results far from the truth were drawn again.",
     "laplace": (
         "So for every workplace the number of homes in every area was changed at random, even where it was zero. "

@@ -52,7 +52,8 @@ _SETTING: Final = (
         default=None,
         show_default=USUAL_MECHANISM,
         help="How workers are drawn. exponential makes tables close to the real one more likely, with several times "
-        "less error for the same promise. accept-reject draws again if the output is far from the data. For "
+        "less error for the same promise. keep-or-redraw keeps each home or redraws it; geometric adds noise to every "
+        "support point and keeps the total. accept-reject draws again if the output is far from the data. For "
         "comparison: laplace (noise on every support point), sparse-histogram (noise on occupied points, then a "
         "threshold), plug-in (not private). See docs/privacy-promise.md; options that a mechanism does not use are "
         "refused.",
@@ -62,9 +63,9 @@ _SETTING: Final = (
         type=click.Choice([*get_args(Unit), "auto"]),
         default=None,
         show_default="cell",
-        help="Which workers --mechanism exponential draws together: those of a workplace block and segment (cell), of "
-        "a block, or of a tract; with --design auto, auto chooses. A larger unit has less error at a small epsilon, "
-        "but within it homes are dealt out to segments, or to blocks, at random.",
+        help="Which workers exponential, keep-or-redraw and geometric draw together: those of a workplace block and "
+        "segment (cell), of a block, or of a tract; with --design auto, auto chooses. A larger unit has less error at a "
+        "small epsilon, but within it homes are dealt out to segments, or to blocks, at random.",
     ),
     click.option("--delta", default=None, show_default="1e-6", help="Probability that the bound may fail."),
     click.option(

@@ -19,6 +19,12 @@ from engine.mechanisms.exponential import exponential, exponential_promise
 from engine.mechanisms.laplace import laplace_histogram, laplace_promise
 from engine.mechanisms.plug_in import plug_in_multinomial, plug_in_promise
 from engine.mechanisms.promise import MechanismPromise
+from engine.mechanisms.randomizing import (
+    geometric_histogram,
+    geometric_promise,
+    keep_or_redraw,
+    keep_or_redraw_promise,
+)
 from engine.mechanisms.sparse import sparse_histogram, sparse_promise
 from engine.parameters import Mechanism, PrivacyParameters, Unit
 from engine.streams import SecretKey
@@ -78,6 +84,44 @@ OWN_PROOFS: Final[Mapping[str, OwnProof]] = {
             "everything computed from the release.",
             "Equal epsilon is not equal exposure. This mechanism adds no noise that the promise does not need, so at "
             "the same epsilon it is closer to the truth for single workers as well.",
+            MARGINS_CAVEAT,
+            SINGLE_HOMES_CAVEAT,
+        ),
+    ),
+    "keep-or-redraw": OwnProof(
+        uses=("epsilon",),
+        promise=lambda privacy: keep_or_redraw_promise(privacy.epsilon),
+        draw=lambda key, synthesizers, support, privacy, units: keep_or_redraw(
+            key,
+            synthesizers,
+            support,
+            epsilon=privacy.epsilon,
+            unit=units.unit,
+            tract_number=units.tract_number,
+        ),
+        caveats=(
+            "Each worker keeps the true support point with a chance that follows from epsilon, or gets any support "
+            "point. The promise holds in both readings with delta 0, and survives whatever is computed from the "
+            "release.",
+            MARGINS_CAVEAT,
+            SINGLE_HOMES_CAVEAT,
+        ),
+    ),
+    "geometric": OwnProof(
+        uses=("epsilon",),
+        promise=lambda privacy: geometric_promise(privacy.epsilon),
+        draw=lambda key, synthesizers, support, privacy, units: geometric_histogram(
+            key,
+            synthesizers,
+            support,
+            epsilon=privacy.epsilon,
+            unit=units.unit,
+            tract_number=units.tract_number,
+        ),
+        caveats=(
+            "Noise is added to the number of homes in every support point, and the noisy numbers are moved to the "
+            "nearest ones with the public total. The noise alone is the promise, so it holds in both readings with "
+            "delta 0, and survives whatever is computed from the noisy counts.",
             MARGINS_CAVEAT,
             SINGLE_HOMES_CAVEAT,
         ),
@@ -158,7 +202,7 @@ def draw_support_points(
         The promise, whose epsilon (and delta) set the noise of a mechanism that adds any.
     mechanism : str
     units : Units
-        For the exponential mechanism.
+        For mechanisms that can draw larger units than a cell.
     accepted_ratio : int64[S] or None
         What accept/reject accepts (:attr:`engine.accept_reject.AcceptedAccounting.ratio`).
 

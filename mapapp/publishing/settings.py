@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
-from engine.parameters import Mechanism, Number, PrivacyParameters, SynthesisParameters, Unit
+from engine.parameters import UNIT_MECHANISMS, Mechanism, Number, PrivacyParameters, SynthesisParameters, Unit
 from engine.sound import comparable_epsilon_final, require_fixed_count
 from geodata.store import open_store
 from mapapp.errors import UsageError
@@ -78,10 +78,10 @@ def _refuse_what_it_ignores(mechanism: Mechanism, options: Mapping[str, Any]) ->
         )
     if mechanism != "plug-in" and not_private:
         raise UsageError(f"--not-private with --mechanism {mechanism}: it allows plug-in only; leave it out")
-    if mechanism != "exponential" and options.get("unit") is not None:
+    if mechanism not in UNIT_MECHANISMS and options.get("unit") is not None:
         raise UsageError(
-            f"--unit {options['unit']} with --mechanism {mechanism}: only exponential draws units; leave it out, or "
-            "give --mechanism exponential"
+            f"--unit {options['unit']} with --mechanism {mechanism}: only {', '.join(UNIT_MECHANISMS)} draw units; "
+            "leave it out"
         )
     if mechanism not in OWN_PROOFS:
         return
@@ -89,7 +89,7 @@ def _refuse_what_it_ignores(mechanism: Mechanism, options: Mapping[str, Any]) ->
     whole = {"epsilon": "epsilon", "epsilon_final": "epsilon", "delta": "delta"}
     for name in (*_OF_PRUNED, *(option for option, parameter in whole.items() if parameter not in uses)):
         if options[name] is not None:
-            preset = "; it belongs to --preset onthemap-v3" if mechanism == "exponential" else ""
+            preset = "; it belongs to --preset onthemap-v3" if mechanism in UNIT_MECHANISMS else ""
             raise UsageError(
                 f"--{name.replace('_', '-')} {options[name]} with --mechanism {mechanism}: nothing there depends "
                 f"on it; leave it out{preset}"

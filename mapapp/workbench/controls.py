@@ -69,6 +69,8 @@ STOPS: Final[dict[str, tuple[str, ...]]] = {
 _MECHANISMS: Final = {
     "dirichlet-multinomial": "Dirichlet-multinomial",
     "exponential": "Exponential",
+    "keep-or-redraw": "Keep or redraw",
+    "geometric": "Geometric noise",
     "accept-reject": "Accept/reject",
     "laplace": "Laplace noise",
     "sparse-histogram": "Sparse histogram",
@@ -116,7 +118,7 @@ def controls(values: Values, *, has_flows: bool) -> Component:
                         "accountant", "Accountant", values["accountant"], {"sound": "Sound", "paper": "Paper"}
                     ),
                     _mechanism(values["mechanism"]),
-                    choice("unit", "Exponential draws together", values["unit"], UNITS),
+                    choice("unit", "Drawn together", values["unit"], UNITS),
                 ],
             ),
             _group("Pruning", [number("min_retention"), number("retention_scale")]),

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Final, NotRequired, TypedDict, cast, get_args
 
 from engine.parameters import (
+    UNIT_MECHANISMS,
     Accountant,
     Editing,
     Mechanism,
@@ -121,7 +122,7 @@ def read_setting(values: Values) -> Setting:
         retention_scale=_number(values, "retention_scale"),
         replication=bool(values["replication"]),
         mechanism=mechanism,
-        unit=cast(Unit, _choice(values, "unit")) if mechanism == "exponential" else "cell",
+        unit=cast(Unit, _choice(values, "unit")) if mechanism in UNIT_MECHANISMS else "cell",
     )
     privacy = _privacy(values, mechanism)
     require_fixed_count(privacy, parameters)
@@ -171,7 +172,7 @@ def described(setting: Setting) -> list[tuple[str, str]]:
     privacy, parameters = setting.privacy, setting.parameters
     tract_mi, puma_mi = parameters.coarsening_radii_mi
     rows: list[tuple[str, str]] = [("Mechanism", parameters.mechanism)]
-    if parameters.mechanism == "exponential":
+    if parameters.mechanism in UNIT_MECHANISMS:
         rows.append(("Drawn together", UNITS[parameters.unit]))
     if parameters.mechanism not in OWN_PROOFS:
         rows += [

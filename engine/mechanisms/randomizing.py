@@ -1,0 +1,149 @@
+"""Two mechanisms beside the exponential one: keep-or-redraw, and geometric noise projected on the public total.
+
+Both are private with delta 0, draw as many workers as there are, and take units as the exponential mechanism does.
+Keep-or-redraw is the simplest to explain, and a little better for two to nine workers at some epsilons; projected noise
+is better for whole tracts at an epsilon of 3 or less.
+
+Source: Warner 1965 and Kairouz, Oh and Viswanath 2016 (randomized response); Ghosh, Roughgarden and Sundararajan 2009
+(geometric noise); docs/method.md, section 7e.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from engine._kernels.arrays import PointLists
+from engine._kernels.histograms import HistogramInputs, LaplaceNoise
+from engine._kernels.randomizing import geometric_range, keep_or_redraw_range
+from engine.mechanisms.chances import gap_digits, noise_digits
+from engine.mechanisms.drawing import Digits, Ints, draw_histogram
+from engine.mechanisms.exponential import exponential_epsilon, inverse_theta, require_fixed
+from engine.mechanisms.promise import NEIGHBOURS, MechanismPromise
+from engine.mechanisms.unit import deal_to_cells, pool_cells
+from engine.parameters import Number, Unit
+from engine.streams import SecretKey
+from engine.support_table import SupportTable
+from engine.synthesis import Synthesizers, SyntheticPoints
+
+__all__ = ["geometric_histogram", "geometric_promise", "keep_or_redraw", "keep_or_redraw_promise"]
+
+_SAME_TOTAL = "as many workers are drawn as there are; no published count replaces a real one"
+
+
+def keep_or_redraw_promise(epsilon: Number) -> MechanismPromise:
+    """What :func:`keep_or_redraw` promises: epsilon-differential privacy, delta 0.
+
+    Raises
+    ------
+    ParameterError
+        Epsilon is below 1/1024 or above 25.
+    """
+    return MechanismPromise(
+        mechanism="keep-or-redraw",
+        epsilon=exponential_epsilon(epsilon),
+        delta=Fraction(0),
+        rule="each worker is redrawn from all k points with chance k / (e^epsilon - 1 + k)",
+        preconditions=(*NEIGHBOURS, _SAME_TOTAL),
+        holds_as_probabilistic=True,
+    )
+
+
+def geometric_promise(epsilon: Number) -> MechanismPromise:
+    """What :func:`geometric_histogram` promises: epsilon-differential privacy, delta 0.
+
+    Raises
+    ------
+    ParameterError
+        Epsilon is below 1/1024 or above 25.
+    """
+    exact = exponential_epsilon(epsilon)
+    return MechanismPromise(
+        mechanism="geometric",
+        epsilon=exact,
+        delta=Fraction(0),
+        rule="independent two-sided geometric noise on every support point; one worker changes two counts by one",
+        preconditions=(
+            *NEIGHBOURS,
+            _SAME_TOTAL,
+            "the projection reads noisy counts and the public total only",
+        ),
+        holds_as_probabilistic=True,
+        numbers={"noise_scale": 2 / exact},
+    )
+
+
+def keep_or_redraw(
+    key: SecretKey,
+    synthesizers: Synthesizers,
+    support: SupportTable,
+    *,
+    epsilon: Number,
+    unit: Unit = "cell",
+    tract_number: npt.NDArray[np.int64] | None = None,
+    threads: int = 1,
+) -> SyntheticPoints:
+    """Every worker keeps the true support point, or is redrawn uniformly over all of them.
+
+    Parameters, returns and errors as in :func:`engine.mechanisms.exponential.exponential`, but for its limits of size.
+
+    Source: docs/method.md, section 7e.
+    """
+    odds = inverse_theta(exponential_epsilon(epsilon), 1, 1)
+    require_fixed(synthesizers)
+    pooled = pool_cells(synthesizers, unit, tract_number)
+
+    def draw(
+        bounds: tuple[int, int],
+        inputs: HistogramInputs,
+        _chances: Digits,
+        _short: Ints,
+        synthetic: PointLists,
+    ) -> int:
+        return keep_or_redraw_range(bounds, inputs, odds, key.words, synthetic)
+
+    work = pooled.units.n_synthetic
+    drawn = draw_histogram(pooled.units, support, lambda n_digits: (), draw, work, threads)
+    return deal_to_cells(key, synthesizers, pooled, drawn, threads=threads)
+
+
+def geometric_histogram(
+    key: SecretKey,
+    synthesizers: Synthesizers,
+    support: SupportTable,
+    *,
+    epsilon: Number,
+    unit: Unit = "cell",
+    tract_number: npt.NDArray[np.int64] | None = None,
+    threads: int = 1,
+) -> SyntheticPoints:
+    """Counts with two-sided geometric noise of scale 2 / epsilon, clamped at 0 and projected on the public total.
+
+    Parameters and returns as in :func:`engine.mechanisms.exponential.exponential`; draws come from stages NOISE and
+    TOTAL, and DEAL.
+
+    Raises
+    ------
+    ParameterError
+        Epsilon is out of range, published counts differ from real ones, or the arrays do not agree.
+    OverflowRefusedError
+        Noisy counts of one unit passed 2^31.
+
+    Source: docs/method.md, section 7e.
+    """
+    rate = exponential_epsilon(epsilon) / 2
+    require_fixed(synthesizers)
+    pooled = pool_cells(synthesizers, unit, tract_number)
+
+    def digits(n_digits: int) -> Digits:
+        return noise_digits(rate, n_digits), gap_digits(rate, n_digits)
+
+    def draw(
+        bounds: tuple[int, int], inputs: HistogramInputs, chances: Digits, short: Ints, synthetic: PointLists
+    ) -> int:
+        noise = LaplaceNoise(chances[0], chances[1], short)
+        return geometric_range(bounds, inputs, noise, key.words, synthetic)
+
+    work = pooled.units.n_synthetic + support.n_support[pooled.units.tract]
+    drawn = draw_histogram(pooled.units, support, digits, draw, work, threads)
+    return deal_to_cells(key, synthesizers, pooled, drawn, threads=threads)
