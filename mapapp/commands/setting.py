@@ -64,8 +64,8 @@ _SETTING: Final = (
         default=None,
         show_default="cell",
         help="Which workers exponential, keep-or-redraw and geometric draw together: those of a workplace block and "
-        "segment (cell), of a block, or of a tract; with --design auto, auto chooses. A larger unit has less error at a "
-        "small epsilon, but within it homes are dealt out to segments, or to blocks, at random.",
+        "segment (cell), of a block, or of a tract; with --design auto, auto chooses. A larger unit has less error at "
+        "a small epsilon, but within it homes are dealt out to segments, or to blocks, at random.",
     ),
     click.option("--delta", default=None, show_default="1e-6", help="Probability that the bound may fail."),
     click.option(

@@ -35,7 +35,7 @@ from mapapp.publishing.run import run_synthesis
 from mapapp.publishing.settings import privacy_of
 from tests.commands.running import refused
 
-OTHERS: tuple[Mechanism, ...] = ("accept-reject", "laplace", "sparse-histogram", "plug-in")
+OTHERS: tuple[Mechanism, ...] = ("keep-or-redraw", "geometric", "accept-reject", "laplace", "sparse-histogram", "plug-in")
 EPSILON = 4.6 + np.log(40) + np.log(2)
 SOUND = privacy_of(accountant="sound", delta="1e-6", min_retention="0.025")
 NOTHING_COARSENED: dict[str, Any] = {
@@ -159,6 +159,8 @@ def test_the_ledger_shows_plug_in_as_infinite(
     both = {"differential_privacy", "probabilistic_differential_privacy"}
     ordinary = {"differential_privacy"}
     assert readings == {
+        "keep-or-redraw": both,
+        "geometric": both,
         "accept-reject": both,
         "laplace": both,
         "sparse-histogram": ordinary,
@@ -166,7 +168,7 @@ def test_the_ledger_shows_plug_in_as_infinite(
     }
     assert {reading.name for reading in sum_readings(Ledger(dataset).entries())} == ordinary
     epsilon, delta = Ledger(dataset).spent()
-    assert (float(epsilon), float(delta)) == pytest.approx((3 * EPSILON, 2e-6))
+    assert (float(epsilon), float(delta)) == pytest.approx((5 * EPSILON, 2e-6))
     line = Ledger(dataset).path.read_text().splitlines()[-1]
     assert json.loads(line)["epsilon"] == json.loads(line)["delta"] == "infinite"
     capsys.readouterr()
