@@ -35,7 +35,14 @@ from mapapp.publishing.run import run_synthesis
 from mapapp.publishing.settings import privacy_of
 from tests.commands.running import refused
 
-OTHERS: tuple[Mechanism, ...] = ("keep-or-redraw", "geometric", "accept-reject", "laplace", "sparse-histogram", "plug-in")
+OTHERS: tuple[Mechanism, ...] = (
+    "keep-or-redraw",
+    "geometric",
+    "accept-reject",
+    "laplace",
+    "sparse-histogram",
+    "plug-in",
+)
 EPSILON = 4.6 + np.log(40) + np.log(2)
 SOUND = privacy_of(accountant="sound", delta="1e-6", min_retention="0.025")
 NOTHING_COARSENED: dict[str, Any] = {
