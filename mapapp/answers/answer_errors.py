@@ -25,15 +25,18 @@ from mapapp.answers.areas import Areas
 from mapapp.answers.distance_errors import N_DIRECTIONS, errors_of_cells
 from mapapp.answers.entries import entry_of
 from mapapp.answers.expected_error import ExpectedErrors, Floats
+from mapapp.answers.exponential_errors import ReleasedRows
 from mapapp.answers.flows import Blocks, Flows, Pick
 from mapapp.answers.mile_errors import Tracts, errors_of_miles, miles_within
 from mapapp.answers.prepared import DIRECTIONS
+from mapapp.answers.prior_terms import unit_of
 from mapapp.answers.result_cache import ResultCache
 from mapapp.answers.results import (
     DistanceDirection,
     PairedAreas,
     Result,
 )
+from mapapp.answers.workplaces import UnitsOfTracts, WorkplaceCells, Workplaces, synthesizers_of
 from mapapp.question.fields import Side
 from mapapp.question.filters import Filters
 
@@ -51,7 +54,7 @@ class Errors:
         self._areas = areas
         self._flows = flows
         self._certificate = certificate
-        self._workplaces: ResultCache[tuple[Any, Any, Any]] = ResultCache(max_entries=_KEPT)
+        self._workplaces: ResultCache[Workplaces] = ResultCache(max_entries=_KEPT)
 
     @cached_property
     def is_known(self) -> bool:
@@ -75,15 +78,16 @@ class Errors:
         for group in groups.values():
             watch.check()
             same_work = [picks[place] for place in group]
-            tract, n_workers, by_segment = self._workplaces_of(same_work[0].work)
-            if not tract.size:
+            workplaces = self._workplaces_of(same_work[0].work)
+            if not workplaces.tract.size:
                 continue
             errors = self._formula.of_counts(
                 np.stack([self._home_share(cast(Blocks, pick.home)) for pick in same_work]),
                 self._by_tract(same_work),
-                tract,
-                n_workers,
-                np.stack([by_segment[:, pick.filters.segments].sum(axis=1) for pick in same_work]),
+                workplaces.tract,
+                workplaces.n_workers,
+                np.stack([workplaces.of_segments(pick.filters.segments) for pick in same_work]),
+                workplaces.n_units,
             )
             for place, error in zip(group, errors, strict=True):
                 found[place] = error.error
@@ -125,7 +129,7 @@ class Errors:
         side = cast(Side, answer.about.side)
         blocks = self._areas.select(answer.about.area_text).blocks
         pick = Pick.at(side, blocks, Filters(*answer.about.kept_bands))
-        tract, n_workers, by_segment = self._workplaces_of(pick.work)
+        workplaces = self._workplaces_of(pick.work)
         work, *cell, workers = self._flows.distances_by_workplace(pick, side, answer.edges_mi)
         shape = (self._n_tracts, len(answer.edges_mi) + 1, N_DIRECTIONS)
         counts = np.zeros(shape)
@@ -136,7 +140,7 @@ class Errors:
             (self._tracts.lon_deg, self._tracts.lat_deg),
             share,
             counts,
-            (tract, n_workers, by_segment[:, pick.filters.segments].sum(axis=1)),
+            workplaces.arrays(pick.filters.segments),
             answer.edges_mi,
             side,
         )
@@ -156,7 +160,7 @@ class Errors:
         mean = answer.mean_under_100_mi if isinstance(answer, DistanceDirection) else None
         if answer.median_mi.value is None:
             return answer
-        tract, n_workers, by_segment = self._workplaces_of(pick.work)
+        workplaces = self._workplaces_of(pick.work)
         share = np.ones(self._n_tracts) if pick.home is None else self._home_share(pick.home)
         of_median, of_mean = errors_of_miles(
             self._formula,
@@ -165,7 +169,7 @@ class Errors:
             self._blocks[0],
             self._tracts,
             share,
-            (tract, n_workers, by_segment[:, pick.filters.segments].sum(axis=1)),
+            workplaces.arrays(pick.filters.segments),
             answer.median_mi.value,
             None if mean is None else mean.value,
         )
@@ -193,7 +197,19 @@ class Errors:
             "elsewhere",
         ]
         return ExpectedErrors(
-            self._certificate, self._store.table("tracts", columns), self._store.table("prior")
+            self._certificate,
+            self._store.table("tracts", columns),
+            self._store.table("prior"),
+            self._released,
+        )
+
+    def _released(self, tract: int) -> ReleasedRows:
+        """Read the released commutes to a workplace tract."""
+        of_block = self._blocks[0]
+        here = np.flatnonzero(of_block == tract).astype(np.int32)
+        block, segment, home, workers = self._flows.by_pair(Pick(work=here))
+        return ReleasedRows(
+            block.astype(np.int64), segment.astype(np.int64), of_block[home].astype(np.int64), workers
         )
 
     @cached_property
@@ -254,16 +270,29 @@ class Errors:
             counts[row, at] = workers
         return counts
 
-    def _workplaces_of(self, work: Blocks | None) -> tuple[Any, Any, Any]:
-        """Return the synthesizers of a work area by tract and size: both arrays, and their number by segment."""
+    def _workplaces_of(self, work: Blocks | None) -> Workplaces:
+        """Return the synthesizers of a work area by tract and size, and their number by segment."""
         return self._workplaces.get_or_make(_key(work), lambda: self._read_workplaces(work))
 
-    def _read_workplaces(self, work: Blocks | None) -> tuple[Any, Any, Any]:
+    def _read_workplaces(self, work: Blocks | None) -> Workplaces:
         block, segment, workers = self._flows.by_block_and_segment(Pick(work=work), "work")
-        most = int(workers.max(initial=0)) + 1
-        made, row = np.unique(self._blocks[0][block].astype(np.int64) * most + workers, return_inverse=True)
-        times = np.bincount(row * N_SEGMENTS + segment, minlength=made.size * N_SEGMENTS)
-        return made // most, made % most, times.reshape(-1, N_SEGMENTS)
+        cells = WorkplaceCells(
+            self._blocks[0][block].astype(np.int64),
+            block.astype(np.int64),
+            segment.astype(np.int64),
+            workers.astype(np.int64),
+        )
+        return synthesizers_of(cells, self._units)
+
+    @cached_property
+    def _units(self) -> UnitsOfTracts:
+        """What was drawn together, and the workers of every workplace tract where that matters."""
+        unit = unit_of(self._certificate)
+        tract_workers = np.zeros(self._n_tracts, dtype=np.int64)
+        if unit == "tract":
+            block, workers = self._flows.by_block(Pick(), "work")
+            np.add.at(tract_workers, self._blocks[0][block], workers)
+        return UnitsOfTracts(unit, tract_workers)
 
 
 def _key(blocks: Blocks | None) -> bytes | None:

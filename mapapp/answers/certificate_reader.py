@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from geodata.errors import StoreError
 from geodata.store import Store
-from mapapp.answers.prior_terms import PriorTerms, is_weighted
+from mapapp.answers.error_models import check_terms
 
 CERTIFICATE: Final = "certificate.json"
 _PROMISED: Final = ("epsilon", "epsilon_final", "delta")
@@ -31,8 +31,8 @@ def read_certificate(store: Store) -> dict[str, Any]:
             raise TypeError("status")
         for name in _PROMISED:
             _require_number(name, certificate.get(name))
-        if "accounting" in certificate and is_weighted(certificate):
-            PriorTerms.of(certificate)
+        if "accounting" in certificate:
+            check_terms(certificate)
     except _UNREADABLE as error:
         raise StoreError(
             f"{store.path / CERTIFICATE}: cannot be interpreted ({type(error).__name__}: {str(error)[:80]}); do not "

@@ -27,7 +27,7 @@ def errors_of_cells(
     places: tuple[Any, Any],
     area_share: Floats,
     counts: Floats,
-    workplaces: tuple[Any, Any, Any],
+    workplaces: tuple[Any, Any, Any, Any],
     edges_mi: Sequence[float],
     side: Side,
 ) -> tuple[Floats, Floats, Floats]:
@@ -43,7 +43,8 @@ def errors_of_cells(
     counts : float64[n_tracts, bands, 9]
         Counts by workplace tract.
     workplaces : tuple
-        Tract, workers per synthesizer, and number of such synthesizers: three arrays of equal length.
+        Tract, workers per synthesizer, number of such synthesizers, and number of units or None, as
+        `ExpectedErrors.of_counts` takes them.
     edges_mi : sequence of float
     side : {"work", "home"}
         The end from which directions are measured.
@@ -52,11 +53,12 @@ def errors_of_cells(
     -------
     float64[bands * 9], float64[bands], float64[9]
     """
-    tract, n_workers, times = workplaces
+    tract, n_workers, times, n_units = workplaces
     n_tracts, n_bands, _ = counts.shape
     flat = _with_margins(counts).reshape(n_tracts, -1).T
     shares = _shares(places, area_share, np.asarray(edges_mi, dtype=np.float64), side)
-    found = formula.of_counts(shares, flat, tract, n_workers, np.broadcast_to(times, (len(flat), len(times))))
+    of_rows = np.broadcast_to(times, (len(flat), len(times)))
+    found = formula.of_counts(shares, flat, tract, n_workers, of_rows, n_units)
     errors = np.array([one.error for one in found]).reshape(n_bands + 1, N_DIRECTIONS + 1)
     errors[:, N_OCTANTS] = np.nan
     return errors[:-1, :-1].ravel(), errors[:-1, -1], errors[-1, :-1]

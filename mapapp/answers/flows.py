@@ -137,6 +137,11 @@ class Flows:
         found = self._ask(pick, f"{end} AS block, segment, sum(workers)::BIGINT AS n", "GROUP BY ALL")
         return found["block"], found["segment"], found["n"]
 
+    def by_pair(self, pick: Pick) -> tuple[Blocks, npt.NDArray[np.int8], Blocks, Ints]:
+        """Return workers by workplace block, joint segment and home block: four arrays of equal length."""
+        found = self._ask(pick, "work, segment, home, sum(workers)::BIGINT AS n", "GROUP BY ALL")
+        return found["work"], found["segment"], found["home"], found["n"]
+
     def distances(self, pick: Pick, side: Side, edges_mi: Sequence[float], *, own_block: bool) -> Distances:
         """Return workers by distance band and by direction from the `side` end to the other.
 

@@ -59,7 +59,7 @@ def errors_of_miles(
     tract_of_block: npt.NDArray[Any],
     tracts: Tracts,
     area_share: Floats,
-    workplaces: tuple[Any, Any, Any],
+    workplaces: tuple[Any, Any, Any, Any],
     median_mi: float,
     mean_mi: float | None,
 ) -> tuple[float, float | None]:
@@ -76,7 +76,8 @@ def errors_of_miles(
     area_share : float64[n_tracts]
         Share of each tract's people who live in the home area.
     workplaces : tuple
-        Tract, workers per synthesizer, and number of such synthesizers: three arrays of equal length.
+        Tract, workers per synthesizer, number of such synthesizers, and number of units or None, as
+        `ExpectedErrors.of_sums` takes them.
     median_mi, mean_mi : float
         Median and mean of the pick; the mean is None if no commute is under 100 miles.
 

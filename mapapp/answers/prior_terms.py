@@ -13,15 +13,26 @@ import pandas
 
 from geodata.elsewhere import division_numbers
 
-__all__ = ["WEIGHTED", "PriorTerms"]
+__all__ = [
+    "EXPONENTIAL",
+    "WEIGHTED",
+    "ExponentialTerms",
+    "SupportTerms",
+    "WeightTerms",
+    "mechanism_of",
+    "unit_of",
+]
 
 WEIGHTED: Final = ("dirichlet-multinomial", "accept-reject")
 """Mechanisms that have prior weights."""
+EXPONENTIAL: Final = "exponential"
+UNITS: Final = ("cell", "block", "tract")
+_THETA_UNITS: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PriorTerms:
-    """How a release was coarsened, edited, weighted and pruned, according to its certificate.
+class SupportTerms:
+    """How the homes of a release were coarsened and edited, according to its certificate.
 
     Attributes
     ----------
@@ -29,31 +40,24 @@ class PriorTerms:
         Beyond the first, homes count by PUMA; beyond the second, by SuperPUMA.
     far_state_miles : float
         States outside the imported area that are at least this far are pooled by census division; infinite if none are.
-    strength, retention_scale, least_retention : float
-        Strength of the prior; scale and minimum of retention probabilities.
+    retention_scale, least_retention : float
+        Scale and minimum of retention probabilities; the minimum is 1 for a mechanism that prunes nothing.
     editing, prior : str
     elimination : tuple of (float, float)
         Distance in miles beyond which a point without mass is eliminated, and the probability; ascending.
     gravity : tuple of (float, float), optional
         Scale in miles and shape of the gravity model.
-    least_weight : float64[N, 2]
-        Number of workers of a synthesizer, ascending, and its least prior weight.
-    prunes : bool[N]
-        Whether those synthesizers prune.
     """
 
     tract_radius_mi: float
     puma_radius_mi: float
     far_state_miles: float
-    strength: float
     retention_scale: float
     least_retention: float
     editing: str
     prior: str
     elimination: tuple[tuple[float, float], ...]
     gravity: tuple[float, float] | None
-    least_weight: npt.NDArray[np.float64]
-    prunes: npt.NDArray[np.bool_]
 
     def far_divisions(self, tracts: pandas.DataFrame) -> npt.NDArray[np.int64]:
         """Return the census division of every tract that is a whole state outside the imported area, else -1.
@@ -66,7 +70,43 @@ class PriorTerms:
         return np.where(tracts["elsewhere"].to_numpy(np.bool_), division, -1).astype(np.int64)
 
     @classmethod
-    def of(cls, certificate: Mapping[str, Any]) -> PriorTerms:
+    def of(cls, certificate: Mapping[str, Any]) -> SupportTerms:
+        """Read the terms from a certificate; errors as :meth:`WeightTerms.of`."""
+        synthesis = certificate["parameters"]["synthesis"]
+        gravity = certificate["construction"].get("gravity")
+        return cls(
+            tract_radius_mi=_number(synthesis.get("tract_radius_mi", synthesis["q50_mi"])),
+            puma_radius_mi=_number(synthesis.get("puma_radius_mi", synthesis["q90_mi"])),
+            far_state_miles=float(synthesis.get("far_state_miles", math.inf)),
+            retention_scale=_number(synthesis["retention_scale"]),
+            least_retention=_fraction(certificate["parameters"]["privacy"].get("min_retention", "1")),
+            editing=synthesis["editing"],
+            prior=synthesis["prior"],
+            elimination=_elimination(synthesis),
+            gravity=None if gravity is None else (_number(gravity["scale_mi"]), _number(gravity["shape"])),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightTerms:
+    """Prior weights and pruning of a mechanism that has them.
+
+    Attributes
+    ----------
+    strength : float
+        Of the prior.
+    least_weight : float64[N, 2]
+        Number of workers of a synthesizer, ascending, and its least prior weight.
+    prunes : bool[N]
+        Whether those synthesizers prune.
+    """
+
+    strength: float
+    least_weight: npt.NDArray[np.float64]
+    prunes: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, certificate: Mapping[str, Any]) -> WeightTerms:
         """Read the terms from a certificate.
 
         Raises
@@ -74,28 +114,57 @@ class PriorTerms:
         KeyError, TypeError, ValueError, AttributeError, ArithmeticError
             If a term is missing or has the wrong type.
         """
-        synthesis = certificate["parameters"]["synthesis"]
-        gravity = certificate["construction"].get("gravity")
         weight, prunes = _weights(certificate["accounting"])
-        return cls(
-            tract_radius_mi=_number(synthesis.get("tract_radius_mi", synthesis["q50_mi"])),
-            puma_radius_mi=_number(synthesis.get("puma_radius_mi", synthesis["q90_mi"])),
-            far_state_miles=float(synthesis.get("far_state_miles", math.inf)),
-            strength=_number(synthesis["strength"]),
-            retention_scale=_number(synthesis["retention_scale"]),
-            least_retention=_fraction(certificate["parameters"]["privacy"]["min_retention"]),
-            editing=synthesis["editing"],
-            prior=synthesis["prior"],
-            elimination=_elimination(synthesis),
-            gravity=None if gravity is None else (_number(gravity["scale_mi"]), _number(gravity["shape"])),
-            least_weight=weight,
-            prunes=prunes,
-        )
+        strength = _number(certificate["parameters"]["synthesis"]["strength"])
+        return cls(strength=strength, least_weight=weight, prunes=prunes)
 
 
-def is_weighted(certificate: Mapping[str, Any]) -> bool:
-    """Return whether the mechanism of a release has prior weights."""
-    return certificate["parameters"]["synthesis"].get("mechanism", WEIGHTED[0]) in WEIGHTED
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExponentialTerms:
+    """The noise of the exponential mechanism.
+
+    Attributes
+    ----------
+    unit : {"cell", "block", "tract"}
+        Workers drawn together.
+    n_support : int64[K]
+        Numbers of support points, ascending.
+    theta : float64[K, N]
+        For these, theta of tables of 1, 2, ... workers; the last is that of all larger tables.
+    """
+
+    unit: str
+    n_support: npt.NDArray[np.int64]
+    theta: npt.NDArray[np.float64]
+
+    @classmethod
+    def of(cls, certificate: Mapping[str, Any]) -> ExponentialTerms:
+        """Read the terms from a certificate; errors as :meth:`WeightTerms.of`."""
+        rows = sorted(certificate["accounting"]["rows"], key=lambda row: int(row["n_support"]))
+        inverse = np.array([[_number(text) for text in row["inverse_theta"].split()] for row in rows], float)
+        if inverse.ndim != 2 or not (inverse.size and (inverse >= _THETA_UNITS).all()):
+            raise ValueError("inverse_theta must list a number of at least 2^20 for each number of workers")
+        n_support = np.array([int(row["n_support"]) for row in rows], dtype=np.int64)
+        return cls(unit=unit_of(certificate), n_support=n_support, theta=_THETA_UNITS / inverse)
+
+
+def mechanism_of(certificate: Mapping[str, Any]) -> str:
+    """Return the mechanism of a release; certificates of the first version do not name it."""
+    return str(certificate["parameters"]["synthesis"].get("mechanism", WEIGHTED[0]))
+
+
+def unit_of(certificate: Mapping[str, Any]) -> str:
+    """Return which workers were drawn together: those of a "cell" (block and segment), a "block" or a "tract".
+
+    Raises
+    ------
+    ValueError
+        The certificate names another unit.
+    """
+    unit = str(certificate["parameters"]["synthesis"].get("unit", UNITS[0]))
+    if unit not in UNITS:
+        raise ValueError(f"unit {unit!r}")
+    return unit
 
 
 def _elimination(synthesis: Mapping[str, Any]) -> tuple[tuple[float, float], ...]:

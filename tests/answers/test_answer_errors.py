@@ -10,7 +10,9 @@ import pandas
 import pytest
 
 from commutemap import Filters, Release, change, open_release
+from engine.parameters import PrivacyParameters, SynthesisParameters, Unit
 from mapapp.answers.expected_error import ExpectedErrors
+from mapapp.publishing.run import run_synthesis
 from tests.oracles import analyses as twin
 from tests.releases import write_release
 
@@ -123,3 +125,28 @@ def test_a_mechanism_without_a_formula_has_no_errors(tmp_path: Path) -> None:
     assert answer.stay.expected_error is None
     assert answer.groups["expected_error"].isna().all()
     assert isinstance(answer.groups, pandas.DataFrame)
+
+
+@pytest.mark.parametrize("unit", ["cell", "block", "tract"])
+def test_answers_of_the_exponential_mechanism_have_errors(
+    unit: Unit, demo_dataset: Path, tmp_path: Path
+) -> None:
+    """Every count with a home area has one, and a part of what was drawn together is less certain than the whole."""
+    path = tmp_path / "exponential.release"
+    run_synthesis(
+        demo_dataset,
+        path,
+        PrivacyParameters(epsilon="6.5", delta="1e-6", min_retention="1", accountant="sound"),
+        SynthesisParameters(mechanism="exponential", unit=unit),
+        test_key=True,
+    )
+    release = open_release(path)
+    found = release.inflow_outflow("Tarnwick city", errors=True)
+    assert found.stay.expected_error is not None
+    assert 0 < found.stay.expected_error < found.stay.value
+    assert found.employed.expected_error == 0.0
+    assert found.segments["expected_error"].head(10).notna().all()
+    by_distance = release.distance_direction("Tarnwick city", errors=True)
+    assert by_distance.bands["expected_error"].gt(0).all()
+    assert by_distance.median_mi.expected_error is not None
+    assert by_distance.median_mi.expected_error > 0

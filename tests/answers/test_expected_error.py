@@ -15,6 +15,8 @@ from engine.parameters import SynthesisParameters
 from engine.streams import PublicSeed
 from geodata.store import Store, open_store
 from mapapp.answers.expected_error import CountError, ExpectedErrors
+from mapapp.answers.prior_terms import SupportTerms
+from mapapp.answers.support_prior import SupportPriors
 from mapapp.publishing.certificate.mechanism import read_privacy
 from mapapp.publishing.geography import read_geography, read_workplaces
 from mapapp.publishing.prior import public_prior
@@ -108,7 +110,7 @@ def test_the_error_is_that_of_many_draws(retention: float, inside: range) -> Non
     assert covered > 0.8
 
 
-def the_prior(store: Store, **synthesis: Any) -> tuple[Any, Any, ExpectedErrors]:
+def the_prior(store: Store, **synthesis: Any) -> tuple[Any, Any, SupportPriors]:
     """Support points of all workplace tracts as the pipeline makes them, and as the errors take them.
 
     Both under the release's certificate with some parameters changed.
@@ -126,18 +128,18 @@ def the_prior(store: Store, **synthesis: Any) -> tuple[Any, Any, ExpectedErrors]
         read_privacy(certificate["parameters"]),
         parameters,
     )
-    errors = ExpectedErrors(certificate, store.table("tracts", COLUMNS), store.table("prior"))
-    return workplaces, support, errors
+    priors = SupportPriors(SupportTerms.of(certificate), store.table("tracts", COLUMNS), store.table("prior"))
+    return workplaces, support, priors
 
 
 @pytest.mark.parametrize("synthesis", [{}, {"far_state_miles": 100.0}], ids=["apart", "pooled"])
 def test_the_prior_matches_that_of_the_pipeline(demo_release: Path, synthesis: dict[str, Any]) -> None:
     """Points with prior mass are the same with the same share and retention; the others are taken by probability."""
-    workplaces, support, errors = the_prior(open_store(demo_release, "release"), **synthesis)
+    workplaces, support, priors = the_prior(open_store(demo_release, "release"), **synthesis)
     for row, tract in enumerate(workplaces.tract):
         mine = slice(*support.coarsening.support_ptr[row : row + 2])
         share, retention = support.share[mine], support.table.retention[mine] / WHOLE
-        found = errors._prior(int(tract))
+        found = priors.of_tract(int(tract))
         # The pipeline's decay is interpolated far away.
         np.testing.assert_allclose(found.share[found.share > 0], share[share > 0], rtol=1e-3, atol=1e-9)
         np.testing.assert_allclose(found.retention[found.share > 0], retention[share > 0], rtol=1e-3)
@@ -215,7 +217,7 @@ def test_other_mechanisms_have_no_expected_error() -> None:
 
 def test_homes_in_a_pool_are_shared_out_as_they_are_drawn(demo_release: Path) -> None:
     """Both states outside the demo country are one point; its shares are the weights that workers are drawn by."""
-    workplaces, support, errors = the_prior(open_store(demo_release, "release"), far_state_miles=100.0)
+    workplaces, support, priors = the_prior(open_store(demo_release, "release"), far_state_miles=100.0)
     split, apart = support.far_split, support.coarsening_of_homes
     states = np.flatnonzero(apart.tracts.far_group >= 0)
     assert states.size == 2
@@ -223,7 +225,7 @@ def test_homes_in_a_pool_are_shared_out_as_they_are_drawn(demo_release: Path) ->
     inside[[0, 1], states] = 1.0
     n_found = 0
     for row, tract in enumerate(workplaces.tract):
-        prior = errors._prior(int(tract))
+        prior = priors.of_tract(int(tract))
         shares = prior.of_points(inside, prior.people)
         members = np.diff(split.member_ptr[split.support_ptr[row] : split.support_ptr[row + 1] + 1])
         for pool in np.flatnonzero(members == 2) + split.support_ptr[row]:  # unless editing took it

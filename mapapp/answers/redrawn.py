@@ -1,0 +1,134 @@
+"""How many workers of each point the exponential mechanism redraws, by the released tables.
+
+The mechanism frees a capped geometric number min(G, x) of the x workers of every point, P(G = g) = (1 - theta) theta^g,
+and lays all R freed workers out as a uniform multiset of the k points. A table that frees R workers counts
+C(k - 1 + R, R) times, so the points depend on each other through R alone. For one point that frees r workers while the
+others free R', the weight is P(min(G, x) = r) times the product over i = 1 ... r of (k + R' + i - 1)/(R' + i). Here R'
+is replaced by one number for each table, the `elsewhere` for which 1/(1 + elsewhere) is the mean of 1/(1 + R'). E[R] is
+exact for a single point, and within a few percent otherwise (tests/answers/test_redrawn.py compares it with the law).
+
+Source: docs/method.md, section 7d; docs/validity.md, "Under the exponential mechanism".
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+__all__ = ["Redrawn", "redrawn"]
+
+_NODES: Final = 40
+_MOST: Final = 1 << 10
+"""More workers of one point are never redrawn in practice."""
+_NEARLY_POISSON: Final = 1e-6
+
+
+class Redrawn(NamedTuple):
+    """What the mechanism redraws, by point of a table and by table.
+
+    Attributes
+    ----------
+    mean, variance : float64[rows]
+        Of the number of workers whom each occupied point loses.
+    of_table, variance_of_table : float64[tables]
+        The same for the R workers whom a table redraws.
+    """
+
+    mean: Floats
+    variance: Floats
+    of_table: Floats
+    variance_of_table: Floats
+
+
+def redrawn(n_points: int, theta: float, first: Ints, counts: Ints) -> Redrawn:
+    """Return the moments of the redrawn workers of several tables with the same theta.
+
+    Parameters
+    ----------
+    n_points : int
+        Support points k, occupied or not; at least 2.
+    theta : float
+        Between 0 and 1.
+    first : int64[tables]
+        Where the counts of each table begin.
+    counts : int64[rows]
+        Workers of the occupied points, table by table; all at least 1.
+    """
+    largest = int(min(counts.max(), _MOST))
+    most = int(np.add.reduceat(counts, first).max())
+    nodes, means, variances = _of_points(n_points, theta, largest, _ceiling(most))
+    capped = np.minimum(counts, _MOST)
+    by_node = means[:, capped]
+    mean, variance = (np.add.reduceat(of[:, capped], first, axis=1) for of in (means, variances))
+    own = np.add.reduceat(by_node**2, first, axis=1) / mean
+    implied = _elsewhere(mean - own, variance * (1.0 - own / mean), nodes[:, None], n_points)
+    at, part = _crossing(implied - nodes[:, None])
+    size = np.diff(np.append(first, counts.size))
+    row_at, row_part = np.repeat(at, size), np.repeat(part, size)
+
+    def of_rows(table: Floats) -> Floats:
+        low, high = table[row_at, capped], table[row_at + 1, capped]
+        return np.asarray(low + row_part * (high - low))
+
+    found, spread = of_rows(means), of_rows(variances)
+    whole = np.add.reduceat(spread, first)
+    # A point's own law has the curvature of the weight in it; that of the others is still missing.
+    others = whole - np.add.reduceat(spread**2, first) / whole
+    elsewhere = nodes[at] + part * (nodes[at + 1] - nodes[at])
+    return Redrawn(found, spread, np.add.reduceat(found, first), whole * _held(others, elsewhere, n_points))
+
+
+def _ceiling(most: int) -> int:
+    """Return the next power of two, so that few tables are made."""
+    return 1 << max(most - 1, 1).bit_length()
+
+
+@lru_cache(maxsize=1024)
+def _of_points(n_points: int, theta: float, largest: int, most: int) -> tuple[Floats, Floats, Floats]:
+    """Return nodes of `elsewhere`, and mean and variance of what points of 0, 1, ... workers lose: [nodes, counts]."""
+    nodes = np.expm1(np.linspace(0.0, math.log1p(most), _NODES))
+    freed = np.arange(1, largest + 1)
+    steps = np.log(theta * (n_points + nodes[:, None] + freed - 1) / (nodes[:, None] + freed))
+    weight = np.concatenate([np.zeros((_NODES, 1)), np.cumsum(steps, axis=1)], axis=1)
+    # Logarithms of the sums of r^0, r^1 and r^2 times the weights. A point that loses all its x workers stops at x, so
+    # its weight lacks the factor 1 - theta.
+    with np.errstate(divide="ignore"):
+        powers = np.stack([np.zeros(largest + 1), log_r := np.log(np.arange(largest + 1)), 2 * log_r])
+    each = weight + powers[:, None]
+    fewer = np.full_like(each, -np.inf)
+    fewer[:, :, 1:] = np.logaddexp.accumulate(each, axis=2)[:, :, :-1]
+    total, first, second = np.logaddexp(fewer, each - math.log1p(-theta))
+    mean = np.exp(first - total)
+    return nodes, mean, np.maximum(np.exp(second - total) - mean**2, 0.0)
+
+
+def _elsewhere(mean: Floats, variance: Floats, nodes: Floats, n_points: int) -> Floats:
+    """Return the number r for which 1/(1 + r) is the mean of 1/(1 + R'), R' binomial or nearly so."""
+    mean = np.maximum(mean, 0.0)
+    held = variance * _held(variance, nodes, n_points)
+    short = 1.0 - held / np.maximum(mean, 1e-300)
+    poisson = np.abs(short) < _NEARLY_POISSON
+    short = np.clip(np.where(poisson, _NEARLY_POISSON, short), -1e6, 1.0 - 1e-12)
+    none = np.exp((mean / short + 1.0) * np.log1p(-short))
+    return np.asarray((mean + short) / (1.0 - none) - 1.0)
+
+
+def _held(variance: Floats, nodes: Floats, n_points: int) -> Floats:
+    """Return what is left of a sum's variance as larger sums weigh less: the weight's logarithm is concave in R."""
+    return np.asarray(1.0 / (1.0 + variance * (1.0 / (nodes + 1.0) - 1.0 / (n_points + nodes))))
+
+
+def _crossing(above: Floats) -> tuple[Ints, Floats]:
+    """Return the node before each column's change of sign from positive to negative, and the part of the way beyond."""
+    at = np.clip(np.argmax(above < 0, axis=0) - 1, 0, len(above) - 2)
+    at = np.where((above < 0).any(axis=0), at, len(above) - 2)
+    column = np.arange(above.shape[1])
+    low, high = above[at, column], above[at + 1, column]
+    return at, np.clip(low / np.where(low == high, 1.0, low - high), 0.0, 1.0)

@@ -1,0 +1,129 @@
+"""Expected errors of counts under a mechanism with prior weights: Dirichlet-multinomial, or accept/reject.
+
+A count C of synthetic workers who work in an area W and live in an area H estimates the real count N, which is secret.
+C comes from synthesizers of n workers each (n is public). Let alpha be the prior weights that the certificate states, f
+the retention, a the expected prior mass kept in H and A in total, per synthesizer; T = n + A; and p = C/M the share of
+H among the M workers of W:
+
+    bias of a synthesizer      E[m_H] - N_H = (A/n) (n a/A - E[m_H]), estimated by a - A p
+    variance of its draw       n p (1 - p) (n + T) / (1 + T)            Dirichlet-multinomial
+    variance of its pruning    (n/T)^2 sum over points of alpha^2 f (1 - f) (s - p)^2,   s the share of the point in H
+
+If H cuts a support point, synthetic homes within the point are placed by population, but real homes are not. As draws,
+both count, so the variance there is 2 n p (1 - p). To estimate p, each tract gets one extra worker, half of it in H, so
+that a count of 0 does not look exact.
+
+Approximations: p is estimated from the count itself; a point with workers keeps its whole alpha, which is assumed to be
+spread as C is; C is assumed to be spread over points as the prior is; domain editing enters by its probability.
+
+Source: docs/method.md, sections 3, 6, 7 and 10; docs/validity.md, "The expected error of a count".
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from mapapp.answers.prior_terms import WeightTerms
+from mapapp.answers.support_prior import SupportPriors, Synthesizers, TractPrior, within_points
+
+Floats = npt.NDArray[np.float64]
+
+__all__ = ["WeightedErrors"]
+
+_CERTAIN: Final = 1.0
+
+
+class WeightedErrors:
+    """The errors that one workplace tract adds under a mechanism with prior weights.
+
+    Parameters
+    ----------
+    terms : WeightTerms
+    support : SupportPriors
+    """
+
+    def __init__(self, terms: WeightTerms, support: SupportPriors) -> None:
+        self._terms = terms
+        self._support = support
+        self._alpha, self._prunes = terms.least_weight, terms.prunes
+
+    def of_counts(self, tract: int, home: Any, synthesizers: Synthesizers, count: Floats) -> Floats:
+        """Return bias, variance and placement that one workplace tract adds to each of R counts: float64[3, R]."""
+        prior, (n, times, _) = self._support.of_tract(tract), synthesizers
+        workers = times @ n
+        p = (count + 0.5) / (workers + 1.0)
+        s, g = prior.of_points(home, prior.people), prior.of_points(home, prior.gravity)
+        alpha, f = self._kept_weights(prior, n)
+        a, mass = self._kept_mass(prior, n, s, alpha * f)
+        t = n + mass
+        spread, moved = within_points(prior.share, s, g)
+        factor = (n + t) / (1.0 + t)
+        factor = factor + (2.0 - factor) * spread[:, None]
+        pruning = (n / t) ** 2 * ((s - p[:, None]) ** 2 @ (alpha**2 * f * (1.0 - f)).T)
+        # Without the extra half worker: it only gives a count of 0 some spread and must not add bias.
+        bias = times * (a - (count / np.maximum(workers, 1.0))[:, None] * mass)
+        variance = times * (n * (p * (1.0 - p))[:, None] * factor + pruning)
+        return np.stack([bias.sum(axis=1), variance.sum(axis=1), moved * count])
+
+    def _least(self, n: Floats) -> Floats:
+        """Return the certified least weight of synthesizers of n workers; between listed counts, that of the next."""
+        at = np.minimum(np.searchsorted(self._alpha[:, 0], n), len(self._alpha) - 1)
+        return np.asarray(self._alpha[at, 1])
+
+    def _kept_weights(self, prior: TractPrior, n: Floats) -> tuple[Floats, Floats]:
+        """Return prior weights and retention probabilities of all points for each n: float64[N, K]."""
+        alpha = np.maximum(self._least(n)[:, None], self._terms.strength * prior.share)
+        at = np.minimum(np.searchsorted(self._alpha[:, 0], n), len(self._alpha) - 1)
+        certain = (alpha > 1.0) | ~self._prunes[at][:, None]
+        return alpha, np.where(certain, _CERTAIN, prior.retention)
+
+    def _kept_mass(self, prior: TractPrior, n: Floats, s: Floats, kept: Floats) -> tuple[Floats, Floats]:
+        """Return the prior weight after pruning and domain editing for each n, in each of R areas and in total.
+
+        Parameters
+        ----------
+        s : float64[R, K]
+            Share of each point inside each area.
+        kept : float64[N, K]
+            Expected weights of all points after pruning.
+
+        Returns
+        -------
+        float64[R, N], float64[N]
+        """
+        kept = kept * prior.stays
+        least = prior.pooled * self._least(n)
+        # The remainder is always kept; what falls in it is drawn again from the prior.
+        return s @ kept.T + (s @ prior.share)[:, None] * least, kept.sum(axis=1) + least
+
+    def of_sums(
+        self,
+        tract: int,
+        values: tuple[Floats, Floats],
+        synthesizers: Synthesizers,
+        found: tuple[Floats, Floats],
+    ) -> Floats:
+        """Return bias, variance and placement that one workplace tract adds to each of R sums: float64[3, R]."""
+        prior, (n, all_times, _) = self._support.of_tract(tract), synthesizers
+        times = all_times[0]
+        workers = float(times @ n)
+        s, g = (prior.of_points(values[0], part) for part in (prior.people, prior.gravity))
+        second = prior.of_points(values[1], prior.people)
+        # Add one worker, drawn from the prior, so that a tract without variety does not look exact.
+        mean, square = (
+            (total + of_points @ prior.share) / (workers + 1.0)
+            for total, of_points in zip(found, (s, second), strict=True)
+        )
+        alpha, f = self._kept_weights(prior, n)
+        a, mass = self._kept_mass(prior, n, s, alpha * f)
+        t = n + mass
+        spread = np.maximum(square - mean**2, 0.0)
+        within = np.minimum(np.maximum(second - s**2, 0.0) @ prior.share, spread)
+        pruning = (n / t) ** 2 * ((s - mean[:, None]) ** 2 @ (alpha**2 * f * (1.0 - f)).T)
+        drawn = (spread - within)[:, None] * (n + t) / (1.0 + t) + 2.0 * within[:, None]
+        bias = times * (a - (found[0] / max(workers, 1.0))[:, None] * mass)
+        variance = times * (n * drawn + pruning)
+        return np.stack([bias.sum(axis=1), variance.sum(axis=1), ((s - g) @ prior.share) * workers])

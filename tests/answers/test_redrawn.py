@@ -1,0 +1,68 @@
+"""How many workers the exponential mechanism redraws: the quick form against the exact law."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from mapapp.answers.redrawn import redrawn
+from tests.oracles.exponential import mean_squared_error, multisets, redrawn_law
+
+TABLES = [(1,), (2,), (5,), (1,) * 6, (2, 1, 1), (5, 3, 1, 1), (3, 3, 3), (4,) + (1,) * 8]
+
+
+def exact_moments(table: tuple[int, ...], n_points: int, theta: Fraction) -> tuple[float, float]:
+    """Mean and variance of the number of redrawn workers."""
+    weights = [chance * multisets(r, n_points) for r, chance in enumerate(redrawn_law(table, theta))]
+    total = sum(weights)
+    mean = sum((r * weight for r, weight in enumerate(weights)), start=Fraction(0)) / total
+    square = sum((r * r * weight for r, weight in enumerate(weights)), start=Fraction(0)) / total
+    return float(mean), float(square - mean**2)
+
+
+@pytest.mark.parametrize("n_points", [20, 219])
+@pytest.mark.parametrize("inverse", [4, 27, 600])
+@pytest.mark.parametrize("table", TABLES, ids=str)
+def test_redrawn_workers_are_those_of_the_exact_law(
+    table: tuple[int, ...], inverse: int, n_points: int
+) -> None:
+    found = redrawn(n_points, 1 / inverse, np.array([0]), np.array(table))
+    mean, variance = exact_moments(table, n_points, Fraction(1, inverse))
+    assert found.of_table[0] == pytest.approx(mean, rel=1e-2 if len(table) == 1 else 0.06)
+    assert 0.6 * variance < found.variance_of_table[0] < 1.2 * variance
+    assert found.mean.sum() == pytest.approx(found.of_table[0])
+
+
+@pytest.mark.parametrize("shown", [{0}, {1}, {0, 1, 2}, set(range(10)), {19}])
+@pytest.mark.parametrize("inverse", [8, 60, 600])
+def test_the_error_of_a_count_is_about_the_exact_one(inverse: int, shown: set[int]) -> None:
+    """Bias and variance as `mapapp.answers.exponential_errors` adds them up, from redrawn workers."""
+    counts, k = (4, 3, 2, 1, 1, 1, 1), 20
+    found = redrawn(k, 1 / inverse, np.array([0]), np.array(counts))
+    s = np.array([float(point in shown) for point in range(k)])
+    mean, mine = s.mean(), s[: len(counts)]
+    freed = found.of_table[0]
+    bias = freed * mean - (found.mean * mine).sum()
+    gained = (freed**2 + found.variance_of_table[0] + k * freed) / (k + 1)
+    variance = (found.variance * (mine - mean) ** 2).sum() + gained * (mean - mean**2)
+    exact = mean_squared_error(counts + (0,) * (k - len(counts)), shown, Fraction(1, inverse))
+    assert 0.95 < np.sqrt((bias**2 + variance) / float(exact)) < 1.25
+
+
+def test_tables_are_redrawn_one_by_one() -> None:
+    """Several tables at once give what each gives alone."""
+    tables = [(3, 1), (1,), (2, 2, 2)]
+    first = np.array([0, 2, 3])
+    together = redrawn(50, 1 / 30, first, np.concatenate(tables))
+    for number, table in enumerate(tables):
+        alone = redrawn(50, 1 / 30, np.array([0]), np.array(table))
+        assert together.of_table[number] == pytest.approx(alone.of_table[0], rel=5e-3)
+
+
+def test_more_noise_redraws_more() -> None:
+    counts = np.array([6, 2, 1, 1])
+    freed = [redrawn(100, theta, np.array([0]), counts).of_table[0] for theta in (1e-4, 1e-3, 1e-2, 0.1, 0.9)]
+    assert np.all(np.diff(freed) > 0)
+    assert freed[-1] < counts.sum()
