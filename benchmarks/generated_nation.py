@@ -54,7 +54,7 @@ def what_is_in_it(store: Store) -> None:
     order = np.argsort(miles)
     running = np.cumsum(weight[order]) / weight.sum()
     quantiles = miles[order][np.searchsorted(running, (0.5, 0.75, 0.9))].round(1).tolist()
-    print(f"| commutes, miles: 50 %, 75 %, 90 % | {quantiles} |")
+    print(f"| commutes, miles: 50%, 75%, 90% | {quantiles} |")
     print(f"| beyond 100 miles | {weight[miles > 100].sum() / weight.sum():.1%} |")
     support_points(store)
 

@@ -26,7 +26,7 @@ from engine._threads import run_ranges
 from engine.accountant import SynthesizerClasses
 from engine.errors import ParameterError
 from engine.mechanisms.chances import exponential_bounds
-from engine.mechanisms.promise import NEIGHBOURS, MechanismPromise
+from engine.mechanisms.promise import NEIGHBORS, MechanismPromise
 from engine.parameters import PrivacyParameters
 from engine.sound import SoundAccounting, certify_sound, certify_sound_weights
 from engine.streams import SecretKey, attempt_key
@@ -287,7 +287,7 @@ def accepted_promise(privacy: PrivacyParameters, failure_bound: Fraction) -> Mec
         delta=privacy.delta,
         rule="P08 Lemma 5.2 for pruning and drawing together: ln(E / (1 - p)), p bounded by the sound accountant",
         preconditions=(
-            *NEIGHBOURS,
+            *NEIGHBORS,
             "a rejected output is drawn again from the beginning, pruning included, with fresh random bits",
             "the number of rounds is public; what the last round draws stands",
             "how often a synthesizer was drawn, and how long that took, is published nowhere",

@@ -1,7 +1,7 @@
 """Exact failure probabilities by brute force: the oracle against which every accountant is tested.
 
 For a few support points and workers everything can be listed: all tables, all kept sets, all outputs, all pairs of
-neighbouring tables. Nothing here is bounded or approximated; probabilities are exact up to double rounding.
+neighboring tables. Nothing here is bounded or approximated; probabilities are exact up to double rounding.
 
 Source: P08 Definitions 5 and 6, Algorithms 1 and 2.
 """
@@ -197,7 +197,7 @@ def exact_failure_probability(
 
 
 def largest_log_ratio(tables: Ints, probability: Floats) -> float:
-    """Least epsilon at which nothing fails: the largest log likelihood ratio of neighbouring tables."""
+    """Least epsilon at which nothing fails: the largest log likelihood ratio of neighboring tables."""
     moved = np.abs(tables[:, None, :] - tables[None, :, :]).sum(axis=2) // 2
     largest = 0.0
     for first, second in np.argwhere(moved == 1):

@@ -114,7 +114,7 @@ class PrivacyParameters:
     Parameters
     ----------
     epsilon : Fraction, str, int or float
-        Bound on the log likelihood ratio of neighbouring tables, 0 < epsilon ≤ 100. The paper accountant
+        Bound on the log likelihood ratio of neighboring tables, 0 < epsilon ≤ 100. The paper accountant
         adds the cost of pruning to it; for the sound accountant it is epsilon_final, the whole promise.
     delta : Fraction, str, int or float
         Probability that the bound may fail, 0 < delta < 1.
@@ -376,7 +376,7 @@ class SynthesisParameters:
         if self.replication:
             reasons.append("replication: repeats the 2010 release, parts of which no proof covers")
         if self.editing == "drop":
-            reasons.append("editing 'drop': removes confidential workers, so n differs between neighbours")
+            reasons.append("editing 'drop': removes confidential workers, so n differs between neighbors")
         if self.mechanism == "plug-in":
             reasons.append("mechanism 'plug-in': not private, shows where real workers live")
         return tuple(reasons)

@@ -156,7 +156,7 @@ STAGES: dict[str, tuple[Callable[[], None], float]] = {
 }
 """Each stage of a synthesis that has kernels, and about how long they take to compile, in seconds.
 
-Neighbouring stages have functions in common, which the first of them compiles.
+Neighboring stages have functions in common, which the first of them compiles.
 """
 
 

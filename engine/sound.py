@@ -271,12 +271,12 @@ def require_fixed_count(privacy: PrivacyParameters, synthesis: SynthesisParamete
     Raises
     ------
     ParameterError
-        Editing removes workers, so neighbouring tables may differ in n, which this accountant does not certify.
+        Editing removes workers, so neighboring tables may differ in n, which this accountant does not certify.
     """
     if privacy.accountant == "sound" and synthesis.editing == "drop":
         raise ParameterError(
             "editing is 'drop' and accountant is 'sound'; drop removes confidential workers, so n can differ "
-            "between neighbouring tables, which the sound accountant does not certify; use editing 'pool', or "
+            "between neighboring tables, which the sound accountant does not certify; use editing 'pool', or "
             "accountant 'paper' to repeat the 2010 release, stamped not for release"
         )
 

@@ -85,7 +85,7 @@ def theorem_4_1_weight(m: int, epsilon: Number) -> float:
 
     Notes
     -----
-    Source: P08 Theorem 4.1. Neighbouring likelihoods differ at most by (m + min alpha) / min alpha.
+    Source: P08 Theorem 4.1. Neighboring likelihoods differ at most by (m + min alpha) / min alpha.
     """
     return math.nextafter(m / cautious_c(epsilon), math.inf)
 

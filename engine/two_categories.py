@@ -58,7 +58,7 @@ class TwoCategories:
     transition : float64[n + 1, m + 1]
         Probability of each output given each table; rows sum to 1.
     log_ratio : float64[n, m + 1]
-        |ln| of the ratio of rows i and i + 1: neighbours, since one worker moves from one category to the other.
+        |ln| of the ratio of rows i and i + 1: neighbors, since one worker moves from one category to the other.
     epsilon_needed : float
         The largest of them: the least epsilon at which nothing fails.
     failing : bool[n + 1, m + 1]
@@ -94,9 +94,9 @@ def two_categories(
         Multinomial at the posterior mean, which the slides' numbers are; the Dirichlet-multinomial, which their
         heading says; Laplace noise.
     reading : {"printed", "definition"}
-        What fails, and how delta is counted. As printed an output fails for a table if a neighbour gives it with a
+        What fails, and how delta is counted. As printed an output fails for a table if a neighbor gives it with a
         probability more than e^epsilon times as large, and delta is averaged over tables drawn from the prior. By
-        definition it fails if any two neighbouring tables among the table itself and its neighbours differ by more
+        definition it fails if any two neighboring tables among the table itself and its neighbors differ by more
         than e^epsilon in either direction, and delta is that of the worst table. For ``"laplace"`` it also says which
         noise: :func:`laplace_printed` or :func:`laplace_drawn`.
     n, m : int
@@ -142,7 +142,7 @@ def two_categories(
             delta=worst.probability,
             worst=row,
         )
-    failing = _fails_below_a_neighbour(transition, epsilon + _ROUNDING)
+    failing = _fails_below_a_neighbor(transition, epsilon + _ROUNDING)
     weight = _prior_of_tables(mechanism, n, alpha)
     failure = weight * np.where(failing, transition, 0.0).sum(axis=1)
     return TwoCategories(
@@ -212,8 +212,8 @@ def _transition(
     return laplace_printed(n, epsilon) if reading == "printed" else laplace_drawn(n, m, alpha, epsilon)
 
 
-def _fails_below_a_neighbour(transition: Floats, epsilon: float) -> Bools:
-    """The cells that the slides highlight: a neighbouring table gives the output more than e^epsilon times as often."""
+def _fails_below_a_neighbor(transition: Floats, epsilon: float) -> Bools:
+    """The cells that the slides highlight: a neighboring table gives the output more than e^epsilon times as often."""
     limit = math.exp(epsilon) * transition
     failing = np.zeros(transition.shape, dtype=np.bool_)
     failing[:-1] |= transition[1:] > limit[:-1]

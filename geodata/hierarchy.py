@@ -118,7 +118,7 @@ def _placed(crosswalk: Crosswalk, notes: list[str]) -> pandas.DataFrame:
         blocks.loc[stray, "state_id"] = tract.str[:2]
         notes.append(
             f"{int(stray.sum())} blocks that the crosswalk puts into a state without imported crosswalk stay in the "
-            "tract of their neighbours by identifier"
+            "tract of their neighbors by identifier"
         )
     return blocks
 
@@ -241,7 +241,7 @@ def _tell_cells(cut: Cells, block_polygons: Boundaries, notes: list[str]) -> Non
     if cut.moved:
         notes.append(f"{cut.moved:,} blocks have their internal point outside their tract's polygon")
     if cut.shared:
-        notes.append(f"{cut.shared:,} blocks share the Voronoi cell of a neighbour")
+        notes.append(f"{cut.shared:,} blocks share the Voronoi cell of a neighbor")
 
 
 def _shapes(found: Any) -> Shapes:

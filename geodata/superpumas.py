@@ -1,7 +1,7 @@
 """SuperPUMAs: groups of contiguous PUMAs of one state with at least 400,000 people.
 
 Source: docs/method.md, section 2, after P10 "Coarsening Steps". The grouping is greedy and deterministic: start at the
-free PUMA with the fewest free neighbours, add the free neighbour nearest to the group's centre until there are
+free PUMA with the fewest free neighbors, add the free neighbor nearest to the group's centre until there are
 enough people, and merge a group that cannot be completed with the least populous group next to it.
 """
 
@@ -58,14 +58,14 @@ def superpuma_ids(
     for state in np.unique(states):
         rows = np.flatnonzero(states == state)
         rows = rows[np.argsort(np.asarray(puma_id, dtype=object)[rows].astype(str))]
-        near = neighbours(lon_deg[rows], lat_deg[rows], polygon[rows])
+        near = neighbors(lon_deg[rows], lat_deg[rows], polygon[rows])
         group = grouped(population[rows], lon_deg[rows], lat_deg[rows], near, min_population=min_population)
         for row, number in zip(rows, group, strict=True):
             result[row] = f"{state}S{number + 1:02d}"
     return result
 
 
-def neighbours(lon_deg: Floats, lat_deg: Floats, polygon: npt.NDArray[np.object_]) -> list[set[int]]:
+def neighbors(lon_deg: Floats, lat_deg: Floats, polygon: npt.NDArray[np.object_]) -> list[set[int]]:
     """Contiguous units of each unit; separate pieces are connected at their nearest centres."""
     near: list[set[int]] = [set() for _ in polygon]
     present = np.flatnonzero(~shapely.is_missing(polygon))

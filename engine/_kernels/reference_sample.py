@@ -119,7 +119,7 @@ def upper_tails(limit: float, n: int, m: int, x: int, first: float, rest: float,
             break
         share = (m - y) / (others + m - y)
         step = (x + y + first) / (y + 1.0)
-        # With others at least 0 no ratio of neighbouring terms from here on exceeds this, so what is left of
+        # With others at least 0 no ratio of neighboring terms from here on exceeds this, so what is left of
         # the sum is at most a geometric series.
         steepest = share * max(step, 1.0)
         if others >= 0.0 and steepest < 1.0 and term * steepest < 1e-9 * total * (1.0 - steepest):

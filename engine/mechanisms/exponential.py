@@ -33,7 +33,7 @@ from engine._kernels.histograms import HistogramInputs
 from engine.errors import CertificateError, OverflowRefusedError, ParameterError
 from engine.mechanisms.chances import exponential_bounds
 from engine.mechanisms.drawing import Digits, Ints, draw_histogram
-from engine.mechanisms.promise import LEAST_NOISE_EPSILON, NEIGHBOURS, MechanismPromise
+from engine.mechanisms.promise import LEAST_NOISE_EPSILON, NEIGHBORS, MechanismPromise
 from engine.mechanisms.unit import deal_to_cells, pool_cells
 from engine.parameters import Number, Unit, exact_fraction
 from engine.streams import SecretKey, new_stream
@@ -195,7 +195,7 @@ def exponential_promise(epsilon: Number) -> MechanismPromise:
         delta=Fraction(0),
         rule="each table of the public total is drawn with chance theta^d, d workers away from the real one",
         preconditions=(
-            *NEIGHBOURS,
+            *NEIGHBORS,
             "as many workers are drawn as there are; no published count replaces a real one",
         ),
         holds_as_probabilistic=True,

@@ -20,7 +20,7 @@ from engine._kernels.histograms import HistogramInputs, LaplaceNoise, laplace_ra
 from engine._kernels.noise import fill_noise
 from engine.mechanisms.chances import gap_digits, noise_digits
 from engine.mechanisms.drawing import Digits, Ints, draw_histogram, with_digits
-from engine.mechanisms.promise import NEIGHBOURS, MechanismPromise, noise_epsilon
+from engine.mechanisms.promise import NEIGHBORS, MechanismPromise, noise_epsilon
 from engine.parameters import Number, exact_fraction
 from engine.streams import SecretKey, Stage, check_addresses
 from engine.support_table import SupportTable
@@ -44,7 +44,7 @@ def laplace_promise(epsilon: Number) -> MechanismPromise:
         delta=Fraction(0),
         rule="independent discrete Laplace noise on every support point; one worker changes two counts by one",
         preconditions=(
-            *NEIGHBOURS,
+            *NEIGHBORS,
             "the total, and what fills it, read noisy counts, m and public weights only",
         ),
         holds_as_probabilistic=True,

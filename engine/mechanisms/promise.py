@@ -6,13 +6,13 @@ from fractions import Fraction
 from engine.errors import ParameterError
 from engine.parameters import LARGEST_EPSILON, Number, exact_fraction
 
-__all__ = ["LEAST_NOISE_EPSILON", "NEIGHBOURS", "MechanismPromise", "noise_epsilon"]
+__all__ = ["LEAST_NOISE_EPSILON", "NEIGHBORS", "MechanismPromise", "noise_epsilon"]
 
 LEAST_NOISE_EPSILON = Fraction(1, 1024)
 """Below this, noise of thousands of workers on every point would leave nothing worth publishing."""
 
-NEIGHBOURS = (
-    "neighbouring tables: one worker moves between two support points of one destination and segment, n stays",
+NEIGHBORS = (
+    "neighboring tables: one worker moves between two support points of one destination and segment, n stays",
     "one worker is in one destination and segment, so the promise of a release is that of its worst synthesizer",
     "support points and prior weights are public; the synthetic total m is public",
 )

@@ -17,7 +17,7 @@ from engine._kernels.histograms import HistogramInputs, ThresholdNoise, sparse_r
 from engine.errors import ParameterError
 from engine.mechanisms.chances import exponential_bounds, noise_digits
 from engine.mechanisms.drawing import Digits, Ints, draw_histogram
-from engine.mechanisms.promise import NEIGHBOURS, MechanismPromise, noise_epsilon
+from engine.mechanisms.promise import NEIGHBORS, MechanismPromise, noise_epsilon
 from engine.parameters import Number, exact_fraction
 from engine.streams import SecretKey
 from engine.support_table import SupportTable
@@ -97,7 +97,7 @@ def sparse_promise(epsilon: Number, delta: Number) -> MechanismPromise:
         delta=exact_fraction(delta, "delta"),
         rule="discrete Laplace noise on occupied points, published from a threshold on",
         preconditions=(
-            *NEIGHBOURS,
+            *NEIGHBORS,
             "the total, and what fills it, read published counts, m and public weights only",
         ),
         numbers={

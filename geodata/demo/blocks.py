@@ -33,7 +33,7 @@ class Blocks:
     place_deg : float64[n, 2]
         The same, longitude and latitude.
     polygon : shapely polygons[n]
-        EPSG:4326; neighbours share their corners exactly.
+        EPSG:4326; neighbors share their corners exactly.
     area_km2 : float64[n]
         In the plane.
     state : int64[n]

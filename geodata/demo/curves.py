@@ -39,7 +39,7 @@ def roughened(
         if np.median(length) <= finest:
             return line
         across = np.column_stack([-step[:, 1], step[:, 0]])
-        # Limited to 2 standard deviations, because a longer spike would cross its neighbours.
+        # Limited to 2 standard deviations, because a longer spike would cross its neighbors.
         shift = np.clip(rng.normal(0.0, roughness, length.size), -2 * roughness, 2 * roughness)
         middle = before + step / 2 + across * shift[:, None]
         merged = np.empty((line.shape[0] + middle.shape[0], 2))

@@ -1,4 +1,4 @@
-"""Grouping neighbouring places into units of about equal weight."""
+"""Grouping neighboring places into units of about equal weight."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def bisected(place: Floats, weight: Floats, n_parts: int) -> Ints:
     Returns
     -------
     int64[n]
-        0..n_parts - 1; neighbouring numbers are neighbours.
+        0..n_parts - 1; neighboring numbers are neighbors.
     """
     part = np.zeros(len(place), np.int64)
     if n_parts > 1:

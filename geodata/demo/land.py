@@ -67,7 +67,7 @@ class Land:
     islets : list of shapely Polygon
         The small islands in it, each of which becomes one or more blocks.
     border_v, border_u : float64[m], list of float64[m]
-        Each border between neighbouring states as u over v; the first is the river.
+        Each border between neighboring states as u over v; the first is the river.
     river_end_v : float
         Source of the river; beyond it that border is a line on land.
     far_island : tuple of float

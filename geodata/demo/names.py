@@ -57,7 +57,7 @@ class Names:
         return self._once(_COAST if coast else _LAND)
 
     def beside(self, name: str) -> str:
-        """Name a neighbour of `name`: the same with a word in front."""
+        """Name a neighbor of `name`: the same with a word in front."""
         for word in self._rng.permutation(_PLAIN.split()):
             if f"{word} {name}" not in self._used:
                 self._used.add(f"{word} {name}")

@@ -161,7 +161,7 @@ def _around(part: Circle | Box | Shape, polygon: shapely.Geometry) -> Bounds:
     west, south, east, north = (float(edge) for edge in shapely.bounds(polygon))
     if not isinstance(part, Circle):
         return west, south, east, north
-    margin = 1e-3 * max(east - west, north - south)  # 180 vertices: the arcs bulge by 0.015 % of the radius
+    margin = 1e-3 * max(east - west, north - south)  # 180 vertices: the arcs bulge by 0.015% of the radius
     if west - margin < -180 or east + margin > 180:
         return -180.0, south - margin, 180.0, north + margin
     return west - margin, south - margin, east + margin, north + margin

@@ -60,7 +60,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     type=click.IntRange(1, 1000),
     default=None,
     metavar="N",
-    help="Also draw every setting N times in memory, with the published test key, for means and 95 % intervals.",
+    help="Also draw every setting N times in memory, with the published test key, for means and 95% intervals.",
 )
 @click.option(
     "--csv",

@@ -338,7 +338,7 @@ def _described(
 
 
 def _interval(name: str, of_seed: Floats) -> dict[str, Cell]:
-    """Mean over draws, and the interval that holds its expectation with 95 % confidence (Student's t)."""
+    """Mean over draws, and the interval that holds its expectation with 95% confidence (Student's t)."""
     mean = _number(float(of_seed.mean()))
     if of_seed.size < 2 or mean is None:
         return {name: mean, f"{name}_low": None, f"{name}_high": None}

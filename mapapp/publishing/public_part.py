@@ -2,7 +2,7 @@
 
 No confidential count takes part: the column of homes is not even read. A prior always looks good on homes drawn from
 itself. Hence the simulated homes are not. Where there are flows, a fifth follow the gravity prior instead. Three in a
-hundred are anywhere, by population alone: P10 reports 3 to 7 % of workers where its prior had nothing, and without them
+hundred are anywhere, by population alone: P10 reports 3 to 7% of workers where its prior had nothing, and without them
 eliminating far points would look free. And every workplace draws a distribution of its own around that (a Pólya urn:
 worker j lives where an earlier one does with probability j / (j + 25)).
 """

@@ -30,7 +30,7 @@ _NEAR: Final = 3.0  # ratio of values whose labels would touch on a narrow logar
 _KL_EDGES: Final = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 _KL_TEXTS: Final = ("< 0.02", "0.02–0.05", "0.05–0.1", "0.1–0.2", "0.2–0.5", "0.5–1", "≥ 1")
 _SHARE_EDGES: Final = (1e-9, 1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1)
-_SHARE_TEXTS: Final = ("none", "< 0.01 %", "0.01–0.1 %", "0.1–0.3 %", "0.3–1 %", "1–3 %", "3–10 %", "≥ 10 %")
+_SHARE_TEXTS: Final = ("none", "< 0.01%", "0.01–0.1%", "0.1–0.3%", "0.3–1%", "1–3%", "3–10%", "≥ 10%")
 _LEVEL_SHADES: Final = (
     ("#235a9f", "#3b76bd", "#5a92d3"),
     ("#3f9c8f", "#62b3a7", "#86c8be"),
@@ -78,7 +78,7 @@ def share_classes(share: npt.ArrayLike) -> Positions:
 
 
 def level_classes(level: npt.ArrayLike, point: npt.ArrayLike) -> Positions:
-    """Class of each origin tract by the level of its support point; neighbouring points differ in shade."""
+    """Class of each origin tract by the level of its support point; neighboring points differ in shade."""
     return np.asarray(3 * np.asarray(level) + np.asarray(point) % 3, dtype=np.int64)
 
 

@@ -53,7 +53,7 @@ def transition_table(example: TwoCategories, given: Choices) -> Component:
 
 
 def ratio_table(example: TwoCategories, given: Choices) -> Component:
-    """Log ratios of neighbouring tables, those above ε marked."""
+    """Log ratios of neighboring tables, those above ε marked."""
     n, epsilon = given["n"], given["epsilon"]
     rows = [
         (
@@ -65,7 +65,7 @@ def ratio_table(example: TwoCategories, given: Choices) -> Component:
         )
         for row in range(n)
     ]
-    return table("|ln ratio| of neighbouring tables", ["Tables", *_outputs(given)], rows, "numbers")
+    return table("|ln ratio| of neighboring tables", ["Tables", *_outputs(given)], rows, "numbers")
 
 
 def failure_table(example: TwoCategories, given: Choices) -> Component:

@@ -68,13 +68,13 @@ def how_counted(given: Choices) -> list[Component | str]:
     """What the reading counts as a failure."""
     if given["reading"] == "printed":
         return [
-            "As the slides count: a release fails for a table if a neighbouring table gives it more than e^ε times as "
+            "As the slides count: a release fails for a table if a neighboring table gives it more than e^ε times as "
             "often. Not the other way round: the likelier table is not counted. And δ is an average: tables are drawn "
             "from the prior, so each cell holds the probability of the table times that of the release, and δ is the "
             "sum of the marked cells."
         ]
     return [
-        "As P08 defines it (Definitions 5 and 6): a release fails for a table if any two neighbours, among the table "
+        "As P08 defines it (Definitions 5 and 6): a release fails for a table if any two neighbors, among the table "
         "itself and those one worker away from it, differ by more than e^ε in either direction. δ is the failure "
         "probability of the ",
         html.Strong("worst"),
@@ -118,7 +118,7 @@ def why(given: Choices) -> list[Component]:
             "noise of scale 2/ε on both, since a worker who moves changes two numbers; then m workers in proportion."
         )
     if n == 1:
-        texts[given["mechanism"]].append("With a single worker the neighbouring table is the opposite one.")
+        texts[given["mechanism"]].append("With a single worker the neighboring table is the opposite one.")
     return [html.P(text) for text in texts[given["mechanism"]]]
 
 
@@ -155,7 +155,7 @@ def discrepancies() -> list[Component]:
         ),
         (
             "A nine too many.",
-            "P10 writes “99.99999 %” beside δ = 10⁻⁶, which is 99.9999 %.",
+            "P10 writes “99.99999%” beside δ = 10⁻⁶, which is 99.9999%.",
         ),
         (
             "P08's least prior weights do not follow from its theorem.",

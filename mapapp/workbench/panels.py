@@ -387,7 +387,7 @@ def percent(value: float) -> str:
     """A share; a dash if there is none."""
     if math.isnan(value):
         return "–"
-    return f"{100 * value:.1f} %" if value == 0 or value >= 0.0005 else "< 0.1 %"
+    return f"{100 * value:.1f}%" if value == 0 or value >= 0.0005 else "< 0.1%"
 
 
 def _tile(name: str, value: str, text: str) -> Component:

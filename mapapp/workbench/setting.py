@@ -204,7 +204,7 @@ def _eliminated(parameters: SynthesisParameters) -> str:
 
 
 def _percentiles(parameters: SynthesisParameters) -> str:
-    found = {"median": parameters.q50_mi, "75 %": parameters.q75_mi, "90 %": parameters.q90_mi}
+    found = {"median": parameters.q50_mi, "75%": parameters.q75_mi, "90%": parameters.q90_mi}
     return ", ".join(f"{name} {miles:g} mi" for name, miles in found.items() if miles is not None)
 
 

@@ -112,7 +112,7 @@ def test_retention_has_its_probability(threshold: int) -> None:
     assert stats.binomtest(stayed, N_COPIES, threshold / RETENTION_UNITS).pvalue > FALSE_ALARM
 
 
-def test_neighbouring_destinations_and_segments_are_independent() -> None:
+def test_neighboring_destinations_and_segments_are_independent() -> None:
     chosen = same_synthesizers(N_COPIES, [], 1, WEIGHT_UNITS)
     points = synthesize(KEY, chosen, one_table([0, 0, 0])).synthetic_point
     table = np.zeros((3, 3), np.int64)

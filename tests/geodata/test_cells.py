@@ -52,11 +52,11 @@ def test_each_cell_holds_what_is_nearest_on_the_ground() -> None:
 def test_a_hull_keeps_clear_of_published_polygons() -> None:
     rng = np.random.default_rng(6)
     place = rng.uniform((-71.5, 41.5), (-71.4, 41.6), (200, 2))
-    neighbour = shapely.box(-71.4, 41.4, -71.3, 41.7)
-    cell, shared = cells_in_hull(place, np.array([neighbour], dtype=object))
+    neighbor = shapely.box(-71.4, 41.4, -71.3, 41.7)
+    cell, shared = cells_in_hull(place, np.array([neighbor], dtype=object))
     assert shared == 0
     assert (shapely.area(cell) > 0).all()
-    assert shapely.area(shapely.intersection(cell, neighbour)).max() == 0
+    assert shapely.area(shapely.intersection(cell, neighbor)).max() == 0
     assert shapely.intersects(cell, shapely.points(place)).all()
     whole = union_of(cell)
     assert shapely.area(cell).sum() == pytest.approx(whole.area, rel=1e-9)

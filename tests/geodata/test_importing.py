@@ -249,7 +249,7 @@ def test_block_polygons_become_the_cells(tmp_path: Path, lodes_7: Imported) -> N
     assert shapely.equals_exact(given[~taken], np.asarray(cells.geometry.array, dtype=object)[~taken]).all()
 
 
-def test_a_block_of_a_state_without_crosswalk_stays_with_its_neighbours(tmp_path: Path) -> None:
+def test_a_block_of_a_state_without_crosswalk_stays_with_its_neighbors(tmp_path: Path) -> None:
     folder = samples.write_sources(tmp_path)
     block = samples.block_id(samples.RI_TRACTS[0], 4)
     samples.replace_text(

@@ -9,7 +9,7 @@ import shapely
 from hypothesis import given
 from hypothesis import strategies as st
 
-from geodata.superpumas import grouped, neighbours, superpuma_ids
+from geodata.superpumas import grouped, neighbors, superpuma_ids
 
 WIDTH = 6
 
@@ -34,7 +34,7 @@ def connected(members: set[int], near: list[set[int]]) -> bool:
 def test_groups_are_contiguous_and_big_enough(people: list[int]) -> None:
     shape = grid(len(people))
     centre = shapely.get_coordinates(shapely.centroid(shape))
-    near = neighbours(centre[:, 0], centre[:, 1], shape)
+    near = neighbors(centre[:, 0], centre[:, 1], shape)
     population = np.array(people)
     group = grouped(population, centre[:, 0], centre[:, 1], near, min_population=400_000)
     sizes = np.bincount(group, weights=population)
@@ -61,7 +61,7 @@ def test_the_order_of_pumas_does_not_matter(random: Random) -> None:
 def test_an_island_joins_the_nearest() -> None:
     shape = np.append(grid(4), [shapely.box(8, 0, 9, 1)])
     centre = shapely.get_coordinates(shapely.centroid(shape))
-    near = neighbours(centre[:, 0], centre[:, 1], shape)
+    near = neighbors(centre[:, 0], centre[:, 1], shape)
     assert near[4] == {3}
     assert 4 in near[3]
 

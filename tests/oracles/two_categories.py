@@ -29,13 +29,13 @@ def dirichlet_multinomial(i: int, n: int, j: int, m: int, alpha: float) -> float
 def failing_as_printed(
     chance: dict[tuple[int, int], float], n: int, m: int, epsilon: float
 ) -> set[tuple[int, int]]:
-    """The highlighted cells: some neighbour of table i gives output j more than e^epsilon times as often."""
+    """The highlighted cells: some neighbor of table i gives output j more than e^epsilon times as often."""
     return {
         (i, j)
         for i in range(n + 1)
         for j in range(m + 1)
-        for neighbour in (i - 1, i + 1)
-        if 0 <= neighbour <= n and chance[neighbour, j] > math.exp(epsilon) * chance[i, j]
+        for neighbor in (i - 1, i + 1)
+        if 0 <= neighbor <= n and chance[neighbor, j] > math.exp(epsilon) * chance[i, j]
     }
 
 

@@ -214,7 +214,7 @@ def test_certificates_of_other_promises_hold(epsilon: str, kept: str) -> None:
 
 def test_drop_editing_is_refused() -> None:
     synthesis = SynthesisParameters(editing="drop", replication=True)
-    with pytest.raises(ParameterError, match="n can differ between neighbouring tables"):
+    with pytest.raises(ParameterError, match="n can differ between neighboring tables"):
         _build(synthesis=synthesis)
     require_fixed_count(V3, synthesis)
 

@@ -137,7 +137,7 @@ def _of_tract(units: NationUnits, level: str) -> Ints:
 
 
 def _texts(texts: list[str], position: Ints) -> Any:
-    """Texts by position, of which neighbours are in the same few units: a pyarrow array of large strings."""
+    """Texts by position, of which neighbors are in the same few units: a pyarrow array of large strings."""
     first, last = int(position[0]), int(position[-1])
     few = pyarrow.array(texts[first : last + 1], pyarrow.large_string())
     return few.take(pyarrow.array(position - first))

@@ -19,7 +19,7 @@ from engine.mechanisms.promise import MechanismPromise
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters, Unit
 from mapapp.publishing.certificate.terms import (
     COMPOSITION,
-    NEIGHBOURS,
+    NEIGHBORS,
     UNIT,
     Certificate,
     CertificateCheck,
@@ -44,7 +44,7 @@ NO_ACCOUNTANT: Final = "none"
 
 _ACCEPTED_CAVEATS: Final = (
     "Rows certify one round of drawing, at the epsilon given in 'mechanism' as that of one round. An output that no "
-    "neighbouring table makes likely is drawn again, and epsilon_final covers that (P08 Lemma 5.2).",
+    "neighboring table makes likely is drawn again, and epsilon_final covers that (P08 Lemma 5.2).",
     "Drawing again makes outputs far from the data rarer; it makes no promise stronger. How often something was "
     "drawn again is published nowhere.",
 )
@@ -126,7 +126,7 @@ def own_claims(
         "delta": delta,
         "epsilon_final": epsilon,
         "readings": _readings(promise, {"epsilon": epsilon, "delta": delta}) if private else {},
-        "neighbours": NEIGHBOURS if private else None,
+        "neighbours": NEIGHBORS if private else None,
         "unit_of_protection": UNIT if private else None,
         "composition": COMPOSITION if private else None,
         "worst_synthesizer": None,
@@ -181,7 +181,7 @@ def _readings(promise: MechanismPromise, numbers: dict[str, Any]) -> Certificate
 def _preconditions(promise: MechanismPromise, synthesis: SynthesisParameters) -> list[Precondition]:
     items = [
         (
-            "neighbouring tables have the same number of workers",
+            "neighboring tables have the same number of workers",
             synthesis.editing != "drop",
             f"editing is {synthesis.editing!r}",
         )

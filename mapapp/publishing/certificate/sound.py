@@ -155,7 +155,7 @@ def sound_preconditions(
     worst = max(row["delta_bound"] for row in rows)
     items = [
         (
-            "neighbouring tables have the same number of workers",
+            "neighboring tables have the same number of workers",
             synthesis.editing != "drop",
             f"editing is {synthesis.editing!r}",
         ),

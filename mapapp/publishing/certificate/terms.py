@@ -16,7 +16,7 @@ __all__ = [
     "FIELDS",
     "FOR_RELEASE",
     "MARGINS_CAVEAT",
-    "NEIGHBOURS",
+    "NEIGHBORS",
     "NOT_FOR_RELEASE",
     "RULE_4_1",
     "RULE_4_4",
@@ -58,7 +58,7 @@ FIELDS = (
 
 RULE_4_1, RULE_4_4 = RULES[2], RULES[3]
 
-NEIGHBOURS = (
+NEIGHBORS = (
     "Two tables of one (destination block, segment) with the same number of workers that differ in the home of "
     "one worker."
 )
@@ -134,7 +134,7 @@ def theorem_preconditions(
     unused = "not used"
     items = [
         (
-            "neighbouring tables have the same number of workers",
+            "neighboring tables have the same number of workers",
             synthesis.editing != "drop",
             f"editing is {synthesis.editing!r}",
         ),
