@@ -38,7 +38,7 @@ SMALLEST = ("--size", "small")
 
 
 def in_one_segment(store: Store, path: Path) -> None:
-    """The same commutes; age, earnings and industry forgotten."""
+    """The same commutes; age, earnings, and industry forgotten."""
     with writing_store(path, "dataset") as writer:
         for table in TABLES["dataset"]:
             if table.name != "jobs":

@@ -81,7 +81,7 @@ def exact_fraction(value: Number, name: str) -> Fraction:
     ParameterError
         The value is not a finite number.
     """
-    refusal = f"{name} is {value!r}; a finite number is needed, such as 4.6, '1e-6' or '23/5'"
+    refusal = f"{name} is {value!r}; a finite number is needed, such as 4.6, '1e-6', or '23/5'"
     if isinstance(value, Fraction):
         return value
     if isinstance(value, bool):
@@ -308,7 +308,7 @@ class SynthesisParameters:
             raise ParameterError(
                 "editing is 'drop'; it removes confidential workers, so tables that differ in one worker can "
                 "differ in size, which the proof does not cover; use 'pool', or replication = true to repeat "
-                "the 2010 release, stamped not for release"
+                "the 2010 release, marked not for release"
             )
 
     def _check_percentiles(self) -> None:

@@ -277,7 +277,7 @@ def require_fixed_count(privacy: PrivacyParameters, synthesis: SynthesisParamete
         raise ParameterError(
             "editing is 'drop' and accountant is 'sound'; drop removes confidential workers, so n can differ "
             "between neighboring tables, which the sound accountant does not certify; use editing 'pool', or "
-            "accountant 'paper' to repeat the 2010 release, stamped not for release"
+            "accountant 'paper' to repeat the 2010 release, marked not for release"
         )
 
 
@@ -336,7 +336,7 @@ def _account(
         raise CertificateError(
             f"a least prior weight of {used[j, 0] / WEIGHT_UNITS:.6g} is not enough at epsilon_final "
             f"{float(privacy.epsilon):g}, delta {float(privacy.delta):g}, m {classes.published_count[j]}, "
-            f"k {used[j, 3]} (delta bound {delta[j]:.3g}); raise the weight, epsilon_final or delta"
+            f"k {used[j, 3]} (delta bound {delta[j]:.3g}); raise the weight, epsilon_final, or delta"
         )
     return SoundAccounting(
         min_weight=min_weight,

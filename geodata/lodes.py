@@ -1,4 +1,4 @@
-"""LODES origin-destination files: jobs by home and workplace, with margins by age, earnings and industry."""
+"""LODES origin-destination files: jobs by home and workplace, with margins by age, earnings, and industry."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def joint_counts(age: Ints, earnings: Ints, industry: Ints, turn: Ints) -> Ints:
     Returns
     -------
     int64[N, 3, 3, 3]
-        Counts by age, earnings and industry.
+        Counts by age, earnings, and industry.
     """
     by_age_earnings = _spread(age, earnings, turn)
     cells = by_age_earnings.reshape(-1, 9)

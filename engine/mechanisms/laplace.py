@@ -45,7 +45,7 @@ def laplace_promise(epsilon: Number) -> MechanismPromise:
         rule="independent discrete Laplace noise on every support point; one worker changes two counts by one",
         preconditions=(
             *NEIGHBORS,
-            "the total, and what fills it, read noisy counts, m and public weights only",
+            "the total, and what fills it, read noisy counts, m, and public weights only",
         ),
         holds_as_probabilistic=True,
         numbers={"noise_scale": 2 / exact},

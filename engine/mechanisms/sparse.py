@@ -98,7 +98,7 @@ def sparse_promise(epsilon: Number, delta: Number) -> MechanismPromise:
         rule="discrete Laplace noise on occupied points, published from a threshold on",
         preconditions=(
             *NEIGHBORS,
-            "the total, and what fills it, read published counts, m and public weights only",
+            "the total, and what fills it, read published counts, m, and public weights only",
         ),
         numbers={
             "noise_scale": 2 / exact,

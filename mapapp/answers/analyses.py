@@ -42,6 +42,7 @@ from mapapp.answers.results import (
 )
 from mapapp.answers.selection import Selected
 from mapapp.answers.unit_names import state_names
+from mapapp.answers.words import coverage
 from mapapp.errors import UsageError
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.distance_bands import EDGES_MI, band_labels, check_edges
@@ -528,11 +529,10 @@ class Release:
     def _cover_notes(self) -> tuple[Note, ...]:
         """Return the note that workplaces in other states are not in the release."""
         given = self.facts.get("destination_states")
-        if not isinstance(given, list):
+        if not isinstance(given, list) or not given:
             return ()
-        names = ", ".join(state_names(self.store, [str(state) for state in given]))
-        text = f"The release covers workplaces in {names}; residents who work in other states are not in it."
-        return (Note(COVERAGE, text),)
+        names = state_names(self.store, [str(state) for state in given])
+        return (Note(COVERAGE, coverage(names, of_residents=True)),)
 
 
 def _blocks(chosen: Selected, n_blocks: int) -> npt.NDArray[np.int32]:

@@ -63,7 +63,7 @@ def cautions(workers: Ints) -> npt.NDArray[np.object_]:
 
 
 def band_sums(by_segment: Ints) -> Ints:
-    """Sum joint segments to the three bands of age, earnings and industry: int64[…, 27] to int64[…, 9]."""
+    """Sum joint segments to the three bands of age, earnings, and industry: int64[…, 27] to int64[…, 9]."""
     cube = by_segment.reshape(*by_segment.shape[:-1], len(BANDS), len(BANDS), len(BANDS))
     return np.concatenate(
         [cube.sum(axis=(-2, -1)), cube.sum(axis=(-3, -1)), cube.sum(axis=(-3, -2))], axis=-1

@@ -188,7 +188,7 @@ _MEDIAN: Final = NumberEntry(
     "median distance, home to work",
     changed="change in median distance",
 )
-_BANDS: Final = TableEntry("Age, earnings and industry", "Shares are within each characteristic.")
+_BANDS: Final = TableEntry("Age, earnings, and industry", "Shares are within each characteristic.")
 _DISTANCES: Final = TableEntry("Distance from home to work", "Great-circle miles between blocks.")
 _WHO_THEY_ARE: Final = BarsEntry("Who they are", "bands", by_characteristic=True)
 _LARGEST_BARS: Final = BarsEntry(_largest, "units", "name", n_rows=LARGEST_ROWS)
@@ -200,7 +200,7 @@ ENTRIES: Final[dict[str, Entry]] = {
         numbers=(_WORKERS,),
         tables={
             "bands": _BANDS,
-            "segments": TableEntry("Age, earnings and industry together", "All 27 joint segments."),
+            "segments": TableEntry("Age, earnings, and industry together", "All 27 joint segments."),
         },
         compared="bands",
         keys=("characteristic", "band"),
@@ -288,15 +288,15 @@ ENTRIES: Final[dict[str, Entry]] = {
             ),
         ),
         tables={
-            "groups": TableEntry("Who comes, goes and stays", "Shares are of the three groups together."),
+            "groups": TableEntry("Who comes, goes, and stays", "Shares are of the three groups together."),
             "segments": TableEntry(
-                "The three groups by age, earnings and industry", "Shares are within each group."
+                "The three groups by age, earnings, and industry", "Shares are within each group."
             ),
         },
         compared="groups",
         keys=("group",),
         names=("label",),
-        bars=(BarsEntry("Who comes, goes and stays", "groups"),),
+        bars=(BarsEntry("Who comes, goes, and stays", "groups"),),
     ),
     "job-balance": job_balance.ENTRY,
     "paired": Entry(

@@ -124,13 +124,15 @@ def notes_on(coverage: tuple[Note, ...], *, n_left_out: int) -> tuple[Note, ...]
     """
     notes = tuple(
         replace(
-            note, text=f"{note.text} Near state borders, jobs per resident worker are therefore too high."
+            note,
+            text=f"{note.text} Near state borders, the number of jobs per resident worker is therefore too high.",
         )
         for note in coverage
     )
     if n_left_out:
         s = "s" * (n_left_out != 1)
-        text = f"Left out: {n_left_out:,} block{s} in states whose jobs the release does not have."
+        are = "are" if n_left_out != 1 else "is"
+        text = f"{n_left_out:,} block{s} in states that the release does not cover {are} left out."
         notes += (Note(LEFT_OUT, text),)
     return notes
 
@@ -176,8 +178,8 @@ def _all_units(result: Any) -> str:
 
 def _where_most_live(result: Any) -> str:
     n_rows = len(result.units)
-    which = f"the {BARS} largest of {n_rows:,}" if n_rows > BARS else "all of them"
-    return f"Where resident workers live, {which}, by {_unit(result)}"
+    which = f": the {BARS} largest of {n_rows:,}" if n_rows > BARS else ""
+    return f"Where resident workers live, by {_unit(result)}{which}"
 
 
 def _tail(result: Any) -> str:

@@ -70,12 +70,12 @@ def _synthetic(certificate: dict[str, Any]) -> Chapter:
         title="Nobody on this map is a real person" if private else "Dots lie where real workers live",
         parts=(
             "The map starts from confidential records of the census blocks in which people work and live. How many "
-            "people work in a block, by age, earnings and industry, is already public. Where each of them lives is "
+            "people work in a block, by age, earnings, and industry, is already public. Where each of them lives is "
             "not.",
             f"{drawn} Distant homes were first grouped into larger areas. A dot on the map is a worker drawn in this "
             "way; its exact position within the block is random, too.",
             "Totals at each workplace are exact. Patterns over many workers are close to the truth"
-            + ("; a single dot says nothing about any one person." if private else "."),
+            + ("; a single dot does not represent any one person." if private else "."),
         ),
     )
 
@@ -90,9 +90,10 @@ def _promise(certificate: dict[str, Any]) -> Chapter:
     return Chapter(
         title="What is promised",
         parts=(
-            "Take any one worker, and imagine that this worker lived somewhere else. Almost every possible release "
-            "would have been nearly as likely: the probabilities differ at most by a factor that is set in advance, "
-            "e to the power ε (epsilon)." + factor + " The smaller ε is, the stronger the promise.",
+            "Take any one worker, and imagine that this worker lived somewhere else. The probability of almost every "
+            "possible release would then change by at most a factor that is set in advance, e to the power ε (epsilon)."
+            + factor
+            + " The smaller ε is, the stronger the promise.",
             _almost(certificate),
             "The promise is about where one worker lives. It does not hide public facts, such as the number of jobs "
             "in a block, and it does not prevent conclusions about a person from general patterns. If several "
@@ -123,8 +124,8 @@ def _almost(certificate: dict[str, Any]) -> str:
 _NO_PROMISE: Final = Chapter(
     title="What is promised",
     parts=(
-        "Nothing. Every dot reveals that somebody at that workplace lives in that area. This release only serves to "
-        "show what privacy costs with the other mechanisms. Do not publish it.",
+        "Nothing. Every dot reveals that somebody at that workplace lives in that area. The only purpose of this "
+        "release is to show what privacy costs with the other mechanisms. Do not publish it.",
     ),
 )
 
@@ -154,12 +155,13 @@ def _stated(certificate: dict[str, Any]) -> list[Chapter]:
 
 
 def _reading(release: ServedRelease) -> Chapter:
-    states = ", ".join(words.covered_states(release)) or "not stated"
+    states = words.covered_states(release)
     return Chapter(
         title="How to read the numbers",
         parts=(
             (
-                f"Workplaces covered: {states}. Jobs of residents in other states are not in the release.",
+                words.coverage(states, of_residents=True)
+                or "The release does not state which workplaces it covers.",
                 "Homes outside the mapped area are known by state only. They are in every count and table but have no "
                 "dot. Their distance is measured from the middle of the state.",
                 "Distances are great-circle miles between block centers, not road miles. Within one block the "

@@ -32,9 +32,9 @@ BOUND_SCHEMA: Final = 2
 BOUND_FIELD: Final = "publication"
 
 UNBOUND_NOTE: Final = (
-    "This certificate (schema 1) does not bind the title, year, job type, vintage, states, layers and row counts shown "
-    "with the release: they could be changed and it would still hold. Compare the release digest with one published "
-    "elsewhere."
+    "This certificate (schema 1) does not bind the title, year, job type, vintage, states, layers, and row counts "
+    "shown with the release: they could be changed and it would still hold. Compare the release digest with one "
+    "published elsewhere."
 )
 
 

@@ -180,7 +180,7 @@ class About:
     filters : str
         Which workers are included, in words; empty for all.
     kept_bands : tuple of three tuples of int
-        The same as bands of age, earnings and industry; empty for all.
+        The same as bands of age, earnings, and industry; empty for all.
     promise : dict
         ``status``, ``epsilon_final``, ``delta``, ``accountant`` and ``mechanism`` of the certificate.
     notes : tuple of Note

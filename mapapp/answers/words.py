@@ -66,8 +66,18 @@ def filter_words(question: Question) -> str:
 
 
 def listed(names: list[str]) -> str:
-    """Join names as in a sentence; empty without names."""
-    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
+    """Join names as in a sentence, "A, B, and C"; empty without names."""
+    if len(names) > 2:
+        return f"{', '.join(names[:-1])}, and {names[-1]}"
+    return " and ".join(names)
+
+
+def coverage(states: list[str], *, of_residents: bool) -> str:
+    """Say which workplaces a release covers, and what numbers of residents lack for it; empty without states."""
+    if not states:
+        return ""
+    covered = f"The release covers only workplaces in {listed(states)}"
+    return f"{covered}, so residents who work elsewhere are not counted." if of_residents else f"{covered}."
 
 
 def drawn_label(question: Question) -> str:

@@ -126,7 +126,7 @@ def _form(options: dict[str, Any]) -> str:
     if options["table"] is not None and form != "csv":
         raise UsageError(f"--table chooses a table for CSV; {form} has every table")
     if form in _SHAPED and options["change"]:
-        raise UsageError(f"--change cannot be written as {form}; write csv, xlsx or json")
+        raise UsageError(f"--change cannot be written as {form}; write csv, xlsx, or json")
     if form == "csv" and output is not None:
         _check_free(_beside(output))
     return str(form)

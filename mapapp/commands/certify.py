@@ -43,7 +43,7 @@ def _digest(_context: click.Context, _parameter: click.Parameter, given: str | N
 )
 @json_option
 def certify(release: Path, prior_release: Path | None, digest: str | None, as_json: bool) -> None:
-    """Check RELEASE again: its manifest, its tables and every claim of its certificate.
+    """Check RELEASE again: its manifest, its tables, and every claim of its certificate.
 
     The exit code is 2 if any check fails. With --json, every accounting row is listed. A certificate vouches for what
     is published with it, but anyone who changes a release can also write a new certificate. Only the release digest,

@@ -10,7 +10,7 @@ HEAD = """# Command line
 
 Exit codes: 0 success; 2 an error that the user can fix, reported in one line on standard error; 70 a bug in the
 program; 130 stopped with Ctrl-C, 143 by SIGTERM, 129 by SIGHUP (a closed terminal, unless `nohup` ignores it). Commands
-never overwrite a file. A command that fails, is stopped or is killed leaves no half-written file under the name it was
+never overwrite a file. A command that fails, is stopped, or is killed leaves no half-written file under the name it was
 given.
 """
 

@@ -17,7 +17,7 @@ from mapapp.progress import show_progress
     type=click.Choice(["small", "metro", "nation"]),
     default="metro",
     show_default=True,
-    help="3 thousand, 312 thousand or 140 million workers.",
+    help="3 thousand, 312 thousand, or 140 million workers.",
 )
 @click.option(
     "--seed",

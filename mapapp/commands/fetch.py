@@ -36,7 +36,7 @@ from mapapp.progress import show_progress
 @json_option
 @quiet_option
 def fetch(directory: Path, as_json: bool, quiet: bool, **options: Any) -> None:
-    """Download LODES, crosswalk, TIGER, PUMA and population files into DIRECTORY.
+    """Download LODES, crosswalk, TIGER, PUMA, and population files into DIRECTORY.
 
     An interrupted download resumes. Every file is checked against its published sha256, if there is one. This is the
     only command that uses the network.

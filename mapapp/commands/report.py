@@ -85,14 +85,14 @@ _FORMS: Final = {".html": "html", ".htm": "html", ".pdf": "pdf", ".xlsx": "xlsx"
     "--output",
     type=STORE,
     required=True,
-    help="File to write (.html, .pdf or .xlsx), or folder for a batch.",
+    help="File to write (.html, .pdf, or .xlsx), or folder for a batch.",
 )
 @quiet_option
 @config_option
 def report(releases: tuple[Path, ...], **options: Any) -> None:
     """Write a report on RELEASES: maps, numbers, complete tables, the certificate, and how to reproduce it.
 
-    One report can have several areas, analyses and releases (earliest first), and compares them. A batch resumes where
+    One report can have several areas, analyses, and releases (earliest first), and compares them. A batch resumes where
     it was stopped: complete reports on the same question are not made again.
 
     \b
@@ -116,7 +116,7 @@ def _one(paths: tuple[Path, ...], date: datetime.date | None, options: dict[str,
     output = options["output"]
     form = _FORMS.get(output.suffix.lower())
     if form is None:
-        raise UsageError(f"{output}: the file name must end in .html, .pdf or .xlsx")
+        raise UsageError(f"{output}: the file name must end in .html, .pdf, or .xlsx")
     if options["workers"] is not None:
         raise UsageError("--workers applies only to a batch; add --batch or leave it out")
     if options["setups"]:

@@ -113,7 +113,7 @@ def _prefix(text: str) -> str:
 def _host_name(text: str) -> str:
     if not _HOST_NAME.fullmatch(text):
         raise UsageError(
-            f"--host-name {text!r} is not a host name; give it without scheme, port and path, such as maps.example.org"
+            f"--host-name {text!r} is not a host name; give it without scheme, port, and path, such as maps.example.org"
         )
     return text
 

@@ -63,9 +63,9 @@ _SETTING: Final = (
         type=click.Choice([*get_args(Unit), "auto"]),
         default=None,
         show_default="cell",
-        help="Which workers exponential, keep-or-redraw and geometric draw together: those of a workplace block and "
+        help="Which workers exponential, keep-or-redraw, and geometric draw together: those of a workplace block and "
         "segment (cell), of a block, or of a tract; with --design auto, auto chooses. A larger unit has less error at "
-        "a small epsilon, but within it homes are dealt out to segments, or to blocks, at random.",
+        "a small epsilon, but within it homes are assigned to segments, or to blocks, at random.",
     ),
     click.option("--delta", default=None, show_default="1e-6", help="Probability that the bound may fail."),
     click.option(
@@ -73,8 +73,8 @@ _SETTING: Final = (
         type=click.Choice(["auto", "none"]),
         default=None,
         show_default="none",
-        help="Choose the radii, retention, strength and prior with the least expected divergence for this promise. The "
-        "choice uses only public data, so it costs no privacy.",
+        help="Choose the radii, retention, strength, and prior with the least expected divergence for this promise. "
+        "The choice uses only public data, so it costs no privacy.",
     ),
     click.option(
         "--min-retention",

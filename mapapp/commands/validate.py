@@ -53,7 +53,7 @@ def validate(
     """Measure RELEASE against the confidential DATASET that it was drawn from.
 
     The output compares the expected values in closed form with what was drawn: KL divergence, IMSE, mass by commute
-    range, support points, commute distances and flows. All of it is CONFIDENTIAL: it is computed from confidential
+    range, support points, commute distances, and flows. All of it is CONFIDENTIAL: it is computed from confidential
     counts, for the analyst only. Do not publish it. docs/validity.md explains each number.
 
     \b

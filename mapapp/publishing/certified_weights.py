@@ -253,6 +253,6 @@ def pruned_as_a_whole(
         raise CertificateError(
             f"pruning does not keep the delta {float(privacy.delta):g} of Theorem 4.4 at epsilon "
             f"{float(privacy.epsilon):g} and min_retention {float(privacy.min_retention):g}; use accountant 'sound', a "
-            "larger min_retention, or replication to repeat what was published, stamped not for release"
+            "larger min_retention, or replication to repeat what was published, marked not for release"
         ) from error
     return {"pruned_delta_bound": worst}, ()

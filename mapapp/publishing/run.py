@@ -155,7 +155,7 @@ def run_synthesis(
         Choose from public data what the mechanism leaves open; `privacy` then holds the promise and `parameters`
         everything else.
     test_key : bool
-        Use the published test key and seed; the release is stamped not for release.
+        Use the published test key and seed; the release is marked not for release.
     threads : int, optional
         Batches worked on at once; all processors by default. The release does not depend on it.
     scheduler : str, optional

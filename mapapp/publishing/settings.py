@@ -74,7 +74,7 @@ def _refuse_what_it_ignores(mechanism: Mechanism, options: Mapping[str, Any]) ->
     if mechanism == "plug-in" and not not_private:
         raise UsageError(
             "--mechanism plug-in shows where real workers live and promises nothing: give --not-private to make it for "
-            "comparison, stamped not for release"
+            "comparison, marked not for release"
         )
     if mechanism != "plug-in" and not_private:
         raise UsageError(f"--not-private with --mechanism {mechanism}: it allows plug-in only; leave it out")

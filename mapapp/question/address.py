@@ -207,7 +207,7 @@ def _bands(each: Field, given: list[str], notes: list[str]) -> tuple[int, ...]:
     known = {str(band): band for band in BANDS}
     parts = [part for value in given for part in value.split(",")]
     notes.extend(
-        f"{_short(part)} is not an {each.name} band; bands are 1, 2 and 3."
+        f"{_short(part)} is not an {each.name} band; bands are 1, 2, and 3."
         for part in parts
         if part not in known
     )

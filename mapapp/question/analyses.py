@@ -90,7 +90,7 @@ ANALYSES: Final = _by_name(
         Analysis(
             name="inflow-outflow",
             title="Inflow and outflow",
-            words="Who comes, goes and stays?",
+            words="Who comes, goes, and stays?",
             fields=(),
             own_drawing="arrows",
         ),

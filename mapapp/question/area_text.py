@@ -185,7 +185,7 @@ def ring_areas(lon_deg: float, lat_deg: float, radii_mi: Sequence[float]) -> lis
         lon_deg, lat_deg = float(lon_deg), float(lat_deg)
     except (TypeError, ValueError):
         raise UsageError(
-            "rings need a longitude, a latitude and a list of radii in miles, such as -71.41, 41.82, [1, 3]"
+            "rings need a longitude, a latitude, and a list of radii in miles, such as -71.41, 41.82, [1, 3]"
         ) from None
     if not 1 <= len(radii) <= MAX_RINGS:
         raise UsageError(f"{len(radii)} different radii; give 1 to {MAX_RINGS}")

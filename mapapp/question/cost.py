@@ -60,7 +60,7 @@ def check_cost(areas: Iterable[str]) -> None:
     cost = cost_of(areas)
     for count, most, what in (
         (cost.n_steps, MAX_PARTS, "parts in its areas"),
-        (cost.n_drawn, MAX_DRAWN_PARTS, "drawn parts (circles, rings, boxes and shapes)"),
+        (cost.n_drawn, MAX_DRAWN_PARTS, "drawn parts (circles, rings, boxes, and shapes)"),
         (cost.n_vertices, MAX_VERTICES, "corners in its drawn shapes"),
     ):
         if count > most:

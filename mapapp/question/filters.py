@@ -1,4 +1,4 @@
-"""Which workers a question covers: bands of age, earnings and industry."""
+"""Which workers a question covers: bands of age, earnings, and industry."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Filters:
             given = _bands(name, getattr(self, name))
             wrong = [band for band in given if band not in BANDS]
             if wrong:
-                raise UsageError(f"{name} {wrong[0]!r}: the bands are 1, 2 and 3; choose from these")
+                raise UsageError(f"{name} {wrong[0]!r}: the bands are 1, 2, and 3; choose from these")
             kept = tuple(band for band in BANDS if band in given)
             object.__setattr__(self, name, kept if len(kept) < len(BANDS) else ())
 
@@ -79,5 +79,5 @@ def _bands(name: str, given: object) -> tuple[object, ...]:
 
 
 def bands_of(segment: int) -> tuple[int, int, int]:
-    """Return the bands 1..3 of age, earnings and industry of a joint segment 0..26."""
+    """Return the bands 1..3 of age, earnings, and industry of a joint segment 0..26."""
     return segment // 9 + 1, segment // 3 % 3 + 1, segment % 3 + 1

@@ -215,7 +215,7 @@ def bounds_of(value: object) -> Bounds | None:
     )
     west, south, east, north = edges
     if not (-180 <= west < east <= 180 and -90 <= south < north <= 90):
-        raise _wrong("bounds_deg", "west, south, east and north in degrees")
+        raise _wrong("bounds_deg", "west, south, east, and north in degrees")
     return west, south, east, north
 
 
@@ -286,7 +286,7 @@ def _only(section: dict[str, Any], known: Collection[str], where: str) -> None:
 
 def _source_of(value: object, where: str) -> SetupSource:
     if not isinstance(value, dict):
-        raise _wrong(where, "name, title and digest of a release")
+        raise _wrong(where, "name, title, and digest of a release")
     _only(value, _SOURCE, where)
     if any(not isinstance(text, str) or len(text) > _MAX_NAME for text in value.values()):
         raise _wrong(where, f"texts of at most {_MAX_NAME} characters")

@@ -78,7 +78,7 @@ _MECHANISMS: Final = {
 }
 _HINTS: Final = {
     "min_retention": "Probability of keeping a support point where nobody lives. Costs ln(1/this).",
-    "strength": "Prior workers spread by prior share, at least the certified weight each.",
+    "strength": "Number of prior workers, spread by prior share. Every point gets at least its certified weight.",
     "tract_radius": "Origins nearer than this stay tracts.",
     "puma_radius": "Origins farther than this become SuperPUMAs.",
     "far_states": "States outside the area that are farther away are pooled by census division. 12,500 mi pools none.",
@@ -103,7 +103,7 @@ def controls(values: Values, *, has_flows: bool) -> Component:
                 className="buttons",
             ),
             html.P(
-                "Design finds radii, retention, strength and prior for the promise from public data alone.",
+                "Design finds radii, retention, strength, and prior for the promise from public data alone.",
                 className="hint",
             ),
             cancel_row("design"),
@@ -142,7 +142,7 @@ def controls(values: Values, *, has_flows: bool) -> Component:
                 open_=False,
             ),
             _group(
-                "What commutes are like",
+                "Commute distances",
                 [
                     html.P("Public percentiles; the gravity prior is fitted to them.", className="hint"),
                     number("q50"),
@@ -157,7 +157,8 @@ def controls(values: Values, *, has_flows: bool) -> Component:
                     dmc.Switch(
                         id="replication",
                         label="Allow what the 2010 release did without proof",
-                        description="Stamped not for release. Dropped points need it, and the paper accountant.",
+                        description="The release is marked not for release. To drop points, turn this on and use the "
+                        "paper accountant.",
                         checked=bool(values["replication"]),
                         size="sm",
                     ),

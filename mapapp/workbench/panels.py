@@ -33,7 +33,7 @@ def scope_lines(measured: MeasuredSetting) -> list[str]:
         tracts = f"{scope['tracts_measured']:,} of {scope['tracts']:,} workplace tracts"
         lines = [f"A sample: {tracts}, evenly spaced; {scope['workers_measured']:,} workers."]
         if measured.job is not None and measured.job.state == "running":
-            lines.append(" All follow.")
+            lines.append(" All tracts will follow.")
     if measured.validity.basis == "simulated":
         lines.append(" This mechanism was drawn a few times, so its numbers vary a little.")
     return lines
@@ -75,7 +75,8 @@ def promise_card(measured: MeasuredSetting) -> Component:
                 className="tiles",
             ),
             html.P(
-                "Nothing is pruned: at this promise that would take larger weights.", className="quiet small"
+                "Nothing is pruned: at this promise, pruning would require larger weights.",
+                className="quiet small",
             )
             if unpruned
             else _stack(parts, final),
@@ -343,7 +344,7 @@ def support_card(measured: MeasuredSetting) -> Component:
                 "numbers small",
             ),
             html.P(
-                f"About {summary['n_support_kept']:.1f} of {summary['n_support']:.0f} stay where nobody lives. "
+                f"Where nobody lives, about {summary['n_support_kept']:.1f} of {summary['n_support']:.0f} are kept. "
                 f"{percent(summary['edited_out_all'])} of real workers live in eliminated points.",
                 className="quiet small",
             ),

@@ -25,7 +25,7 @@ def dialog() -> Component:
             ),
             dmc.Switch(
                 id="publish-test-key",
-                label="Test key: reproducible, stamped not for release, spends nothing",
+                label="Test key: reproducible, marked not for release, spends nothing",
                 checked=False,
                 size="sm",
                 className="spaced",
@@ -52,14 +52,14 @@ def dialog() -> Component:
 def summary(setting: Setting, spends: Spending) -> list[Component]:
     """What the release would be and what it would spend."""
     return [
-        html.P("Exactly these parameters:"),
+        html.P("The release will have exactly these parameters:"),
         _facts(described(setting)),
         html.H2("What it spends"),
         _facts(_rows(spends)),
         *(
             [
                 html.P(
-                    f"Stamped not for release ({'; '.join(spends.reasons)}), so it spends nothing.",
+                    f"Marked not for release ({'; '.join(spends.reasons)}), so it spends nothing.",
                     className="refusal",
                 )
             ]
@@ -69,11 +69,13 @@ def summary(setting: Setting, spends: Spending) -> list[Component]:
         *(
             []
             if spends.fits
-            else [html.P("The budget does not allow it: it will be refused.", className="refusal")]
+            else [
+                html.P("The budget does not allow this release, so it will be refused.", className="refusal")
+            ]
         ),
         html.P(
             [
-                html.Strong("Mind how the setting was chosen. "),
+                html.Strong("Consider how you chose the setting. "),
                 "The promise holds for settings chosen without looking at the homes. Choosing the best of many "
                 "settings by looking at confidential results leaks information about homes, and no ledger counts "
                 "that. Design reads public data only.",
@@ -93,16 +95,16 @@ def _rows(spends: Spending) -> list[tuple[str, str]]:
     delta = "no bound" if spends.delta is None else plain(spends.delta)
     rows = [("This release: ε′", epsilon), ("This release: δ", delta)]
     spent_epsilon, spent_delta = (float(value) for value in spends.spent)
-    rows.append(("Spent before", f"ε {spent_epsilon:.6g}, δ {plain(spent_delta)}"))
+    rows.append(("Spent so far", f"ε {spent_epsilon:.6g}, δ {plain(spent_delta)}"))
     if spends.epsilon is not None and spends.delta is not None and spends.counts:
         rows.append(
             (
-                "Spent afterwards",
+                "Spent after this release",
                 f"ε {spent_epsilon + spends.epsilon:.6g}, δ {plain(spent_delta + spends.delta)}",
             )
         )
     if spends.budget is None:
-        rows.append(("Budget", "none is set for this dataset"))
+        rows.append(("Budget", "not set for this dataset"))
     else:
         rows.append(("Budget", f"ε {float(spends.budget[0]):.6g}, δ {plain(float(spends.budget[1]))}"))
     return rows

@@ -186,7 +186,7 @@ def described(setting: Setting) -> list[tuple[str, str]]:
         ("Coarsening", f"tracts within {tract_mi:g} mi, PUMAs within {puma_mi:g} mi, SuperPUMAs beyond"),
         ("States outside the area", _states_outside(parameters)),
         ("Domain editing", f"{parameters.editing}; {_eliminated(parameters)}"),
-        ("Commutes are like", _percentiles(parameters)),
+        ("Commute distances", _percentiles(parameters)),
     ]
     if parameters.replication:
         rows.append(("Replication", "what the 2010 release did without proof is allowed"))
@@ -216,7 +216,8 @@ def _privacy(values: Values, mechanism: Mechanism) -> PrivacyParameters:
     before = _choice(values, "means") == "before"
     if accountant == "paper" and not before:
         raise UsageError(
-            "The paper accountant certifies ε before pruning and adds to it: choose “before pruning”, or the sound one"
+            "The paper accountant certifies ε before pruning and adds to it: choose “Before pruning”, or the sound "
+            "accountant"
         )
     # A mechanism that does not prune promises the same whole as one with the usual pruning.
     kept = DEFAULT_MIN_RETENTION if mechanism in OWN_PROOFS else _text(values, "min_retention")

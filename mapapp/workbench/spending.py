@@ -25,7 +25,7 @@ class Spending:
     epsilon, delta : float or None
         Of the release; None where nothing is promised. Exact values are in its certificate.
     reasons : tuple of str
-        Why it would be stamped not for release; with any, it spends nothing.
+        Why it would be marked not for release; with any, it spends nothing.
     spent : tuple of Fraction
         (epsilon, delta) of the releases before.
     budget : tuple of Fraction or None

@@ -37,7 +37,8 @@ def tract_panel(name: str, county: str, found: TractPoints) -> list[Component]:
                     className="quiet",
                 ),
                 html.P(
-                    "The map can show their levels, and where prior, real workers and posterior put people.",
+                    "The map can show their levels, and where the prior, the real workers, and the "
+                    "posterior put people.",
                     className="quiet small",
                 ),
                 _levels(found),

@@ -130,7 +130,7 @@ def sweep_panel() -> Component:
     return html.Div(
         [
             html.P(
-                "One parameter is changed at a time, all others stay as they are. The papers' setting (V3: ε 4.6 "
+                "Each sweep changes one parameter and keeps the others. The papers' setting (V3: ε 4.6 "
                 "before pruning, retention 0.025, δ 10⁻⁶) is marked.",
                 className="quiet",
             ),

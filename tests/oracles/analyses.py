@@ -81,7 +81,7 @@ def at(workers: Any, end: str, area: set[int]) -> Any:
 
 
 def by_band(workers: Any) -> list[int]:
-    """Workers of bands 1, 2, 3 of age, earnings and industry."""
+    """Workers of bands 1, 2, 3 of age, earnings, and industry."""
     return [
         int((workers[name] == band).sum()) for name in ("age", "earnings", "industry") for band in (1, 2, 3)
     ]

@@ -105,7 +105,7 @@ def _bounds(text: str) -> Bounds:
     except ValueError:
         west = south = east = north = math.nan
     if not (-180 <= west < east <= 180 and -90 <= south < north <= 90):
-        raise Refused(400, f"Unknown bounds {text[:60]!r}; use west, south, east and north in degrees.")
+        raise Refused(400, f"Unknown bounds {text[:60]!r}; use west, south, east, and north in degrees.")
     return west, south, east, north
 
 

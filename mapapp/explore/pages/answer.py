@@ -256,7 +256,7 @@ def asking_for(missing: str) -> Any:
 
 def suggestions(release: ServedRelease, question: Question) -> Any:
     """Areas to start with: those with the most jobs, or with the most homes."""
-    start = "one of the largest workplaces" if question.side == "work" else "where most workers live"
+    verb = words.VERB[question.side]
     choices = [
         (level, row)
         for level, n_rows in (("county", 1), ("tract", 3))
@@ -265,13 +265,13 @@ def suggestions(release: ServedRelease, question: Question) -> Any:
     steps: tuple[Any, ...] = (
         ["Choose an area: ", html.Strong("click the map"), ", search by name, or pick one below."],
         ["Choose a question: where its workers live, who they are, who comes and goes."],
-        ["Read the map, the numbers and the table. The page's address is a link to this view."],
+        ["Read the map, the numbers, and the table. The page's address is a link to this view."],
     )
     return html.Section(
         [
             html.H2("Three steps to an answer"),
             html.Ol([html.Li(step) for step in steps], className="steps"),
-            html.P(f"Start with {start}:", className="quiet"),
+            html.P(f"Start with an area where many people {verb}:", className="quiet"),
             html.Ul([html.Li(_suggestion(level, row)) for level, row in choices], className="suggestions"),
         ],
         className="card start",
@@ -321,11 +321,5 @@ def no_match(release: ServedRelease, address: Address) -> Any:
 
 
 def _coverage(release: ServedRelease, question: Question) -> str:
-    states = words.covered_states(release)
-    covered = (
-        f"The release covers workplaces in {words.listed(states)}"
-        if states
-        else "The release does not state its coverage"
-    )
-    tail = "; residents who work elsewhere are not included." if question.side == "home" else "."
-    return covered + tail
+    stated = words.coverage(words.covered_states(release), of_residents=question.side == "home")
+    return stated or "The release does not state which workplaces it covers."

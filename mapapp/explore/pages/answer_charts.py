@@ -13,7 +13,7 @@ from mapapp.drawing.plotly import charts as figures
 from mapapp.explore.pages.bars import bar_chart, bar_table
 from mapapp.question.fields import Theme
 
-_FIRST = {"Distance from home to work": ("Distance",), "Who comes, goes and stays": ("Group", "groups")}
+_FIRST = {"Distance from home to work": ("Distance",), "Who comes, goes, and stays": ("Group", "groups")}
 """Head of the first column, for charts whose titles do not name their rows, and CSS class."""
 
 

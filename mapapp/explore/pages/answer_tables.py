@@ -96,7 +96,7 @@ def _parts(result: Result) -> tuple[str, list[str], pandas.DataFrame, RowOf]:
         heads = ["", "Before", "After", "%", "Change", "±"]
         return "Change", heads, largest_change(result.rows), _change_row(entry_of(result.after).measure.kind)
     if isinstance(result, AreaProfile):
-        return "Age, earnings and industry together", ["Segment", *_WORKERS], result.segments, _label_row
+        return "Age, earnings, and industry together", ["Segment", *_WORKERS], result.segments, _label_row
     if isinstance(result, DistanceDirection):
         heads = ["Direction", *(bare for bare in result.bands["label"]), "All"]
         return "Direction and distance", heads, result.directions, _direction_row(result)
@@ -105,7 +105,7 @@ def _parts(result: Result) -> tuple[str, list[str], pandas.DataFrame, RowOf]:
         wide = segments.pivot(index=["characteristic", "band"], columns="group", values="counts")
         labels = result.segments.drop_duplicates(["characteristic", "band"])
         order = labels[["characteristic", "band", "label"]].join(wide, on=["characteristic", "band"])
-        return "Who comes, goes and stays", ["Workers", "In", "Out", "Stay"], order, _group_row
+        return "Who comes, goes, and stays", ["Workers", "In", "Out", "Stay"], order, _group_row
     if isinstance(result, PairedAreas):
         return "Who they are", ["", *_WORKERS], result.bands, _label_row
     if isinstance(result, FlowMatrix):

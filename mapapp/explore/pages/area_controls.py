@@ -56,7 +56,7 @@ def area_controls(layers: dict[str, str]) -> Any:
                     html.Button("Use circle", id="add-circle", className="button", n_clicks=0),
                     file_choice("open-area", "Open an area file", ",".join(SUFFIXES)),
                     html.P(
-                        "GeoJSON, zipped shapefile, KML, GPX or GeoPackage, up to 20 MiB, with a coordinate system. "
+                        "GeoJSON, zipped shapefile, KML, GPX, or GeoPackage, up to 20 MiB, with a coordinate system. "
                         "To draw, use the lasso or box button on the map.",
                         className="quiet small",
                     ),

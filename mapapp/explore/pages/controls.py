@@ -93,7 +93,7 @@ def controls(releases: dict[str, ServedRelease], address: Address, layers: dict[
             _field("edges", _edges(address.question), hidden),
             html.Details(
                 [
-                    html.Summary("Filter by age, earnings, industry"),
+                    html.Summary("Filter by age, earnings, or industry"),
                     *[_bands(name, address.value(name)) for name in words.BAND_LABELS],
                 ],
                 open=bool(address.question.age or address.question.earnings or address.question.industry),

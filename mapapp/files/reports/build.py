@@ -171,10 +171,7 @@ def _coverage(one: AnsweredPart) -> tuple[str, ...]:
         return ()
     if not one.release.covered_states:
         return ()
-    return (
-        f"The release covers workplaces in {words.listed(words.covered_states(one.release))}; residents who work "
-        "elsewhere are not included.",
-    )
+    return (words.coverage(words.covered_states(one.release), of_residents=True),)
 
 
 def _errors(result: Result) -> tuple[str, ...]:

@@ -96,7 +96,7 @@ def tables(result: Result) -> tuple[Table, ...]:
             bands = [f"{each}_{band}" for each in _BANDS for band in (1, 2, 3)]
             found.append(table_of(name, title, about, frame.drop(columns=bands)))
             named = frame[["name", "unit_id", "kind", *bands]]
-            wide = table_of("bands", f"{title}: age, earnings and industry", _BANDS_WORDS, named)
+            wide = table_of("bands", f"{title}: age, earnings, and industry", _BANDS_WORDS, named)
             found.append(_without_identifiers(wide))
         else:
             found.append(table_of(name, title, about, frame, own))
@@ -116,7 +116,7 @@ def first_rows(result: Result, n_rows: int) -> Table | None:
 
 
 _BANDS_WORDS: Final = (
-    "Workers by age in years, by monthly earnings and by industry; each of the three adds up to all workers."
+    "Workers by age in years, by monthly earnings, and by industry; each of the three adds up to all workers."
 )
 
 

@@ -120,7 +120,7 @@ class _Book:
             for name, table, answer in listed
         ]
         rows += [(table.name, f"{table.title}. {table.words}".strip()) for table in report.comparison]
-        rows += [("Provenance", "Certificate, sources and checksums"), ("Method", "How to read the numbers")]
+        rows += [("Provenance", "Certificate, sources, and checksums"), ("Method", "How to read the numbers")]
         rows += [("Setup", "How to reproduce this report")]
         self._texts(sheet, rows, 1)
 

@@ -45,19 +45,19 @@ NO_ACCOUNTANT: Final = "none"
 _ACCEPTED_CAVEATS: Final = (
     "Rows certify one round of drawing, at the epsilon given in 'mechanism' as that of one round. An output that no "
     "neighboring table makes likely is drawn again, and epsilon_final covers that (P08 Lemma 5.2).",
-    "Drawing again makes outputs far from the data rarer; it makes no promise stronger. How often something was "
-    "drawn again is published nowhere.",
+    "Drawing again makes outputs far from the data rarer; it does not make the promise stronger. The number of redraws "
+    "is not published anywhere.",
 )
 
 _UNIT_CAVEATS: Final[Mapping[Unit, tuple[str, ...]]] = {
     "cell": (),
     "block": (
-        "Workers of a workplace block were drawn together, whatever their age, earnings and industry, and dealt out to "
-        "these by chance: within a block, homes do not go with segments.",
+        "Workers of a workplace block were drawn together, whatever their age, earnings, and industry. Their homes "
+        "were then assigned to segments at random: within a block, a home says nothing about a segment.",
     ),
     "tract": (
-        "Workers of a workplace tract were drawn together, whatever their block, age, earnings and industry, and dealt "
-        "out to these by chance: within a tract, homes go neither with segments nor with blocks.",
+        "Workers of a workplace tract were drawn together, whatever their block, age, earnings, and industry. Their "
+        "homes were then assigned to blocks and segments at random: within a tract, a home says nothing about either.",
     ),
 }
 

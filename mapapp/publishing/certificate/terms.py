@@ -77,7 +77,7 @@ MARGINS_CAVEAT = (
 )
 SINGLE_HOMES_CAVEAT = (
     "The promise protects single homes. It does not hide facts about a whole workplace, and it does not hide "
-    "workplaces, segments or numbers of workers."
+    "workplaces, segments, or numbers of workers."
 )
 
 _HASH = re.compile(r"[0-9a-f]{64}")
