@@ -291,7 +291,7 @@ MISTAKES: dict[str, tuple[Callable[[cm.Release], object], str]] = {
     "filters": (lambda r: r.profile("all", {"age": 1}), r"give Filters, such as"),  # type: ignore[arg-type]  # wrong on purpose
     "one band": (lambda r: cm.Filters(age=1), r"such as \(1, 2\)"),  # type: ignore[arg-type]  # wrong on purpose
     "bands as text": (lambda r: cm.Filters(age="1"), r"such as \(1, 2\)"),  # type: ignore[arg-type]  # wrong on purpose
-    "no such band": (lambda r: cm.Filters(age=[4]), "bands are 1, 2 and 3"),
+    "no such band": (lambda r: cm.Filters(age=[4]), "bands are 1, 2, and 3"),
     "side": (lambda r: r.profile(side="works"), "side 'works': choose work or home"),  # type: ignore[arg-type]  # wrong on purpose
     "layer": (lambda r: r.destinations(layer="twon"), "layer 'twon' does not exist; this release has"),
     "layer of a matrix": (

@@ -91,9 +91,8 @@ def _promise(certificate: dict[str, Any]) -> Chapter:
         title="What is promised",
         parts=(
             "Take any one worker, and imagine that this worker lived somewhere else. The probability of almost every "
-            "possible release would then change by at most a factor that is set in advance, e to the power ε (epsilon)."
-            + factor
-            + " The smaller ε is, the stronger the promise.",
+            "possible release would then change by at most a factor that is set in advance, e to the power ε "
+            "(epsilon)." + factor + " The smaller ε is, the stronger the promise.",
             _almost(certificate),
             "The promise is about where one worker lives. It does not hide public facts, such as the number of jobs "
             "in a block, and it does not prevent conclusions about a person from general patterns. If several "

@@ -65,7 +65,7 @@ class Field:
             "steps": f"at most {MAX_PARTS} steps",
             "layer": "the name of a layer",
             "miles": ALLOWED,
-            "bands": "bands 1, 2 and 3",
+            "bands": "bands 1, 2, and 3",
             "flag": "true or false",
         }[self.kind]
 

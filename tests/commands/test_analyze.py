@@ -266,7 +266,7 @@ def test_files_are_complete_and_never_overwritten(paths: list[Path], tmp_path: P
         (["profile", "--area", "county:99"], "no County 99"),
         (["profile", "--area", "nowhere"], "no area has that name"),
         (["profile", "--area", "county"], "units have that name"),
-        (["profile", "--age", "4"], "bands are 1, 2 and 3"),
+        (["profile", "--age", "4"], "bands are 1, 2, and 3"),
         (["profile", "--age", "x"], "give numbers separated by commas"),
         (["distance-direction", "--bands", "5,1"], "increasing distances"),
         (["destinations", "--layer", "nonsense"], "this release has"),

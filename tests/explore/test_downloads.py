@@ -167,7 +167,7 @@ def test_the_same_view_gives_the_same_bytes(client: Any, release: ServedRelease)
         ("scale=0", "Unknown scale '0'; use 1 to 4."),
         ("scale=1e9", "Unknown scale '1e9'; use 1 to 4."),
         ("scale=%F0%9F%92%A5", "Unknown scale '💥'; use 1 to 4."),
-        ("bounds=1,2,3", "Unknown bounds '1,2,3'; use west, south, east and north in degrees."),
+        ("bounds=1,2,3", "Unknown bounds '1,2,3'; use west, south, east, and north in degrees."),
         ("bounds=nan,nan,nan,nan", "Unknown bounds 'nan,nan,nan,nan'; use west"),
         ("bounds=-inf,-1,inf,1", "Unknown bounds '-inf,-1,inf,1'; use west"),
         ("bounds=1,1,0,0", "Unknown bounds '1,1,0,0'; use west"),

@@ -87,7 +87,7 @@ def test_mistakes_are_told_in_one_line(report_paths: list[Path], tmp_path: Path)
     release, output = report_paths[0], tmp_path / "a.html"
     (tmp_path / "bad.json").write_text("{}")
     for arguments, said in (
-        ((release, "-o", tmp_path / "a.doc"), "must end in .html, .pdf or .xlsx"),
+        ((release, "-o", tmp_path / "a.doc"), "must end in .html, .pdf, or .xlsx"),
         ((release, "--area", "Atlantis", "-o", output), "no area has that name"),
         ((release, "--layer", "moon", "-o", output), "this release has"),
         ((release, "--date", "yesterday", "-o", output), "does not match the format"),
