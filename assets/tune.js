@@ -30,9 +30,9 @@ window.dash_clientside = Object.assign({}, window.dash_clientside, {
       }, ASK_AGAIN_MS);
     },
 
-    heeded(mechanism, ownProofs) {
+    heeded(mechanism, unused) {
       const { outputs_list } = window.dash_clientside.callback_context;
-      return outputs_list.map(() => ownProofs.includes(mechanism));
+      return outputs_list.map(({ id }) => unused[mechanism].includes(id.replace("-slider", "")));
     },
 
     // Workplace tracts as rows; hundreds of them are far quicker made here than as components.

@@ -31,6 +31,7 @@ from engine.editing import edit_domain
 from engine.far_states import FarSplit, pool_far_states, split_far_states
 from engine.garbage import no_collection
 from engine.gravity import GravityDecay
+from engine.mechanisms.exponential import exponential
 from engine.parameters import PrivacyParameters
 from engine.placement import BlockTable, place_blocks
 from engine.points import CellTriangles, place_points, sort_homes
@@ -125,6 +126,11 @@ def _draw() -> None:
     synthesize(SecretKey.for_tests(), _synthesizers(), _support_table())
 
 
+def _move() -> None:
+    # Blocks, since cells need nothing more.
+    exponential(SecretKey.for_tests(), _synthesizers(), _support_table(), epsilon=4, unit="block")
+
+
 def _redraw() -> None:
     redraw_remainder(
         SecretKey.for_tests(), _synthesizers(), _drawn(), _coarsening(), np.full(_N, WEIGHT_UNITS)
@@ -149,6 +155,7 @@ STAGES: dict[str, tuple[Callable[[], None], float]] = {
     "coarsen": (_coarsen, 1.3),
     "pool": (_pool, 0.4),
     "draw": (_draw, 2.8),
+    "move": (_move, 1.2),
     "place": (_place, 0.8),
     "points": (_points, 0.5),
     "redraw": (_redraw, 0.2),

@@ -32,6 +32,7 @@ SWEPT: Final = (
     "editing",
     "accountant",
     "mechanism",
+    "unit",
     "prior",
 )
 """The options of a setting that can vary."""
@@ -102,6 +103,7 @@ def sweep(
       commutemap sweep ri.dataset --over min-retention=0.1,0.05,0.025,0.001 --over accountant=sound,paper
       commutemap sweep ri.dataset --over epsilon-final=6,7,8,9 --design auto --csv designed.csv
       commutemap sweep ri.dataset --over delta=1e-3,1e-4,1e-5,1e-6 --seeds 5 --picture delta.png
+      commutemap sweep ri.dataset --mechanism exponential --over unit=cell,block,tract --over epsilon-final=2,4,6.5
     """
     from mapapp.measuring.sweep import run_sweep, swept_settings
     from mapapp.measuring.sweep_file import SweepFile

@@ -59,7 +59,7 @@ _SUMMARY: Final = (
 """What :mod:`mapapp.measuring.validity` calls the headline numbers of a setting."""
 
 COLUMNS: Final[Mapping[str, Callable[[str], Cell]]] = {
-    **dict.fromkeys(("mechanism", "accountant", "epsilon"), str),
+    **dict.fromkeys(("mechanism", "unit", "accountant", "epsilon"), str),
     **dict.fromkeys(("epsilon_final", "delta", "delta_bound", "min_retention"), float),
     "prior": str,
     **dict.fromkeys(("strength", "retention_scale"), float),
@@ -324,7 +324,10 @@ def _described(
     epsilon: str | None, privacy: PrivacyParameters, parameters: SynthesisParameters
 ) -> dict[str, Cell]:
     near, far = parameters.coarsening_radii_mi
-    names = ("mechanism", "prior", "strength", "retention_scale", "editing", "q50_mi", "q90_mi", "placement")
+    names = (
+        *("mechanism", "unit", "prior", "strength", "retention_scale"),
+        *("editing", "q50_mi", "q90_mi", "placement"),
+    )
     return {
         "accountant": privacy.accountant,
         "epsilon": epsilon,

@@ -68,6 +68,17 @@ CHOICES: Final[dict[str, tuple[str, ...]]] = {
 
 CONTROLS: Final = (*NUMBERS, *CHOICES, "replication")
 
+_OF_WEIGHTS: Final = ("accountant", "min_retention", "retention_scale", "strength")
+
+UNUSED: Final[dict[str, tuple[str, ...]]] = {
+    mechanism: (
+        *(_OF_WEIGHTS if mechanism in OWN_PROOFS else ()),
+        *(() if mechanism in UNIT_MECHANISMS else ("unit",)),
+    )
+    for mechanism in CHOICES["mechanism"]
+}
+"""Controls that each mechanism ignores: prior weights and pruning with a proof of its own; units of drawing."""
+
 
 class Distances(TypedDict):
     """What the controls say about distances, by the names of `SynthesisParameters`."""

@@ -21,12 +21,9 @@ from mapapp.workbench.jobs import EXPECTED_ERRORS, one_line
 from mapapp.workbench.measured_setting import MeasuredSetting
 from mapapp.workbench.public_geography import PublicGeography
 from mapapp.workbench.session import Session, Superseded
-from mapapp.workbench.setting import CONTROLS, NUMBERS, ControlValue, Values, read_setting
+from mapapp.workbench.setting import CONTROLS, NUMBERS, UNUSED, ControlValue, Values, read_setting
 
 PROPERTIES: Final = {"replication": "checked"}
-_OF_WEIGHTS: Final = ("min_retention", "retention_scale", "strength")
-UNUSED_BY_OWN_PROOFS: Final = ("accountant", *_OF_WEIGHTS, *(f"{name}-slider" for name in _OF_WEIGHTS))
-"""Controls of prior weights and pruning, which a mechanism with a proof of its own does not use."""
 
 
 def register(app: Dash, session: Session, geography: PublicGeography) -> None:
@@ -38,6 +35,12 @@ def register(app: Dash, session: Session, geography: PublicGeography) -> None:
     _show_commutes(app, session, geography)
     _show_map(app, session, geography)
     _choose_tract(app, session, geography)
+
+
+def sometimes_unused() -> list[str]:
+    """Ids of the controls, and of their sliders, that some mechanism ignores."""
+    names = sorted({name for unused in UNUSED.values() for name in unused})
+    return [*names, *(f"{name}-slider" for name in names if name in NUMBERS)]
 
 
 def control_inputs(kind: DependencyType) -> list[Dependency]:
@@ -62,9 +65,9 @@ def _pair_numbers_and_sliders(app: Dash) -> None:
     clientside(
         app,
         ClientsideFunction("workbench", "heeded"),
-        *[Output(name, "disabled") for name in UNUSED_BY_OWN_PROOFS],
+        *[Output(name, "disabled") for name in sometimes_unused()],
         Input("mechanism", "value"),
-        State("own-proofs", "data"),
+        State("unused", "data"),
     )
 
 

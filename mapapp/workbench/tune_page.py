@@ -12,12 +12,11 @@ from dash.development.base_component import Component
 from mapapp.answers.words import aria
 from mapapp.drawing.plotly.commute_map import CONFIG
 from mapapp.explore.pages.controls import segments
-from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.workbench.controls import controls
 from mapapp.workbench.job_progress import cancel_row, stores
 from mapapp.workbench.panels import weights_frame
 from mapapp.workbench.publish_dialog import dialog
-from mapapp.workbench.setting import Values
+from mapapp.workbench.setting import UNUSED, Values
 from mapapp.workbench.tract_panel import tract_list
 
 MAP_SHOWS = {
@@ -52,7 +51,7 @@ def page(values: Values, figure: go.Figure, *, has_flows: bool) -> Component:
             ),
             html.Div(id="tune-glance", className="tune-glance", **aria(hidden="true")),
             dialog(),
-            dcc.Store(id="own-proofs", data=list(OWN_PROOFS)),
+            dcc.Store(id="unused", data=UNUSED),
             *[
                 dcc.Store(id=name)
                 for name in ("job", "chosen-tract", "requested-tract", "tract-data", "sweep-shown")

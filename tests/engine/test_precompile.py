@@ -31,7 +31,12 @@ for names in precompile.shares(1):
     precompile._run(names)
 before = compiled()
 from mapapp.cli import run
-code = run(["synthesize", sys.argv[1], sys.argv[2], "--test-key", "--far-state-miles", "100", "-q"])
+far = ["--far-state-miles", "100"]
+others = ["--mechanism", "exponential", "--unit", "block"]
+code = max(
+    run(["synthesize", sys.argv[1], f"{sys.argv[2]}-{len(options)}", "--test-key", "-q", *far, *options])
+    for options in ([], others)
+)
 new = [form for form in compiled() if form not in before]
 unused = {"dash", "duckdb", "geopandas", "matplotlib", "plotly"} & set(sys.modules)
 print(repr((code, len(before) > 10, new, unused)), file=sys.stderr)

@@ -135,6 +135,18 @@ def test_every_mechanism_is_measured_and_nothing_is_released(data: AnalystData) 
     assert sorted(entry.name for entry in data.store.path.iterdir()) == before
 
 
+def test_units_of_drawing_can_vary(data: AnalystData) -> None:
+    options = {"mechanism": "exponential", "unit": None, "epsilon_final": "2"}
+    rows = swept(data, axis("unit", "cell", "block", "tract"), options=options, seeds=1)
+    assert [row.values["unit"] for row in rows] == ["cell", "block", "tract"]
+    # At this epsilon larger units lose fewer workers to noise.
+    for_cells, for_blocks, _ = (number(row, "kl_drawn_all") for row in rows)
+    assert for_cells > for_blocks > 0
+    assert len({row.values["fingerprint"] for row in rows}) == 3
+    with pytest.raises(UsageError, match=r"--over unit=block: .*draw units"):
+        swept_settings(data, OPTIONS, [axis("unit", "block")])
+
+
 def test_a_designed_setting_is_chosen_for_each_promise(
     data: AnalystData, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,7 +16,8 @@ import pytest
 from plotly.io.json import to_json_plotly
 
 from engine.accept_reject import certify_accepted, inner_privacy
-from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters
+from engine.mechanisms.exponential import inverse_theta
+from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters, Unit
 from engine.streams import PublicSeed, SecretKey
 from geodata.demo import write_demo
 from geodata.store import open_store, sha256_of
@@ -35,14 +36,18 @@ from mapapp.publishing.run import run_synthesis
 from mapapp.publishing.settings import privacy_of
 from tests.commands.running import refused
 
-OTHERS: tuple[Mechanism, ...] = (
-    "keep-or-redraw",
-    "geometric",
-    "accept-reject",
-    "laplace",
-    "sparse-histogram",
-    "plug-in",
-)
+OTHERS: dict[str, tuple[Mechanism, Unit]] = {
+    "accept-reject": ("accept-reject", "cell"),
+    "laplace": ("laplace", "cell"),
+    "sparse-histogram": ("sparse-histogram", "cell"),
+    "exponential": ("exponential", "cell"),
+    "exponential-block": ("exponential", "block"),
+    "exponential-tract": ("exponential", "tract"),
+    "keep-or-redraw": ("keep-or-redraw", "cell"),
+    "geometric": ("geometric", "cell"),
+    "geometric-tract": ("geometric", "tract"),
+    "plug-in": ("plug-in", "cell"),
+}
 EPSILON = 4.6 + np.log(40) + np.log(2)
 SOUND = privacy_of(accountant="sound", delta="1e-6", min_retention="0.025")
 NOTHING_COARSENED: dict[str, Any] = {
@@ -62,11 +67,13 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def releases(dataset: Path) -> dict[str, Path]:
-    """One release of each mechanism, with a secret key, from the command line."""
+    """One release of each mechanism and unit, with a secret key, from the command line."""
     paths: dict[str, Path] = {name: dataset.parent / name for name in OTHERS}
     for name, path in paths.items():
-        allowed = ["--not-private"] if name == "plug-in" else []
-        assert run(["synthesize", str(dataset), str(path), "-q", "--mechanism", name, *allowed]) == 0
+        mechanism, unit = OTHERS[name]
+        options = ["--not-private"] if name == "plug-in" else []
+        options += ["--unit", unit] if unit != "cell" else []
+        assert run(["synthesize", str(dataset), str(path), "-q", "--mechanism", mechanism, *options]) == 0
     return paths
 
 
@@ -105,6 +112,9 @@ def test_a_release_of_each_holds_and_keeps_the_totals(
         ("accept-reject", "sound", 1e-6, 2),
         ("laplace", "none", 0.0, 2),
         ("sparse-histogram", "none", 1e-6, 1),
+        ("exponential", "none", 0.0, 2),
+        ("exponential-block", "none", 0.0, 2),
+        ("exponential-tract", "none", 0.0, 2),
     ],
 )
 def test_what_a_certificate_promises(
@@ -119,9 +129,10 @@ def test_what_a_certificate_promises(
     assert len(certificate["readings"]) == readings
     for reading in certificate["readings"].values():
         assert (reading["epsilon"], reading["delta"]) == (certificate["epsilon_final"], certificate["delta"])
-    section = certificate["mechanism"]
-    assert (section["name"], section["is_private"]) == (name, True)
-    assert certificate["parameters"]["synthesis"]["mechanism"] == name
+    section, synthesis = certificate["mechanism"], certificate["parameters"]["synthesis"]
+    mechanism, unit = OTHERS[name]
+    assert (section["name"], section["is_private"]) == (mechanism, True)
+    assert (synthesis["mechanism"], synthesis.get("unit", "cell")) == (mechanism, unit)
     assert all(condition["holds"] for condition in certificate["preconditions"])
 
 
@@ -139,6 +150,52 @@ def test_the_numbers_that_make_each_promise_checkable(releases: dict[str, Path])
     assert accepted["epsilon_of_one_round"]["value"] == pytest.approx(EPSILON - 1e-6 - 2**-16, abs=1e-8)
     assert 0 < accepted["failure_bound"] <= 1e-6
     assert numbers["plug-in"] == {}
+
+
+@pytest.mark.parametrize("name", ["exponential", "exponential-block", "exponential-tract"])
+def test_the_rows_hold_every_theta(releases: dict[str, Path], name: str) -> None:
+    certificate = certificate_of(releases[name])
+    epsilon = Fraction(certificate["epsilon_final"]["exact"])
+    rows = certificate["accounting"]["rows"]
+    sizes = [row["n_support"] for row in rows]
+    assert sizes == sorted(set(sizes))
+    assert len(sizes) > 3
+    cells = by_tract(releases[name], "release").groupby(["destination_index", "age", "earnings", "industry"])
+    assert sum(row["synthesizers"] for row in rows) == cells.ngroups
+    for row in rows:
+        found = [int(value) for value in row["inverse_theta"].split()]
+        assert found == [inverse_theta(epsilon, row["n_support"], n) for n in range(1, 22)]
+        assert found == sorted(found, reverse=True)
+
+
+def test_larger_units_say_what_is_lost(releases: dict[str, Path]) -> None:
+    said = {name: " ".join(certificate_of(path)["caveats"]) for name, path in releases.items()}
+    assert "homes do not go with segments" in said["exponential-block"]
+    assert "homes go neither with segments nor with blocks" in said["exponential-tract"]
+    assert "dealt" not in said["exponential"]
+
+
+@pytest.mark.parametrize(("name", "pooled"), [("exponential-block", "block"), ("exponential-tract", "tract")])
+def test_a_unit_s_workers_are_the_same_in_any_cell_of_it(
+    dataset: Path, releases: dict[str, Path], name: str, pooled: str
+) -> None:
+    """Few move at epsilon 8.98: by unit nearly everybody has a real home tract, by cell few do."""
+    real, synthetic = by_tract(dataset, "dataset"), by_tract(releases[name], "release")
+    blocks = open_store(dataset, "dataset").table("blocks")["tract_index"].to_numpy()
+
+    def shared(keys: list[str]) -> float:
+        both = []
+        for counts in (real, synthetic):
+            frame = counts.reset_index()
+            frame["workplace"] = blocks[frame["destination_index"]]
+            both.append(frame.groupby(keys)["count"].sum())
+        each = pandas.concat(both, axis=1, keys=["real", "synthetic"]).fillna(0)
+        return float(each.min(axis=1).sum() / each["real"].sum())
+
+    place = "destination_index" if pooled == "block" else "workplace"
+    assert (
+        shared([place, "tract"]) > shared(["destination_index", "age", "earnings", "industry", "tract"]) + 0.1
+    )
 
 
 def test_plug_in_promises_nothing_and_says_so(releases: dict[str, Path]) -> None:
@@ -163,19 +220,23 @@ def test_the_ledger_shows_plug_in_as_infinite(
     }
     assert (entries["laplace"].delta, entries["plug-in"].for_release) == (Fraction(0), False)
     readings = {name: {reading.name for reading in entry.readings} for name, entry in entries.items()}
+    names = sorted(name for name in OTHERS if name.startswith("exponential"))
+    assert [(entries[name].delta, entries[name].for_release) for name in names] == [(Fraction(0), True)] * 3
     both = {"differential_privacy", "probabilistic_differential_privacy"}
     ordinary = {"differential_privacy"}
     assert readings == {
         "keep-or-redraw": both,
         "geometric": both,
+        "geometric-tract": both,
         "accept-reject": both,
         "laplace": both,
         "sparse-histogram": ordinary,
+        **dict.fromkeys(names, both),
         "plug-in": set(),
     }
     assert {reading.name for reading in sum_readings(Ledger(dataset).entries())} == ordinary
     epsilon, delta = Ledger(dataset).spent()
-    assert (float(epsilon), float(delta)) == pytest.approx((5 * EPSILON, 2e-6))
+    assert (float(epsilon), float(delta)) == pytest.approx((9 * EPSILON, 2e-6))
     line = Ledger(dataset).path.read_text().splitlines()[-1]
     assert json.loads(line)["epsilon"] == json.loads(line)["delta"] == "infinite"
     capsys.readouterr()
@@ -245,6 +306,31 @@ def _fewer_synthesizers(certificate: dict[str, Any]) -> None:
     certificate["accounting"]["rows"][0]["synthesizers"] -= 1
 
 
+def _more_noise_than_drawn(certificate: dict[str, Any]) -> None:
+    row = certificate["accounting"]["rows"][-1]
+    row["inverse_theta"] = row["inverse_theta"].replace(" ", " 1", 1)
+
+
+def _another_support(certificate: dict[str, Any]) -> None:
+    certificate["accounting"]["rows"][0]["n_support"] += 1
+
+
+def _another_unit(certificate: dict[str, Any]) -> None:
+    certificate["parameters"]["synthesis"]["unit"] = "block"
+
+
+def _no_unit(certificate: dict[str, Any]) -> None:
+    certificate["parameters"]["synthesis"]["unit"] = "cell"
+
+
+def _no_caveats(certificate: dict[str, Any]) -> None:
+    certificate["caveats"] = certificate["caveats"][:1]
+
+
+def _larger_epsilon_asked(certificate: dict[str, Any]) -> None:
+    certificate["parameters"]["privacy"]["epsilon"] = "10"
+
+
 def _private(certificate: dict[str, Any]) -> None:
     certificate["mechanism"]["is_private"] = True
 
@@ -264,6 +350,17 @@ def _larger_failure_bound(certificate: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("name", "change"),
     [
+        ("exponential", _smaller_epsilon),
+        ("exponential", _usual_mechanism),
+        ("exponential", _fewer_synthesizers),
+        ("exponential", _more_noise_than_drawn),
+        ("exponential", _another_support),
+        ("exponential", _another_unit),
+        ("exponential", _larger_epsilon_asked),
+        ("exponential", _stated_privacy),
+        ("exponential-block", _no_unit),
+        ("exponential-tract", _another_unit),
+        ("exponential-tract", _no_caveats),
         ("laplace", _smaller_epsilon),
         ("laplace", _another_delta),
         ("laplace", _another_number),
@@ -297,10 +394,11 @@ def test_a_forged_certificate_is_found(
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_batches_and_threads_change_nothing(
-    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: Mechanism
+    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     def files(path: Path, threads: int) -> Any:
-        parameters = SynthesisParameters(prior="flows", mechanism=name)
+        mechanism, unit = OTHERS[name]
+        parameters = SynthesisParameters(prior="flows", mechanism=mechanism, unit=unit)
         run_synthesis(dataset, path, SOUND, parameters, test_key=True, threads=threads)
         return json.loads((path / "manifest.json").read_text())["files"]
 
@@ -415,6 +513,16 @@ def test_each_synthesizer_has_the_ratio_of_its_class(dataset: Path, monkeypatch:
         (["--mechanism", "sparse-histogram", "--min-retention", "0.1"], ["--min-retention 0.1"]),
         (["--mechanism", "sparse-histogram", "--strength", "2"], ["--strength 2.0"]),
         (["--mechanism", "sparse-histogram", "--delta", "0"], ["delta"]),
+        (["--mechanism", "exponential", "--epsilon-final", "0"], ["epsilon", "0"]),
+        (["--mechanism", "exponential", "--epsilon-final", "-3"], ["epsilon", "-3"]),
+        (["--mechanism", "exponential", "--epsilon-final", "nan"], ["nan"]),
+        (["--mechanism", "exponential", "--epsilon-final", "25.01"], ["25.01", "1/1024 to 25"]),
+        (["--mechanism", "exponential", "--delta", "1e-6"], ["--delta 1e-6", "leave it out"]),
+        (["--mechanism", "exponential", "--strength", "2"], ["--strength 2.0", "leave it out"]),
+        (["--mechanism", "exponential", "--min-retention", "0.1"], ["--min-retention 0.1"]),
+        (["--mechanism", "exponential", "--unit", "county"], ["county", "'cell', 'block', 'tract'"]),
+        (["--unit", "block"], ["--unit block with --mechanism dirichlet-multinomial", "leave it out"]),
+        (["--mechanism", "laplace", "--unit", "tract"], ["--unit tract with --mechanism laplace"]),
         (["--mechanism", "accept-reject", "--accountant", "paper"], ["paper", "sound accountant only"]),
         (["--mechanism", "accept-reject", "--epsilon-final", "15.5"], ["15.5", "at most 15"]),
         (["--mechanism", "accept-reject", "--epsilon-final", "1e-6"], ["1e-06", "2^-16"]),

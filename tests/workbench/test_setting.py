@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import EngineError
-from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters, Unit
 from mapapp.errors import UsageError
 from mapapp.publishing.settings import parameters_of
 from mapapp.workbench.controls import STOPS, controls, nearest
 from mapapp.workbench.setting import (
     CONTROLS,
     NUMBERS,
+    UNITS,
+    UNUSED,
     Setting,
+    described,
     exact_text,
     read_setting,
     start_values,
@@ -90,6 +93,7 @@ def test_every_stop_of_every_slider_is_a_value(name: str) -> None:
     editing=st.sampled_from(["pool", "none"]),
     prior=st.sampled_from(["gravity", "flows", "uniform"]),
     far=st.sampled_from([None, 0.5, 300.0]),
+    drawn=st.sampled_from([{}, *({"mechanism": "exponential", "unit": unit} for unit in get_args(Unit))]),
 )
 def test_a_setting_comes_back_from_its_controls(
     epsilon: Fraction,
@@ -100,11 +104,16 @@ def test_a_setting_comes_back_from_its_controls(
     editing: Any,
     prior: Any,
     far: float | None,
+    drawn: Any,
 ) -> None:
+    if drawn:
+        epsilon, kept = min(epsilon, Fraction(25)), "0.025"
     radii: dict[str, Any] = {} if tract == 6.23 else {"tract_radius_mi": tract, "puma_radius_mi": 12500.0}
     setting = Setting(
         PrivacyParameters(epsilon=epsilon, delta=f"1e-{delta}", min_retention=kept, accountant="sound"),
-        SynthesisParameters(editing=editing, prior=prior, strength=strength, far_state_miles=far, **radii),
+        SynthesisParameters(
+            editing=editing, prior=prior, strength=strength, far_state_miles=far, **radii, **drawn
+        ),
     )
     assert read_setting(values_of(setting)) == setting
 
@@ -121,6 +130,35 @@ def test_mechanisms_with_their_own_proof_heed_no_retention() -> None:
         setting = read_setting(START | {"mechanism": "laplace", "min_retention": kept, "accountant": "paper"})
         assert setting.privacy.accountant == "sound"
         assert float(setting.privacy.epsilon) == pytest.approx(8.982, abs=5e-4)
+
+
+def test_only_the_exponential_mechanism_draws_units() -> None:
+    for unit in get_args(Unit):
+        chosen = START | {"mechanism": "exponential", "unit": unit}
+        assert read_setting(chosen).parameters.unit == unit
+        assert dict(described(read_setting(chosen)))["Drawn together"] == UNITS[unit]
+        for mechanism in get_args(Mechanism):
+            if mechanism != "exponential":
+                assert read_setting(chosen | {"mechanism": mechanism}).parameters.unit == "cell"
+
+
+def test_a_control_is_unused_if_the_setting_does_not_depend_on_it() -> None:
+    moved = {
+        "accountant": "paper",
+        "min_retention": "0.5",
+        "retention_scale": "3",
+        "strength": "7",
+        "unit": "block",
+    }
+    assert set(moved) == {name for unused in UNUSED.values() for name in unused}
+    for mechanism, unused in UNUSED.items():
+        values = START | {"mechanism": mechanism}
+        dependent = set(moved) - set(unused)
+        for name in dependent - ({"accountant"} if mechanism == "accept-reject" else set()):
+            assert read_setting(values | {name: moved[name]}) != read_setting(values)
+        assert read_setting(values | {"unit": "block"}).parameters.unit == (
+            "cell" if "unit" in unused else "block"
+        )
 
 
 @pytest.mark.parametrize(
@@ -142,6 +180,8 @@ def test_mechanisms_with_their_own_proof_heed_no_retention() -> None:
         ({"mechanism": "magic"}, "mechanism is 'magic'"),
         ({"accountant": "paper", "means": "whole"}, "before pruning"),
         ({"mechanism": "laplace", "epsilon": "1e-9", "means": "whole"}, "epsilon"),
+        ({"mechanism": "exponential", "epsilon": "25.5", "means": "whole"}, "epsilon is 25.5"),
+        ({"mechanism": "exponential", "unit": "county"}, "unit is 'county'"),
     ],
 )
 def test_wrong_values_are_refused_in_one_line(change: dict[str, Any], word: str) -> None:
