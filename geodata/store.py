@@ -16,9 +16,8 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import geopandas
 import numpy as np
 import numpy.typing as npt
 import pandas
@@ -31,6 +30,9 @@ from geodata.regular_files import FileState, read_identity, read_object, read_st
 from geodata.schema import CRS, SCHEMA_VERSION, TABLES, StoreKind, Table
 from geodata.table_check import as_numpy, check_footer, check_identifiers, check_values, reading
 from geodata.table_stream import TableStream, checked_frame, read_batches, read_slice, row_ptr, sync
+
+if TYPE_CHECKING:
+    import geopandas
 
 UNVOUCHED = {"dataset": ("ledger.jsonl",), "release": ()}  # files that may change after the store is complete
 _HASHING_THREADS = 4
