@@ -33,8 +33,9 @@ from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.ledger_entry import LedgerError, sum_readings
 from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.publishing.run import run_synthesis
-from mapapp.publishing.settings import privacy_of
+from mapapp.publishing.settings import parameters_of, privacy_of
 from tests.commands.running import refused
+from tests.measuring.test_sweep import OPTIONS
 
 OTHERS: dict[str, tuple[Mechanism, Unit]] = {
     "accept-reject": ("accept-reject", "cell"),
@@ -501,7 +502,10 @@ def test_each_synthesizer_has_the_ratio_of_its_class(dataset: Path, monkeypatch:
         (["--mechanism", "plug-in", "--not-private", "--delta", "1e-6"], ["--delta 1e-6", "leave it out"]),
         (["--mechanism", "plug-in", "--not-private", "--epsilon", "1"], ["--epsilon 1", "leave it out"]),
         (["--mechanism", "laplace", "--delta", "1e-6"], ["--delta 1e-6", "leave it out"]),
-        (["--mechanism", "laplace", "--epsilon", "4.6"], ["--epsilon 4.6", "give --epsilon-final"]),
+        (
+            ["--mechanism", "laplace", "--epsilon", "4.6", "--epsilon-final", "8"],
+            ["--epsilon 4.6", "--epsilon-final 8"],
+        ),
         (["--mechanism", "laplace", "--epsilon-final", "0.0001"], ["0.0001", "1/1024"]),
         (["--mechanism", "laplace", "--epsilon-final", "101"], ["101"]),
         (["--mechanism", "laplace", "--accountant", "sound"], ["--accountant sound", "leave it out"]),
@@ -537,6 +541,16 @@ def test_what_a_mechanism_does_not_go_by_is_refused(
         assert word in message, message
     assert not list(tmp_path.iterdir())
     assert not (demo_dataset / "ledger.jsonl").exists(), "a refused release must spend nothing"
+
+
+@pytest.mark.parametrize("mechanism", ["laplace", "exponential"])
+def test_epsilon_is_the_whole_promise_where_nothing_is_pruned(dataset: Path, mechanism: str) -> None:
+    by_option = {
+        name: parameters_of(dataset, OPTIONS | {"mechanism": mechanism, name: "4.6"})
+        for name in ("epsilon", "epsilon_final")
+    }
+    assert by_option["epsilon"] == by_option["epsilon_final"]
+    assert by_option["epsilon"][0].epsilon == Fraction(23, 5)
 
 
 def test_a_release_that_promises_nothing_is_no_prior(dataset: Path, releases: dict[str, Path]) -> None:
