@@ -491,7 +491,7 @@ def test_each_synthesizer_has_the_ratio_of_its_class(dataset: Path, monkeypatch:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--mechanism", "geometric"], ["geometric", "laplace", "plug-in"]),
+        (["--mechanism", "magic"], ["magic", "laplace", "plug-in"]),
         (["--mechanism", "plug-in"], ["--not-private"]),
         (["--not-private"], ["--not-private", "plug-in only"]),
         (["--mechanism", "laplace", "--not-private"], ["plug-in only"]),

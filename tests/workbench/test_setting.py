@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.errors import EngineError
-from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters, Unit
+from engine.parameters import UNIT_MECHANISMS, Mechanism, PrivacyParameters, SynthesisParameters, Unit
 from mapapp.errors import UsageError
 from mapapp.publishing.settings import parameters_of
 from mapapp.workbench.controls import STOPS, controls, nearest
@@ -132,14 +132,16 @@ def test_mechanisms_with_their_own_proof_heed_no_retention() -> None:
         assert float(setting.privacy.epsilon) == pytest.approx(8.982, abs=5e-4)
 
 
-def test_only_the_exponential_mechanism_draws_units() -> None:
+@pytest.mark.parametrize("mechanism", get_args(Mechanism))
+def test_a_unit_counts_only_for_mechanisms_that_draw_units(mechanism: str) -> None:
     for unit in get_args(Unit):
-        chosen = START | {"mechanism": "exponential", "unit": unit}
-        assert read_setting(chosen).parameters.unit == unit
-        assert dict(described(read_setting(chosen)))["Drawn together"] == UNITS[unit]
-        for mechanism in get_args(Mechanism):
-            if mechanism != "exponential":
-                assert read_setting(chosen | {"mechanism": mechanism}).parameters.unit == "cell"
+        setting = read_setting(START | {"mechanism": mechanism, "unit": unit})
+        if mechanism in UNIT_MECHANISMS:
+            assert setting.parameters.unit == unit
+            assert dict(described(setting))["Drawn together"] == UNITS[unit]
+        else:
+            assert setting.parameters.unit == "cell"
+            assert "Drawn together" not in dict(described(setting))
 
 
 def test_a_control_is_unused_if_the_setting_does_not_depend_on_it() -> None:
