@@ -19,7 +19,7 @@ from engine._kernels.randomizing import geometric_range, keep_or_redraw_range
 from engine.mechanisms.chances import gap_digits, noise_digits
 from engine.mechanisms.drawing import Digits, Ints, draw_histogram
 from engine.mechanisms.exponential import exponential_epsilon, inverse_theta, require_fixed
-from engine.mechanisms.promise import NEIGHBOURS, MechanismPromise
+from engine.mechanisms.promise import NEIGHBORS, MechanismPromise
 from engine.mechanisms.unit import deal_to_cells, pool_cells
 from engine.parameters import Number, Unit
 from engine.streams import SecretKey
@@ -44,7 +44,7 @@ def keep_or_redraw_promise(epsilon: Number) -> MechanismPromise:
         epsilon=exponential_epsilon(epsilon),
         delta=Fraction(0),
         rule="each worker is redrawn from all k points with chance k / (e^epsilon - 1 + k)",
-        preconditions=(*NEIGHBOURS, _SAME_TOTAL),
+        preconditions=(*NEIGHBORS, _SAME_TOTAL),
         holds_as_probabilistic=True,
     )
 
@@ -64,7 +64,7 @@ def geometric_promise(epsilon: Number) -> MechanismPromise:
         delta=Fraction(0),
         rule="independent two-sided geometric noise on every support point; one worker changes two counts by one",
         preconditions=(
-            *NEIGHBOURS,
+            *NEIGHBORS,
             _SAME_TOTAL,
             "the projection reads noisy counts and the public total only",
         ),
