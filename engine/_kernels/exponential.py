@@ -77,11 +77,17 @@ class _Chance(NamedTuple):
 
 
 class _Tuning(NamedTuple):
-    """What a synthesizer proposes with: theta, u or its inverse where u is above 1, v = V / 2^bits, the likeliest F."""
+    """What a synthesizer proposes with: u or its inverse where u is above 1, v = V / 2^bits, the likeliest F.
 
-    theta: _Chance
+    ``all`` is the chance (1 - u) / (1 - theta), or (1 - 1/u) / (1 - v) where u is above 1; see :func:`_free`.
+    1 - theta = some / whole.
+    """
+
     ratio: _Chance
+    all: _Chance
     is_above_one: bool
+    some: int
+    whole: int
     v: int
     bits: int
     likeliest: int
@@ -164,10 +170,18 @@ def _tune(n_freed: int, n_workers: int, n_points: int, numerator: int, denominat
         bits += 1
     v = (freed << bits) // (freed + n_points - 1)
     above, under = numerator << bits, denominator * v
+    is_above_one = above > under
+    some = denominator - numerator
     return _Tuning(
-        theta=_chance(numerator, denominator),
         ratio=_chance(min(above, under), max(above, under)),
-        is_above_one=above > under,
+        all=(
+            _chance(above - under, numerator * ((1 << bits) - v))
+            if is_above_one
+            else _chance(under - above, v * some)
+        ),
+        is_above_one=is_above_one,
+        some=some,
+        whole=denominator,
         v=v,
         bits=bits,
         likeliest=min(n_workers, v * (n_points - 1) // ((1 << bits) - v)),
@@ -184,46 +198,56 @@ def _is_slow(ratio: _Chance, count: int) -> bool:
 def _free(key: Words, stream: Ints, tuning: _Tuning, count: int) -> int:
     """Draw how many of ``count`` workers a point frees: weights (1 - theta) u^f below ``count`` and u^f at it.
 
-    A truncated geometric number is drawn first, counted from ``count`` downward where u is above 1; one below
-    ``count`` is then kept with chance 1 - theta.
+    A geometric number that ends below ``count`` is taken; the chance of reaching ``count`` is u^count, of which the
+    share (1 - u) / (1 - theta) is kept. Where u is above 1, the number of workers who stay is drawn: none with chance
+    (1 - 1/u) / (1 - v), or else 1 and a geometric number of more, at most ``count`` in all.
     """
-    is_slow = _is_slow(tuning.ratio, count)
+    if _is_slow(tuning.ratio, count):
+        return _free_slowly(key, stream, tuning, count)
     while not has_run_out(stream):
-        # Whichever ends sooner: a geometric number without a limit, or a uniform one kept with chance ratio^freed.
-        freed = 0
+        if tuning.is_above_one and _happens(key, stream, tuning.all):
+            return count
+        first = 1 if tuning.is_above_one else 0
+        passed = first
+        while passed < count + first and _happens(key, stream, tuning.ratio):
+            passed += 1
+        if passed < count + first:
+            return count - passed if tuning.is_above_one else passed
+        if not tuning.is_above_one and _happens(key, stream, tuning.all):
+            return count
+    return 0
+
+
+@lean_jit
+def _free_slowly(key: Words, stream: Ints, tuning: _Tuning, count: int) -> int:
+    """The same where a geometric number would hardly end: weights 1 - theta below ``count`` and 1 at it come first.
+
+    The result is then kept with chance u^f, or u^(f - count) where u is above 1; this is at least 1/4 on average.
+    """
+    while not has_run_out(stream):
+        place = below(key, stream, tuning.whole + count * tuning.some)
+        freed = count if place < tuning.whole else (place - tuning.whole) // tuning.some
         stays = True
-        if is_slow:
-            freed = below(key, stream, count + 1)
-            for _ in range(freed):
-                if not _happens(key, stream, tuning.ratio):
-                    stays = False
-                    break
-        else:
-            while freed <= count and _happens(key, stream, tuning.ratio):
-                freed += 1
-            stays = freed <= count
-        if not stays:
-            continue
-        if tuning.is_above_one:
-            freed = count - freed
-        if freed == count or not _happens(key, stream, tuning.theta):
+        for _ in range(count - freed if tuning.is_above_one else freed):
+            if not _happens(key, stream, tuning.ratio):
+                stays = False
+                break
+        if stays:
             return freed
     return 0
 
 
 @lean_jit
 def _keeps_all(stream: Ints, tuning: _Tuning) -> bool:
-    """Whether the next two half words say that a point frees nobody; they are read only if they do.
+    """Whether the next half word says that a point frees nobody; it is read only if it does.
 
-    What :func:`_free` would find, for the usual point and a geometric number without a limit. False if either half word
-    is not at hand or equals the first digit of its chance.
+    What :func:`_free` would find, for the usual point, with a geometric number. False if the half word is not at hand
+    or equals the first digit of its chance.
     """
     position = stream[POSITION]
-    if position + 4 > stream[END] or half_at(stream, position) <= tuning.ratio.digit:
+    if position + 2 > stream[END] or half_at(stream, position) <= tuning.ratio.digit:
         return False
-    if half_at(stream, position + 2) <= tuning.theta.digit:
-        return False
-    stream[POSITION] = position + 4
+    stream[POSITION] = position + 2
     return True
 
 
@@ -253,11 +277,13 @@ def _free_all(
     """Draw how many workers every occupied point frees, again until accepted; return their sum.
 
     A round that was not accepted shows what the proposals free. The next one proposes half-way between that and what
-    is likeliest, where the two agree better. Past rounds say nothing about a round's bits, so the law stays the same.
+    is likeliest, where the two agree better, unless an earlier round found that to be too few or too many. Past rounds
+    say nothing about a round's bits, so the law stays the same.
     """
     numerator, denominator = theta
     n_workers, n_points = sizes
     guess = _first_guess(counts.size, n_points, numerator, denominator)
+    too_few, too_many = 0, n_workers + 1
     while not has_run_out(stream):
         tuning = _tune(guess, n_workers, n_points, numerator, denominator)
         total = 0
@@ -273,7 +299,18 @@ def _free_all(
             total += freed[position]
         if _is_accepted(key, stream, tuning, n_points, total):
             return total
+        guess = min(max(guess, 1), n_workers)
+        if total > tuning.likeliest:
+            too_few = guess
+        else:
+            too_many = guess
+        if too_many - too_few <= 1:
+            # Chance led the search astray, or the guess is right and the round was bad luck.
+            too_few, too_many = 0, n_workers + 1
         guess = (total + tuning.likeliest) >> 1
+        if not too_few < guess < too_many:
+            # One worker more in few points may free all of them instead of hardly any: halve what is left.
+            guess = (too_few + too_many) >> 1
     return 0
 
 

@@ -320,9 +320,10 @@ def _thetas(epsilon: Fraction, synthesizers: Synthesizers, support: SupportTable
 
 
 def _fraction(inverse: int) -> tuple[int, int]:
-    """Theta with few enough bits for the kernel; 1 / theta is rounded down once more."""
+    """Theta in lowest terms with few enough bits for the kernel; 1 / theta is rounded down once more."""
     cut = max(0, inverse.bit_length() - _DRAWN_BITS)
-    return _UNITS >> cut, inverse >> cut
+    theta = Fraction(_UNITS >> cut, inverse >> cut)
+    return theta.numerator, theta.denominator
 
 
 def _by_class(

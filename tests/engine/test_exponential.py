@@ -354,6 +354,24 @@ def test_a_draw_ends_when_its_stream_does() -> None:
         assert (freed <= counts).all()
 
 
+CONCENTRATED = [[3000], [1500, 1500], [5000, *[1] * 200], [1000, *[100] * 20], [30_000], [300]]
+
+
+@pytest.mark.parametrize("epsilon", ["0.5", "1", "2", "3", "6.5"])
+@pytest.mark.parametrize("table", CONCENTRATED, ids=lambda table: f"{len(table)} points, {sum(table)}")
+def test_workers_who_live_in_few_points_are_drawn_in_few_rounds(table: list[int], epsilon: str) -> None:
+    """Each draw may read 2^15 blocks, a million half words; without bounds on the search many did not end."""
+    k, n = 433, sum(table)
+    theta = theta_of(n, k, e_to(epsilon))
+    counts, freed = np.array(table, dtype=np.int64), np.zeros(len(table), dtype=np.int64)
+    lanes, stream = np.zeros(LANE_WORDS, np.uint32), new_stream()
+    for number in range(9):
+        open_stream(int(Stage.MOVE), number, 7, stream)
+        stream[COUNTER] = BLOCK_LIMIT - (1 << 15)
+        kernel._free_all(KEY.words, lanes, stream, counts, (n, k), theta.as_integer_ratio(), freed)
+        assert not has_run_out(stream)
+
+
 @pytest.mark.parametrize(
     ("where", "name", "said"),
     [

@@ -70,20 +70,28 @@ def freed_of(stream: Stream, count: int, theta: Fraction, u: Fraction) -> int:
     """How many workers one point frees."""
     ratio = min(u, 1 / u)
     digit = int(ratio * 2**16)
+    v = theta / u
     while True:
         if (count + 1) * (2**16 - digit) < 2**16:
-            freed = stream.below(count + 1)
-            if not all(happens(stream, ratio) for _ in range(freed)):
-                continue
+            whole, some = theta.denominator, theta.denominator - theta.numerator
+            place = stream.below(whole + count * some)
+            freed = count if place < whole else (place - whole) // some
+            if all(happens(stream, ratio) for _ in range(count - freed if u > 1 else freed)):
+                return freed
+        elif u > 1:
+            kept = 0
+            if not happens(stream, (1 - ratio) / (1 - v)):
+                kept = 1
+                while kept <= count and happens(stream, ratio):
+                    kept += 1
+            if kept <= count:
+                return count - kept
         else:
             freed = 0
-            while freed <= count and happens(stream, ratio):
+            while freed < count and happens(stream, ratio):
                 freed += 1
-            if freed > count:
-                continue
-        freed = count - freed if u > 1 else freed
-        if freed == count or not happens(stream, theta):
-            return freed
+            if freed < count or happens(stream, (1 - ratio) / (1 - theta)):
+                return freed
 
 
 def is_accepted(stream: Stream, freed: int, plan: Proposal, k: int) -> bool:
@@ -95,15 +103,27 @@ def is_accepted(stream: Stream, freed: int, plan: Proposal, k: int) -> bool:
 
 
 def free(stream: Stream, counts: Sequence[int], k: int, theta: Fraction) -> list[int]:
-    """How many workers each occupied point frees; a rejected round moves the next proposal half-way."""
+    """How many workers each occupied point frees; a rejected round moves the next proposal half-way.
+
+    It stays strictly between the guesses that were too few and too many, as far as earlier rounds showed.
+    """
+    n = sum(counts)
     guess = first_guess(len(counts), k, theta)
+    bounds = 0, n + 1
     while True:
-        plan = proposal(guess, sum(counts), k)
+        plan = proposal(guess, n, k)
         u = theta / Fraction(plan.part, 1 << plan.bits)
         freed = [freed_of(stream, count, theta, u) for count in counts]
-        if is_accepted(stream, sum(freed), plan, k):
+        total = sum(freed)
+        if is_accepted(stream, total, plan, k):
             return freed
-        guess = (sum(freed) + plan.likeliest) // 2
+        guess = min(max(guess, 1), n)
+        bounds = (guess, bounds[1]) if total > plan.likeliest else (bounds[0], guess)
+        if bounds[1] - bounds[0] <= 1:
+            bounds = 0, n + 1
+        guess = (total + plan.likeliest) // 2
+        if not bounds[0] < guess < bounds[1]:
+            guess = sum(bounds) // 2
 
 
 def draw_unit(address: tuple[int, int], workers: Sequence[int], k: int, theta: Fraction) -> list[int]:
