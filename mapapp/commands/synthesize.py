@@ -10,6 +10,7 @@ import click
 from engine.garbage import no_collection
 from mapapp.commands.options import STORE, config_option, json_option, print_result, quiet_option
 from mapapp.commands.setting import setting_options
+from mapapp.errors import UsageError
 from mapapp.progress import show_progress
 
 
@@ -26,6 +27,11 @@ from mapapp.progress import show_progress
     "--test-key",
     is_flag=True,
     help="Use the published test key: the result is reproducible and marked not for release.",
+)
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help="Print the promise and the errors to be expected, from public data; spend, draw and write nothing.",
 )
 @click.option(
     "--threads",
@@ -62,6 +68,24 @@ def synthesize(dataset: Path, release: Path, as_json: bool, quiet: bool, **optio
         from mapapp.publishing.settings import designed_choice, parameters_of
 
     privacy, parameters = parameters_of(dataset, options)
+    if options["dry_run"]:
+        from mapapp.publishing.plan import plan_synthesis
+
+        if options["scheduler"] is not None:
+            raise UsageError("--dry-run with --scheduler: a dry run draws nothing; leave one out")
+        with show_progress(quiet=quiet) as report:
+            plan = plan_synthesis(
+                dataset,
+                privacy,
+                parameters,
+                last_release=options["prior_release"],
+                design=designed_choice(options),
+                test_key=options["test_key"],
+                threads=options["threads"],
+                report=report,
+            )
+        print_result(plan.to_dict(), plan.lines(), as_json=as_json)
+        return
     with show_progress(quiet=quiet) as report:
         outcome = run_synthesis(
             dataset,

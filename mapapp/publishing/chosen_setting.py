@@ -11,11 +11,23 @@ from geodata.store import Store
 from mapapp.progress import Report, silent
 from mapapp.publishing.certificate.mechanism import read_privacy, stated_privacy
 from mapapp.publishing.certificate.terms import Certificate, CertificateCheck
-from mapapp.publishing.design import DesignFacts, design_parameters
-from mapapp.publishing.design_exponential import ExponentialDesignFacts, design_exponential
+from mapapp.publishing.design import DesignFacts, design_parameters, expected_divergence
+from mapapp.publishing.design_exponential import (
+    ExponentialDesignFacts,
+    design_exponential,
+    expected_misplaced,
+)
 from mapapp.publishing.public_part import PublicPart, read_public_part
 
-__all__ = ["DESIGNED_MECHANISMS", "Choice", "check_design", "choose_setting", "design_lines", "expected_line"]
+__all__ = [
+    "DESIGNED_MECHANISMS",
+    "Choice",
+    "check_design",
+    "choose_setting",
+    "design_lines",
+    "expected_line",
+    "expected_of",
+]
 
 DESIGNED_MECHANISMS: Final[tuple[Mechanism, ...]] = ("dirichlet-multinomial", "exponential")
 """Mechanisms that a setting can be chosen for."""
@@ -60,6 +72,22 @@ def choose_setting(
     )
 
 
+def expected_of(
+    public: PublicPart, privacy: PrivacyParameters, parameters: SynthesisParameters
+) -> dict[str, float]:
+    """Expected errors of a setting, from homes simulated from public data; empty for a mechanism that has none.
+
+    The share of misplaced workers for the exponential mechanism, divergences for the Dirichlet-multinomial; names as in
+    the facts of a choice.
+    """
+    if parameters.mechanism == "exponential":
+        return {"expected_misplaced": expected_misplaced(public, privacy, parameters)}
+    if parameters.mechanism == "dirichlet-multinomial" and parameters.editing != "drop":
+        kl_all, kl_small = expected_divergence(public, privacy, parameters)
+        return {"expected_kl_all": kl_all, "expected_kl_small": kl_small}
+    return {}
+
+
 def design_lines(certificate: Certificate) -> list[str]:
     """A line about how the setting was chosen; empty if the analyst gave it."""
     facts = certificate["construction"].get("design")
@@ -79,7 +107,7 @@ def design_lines(certificate: Certificate) -> list[str]:
 def expected_line(facts: Mapping[str, Any]) -> str:
     """What is to be expected of the chosen setting, in a few words."""
     if "expected_misplaced" in facts:
-        return f"{facts['expected_misplaced']:.1%} of workers expected to be misplaced"
+        return f"about {facts['expected_misplaced']:.1%} of workers misplaced"
     return (
         f"KL to be expected {facts['expected_kl_all']:.3g}, small workplaces {facts['expected_kl_small']:.3g}"
     )

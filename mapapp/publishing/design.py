@@ -167,6 +167,30 @@ def design_parameters(
     return *search.parameters(best), facts
 
 
+def expected_divergence(
+    public: PublicPart, privacy: PrivacyParameters, parameters: SynthesisParameters
+) -> tuple[float, float]:
+    """KL to be expected of one setting: over all destinations, and over those of 1 to 9 workers (NaN without any).
+
+    Raises
+    ------
+    EngineError
+        The setting cannot be certified.
+    """
+    priors_of = _Priors(public, parameters)
+    homes = simulated_homes(public, priors_of.gravity, CONCENTRATION)
+    found = expected_validity(
+        PublicSeed.for_tests(),
+        public.geography.tracts,
+        priors_of.of(parameters.prior),
+        public.sample,
+        homes,
+        privacy,
+        parameters,
+    )
+    return found.kl_all, found.kl_small
+
+
 @dataclass(frozen=True, slots=True)
 class _Setting:
     """What is searched, simplest first where two are as good."""

@@ -33,7 +33,7 @@ from mapapp.publishing.prior import public_prior
 from mapapp.publishing.public_part import CONCENTRATION, SHARE_ANYWHERE, PublicPart, simulated_homes
 from mapapp.publishing.support import Support, build_support
 
-__all__ = ["OBJECTIVE", "ExponentialDesignFacts", "design_exponential"]
+__all__ = ["OBJECTIVE", "ExponentialDesignFacts", "design_exponential", "expected_misplaced"]
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -132,6 +132,14 @@ def design_exponential(
         "runner_up": None if second is None else second.text(),
     }
     return search.privacy, search.parameters(best), facts
+
+
+def expected_misplaced(
+    public: PublicPart, privacy: PrivacyParameters, parameters: SynthesisParameters
+) -> float:
+    """The objective at one setting: the share of workers expected to be misplaced."""
+    search = _Search(public, privacy.epsilon, parameters, silent)
+    return search.objective(_Setting(parameters.unit, *parameters.coarsening_radii_mi))
 
 
 def _rounded(value: float) -> float:

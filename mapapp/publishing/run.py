@@ -94,7 +94,7 @@ class Outcome:
         least, mean, greatest = self.n_support
         return [
             f"{self.release}: {self.n_workers:,} synthetic workers from {self.n_synthesizers:,} synthesizers",
-            f"  promise          {_promise(self.certificate)}",
+            f"  promise          {promise_line(self.certificate)}",
             f"  support points   {least}–{greatest}, mean {mean:.0f} ({self.n_destination_tracts} workplace tracts)",
             *design_lines(self.certificate),
             *last_release_lines(self.certificate["construction"]),
@@ -109,7 +109,8 @@ def _value(number: ExactNumber | None) -> float | None:
     return None if number is None else float(number["value"])
 
 
-def _promise(certificate: Certificate) -> str:
+def promise_line(certificate: Certificate) -> str:
+    """What a certificate promises, in a line."""
     final, delta = (_value(certificate[name]) for name in ("epsilon_final", "delta"))
     if final is None or delta is None:
         return "none: not private; do not publish this release"
@@ -180,20 +181,19 @@ def run_synthesis(
     seed = PublicSeed.for_tests() if test_key else PublicSeed.fresh()
     # The place is claimed before anything is spent: of several runs to one place, one goes on.
     with writing_store(release_path, "release") as writer, _connected(scheduler, key) as client:
-        report("reading the dataset", 0, 0)
-        dataset = open_store(dataset_path, "dataset")
-        if last_release is not None:
-            for_release = not test_key and not parameters.not_for_release_reasons()
-            dataset = with_last_release(dataset, last_release, for_release=for_release)
-        facts: DesignFacts | ExponentialDesignFacts | None = None
-        if design is not None:
-            privacy, parameters, facts = choose_setting(
-                read_public_part(dataset), privacy, parameters, design, report=report
-            )
-        source = open_source(dataset, seed, privacy, parameters)
+        dataset, source, facts = prepared_source(
+            dataset_path,
+            seed,
+            privacy,
+            parameters,
+            last_release=last_release,
+            design=design,
+            for_release=not test_key,
+            report=report,
+        )
         with _runner(client, source, writer.directory, key, threads=threads, report=report) as runner:
             certified = runner.certify()
-            certificate = _certificate(dataset, source, certified, key, facts)
+            certificate = claimed_certificate(dataset, source, certified, facts, is_test=key.is_test)
             _spend(dataset, release_path, certificate)
             _stream(writer, "jobs", runner.jobs(key))
             _stream(writer, "points", runner.points(key))
@@ -232,13 +232,48 @@ def _runner(
     return cluster_runner(client, source, directory, secret=not key.is_test, report=report)
 
 
-def _certificate(
+def prepared_source(
+    dataset_path: Path,
+    seed: PublicSeed,
+    privacy: PrivacyParameters,
+    parameters: SynthesisParameters,
+    *,
+    last_release: Path | None,
+    design: Choice | None,
+    for_release: bool,
+    report: Report,
+) -> tuple[Store, SynthesisSource, DesignFacts | ExponentialDesignFacts | None]:
+    """Open a dataset, choose what is left open, and read what all batches share; nothing is spent or drawn.
+
+    Returns
+    -------
+    dataset : Store
+    source : SynthesisSource
+        With the chosen setting.
+    facts : dict or None
+        How it was chosen.
+    """
+    report("reading the dataset", 0, 0)
+    dataset = open_store(dataset_path, "dataset")
+    if last_release is not None:
+        publishable = for_release and not parameters.not_for_release_reasons()
+        dataset = with_last_release(dataset, last_release, for_release=publishable)
+    facts: DesignFacts | ExponentialDesignFacts | None = None
+    if design is not None:
+        public = read_public_part(dataset)
+        privacy, parameters, facts = choose_setting(public, privacy, parameters, design, report=report)
+    return dataset, open_source(dataset, seed, privacy, parameters), facts
+
+
+def claimed_certificate(
     dataset: Store,
     source: SynthesisSource,
     certified: list[CertifiedBatch],
-    key: SecretKey,
     design: DesignFacts | ExponentialDesignFacts | None,
+    *,
+    is_test: bool,
 ) -> dict[str, Any]:
+    """The claims of a certificate, from what was certified of every batch."""
     return make_certificate(
         dataset,
         certified,
@@ -247,7 +282,7 @@ def _certificate(
         source.privacy,
         source.parameters,
         confidential_inputs=_confidential_hashes(dataset),
-        reasons=(TEST_KEY_REASON,) if key.is_test else (),
+        reasons=(TEST_KEY_REASON,) if is_test else (),
         design=design,
     )
 

@@ -1,0 +1,123 @@
+"""What `synthesize --dry-run` says: the certificate and the expected errors of a release that is not made.
+
+Nothing is entered in the ledger, drawn or written.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.precompile import ensure_compiled
+from engine.sound import require_fixed_count
+from engine.streams import PublicSeed
+from mapapp.progress import Report, silent
+from mapapp.publishing.batch_workers import ThreadRunner
+from mapapp.publishing.certificate.terms import Certificate
+from mapapp.publishing.chosen_setting import Choice, design_lines, expected_line, expected_of
+from mapapp.publishing.public_part import read_public_part
+from mapapp.publishing.run import claimed_certificate, prepared_source, promise_line
+
+__all__ = ["Plan", "plan_synthesis"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What a release would be.
+
+    Attributes
+    ----------
+    certificate : dict
+        Its claims; the editing seed in it is for this plan alone.
+    expected : dict
+        Expected errors, from homes simulated from public data; empty for a mechanism that has none.
+    n_workers, n_synthesizers, n_destination_tracts : int
+        Sizes.
+    n_support : tuple of (least, mean, greatest)
+        Support points of a destination tract, after editing.
+    """
+
+    certificate: Certificate
+    expected: dict[str, float]
+    n_workers: int
+    n_synthesizers: int
+    n_destination_tracts: int
+    n_support: tuple[int, float, int]
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain values for `--json`."""
+        least, mean, greatest = self.n_support
+        return {
+            "dry_run": True,
+            "certificate": self.certificate,
+            "expected": self.expected,
+            "n_workers": self.n_workers,
+            "n_synthesizers": self.n_synthesizers,
+            "n_destination_tracts": self.n_destination_tracts,
+            "n_support": {"least": least, "mean": round(mean, 1), "greatest": greatest},
+        }
+
+    def lines(self) -> list[str]:
+        """Sentences for a person."""
+        least, mean, greatest = self.n_support
+        expected = expected_line(self.expected) if self.expected else "not known for this mechanism"
+        return [
+            f"dry run: {self.n_workers:,} workers of {self.n_synthesizers:,} synthesizers; nothing was spent or drawn",
+            f"  promise          {promise_line(self.certificate)}",
+            f"  support points   {least}–{greatest}, mean {mean:.0f} ({self.n_destination_tracts} workplace tracts)",
+            *design_lines(self.certificate),
+            f"  expected error   {expected}",
+            f"  status           {self.certificate['status']}",
+        ]
+
+
+def plan_synthesis(
+    dataset_path: Path,
+    privacy: PrivacyParameters,
+    parameters: SynthesisParameters,
+    *,
+    last_release: Path | None = None,
+    design: Choice | None = None,
+    test_key: bool = False,
+    threads: int | None = None,
+    report: Report = silent,
+) -> Plan:
+    """Certify a release without making it; arguments as of :func:`mapapp.publishing.run.run_synthesis`.
+
+    Raises
+    ------
+    EngineError, GeodataError, LedgerError, UsageError
+        As there.
+    """
+    require_fixed_count(privacy, parameters)
+    ensure_compiled(lambda: report("compiling kernels (once)", 0, 0))
+    seed = PublicSeed.for_tests() if test_key else PublicSeed.fresh()
+    dataset, source, facts = prepared_source(
+        dataset_path,
+        seed,
+        privacy,
+        parameters,
+        last_release=last_release,
+        design=design,
+        for_release=not test_key,
+        report=report,
+    )
+    certified = ThreadRunner(source, threads=threads or os.cpu_count() or 1, report=report).certify()
+    certificate: dict[str, Any] = claimed_certificate(dataset, source, certified, facts, is_test=test_key)
+    sizes = [batch.n_support for batch in certified]
+    n_tracts = source.workplaces.tract.size
+    return Plan(
+        certificate=certificate,
+        expected=expected_of(read_public_part(dataset), source.privacy, source.parameters),
+        n_workers=int(source.workplaces.n_workers.sum()),
+        n_synthesizers=sum(batch.weights.min_prior_weight.size for batch in certified),
+        n_destination_tracts=n_tracts,
+        n_support=(
+            min(least for least, _, _ in sizes),
+            sum(total for _, total, _ in sizes) / n_tracts,
+            max(greatest for _, _, greatest in sizes),
+        ),
+    )
