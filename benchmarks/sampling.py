@@ -7,6 +7,9 @@ and the sorting of support points into classes. Workplaces have heavy-tailed (lo
 - "destinations": 100 workers in the mean, 19 synthesizers to a tract, alpha 0.1, as 1.4 million workplace blocks have;
 - "segments": 7 in the mean, 270 to a tract, alpha 0.05, as 20 million (destination, segment) pairs have.
 
+The exponential mechanism draws the same workers at the epsilon of the recommended preset and at that of OnTheMap V3. It
+prunes nothing and uses no prior.
+
 Second table: what part of the engine's time its random bits alone would take, at the rate of the vectorised ChaCha20,
 and how many bits there would have to be: k H(f) for pruning and the entropy of each draw.
 """
@@ -26,6 +29,7 @@ import numpy.typing as npt
 from engine._jit import lean_jit
 from engine._kernels import chacha, skipping, urn
 from engine._kernels.arrays import PointLists
+from engine.mechanisms.exponential import exponential
 from engine.streams import SecretKey
 from engine.support_table import SupportTable
 from engine.synthesis import Synthesizers, synthesize
@@ -33,6 +37,7 @@ from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 
 Ints = npt.NDArray[np.int64]
 KEY = SecretKey.for_tests()
+EXPONENTIAL_EPSILONS = ("6.5", "8.982")
 SMALLEST = ("--synthesizers", "200", "--n-support", "50", "--runs", "1")
 
 
@@ -74,6 +79,13 @@ def make_inputs(
 
 def by_engine(synthesizers: Synthesizers, table: dict[str, Ints], threads: int) -> npt.NDArray[np.int32]:
     return synthesize(KEY, synthesizers, SupportTable(**table), threads=threads).synthetic_point
+
+
+def by_exponential(
+    synthesizers: Synthesizers, table: dict[str, Ints], epsilon: str, threads: int
+) -> npt.NDArray[np.int32]:
+    support = SupportTable(**table)
+    return exponential(KEY, synthesizers, support, epsilon=epsilon, threads=threads).synthetic_point
 
 
 def by_numpy(synthesizers: Synthesizers, table: dict[str, Ints], counts_kept: bool) -> npt.NDArray[np.int32]:
@@ -271,6 +283,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "plain kernel, 32 bits a trial": partial(by_plain_kernel, synthesizers, table),
             "engine, 1 thread": partial(by_engine, synthesizers, table, 1),
             "engine, 2 threads": partial(by_engine, synthesizers, table, 2),
+            **{
+                f"exponential mechanism, epsilon {epsilon}, {threads} thread{'s'[: threads - 1]}": partial(
+                    by_exponential, synthesizers, table, epsilon, threads
+                )
+                for epsilon in EXPONENTIAL_EPSILONS
+                for threads in (1, 2)
+            },
             "(of which points into classes)": partial(SupportTable, **table),
         }
         seconds = compare(ways, chosen.runs)
