@@ -64,6 +64,10 @@ def validity_lines(found: Validity) -> list[str]:
         f"CONFIDENTIAL, not for publication: {scope['workers_measured']:,} workers in {of}"
         f"{scope['tracts_measured']} of {scope['tracts']} workplace tracts",
         f"  promise          {_promise(certificate)}",
+    ]
+    if found.basis == "release":
+        lines += _plain_lines(found)
+    lines += [
         f"  KL divergence    {_pair(summary, 'kl', '.4f')} (nats; {_basis(found)}, weighted by workers)",
         f"  IMSE             {_pair(summary, 'imse', '.4f')}",
     ]
@@ -72,8 +76,6 @@ def validity_lines(found: Validity) -> list[str]:
             f"  KL as drawn      {_pair(summary, 'kl_drawn', '.4f')} (a worker spread over the grid added to both)",
             f"  IMSE as drawn    {_pair(summary, 'imse_drawn', '.4f')}",
             f"  in another cell  {_pair(summary, 'moved', '.1%')} of workers",
-            f"  average commute  {summary['distance_blocks_real_mi']:.1f} mi real, "
-            f"{summary['distance_blocks_drawn_mi']:.1f} mi synthetic (between blocks)",
         ]
     lines.append(
         f"  support points   {summary['n_support']:.0f} per workplace tract, of which pruning keeps "
@@ -82,8 +84,6 @@ def validity_lines(found: Validity) -> list[str]:
     if not math.isnan(summary["prior_worker_share"]):
         lines.append(f"  from the prior   {summary['prior_worker_share']:.1%} of synthetic workers")
     lines.append(f"  edited out       {_pair(summary, 'edited_out', '.2%')} of the likelihood")
-    if found.basis == "release":
-        lines += _flow_lines(found)
     lines += ["", *_range_lines(found.tables["ranges"])]
     if found.basis == "release" and not facts["release"]["is_of_these_counts"]:
         lines.append("  note: the certificate commits to another table of jobs than this dataset's")
@@ -107,20 +107,40 @@ def _pair(summary: dict[str, float], name: str, form: str) -> str:
     return f"{every:{form}} all, {few} small (1-9 workers)"
 
 
-def _flow_lines(found: Validity) -> list[str]:
+def _plain_lines(found: Validity) -> list[str]:
+    """What a planner asks first: inflow, largest home areas, the error of a flow, the average commute."""
+    summary = found.summary
     flows = found.tables["flows"]
-    read = flows[(flows["by"] == "read") & (flows["n_flows"] > 0)]
+    read = flows[(flows["by"] == "read") & (flows["n_flows"] > 0) & (flows["size"] != "0")]
     errors = ", ".join(
         f"{size}: ±{error:.1f}"
         for size, error in zip(read["size"], read["root_mean_square_error"], strict=True)
-        if size != "0"
     )
     top = found.tables["top_areas"].set_index("workers_in_top").loc["all"]
+    real, drawn = (summary[f"distance_blocks_{which}_mi"] for which in ("real", "drawn"))
     return [
+        *_inflow_lines(found),
+        f"  top home areas   {10 * top['share_found']:.1f} of the ten largest home tracts are right, their counts off "
+        f"by {top['relative_error']:.0%}",
         f"  tract flows      root mean squared error by the count read: {errors}",
-        f"  top home areas   {top['share_found']:.0%} of the true top ten found, their counts off by "
-        f"{top['relative_error']:.0%}",
+        f"  average commute  {real:.1f} mi real, {drawn:.1f} mi synthetic (between blocks): off by "
+        f"{abs(drawn - real) / real:.0%}",
     ]
+
+
+def _inflow_lines(found: Validity) -> list[str]:
+    """Relative errors of inflow by level; none of a sample, which has no inflow."""
+    if "in_out" not in found.tables:
+        return []
+    table = found.tables["in_out"]
+    inflow = table[table["count"].str.startswith("inflow") & table["relative_error"].notna()]
+    if inflow.empty:
+        return []
+    errors = ", ".join(
+        f"{error:.1%} for a {level}"
+        for level, error in zip(inflow["level"], inflow["relative_error"], strict=True)
+    )
+    return [f"  inflow           off on average by {errors}"]
 
 
 def _range_lines(ranges: pandas.DataFrame) -> list[str]:

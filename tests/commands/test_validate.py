@@ -31,7 +31,14 @@ def test_output_names_what_was_measured_and_is_marked_confidential(
 ) -> None:
     text = told(capsys, "validate", demo_dataset, demo_release, "-q")
     assert text.startswith("CONFIDENTIAL, not for publication")
-    for words in ("KL divergence", "IMSE", "[500-high]", "top ten", "epsilon_final"):
+    for words in (
+        "KL divergence",
+        "IMSE",
+        "[500-high]",
+        "ten largest home tracts",
+        "inflow",
+        "epsilon_final",
+    ):
         assert words in text
     found = json.loads(told(capsys, "validate", demo_dataset, demo_release, "-q", "--json"))
     assert "not for publication" in found["confidential"]
