@@ -262,22 +262,30 @@ def exponential(
 def _draw_units(
     key: SecretKey, units: Synthesizers, support: SupportTable, epsilon: Fraction, threads: int
 ) -> SyntheticPoints:
-    thetas = _thetas(epsilon, units, support)
-
     def draw(
         bounds: tuple[int, int],
         inputs: HistogramInputs,
-        _chances: Digits,
+        thetas: Digits,
         _short: Ints,
         synthetic: PointLists,
     ) -> int:
         most_workers = int(units.n_likelihood[bounds[0] : bounds[1]].max(initial=0))
         space = _space(most_workers, int(support.n_support.max(initial=1)))
         return exponential_range(
-            bounds, inputs.workers, inputs.addresses, inputs.support_ptr, thetas, key.words, space, synthetic
+            bounds,
+            inputs.workers,
+            inputs.addresses,
+            inputs.support_ptr,
+            Thetas(*thetas),
+            key.words,
+            space,
+            synthetic,
         )
 
-    return draw_histogram(units, support, lambda n_digits: (), draw, units.n_synthetic, threads)
+    # Thetas are found after the units have been checked.
+    return draw_histogram(
+        units, support, lambda n_digits: _thetas(epsilon, units, support), draw, units.n_synthetic, threads
+    )
 
 
 def _space(most_workers: int, most_points: int) -> MoveSpace:

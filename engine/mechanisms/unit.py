@@ -59,7 +59,7 @@ def pool_cells(cells: Synthesizers, unit: Unit, tract_number: npt.NDArray[np.int
     Raises
     ------
     ParameterError
-        Tract numbers are needed and missing.
+        Tract numbers are needed and missing, or a unit is in two destination tracts.
     """
     if unit == "cell":
         return Pooled(cells, np.arange(cells.tract.size))
@@ -67,6 +67,14 @@ def pool_cells(cells: Synthesizers, unit: Unit, tract_number: npt.NDArray[np.int
     order = np.lexsort((cells.segment, cells.destination, number))
     ordered = number[order]
     first = np.flatnonzero(np.diff(ordered, prepend=-1))
+    tract = cells.tract[order]
+    split = np.flatnonzero((np.diff(ordered) == 0) & (np.diff(tract) != 0))
+    if split.size:
+        at = split[0]
+        raise ParameterError(
+            f"unit {ordered[at]} is in tracts {tract[at]} and {tract[at + 1]}; workers are drawn together from the "
+            "support points of one tract: give each block one tract, and each tract a number of its own"
+        )
     n_of_cell = cells.n_likelihood[order]
     # Workers of one cell after the other: where each cell's workers begin in the source, less where in the result.
     ends = np.cumsum(n_of_cell)

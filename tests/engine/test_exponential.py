@@ -325,6 +325,21 @@ def test_what_the_synthesizer_refuses_is_refused() -> None:
     for unit in UNITS:
         with pytest.raises(ParameterError, match="2 workers are in a support point"):
             drawn_by(same_synthesizers(2, [0, 2], 2, 1), one_table([1, 1]), unit=unit)
+    cells, _ = cells_of(4, 20)
+    with pytest.raises(ParameterError, match="tract reaches 2: allowed are 0 to 0"):
+        drawn_by(cells, one_table([1] * 40))
+
+
+@pytest.mark.jit_off
+def test_a_unit_in_two_tracts_is_refused() -> None:
+    cells, table = cells_of(4, 20)
+    with pytest.raises(ParameterError, match="unit 5 is in tracts 0 and 1"):
+        exponential(KEY, cells, table, epsilon="4", unit="tract", tract_number=np.array([5, 5, 6]))
+    in_two = take(cells, np.arange(20))
+    in_two.tract[np.flatnonzero(in_two.destination == in_two.destination[0])[0]] += 1
+    in_two.tract[:] %= 3
+    with pytest.raises(ParameterError, match=f"unit {in_two.destination[0]} is in tracts"):
+        drawn_by(in_two, table, unit="block")
 
 
 @pytest.mark.jit_off
