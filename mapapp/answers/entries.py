@@ -149,8 +149,8 @@ def _all_parts(result: Result) -> str:
 
 def _largest(result: AreaComparison | Destinations) -> str:
     n_rows = len(result.units)
-    which = f"The {LARGEST_ROWS} largest of {n_rows:,}" if n_rows > LARGEST_ROWS else "All of them"
-    return f"{which}, by {words.level_word(result.layer)}"
+    which = f": the {LARGEST_ROWS} largest of {n_rows:,}" if n_rows > LARGEST_ROWS else ""
+    return f"Workers by {words.level_word(result.layer)}{which}"
 
 
 def _direction_words(result: Any) -> str:

@@ -139,7 +139,7 @@ def what_is_drawn(
     end = "homes" if question.shown_end == "home" else "workplaces"
     where = words.place_name(release, question)
     what = (
-        f"{end} of workers who {words.VERB[question.side]} in {where}, by {words.level_word(question.layer)}"
+        f"{end} of people who {words.VERB[question.side]} in {where}, by {words.level_word(question.layer)}"
     )
     return f"Change from {earlier} to {later} · {what}; small changes may be noise"
 
@@ -153,7 +153,7 @@ def _answer_text(release: ServedRelease, question: Question, view: View) -> str:
     if not question.areas:
         whose = "all workers"
     else:
-        whose = f"workers who {words.VERB[question.side]} in {words.place_name(release, question)}"
+        whose = f"people who {words.VERB[question.side]} in {words.place_name(release, question)}"
     if kind == "arrows":
         return f"Workers who come into, leave, or stay in {words.place_name(release, question)}"
     if kind == "lines":

@@ -118,7 +118,7 @@ def controls(values: Values, *, has_flows: bool) -> Component:
                         "accountant", "Accountant", values["accountant"], {"sound": "Sound", "paper": "Paper"}
                     ),
                     _mechanism(values["mechanism"]),
-                    choice("unit", "Drawn together", values["unit"], UNITS),
+                    choice("unit", "Draw workers together by", values["unit"], UNITS),
                 ],
             ),
             _group("Pruning", [number("min_retention"), number("retention_scale")]),

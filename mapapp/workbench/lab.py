@@ -21,7 +21,7 @@ PRESETS: Final[dict[str, tuple[str, PartialChoices]]] = {
     "slides": ("P10's table, as printed", {"mechanism": "plug-in", "reading": "printed"}),
     "slides-definition": ("The same table, by definition", {"mechanism": "plug-in", "reading": "definition"}),
     "meant": (
-        "The synthesizer its heading names",
+        "The synthesizer in its heading",
         {"mechanism": "dirichlet-multinomial", "reading": "definition"},
     ),
     "safe": (
@@ -45,7 +45,7 @@ def page() -> Component:
                         html.P(
                             "A workplace has n workers, and each lives in place 1 or in place 2. That is the "
                             "confidential table. A synthesizer draws m synthetic workers from it, and only these are "
-                            "published. With so few numbers everything can be written out: what may be published, "
+                            "published. With so few numbers, everything can be written out: what may be published, "
                             "what it gives away, and how often."
                         ),
                         html.Div(answer(START), id="lab-answer"),
@@ -110,14 +110,15 @@ def answer(values: Mapping[str, object]) -> list[Component]:
         lab_tables.numbers(example, given),
         html.H2("1. What each table may become"),
         html.P(
-            "A row is a confidential table (n₁ workers in place 1, the others in place 2), a column what is published. "
-            "A number is the probability of that release; every row sums to 1."
+            "Each row is a confidential table (n₁ workers in place 1, the others in place 2), and each column is a "
+            "possible release. Each number is the probability of that release for that table; every row sums to 1."
         ),
         lab_tables.transition_table(example, given),
-        html.H2("2. What a release tells about one worker"),
+        html.H2("2. What a release reveals about one worker"),
         html.P(
-            "Move one worker from place 2 to place 1: one row becomes the next. How much more likely does a release "
-            "get, or less? The table holds |ln| of that ratio. At most ε is promised; beyond it, cells are marked ✗."
+            "If one worker moves from place 2 to place 1, one row becomes the next, and each release becomes more or "
+            "less likely by some ratio. The table shows |ln| of that ratio. The promise allows at most ε; cells above "
+            "it are marked ✗."
         ),
         lab_tables.ratio_table(example, given),
         html.P(lab_words.odds(example, given), className="said"),

@@ -30,9 +30,9 @@ Values = Mapping[str, ControlValue]
 
 MEANS: Final = {"before": "Before pruning", "whole": "The whole, ε′"}
 UNITS: Final[dict[Unit, str]] = {
-    "cell": "Workers of a block and segment",
-    "block": "Workers of a block",
-    "tract": "Workers of a tract",
+    "cell": "Block and segment",
+    "block": "Block",
+    "tract": "Tract",
 }
 ELIMINATION_MI: Final = (500.0, 200.0, 100.0)
 WHOLE_EARTH_MI: Final = 12_500.0
@@ -45,7 +45,7 @@ NUMBERS: Final = {
     "retention_scale": "Retention scale",
     "tract_radius": "Tracts within",
     "puma_radius": "PUMAs within",
-    "far_states": "States apart within",
+    "far_states": "Separate states within",
     "q50": "Median commute",
     "q75": "75th percentile",
     "q90": "90th percentile",
@@ -184,7 +184,7 @@ def described(setting: Setting) -> list[tuple[str, str]]:
     tract_mi, puma_mi = parameters.coarsening_radii_mi
     rows: list[tuple[str, str]] = [("Mechanism", parameters.mechanism)]
     if parameters.mechanism in UNIT_MECHANISMS:
-        rows.append(("Drawn together", UNITS[parameters.unit]))
+        rows.append(("Workers drawn together by", UNITS[parameters.unit].lower()))
     if parameters.mechanism not in OWN_PROOFS:
         rows += [
             ("Accountant", privacy.accountant),
@@ -206,7 +206,11 @@ def described(setting: Setting) -> list[tuple[str, str]]:
 
 def _states_outside(parameters: SynthesisParameters) -> str:
     miles = parameters.far_state_miles
-    return "kept apart" if miles is None else f"apart within {miles:g} mi, pooled by census division beyond"
+    return (
+        "kept separate"
+        if miles is None
+        else f"separate within {miles:g} mi, pooled by census division beyond"
+    )
 
 
 def _eliminated(parameters: SynthesisParameters) -> str:

@@ -261,7 +261,7 @@ def test_sweep_design_and_publish(visit: Visit, dataset: Path, tmp_path: Path) -
 def test_the_lab_by_its_presets_and_sliders(visit: Visit) -> None:
     enter(visit, "/lab")
     visit.page.locator("#lab-delta", has_text="0.000623").wait_for()
-    visit.page.get_by_role("button", name="The synthesizer its heading names").click()
+    visit.page.get_by_role("button", name="The synthesizer in its heading").click()
     visit.page.locator("#lab-delta", has_text="0.010742").wait_for()
     visit.page.locator("#lab-needed", has_text="2.397895").wait_for()
     for name, key in (

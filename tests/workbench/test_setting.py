@@ -138,7 +138,7 @@ def test_a_unit_counts_only_for_mechanisms_that_draw_units(mechanism: str) -> No
         setting = read_setting(START | {"mechanism": mechanism, "unit": unit})
         if mechanism in UNIT_MECHANISMS:
             assert setting.parameters.unit == unit
-            assert dict(described(setting))["Drawn together"] == UNITS[unit]
+            assert dict(described(setting))["Workers drawn together by"] == UNITS[unit].lower()
         else:
             assert setting.parameters.unit == "cell"
             assert "Drawn together" not in dict(described(setting))

@@ -353,7 +353,7 @@ def density_legend(
     low, high = numpy.log10(lowest), numpy.log10(highest)
     ticks = numpy.arange(numpy.ceil(low), numpy.floor(high) + 1)
     scale = [[at / (len(scheme.ramp) - 1), color] for at, color in enumerate(scheme.ramp)]
-    bar = _bar("workers per<br>square mile<br>\u00a0", 150, scheme) | {
+    bar = _bar("Workers per<br>square mile<br>\u00a0", 150, scheme) | {
         "tickvals": ticks,
         "ticktext": [f"{10**tick:,.0f}" if tick >= 0 else f"{10**tick:g}" for tick in ticks],
     }
