@@ -31,11 +31,7 @@ from mapapp.answers.mile_errors import Tracts, errors_of_miles, miles_within
 from mapapp.answers.prepared import DIRECTIONS
 from mapapp.answers.prior_terms import unit_of
 from mapapp.answers.result_cache import ResultCache
-from mapapp.answers.results import (
-    DistanceDirection,
-    PairedAreas,
-    Result,
-)
+from mapapp.answers.results import Result
 from mapapp.answers.workplaces import UnitsOfTracts, WorkplaceCells, Workplaces, synthesizers_of
 from mapapp.question.fields import Side
 from mapapp.question.filters import Filters
@@ -100,11 +96,11 @@ class Errors:
         """
         if not self.is_known:
             return answer
-        if isinstance(answer, DistanceDirection):
-            answer = self._of_distances(answer)
-        if isinstance(answer, (DistanceDirection, PairedAreas)):
-            answer = self._of_miles(answer)
         entry = entry_of(answer)
+        if entry.has_distances:
+            answer = self._of_distances(answer)
+        if any(number.kind == "miles" for number in entry.numbers):
+            answer = self._of_miles(answer)
         numbers, row_picks = entry.counts(self._areas, answer)
         of_rows = {
             name: [pick_of(row) for row in getattr(answer, name).head(max(rows, 0)).itertuples()]
@@ -125,7 +121,7 @@ class Errors:
             changed[name] = table.assign(expected_error=column)
         return cast(Result, entry.with_derived_errors(replace(answer, **changed)))
 
-    def _of_distances(self, answer: DistanceDirection) -> DistanceDirection:
+    def _of_distances(self, answer: Any) -> Result:
         side = cast(Side, answer.about.side)
         blocks = self._areas.select(answer.about.area_text).blocks
         pick = Pick.at(side, blocks, Filters(*answer.about.kept_bands))
@@ -148,18 +144,21 @@ class Errors:
         band, way = (answer.cells[name].to_numpy() for name in ("band", "direction"))
         place = np.array([DIRECTIONS.index(one) for one in way], dtype=np.int64)
         only = np.array([DIRECTIONS.index(one) for one in answer.directions["direction"]], dtype=np.int64)
-        return replace(  # by key, because the caller may have left rows out
-            answer,
-            cells=answer.cells.assign(expected_error=of_cells[band.astype(np.int64) * N_DIRECTIONS + place]),
-            bands=answer.bands.assign(expected_error=of_bands[answer.bands["band"].to_numpy(np.int64)]),
-            directions=answer.directions.assign(expected_error=of_directions[only]),
-        )
+        changed = {  # by key, because the caller may have left rows out
+            "cells": answer.cells.assign(
+                expected_error=of_cells[band.astype(np.int64) * N_DIRECTIONS + place]
+            ),
+            "bands": answer.bands.assign(expected_error=of_bands[answer.bands["band"].to_numpy(np.int64)]),
+            "directions": answer.directions.assign(expected_error=of_directions[only]),
+        }
+        return cast(Result, replace(answer, **changed))
 
-    def _of_miles(self, answer: DistanceDirection | PairedAreas) -> DistanceDirection | PairedAreas:
+    def _of_miles(self, answer: Any) -> Result:
+        """Return an answer with the errors of its median distance and, if it has one, of its mean distance."""
         pick = entry_of(answer).counts(self._areas, answer)[0]["workers"]
-        mean = answer.mean_under_100_mi if isinstance(answer, DistanceDirection) else None
+        mean = getattr(answer, "mean_under_100_mi", None)
         if answer.median_mi.value is None:
-            return answer
+            return cast(Result, answer)
         workplaces = self._workplaces_of(pick.work)
         share = np.ones(self._n_tracts) if pick.home is None else self._home_share(pick.home)
         of_median, of_mean = errors_of_miles(
@@ -176,7 +175,7 @@ class Errors:
         changed: dict[str, Any] = {"median_mi": replace(answer.median_mi, expected_error=of_median)}
         if mean is not None:
             changed["mean_under_100_mi"] = replace(mean, expected_error=of_mean)
-        return replace(answer, **changed)
+        return cast(Result, replace(answer, **changed))
 
     @cached_property
     def _tracts(self) -> Tracts:

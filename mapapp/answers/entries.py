@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from mapapp.answers import job_balance, picks, words
-from mapapp.answers.entry import BarsEntry, Entry, NumberEntry, TableEntry
+from mapapp.answers import job_balance, picks, wide_tables, words
+from mapapp.answers.entry import BarsEntry, Entry, NumberEntry, PageTable, TableEntry
 from mapapp.answers.results import AreaComparison, Destinations, Number, Result
 from mapapp.question.fields import Side
 from mapapp.question.question import OTHER_END, Question
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mapapp.answers.analyses import Release
 
 LARGEST_ROWS: Final = 8
+_N_SEGMENT_ROWS: Final = 27  # all of them are shown
 
 
 def entry_of(result: Result) -> Entry:
@@ -202,6 +203,8 @@ ENTRIES: Final[dict[str, Entry]] = {
             "bands": _BANDS,
             "segments": TableEntry("Age, earnings, and industry together", "All 27 joint segments."),
         },
+        page_table=PageTable("Age, earnings, and industry together", "Segment", "segments"),
+        n_error_rows=_N_SEGMENT_ROWS,
         compared="bands",
         keys=("characteristic", "band"),
         names=("label",),
@@ -211,8 +214,9 @@ ENTRIES: Final[dict[str, Entry]] = {
         ask=_comparison,
         counts=picks.of_comparison,
         numbers=(_WORKERS,),
-        tables={"units": TableEntry(_by_unit(_END), _all_parts)},
+        tables={"units": TableEntry(_by_unit(_END), _all_parts, bands_apart=True)},
         page_title=_compared_title,
+        lists_largest=True,
         compared="units",
         keys=("unit_id", "kind"),
         names=("name",),
@@ -224,6 +228,7 @@ ENTRIES: Final[dict[str, Entry]] = {
         numbers=(_WORKERS,),
         tables={"units": TableEntry(_by_unit(words.OTHER_END), _all_units)},
         page_title=_other_end_title,
+        lists_largest=True,
         compared="units",
         keys=("unit_id", "kind"),
         names=("name",),
@@ -252,10 +257,13 @@ ENTRIES: Final[dict[str, Entry]] = {
             "bands": _DISTANCES,
             "directions": TableEntry("Direction", _direction_words),
         },
+        page_table=PageTable("Direction and distance", "Direction", wide=wide_tables.by_direction),
+        has_distances=True,
         compared="cells",
         keys=("band", "direction"),
         names=("band_label",),
         bars=(BarsEntry("Distance from home to work", "bands"),),
+        chart="rose",
     ),
     "inflow-outflow": Entry(
         ask=_inflow_outflow,
@@ -293,6 +301,8 @@ ENTRIES: Final[dict[str, Entry]] = {
                 "The three groups by age, earnings, and industry", "Shares are within each group."
             ),
         },
+        page_table=PageTable("Who comes, goes, and stays", "Workers", wide=wide_tables.by_group),
+        n_error_rows=_N_SEGMENT_ROWS,
         compared="groups",
         keys=("group",),
         names=("label",),
@@ -323,6 +333,7 @@ ENTRIES: Final[dict[str, Entry]] = {
             _MEDIAN,
         ),
         tables={"bands": _BANDS, "distances": _DISTANCES},
+        page_table=PageTable("Who they are", "", "bands"),
         compared="bands",
         keys=("characteristic", "band"),
         names=("label",),
@@ -356,9 +367,12 @@ ENTRIES: Final[dict[str, Entry]] = {
                 lambda result: f"All {len(result.works):,}, most workers first.",
             ),
         },
+        page_table=PageTable("From home to work", "Home → work", "cells"),
+        pairs="cells",
         compared="cells",
         keys=("home_id", "home_kind", "work_id", "work_kind"),
         names=("home_name", "work_name"),
+        chart="heat map",
     ),
 }
 """By name of the analysis, as in `mapapp.question.analyses.ANALYSES`."""

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+import pandas
+
 from mapapp.answers.areas import Areas
 from mapapp.answers.picks import Counts
 from mapapp.answers.results import Number, Result
@@ -85,11 +87,51 @@ class TableEntry:
         Caption that must be read with it.
     columns : dict of str to ColumnEntry
         By name, columns that other analyses lack or label differently.
+    bands_apart : bool
+        Whether a report puts its columns by characteristic into a second table.
     """
 
     title: Text
     words: Text
     columns: dict[str, ColumnEntry] = field(default_factory=dict)
+    bands_apart: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WideTable:
+    """A table on the page with several counts in a row.
+
+    Attributes
+    ----------
+    heads : tuple of str
+        Heading of each count.
+    rows : DataFrame
+        ``label``, ``sub`` (more about the row; may be empty) and ``counts``: pairs of workers and expected error.
+    """
+
+    heads: tuple[str, ...]
+    rows: pandas.DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class PageTable:
+    """The table on the page of an analysis whose rows are not units.
+
+    Attributes
+    ----------
+    title : str
+    head : str
+        Heading of the names of its rows.
+    table : str
+        Field of the answer with the rows.
+    wide : callable or None
+        Makes the table from the answer, if it has several counts in a row.
+    """
+
+    title: str
+    head: str
+    table: str = ""
+    wide: Callable[[Any], WideTable] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +246,17 @@ class Entry:
         By name, the columns of a table of units that the page shows, with their headings.
     page_title : str or callable
         Title of that table on the page; empty for the table's own title.
+    page_table : PageTable or None
+        The table on the page, if its rows are not units.
+    pairs : str
+        Table whose rows are pairs of units, which maps and exports show as lines; empty if there is none.
+    n_error_rows : int or None
+        Rows that the page shows with expected errors, if it is not the usual number.
+    has_distances : bool
+        Whether the tables `cells`, `bands` and `directions` count by distance and direction; their expected errors
+        have a formula of their own.
+    lists_largest : bool
+        Whether a report lists the largest rows of `units` among the key numbers.
     compared : str
         The table whose rows are compared between two releases.
     measure : MeasureEntry
@@ -211,6 +264,8 @@ class Entry:
     keys, names : tuple of str
         Columns of that table that identify a row, and columns that name it for readers.
     bars : tuple of BarsEntry
+    chart : {"", "rose", "heat map"}
+        Chart that is not made of bars.
     ratio_map : RatioMap or None
         How to color its map, if it shows a ratio.
     """
@@ -227,11 +282,17 @@ class Entry:
     tables: dict[str, TableEntry]
     cells: dict[str, ColumnEntry] = field(default_factory=lambda: WORKER_CELLS)
     page_title: Text = ""
+    page_table: PageTable | None = None
+    pairs: str = ""
+    n_error_rows: int | None = None
+    has_distances: bool = False
+    lists_largest: bool = False
     compared: str
     keys: tuple[str, ...]
     names: tuple[str, ...]
     measure: MeasureEntry = MeasureEntry()
     bars: tuple[BarsEntry, ...] = ()
+    chart: Literal["", "rose", "heat map"] = ""
     ratio_map: RatioMap | None = None
 
 

@@ -14,6 +14,7 @@ import pandas
 from mapapp.answers.asking import ask
 from mapapp.answers.change import change, main_table
 from mapapp.answers.counted import most_first
+from mapapp.answers.entries import ENTRIES
 from mapapp.answers.flows import Pick
 from mapapp.answers.results import Change, Result, caution
 from mapapp.answers.served_release import ServedRelease
@@ -22,7 +23,6 @@ from mapapp.question.question import Question
 
 ROWS_WITH_ERRORS: Final = 12  # as many as the table shows initially
 MAX_LINES: Final = 1_500  # drawn on a map; a table has every row
-ROWS_OF_SEGMENTS: Final = 27  # all of them are shown
 SHOWN_TABLES: Final = ("units", "bands", "segments", "groups", "cells")
 
 
@@ -33,8 +33,7 @@ def result(release: ServedRelease, question: Question) -> Result:
 
 def with_errors(release: ServedRelease, question: Question) -> Result:
     """Return the answer with expected errors of its numbers and of the rows that a page shows first."""
-    by_segment = question.analysis in ("profile", "inflow-outflow")
-    rows = ROWS_OF_SEGMENTS if by_segment else ROWS_WITH_ERRORS
+    rows = ENTRIES[question.analysis].n_error_rows or ROWS_WITH_ERRORS
     return release.once(
         ("errors", question),
         lambda: release.analyses.with_errors(result(release, question), rows, SHOWN_TABLES),
@@ -133,7 +132,7 @@ def lines(release: ServedRelease, question: Question) -> Lines:
     """Return the largest flows between different places."""
 
     def make() -> Lines:
-        flows = (_matrix_lines if question.analysis == "flow-matrix" else _star)(release, question)
+        flows = (_matrix_lines if ENTRIES[question.analysis].pairs else _star)(release, question)
         kept = flows.frame.dropna(subset=["from_lon_deg", "to_lon_deg"])
         shown = kept.head(MAX_LINES)
         names = flows.names(shown.index)

@@ -245,12 +245,14 @@ def _results(releases: list[Release], questions: AnyQuestion, options: dict[str,
 def _tables(releases: list[Release], questions: AnyQuestion, options: dict[str, Any]) -> Iterator[Any]:
     """Yield tables for CSV; a flow matrix comes in parts, so that any size fits in memory."""
     from mapapp.answers.asking import matrix_parts
+    from mapapp.answers.entries import ENTRIES
     from mapapp.files.answer_files import main_table, table_of
     from mapapp.question.questions import Questions
 
     name = options["table"]
     question = questions.question if isinstance(questions, Questions) else questions
-    if question.analysis == "flow-matrix" and not options["change"] and name in (None, "cells"):
+    pairs = ENTRIES[question.analysis].pairs
+    if pairs and not options["change"] and name in (None, pairs):
         for release in releases:
             for part in matrix_parts(release, questions):
                 part.insert(0, "release", release.title)

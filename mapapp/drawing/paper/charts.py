@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
-from mapapp.answers.results import Change, DistanceDirection, FlowMatrix, Result
+from mapapp.answers.entries import entry_of, n_about
+from mapapp.answers.results import Change, Result
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing.bar_groups import bar_groups
 from mapapp.drawing.palette import COLOR_SCHEMES, ColorScheme
@@ -16,6 +18,12 @@ from mapapp.drawing.paper.rose import rose
 from mapapp.question.fields import Theme
 
 WIDTH_IN: Final = 6.0
+
+_CHARTS: Final[dict[str, Callable[[ServedRelease, ColorScheme, Any, float], tuple[str, str, Sheet]]]] = {
+    "rose": rose,
+    "heat map": heat_map,
+}
+"""Charts that are not made of bars, by the name in an analysis's entry."""
 
 Picture = tuple[str, str, bytes]
 """Title, description, and file."""
@@ -71,8 +79,7 @@ def _sheets(
             drawn.append(
                 (title, bar_words(title, groups), bars(release, scheme, result.about, title, groups, width))
             )
-    if isinstance(result, DistanceDirection) and result.workers.value:
-        drawn.append(rose(release, scheme, result, width))
-    if isinstance(result, FlowMatrix) and len(result.cells):
-        drawn.append(heat_map(release, scheme, result, width))
+    chart = entry_of(result).chart
+    if chart and n_about(result):
+        drawn.append(_CHARTS[chart](release, scheme, result, width))
     return drawn

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Final
 
 from dash import html
 
+from mapapp.answers.entries import entry_of
 from mapapp.answers.results import DistanceDirection, FlowMatrix, Result
 from mapapp.drawing.bar_groups import MATRIX_UNITS, Group, bar_groups
-from mapapp.drawing.palette import COLOR_SCHEMES
+from mapapp.drawing.palette import COLOR_SCHEMES, ColorScheme
 from mapapp.drawing.plotly import charts as figures
 from mapapp.explore.pages.bars import bar_chart, bar_table
 from mapapp.question.fields import Theme
@@ -37,20 +39,32 @@ def _headed(title: str, groups: list[Group]) -> Any:
 
 def drawn_chart(result: Result, theme: Theme) -> tuple[str, str, Any]:
     """Title, description and figure of a chart that is not made of bars; an empty title if there is no such chart."""
-    scheme = COLOR_SCHEMES[theme]
-    if isinstance(result, DistanceDirection):
-        text = "Workers by direction and distance. The table below has the same numbers."
-        route = "workplace to home" if result.about.side == "work" else "home to workplace"
-        return f"Direction, from {route}", text, figures.rose(result.cells, scheme)
-    if isinstance(result, FlowMatrix) and len(result.cells):
-        names = {
-            end: dict(zip(frame["unit_id"], frame["name"], strict=True))
-            for end, frame in (("home", result.homes), ("work", result.works))
-        }
-        wide = result.wide(MATRIX_UNITS)
-        rows, columns = wide.shape
-        text = (
-            f"The {rows} home units and {columns} work units with the most workers. The table has all pairs."
-        )
-        return "From home (down) to work (across)", text, figures.heat_map(wide, names, scheme)
-    return "", "", {}
+    chart = entry_of(result).chart
+    return _CHARTS[chart](result, COLOR_SCHEMES[theme]) if chart else _NO_CHART
+
+
+def _rose(result: DistanceDirection, scheme: ColorScheme) -> tuple[str, str, Any]:
+    text = "Workers by direction and distance. The table below has the same numbers."
+    route = "workplace to home" if result.about.side == "work" else "home to workplace"
+    return f"Direction, from {route}", text, figures.rose(result.cells, scheme)
+
+
+def _heat_map(result: FlowMatrix, scheme: ColorScheme) -> tuple[str, str, Any]:
+    if not len(result.cells):
+        return _NO_CHART
+    names = {
+        end: dict(zip(frame["unit_id"], frame["name"], strict=True))
+        for end, frame in (("home", result.homes), ("work", result.works))
+    }
+    wide = result.wide(MATRIX_UNITS)
+    rows, columns = wide.shape
+    text = f"The {rows} home units and {columns} work units with the most workers. The table has all pairs."
+    return "From home (down) to work (across)", text, figures.heat_map(wide, names, scheme)
+
+
+_NO_CHART: Final[tuple[str, str, Any]] = ("", "", {})
+_CHARTS: Final[dict[str, Callable[[Any, ColorScheme], tuple[str, str, Any]]]] = {
+    "rose": _rose,
+    "heat map": _heat_map,
+}
+"""By the name in an analysis's entry."""

@@ -12,17 +12,7 @@ from mapapp.answers import words
 from mapapp.answers.areas import LEVEL_LABELS
 from mapapp.answers.entries import entry_of
 from mapapp.answers.entry import WORKER_CELLS, ColumnEntry, text_of
-from mapapp.answers.results import (
-    AreaProfile,
-    Change,
-    DistanceDirection,
-    FlowMatrix,
-    InflowOutflow,
-    PairedAreas,
-    Result,
-    caution,
-    shortened,
-)
+from mapapp.answers.results import Change, Result, caution, shortened
 from mapapp.answers.served_answers import largest_change
 from mapapp.answers.unit_names import name_parts
 
@@ -71,10 +61,11 @@ def table(result: Result, *, every: bool) -> ShownTable:
     title, heads, frame, cells = _parts(result)
     n_rows = len(frame)
     limit = MOST_ROWS if every else SHORT_ROWS
-    can_be_long = isinstance(result, (FlowMatrix, Change)) or frame is getattr(result, "units", None)
+    is_change = isinstance(result, Change)
+    can_be_long = is_change or bool(entry_of(result).pairs) or frame is getattr(result, "units", None)
     shown = frame
     if can_be_long and n_rows > limit + 1:
-        shown = frame.head(limit) if isinstance(result, Change) else shortened(frame, limit)
+        shown = frame.head(limit) if is_change else shortened(frame, limit)
     if "±" in heads and frame["expected_error"].isna().all():
         heads = heads[:-1]
     return {
@@ -95,22 +86,17 @@ def _parts(result: Result) -> tuple[str, list[str], pandas.DataFrame, RowOf]:
     if isinstance(result, Change):
         heads = ["", "Before", "After", "%", "Change", "±"]
         return "Change", heads, largest_change(result.rows), _change_row(entry_of(result.after).measure.kind)
-    if isinstance(result, AreaProfile):
-        return "Age, earnings, and industry together", ["Segment", *_WORKERS], result.segments, _label_row
-    if isinstance(result, DistanceDirection):
-        heads = ["Direction", *(bare for bare in result.bands["label"]), "All"]
-        return "Direction and distance", heads, result.directions, _direction_row(result)
-    if isinstance(result, InflowOutflow):
-        segments = result.segments.assign(counts=_counted(result.segments))
-        wide = segments.pivot(index=["characteristic", "band"], columns="group", values="counts")
-        labels = result.segments.drop_duplicates(["characteristic", "band"])
-        order = labels[["characteristic", "band", "label"]].join(wide, on=["characteristic", "band"])
-        return "Who comes, goes, and stays", ["Workers", "In", "Out", "Stay"], order, _group_row
-    if isinstance(result, PairedAreas):
-        return "Who they are", ["", *_WORKERS], result.bands, _label_row
-    if isinstance(result, FlowMatrix):
-        return "From home to work", ["Home → work", *_WORKERS], _pairs(result.cells), _pair_row(result)
-    return _units(result)
+    entry = entry_of(result)
+    page = entry.page_table
+    if page is None:
+        return _units(result)
+    if page.wide is not None:
+        wide = page.wide(result)
+        return page.title, [page.head, *wide.heads], wide.rows, _wide_row
+    heads, frame = [page.head, *_WORKERS], getattr(result, page.table)
+    if page.table == entry.pairs:
+        return page.title, heads, _pairs(frame), _pair_row(result)
+    return page.title, heads, frame, _label_row
 
 
 def _units(result: Any) -> tuple[str, list[str], Any, Any]:
@@ -157,35 +143,16 @@ def _label_row(row: Any) -> TableRow:
     return _row(row.label, _worker_cells(row), marks=_marks(row.workers))
 
 
-def _counted(frame: pandas.DataFrame) -> pandas.Series:
-    """The workers of each row with their expected error, as pairs."""
-    pairs = zip(frame["workers"].tolist(), frame["expected_error"].tolist(), strict=True)
-    return pandas.Series(list(pairs), index=frame.index)
-
-
-def _group_row(row: Any) -> TableRow:
-    counts, errors = zip(*(getattr(row, name) for name in ("inflow", "outflow", "stay")), strict=True)
-    texts = [f"{n:,} {words.error_text(error)}".rstrip() for n, error in zip(counts, errors, strict=True)]
-    return _row(row.label, texts, marks=_marks(*counts), sub=words.BAND_TITLES[row.characteristic])
-
-
-def _direction_row(result: DistanceDirection) -> RowOf:
-    counted = result.cells.assign(counts=_counted(result.cells))
-    wide = counted.pivot(index="direction", columns="band", values="counts")
-
-    def cells(row: Any) -> TableRow:
-        counts = [*wide.loc[row.direction], (row.workers, row.expected_error)]
-        texts = [f"{n:,} {words.error_text(error)}".rstrip() for n, error in counts]
-        return _row(row.label, texts, marks=_marks(*[n for n, _ in counts]))
-
-    return cells
+def _wide_row(row: Any) -> TableRow:
+    texts = [f"{n:,} {words.error_text(error)}".rstrip() for n, error in row.counts]
+    return _row(row.label, texts, marks=_marks(*[n for n, _ in row.counts]), sub=row.sub)
 
 
 def _pairs(cells: pandas.DataFrame) -> pandas.DataFrame:
     return cells.assign(name=cells["home_name"], kind=cells["home_kind"])
 
 
-def _pair_row(result: FlowMatrix) -> RowOf:
+def _pair_row(result: Any) -> RowOf:
     def cells(row: Any) -> TableRow:
         if row.kind == "other":
             return _row(row.name, _worker_cells(row), marks=_marks(row.workers))

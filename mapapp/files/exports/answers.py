@@ -14,7 +14,8 @@ import shapely
 
 from geodata.progress import Progress, silent
 from mapapp.answers.analyses import Release
-from mapapp.answers.results import Change, FlowMatrix, Result
+from mapapp.answers.entries import entry_of
+from mapapp.answers.results import Change, Result
 from mapapp.errors import UsageError
 from mapapp.files.answer_files import NUMBERS, main_table, table_of
 from mapapp.files.exports.layer import Geometry, Layer, Part, fields_of, in_parts
@@ -44,7 +45,7 @@ def answer_layer(release: Release, results: Iterable[Result]) -> Layer:
         raise UsageError("a change has no shapes; write csv, xlsx or json instead")
     parts = chain(_parts(release, first), (part for each in found for part in _parts(release, each)))
     head = next(parts)
-    geometry: Geometry = "LineString" if isinstance(first, FlowMatrix) else "MultiPolygon"
+    geometry: Geometry = "LineString" if entry_of(first).pairs else "MultiPolygon"
     about = first.about
     return Layer(
         name=about.analysis.replace("-", "_"),
@@ -96,8 +97,8 @@ def sidecar(provenance: Provenance, notes: Iterable[str] = ()) -> str:
 
 def shapes_of(release: Release, result: Result) -> tuple[str, Sequence[Any]]:
     """Name of the table whose rows have places, and the shape of each row in degrees, or None."""
-    if isinstance(result, FlowMatrix):
-        return "cells", _lines(result)
+    if pairs := entry_of(result).pairs:
+        return pairs, _lines(result, pairs)
     layer = getattr(result, "layer", None)
     if layer is None:
         return NUMBERS, [_outline(release, result)]
@@ -125,7 +126,7 @@ def _outline(release: Release, result: Result) -> Any:
     return release.outlines.of_blocks(release.areas.select(text).blocks)
 
 
-def _lines(result: FlowMatrix) -> Any:
+def _lines(result: Any, pairs: str) -> Any:
     places = {
         end: {
             (row["kind"], row["unit_id"]): (row["lon_deg"], row["lat_deg"])
@@ -134,8 +135,9 @@ def _lines(result: FlowMatrix) -> Any:
         }
         for end, margin in (("home", result.homes), ("work", result.works))
     }
-    shapes = np.empty(len(result.cells), dtype=object)
-    for at, row in enumerate(result.cells.itertuples()):
+    flows = getattr(result, pairs)
+    shapes = np.empty(len(flows), dtype=object)
+    for at, row in enumerate(flows.itertuples()):
         home = places["home"].get((row.home_kind, row.home_id))
         work = places["work"].get((row.work_kind, row.work_id))
         shapes[at] = None if home is None or work is None else shapely.LineString([home, work])

@@ -11,7 +11,7 @@ import pandas
 
 from mapapp.answers.change import change
 from mapapp.answers.entries import entry_of
-from mapapp.answers.results import FlowMatrix, Result
+from mapapp.answers.results import Result
 from mapapp.answers.served_release import ServedRelease
 from mapapp.files.reports.content import Column, Table
 from mapapp.files.reports.numbers import key_numbers, place_of
@@ -119,7 +119,7 @@ def _beside(name: str, title: str, group: Sequence[AnsweredPart]) -> list[Table]
     """The rows of the main table, with a column of workers for each area."""
     one_release = len({one.release.slug for one in group}) == 1
     results = [one.result for one in group]
-    if not one_release or len(group) > MOST_BESIDE or isinstance(results[0], FlowMatrix):
+    if not one_release or len(group) > MOST_BESIDE or entry_of(results[0]).pairs:
         return []
     frames = [next(iter(result.tables().values())) for result in results]
     keys = [key for key in _KEYS if all(key in frame.columns for frame in frames)]

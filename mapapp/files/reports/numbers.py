@@ -5,19 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
+import pandas
+
 from mapapp.answers import words
 from mapapp.answers.entries import entry_of, headline_of, n_about, numbers_of
 from mapapp.answers.entry import text_of
-from mapapp.answers.results import (
-    AreaComparison,
-    Destinations,
-    Miles,
-    Number,
-    Ratio,
-    Result,
-)
+from mapapp.answers.results import Miles, Number, Ratio, Result
 from mapapp.answers.served_release import ServedRelease
 from mapapp.files.reports.content import KeyNumber, Kind
+from mapapp.question.analyses import ANALYSES
 from mapapp.question.fields import Side
 from mapapp.question.question import OTHER_END, Question, area_of
 
@@ -63,10 +59,11 @@ def _together(earlier: float | None, later: float | None) -> float | None:
 
 
 def largest(result: Result) -> tuple[KeyNumber, ...]:
-    """The largest rows of an answer by area; other answers have other rows."""
-    if not isinstance(result, (AreaComparison, Destinations)):
+    """The largest rows of an answer by area; empty for other answers."""
+    if not entry_of(result).lists_largest:
         return ()
-    verb = _VERB[drawn_side(result)]
+    verb = _VERB[_counted_end(result)]
+    units: pandas.DataFrame = result.tables()["units"]
     return tuple(
         KeyNumber(
             label=f"{verb} in {row['name']}",
@@ -75,15 +72,15 @@ def largest(result: Result) -> tuple[KeyNumber, ...]:
             error=None if math.isnan(row["expected_error"]) else float(row["expected_error"]),
             caution=row["caution"],
         )
-        for row in result.units.head(_LARGEST).to_dict("records")
+        for row in units.head(_LARGEST).to_dict("records")
         if row["workers"]
     )
 
 
-def drawn_side(result: AreaComparison | Destinations) -> Side:
+def _counted_end(result: Result) -> Side:
     """The end of the commutes that the rows count."""
     side = result.about.side or "work"
-    return side if isinstance(result, AreaComparison) else OTHER_END[side]
+    return side if ANALYSES[result.about.analysis].shows_chosen_end else OTHER_END[side]
 
 
 def place_of(release: ServedRelease, question: Question) -> str:

@@ -13,12 +13,7 @@ from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
 from mapapp.answers import words
 from mapapp.answers.entries import entry_of
 from mapapp.answers.entry import ColumnEntry, text_of
-from mapapp.answers.results import (
-    AreaComparison,
-    Change,
-    Result,
-    shortened,
-)
+from mapapp.answers.results import Change, Result, shortened
 from mapapp.answers.served_answers import largest_change
 from mapapp.files.reports.content import Column, Kind, Table
 
@@ -92,7 +87,7 @@ def tables(result: Result) -> tuple[Table, ...]:
     for name, frame in result.tables().items():
         title, about = _title(result, name)
         own = _own_columns(result, name)
-        if isinstance(result, AreaComparison):
+        if _has_bands_apart(result, name):
             bands = [f"{each}_{band}" for each in _BANDS for band in (1, 2, 3)]
             found.append(table_of(name, title, about, frame.drop(columns=bands)))
             named = frame[["name", "unit_id", "kind", *bands]]
@@ -101,6 +96,10 @@ def tables(result: Result) -> tuple[Table, ...]:
         else:
             found.append(table_of(name, title, about, frame, own))
     return tuple(found)
+
+
+def _has_bands_apart(result: Result, name: str) -> bool:
+    return not isinstance(result, Change) and entry_of(result).tables[name].bands_apart
 
 
 def first_rows(result: Result, n_rows: int) -> Table | None:

@@ -1,0 +1,39 @@
+"""Tables on the page with several counts in a row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas
+
+from mapapp.answers import words
+from mapapp.answers.entry import WideTable
+from mapapp.answers.results import DistanceDirection, InflowOutflow
+
+
+def by_direction(answer: DistanceDirection) -> WideTable:
+    """Return a row for each direction and a column for each distance, and all distances together."""
+    cells = answer.cells.assign(counts=_counts(answer.cells))
+    wide = cells.pivot(index="direction", columns="band", values="counts")
+    directions = answer.directions
+    all_distances = zip(directions["direction"], _counts(directions), strict=True)
+    counts: list[Any] = [[*wide.loc[direction], every] for direction, every in all_distances]
+    rows = directions.assign(sub="", counts=counts)
+    return WideTable((*answer.bands["label"], "All"), rows)
+
+
+def by_group(answer: InflowOutflow) -> WideTable:
+    """Return a row for each band of age, earnings, and industry, and columns for those who come, go, and stay."""
+    segments = answer.segments.assign(counts=_counts(answer.segments))
+    wide = segments.pivot(index=["characteristic", "band"], columns="group", values="counts")
+    rows = segments.drop_duplicates(["characteristic", "band"])[["characteristic", "band", "label"]]
+    keys = zip(rows["characteristic"], rows["band"], strict=True)
+    counts: list[Any] = [[*wide.loc[key, ["inflow", "outflow", "stay"]]] for key in keys]
+    rows = rows.assign(sub=rows["characteristic"].map(words.BAND_TITLES), counts=counts)
+    return WideTable(("In", "Out", "Stay"), rows)
+
+
+def _counts(frame: pandas.DataFrame) -> pandas.Series:
+    """Return the workers of each row and their expected error, as pairs."""
+    pairs = zip(frame["workers"].tolist(), frame["expected_error"].tolist(), strict=True)
+    return pandas.Series(list(pairs), index=frame.index)

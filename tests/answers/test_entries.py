@@ -1,0 +1,37 @@
+"""What differs between analyses is declared in their entries: other rooms do not ask for the type of an answer."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+from mapapp.answers.job_balance import JobBalance
+from mapapp.answers.results import Change, Result
+
+MAPAPP = Path(__file__).parents[2] / "mapapp"
+
+
+def answer_types() -> set[str]:
+    """Names of the types of answers; a change is the answer to no analysis."""
+    assert issubclass(JobBalance, Result)  # imported, so that it is among the subclasses
+    return {kind.__name__ for kind in Result.__subclasses__()} - {Change.__name__}
+
+
+def checked_types(path: Path) -> set[str]:
+    """Names of the types in a file's calls of isinstance."""
+    calls = [
+        node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)
+    ]
+    checks = [call.args[1] for call in calls if ast.unparse(call.func) == "isinstance"]
+    return {node.id for check in checks for node in ast.walk(check) if isinstance(node, ast.Name)}
+
+
+def test_no_module_chooses_by_the_type_of_an_answer() -> None:
+    types = answer_types()
+    assert len(types) == 8
+    found = {
+        str(path.relative_to(MAPAPP)): sorted(wrong)
+        for path in MAPAPP.rglob("*.py")
+        if (wrong := checked_types(path) & types)
+    }
+    assert found == {}
