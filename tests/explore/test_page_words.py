@@ -144,7 +144,7 @@ def test_jobs_without_residents_are_an_answer(tmp_path: Path) -> None:
     for said in (
         "no resident workers",
         "jobs in the area",
-        "jobs per resident worker are therefore too high",
+        "the number of jobs per resident worker is therefore too high",
     ):
         assert said in text
     assert "No synthetic worker" not in text
