@@ -248,6 +248,8 @@ class SynthesisParameters:
     unit : {"cell", "block", "tract"}, optional
         Workers whom exponential, keep-or-redraw and geometric draw together: those of a block and segment, a block, or
         a workplace tract. Larger units keep more of what is small, but lose which home goes with which segment.
+    clean : bool, optional
+        Take the expected noise of the exponential mechanism out of each tract's commute ranges after the draw.
 
     Raises
     ------
@@ -276,6 +278,7 @@ class SynthesisParameters:
     replication: bool = False
     mechanism: Mechanism = _USUAL_MECHANISM
     unit: Unit = "cell"
+    clean: bool = False
 
     def __post_init__(self) -> None:
         _require_choice("mechanism", self.mechanism, get_args(Mechanism))
@@ -284,6 +287,13 @@ class SynthesisParameters:
             raise ParameterError(
                 f"unit is {self.unit!r} and mechanism {self.mechanism!r}; only {', '.join(UNIT_MECHANISMS)} draw "
                 "larger units than a cell: leave the unit out"
+            )
+        if not isinstance(self.clean, bool):
+            raise ParameterError(f"clean is {self.clean!r}; true or false is needed")
+        if self.clean and self.mechanism != "exponential":
+            raise ParameterError(
+                f"clean is true and mechanism is {self.mechanism!r}; the noise to take out is known for the "
+                "exponential mechanism only: leave clean out"
             )
         self._check_percentiles()
         self._check_radii()
@@ -384,8 +394,8 @@ class SynthesisParameters:
     def to_dict(self) -> dict[str, Any]:
         """Plain values for JSON or TOML; a missing `q75_mi` is false (TOML has no null), missing radii are left out.
 
-        The usual mechanism and a missing `far_state_miles` are left out too, so that certificates from before there
-        were others stay the same.
+        The usual mechanism, a missing `far_state_miles` and `clean` where it is false are left out too, so that
+        certificates from before they existed stay the same.
         """
         values: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         values["elimination"] = [list(step) for step in self.elimination]
@@ -399,6 +409,8 @@ class SynthesisParameters:
             del values["mechanism"]
         if self.mechanism not in UNIT_MECHANISMS:
             del values["unit"]
+        if not self.clean:
+            del values["clean"]
         return values
 
     @classmethod

@@ -21,6 +21,7 @@ ATTEMPT        attempt                  0                eight words: the key of
 MOVE           destination              segment          bounded integers: who moves, and where to
 DEAL           destination              segment          bounded integers: which cell of a unit gets a worker
 FAR            destination              segment          one bounded integer per worker in a pool of far states
+CLEAN          destination tract        0                a word per rounded range, then two integers per worker redrawn
 ============== ======================== ================ ==========================================
 
 Source: RFC 8439 (ChaCha20); docs/method.md, section 7.
@@ -77,6 +78,7 @@ class Stage(IntEnum):
     MOVE = chacha.STAGE_MOVE
     DEAL = chacha.STAGE_DEAL
     FAR = chacha.STAGE_FAR
+    CLEAN = chacha.STAGE_CLEAN
 
 
 class SecretKey:

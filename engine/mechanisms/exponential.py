@@ -50,6 +50,7 @@ __all__ = [
     "inverse_theta",
     "lone_worker_stay",
     "require_fixed",
+    "unit_thetas",
 ]
 
 THETA_BITS = 20
@@ -284,7 +285,12 @@ def _draw_units(
 
     # Thetas are found after the units have been checked.
     return draw_histogram(
-        units, support, lambda n_digits: _thetas(epsilon, units, support), draw, units.n_synthetic, threads
+        units,
+        support,
+        lambda n_digits: unit_thetas(epsilon, units, support),
+        draw,
+        units.n_synthetic,
+        threads,
     )
 
 
@@ -311,8 +317,14 @@ def require_fixed(synthesizers: Synthesizers) -> None:
         )
 
 
-def _thetas(epsilon: Fraction, synthesizers: Synthesizers, support: SupportTable) -> Thetas:
-    """Theta of each synthesizer, never below what epsilon requires."""
+def unit_thetas(epsilon: Fraction, synthesizers: Synthesizers, support: SupportTable) -> Thetas:
+    """Theta of each synthesizer, never below what epsilon requires.
+
+    Raises
+    ------
+    OverflowRefusedError
+        A synthesizer has 2^22 workers or more, or 2^20 support points or more.
+    """
     n_workers, n_points = synthesizers.n_likelihood, support.n_support
     if n_workers.size and (n_workers.max() >= MOST_WORKERS or n_points.max() >= MOST_POINTS):
         raise OverflowRefusedError(

@@ -31,8 +31,8 @@ _SETTING: Final = (
         default=DEFAULT_PRESET,
         show_default=True,
         help="Where other options are not given: onthemap-v3 is Algorithms 1 and 2 as OnTheMap published them; "
-        "recommended is --mechanism exponential --epsilon-final 6.5 --design auto --far-state-miles 300, with several "
-        "times less error.",
+        "recommended is --mechanism exponential --epsilon-final 6.5 --design auto --far-state-miles 300 "
+        "--clean, with several times less error.",
     ),
     click.option(
         "--epsilon",
@@ -158,6 +158,13 @@ _SETTING: Final = (
         help="States outside the imported area are support points of their own if their center lies within this many "
         "miles of the workplace tract's; the others are pooled by census division, so that rare long commutes add less "
         "noise. none keeps all states apart.",
+    ),
+    click.option(
+        "--clean/--no-clean",
+        default=None,
+        show_default="no-clean",
+        help="After --mechanism exponential, take the expected noise out of each tract's commute ranges, so that long "
+        "commutes are not overstated. Costs no privacy.",
     ),
     click.option(
         "--retention-scale",

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from engine.cleaning import clean_points, expected_freed
 from engine.coarsening import LEVEL_REMAINDER
 from engine.far_states import split_far_states
 from engine.parameters import PrivacyParameters, SynthesisParameters
@@ -176,7 +177,7 @@ def draw_workers(
 ) -> DrawnBatch:
     """Draw synthetic workers in place of `inputs`: support points, then home blocks."""
     synthesizers, n_edited_out = _likelihood(geography, inputs, support, weights)
-    drawn = draw_support_points(
+    released = draw_support_points(
         key,
         synthesizers,
         support.table,
@@ -185,7 +186,19 @@ def draw_workers(
         units=Units(parameters.unit, inputs.destination_tract),
         accepted_ratio=weights.accepted_ratio,
     )
-    drawn = redraw_remainder(key, synthesizers, drawn, support.coarsening, redraw_weight(support.share))
+    drawn = redraw_remainder(key, synthesizers, released, support.coarsening, redraw_weight(support.share))
+    if parameters.clean:
+        freed = expected_freed(
+            synthesizers,
+            released,
+            support.table,
+            epsilon=privacy.epsilon,
+            unit=parameters.unit,
+            tract_number=inputs.destination_tract,
+        )
+        drawn = clean_points(
+            key, synthesizers, drawn, support.coarsening, support.share, freed, inputs.destination_tract
+        )
     if support.far_split is not None:
         drawn = split_far_states(key, synthesizers, drawn, support.far_split)
     placed = place_blocks(

@@ -18,7 +18,7 @@ DESIGNED: Final = {
 }
 """Options whose values `--design auto` chooses, and how they are written."""
 
-PRESETS: Final[Mapping[str, Mapping[str, str]]] = {
+PRESETS: Final[Mapping[str, Mapping[str, str | bool]]] = {
     "onthemap-v3": {},
     "recommended": {
         "mechanism": "exponential",
@@ -26,6 +26,7 @@ PRESETS: Final[Mapping[str, Mapping[str, str]]] = {
         "unit": "cell",
         "design": "auto",
         "far_state_miles": "300",
+        "clean": True,
     },
 }
 """Options that a preset gives where they are not given; those of `onthemap-v3` are the options' own defaults."""
@@ -42,7 +43,7 @@ def with_preset(options: Mapping[str, Any]) -> dict[str, Any]:
     filled = dict(options)
     preset = PRESETS[options.get("preset") or DEFAULT_PRESET]
     mechanism = options.get("mechanism") or preset.get("mechanism", USUAL_MECHANISM)
-    left = {name for name in ("unit", "design") if mechanism != preset.get("mechanism")}
+    left = {name for name in ("unit", "design", "clean") if mechanism != preset.get("mechanism")}
     if any(options.get(name) is not None for name in DESIGNED):
         left.add("design")
     if options.get("epsilon") is not None:

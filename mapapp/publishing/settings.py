@@ -51,6 +51,8 @@ def parameters_of(dataset: Path, options: Mapping[str, Any]) -> tuple[PrivacyPar
     chosen["mechanism"] = mechanism
     if options.get("unit") not in (None, "auto"):
         chosen["unit"] = options["unit"]
+    if options.get("clean") is not None:
+        chosen["clean"] = options["clean"]
     if options.get("far_state_miles") not in (None, "none"):
         chosen["far_state_miles"] = float(options["far_state_miles"])
     if "q50_mi" in chosen or "q90_mi" in chosen:

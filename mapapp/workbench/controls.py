@@ -12,7 +12,7 @@ from dash.development.base_component import Component
 from mapapp.answers.words import aria
 from mapapp.workbench.fields import choice
 from mapapp.workbench.job_progress import cancel_row
-from mapapp.workbench.setting import MEANS, NUMBERS, UNITS, ControlValue, Values
+from mapapp.workbench.setting import CLEANING, MEANS, NUMBERS, UNITS, ControlValue, Values
 
 STOPS: Final[dict[str, tuple[str, ...]]] = {
     "epsilon": (
@@ -119,6 +119,7 @@ def controls(values: Values, *, has_flows: bool) -> Component:
                     ),
                     _mechanism(values["mechanism"]),
                     choice("unit", "Draw workers together by", values["unit"], UNITS),
+                    choice("cleaning", "Exponential's commute ranges", values["cleaning"], CLEANING),
                 ],
             ),
             _group("Pruning", [number("min_retention"), number("retention_scale")]),

@@ -34,6 +34,7 @@ UNITS: Final[dict[Unit, str]] = {
     "block": "Block",
     "tract": "Tract",
 }
+CLEANING: Final = {"off": "Stay as drawn", "on": "Are cleaned of noise"}
 ELIMINATION_MI: Final = (500.0, 200.0, 100.0)
 WHOLE_EARTH_MI: Final = 12_500.0
 """No place is farther away, so all states within this distance means that none is pooled."""
@@ -63,6 +64,7 @@ CHOICES: Final[dict[str, tuple[str, ...]]] = {
     "accountant": get_args(Accountant),
     "mechanism": get_args(Mechanism),
     "unit": get_args(Unit),
+    "cleaning": tuple(CLEANING),
 }
 """Controls that hold one of a few."""
 
@@ -134,6 +136,7 @@ def read_setting(values: Values) -> Setting:
         replication=bool(values["replication"]),
         mechanism=mechanism,
         unit=cast(Unit, _choice(values, "unit")) if mechanism in UNIT_MECHANISMS else "cell",
+        clean=_choice(values, "cleaning") == "on" and mechanism == "exponential",
     )
     privacy = _privacy(values, mechanism)
     require_fixed_count(privacy, parameters)
@@ -168,6 +171,7 @@ def values_of(setting: Setting) -> dict[str, ControlValue]:
         "accountant": privacy.accountant,
         "mechanism": parameters.mechanism,
         "unit": parameters.unit,
+        "cleaning": "on" if parameters.clean else "off",
         "replication": parameters.replication,
     }
 
@@ -185,6 +189,8 @@ def described(setting: Setting) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = [("Mechanism", parameters.mechanism)]
     if parameters.mechanism in UNIT_MECHANISMS:
         rows.append(("Workers drawn together by", UNITS[parameters.unit].lower()))
+    if parameters.mechanism == "exponential":
+        rows.append(("Commute ranges", CLEANING["on" if parameters.clean else "off"].lower()))
     if parameters.mechanism not in OWN_PROOFS:
         rows += [
             ("Accountant", privacy.accountant),

@@ -37,6 +37,7 @@ def dataset(demo_dataset: Path, tmp_path: Path) -> Path:
         ("--far-state-miles", "-300", ["far_state_miles"]),
         ("--far-state-miles", "nan", ["far_state_miles"]),
         ("--far-state-miles", "far", ["far", "none"]),
+        ("--clean", "--mechanism=laplace", ["clean", "laplace"]),
         ("--strength", "-1", ["strength"]),
         ("--editing", "drop", ["replication"]),
         ("--editing", "burn", ["burn", "pool"]),

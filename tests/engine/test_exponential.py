@@ -280,7 +280,7 @@ def test_theta_loses_bits_on_the_safe_side() -> None:
 
 def test_each_synthesizer_has_the_theta_of_its_points_and_workers() -> None:
     cells, table = cells_of(3, 200, (1, 2, 40, 40, 300))
-    thetas = mechanism._thetas(Fraction(6), cells, table)
+    thetas = mechanism.unit_thetas(Fraction(6), cells, table)
     for one in range(cells.tract.size):
         n, k = int(cells.n_likelihood[one]), int(table.n_support[cells.tract[one]])
         found = Fraction(int(thetas.numerator[one]), int(thetas.denominator[one]))

@@ -161,6 +161,8 @@ def test_defaults_are_those_of_the_method() -> None:
         ({"far_state_miles": -300.0}, "far_state_miles is -300.0"),
         ({"far_state_miles": math.nan}, "far_state_miles is nan"),
         ({"far_state_miles": True}, "far_state_miles is True"),
+        ({"clean": True}, "clean is true and mechanism is 'dirichlet-multinomial'"),
+        ({"clean": 1, "mechanism": "exponential"}, "clean is 1"),
         ({"tract_radius_mi": 10.0, "puma_radius_mi": 9.0}, "puma_radius_mi 9; tracts are the nearer"),
     ],
 )
@@ -186,6 +188,7 @@ def test_dropping_workers_is_refused_unless_replicating() -> None:
         SynthesisParameters(editing="drop", replication=True, prior="flows", placement="representative"),
         SynthesisParameters(tract_radius_mi=0, puma_radius_mi=12500.0),
         SynthesisParameters(far_state_miles=300),
+        SynthesisParameters(mechanism="exponential", clean=True),
     ],
 )
 def test_synthesis_parameters_survive_json(synthesis: SynthesisParameters) -> None:
@@ -199,8 +202,8 @@ def test_radii_are_the_percentiles_unless_given() -> None:
     assert "tract_radius_mi" not in SynthesisParameters().to_dict()
 
 
-def test_unpooled_far_states_are_not_stated() -> None:
-    assert "far_state_miles" not in SynthesisParameters().to_dict()
+def test_unpooled_far_states_and_no_cleaning_are_not_stated() -> None:
+    assert not {"far_state_miles", "clean"} & set(SynthesisParameters().to_dict())
     assert SynthesisParameters.from_dict({"far_state_miles": 300}).far_state_miles == 300.0
 
 

@@ -18,6 +18,7 @@ STAGES = {
     "MOVE": 19,
     "DEAL": 20,
     "FAR": 21,
+    "CLEAN": 22,
 }
 
 

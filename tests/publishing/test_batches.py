@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from geodata.schema import TABLES
 from geodata.store import open_store, writing_store
 from mapapp.publishing import geography
 from mapapp.publishing.batch import open_source
+from mapapp.publishing.certificate.recheck import check_release
 from mapapp.publishing.geography import read_geography, read_workplaces
 from mapapp.publishing.run import run_synthesis
 from mapapp.publishing.settings import privacy_of
@@ -56,6 +58,33 @@ def test_batches_and_threads_change_nothing(
     store = open_store(dataset, "dataset")
     assert read_workplaces(store, read_geography(store)).n_batches > 10
     assert release_files(dataset, tmp_path / "parts", privacy, parameters, threads=3) == whole
+
+
+@pytest.mark.parametrize("unit", ["cell", "block", "tract"])
+def test_a_cleaned_release_is_the_same_in_batches_and_keeps_its_certificate(
+    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unit: Any
+) -> None:
+    privacy = privacy_of(accountant="sound", epsilon_final="3", delta="1e-6", min_retention="0.025")
+    parameters = SynthesisParameters(
+        mechanism="exponential", unit=unit, prior="flows", far_state_miles=100.0, clean=True
+    )
+    whole = release_files(dataset, tmp_path / "whole", privacy, parameters, threads=1)
+    monkeypatch.setattr(geography, "_FEWEST_WORKERS", 100)
+    assert release_files(dataset, tmp_path / "parts", privacy, parameters, threads=3) == whole
+    plain = release_files(dataset, tmp_path / "plain", privacy, replace(parameters, clean=False), threads=1)
+    assert plain["jobs.parquet"] != whole["jobs.parquet"]
+    stated = json.loads((tmp_path / "whole" / "certificate.json").read_text())["parameters"]["synthesis"]
+    assert (stated["clean"], stated["far_state_miles"]) == (True, 100.0)
+    assert all(check.ok for check in check_release(tmp_path / "whole"))
+    totals = [
+        open_store(tmp_path / name, "release")
+        .table("jobs")
+        .groupby(["destination_index", "age", "earnings", "industry"])["count"]
+        .sum()
+        .to_dict()
+        for name in ("whole", "plain")
+    ]
+    assert totals[0] == totals[1]
 
 
 def test_batches_hold_every_tract_and_row_once(dataset: Path, monkeypatch: pytest.MonkeyPatch) -> None:

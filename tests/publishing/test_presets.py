@@ -11,7 +11,7 @@ def test_a_preset_fills_in_what_is_not_given() -> None:
     filled = with_preset({"preset": "recommended", "mechanism": None, "epsilon": None})
     assert filled["mechanism"] == "exponential"
     assert (filled["unit"], filled["epsilon_final"], filled["design"]) == ("cell", "6.5", "auto")
-    assert filled["far_state_miles"] == "300"
+    assert (filled["far_state_miles"], filled["clean"]) == ("300", True)
 
 
 def test_without_a_preset_the_options_keep_their_own_defaults() -> None:
@@ -27,10 +27,11 @@ def test_without_a_preset_the_options_keep_their_own_defaults() -> None:
         ({"unit": "tract"}, {"unit": "tract", "epsilon_final": "6.5"}),
         ({"tract_radius_mi": 3.0}, {"design": None, "mechanism": "exponential"}),
         ({"design": "none"}, {"design": None, "mechanism": "exponential"}),
+        ({"clean": False}, {"clean": False, "far_state_miles": "300"}),
         ({"far_state_miles": "none"}, {"far_state_miles": "none", "epsilon_final": "6.5"}),
         (
             {"mechanism": "laplace"},
-            {"mechanism": "laplace", "unit": None, "design": None, "epsilon_final": "6.5"},
+            {"mechanism": "laplace", "unit": None, "design": None, "clean": None, "epsilon_final": "6.5"},
         ),
     ],
 )

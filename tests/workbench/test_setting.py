@@ -118,6 +118,15 @@ def test_a_setting_comes_back_from_its_controls(
     assert read_setting(values_of(setting)) == setting
 
 
+@pytest.mark.parametrize("clean", [False, True])
+def test_cleaning_belongs_to_the_exponential_mechanism(clean: bool) -> None:
+    values = START | {"mechanism": "exponential", "cleaning": "on" if clean else "off"}
+    setting = read_setting(values)
+    assert setting.parameters.clean == clean
+    assert read_setting(START | values_of(setting)) == setting
+    assert not read_setting(START | {"cleaning": "on"}).parameters.clean
+
+
 def test_epsilon_before_pruning_means_the_same_under_both_accountants() -> None:
     sound = read_setting(START)
     paper = read_setting(START | {"accountant": "paper"})

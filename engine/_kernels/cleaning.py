@@ -1,0 +1,199 @@
+"""Cleaning: how many workers the exponential mechanism is expected to have freed, and who is drawn again."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from engine._jit import lean_jit
+from engine._kernels.arrays import Addresses, Floats, Indices, Ints, PointLists, Words
+from engine._kernels.chacha import STAGE_CLEAN, below, has_run_out, next_word, open_stream
+from engine._kernels.exponential import Thetas
+from engine._kernels.sorting import sort_values
+from engine._kernels.urn import find_weight
+
+__all__ = ["FREED_BITS", "MOST_FREED", "FreedSpace", "Ranges", "clean_range", "expected_freed_range"]
+
+FREED_BITS = 20
+"""Expected numbers of freed workers are whole numbers of 2^-20."""
+
+MOST_FREED = 128
+"""Most freed workers in the exact sum."""
+
+_FEW_FREED = 24.0  # up to here the sum over 0 to MOST_FREED leaves out nothing that would change 2^-20
+_STEPS = 50
+
+
+class FreedSpace(NamedTuple):
+    """Scratch space of one thread: a unit's workers by point, its counts, and two lists of weights."""
+
+    points: Indices
+    counts: Ints
+    weights: Floats
+    longer: Floats
+
+
+class Ranges(NamedTuple):
+    """What is known of the G commute ranges of each destination tract, [T * G] unless said otherwise.
+
+    Where the points of each range begin in the lists [T * G + 1]; workers to take out, as a whole number and a chance
+    in 2^-32; running numbers of workers to add within the tract, in 2^-32. Lists of points [K], by range and the least
+    plausible first: local numbers, workers, and running workers within the range.
+    """
+
+    first: Ints
+    taken: Ints
+    chance: Ints
+    added: Ints
+    point: Indices
+    workers: Ints
+    cumulative: Ints
+
+
+@lean_jit
+def _mean_of_one(count: int, theta: float, tilt: float) -> float:
+    """Mean of r from 0 to ``count`` with weights (1 - theta) tilt^r, and tilt^r for the last."""
+    total, mean, weight = 0.0, 0.0, 1.0
+    for step in range(count + 1):
+        r = step if tilt <= 1.0 else count - step
+        times = weight if r == count else weight * (1.0 - theta)
+        total += times
+        mean += r * times
+        weight *= tilt if tilt <= 1.0 else 1.0 / tilt
+    return mean / total
+
+
+@lean_jit
+def _mean_by_balance(counts: Ints, n_occupied: int, n_points: int, theta: float) -> float:
+    """Number of workers at which as many are expected to be freed as to be added: close where it is large."""
+    low, high = 0.0, 1.0
+    for _ in range(_STEPS):
+        v = (low + high) / 2.0
+        freed = 0.0
+        for place in range(n_occupied):
+            freed += _mean_of_one(counts[place], theta, theta / v)
+        if freed > n_points * v / (1.0 - v):
+            low = v
+        else:
+            high = v
+    return n_points * low / (1.0 - low)
+
+
+@lean_jit
+def _mean_by_sum(
+    counts: Ints, n_occupied: int, n_workers: int, n_points: int, theta: float, space: FreedSpace
+) -> float:
+    """Mean number of freed workers: weights of each point convolved, times C(k - 1 + R, R)."""
+    weights, longer = space.weights, space.longer
+    top = min(n_workers, MOST_FREED)
+    for freed in range(top + 1):
+        weights[freed] = 1.0 if freed == 0 else 0.0
+    for place in range(n_occupied):
+        for freed in range(top + 1):
+            longer[freed] = 0.0
+        for before in range(top + 1):
+            power = weights[before]
+            for r in range(min(counts[place], top - before) + 1):
+                longer[before + r] += power if r == counts[place] else power * (1.0 - theta)
+                power *= theta
+        for freed in range(top + 1):
+            weights[freed] = longer[freed]
+    total, mean, ways = 0.0, 0.0, 1.0
+    for freed in range(top + 1):
+        if freed > 0:
+            ways *= (n_points - 1.0 + freed) / freed
+        total += weights[freed] * ways
+        mean += freed * weights[freed] * ways
+    return mean / total
+
+
+@lean_jit
+def expected_freed_range(
+    bounds: tuple[int, int],
+    workers: PointLists,
+    tract: Indices,
+    n_support: Ints,
+    thetas: Thetas,
+    space: FreedSpace,
+    expected: Ints,
+) -> int:
+    """Expected number of freed workers of units ``bounds``, given their released tables, in 2^-20; returns -1.
+
+    Only sums, products and quotients of floating-point numbers, so that every machine finds the same.
+    """
+    counts = space.counts
+    for unit in range(bounds[0], bounds[1]):
+        n_workers = workers.ptr[unit + 1] - workers.ptr[unit]
+        points = space.points[:n_workers]
+        for worker in range(n_workers):
+            points[worker] = workers.point[workers.ptr[unit] + worker]
+        sort_values(points)
+        n_occupied = 0
+        for worker in range(n_workers):
+            if worker > 0 and points[worker] == points[worker - 1]:
+                counts[n_occupied - 1] += 1
+            else:
+                counts[n_occupied] = 1
+                n_occupied += 1
+        theta = thetas.numerator[unit] / thetas.denominator[unit]
+        n_points = n_support[tract[unit]]
+        mean = _mean_by_balance(counts, n_occupied, n_points, theta)
+        if mean < _FEW_FREED:
+            mean = _mean_by_sum(counts, n_occupied, n_workers, n_points, theta, space)
+        expected[unit] = np.int64(mean * (1 << FREED_BITS))
+    return -1
+
+
+@lean_jit
+def _spread_takes(tract: int, n_ranges: int, ranges: Ranges, key: Words, stream: Ints, left: Ints) -> int:
+    """Set how many workers each point of a tract loses, the least plausible points first; return how many in all."""
+    total = 0
+    for position in range(tract * n_ranges, (tract + 1) * n_ranges):
+        take = ranges.taken[position]
+        if ranges.chance[position] > 0 and np.int64(next_word(key, stream)) < ranges.chance[position]:
+            take += 1
+        for place in range(ranges.first[position], ranges.first[position + 1]):
+            here = min(take, ranges.workers[place])
+            left[ranges.point[place]] = here
+            take -= here
+            total += here
+    return total
+
+
+@lean_jit
+def clean_range(
+    bounds: tuple[int, int],
+    cells: PointLists,
+    addresses: Addresses,
+    ranges: Ranges,
+    n_ranges: int,
+    key: Words,
+    stream: Ints,
+    left: Ints,
+    synthetic: PointLists,
+) -> int:
+    """Draw workers of destination tracts ``bounds`` again, in place; return the first whose stream ran out, or -1.
+
+    ``cells`` lists the synthesizers of each tract; ``addresses`` holds the tracts' numbers. ``left`` has a zero for
+    each point of a tract, and is zeros again at the end.
+    """
+    points = synthetic.point
+    for tract in range(bounds[0], bounds[1]):
+        open_stream(STAGE_CLEAN, addresses.destination[tract], addresses.segment[tract], stream)
+        n_left = _spread_takes(tract, n_ranges, ranges, key, stream, left)
+        begin, end = tract * n_ranges, (tract + 1) * n_ranges
+        for place in range(cells.ptr[tract], cells.ptr[tract + 1]):
+            if n_left == 0:
+                break
+            cell = cells.point[place]
+            for worker in range(synthetic.ptr[cell], synthetic.ptr[cell + 1]):
+                if left[points[worker]] == 0:
+                    continue
+                left[points[worker]] -= 1
+                n_left -= 1
+                chosen = find_weight(ranges.added, begin, end, below(key, stream, ranges.added[end - 1]))
+                first, last = ranges.first[chosen], ranges.first[chosen + 1]
+                value = below(key, stream, ranges.cumulative[last - 1])
+                points[worker] = ranges.point[find_weight(ranges.cumulative, first, last, value)]
+        if has_run_out(stream):
+            return tract
+    return -1

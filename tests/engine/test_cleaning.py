@@ -1,0 +1,244 @@
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from engine.cleaning import CLEANED_RANGES_MI, clean_points, expected_freed
+from engine.coarsening import LEVEL_REMAINDER, Coarsening
+from engine.errors import ParameterError
+from engine.mechanisms.exponential import inverse_theta
+from engine.streams import Stage, stream_words
+from engine.support_table import SupportTable
+from engine.synthesis import Synthesizers, SyntheticPoints
+from tests.engine.worlds import KEY, World, make_world
+from tests.oracles import cleaning
+
+SEED = st.integers(0, 10**9)
+N_RANGES = len(CLEANED_RANGES_MI) + 1
+
+
+def cells_of(points: list[list[int]], tract: list[int]) -> tuple[Synthesizers, SyntheticPoints]:
+    """Cells with these drawn workers."""
+    ptr = np.concatenate(([0], np.cumsum([len(cell) for cell in points]))).astype(np.int64)
+    flat = np.array([point for cell in points for point in cell], dtype=np.int32)
+    synthesizers = Synthesizers(
+        tract=np.array(tract, dtype=np.int32),
+        destination=np.arange(len(points)) // 2,
+        segment=np.arange(len(points)) % 2,
+        worker_ptr=ptr,
+        worker_point=np.zeros_like(flat),
+        min_prior_weight=np.ones(len(points), dtype=np.int64),
+    )
+    return synthesizers, SyntheticPoints(synthetic_ptr=ptr, synthetic_point=flat)
+
+
+def drawn_world(seed: int) -> tuple[World, Synthesizers, SyntheticPoints, np.ndarray[Any, Any]]:
+    """A world, cells of workers in its edited points but the remainder, and numbers of freed workers."""
+    world, rng = make_world(seed), np.random.default_rng(seed + 1)
+    after = world.edited.coarsening
+    last = after.support_level[after.support_ptr[1:] - 1]
+    n_points = after.n_support - (last == LEVEL_REMAINDER)
+    tract = np.sort(rng.choice(np.flatnonzero(n_points), 14))
+    cells = [rng.integers(0, n_points[one], rng.integers(0, 9)).tolist() for one in tract]
+    freed = rng.integers(0, 12 << 20, after.n_destination_tracts)
+    return world, *cells_of(cells, tract.tolist()), freed
+
+
+def cleaned(
+    world: World, cells: Synthesizers, drawn: SyntheticPoints, freed: Any, **more: int
+) -> SyntheticPoints:
+    after = world.edited.coarsening
+    return clean_points(KEY, cells, drawn, after, world.share, freed, world.destination_tract, **more)
+
+
+def one_table(n_points: int) -> SupportTable:
+    weights = np.ones(n_points, dtype=np.int64)
+    return SupportTable(
+        support_ptr=np.array([0, n_points]), base_weight=weights, retention=np.full(n_points, 1 << 32)
+    )
+
+
+@pytest.mark.jit_off
+@given(
+    st.lists(st.lists(st.integers(0, 4), max_size=5), min_size=1, max_size=4), st.sampled_from([1, 2, 4, 8])
+)
+def test_expected_freed_workers_are_the_twin_s(cells: list[list[int]], epsilon: int) -> None:
+    synthesizers, drawn = cells_of(cells, [0] * len(cells))
+    k = 5
+    (found,) = expected_freed(synthesizers, drawn, one_table(k), epsilon=epsilon)
+    exact = Fraction(0)
+    for cell in cells:
+        if cell:
+            theta = Fraction(1 << 20, inverse_theta(Fraction(epsilon), k, len(cell)))
+            exact += cleaning.expected_freed([cell.count(point) for point in set(cell)], k, theta)
+    assert abs(found - exact * 2**20) <= 2 * len(cells)
+
+
+@pytest.mark.parametrize(("n", "epsilon"), [(100, 8), (140, 6), (300, 4), (300, 2), (1000, 6), (1000, 9)])
+def test_the_expectation_holds_for_many_workers(n: int, epsilon: int) -> None:
+    """All apart: the weights are C(n, R) (1 - theta)^(n - R) theta^R C(k - 1 + R, R)."""
+    k = 1200
+    theta = Fraction(1 << 20, inverse_theta(Fraction(epsilon), k, n))
+    odds = theta / (1 - theta)
+    weight, total, mean = Fraction(1), Fraction(1), Fraction(0)
+    for freed in range(1, n + 1):
+        ratio = odds * Fraction((n - freed + 1) * (k - 1 + freed), freed * freed)
+        weight = Fraction(round(weight * ratio * 2**200), 2**200)
+        total += weight
+        mean += freed * weight
+    synthesizers, drawn = cells_of([list(range(n))], [0])
+    (found,) = expected_freed(synthesizers, drawn, one_table(k), epsilon=epsilon)
+    assert found / 2**20 == pytest.approx(float(mean / total), rel=0.01)
+
+
+def test_larger_units_are_expected_to_free_as_tables_of_their_own() -> None:
+    cells = [[0, 0, 1], [1, 2], [2, 2]]  # blocks 0, 0 and 1
+    synthesizers, drawn = cells_of(cells, [0, 0, 0])
+    together, _ = cells_of([[0, 0, 1, 1, 2], [2, 2]], [0, 0])
+    merged = SyntheticPoints(synthetic_ptr=together.worker_ptr, synthetic_point=drawn.synthetic_point)
+    by_block = expected_freed(synthesizers, drawn, one_table(5), epsilon=4, unit="block")
+    assert by_block.tolist() == expected_freed(together, merged, one_table(5), epsilon=4).tolist()
+    whole, _ = cells_of([[0, 0, 1, 1, 2, 2, 2]], [0])
+    alone = SyntheticPoints(synthetic_ptr=whole.worker_ptr, synthetic_point=drawn.synthetic_point)
+    by_tract = expected_freed(
+        synthesizers, drawn, one_table(5), epsilon=4, unit="tract", tract_number=np.array([7])
+    )
+    assert by_tract.tolist() == expected_freed(whole, alone, one_table(5), epsilon=4).tolist()
+
+
+@pytest.mark.jit_off
+@given(SEED)
+def test_cleaned_workers_are_the_twin_s(seed: int) -> None:
+    world, cells, drawn, freed = drawn_world(seed)
+    found = cleaned(world, cells, drawn, freed)
+    after = world.edited.coarsening
+    for tract in range(after.n_destination_tracts):
+        points = slice(after.support_ptr[tract], after.support_ptr[tract + 1])
+        share, level = world.share[points], after.support_level[points]
+        at = np.searchsorted(CLEANED_RANGES_MI, after.support_distance_mi[points], side="right").tolist()
+        pooled = bool(np.any(level == LEVEL_REMAINDER))
+        received = [
+            Fraction(0 if of == LEVEL_REMAINDER else 1)
+            + (Fraction(int(part * 2**20), 2**20) if pooled else 0)
+            for of, part in zip(level, share, strict=True)
+        ]
+        noise = [
+            sum((one for one, where in zip(received, at, strict=True) if where == each), Fraction(0))
+            / len(at)
+            for each in range(N_RANGES)
+        ]
+        mine = np.flatnonzero(cells.tract == tract)
+        before = [drawn.synthetic_point[slice(*drawn.synthetic_ptr[one : one + 2])].tolist() for one in mine]
+        twin = cleaning.clean_tract(
+            int(world.destination_tract[tract]),
+            before,
+            at,
+            share.tolist(),
+            noise,
+            Fraction(int(freed[tract]), 2**20),
+        )
+        assert [
+            found.synthetic_point[slice(*drawn.synthetic_ptr[one : one + 2])].tolist() for one in mine
+        ] == twin
+
+
+@given(SEED, st.integers(2, 5))
+def test_threads_order_and_partition_do_not_matter(seed: int, threads: int) -> None:
+    world, cells, drawn, freed = drawn_world(seed)
+    whole = cleaned(world, cells, drawn, freed)
+    again = cleaned(world, cells, drawn, freed, threads=threads)
+    assert again.synthetic_point.tobytes() == whole.synthetic_point.tobytes()
+    order = np.random.default_rng(seed).permutation(cells.tract.size)
+    for tract in set(cells.tract.tolist()):
+        mine = [one for one in order.tolist() if cells.tract[one] == tract]
+        parts = [drawn.synthetic_point[slice(*drawn.synthetic_ptr[one : one + 2])].tolist() for one in mine]
+        some, points = cells_of(parts, [tract] * len(mine))
+        some = replace(some, destination=cells.destination[mine], segment=cells.segment[mine])
+        found = cleaned(world, some, points, freed)
+        for position, one in enumerate(mine):
+            assert (
+                found.synthetic_point[slice(*points.synthetic_ptr[position : position + 2])].tolist()
+                == whole.synthetic_point[slice(*drawn.synthetic_ptr[one : one + 2])].tolist()
+            )
+
+
+@given(SEED)
+def test_without_noise_nothing_changes(seed: int) -> None:
+    world, cells, drawn, freed = drawn_world(seed)
+    found = cleaned(world, cells, drawn, np.zeros_like(freed))
+    assert found.synthetic_point.tobytes() == drawn.synthetic_point.tobytes()
+
+
+def test_ranges_get_what_is_expected_of_them() -> None:
+    """Many tracts with one table: sums of ranges against their exact mean and variance.
+
+    With another key, one run in a million would fail.
+    """
+    world = make_world(5)
+    after = world.edited.coarsening
+    tract = int(np.argmax(after.n_support))
+    points = slice(after.support_ptr[tract], after.support_ptr[tract + 1])
+    distance = after.support_distance_mi[points]
+    k, times = distance.size, 4_000
+    rng = np.random.default_rng(2)
+    table = rng.integers(0, k - (after.support_level[points][-1] == LEVEL_REMAINDER), 40)
+    many = _repeated(after, tract, times)
+    synthesizers, drawn = cells_of([table.tolist()] * times, list(range(times)))
+    freed = np.full(times, int(7.3 * 2**20))
+    share = np.tile(np.where(after.support_level[points] == LEVEL_REMAINDER, 0.0, world.share[points]), times)
+    found = clean_points(KEY, synthesizers, drawn, many, share, freed, np.arange(times))
+    at = np.searchsorted(CLEANED_RANGES_MI, distance, side="right")
+    is_point = after.support_level[points] != LEVEL_REMAINDER
+    pooled = 0.0 if is_point.all() else 1.0
+    noise = np.bincount(at, is_point + pooled * share[:k], N_RANGES) / k
+    before = np.bincount(at[table], minlength=N_RANGES)
+    least = np.maximum(before - 7.3 * noise, 0.0)
+    wanted = 40 * least / least.sum()
+    assert np.abs(wanted - before).max() > 0.5
+    sums = np.bincount(at[found.synthetic_point], minlength=N_RANGES)
+    # A range varies by its rounding and by the draws of those who move: less than a Poisson number of them would.
+    tolerance = 4.9 * np.sqrt(times * (np.abs(wanted - before) + 0.25)) + 1e-3 * times
+    assert (np.abs(sums - times * wanted) < tolerance).all()
+
+
+def _repeated(coarsening: Coarsening, tract: int, times: int) -> Coarsening:
+    """The same destination tract so many times."""
+    points = slice(coarsening.support_ptr[tract], coarsening.support_ptr[tract + 1])
+    k = points.stop - points.start
+    names = ("support_level", "support_unit", "support_distance_mi", "support_population")
+    tiled: dict[str, Any] = {name: np.tile(getattr(coarsening, name)[points], times) for name in names}
+    return replace(
+        coarsening,
+        destination=np.repeat(coarsening.destination[tract], times),
+        support_ptr=np.arange(times + 1, dtype=np.int64) * k,
+        **tiled,
+    )
+
+
+def test_cleaning_has_a_stream_of_its_own() -> None:
+    one = np.array([3])
+    words = {stage: stream_words(KEY, stage, one, 0 * one, 4 + 0 * one)[1].tobytes() for stage in Stage}
+    assert len(set(words.values())) == len(Stage)
+
+
+def test_bad_input_is_refused() -> None:
+    world, cells, drawn, freed = drawn_world(3)
+    after, numbers = world.edited.coarsening, world.destination_tract
+    with pytest.raises(ParameterError, match="expectations"):
+        clean_points(KEY, cells, drawn, after, world.share, freed[:-1], numbers)
+    with pytest.raises(ParameterError, match="shares"):
+        clean_points(KEY, cells, drawn, after, world.share[:-1], freed, numbers)
+    with pytest.raises(ParameterError, match="differ in number"):
+        clean_points(
+            KEY,
+            cells,
+            SyntheticPoints(synthetic_ptr=np.array([0]), synthetic_point=np.zeros(0, dtype=np.int32)),
+            after,
+            world.share,
+            freed,
+            numbers,
+        )
