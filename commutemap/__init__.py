@@ -11,11 +11,12 @@ docs/api.md lists the analyses, explains how areas and layers are named, and say
 """
 
 from geodata.errors import GeodataError, GeometryError, StoreError
+from mapapp.answers.about import About, Note
 from mapapp.answers.change import change
 from mapapp.answers.job_balance import JobBalance
 from mapapp.answers.map_image import MapImage
+from mapapp.answers.measures import Miles, Number, Ratio, caution
 from mapapp.answers.results import (
-    About,
     AreaComparison,
     AreaProfile,
     Change,
@@ -23,15 +24,10 @@ from mapapp.answers.results import (
     DistanceDirection,
     FlowMatrix,
     InflowOutflow,
-    Miles,
-    Note,
-    Number,
     PairedAreas,
-    Ratio,
     Result,
-    caution,
-    shortened,
 )
+from mapapp.answers.short_tables import shortened
 from mapapp.errors import UsageError
 from mapapp.files.notebook import Release, open_release
 from mapapp.question.area_text import ring_areas

@@ -15,6 +15,7 @@ import pandas
 from geodata.progress import Progress, silent
 from geodata.store import Store, open_store, store_digest
 from mapapp.answers import counted
+from mapapp.answers.about import About, Note
 from mapapp.answers.answer_errors import ROWS, Errors
 from mapapp.answers.area_argument import Given, select_given
 from mapapp.answers.areas import Areas, level_named
@@ -24,18 +25,16 @@ from mapapp.answers.counted import Ints, band_sums, most_first
 from mapapp.answers.flows import Flows, Pick
 from mapapp.answers.job_balance import JobBalance, balance_units, notes_on, ratio_of
 from mapapp.answers.layer_units import LayerUnits
+from mapapp.answers.measures import Miles
 from mapapp.answers.outlines import Outlines
 from mapapp.answers.prepared import DIRECTIONS, prepare
 from mapapp.answers.results import (
-    About,
     AreaComparison,
     AreaProfile,
     Destinations,
     DistanceDirection,
     FlowMatrix,
     InflowOutflow,
-    Miles,
-    Note,
     PairedAreas,
     Result,
     check_answers,

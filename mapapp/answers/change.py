@@ -9,10 +9,11 @@ from typing import Any, Final
 import numpy as np
 import pandas
 
+from mapapp.answers.about import Note
 from mapapp.answers.counted import cautions
 from mapapp.answers.entries import entry_of
 from mapapp.answers.entry import MeasureEntry
-from mapapp.answers.results import Change, Note, Result, check_answers
+from mapapp.answers.results import Change, Result, check_answers
 from mapapp.errors import UsageError
 
 NO_ROW: Final = "not in one of the releases"

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pandas
 
 from geodata.schema import N_SEGMENTS
-from mapapp.answers.results import Number, caution
+from mapapp.answers.measures import Number, caution
 from mapapp.question.filters import BANDS, CHARACTERISTICS, bands_of
 
 Ints = npt.NDArray[np.int64]

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from mapapp.answers import job_balance, picks, wide_tables, words
 from mapapp.answers.entry import BarsEntry, Entry, NumberEntry, PageTable, TableEntry
-from mapapp.answers.results import AreaComparison, Destinations, Number, Result
+from mapapp.answers.measures import Number
+from mapapp.answers.results import AreaComparison, Destinations, Result
 from mapapp.question.fields import Side
 from mapapp.question.question import OTHER_END, Question
 

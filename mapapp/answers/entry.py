@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import pandas
 
 from mapapp.answers.areas import Areas
+from mapapp.answers.measures import Number
 from mapapp.answers.picks import Counts
-from mapapp.answers.results import Number, Result
+from mapapp.answers.results import Result
 from mapapp.question.question import Question
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from mapapp.answers import counted, words
+from mapapp.answers.about import Note
 from mapapp.answers.areas import Areas
 from mapapp.answers.entry import (
     BarsEntry,
@@ -26,8 +27,9 @@ from mapapp.answers.entry import (
 )
 from mapapp.answers.flows import Blocks, Flows, Pick
 from mapapp.answers.layer_units import LayerUnits
+from mapapp.answers.measures import Number, Ratio
 from mapapp.answers.picks import Counts, by_unit, kept_by
-from mapapp.answers.results import Note, Number, Ratio, Result
+from mapapp.answers.results import Result
 from mapapp.question.filters import Filters
 from mapapp.question.question import Question
 

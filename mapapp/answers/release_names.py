@@ -14,7 +14,7 @@ def setting_words(promise: Mapping[str, Any]) -> str:
     Parameters
     ----------
     promise : mapping
-        As `mapapp.answers.results.About.promise`.
+        As `mapapp.answers.about.About.promise`.
     """
     epsilon, mechanism = promise.get("epsilon_final"), promise.get("mechanism")
     stated = f"ε = {epsilon:.3g}" if isinstance(epsilon, (int, float)) else ""

@@ -4,11 +4,11 @@ Every analysis is a method of :class:`mapapp.answers.analyses.Release` (pages: `
 of the types below. All of them are frozen dataclasses with
 
 - ``about``: the release, area, side and workers of the answer, and every note that readers must see with it;
-- numbers as :class:`Number` fields: ``value``, ``expected_error`` (None if unknown) and ``caution``; distances as
-  :class:`Miles`, ratios as :class:`Ratio`;
+- numbers as `Number` fields of `mapapp.answers.measures`: ``value``, ``expected_error`` (None if unknown) and
+  ``caution``; distances as `Miles`, ratios as `Ratio`;
 - tables as pandas frames with **every** row, sorted for reading. In a table of workers, the columns that identify a row
   are followed by ``workers`` (int), ``share`` (0..1 of what the title says), ``expected_error`` (workers, NaN if
-  unknown) and ``caution`` (see :func:`caution`);
+  unknown) and ``caution`` (see `mapapp.answers.measures.caution`);
 - ``tables()``: the same frames by name, the main one first, for exports that work with any analysis;
 - ``to_dict()``: everything as plain JSON values.
 
@@ -22,8 +22,8 @@ the errors later::
     answer.inflow.expected_error
     for row in answer.segments.itertuples(): ...
 
-A figure is made from ``answer.groups`` without another query. :func:`shortened` shortens a table for display and adds
-an "all other" row; exports always have every row.
+A figure is made from ``answer.groups`` without another query. `mapapp.answers.short_tables.shortened` shortens a table
+for display and adds an "all other" row; exports always have every row.
 """
 
 from __future__ import annotations
@@ -35,11 +35,13 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
 
 import pandas
 
+from mapapp.answers.about import About
 from mapapp.answers.map_image import MapImage
+from mapapp.answers.measures import MEASURES, Miles, Number, Value
 from mapapp.answers.release_names import names_apart
 from mapapp.errors import UsageError
 from mapapp.question.analyses import Show
-from mapapp.question.fields import Side, Theme
+from mapapp.question.fields import Theme
 
 if TYPE_CHECKING:
     import geopandas
@@ -54,162 +56,6 @@ WORKER_COLUMNS: Final = ("workers", "share", "expected_error", "caution")
 
 _NO_VALUES: Final = ("about", "presenter")
 """Fields that describe an answer and are not part of its values."""
-
-
-def caution(workers: int) -> str:
-    """Return the caution that a count calls for; empty for 0 and for 10 or more."""
-    if workers >= 10 or workers == 0:
-        return ""
-    return "caution" if workers >= 3 else "substantial variability"
-
-
-@dataclass(frozen=True, slots=True)
-class Number:
-    """One count of synthetic workers.
-
-    Attributes
-    ----------
-    value : int
-        Workers; a change may be negative.
-    expected_error : float or None
-        Expected root mean squared error of the release's mechanism, in workers; None if it is unknown or was not
-        requested (`Release.with_errors`). 0 for a count by workplace alone, because these are published unchanged.
-    caution : str
-        Result of :func:`caution`.
-    """
-
-    value: int
-    expected_error: float | None = None
-    caution: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return dataclasses.asdict(self)
-
-
-@dataclass(frozen=True, slots=True)
-class Miles:
-    """One distance of synthetic workers.
-
-    Attributes
-    ----------
-    value : float or None
-        Great-circle miles; None if there are no workers.
-    expected_error : float or None
-        Expected root mean squared error of the release's mechanism, in miles; None if it is unknown or was not
-        requested (`Release.with_errors`).
-    """
-
-    value: float | None
-    expected_error: float | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return dataclasses.asdict(self)
-
-
-@dataclass(frozen=True, slots=True)
-class Ratio:
-    """One ratio of counts.
-
-    Attributes
-    ----------
-    value : float or None
-        None if the denominator is too small.
-    expected_error : float or None
-        Expected root mean squared error of the release's mechanism; None if it is unknown or was not requested
-        (`Release.with_errors`).
-    caution : str
-        Why there is no value; empty if there is one.
-    """
-
-    value: float | None
-    expected_error: float | None = None
-    caution: str = ""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values."""
-        return dataclasses.asdict(self)
-
-
-MEASURES: Final = (Number, Miles, Ratio)
-"""Types of the numbers of an answer that may have an expected error."""
-
-Value = Number | Miles | Ratio | float | None
-"""A number of an answer: with an expected error, or a plain share; None if there is none to take."""
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A sentence to show with the numbers.
-
-    Attributes
-    ----------
-    code : str
-        Identifies the note for programs; its text may change.
-    text : str
-    """
-
-    code: str
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class About:
-    """The question and the source of an answer.
-
-    Attributes
-    ----------
-    analysis : str
-        Name on the command line, such as ``inflow-outflow``.
-    title : str
-        Title for readers.
-    release, version : str
-        Title of the release, and the first digits of its manifest's sha256.
-    year, job_type : str
-        As the release states them; empty if it does not.
-    side : {"work", "home"} or None
-        Which end of a commute is in the area; None if both ends matter.
-    area, area_text : str
-        The area in words, and as text (`mapapp.question.area_text`); empty for the whole release.
-    n_blocks, n_edge_blocks : int
-        Number of blocks in the area, and of block cells that its drawn border cuts.
-    filters : str
-        Which workers are included, in words; empty for all.
-    kept_bands : tuple of three tuples of int
-        The same as bands of age, earnings, and industry; empty for all.
-    promise : dict
-        ``status``, ``epsilon_final``, ``delta``, ``accountant`` and ``mechanism`` of the certificate.
-    notes : tuple of Note
-        Notes that must be read with the numbers.
-    """
-
-    analysis: str
-    title: str
-    release: str
-    version: str
-    year: str = ""
-    job_type: str = ""
-    side: Side | None = None
-    area: str = ""
-    area_text: str = ""
-    n_blocks: int = 0
-    n_edge_blocks: int = 0
-    filters: str = ""
-    kept_bands: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] = ((), (), ())
-    promise: dict[str, Any] = field(default_factory=dict)
-    notes: tuple[Note, ...] = ()
-
-    def has_note(self, code: str) -> bool:
-        """Return whether one of the notes has this code."""
-        return any(note.code == code for note in self.notes)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, with notes as text."""
-        return dataclasses.asdict(self) | {"notes": [note.text for note in self.notes]}
 
 
 class Presenter(Protocol):
@@ -598,38 +444,6 @@ def check_answers(*answers: object) -> None:
             raise UsageError(
                 f"{str(answer)[:60]!r} is not an answer; give the result of an analysis of a release"
             )
-
-
-def shortened(table: pandas.DataFrame, rows: int, name: str = "All other") -> pandas.DataFrame:
-    """Return the first `rows` rows of a table of workers, and one row of kind "other" for the rest.
-
-    That row has no expected error, because the errors of the combined rows are not independent.
-
-    Raises
-    ------
-    UsageError
-        If it is not a table of workers.
-    """
-    if not {"workers", "share"} <= set(getattr(table, "columns", ())):
-        raise UsageError(
-            "only a table with workers and shares can be shortened; give such a table of an answer"
-        )
-    if len(table) <= rows:
-        return table
-    rest = table.iloc[rows:]
-    workers = int(rest["workers"].sum())
-    row: dict[str, Any] = {column: "" for column in table.columns if table[column].dtype.kind not in "iufb"}
-    row |= {column: math.nan for column in table.columns if table[column].dtype.kind == "f"}
-    row |= {column: rest[column].sum() for column in table.columns if table[column].dtype.kind in "iu"}
-    row |= {column: False for column in table.columns if table[column].dtype.kind == "b"}
-    row |= {"share": float(rest["share"].sum()), "caution": caution(workers)}
-    shown = next((each for each in ("name", "label", "home_name") if each in table.columns), None)
-    if shown is not None:
-        row |= {shown: f"{name} ({len(rest):,})"}
-    if "kind" in table.columns:
-        row |= {"kind": "other"}
-    other = pandas.DataFrame([row])[list(table.columns)]
-    return pandas.concat([table.head(rows), other.astype(table.dtypes)], ignore_index=True)
 
 
 def _value(number: Value) -> float | None:

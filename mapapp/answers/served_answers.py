@@ -16,7 +16,8 @@ from mapapp.answers.change import change, main_table
 from mapapp.answers.counted import most_first
 from mapapp.answers.entries import ENTRIES
 from mapapp.answers.flows import Pick
-from mapapp.answers.results import Change, Result, caution
+from mapapp.answers.measures import caution
+from mapapp.answers.results import Change, Result
 from mapapp.answers.served_release import ServedRelease
 from mapapp.question.fields import Side
 from mapapp.question.question import Question

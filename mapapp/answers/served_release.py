@@ -13,9 +13,9 @@ import numpy
 import pandas
 
 from mapapp.answers.analyses import Release
+from mapapp.answers.measures import caution
 from mapapp.answers.release_names import names_apart
 from mapapp.answers.result_cache import ResultCache
-from mapapp.answers.results import caution
 
 __all__ = ["ServedRelease", "caution", "certificate_json", "names_of", "open_releases"]
 

@@ -265,7 +265,7 @@ def _tables(releases: list[Release], questions: AnyQuestion, options: dict[str, 
 
 def _lines(result: Result) -> list[str]:
     """Return an answer as text lines: its subject, its numbers, and the first rows of its main table."""
-    from mapapp.answers.results import shortened
+    from mapapp.answers.short_tables import shortened
 
     about = result.about
     side = {"work": "workers of ", "home": "residents of ", None: ""}[about.side]
@@ -290,7 +290,7 @@ def _lines(result: Result) -> list[str]:
 def _number_text(value: object) -> str:
     """Return a number as text; for a change, the earlier value, the later value and the difference."""
     from mapapp.answers import words
-    from mapapp.answers.results import Miles, Number, Ratio
+    from mapapp.answers.measures import Miles, Number, Ratio
 
     if isinstance(value, Ratio):
         error = words.ratio_error(value.expected_error)

@@ -10,7 +10,8 @@ import pandas
 from mapapp.answers import words
 from mapapp.answers.entries import entry_of
 from mapapp.answers.entry import BarsEntry, text_of
-from mapapp.answers.results import Result, caution
+from mapapp.answers.measures import caution
+from mapapp.answers.results import Result
 
 MATRIX_UNITS: Final = 15
 

@@ -16,7 +16,8 @@ from typing import IO, Any, Final
 import pandas
 import xlsxwriter
 
-from mapapp.answers.results import Change, Miles, Number, Ratio, Result
+from mapapp.answers.measures import Miles, Number, Ratio
+from mapapp.answers.results import Change, Result
 from mapapp.errors import UsageError
 from mapapp.files.exports.provenance import Provenance
 from mapapp.files.exports.spreadsheet import CREATED, MAX_SHEET_ROWS, WORKBOOK, harmless, write_cell

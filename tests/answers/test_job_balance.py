@@ -16,7 +16,7 @@ from geodata.store import Store
 from mapapp.answers import words
 from mapapp.answers.analyses import COVERAGE
 from mapapp.answers.job_balance import FEW_RESIDENTS, LEFT_OUT, NO_RESIDENTS, ratio_of
-from mapapp.answers.results import Number
+from mapapp.answers.measures import Number
 from tests.oracles import analyses as twin
 from tests.releases import rewrite_table, write_release
 

@@ -14,8 +14,8 @@ from geodata.store import sha256_of
 from mapapp.answers import served_answers, words
 from mapapp.answers.analyses import COVERAGE
 from mapapp.answers.entries import headline_of, n_about
+from mapapp.answers.measures import Number, caution
 from mapapp.answers.publication import UNBOUND_NOTE
-from mapapp.answers.results import Number, caution
 from mapapp.answers.served_release import ServedRelease
 from mapapp.explore.callbacks.explore import answer_of
 from mapapp.explore.callbacks.views import Views

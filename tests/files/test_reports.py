@@ -18,7 +18,8 @@ import pytest
 
 from mapapp.answers import served_answers
 from mapapp.answers.entries import entry_of
-from mapapp.answers.results import Number, Result
+from mapapp.answers.measures import Number
+from mapapp.answers.results import Result
 from mapapp.answers.served_release import ServedRelease, names_of
 from mapapp.errors import UsageError
 from mapapp.files.reports import FORMS, Form, Report, build, write

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from mapapp.answers import words
-from mapapp.answers.results import About
+from mapapp.answers.about import About
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing.bar_groups import Bar, Group
 from mapapp.drawing.palette import ColorScheme

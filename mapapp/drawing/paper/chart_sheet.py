@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from mapapp.answers.results import About
+from mapapp.answers.about import About
 from mapapp.drawing.paper.paper import Sheet
 
 MARGIN_IN: Final = 0.14

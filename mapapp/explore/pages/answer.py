@@ -13,13 +13,8 @@ from mapapp.answers import served_answers, words
 from mapapp.answers.analyses import COVERAGE
 from mapapp.answers.entries import entry_of, headline_of, n_about, numbers_of
 from mapapp.answers.entry import text_of
-from mapapp.answers.results import (
-    Change,
-    Miles,
-    Number,
-    Ratio,
-    Result,
-)
+from mapapp.answers.measures import Miles, Number, Ratio
+from mapapp.answers.results import Change, Result
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.unit_names import name_parts
 from mapapp.answers.words import aria

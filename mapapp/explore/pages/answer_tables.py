@@ -12,8 +12,10 @@ from mapapp.answers import words
 from mapapp.answers.areas import LEVEL_LABELS
 from mapapp.answers.entries import entry_of
 from mapapp.answers.entry import WORKER_CELLS, ColumnEntry, text_of
-from mapapp.answers.results import Change, Result, caution, shortened
+from mapapp.answers.measures import caution
+from mapapp.answers.results import Change, Result
 from mapapp.answers.served_answers import largest_change
+from mapapp.answers.short_tables import shortened
 from mapapp.answers.unit_names import name_parts
 
 SHORT_ROWS: Final = 12

@@ -10,7 +10,8 @@ import pandas
 from mapapp.answers import words
 from mapapp.answers.entries import entry_of, headline_of, n_about, numbers_of
 from mapapp.answers.entry import text_of
-from mapapp.answers.results import Miles, Number, Ratio, Result
+from mapapp.answers.measures import Miles, Number, Ratio
+from mapapp.answers.results import Result
 from mapapp.answers.served_release import ServedRelease
 from mapapp.files.reports.content import KeyNumber, Kind
 from mapapp.question.analyses import ANALYSES

@@ -13,8 +13,9 @@ from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
 from mapapp.answers import words
 from mapapp.answers.entries import entry_of
 from mapapp.answers.entry import ColumnEntry, text_of
-from mapapp.answers.results import Change, Result, shortened
+from mapapp.answers.results import Change, Result
 from mapapp.answers.served_answers import largest_change
+from mapapp.answers.short_tables import shortened
 from mapapp.files.reports.content import Column, Kind, Table
 
 _BANDS: Final = {"age": AGE_BANDS, "earnings": EARNINGS_BANDS, "industry": INDUSTRY_GROUPS}

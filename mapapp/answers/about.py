@@ -1,0 +1,82 @@
+"""What an answer says about itself: its question, its source, and the notes that must be read with it."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any
+
+from mapapp.question.fields import Side
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A sentence to show with the numbers.
+
+    Attributes
+    ----------
+    code : str
+        Identifies the note for programs; its text may change.
+    text : str
+    """
+
+    code: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class About:
+    """The question and the source of an answer.
+
+    Attributes
+    ----------
+    analysis : str
+        Name on the command line, such as ``inflow-outflow``.
+    title : str
+        Title for readers.
+    release, version : str
+        Title of the release, and the first digits of its manifest's sha256.
+    year, job_type : str
+        As the release states them; empty if it does not.
+    side : {"work", "home"} or None
+        Which end of a commute is in the area; None if both ends matter.
+    area, area_text : str
+        The area in words, and as text (`mapapp.question.area_text`); empty for the whole release.
+    n_blocks, n_edge_blocks : int
+        Number of blocks in the area, and of block cells that its drawn border cuts.
+    filters : str
+        Which workers are included, in words; empty for all.
+    kept_bands : tuple of three tuples of int
+        The same as bands of age, earnings, and industry; empty for all.
+    promise : dict
+        ``status``, ``epsilon_final``, ``delta``, ``accountant`` and ``mechanism`` of the certificate.
+    notes : tuple of Note
+        Notes that must be read with the numbers.
+    """
+
+    analysis: str
+    title: str
+    release: str
+    version: str
+    year: str = ""
+    job_type: str = ""
+    side: Side | None = None
+    area: str = ""
+    area_text: str = ""
+    n_blocks: int = 0
+    n_edge_blocks: int = 0
+    filters: str = ""
+    kept_bands: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] = ((), (), ())
+    promise: dict[str, Any] = field(default_factory=dict)
+    notes: tuple[Note, ...] = ()
+
+    def has_note(self, code: str) -> bool:
+        """Return whether one of the notes has this code."""
+        return any(note.code == code for note in self.notes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, with notes as text."""
+        return dataclasses.asdict(self) | {"notes": [note.text for note in self.notes]}
