@@ -31,8 +31,8 @@ from mapapp.progress import show_progress
 def demo(dataset: Path, size: str, seed: int, as_json: bool, quiet: bool) -> None:
     """Generate a demo country and its confidential jobs as DATASET.
 
-    The nation has 8 million blocks, 1.4 million of them workplaces. On 2 cores it takes about a minute, 1.7 GiB of
-    memory and 0.5 GB of disk.
+    A nation has 8 million blocks, 1.4 million of them workplaces. To generate one on 2 cores takes about a minute,
+    1.7 GiB of memory, and 0.5 GB of disk.
 
     \b
     Example:

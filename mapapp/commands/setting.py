@@ -30,7 +30,7 @@ _SETTING: Final = (
         type=click.Choice(list(PRESETS)),
         default=DEFAULT_PRESET,
         show_default=True,
-        help="Where other options are not given: onthemap-v3 is Algorithms 1 and 2 as OnTheMap published them; "
+        help="Values of the options that are not given: onthemap-v3 is Algorithms 1 and 2 as OnTheMap published them; "
         "recommended is --mechanism exponential --epsilon-final 6.5 --design auto --far-state-miles 300 "
         "--clean, with several times less error.",
     ),
@@ -139,7 +139,7 @@ _SETTING: Final = (
         type=float,
         default=None,
         show_default="--q50",
-        help="Miles within which origins stay tracts, if not --q50; needs --puma-radius.",
+        help="Miles within which origins stay tracts, if different from --q50; needs --puma-radius.",
     ),
     click.option(
         "--puma-radius",
@@ -147,7 +147,7 @@ _SETTING: Final = (
         type=float,
         default=None,
         show_default="--q90",
-        help="Miles beyond which origins become SuperPUMAs, if not --q90; needs --tract-radius.",
+        help="Miles beyond which origins become SuperPUMAs, if different from --q90; needs --tract-radius.",
     ),
     click.option(
         "--far-state-miles",

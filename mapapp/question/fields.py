@@ -193,7 +193,7 @@ QUESTION: Final = _by_name(
         name="layer",
         kind="layer",
         default="tract",
-        help="Layer of the rows of comparison, destinations and job-balance: county, town, city, zip, metro, tract, …",
+        help="Layer of the rows of comparison, destinations, and job-balance: county, town, city, zip, metro, tract, …",
         address="layer",
         unknown="This release has no layer {}; rows are census tracts.",
     ),
