@@ -107,6 +107,22 @@ def wait_for(visit: Visit, wanted: dict[str, str]) -> None:
     visit.wait_until(SHOWS, wanted)
 
 
+UNUSED_NOW = """wanted => ["unit", "accountant", "strength"]
+  .filter((id) => document.querySelector(`#${id}:disabled, #${id} input:disabled`)).join() === wanted"""
+
+
+def test_controls_that_the_mechanism_does_not_use_are_disabled(visit: Visit) -> None:
+    open_page(visit)
+    visit.wait_until(UNUSED_NOW, "unit")
+    for name, unused in (
+        ("Exponential", "accountant,strength"),
+        ("Laplace noise", "unit,accountant,strength"),
+    ):
+        visit.page.locator("#mechanism").click()
+        visit.page.get_by_role("option", name=name).click()
+        visit.wait_until(UNUSED_NOW, unused)
+
+
 @pytest.mark.timeout(600)  # many moves, each drawn by software
 def test_every_control_moves_the_numbers_and_not_the_camera(visit: Visit, session: Session) -> None:
     asked: list[str] = []

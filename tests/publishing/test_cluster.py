@@ -363,6 +363,17 @@ def test_the_key_is_nowhere_but_in_memory(running_cluster: Cluster, dataset: Pat
 
 
 @needs_dask
+def test_a_cluster_draws_the_units_that_one_machine_draws(
+    running_cluster: Cluster, demo_dataset: Path, dataset: Path, tmp_path: Path, start: Start
+) -> None:
+    options = ("--mechanism", "exponential", "--unit", "tract", "--test-key")
+    alone = shutil.copytree(demo_dataset, tmp_path / "one")
+    assert run_here("synthesize", alone, tmp_path / "local", "-q", *options).code == 0
+    assert start(running_cluster.address, *options).end() == (0, "")
+    assert files_of(dataset.parent / "r") == files_of(tmp_path / "local")
+
+
+@needs_dask
 def test_another_version_is_refused(running_cluster: Cluster, dataset: Path, start: Start) -> None:
     code, errors = start(running_cluster.address, "--test-key", versions={"numba": "0.1"}).end()
     assert code == 2
