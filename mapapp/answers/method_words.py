@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from mapapp.answers import words
+from mapapp.answers.lone_worker_words import lone_worker_sentence, odds_sentence, rounded
 from mapapp.answers.publication import UNBOUND_NOTE, is_bound
 from mapapp.answers.served_release import ServedRelease
 
@@ -85,7 +86,7 @@ def _promise(certificate: dict[str, Any]) -> Chapter:
     factor = (
         ""
         if epsilon is None
-        else f" Here ε is {words.plain(epsilon)}, and the factor is about {_rounded(math.exp(epsilon))}."
+        else f" Here ε is {words.plain(epsilon)}, and the factor is about {rounded(math.exp(epsilon))}."
     )
     return Chapter(
         title="What is promised",
@@ -94,11 +95,20 @@ def _promise(certificate: dict[str, Any]) -> Chapter:
             "possible release would then change by at most a factor that is set in advance, e to the power ε "
             "(epsilon)." + factor + " The smaller ε is, the stronger the promise.",
             _almost(certificate),
+            *_risks(certificate, epsilon),
             "The promise is about where one worker lives. It does not hide public facts, such as the number of jobs "
             "in a block, and it does not prevent conclusions about a person from general patterns. If several "
             "releases are made from the same workers, their ε and δ add up.",
         ),
     )
+
+
+def _risks(certificate: dict[str, Any], epsilon: float | None) -> list[str]:
+    """Return what epsilon means in odds and what a lone worker risks, as far as the certificate says."""
+    lone = lone_worker_sentence(certificate.get("lone_worker"))
+    if epsilon is None or lone is None:
+        return []
+    return [odds_sentence(epsilon, delta_is_zero=words.number(certificate, "delta") == 0) + " " + lone]
 
 
 def _almost(certificate: dict[str, Any]) -> str:
@@ -170,7 +180,3 @@ def _reading(release: ServedRelease) -> Chapter:
             ),
         ),
     )
-
-
-def _rounded(value: float) -> str:
-    return f"{value:.1f}" if value < 10 else f"{float(f'{value:.2g}'):,.0f}"

@@ -18,8 +18,9 @@ from engine.sound import SoundAccounting
 from engine.theorems import pruned_epsilon
 from engine.units import RETENTION_UNITS
 from mapapp.measuring.validity_part import SettingPart
-from mapapp.measuring.validity_result import EpsilonPart, ExpectedPromise
+from mapapp.measuring.validity_result import EpsilonPart, ExpectedPromise, Plain
 from mapapp.publishing.certified_weights import CertifiedClasses, badness_of, pruned_as_a_whole
+from mapapp.publishing.lone_worker import lone_worker_facts
 from mapapp.publishing.mechanisms import OWN_PROOFS
 
 
@@ -27,8 +28,9 @@ def certificate_facts(
     privacy: PrivacyParameters, parameters: SynthesisParameters, parts: Sequence[SettingPart]
 ) -> ExpectedPromise:
     """What a certificate would say of a setting, on the tracts that were measured."""
+    lone = lone_worker_facts([part.lone_workers for part in parts], parameters)
     if parameters.mechanism in OWN_PROOFS:
-        return _of_own_proof(privacy, parameters)
+        return _of_own_proof(privacy, parameters, lone)
     certified = [part.certified for part in parts]
     accountings = [part.accounting for part in certified if part.accounting is not None]
     final, summands = (
@@ -44,10 +46,13 @@ def certificate_facts(
         "delta_bound": max(float(accounting.delta_bound.max()) for accounting in accountings),
         "parts": summands,
         "refusal": _refusal(privacy, parameters, certified),
+        "lone_worker": lone,
     }
 
 
-def _of_own_proof(privacy: PrivacyParameters, parameters: SynthesisParameters) -> ExpectedPromise:
+def _of_own_proof(
+    privacy: PrivacyParameters, parameters: SynthesisParameters, lone: dict[str, Plain]
+) -> ExpectedPromise:
     promise = OWN_PROOFS[parameters.mechanism].promise(privacy)
     whole = None if promise.epsilon is None else float(promise.epsilon)
     return {
@@ -58,6 +63,7 @@ def _of_own_proof(privacy: PrivacyParameters, parameters: SynthesisParameters) -
         "delta_bound": None,
         "parts": [] if whole is None else [{"name": "whole, by the mechanism's own proof", "value": whole}],
         "refusal": None if promise.is_private else "not private: do not publish it",
+        "lone_worker": lone,
     }
 
 

@@ -36,6 +36,7 @@ from mapapp.measuring.simulated_draws import N_DRAWS, simulated_points
 from mapapp.publishing.certified_weights import CertifiedClasses, certify_weights
 from mapapp.publishing.geography import Geography, Ints
 from mapapp.publishing.inputs import Inputs
+from mapapp.publishing.lone_worker import LoneWorkers, lone_workers
 from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.publishing.prior import PublicPrior
 from mapapp.publishing.support import Domain, Support, build_domain, weigh
@@ -137,6 +138,7 @@ class SettingPart:
     certified : CertifiedClasses
     prior_mass : PriorMass or None
         Of the classes in `certified`; None if the mechanism has no weights to certify.
+    lone_workers : LoneWorkers
     """
 
     position: Ints
@@ -148,6 +150,7 @@ class SettingPart:
     n_real: Ints
     certified: CertifiedClasses
     prior_mass: PriorMass | None
+    lone_workers: LoneWorkers
 
 
 def measure_part(
@@ -211,6 +214,7 @@ def measure_part(
         n_real=np.array([destinations.n_workers[chosen].sum() for chosen in is_counted]),
         certified=certified,
         prior_mass=None if certified.accounting is None else _prior_mass(classes),
+        lone_workers=lone_workers(certified, inputs, privacy, parameters, n_tracts=geography.tracts.n_tracts),
     )
 
 

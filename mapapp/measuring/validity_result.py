@@ -41,7 +41,8 @@ class EpsilonPart(TypedDict):
 class ExpectedPromise(TypedDict):
     """What a certificate would say.
 
-    `refusal` says why no release would be made with the setting; None if one would.
+    `refusal` says why no release would be made with the setting; None if one would. `lone_worker` is that of the
+    certificate, for the measured tracts.
     """
 
     mechanism: str
@@ -51,6 +52,7 @@ class ExpectedPromise(TypedDict):
     delta_bound: float | None
     parts: list[EpsilonPart]
     refusal: str | None
+    lone_worker: dict[str, Plain]
 
 
 class MeasuredRelease(TypedDict):

@@ -148,7 +148,7 @@ def prepare_batch(source: SynthesisSource, batch: int) -> PreparedBatch:
     inputs = source.inputs(batch)
     support = source.support(inputs.destination_tract)
     return PreparedBatch(
-        support=support, certified=certify_batch(inputs, support, source.privacy, source.parameters.mechanism)
+        support=support, certified=certify_batch(inputs, support, source.privacy, source.parameters)
     )
 
 

@@ -29,6 +29,7 @@ from mapapp.publishing.certified_weights import (
 )
 from mapapp.publishing.inputs import Inputs
 from mapapp.publishing.last_release import LAST_RELEASE_CAVEAT
+from mapapp.publishing.lone_worker import LoneWorkers, lone_worker_facts, lone_workers
 from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.publishing.prior import PublicPrior
 from mapapp.publishing.support import Support
@@ -50,6 +51,7 @@ class CertifiedBatch:
         As in `Support`.
     tails : Tails or None
         Under the paper accountant.
+    lone_workers : LoneWorkers
     """
 
     weights: SynthesizerWeights
@@ -58,13 +60,14 @@ class CertifiedBatch:
     n_eliminated: int
     n_without_flows: int
     tails: Tails | None
+    lone_workers: LoneWorkers
 
 
 def certify_batch(
     inputs: Inputs,
     support: Support,
     privacy: PrivacyParameters,
-    mechanism: Mechanism = "dirichlet-multinomial",
+    parameters: SynthesisParameters,
 ) -> CertifiedBatch:
     """Certify the prior weights of every synthesizer of a batch, and write its rows of the certificate.
 
@@ -75,6 +78,7 @@ def certify_batch(
     EngineError
         When no weight keeps the promise.
     """
+    mechanism = parameters.mechanism
     certified = certify_weights(inputs, support, privacy, mechanism)
     n_support = support.coarsening.n_support
     return CertifiedBatch(
@@ -84,6 +88,9 @@ def certify_batch(
         n_eliminated=support.n_eliminated,
         n_without_flows=support.n_without_flows,
         tails=certified.tails(),
+        lone_workers=lone_workers(
+            certified, inputs, privacy, parameters, n_tracts=support.coarsening.tracts.n_tracts
+        ),
     )
 
 
@@ -160,6 +167,7 @@ def make_certificate(
         public_inputs=_public_hashes(store),
         confidential_inputs=confidential_inputs,
         construction=prior.facts | facts,
+        lone_worker=lone_worker_facts([batch.lone_workers for batch in batches], parameters),
         reasons=(*reasons, *doubts),
         versions=versions,
     )

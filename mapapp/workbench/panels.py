@@ -9,6 +9,7 @@ import plotly.graph_objects as go
 from dash import dcc, html
 from dash.development.base_component import Component
 
+from mapapp.answers.lone_worker_words import odds_sentence, stay_text
 from mapapp.answers.words import aria, plain
 from mapapp.measuring.validity_result import EpsilonPart, ExpectedPromise
 from mapapp.workbench.fields import table
@@ -21,6 +22,11 @@ MEASURES: Final = (
     ("imse_all", "IMSE, all destinations"),
     ("imse_small", "IMSE, small (1–9 workers)"),
 )
+_OF_WHOM: Final = {
+    "lone workers": "a worker alone in block and segment keeps the true area",
+    "apart": "example: each worker of a unit keeps the true area, if all live apart",
+    "alone in a unit": "example: a worker alone in a unit keeps the true area",
+}
 _SHOWN_SIZES: Final = (1, 2, 3, 5, 9, 15, 30, 50, 100, 300, 1000)
 _PART_COLOURS: Final = ("#1d4f9c", "#c9772b", "#6b8e3d")
 
@@ -71,6 +77,7 @@ def promise_card(measured: MeasuredSetting) -> Component:
                 [
                     _tile("epsilon-final", f"{final:.3f}", "ε′, pruning included"),
                     _tile("delta-now", plain(delta), "δ"),
+                    *_lone_worker_tile(certificate),
                 ],
                 className="tiles",
             ),
@@ -80,6 +87,7 @@ def promise_card(measured: MeasuredSetting) -> Component:
             )
             if unpruned
             else _stack(parts, final),
+            html.P(odds_sentence(final, delta_is_zero=delta == 0), className="quiet small"),
             html.P(_grounds(certificate), className="quiet small"),
             *(
                 [
@@ -96,6 +104,15 @@ def promise_card(measured: MeasuredSetting) -> Component:
         className="card",
         **aria(label="Promise"),
     )
+
+
+def _lone_worker_tile(certificate: ExpectedPromise) -> list[Component]:
+    """The chance that a lone worker keeps the true support point, from public inputs."""
+    facts = certificate["lone_worker"]
+    text = stay_text(facts)
+    if text is None:
+        return []
+    return [_tile("lone-worker", text, _OF_WHOM[str(facts["case"])])]
 
 
 def _grounds(certificate: ExpectedPromise) -> str:

@@ -118,6 +118,7 @@ def build_certificate(
     public_inputs: Mapping[str, str],
     confidential_inputs: Mapping[str, str],
     construction: Mapping[str, object] | None = None,
+    lone_worker: Mapping[str, object] | None = None,
     reasons: Sequence[str] = (),
     versions: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
@@ -138,6 +139,8 @@ def build_certificate(
         Name to keyed hash (:func:`keyed_file_hash`) of every confidential input.
     construction : mapping, optional
         Public facts about how the support points came about: the seed of domain editing, the fitted prior.
+    lone_worker : mapping, optional
+        From `mapapp.publishing.lone_worker.lone_worker_facts`.
     reasons : sequence of str, optional
         Why the release may not be published, such as the fixed test key; reasons that follow from
         `synthesis` are added.
@@ -182,6 +185,7 @@ def build_certificate(
             "synthesis": synthesis.to_dict(),
         },
         "construction": dict(construction or {}),
+        **({} if lone_worker is None else {"lone_worker": dict(lone_worker)}),
         "public_inputs": dict(sorted(public_inputs.items())),
         "confidential_inputs": dict(sorted(confidential_inputs.items())),
         "versions": dict(software_versions() if versions is None else versions),

@@ -22,6 +22,7 @@ from mapapp.publishing.certificate.sound import check_sound_row, sound_precondit
 from mapapp.publishing.certificate.terms import (
     FIELDS,
     FOR_RELEASE,
+    LATER_FIELDS,
     NOT_FOR_RELEASE,
     RULE_4_1,
     RULE_4_4,
@@ -89,7 +90,9 @@ def _checks(certificate: Certificate, counts_by_n: Mapping[int, int] | None) -> 
 def _check_schema(certificate: Certificate, wanted: Sequence[str]) -> CertificateCheck:
     """The fields that its schema has, and no others."""
     schema = BOUND_SCHEMA if is_bound(certificate) else CLAIMS_SCHEMA
-    strange = sorted(set(certificate) ^ {*wanted, *([BOUND_FIELD] if schema == BOUND_SCHEMA else [])})
+    expected = {*wanted, *([BOUND_FIELD] if schema == BOUND_SCHEMA else [])}
+    missing = expected - set(certificate) - set(LATER_FIELDS)
+    strange = sorted(missing | (set(certificate) - expected))
     stated = certificate["schema_version"]
     known = not strange and type(stated) is int and stated == schema
     detail = (

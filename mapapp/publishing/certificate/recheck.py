@@ -35,7 +35,7 @@ from mapapp.publishing.certificate.publication_check import (
     check_publication,
     check_sizes,
 )
-from mapapp.publishing.certificate.terms import Certificate
+from mapapp.publishing.certificate.terms import LATER_FIELDS, Certificate
 from mapapp.publishing.chosen_setting import check_design
 from mapapp.publishing.inputs import segment_of
 from mapapp.publishing.promise import make_certificate
@@ -48,6 +48,7 @@ _FITTED = (
     "readings",
     "worst_synthesizer",
     "epsilon_final",
+    "lone_worker",
     "mechanism",
 )
 _AGREE = 1e-6  # relative; other machines may round the last digits of a fitted prior differently
@@ -180,6 +181,9 @@ def _check_again(source: SynthesisSource, certificate: Certificate) -> Certifica
     )
     if is_bound(certificate):
         del again["schema_version"]  # checked with the other fields; the publication has a check of its own
+    for field in LATER_FIELDS:
+        if field not in certificate:
+            del again[field]
     differs = [
         field
         for field, value in again.items()

@@ -15,6 +15,7 @@ __all__ = [
     "COMPOSITION",
     "FIELDS",
     "FOR_RELEASE",
+    "LATER_FIELDS",
     "MARGINS_CAVEAT",
     "NEIGHBORS",
     "NOT_FOR_RELEASE",
@@ -45,6 +46,7 @@ FIELDS = (
     "neighbours",
     "unit_of_protection",
     "composition",
+    "lone_worker",
     "worst_synthesizer",
     "preconditions",
     "parameters",
@@ -55,6 +57,9 @@ FIELDS = (
     "versions",
     "caveats",
 )
+
+LATER_FIELDS = ("lone_worker",)
+"""Fields that certificates of earlier versions lack."""
 
 RULE_4_1, RULE_4_4 = RULES[2], RULES[3]
 

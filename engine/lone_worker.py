@@ -1,0 +1,149 @@
+"""The chance that a worker who is alone in a synthesizer keeps the true support point, in closed form.
+
+Epsilon bounds what any release can say about one worker. This chance says what happens to the most exposed worker: the
+only one in a workplace block and segment. It depends on public quantities alone: support points, prior weights,
+retention and the promise. If it depends on where the worker lives, it is an average over support points.
+
+All integrals are of the form E[y/(y + X)] = integral over t from 0 to 1 of y t^(y - 1) E[t^X], with X the weight of all
+other points, and E[t^X] is a product over points. They are found by Gauss-Legendre quadrature after t = u^4, which
+makes the integrand smooth at 0.
+
+Source: docs/method.md, section 7g.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln, logsumexp
+
+Floats = npt.NDArray[np.float64]
+
+__all__ = ["stay_apart", "stay_geometric", "stay_laplace", "stay_sparse", "stay_weighted"]
+
+_NODES: Final = 40
+_POWER: Final = 4
+_LOG_LEAST: Final = math.log(1e-14)
+
+
+def _quadrature() -> tuple[Floats, Floats]:
+    """Return log t and weights of an integral over t from 0 to 1."""
+    x, weight = np.polynomial.legendre.leggauss(_NODES)
+    u = (x + 1.0) / 2.0
+    return _POWER * np.log(u), weight / 2.0 * _POWER * u ** (_POWER - 1)
+
+
+def stay_weighted(alpha: Floats, retention: Floats, home: Floats) -> float:
+    """Chance under the Dirichlet-multinomial with pruning, n = m = 1.
+
+    The worker's own point is never pruned and is drawn with chance (1 + alpha_i)/(1 + the kept weights).
+
+    Parameters
+    ----------
+    alpha : float64[k]
+        Prior weights, above 0.
+    retention : float64[k]
+        Chance that each empty point is kept; 1 where points are not pruned.
+    home : float64[k]
+        Share of each support point in the average over homes; sums to 1.
+
+    Returns
+    -------
+    float
+    """
+    kinds, of_kind = np.unique(np.stack([alpha, retention]), axis=1, return_inverse=True)
+    of_kind = of_kind.reshape(-1)
+    weight, kept = kinds[:, :, None]
+    times = np.bincount(of_kind, minlength=kinds.shape[1])
+    homes = np.bincount(of_kind, home, kinds.shape[1])
+    log_t, step = _quadrature()
+    with np.errstate(divide="ignore"):
+        log_factor = np.logaddexp(np.log1p(-kept), np.log(kept) + weight * log_t)
+    log_all = times @ log_factor
+    # The worker's own point is certain: its factor is t^alpha in place of 1 - f + f t^alpha.
+    of_home = np.exp(log_all - log_factor + weight * log_t) @ step
+    return float(homes @ ((1.0 + weight[:, 0]) * of_home))
+
+
+def stay_laplace(epsilon: float, share: Floats) -> float:
+    """Chance under the Laplace sanitizer: noisy counts, clamped at 0, share out one worker.
+
+    Parameters
+    ----------
+    epsilon : float
+        Of the release.
+    share : float64[k]
+        Chance of each point to be drawn from the public prior, if no noisy count is above 0. The same in the average
+        over homes.
+    """
+    q, k = math.exp(-epsilon / 2.0), share.size
+    log_t, step = _quadrature()
+    t = np.exp(log_t)
+    # E[t^Z] of noise clamped at 0, and the sum over y of y t^(y - 1) P(1 + Z = y).
+    others = (k - 1) * np.log((1.0 - q * q * t) / ((1.0 + q) * (1.0 - q * t)))
+    own = (1.0 - q) / (1.0 + q) / (1.0 - q * t) ** 2
+    none = q / (1.0 + q) ** k
+    return float((own * np.exp(others)) @ step + none * float(share @ share))
+
+
+def stay_geometric(epsilon: float, n_points: int) -> float:
+    """Chance under projected geometric noise: the largest noisy count gets the worker, one of several at random.
+
+    With F the distribution of the noisy count of an empty point, a point with y noisy workers wins with chance
+    (F(y)^k - F(y - 1)^k)/(k P(y)).
+    """
+    q = math.exp(-epsilon / 2.0)
+    most = math.ceil(_LOG_LEAST / math.log(q)) + 2
+    y = np.arange(most)
+    empty = (1.0 - q) / (1.0 + q) * q**y
+    own = (1.0 - q) / (1.0 + q) * q ** np.abs(y - 1.0)
+    empty[0], own[0] = 1.0 / (1.0 + q), q / (1.0 + q)
+    up_to = np.asarray(1.0 - q ** (y + 1.0) / (1.0 + q), dtype=np.float64)
+    below: Floats = np.append(0.0, up_to[:-1])
+    wins = _difference_of_powers(up_to, below, n_points) / (n_points * empty)
+    return float(own @ wins)
+
+
+def _difference_of_powers(high: Floats, low: Floats, power: int) -> Floats:
+    """Return high^power - low^power without the loss of digits where both are close to 1."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(-(high**power) * np.expm1(power * (np.log(low) - np.log(high))))
+
+
+def stay_sparse(published: float, share: Floats) -> float:
+    """Chance under the sparse histogram: the worker's count is published, or the public prior draws the point.
+
+    Parameters
+    ----------
+    published : float
+        Chance that the count of a worker alone in a point is published.
+    share : float64[k]
+        Chance of each point to be drawn from the public prior. The same in the average over homes.
+    """
+    return float(published + (1.0 - published) * float(share @ share))
+
+
+def stay_apart(inverse_theta: float, n_points: int, n_workers: int) -> float:
+    """Chance of each of n workers to keep the point, under the exponential mechanism, if all live in different points.
+
+    C(n, J) C(k - 1, J) tables are J workers away. For one worker the chance is E/(E + k - 1), E = e^epsilon.
+
+    Parameters
+    ----------
+    inverse_theta : float
+        1/theta, at least 1.
+    n_points, n_workers : int
+        k and n, n at most k.
+    """
+    moved = np.arange(min(n_workers, n_points - 1) + 1, dtype=np.float64)
+    weight = (
+        _log_choose(n_workers, moved) + _log_choose(n_points - 1, moved) - moved * math.log(inverse_theta)
+    )
+    return float(1.0 - np.exp(weight - logsumexp(weight)) @ moved / n_workers)
+
+
+def _log_choose(n: int, taken: Floats) -> Floats:
+    return np.asarray(gammaln(n + 1.0) - gammaln(taken + 1.0) - gammaln(n - taken + 1.0))

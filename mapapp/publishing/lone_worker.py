@@ -1,0 +1,251 @@
+"""What a lone worker risks under a setting: the chance to keep the true support point, from public quantities.
+
+For units of drawing larger than a block and segment, the chance depends on where the others live. It is then given for
+an example: under the exponential mechanism for units whose workers all live in different support points, otherwise for
+units of one worker.
+
+Source: docs/method.md, section 7g; docs/privacy-promise.md, "What a lone worker risks".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.lone_worker import stay_apart, stay_geometric, stay_laplace, stay_sparse, stay_weighted
+from engine.mechanisms.exponential import THETA_BITS, inverse_theta
+from engine.mechanisms.sparse import least_threshold
+from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters
+from engine.units import RETENTION_UNITS, WEIGHT_UNITS
+from mapapp.publishing.certified_weights import CertifiedClasses
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+__all__ = ["Case", "LoneWorkers", "PlacedSynthesizers", "case_of", "lone_worker_facts", "lone_workers"]
+
+Case = Literal["lone workers", "apart", "alone in a unit"]
+"""Lone workers; or an example: workers drawn together who all live in different points, or only one in a unit."""
+
+_MOST_TRACTS: Final = 2_000
+
+
+class PlacedSynthesizers(Protocol):
+    """The public part of some synthesizers, with the block of each workplace."""
+
+    @property
+    def destination_tract(self) -> Ints:
+        """Row of `tracts` of each destination tract: int64[T]."""
+        ...
+
+    @property
+    def destination(self) -> Ints:
+        """Row of `blocks`: int64[S]."""
+        ...
+
+    @property
+    def tract(self) -> npt.NDArray[np.int32]:
+        """Position of the destination tract: int32[S]."""
+        ...
+
+    @property
+    def count(self) -> Ints:
+        """n of each synthesizer: int64[S]."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoneWorkers:
+    """Chances to keep the true support point in one batch.
+
+    Attributes
+    ----------
+    stay : float64[C]
+        Chance, by class of workers.
+    workers : int64[C]
+        Number of workers of each class: lone ones or, in an example, all.
+    n_workers : int
+        All lone workers or, in an example, all workers; more than those above if only some tracts are looked at.
+    """
+
+    stay: Floats
+    workers: Ints
+    n_workers: int
+
+
+class _Points(NamedTuple):
+    """Support points of one destination tract, for one worker."""
+
+    alpha: Floats
+    retention: Floats
+    home: Floats
+
+
+def lone_workers(
+    certified: CertifiedClasses,
+    synthesizers: PlacedSynthesizers,
+    privacy: PrivacyParameters,
+    parameters: SynthesisParameters,
+    *,
+    n_tracts: int,
+) -> LoneWorkers:
+    """Return the chances of the lone workers of a batch or, for larger units, of an example.
+
+    Of more than 4,000 tracts (`n_tracts`), about 2,000 evenly spaced ones stand for all. They are chosen by row, so the
+    result does not depend on batches.
+    """
+    if parameters.unit != "cell":
+        example = _apart if parameters.mechanism == "exponential" else _alone_in_a_unit
+        return example(certified, synthesizers, privacy, parameters)
+    chance = _CHANCES[parameters.mechanism]
+    times = np.bincount(certified.class_of, minlength=certified.classes.tract.size)
+    is_alone = certified.classes.likelihood_count == 1
+    every = max(n_tracts // _MOST_TRACTS, 1)
+    is_chosen = synthesizers.destination_tract[certified.classes.tract] % every == 0
+    alone = np.flatnonzero(is_alone & is_chosen)
+    stay = [chance(certified, int(one), privacy) for one in alone]
+    return LoneWorkers(
+        stay=np.array(stay, dtype=np.float64),
+        workers=times[alone].astype(np.int64),
+        n_workers=int(times[is_alone].sum()),
+    )
+
+
+def lone_worker_facts(parts: Sequence[LoneWorkers], parameters: SynthesisParameters) -> dict[str, Any]:
+    """Return what the certificate says of lone workers.
+
+    Returns
+    -------
+    dict
+        `workers`, how many there are; `stay`, with the `least`, the mean over workers (`typical`) and the `greatest`
+        chance, None without workers; `is_bound`, whether these are upper bounds; `case`, from :func:`case_of`.
+    """
+    stay = np.concatenate([part.stay for part in parts])
+    workers = np.concatenate([part.workers for part in parts])
+    total = int(workers.sum())
+    chances: dict[str, float] | None = None
+    if total:
+        chances = {
+            "least": float(stay.min()),
+            "typical": float((stay * workers).sum() / total),
+            "greatest": float(stay.max()),
+        }
+    return {
+        "workers": sum(part.n_workers for part in parts),
+        "stay": chances,
+        "is_bound": parameters.mechanism == "accept-reject",
+        "case": case_of(parameters),
+    }
+
+
+def case_of(parameters: SynthesisParameters) -> Case:
+    """Return of whom the chances are: of lone workers or, where larger units are drawn together, of which example."""
+    if parameters.unit == "cell":
+        return "lone workers"
+    return "apart" if parameters.mechanism == "exponential" else "alone in a unit"
+
+
+def _points_of(certified: CertifiedClasses, number: int) -> _Points:
+    """Return the support points of the destination tract of a class."""
+    tract = int(certified.classes.tract[number])
+    mine = slice(*certified.prior.support_ptr[tract : tract + 2])
+    base = certified.prior.base_weight[mine].astype(np.float64)
+    alpha = np.maximum(base, certified.min_weight[number]) / WEIGHT_UNITS
+    retention = certified.prior.retention[mine] / RETENTION_UNITS
+    # As drawn: what weighs more than one worker is never pruned.
+    kept = np.where(certified.prunes[number] & (alpha <= 1.0), retention, 1.0)
+    home = base if base.any() else np.ones_like(base)
+    return _Points(alpha, kept, home / home.sum())
+
+
+def _weighted(certified: CertifiedClasses, number: int, _privacy: PrivacyParameters) -> float:
+    return stay_weighted(*_points_of(certified, number))
+
+
+def _accepted(certified: CertifiedClasses, number: int, privacy: PrivacyParameters) -> float:
+    """Bound: an output is drawn again with a chance of at most delta, which leaves the others so much likelier."""
+    return min(_weighted(certified, number, privacy) / (1.0 - float(privacy.delta)), 1.0)
+
+
+def _exponential(certified: CertifiedClasses, number: int, privacy: PrivacyParameters) -> float:
+    n_points = int(np.diff(certified.prior.support_ptr)[certified.classes.tract[number]])
+    return stay_apart(inverse_theta(privacy.epsilon, n_points, 1) / (1 << THETA_BITS), n_points, 1)
+
+
+def _geometric(certified: CertifiedClasses, number: int, privacy: PrivacyParameters) -> float:
+    n_points = int(np.diff(certified.prior.support_ptr)[certified.classes.tract[number]])
+    return stay_geometric(float(privacy.epsilon), n_points)
+
+
+def _laplace(certified: CertifiedClasses, number: int, privacy: PrivacyParameters) -> float:
+    alpha = _points_of(certified, number).alpha
+    return stay_laplace(float(privacy.epsilon), alpha / alpha.sum())
+
+
+def _sparse(certified: CertifiedClasses, number: int, privacy: PrivacyParameters) -> float:
+    alpha = _points_of(certified, number).alpha
+    published = least_threshold(privacy.epsilon, privacy.delta).delta_bound
+    return stay_sparse(float(published), alpha / alpha.sum())
+
+
+def _plug_in(_certified: CertifiedClasses, _number: int, _privacy: PrivacyParameters) -> float:
+    return 1.0
+
+
+_CHANCES: Final[Mapping[Mechanism, Callable[[CertifiedClasses, int, PrivacyParameters], float]]] = {
+    "dirichlet-multinomial": _weighted,
+    "accept-reject": _accepted,
+    "exponential": _exponential,
+    "keep-or-redraw": _exponential,
+    "geometric": _geometric,
+    "laplace": _laplace,
+    "sparse-histogram": _sparse,
+    "plug-in": _plug_in,
+}
+
+
+def _apart(
+    certified: CertifiedClasses,
+    synthesizers: PlacedSynthesizers,
+    privacy: PrivacyParameters,
+    parameters: SynthesisParameters,
+) -> LoneWorkers:
+    """Return the chances in units of several blocks or segments whose workers all live in different points."""
+    number = synthesizers.destination if parameters.unit == "block" else synthesizers.tract.astype(np.int64)
+    _, first, unit = np.unique(number, return_index=True, return_inverse=True)
+    n = np.bincount(unit.reshape(-1), synthesizers.count).astype(np.int64)
+    k = np.diff(certified.prior.support_ptr)[synthesizers.tract[first]]
+    # No more workers than points can live apart.
+    pairs, of_pair = np.unique(np.stack([k, np.minimum(n, k)]), axis=1, return_inverse=True)
+    stay = [
+        stay_apart(
+            inverse_theta(privacy.epsilon, int(points), int(apart)) / (1 << THETA_BITS),
+            int(points),
+            int(apart),
+        )
+        for points, apart in pairs.T
+    ]
+    workers = np.bincount(of_pair.reshape(-1), n, pairs.shape[1]).astype(np.int64)
+    return LoneWorkers(
+        stay=np.array(stay, dtype=np.float64), workers=workers, n_workers=int(synthesizers.count.sum())
+    )
+
+
+def _alone_in_a_unit(
+    certified: CertifiedClasses,
+    synthesizers: PlacedSynthesizers,
+    privacy: PrivacyParameters,
+    parameters: SynthesisParameters,
+) -> LoneWorkers:
+    """Return the chances of a worker who is the only one of a unit, in every destination tract."""
+    tract, first = np.unique(certified.classes.tract, return_index=True)
+    chance = _CHANCES[parameters.mechanism]
+    workers = np.bincount(synthesizers.tract, synthesizers.count)[tract].astype(np.int64)
+    stay = [chance(certified, int(one), privacy) for one in first]
+    return LoneWorkers(
+        stay=np.array(stay, dtype=np.float64), workers=workers, n_workers=int(synthesizers.count.sum())
+    )

@@ -1,0 +1,108 @@
+"""The lone worker's risk in certificates: made, made again, and said in words."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from engine.mechanisms.exponential import lone_worker_stay
+from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters, Unit
+from engine.streams import PublicSeed
+from geodata.store import Store, open_store
+from mapapp.answers.lone_worker_words import lone_worker_sentence, odds_sentence, stay_text
+from mapapp.publishing.batch import open_source, prepare_batch
+from mapapp.publishing.certificate import recheck
+from mapapp.publishing.lone_worker import lone_worker_facts
+
+
+@pytest.fixture(scope="module")
+def dataset(demo_dataset: Path) -> Store:
+    return open_store(demo_dataset, "dataset")
+
+
+def facts_of(
+    dataset: Store, mechanism: Mechanism, unit: Unit = "cell", epsilon: str = "6.5"
+) -> dict[str, Any]:
+    privacy = PrivacyParameters(epsilon=epsilon, delta="1e-6", min_retention="0.1", accountant="sound")
+    parameters = SynthesisParameters(mechanism=mechanism, unit=unit)
+    source = open_source(dataset, PublicSeed.for_tests(), privacy, parameters)
+    parts = [
+        prepare_batch(source, batch).certified.lone_workers for batch in range(source.workplaces.n_batches)
+    ]
+    return lone_worker_facts(parts, parameters)
+
+
+def test_the_exponential_mechanism_is_randomized_response_for_a_lone_worker(dataset: Store) -> None:
+    facts = facts_of(dataset, "exponential")
+    stay = facts["stay"]
+    assert 0 < stay["least"] <= stay["typical"] <= stay["greatest"] < 1
+    chances = {float(lone_worker_stay("6.5", k)) for k in range(2, 400)}
+    assert any(stay["least"] == pytest.approx(chance, rel=1e-5) for chance in chances)
+    assert (facts["is_bound"], facts["case"]) == (False, "lone workers")
+
+
+def test_more_is_promised_at_smaller_epsilon(dataset: Store) -> None:
+    stays = [facts_of(dataset, "exponential", epsilon=epsilon)["stay"] for epsilon in ("2", "4", "6.5")]
+    typical = [stay["typical"] for stay in stays]
+    assert typical == sorted(typical)
+
+
+def test_every_mechanism_says_what_a_lone_worker_risks(dataset: Store) -> None:
+    for mechanism in set(get_args(Mechanism)) - {"plug-in"}:
+        stay = facts_of(dataset, mechanism)["stay"]
+        assert 0 < stay["least"] <= stay["typical"] <= stay["greatest"] < 1, mechanism
+    assert facts_of(dataset, "accept-reject")["is_bound"]
+    assert facts_of(dataset, "plug-in")["stay"] == {"least": 1.0, "typical": 1.0, "greatest": 1.0}
+
+
+@pytest.mark.parametrize("unit", ["block", "tract"])
+def test_larger_units_give_an_example(unit: Unit, dataset: Store) -> None:
+    facts = facts_of(dataset, "exponential", unit)
+    assert facts["case"] == "apart"
+    assert facts["workers"] == dataset.manifest["n_jobs"]
+    assert "As an example" in str(lone_worker_sentence(facts))
+
+
+def test_other_mechanisms_give_an_example_of_a_unit_of_one(dataset: Store) -> None:
+    alone, in_a_unit = (facts_of(dataset, "geometric", unit) for unit in ("cell", "tract"))
+    assert in_a_unit["case"] == "alone in a unit"
+    assert in_a_unit["stay"]["greatest"] >= alone["stay"]["greatest"]
+    assert "a worker with whom no other was drawn keeps" in str(lone_worker_sentence(in_a_unit))
+
+
+def test_a_certificate_is_checked_with_and_without_it(demo_release: Path) -> None:
+    """Earlier certificates lack the field; another chance than the one that follows is found."""
+    release = open_store(demo_release, "release")
+    certificate = release.document("certificate.json")
+    assert certificate["lone_worker"]["stay"]["typical"] > 0
+    earlier = {name: value for name, value in certificate.items() if name != "lone_worker"}
+    changed = deepcopy(certificate)
+    changed["lone_worker"]["stay"]["typical"] /= 2
+    source = recheck._source(release, certificate)
+    checks = [recheck._check_again(source, each) for each in (certificate, earlier, changed)]
+    assert [check.ok for check in checks] == [True, True, False]
+    assert "lone_worker" in checks[2].detail
+
+
+def test_words_for_lone_workers() -> None:
+    stay = {"least": 0.7, "typical": 0.753, "greatest": 0.8}
+    facts = {"workers": 12, "stay": stay, "is_bound": False, "case": "lone workers"}
+    assert stay_text(facts) == "75 % (from 70 % to 80 %)"
+    assert "a chance of 75 % (from 70 % to 80 %)" in str(lone_worker_sentence(facts))
+    assert stay_text(facts | {"is_bound": True}) == "at most 75 % (from 70 % to 80 %)"
+    assert stay_text(facts | {"stay": dict.fromkeys(stay, 1.0)}) == "100 %"
+    for unreadable in (None, {}, {"stay": None}, {"stay": {"least": "0.7"}}, "text"):
+        assert stay_text(unreadable) is None
+        assert lone_worker_sentence(unreadable) is None
+
+
+def test_epsilon_in_odds() -> None:
+    assert odds_sentence(6.5, delta_is_zero=True) == (
+        "Whatever is released, it is at most 670 times as likely with one home of a worker as with another."
+    )
+    assert odds_sentence(1.0, delta_is_zero=False).startswith(
+        "Outside that probability, whatever is released"
+    )
