@@ -80,3 +80,14 @@ class About:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, with notes as text."""
         return dataclasses.asdict(self) | {"notes": [note.text for note in self.notes]}
+
+
+def edge_notes(n_edge_blocks: int) -> tuple[Note, ...]:
+    """Return the note that a drawn border cuts blocks, if it does."""
+    if not n_edge_blocks:
+        return ()
+    text = (
+        f"The drawn border cuts {n_edge_blocks:,} block{'s' * (n_edge_blocks != 1)}; "
+        "each counts entirely on the side of its internal point."
+    )
+    return (Note("cut-blocks", text),)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Self, TypeVar, cast
@@ -14,14 +14,14 @@ import pandas
 
 from geodata.progress import Progress, silent
 from geodata.store import Store, open_store, store_digest
-from mapapp.answers import counted
-from mapapp.answers.about import About, Note
+from mapapp.answers import counted, words
+from mapapp.answers.about import About, Note, edge_notes
 from mapapp.answers.answer_errors import ROWS, Errors
 from mapapp.answers.area_argument import Given, select_given
 from mapapp.answers.areas import Areas, level_named
 from mapapp.answers.cells import Cells
-from mapapp.answers.certificate_reader import read_certificate
-from mapapp.answers.counted import Ints, band_sums, most_first
+from mapapp.answers.certificate_reader import promise_of, read_certificate
+from mapapp.answers.counted import band_sums, most_first
 from mapapp.answers.flows import Flows, Pick
 from mapapp.answers.job_balance import JobBalance, balance_units, notes_on, ratio_of
 from mapapp.answers.layer_units import LayerUnits
@@ -54,17 +54,6 @@ Answer = TypeVar("Answer", bound=Result)
 ALL_WORKERS: Final = Filters()
 COVERAGE: Final = "coverage"
 """Code of the note that residents who work in other states are not counted."""
-DIRECTION_LABELS: Final = (
-    "North",
-    "Northeast",
-    "East",
-    "Southeast",
-    "South",
-    "Southwest",
-    "West",
-    "Northwest",
-    "Same place",
-)
 GROUPS: Final = {
     "inflow": "Work here, live elsewhere",
     "outflow": "Live here, work elsewhere",
@@ -228,7 +217,7 @@ class Release:
             about=self._about("destinations", chosen, filters, side),
             layer=units.level,
             workers=counted.number(int(found.sum())),
-            units=self._unit_table(units, found),
+            units=counted.unit_table(units, found),
         )
         return self._answered(answer, errors)
 
@@ -253,7 +242,7 @@ class Release:
         pick = Pick.at(side, chosen.blocks, filters)
         found = self.flows.distances(pick, side, edges, own_block=False)
         n = int(found.workers.sum())
-        labels = band_labels(edges)
+        labels, directions = band_labels(edges), words.DIRECTION_NAMES.values()
         cells = pandas.DataFrame(
             [(band, labels[band], direction) for band in range(len(labels)) for direction in DIRECTIONS],
             columns=["band", "band_label", "direction"],
@@ -272,8 +261,8 @@ class Release:
             mean_under_100_mi=Miles(found.mean_near_mi),
             edges_mi=edges,
             cells=cells,
-            bands=self._labeled("band", range(len(labels)), labels, found.workers.sum(axis=1)),
-            directions=self._labeled("direction", DIRECTIONS, DIRECTION_LABELS, found.workers.sum(axis=0)),
+            bands=counted.labeled("band", range(len(labels)), labels, found.workers.sum(axis=1)),
+            directions=counted.labeled("direction", DIRECTIONS, directions, found.workers.sum(axis=0)),
         )
         return self._answered(answer, errors)
 
@@ -305,7 +294,7 @@ class Release:
             net_inflow=net,
             stay_of_living=n["stay"] / living if living else None,
             stay_of_employed=n["stay"] / employed if employed else None,
-            groups=self._labeled("group", GROUPS, GROUPS.values(), list(n.values())),
+            groups=counted.labeled("group", GROUPS, GROUPS.values(), list(n.values())),
             segments=segments[["group", *(name for name in segments.columns if name != "group")]],
         )
         return self._answered(answer, errors)
@@ -369,7 +358,7 @@ class Release:
             share_of_employed=n / employed if employed else None,
             median_mi=Miles(self.flows.median_mi(pick)),
             bands=counted.bands(counts),
-            distances=self._labeled("band", range(len(labels)), labels, bands),
+            distances=counted.labeled("band", range(len(labels)), labels, bands),
         )
         return self._answered(answer, errors)
 
@@ -401,9 +390,9 @@ class Release:
             home_layer=homes.level,
             work_layer=works.level,
             workers=counted.number(total),
-            cells=self._cells(homes, works, (from_unit, to_unit, n), total),
-            homes=self._unit_table(homes, margins[0]),
-            works=self._unit_table(works, margins[1]),
+            cells=counted.pair_table(homes, works, (from_unit, to_unit, n), total),
+            homes=counted.unit_table(homes, margins[0]),
+            works=counted.unit_table(works, margins[1]),
         )
         return self._answered(answer, errors)
 
@@ -422,7 +411,7 @@ class Release:
         pick = _pick(home, work, filters)
         total = int(self.flows.by_segment(pick).sum())
         for part in self.flows.matrix(pick, homes.code, works.code):
-            yield self._cells(homes, works, part, total)
+            yield counted.pair_table(homes, works, part, total)
 
     def with_errors(self, answer: Answer, rows: int = ROWS, tables: Collection[str] | None = None) -> Answer:
         """Return the answer with expected errors of its numbers and of the first rows of all or some of its tables.
@@ -447,27 +436,6 @@ class Release:
                 f"layer {str(layer)[:40]!r}: give the name of a layer, such as 'county' or 'town'"
             )
         return self.areas.units(level_named(layer))
-
-    def _cells(
-        self, homes: LayerUnits, works: LayerUnits, part: tuple[Ints, Ints, Ints], total: int
-    ) -> pandas.DataFrame:
-        columns: dict[str, Any] = {}
-        for end, units, code in (("home", homes, part[0]), ("work", works, part[1])):
-            for name, column in (("id", "unit_id"), ("name", "name"), ("kind", "kind")):
-                columns[f"{end}_{name}"] = units.rows[column].to_numpy(dtype=object)[code]
-        return pandas.DataFrame(columns | counted.columns(part[2], total))
-
-    def _unit_table(self, units: LayerUnits, found: Ints) -> pandas.DataFrame:
-        rows = units.rows[["unit_id", "name", "kind", "lon_deg", "lat_deg"]]
-        rows = rows.assign(**counted.columns(found, int(found.sum())))
-        return most_first(rows[found > 0], "unit_id")
-
-    def _labeled(
-        self, name: str, keys: Iterable[int | str], labels: Iterable[str], workers: Ints | list[int]
-    ) -> pandas.DataFrame:
-        counts = np.asarray(workers, dtype=np.int64)
-        frame = pandas.DataFrame({name: list(keys), "label": list(labels)})
-        return frame.assign(**counted.columns(counts, int(counts.sum())))
 
     def _about(
         self,
@@ -494,7 +462,7 @@ class Release:
             filters=filters.words,
             kept_bands=(tuple(filters.age), tuple(filters.earnings), tuple(filters.industry)),
             promise=self.promise,
-            notes=notes + _edge_notes(area.n_edge_blocks),
+            notes=notes + edge_notes(area.n_edge_blocks),
         )
 
     def _about_pair(self, analysis: str, home: Selected, work: Selected, filters: Filters) -> About:
@@ -506,24 +474,13 @@ class Release:
             area_text=f"{home.text} | {work.text}",
             n_blocks=home.n_blocks + work.n_blocks,
             n_edge_blocks=edge,
-            notes=_edge_notes(edge),
+            notes=edge_notes(edge),
         )
 
     @property
     def promise(self) -> dict[str, Any]:
         """The certificate's promise, as a short dictionary."""
-        mechanism = self.certificate.get("mechanism")
-        numbers = {
-            name: value.get("value") if isinstance(value, dict) else value
-            for name in ("epsilon_final", "delta")
-            for value in (self.certificate.get(name),)
-        }
-        return (
-            {"status": self.certificate.get("status")}
-            | numbers
-            | {"accountant": self.certificate.get("accountant")}
-            | ({"mechanism": mechanism.get("name")} if isinstance(mechanism, dict) else {})
-        )
+        return promise_of(self.certificate)
 
     def _cover_notes(self) -> tuple[Note, ...]:
         """Return the note that workplaces in other states are not in the release."""
@@ -540,13 +497,3 @@ def _blocks(chosen: Selected, n_blocks: int) -> npt.NDArray[np.int32]:
 
 def _pick(home: Selected, work: Selected, filters: Filters) -> Pick:
     return Pick(home=home.blocks, work=work.blocks, filters=filters)
-
-
-def _edge_notes(n_edge_blocks: int) -> tuple[Note, ...]:
-    if not n_edge_blocks:
-        return ()
-    text = (
-        f"The drawn border cuts {n_edge_blocks:,} block{'s' * (n_edge_blocks != 1)}; "
-        "each counts entirely on the side of its internal point."
-    )
-    return (Note("cut-blocks", text),)

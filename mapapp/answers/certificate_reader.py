@@ -48,3 +48,19 @@ def _require_number(name: str, stated: object) -> None:
     value = stated.get("value") if isinstance(stated, Mapping) else stated
     if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0 or math.isinf(value):
         raise TypeError(name)
+
+
+def promise_of(certificate: dict[str, Any]) -> dict[str, Any]:
+    """Return a certificate's promise as a short dictionary, as in `About.promise`."""
+    mechanism = certificate.get("mechanism")
+    numbers = {
+        name: value.get("value") if isinstance(value, dict) else value
+        for name in ("epsilon_final", "delta")
+        for value in (certificate.get(name),)
+    }
+    return (
+        {"status": certificate.get("status")}
+        | numbers
+        | {"accountant": certificate.get("accountant")}
+        | ({"mechanism": mechanism.get("name")} if isinstance(mechanism, dict) else {})
+    )

@@ -1,7 +1,8 @@
-"""Counts with their share, expected error and caution."""
+"""Counts with their share, expected error and caution, and tables of them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy.typing as npt
 import pandas
 
 from geodata.schema import N_SEGMENTS
+from mapapp.answers.layer_units import LayerUnits
 from mapapp.answers.measures import Number, caution
 from mapapp.question.filters import BANDS, CHARACTERISTICS, bands_of
 
@@ -74,3 +76,39 @@ def most_first(frame: pandas.DataFrame, *names: str) -> pandas.DataFrame:
     """Sort a table by workers, most first, and then by identifiers."""
     by = ["workers", *names]
     return frame.sort_values(by, ascending=[False] + [True] * len(names), ignore_index=True)
+
+
+def unit_table(units: LayerUnits, workers: Ints) -> pandas.DataFrame:
+    """Return the units that have workers, with their places and worker columns, most workers first."""
+    rows = units.rows[["unit_id", "name", "kind", "lon_deg", "lat_deg"]]
+    rows = rows.assign(**columns(workers, int(workers.sum())))
+    return most_first(rows[workers > 0], "unit_id")
+
+
+def pair_table(
+    homes: LayerUnits, works: LayerUnits, part: tuple[Ints, Ints, Ints], total: int
+) -> pandas.DataFrame:
+    """Return pairs of units, with worker columns.
+
+    Parameters
+    ----------
+    homes, works : LayerUnits
+    part : tuple of int64[rows]
+        Row of the home unit, row of the work unit, and workers.
+    total : int
+        Workers that shares refer to.
+    """
+    named: dict[str, Any] = {}
+    for end, units, code in (("home", homes, part[0]), ("work", works, part[1])):
+        for name, column in (("id", "unit_id"), ("name", "name"), ("kind", "kind")):
+            named[f"{end}_{name}"] = units.rows[column].to_numpy(dtype=object)[code]
+    return pandas.DataFrame(named | columns(part[2], total))
+
+
+def labeled(
+    name: str, keys: Iterable[int | str], labels: Iterable[str], workers: Ints | list[int]
+) -> pandas.DataFrame:
+    """Return a table with a column of keys, called `name`, their labels, and worker columns."""
+    counts = np.asarray(workers, dtype=np.int64)
+    frame = pandas.DataFrame({name: list(keys), "label": list(labels)})
+    return frame.assign(**columns(counts, int(counts.sum())))

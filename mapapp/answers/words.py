@@ -14,6 +14,18 @@ if TYPE_CHECKING:
     from mapapp.answers.served_release import ServedRelease
 
 BAND_LABELS: Final = {"age": AGE_BANDS, "earnings": EARNINGS_BANDS, "industry": INDUSTRY_GROUPS}
+DIRECTION_NAMES: Final = {
+    "N": "North",
+    "NE": "Northeast",
+    "E": "East",
+    "SE": "Southeast",
+    "S": "South",
+    "SW": "Southwest",
+    "W": "West",
+    "NW": "Northwest",
+    "": "Same place",
+}
+"""By direction, in the order of `mapapp.answers.prepared.DIRECTIONS`."""
 BAND_TITLES: Final = {"age": "Age", "earnings": "Earnings", "industry": "Industry"}
 VERB: Final = {"work": "work", "home": "live"}
 OTHER_END: Final = {"work": "homes", "home": "workplaces"}

@@ -69,17 +69,6 @@ _RATIO_CHANGE: Final[Mapping[str, ColumnEntry]] = MappingProxyType(
 _NOTHING: Final[Mapping[str, ColumnEntry]] = MappingProxyType({})
 _FIRST: Final = ("name", "group_label", "characteristic_label", "direction_label", "band_label", "label")
 _ENDS: Final = {"work": "homes", "home": "workplaces"}
-_DIRECTIONS: Final = {
-    "N": "North",
-    "NE": "Northeast",
-    "E": "East",
-    "SE": "Southeast",
-    "S": "South",
-    "SW": "Southwest",
-    "W": "West",
-    "NW": "Northwest",
-    "": "Same place",
-}
 
 
 def tables(result: Result) -> tuple[Table, ...]:
@@ -163,7 +152,7 @@ def _labelled(frame: Any) -> Any:
     if "characteristic" in frame.columns:
         frame = frame.assign(characteristic_label=frame["characteristic"].map(words.BAND_TITLES))
     if "direction" in frame.columns and "label" not in frame.columns:
-        frame = frame.assign(direction_label=frame["direction"].map(_DIRECTIONS))
+        frame = frame.assign(direction_label=frame["direction"].map(words.DIRECTION_NAMES))
     return frame
 
 
