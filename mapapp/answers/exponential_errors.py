@@ -7,6 +7,9 @@ and loses those of its own workers who are redrawn. For each table, with L_i the
     bias       E[R] s_mean - sum of E[L_i] s_i
     variance   sum of Var[L_i] (s_i - s_mean)^2  +  E[R (k + R)]/(k + 1) (mean of s^2 - s_mean^2)
 
+The released workers whom a point is expected to lose stand for real ones, some of whom it has lost already. So bias and
+the first variance are divided by the part of the count's workers who are kept, but by no less than 0.2.
+
 `mapapp.answers.redrawn` gives E[R], Var[R], E[L_i] and Var[L_i]. Both lines are sums over tables, so all tables of a
 workplace tract are added up once, by classes of n.
 
@@ -21,7 +24,7 @@ Source: docs/method.md, section 7d; docs/validity.md, "Under the exponential mec
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +35,9 @@ from mapapp.answers.support_prior import SupportPriors, Synthesizers, TractPrior
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+
+_LEAST_KEPT: Final = 0.2
+"""So that the noise in a count that is almost all noise is not taken for a bias."""
 
 __all__ = ["ExponentialErrors", "ReleasedRows", "ReleasedTables"]
 
@@ -105,13 +111,16 @@ class ExponentialErrors:
         alike = (mine * s).sum(axis=1)
         scale = np.where(alike > 0, count / np.where(alike > 0, alike, 1.0), 0.0)[:, None]
         mean = (s @ tables.presence)[:, None]
-        bias = (part @ tables.freed)[:, None] * mean - scale * (part @ tables.lost * s).sum(
-            axis=1, keepdims=True
-        )
+        lost = scale * (part @ tables.lost * s).sum(axis=1, keepdims=True)
+        gained = (part @ tables.freed)[:, None] * mean
+        kept = _kept(lost, count[:, None])
+        bias = (gained - lost) / kept
         varied = (within @ tables.lost_variance) * (s - mean) ** 2 * (1.0 + (scale - 1.0) * s)
         spread = (s**2 @ tables.presence)[:, None] - mean**2
         placed = 2.0 * scale * (mine * s * (1.0 - s)).sum(axis=1, keepdims=True)
-        variance = varied.sum(axis=1, keepdims=True) + (within @ tables.gained)[:, None] * spread + placed
+        variance = (
+            varied.sum(axis=1, keepdims=True) / kept + (within @ tables.gained)[:, None] * spread + placed
+        )
         workers = synthesizers.times @ synthesizers.n_workers
         p = (count + 0.5) / (workers + 1.0)
         variance += (_dealt(synthesizers) * p * (1.0 - p))[:, None]
@@ -202,6 +211,14 @@ def _parts(tables: _TractTables, synthesizers: Synthesizers) -> tuple[Floats, Fl
     of_class[np.arange(n.size), size] = n / np.maximum(whole[size], 1.0)
     share = np.ones_like(times) if units is None else times / np.maximum(units, 1.0)
     return times @ of_class, (times * share) @ of_class
+
+
+def _kept(lost: Floats, count: Floats) -> Floats:
+    """Return the part of the real workers of a count who are expected to be kept.
+
+    The released workers who would be lost stand for real ones, of whom some are lost already.
+    """
+    return np.maximum(1.0 - lost / np.maximum(count, 1.0), _LEAST_KEPT)
 
 
 def _dealt(synthesizers: Synthesizers) -> Floats:
