@@ -199,6 +199,18 @@ def test_a_unit_s_workers_are_the_same_in_any_cell_of_it(
     )
 
 
+def test_units_are_validated_and_blocks_of_a_tract_become_alike(
+    dataset: Path, releases: dict[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = {}
+    for name in ("exponential", "exponential-block", "exponential-tract"):
+        capsys.readouterr()
+        assert run(["validate", str(dataset), str(releases[name]), "-q", "--json"]) == 0
+        found[name] = json.loads(capsys.readouterr().out)["summary"]["kl_drawn_all"]
+    assert 0 < found["exponential"] < found["exponential-tract"]
+    assert 0 < found["exponential-block"] < found["exponential-tract"]
+
+
 def test_plug_in_promises_nothing_and_says_so(releases: dict[str, Path]) -> None:
     certificate = certificate_of(releases["plug-in"])
     assert certificate["status"] == "not for release"
@@ -580,6 +592,9 @@ def test_pages_say_what_is_promised(releases: dict[str, Path]) -> None:
     assert "the probability of a draw outside the promise" in text["laplace"]
     assert "every area was changed at random, even where it was zero" in text["laplace"]
     assert "small results were removed" in text["sparse-histogram"]
+    for name in ("exponential", "exponential-block", "exponential-tract"):
+        assert "ε = 8.98 · δ = 0" in words.promise(served[name].certificate)
+        assert "The fewer workers an assignment moves from their real homes" in text[name]
     assert "drawn again" in text["accept-reject"]
     assert "sound accountant" in text["accept-reject"]
     for name in ("laplace", "sparse-histogram", "accept-reject"):
