@@ -171,9 +171,9 @@ def test_the_rows_hold_every_theta(releases: dict[str, Path], name: str) -> None
 
 def test_larger_units_say_what_is_lost(releases: dict[str, Path]) -> None:
     said = {name: " ".join(certificate_of(path)["caveats"]) for name, path in releases.items()}
-    assert "homes do not go with segments" in said["exponential-block"]
-    assert "homes go neither with segments nor with blocks" in said["exponential-tract"]
-    assert "dealt" not in said["exponential"]
+    assert "within a block, a home says nothing about a segment" in said["exponential-block"]
+    assert "within a tract, a home says nothing about either" in said["exponential-tract"]
+    assert "drawn together" not in said["exponential"]
 
 
 @pytest.mark.parametrize(("name", "pooled"), [("exponential-block", "block"), ("exponential-tract", "tract")])
