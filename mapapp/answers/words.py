@@ -85,7 +85,7 @@ def listed(names: list[str]) -> str:
 
 
 def coverage(states: list[str], *, of_residents: bool) -> str:
-    """Say which workplaces a release covers, and what numbers of residents lack for it; empty without states."""
+    """Return which workplaces a release covers, and whom numbers of residents therefore lack; empty without states."""
     if not states:
         return ""
     covered = f"The release covers only workplaces in {listed(states)}"

@@ -31,7 +31,7 @@ from mapapp.progress import show_progress
 @click.option(
     "--dry-run",
     is_flag=True,
-    help="Print the promise and the errors to be expected, from public data; spend, draw and write nothing.",
+    help="Print the promise and the errors to be expected, from public data; spend, draw, and write nothing.",
 )
 @click.option(
     "--threads",

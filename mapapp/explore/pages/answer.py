@@ -301,7 +301,7 @@ def no_match(release: ServedRelease, address: Address) -> Any:
     links = [(f"Show who {'lives' if other == 'home' else 'works'} here instead", turned)] * turns
     if question.side == "work" and not release.covers(question.areas):
         title = "Workplaces in this area are not in the release"
-        text = "So the release does not show how many people work there."
+        text = "The release therefore does not show how many people work there."
     elif words.filter_words(question):
         title, text = "No synthetic workers match", "No worker in this area matches these filters."
         unfiltered = address.having(age=(), earnings=(), industry=())
