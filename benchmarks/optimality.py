@@ -19,7 +19,7 @@ from math import comb, exp, factorial, prod
 
 import numpy as np
 from scipy import sparse, stats
-from scipy.optimize import brentq, linprog
+from scipy.optimize import brentq, linprog, minimize_scalar
 
 from engine.errors import EngineError
 from engine.mechanisms.exponential import THETA_BITS, exponential_epsilon, inverse_theta
@@ -32,6 +32,16 @@ from engine.synthesis import Synthesizers
 SMALLEST = ("--sizes", "2x3", "--epsilon", "2", "--copies", "50")
 DELTA = "1e-6"
 """Delta of the Dirichlet-multinomial mechanism alone; the others have none."""
+
+COLUMNS = (
+    "exponential",
+    "with the simpler bounds",
+    "equalized",
+    "priced",
+    "keep-or-redraw",
+    "projected geometric",
+    "Dirichlet-multinomial",
+)
 
 Table = tuple[int, ...]
 Orbit = tuple[tuple[int, int], ...]
@@ -85,6 +95,10 @@ def neighbors(orbit: Orbit) -> set[Orbit]:
     return found
 
 
+def _real(orbit: Orbit) -> Table:
+    return tuple(sorted((real for real, _ in orbit), reverse=True))
+
+
 class Program:
     """The linear program of one size; epsilon only changes a factor."""
 
@@ -101,6 +115,23 @@ class Program:
         shape = (len(sizes), self.n_orbits)
         self.total = sparse.csr_array((times, (row, np.arange(self.n_orbits))), shape=shape)
         self.error = sparse.csr_array((times * error, (row, np.arange(self.n_orbits))), shape=shape)
+        # How many tables of one partition are so many workers away from a table of another.
+        place = {partition: i for i, partition in enumerate(self.partitions)}
+        self.tables_at = np.zeros((len(sizes), len(sizes), n + 1))
+        for real, each in enumerate(sizes):
+            for orbit, count in each.items():
+                partition = tuple(sorted((released for _, released in orbit), reverse=True))
+                self.tables_at[real, place[partition], misplaced(orbit)] += count
+        self.moves = np.array(
+            sorted(
+                {
+                    (place[_real(one)], place[_real(other)])
+                    for partition in self.partitions
+                    for one in [orbit_of(partition, partition)]
+                    for other in neighbors(one)
+                }
+            )
+        ).reshape(-1, 2)
         pairs = [(number[one], number[other]) for one in number for other in neighbors(one)]
         self._one, self._other = np.array(pairs).reshape(-1, 2).T
 
@@ -171,26 +202,47 @@ def bounded_theta(n: int, k: int, epsilon: float) -> float:
     return min(half, brentq(excess, 1e-12, 1)) if excess(1) < 0 else half
 
 
-def equalized_errors(partitions: Sequence[Table], epsilon: float) -> Errors | None:
+def weighted_errors(program: Program, theta: float, weight: np.ndarray) -> np.ndarray:
+    """Errors by partition of P(m | x) proportional to theta^d(x, m) g(m), the weight g given by partition."""
+    moved = np.arange(program.tables_at.shape[2])
+    chance = program.tables_at * theta**moved
+    errors: np.ndarray = ((chance * moved).sum(axis=2) @ weight) / (chance.sum(axis=2) @ weight)
+    return errors
+
+
+def equalized_errors(program: Program, epsilon: float) -> np.ndarray | None:
     """Errors of the exponential mechanism with a public weight g(m) >= 0 that makes all normalizers equal.
 
-    P(m | x) = theta^d(x, m) g(m) with sum of theta^d(x, m) g(m) over m equal to 1 for all x: then theta = e^-epsilon is
-    enough, since neighbors' distances to any table differ by one at most. None where a weight would be negative.
+    The sum of theta^d(x, m) g(m) over m is 1 for all x: then theta = e^-epsilon is enough, since neighbors' distances
+    to any table differ by one at most. None where a weight would be negative.
     """
-    n, k = sum(partitions[0]), len(partitions[0])
-    number = {partition: i for i, partition in enumerate(partitions)}
-    near = np.zeros((len(partitions), len(partitions)))
-    moved = np.zeros_like(near)
-    for released in tables(n, k):
-        column = number[tuple(sorted(released, reverse=True))]
-        for row, real in enumerate(partitions):
-            distance = misplaced(tuple(zip(real, released, strict=True)))
-            near[row, column] += exp(-epsilon * distance)
-            moved[row, column] += distance * exp(-epsilon * distance)
-    weight = np.linalg.solve(near, np.ones(len(partitions)))
-    if weight.min() < 0:
-        return None
-    return dict(zip(partitions, (moved @ weight).tolist(), strict=True))
+    near = (program.tables_at * exp(-epsilon) ** np.arange(program.tables_at.shape[2])).sum(axis=2)
+    weight = np.linalg.solve(near, np.ones(near.shape[0]))
+    return weighted_errors(program, exp(-epsilon), weight) if weight.min() >= 0 else None
+
+
+def priced_errors(program: Program, epsilon: float) -> np.ndarray:
+    """Errors with g(m) = c^(occupied points of m), for the c from 0.02 to 1 that needs the least theta.
+
+    Theta is the least at which no ratio of neighbors passes e^epsilon, found over all partitions.
+    """
+    occupied = np.array([np.count_nonzero(partition) for partition in program.partitions])
+    moved = np.arange(program.tables_at.shape[2])
+    one, other = program.moves.T
+
+    def log_theta(price: float) -> float:
+        def excess(log_theta: float) -> float:
+            total = (program.tables_at * exp(log_theta) ** moved).sum(axis=2) @ price**occupied
+            return float(np.log((total[one] / total[other]).max()) - log_theta - epsilon)
+
+        # 1/theta is e^epsilon at most; at theta = 1 no ratio differs from 1.
+        return float(brentq(excess, -epsilon - 1e-9, 0))
+
+    prices = np.geomspace(0.02, 1, 40).tolist()
+    first = min(range(len(prices)), key=lambda at: log_theta(prices[at]))
+    around = prices[max(first - 1, 0)], prices[min(first + 1, len(prices) - 1)]
+    price = float(minimize_scalar(log_theta, bounds=around, method="bounded").x)
+    return weighted_errors(program, exp(log_theta(price)), price**occupied)
 
 
 def redrawn_errors(partitions: Sequence[Table], epsilon: float) -> Errors:
@@ -256,18 +308,23 @@ def projected_errors(partitions: Sequence[Table], epsilon: str, copies: int) -> 
     return dict(zip(partitions, mean.tolist(), strict=True))
 
 
-def mechanisms_of(program: Program, epsilon: str, copies: int) -> dict[str, Errors | None]:
-    """Errors of every mechanism, in the order of the columns."""
+def mechanisms_of(program: Program, epsilon: str, copies: int) -> list[Errors | None]:
+    """Errors of every mechanism, in the order of `COLUMNS`."""
     partitions, value = program.partitions, float(Fraction(epsilon))
     n, k = sum(partitions[0]), len(partitions[0])
-    return {
-        "exponential": exponential_errors(partitions, exact_theta(n, k, epsilon)),
-        "with the simpler bounds": exponential_errors(partitions, bounded_theta(n, k, value)),
-        "equalized": equalized_errors(partitions, value),
-        "keep-or-redraw": redrawn_errors(partitions, value),
-        "projected geometric": projected_errors(partitions, epsilon, copies),
-        "Dirichlet-multinomial": dirichlet_errors(partitions, epsilon),
-    }
+
+    def by_partition(errors: np.ndarray | None) -> Errors | None:
+        return None if errors is None else dict(zip(partitions, errors.tolist(), strict=True))
+
+    return [
+        exponential_errors(partitions, exact_theta(n, k, epsilon)),
+        exponential_errors(partitions, bounded_theta(n, k, value)),
+        by_partition(equalized_errors(program, value)),
+        by_partition(priced_errors(program, value)),
+        redrawn_errors(partitions, value),
+        projected_errors(partitions, epsilon, copies),
+        dirichlet_errors(partitions, epsilon),
+    ]
 
 
 def argument_parser() -> argparse.ArgumentParser:
@@ -284,11 +341,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = argument_parser().parse_args(arguments)
     print("Misplaced workers of the best private mechanism, and of others in multiples of it: mean over all")
     print("tables; in parentheses, of the worst table.\n")
-    print(
-        "| n, k, epsilon | best | exponential | with the simpler bounds | equalized | keep-or-redraw | ",
-        end="",
-    )
-    print("projected geometric | Dirichlet-multinomial | orbits, s |\n|---|---|---|---|---|---|---|---|---|")
+    columns = ["n, k, epsilon", "best", *COLUMNS, "orbits, s"]
+    print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
     for size in options.sizes:
         n, k = (int(part) for part in size.split("x"))
         program = Program(n, k)
@@ -297,7 +351,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             best = program.best(float(Fraction(epsilon)))
             solved_s = time.perf_counter() - start
             cells = [f"{best.average:.4g} ({best.worst:.4g})"]
-            for errors in mechanisms_of(program, epsilon, options.copies).values():
+            for errors in mechanisms_of(program, epsilon, options.copies):
                 if errors is None:
                     cells.append("none")
                     continue
