@@ -150,7 +150,7 @@ def test_a_unit_counts_only_for_mechanisms_that_draw_units(mechanism: str) -> No
             assert dict(described(setting))["Workers drawn together by"] == UNITS[unit].lower()
         else:
             assert setting.parameters.unit == "cell"
-            assert "Drawn together" not in dict(described(setting))
+            assert "Workers drawn together by" not in dict(described(setting))
 
 
 def test_a_control_is_unused_if_the_setting_does_not_depend_on_it() -> None:
