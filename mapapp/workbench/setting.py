@@ -76,10 +76,11 @@ UNUSED: Final[dict[str, tuple[str, ...]]] = {
     mechanism: (
         *(_OF_WEIGHTS if mechanism in OWN_PROOFS else ()),
         *(() if mechanism in UNIT_MECHANISMS else ("unit",)),
+        *(() if mechanism == "exponential" else ("cleaning",)),
     )
     for mechanism in CHOICES["mechanism"]
 }
-"""Controls that each mechanism ignores: prior weights and pruning with a proof of its own; units of drawing."""
+"""Controls that each mechanism ignores: prior weights and pruning with a proof of its own, units, cleaning."""
 
 
 class Distances(TypedDict):

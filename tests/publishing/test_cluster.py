@@ -253,7 +253,16 @@ def look(cluster_: Cluster, file: Path) -> str:
     return answer
 
 
-OPTIONS = ("--test-key", "--far-state-miles", "100")
+OPTIONS = [
+    "--test-key",
+    "--mechanism",
+    "exponential",
+    "--epsilon-final",
+    "6",
+    "--far-state-miles",
+    "100",
+    "--clean",
+]
 
 
 @pytest.fixture(scope="module")

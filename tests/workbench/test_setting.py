@@ -160,6 +160,7 @@ def test_a_control_is_unused_if_the_setting_does_not_depend_on_it() -> None:
         "retention_scale": "3",
         "strength": "7",
         "unit": "block",
+        "cleaning": "on",
     }
     assert set(moved) == {name for unused in UNUSED.values() for name in unused}
     for mechanism, unused in UNUSED.items():
