@@ -8,7 +8,9 @@ and loses those of its own workers who are redrawn. For each table, with L_i the
     variance   sum of Var[L_i] (s_i - s_mean)^2  +  E[R (k + R)]/(k + 1) (mean of s^2 - s_mean^2)
 
 The released workers whom a point is expected to lose stand for real ones, some of whom it has lost already. So bias and
-the first variance are divided by the part of the count's workers who are kept, but by no less than 0.2.
+the first variance are divided by the part of the count's workers who are kept, but by no less than 0.2. If few of them
+are kept, the count says little. Its difference from what the public prior expects then takes the place of the bias, if
+it is larger.
 
 `mapapp.answers.redrawn` gives E[R], Var[R], E[L_i] and Var[L_i]. Both lines are sums over tables, so all tables of a
 workplace tract are added up once, by classes of n.
@@ -38,6 +40,11 @@ Ints = npt.NDArray[np.int64]
 
 _LEAST_KEPT: Final = 0.2
 """So that the noise in a count that is almost all noise is not taken for a bias."""
+
+_BELIEVED: Final = (0.05, 0.5)
+"""If less than the first part of a count is kept, the public prior replaces it; above the second, the count is used."""
+_PRIOR_ERROR: Final = 0.5
+"""The public prior is taken to be right to within half of it."""
 
 __all__ = ["ExponentialErrors", "ReleasedRows", "ReleasedTables"]
 
@@ -114,15 +121,20 @@ class ExponentialErrors:
         lost = scale * (part @ tables.lost * s).sum(axis=1, keepdims=True)
         gained = (part @ tables.freed)[:, None] * mean
         kept = _kept(lost, count[:, None])
-        bias = (gained - lost) / kept
+        known = _known(lost, count[:, None])
+        workers = (synthesizers.times @ synthesizers.n_workers)[:, None]
+        usual = workers * (s @ prior.share)[:, None]
+        from_count = (gained - lost) / kept
+        blended = known * from_count + (1.0 - known) * (count[:, None] - usual)
+        bias = np.where(np.abs(from_count) > np.abs(blended), from_count, blended)
         varied = (within @ tables.lost_variance) * (s - mean) ** 2 * (1.0 + (scale - 1.0) * s)
         spread = (s**2 @ tables.presence)[:, None] - mean**2
         placed = 2.0 * scale * (mine * s * (1.0 - s)).sum(axis=1, keepdims=True)
         variance = (
             varied.sum(axis=1, keepdims=True) / kept + (within @ tables.gained)[:, None] * spread + placed
         )
-        workers = synthesizers.times @ synthesizers.n_workers
-        p = (count + 0.5) / (workers + 1.0)
+        variance += ((1.0 - known) * _PRIOR_ERROR * usual) ** 2
+        p = (count + 0.5) / (workers[:, 0] + 1.0)
         variance += (_dealt(synthesizers) * p * (1.0 - p))[:, None]
         moved = scale * (mine * (s - g)).sum(axis=1, keepdims=True)
         return np.concatenate([bias, variance, moved], axis=1).T
@@ -219,6 +231,13 @@ def _kept(lost: Floats, count: Floats) -> Floats:
     The released workers who would be lost stand for real ones, of whom some are lost already.
     """
     return np.maximum(1.0 - lost / np.maximum(count, 1.0), _LEAST_KEPT)
+
+
+def _known(lost: Floats, count: Floats) -> Floats:
+    """Return how far a count is believed, 0 to 1: not at all if nearly all of its workers are redrawn."""
+    low, high = _BELIEVED
+    kept = 1.0 - lost / np.maximum(count, 1.0)
+    return np.clip((kept - low) / (high - low), 0.0, 1.0)
 
 
 def _dealt(synthesizers: Synthesizers) -> Floats:
