@@ -14,6 +14,7 @@ from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.precompile import ensure_compiled
 from engine.sound import require_fixed_count
 from engine.streams import PublicSeed
+from mapapp.answers.lone_worker_words import stay_text
 from mapapp.progress import Report, silent
 from mapapp.publishing.batch_workers import ThreadRunner
 from mapapp.publishing.certificate.terms import Certificate
@@ -63,6 +64,8 @@ class Plan:
     def lines(self) -> list[str]:
         """Sentences for a person."""
         least, mean, greatest = self.n_support
+        stay = stay_text(self.certificate.get("lone_worker"))
+        lone = "there is none" if stay is None else f"keeps the true home area with a chance of {stay}"
         expected = expected_line(self.expected) if self.expected else "not known for this mechanism"
         return [
             f"dry run: {self.n_workers:,} workers of {self.n_synthesizers:,} synthesizers; nothing was spent or drawn",
@@ -70,6 +73,7 @@ class Plan:
             f"  support points   {least}–{greatest}, mean {mean:.0f} ({self.n_destination_tracts} workplace tracts)",
             *design_lines(self.certificate),
             f"  expected error   {expected}",
+            f"  lone worker      {lone}",
             f"  status           {self.certificate['status']}",
         ]
 
