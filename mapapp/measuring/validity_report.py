@@ -123,8 +123,8 @@ def _plain_lines(found: Validity) -> list[str]:
         f"  top home areas   {10 * top['share_found']:.1f} of the ten largest home tracts are right, their counts off "
         f"by {top['relative_error']:.0%}",
         f"  tract flows      root mean squared error by the count read: {errors}",
-        f"  average commute  {real:.1f} mi real, {drawn:.1f} mi synthetic (between blocks): off by "
-        f"{abs(drawn - real) / real:.0%}",
+        f"  average commute  {real:.1f} mi real, {drawn:.1f} mi synthetic (between blocks)"
+        + (f": off by {abs(drawn - real) / real:.0%}" if real > 0 else ""),
     ]
 
 

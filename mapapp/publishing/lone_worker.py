@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, Final, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -131,7 +132,8 @@ def lone_worker_facts(parts: Sequence[LoneWorkers], parameters: SynthesisParamet
     if total:
         chances = {
             "least": float(stay.min()),
-            "typical": float((stay * workers).sum() / total),
+            # Exact before it is rounded, so that the division into batches does not matter.
+            "typical": float(sum(map(_share, stay.tolist(), workers.tolist())) / total),
             "greatest": float(stay.max()),
         }
     return {
@@ -140,6 +142,10 @@ def lone_worker_facts(parts: Sequence[LoneWorkers], parameters: SynthesisParamet
         "is_bound": parameters.mechanism == "accept-reject",
         "case": case_of(parameters),
     }
+
+
+def _share(stay: float, workers: int) -> Fraction:
+    return Fraction(stay) * workers
 
 
 def case_of(parameters: SynthesisParameters) -> Case:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -133,8 +134,9 @@ def test_answers_of_the_exponential_mechanism_have_errors(
 ) -> None:
     """Every count with a home area has one, and a part of what was drawn together is less certain than the whole."""
     path = tmp_path / "exponential.release"
+    dataset = shutil.copytree(demo_dataset, tmp_path / "d.dataset")
     run_synthesis(
-        demo_dataset,
+        dataset,
         path,
         PrivacyParameters(epsilon="6.5", delta="1e-6", min_retention="1", accountant="sound"),
         SynthesisParameters(mechanism="exponential", unit=unit),

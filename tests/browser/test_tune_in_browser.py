@@ -133,8 +133,10 @@ def test_every_control_moves_the_numbers_and_not_the_camera(visit: Visit, sessio
     camera = look_elsewhere(visit)
     n_changed = 0
     for name in NUMBERS:
-        moved[name] = STOPS[name][nearest(str(START[name]), STOPS[name]) + 1]
-        visit.page.locator(f"#{name}-slider [role=slider]").press("ArrowRight")
+        stops, at = STOPS[name], nearest(str(START[name]), STOPS[name])
+        step = 1 if at + 1 < len(stops) else -1
+        moved[name] = stops[at + step]
+        visit.page.locator(f"#{name}-slider [role=slider]").press("ArrowRight" if step > 0 else "ArrowLeft")
         before, shown = shown, expected(session, moved)
         wait_for(visit, shown | {name: moved[name]})
         n_changed += shown != before

@@ -220,7 +220,7 @@ def test_cells_are_pooled_into_units_by_block_and_segment() -> None:
     workers = lists(cells.worker_point, cells.worker_ptr)
     block, segment = cells.destination.tolist(), cells.segment.tolist()
     for unit, number in (("block", block), ("tract", (cells.tract * 3 + 5).tolist())):
-        pooled, order = units.pool_cells(cells, unit, np.array([5, 8, 11]))  # type: ignore[arg-type]
+        pooled, order = units.pool_cells(cells, unit, np.array([5, 8, 11]))  # type: ignore[arg-type]  # text as the unit
         assert order.tolist() == sorted(range(20), key=lambda one: (number[one], block[one], segment[one]))
         assert pooled.destination.tolist() == sorted(set(number))
         assert pooled.segment.tolist() == [0] * len(set(number))

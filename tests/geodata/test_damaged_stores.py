@@ -28,7 +28,7 @@ JOBS = "jobs.parquet"
 
 
 @pytest.fixture(scope="module")
-def map_figure(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_release(tmp_path_factory.mktemp("whole") / "r", n_pairs=300)
 
 
