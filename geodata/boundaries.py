@@ -142,11 +142,11 @@ def read_boundaries(
 
 
 def _of_vintage(paths: Sequence[Path], level: str, vintage: int) -> list[Path]:
-    told = {}
+    stated = {}
     for path in paths:
         columns = [layer.column for layer in _layers(path) if layer.level == level]
-        told[path] = vintage_of_polygons(path, columns[0] if columns else None)
-    return of_vintage(told, vintage, f"{level[:-1]} polygons")
+        stated[path] = vintage_of_polygons(path, columns[0] if columns else None)
+    return of_vintage(stated, vintage, f"{level[:-1]} polygons")
 
 
 def _read(path: Path, level: str) -> tuple[Any, int]:

@@ -104,8 +104,8 @@ def cut_cells(
     published = np.flatnonzero(~derived & ~whole)
     chunks = [published[i : i + _TRACTS_AT_ONCE] for i in range(0, published.size, _TRACTS_AT_ONCE)]
     with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
-        for number, told in enumerate(pool.map(work.cut_published, chunks)):
-            done += told
+        for number, n_cut in enumerate(pool.map(work.cut_published, chunks)):
+            done += n_cut
             progress(STAGE, min((number + 1) * _TRACTS_AT_ONCE, published.size), tract_polygon.size)
     tract = tract_polygon.copy()
     for state in np.unique(region[derived & ~whole]):

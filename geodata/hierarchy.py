@@ -76,8 +76,8 @@ def assemble(
     """
     notes: list[str] = []
     blocks: pandas.DataFrame = _placed(crosswalk, notes)
-    blocks["population"], told = block_population(blocks["block_id"], residents)
-    notes.append(told)
+    blocks["population"], note = block_population(blocks["block_id"], residents)
+    notes.append(note)
     # Every other state, even one without homes: which units exist must not depend on confidential homes.
     outside = [code for code in states() if code not in crosswalk.state_ids]
     blocks = pandas.concat([blocks.assign(elsewhere=False), _elsewhere_blocks(outside, blocks)])

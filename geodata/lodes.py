@@ -125,7 +125,7 @@ def check_together(files: Sequence[OdFile]) -> tuple[int | None, str | None]:
     SourceFileError
         The files differ in year or job type, two are of the same kind and state, or no main file is given.
     """
-    told: dict[str, tuple[str, OdFile]] = {}
+    stated: dict[str, tuple[str, OdFile]] = {}
     kinds: dict[tuple[str, bool], OdFile] = {}
     for file in files:
         twin = kinds.setdefault((file.state_id, file.main), file)
@@ -136,7 +136,7 @@ def check_together(files: Sequence[OdFile]) -> tuple[int | None, str | None]:
             )
         match = _NAME.match(file.text.path.name)
         for key, value in (match.groupdict() if match else {}).items():
-            before, first = told.setdefault(key, (value.upper(), file))
+            before, first = stated.setdefault(key, (value.upper(), file))
             if before != value.upper():
                 raise SourceFileError(
                     f"{file.text.path}: {key.replace('_', ' ')} {value}, but {first.text.path} has {before}; "
@@ -147,8 +147,8 @@ def check_together(files: Sequence[OdFile]) -> tuple[int | None, str | None]:
             f"{files[0].text.path if files else 'no OD file given'}: no OD main file among the files; "
             "add STATE_od_main_JT00_YEAR.csv.gz"
         )
-    year = told.get("year")
-    job_type = told.get("job_type")
+    year = stated.get("year")
+    job_type = stated.get("job_type")
     return int(year[0]) if year else None, job_type[0] if job_type else None
 
 

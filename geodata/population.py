@@ -100,7 +100,7 @@ def block_population(block_id: pandas.Series, residents: Residents) -> tuple[npt
         For the notes of the dataset.
     """
     people = np.full(len(block_id), -1, dtype=np.int64)
-    told = []
+    notes = []
     for digits in sorted(residents.counts, reverse=True):
         unit = block_id.str[:digits]
         given = residents.counts[digits].reindex(unit).to_numpy(np.float64)
@@ -110,13 +110,13 @@ def block_population(block_id: pandas.Series, residents: Residents) -> tuple[npt
                 block_id.to_numpy(dtype=object)[wanted], unit.to_numpy(dtype=object)[wanted], given[wanted]
             )
             how = "as given" if digits == 15 else f"spread evenly from {_LEVELS[digits]}s"
-            told.append(f"{wanted.size:,} blocks {how}")
+            notes.append(f"{wanted.size:,} blocks {how}")
     missing = int((people < 0).sum())
     if missing == len(people):
         return np.ones(len(people), dtype=np.int64), "no population file: every block counts as one person"
     if missing:
-        told.append(f"{missing:,} blocks in no population file have no people")
-    return np.maximum(people, 0), "block population: " + ", ".join(told)
+        notes.append(f"{missing:,} blocks in no population file have no people")
+    return np.maximum(people, 0), "block population: " + ", ".join(notes)
 
 
 def _spread_evenly(

@@ -72,9 +72,9 @@ def read_pumas(tract_puma: Sequence[Path], puma_names: Sequence[Path], vintage: 
     relations = [_relation(path) for path in of_table_vintage(tract_puma, vintage, "PUMAs of tracts")]
     labels = [_labels(path) for path in of_table_vintage(puma_names, vintage, "names of PUMAs")]
     of_tract, names = _joined(relations, "PUMAs"), _joined(labels, "names")
-    told = {year for text, _ in relations for year in ("2010", "2020") if year in text.path.name}
+    years = {year for text, _ in relations for year in ("2010", "2020") if year in text.path.name}
     files, name_files = (tuple(text for text, _ in group) for group in (relations, labels))
-    return Pumas(of_tract, names, files, name_files, told.pop() if len(told) == 1 else None)
+    return Pumas(of_tract, names, files, name_files, years.pop() if len(years) == 1 else None)
 
 
 def _plain(header: Sequence[str]) -> dict[str, str]:

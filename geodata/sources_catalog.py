@@ -111,11 +111,11 @@ def sources_of(
     lodes_host, census_host = (base or _LODES_HOST).rstrip("/"), (base or _CENSUS_HOST).rstrip("/")
     found = []
     for number, postal in enumerate(wanted):
-        told = {"lodes": lodes, "postal": postal, "year": year, "job_type": job_type}
-        checksums = lodes_host + _LODES["checksums"].format(**told)
-        paths = [_LODES["od"].format(**told, part=part) for part in ("main", "aux")] if number == 0 else []
+        names = {"lodes": lodes, "postal": postal, "year": year, "job_type": job_type}
+        checksums = lodes_host + _LODES["checksums"].format(**names)
+        paths = [_LODES["od"].format(**names, part=part) for part in ("main", "aux")] if number == 0 else []
         roles = ["od"] * len(paths) + ["crosswalk"]
-        paths.append(_LODES["crosswalk"].format(**told))
+        paths.append(_LODES["crosswalk"].format(**names))
         found += [_source(r, lodes_host + p, checksums) for r, p in zip(roles, paths, strict=True)]
     for role, template in _GEOGRAPHY[_VINTAGE[lodes]].items():
         if role == "blocks" and not blocks:
