@@ -134,6 +134,11 @@ def test_search_by_keyboard_and_first_steps(visit: Visit, release: ServedRelease
     visit.page.locator("[role=option][data-combobox-selected]:visible").wait_for()
     visit.page.keyboard.press("Enter")
     visit.page.locator(".chip").first.wait_for()
+    # The number for everywhere is still there when the chip appears: the county's answer comes first.
+    visit.wait_until(
+        "text => ![text, ''].includes(document.getElementById('worker-count')?.innerText)",
+        f"{workers(release):,}",
+    )
     visit.page.locator(".chip button").first.click()
     visit.wait_for_count(workers(release))
     visit.page.locator(".suggestion").first.click()
