@@ -34,7 +34,7 @@ from engine.errors import CertificateError, OverflowRefusedError, ParameterError
 from engine.mechanisms.chances import exponential_bounds
 from engine.mechanisms.drawing import Digits, Ints, draw_histogram
 from engine.mechanisms.promise import LEAST_NOISE_EPSILON, NEIGHBORS, MechanismPromise
-from engine.mechanisms.unit import deal_to_cells, pool_cells
+from engine.mechanisms.unit import draw_by_unit
 from engine.parameters import Number, Unit, exact_fraction
 from engine.streams import SecretKey, new_stream
 from engine.support_table import SupportTable
@@ -49,7 +49,6 @@ __all__ = [
     "exponential_promise",
     "inverse_theta",
     "lone_worker_stay",
-    "require_fixed",
     "unit_thetas",
 ]
 
@@ -254,10 +253,11 @@ def exponential(
     Source: docs/method.md, section 7d.
     """
     exact = exponential_epsilon(epsilon)
-    require_fixed(synthesizers)
-    pooled = pool_cells(synthesizers, unit, tract_number)
-    drawn = _draw_units(key, pooled.units, support, exact, threads)
-    return deal_to_cells(key, synthesizers, pooled, drawn, threads=threads)
+
+    def draw(units: Synthesizers) -> SyntheticPoints:
+        return _draw_units(key, units, support, exact, threads)
+
+    return draw_by_unit(key, synthesizers, unit, tract_number, draw, threads=threads)
 
 
 def _draw_units(
@@ -305,16 +305,6 @@ def _space(most_workers: int, most_points: int) -> MoveSpace:
         lanes=np.zeros(LANE_WORDS, dtype=np.uint32),
         stream=new_stream(),
     )
-
-
-def require_fixed(synthesizers: Synthesizers) -> None:
-    """Refuse synthesizers that draw another number of workers than they have (ParameterError)."""
-    changed = int(np.count_nonzero(synthesizers.n_likelihood != synthesizers.n_synthetic))
-    if changed:
-        raise ParameterError(
-            f"{changed} published counts differ from the real ones; this mechanism draws as many workers as "
-            "there are: leave published counts out"
-        )
 
 
 def unit_thetas(epsilon: Fraction, synthesizers: Synthesizers, support: SupportTable) -> Thetas:

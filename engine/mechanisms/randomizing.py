@@ -18,9 +18,9 @@ from engine._kernels.histograms import HistogramInputs, LaplaceNoise
 from engine._kernels.randomizing import geometric_range, keep_or_redraw_range
 from engine.mechanisms.chances import gap_digits, noise_digits
 from engine.mechanisms.drawing import Digits, Ints, draw_histogram
-from engine.mechanisms.exponential import exponential_epsilon, inverse_theta, require_fixed
+from engine.mechanisms.exponential import exponential_epsilon, inverse_theta
 from engine.mechanisms.promise import NEIGHBORS, MechanismPromise
-from engine.mechanisms.unit import deal_to_cells, pool_cells
+from engine.mechanisms.unit import draw_by_unit
 from engine.parameters import Number, Unit
 from engine.streams import SecretKey
 from engine.support_table import SupportTable
@@ -90,8 +90,6 @@ def keep_or_redraw(
     Source: docs/method.md, section 7e.
     """
     odds = inverse_theta(exponential_epsilon(epsilon), 1, 1)
-    require_fixed(synthesizers)
-    pooled = pool_cells(synthesizers, unit, tract_number)
 
     def draw(
         bounds: tuple[int, int],
@@ -102,9 +100,10 @@ def keep_or_redraw(
     ) -> int:
         return keep_or_redraw_range(bounds, inputs, odds, key.words, synthetic)
 
-    work = pooled.units.n_synthetic
-    drawn = draw_histogram(pooled.units, support, lambda n_digits: (), draw, work, threads)
-    return deal_to_cells(key, synthesizers, pooled, drawn, threads=threads)
+    def draw_units(units: Synthesizers) -> SyntheticPoints:
+        return draw_histogram(units, support, lambda n_digits: (), draw, units.n_synthetic, threads)
+
+    return draw_by_unit(key, synthesizers, unit, tract_number, draw_units, threads=threads)
 
 
 def geometric_histogram(
@@ -132,8 +131,6 @@ def geometric_histogram(
     Source: docs/method.md, section 7e.
     """
     rate = exponential_epsilon(epsilon) / 2
-    require_fixed(synthesizers)
-    pooled = pool_cells(synthesizers, unit, tract_number)
 
     def digits(n_digits: int) -> Digits:
         return noise_digits(rate, n_digits), gap_digits(rate, n_digits)
@@ -144,6 +141,8 @@ def geometric_histogram(
         noise = LaplaceNoise(chances[0], chances[1], short)
         return geometric_range(bounds, inputs, noise, key.words, synthetic)
 
-    work = pooled.units.n_synthetic + support.n_support[pooled.units.tract]
-    drawn = draw_histogram(pooled.units, support, digits, draw, work, threads)
-    return deal_to_cells(key, synthesizers, pooled, drawn, threads=threads)
+    def draw_units(units: Synthesizers) -> SyntheticPoints:
+        work = units.n_synthetic + support.n_support[units.tract]
+        return draw_histogram(units, support, digits, draw, work, threads)
+
+    return draw_by_unit(key, synthesizers, unit, tract_number, draw_units, threads=threads)

@@ -7,6 +7,7 @@ to its cells by a random permutation, which keeps every public n and reads nothi
 Source: docs/method.md, section 7d.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from engine.parameters import Unit
 from engine.streams import SecretKey, new_stream
 from engine.synthesis import Synthesizers, SyntheticPoints
 
-__all__ = ["Pooled", "deal_to_cells", "pool_cells"]
+__all__ = ["Pooled", "deal_to_cells", "draw_by_unit", "pool_cells"]
 
 
 class Pooled(NamedTuple):
@@ -37,6 +38,49 @@ class Pooled(NamedTuple):
 
     units: Synthesizers
     order: npt.NDArray[np.int64]
+
+
+def draw_by_unit(
+    key: SecretKey,
+    cells: Synthesizers,
+    unit: Unit,
+    tract_number: npt.NDArray[np.int64] | None,
+    draw: Callable[[Synthesizers], SyntheticPoints],
+    *,
+    threads: int = 1,
+) -> SyntheticPoints:
+    """Pool cells into units, draw these, and deal what was drawn out to the cells.
+
+    Parameters
+    ----------
+    key, cells, unit, tract_number, threads
+        As for :func:`pool_cells` and :func:`deal_to_cells`.
+    draw : callable
+        Takes units, and returns as many workers for each as it has real ones.
+
+    Returns
+    -------
+    SyntheticPoints
+        Of the cells.
+
+    Raises
+    ------
+    ParameterError
+        Published counts differ from real ones, or tract numbers are missing or do not agree.
+    """
+    _require_fixed(cells)
+    pooled = pool_cells(cells, unit, tract_number)
+    return deal_to_cells(key, cells, pooled, draw(pooled.units), threads=threads)
+
+
+def _require_fixed(cells: Synthesizers) -> None:
+    """Refuse synthesizers that draw another number of workers than they have."""
+    changed = int(np.count_nonzero(cells.n_likelihood != cells.n_synthetic))
+    if changed:
+        raise ParameterError(
+            f"{changed} published counts differ from the real ones; this mechanism draws as many workers as "
+            "there are: leave published counts out"
+        )
 
 
 def pool_cells(cells: Synthesizers, unit: Unit, tract_number: npt.NDArray[np.int64] | None) -> Pooled:
