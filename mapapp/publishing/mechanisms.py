@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +43,11 @@ class Units(NamedTuple):
     tract_number: npt.NDArray[np.int64]
 
 
+_Draw: TypeAlias = Callable[
+    [SecretKey, Synthesizers, SupportTable, PrivacyParameters, Units], SyntheticPoints
+]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnProof:
     """A mechanism that no accountant certifies.
@@ -62,22 +67,37 @@ class OwnProof:
 
     uses: tuple[str, ...]
     promise: Callable[[PrivacyParameters], MechanismPromise]
-    draw: Callable[[SecretKey, Synthesizers, SupportTable, PrivacyParameters, Units], SyntheticPoints]
+    draw: _Draw
     caveats: tuple[str, ...]
 
 
-OWN_PROOFS: Final[Mapping[str, OwnProof]] = {
-    "exponential": OwnProof(
-        uses=("epsilon",),
-        promise=lambda privacy: exponential_promise(privacy.epsilon),
-        draw=lambda key, synthesizers, support, privacy, units: exponential(
+def _by_unit(mechanism: Callable[..., SyntheticPoints]) -> _Draw:
+    """The draw of a mechanism that depends on epsilon and takes units."""
+
+    def draw(
+        key: SecretKey,
+        synthesizers: Synthesizers,
+        support: SupportTable,
+        privacy: PrivacyParameters,
+        units: Units,
+    ) -> SyntheticPoints:
+        return mechanism(
             key,
             synthesizers,
             support,
             epsilon=privacy.epsilon,
             unit=units.unit,
             tract_number=units.tract_number,
-        ),
+        )
+
+    return draw
+
+
+OWN_PROOFS: Final[Mapping[str, OwnProof]] = {
+    "exponential": OwnProof(
+        uses=("epsilon",),
+        promise=lambda privacy: exponential_promise(privacy.epsilon),
+        draw=_by_unit(exponential),
         caveats=(
             "Among all ways in which the public number of workers could live, those that differ from the real one in "
             "few workers are more likely to be drawn. The promise holds in both readings with delta 0, and for "
@@ -91,14 +111,7 @@ OWN_PROOFS: Final[Mapping[str, OwnProof]] = {
     "keep-or-redraw": OwnProof(
         uses=("epsilon",),
         promise=lambda privacy: keep_or_redraw_promise(privacy.epsilon),
-        draw=lambda key, synthesizers, support, privacy, units: keep_or_redraw(
-            key,
-            synthesizers,
-            support,
-            epsilon=privacy.epsilon,
-            unit=units.unit,
-            tract_number=units.tract_number,
-        ),
+        draw=_by_unit(keep_or_redraw),
         caveats=(
             "Each worker keeps the true support point with a chance that follows from epsilon, or gets any support "
             "point. The promise holds in both readings with delta 0, and survives whatever is computed from the "
@@ -110,14 +123,7 @@ OWN_PROOFS: Final[Mapping[str, OwnProof]] = {
     "geometric": OwnProof(
         uses=("epsilon",),
         promise=lambda privacy: geometric_promise(privacy.epsilon),
-        draw=lambda key, synthesizers, support, privacy, units: geometric_histogram(
-            key,
-            synthesizers,
-            support,
-            epsilon=privacy.epsilon,
-            unit=units.unit,
-            tract_number=units.tract_number,
-        ),
+        draw=_by_unit(geometric_histogram),
         caveats=(
             "Noise is added to the number of homes in every support point, and the noisy numbers are moved to the "
             "nearest ones with the public total. The noise alone is the promise, so it holds in both readings with "
