@@ -156,7 +156,7 @@ def design_parameters(
     facts: DesignFacts = {
         "priors": list(allowed),
         "objective": "half KL over all destinations, half over those of 1 to 9 workers",
-        "homes": f"simulated from public {'gravity' if public.geography.flows.empty else 'flows and gravity'}",
+        "homes": public.homes_text,
         "concentration": concentration,
         "share_anywhere": SHARE_ANYWHERE,
         "tracts_looked_at": int(public.sample.destination_tract.size),

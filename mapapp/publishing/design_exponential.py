@@ -122,7 +122,7 @@ def design_exponential(
     facts: ExponentialDesignFacts = {
         "units": list(units),
         "objective": OBJECTIVE,
-        "homes": f"simulated from public {'gravity' if public.geography.flows.empty else 'flows and gravity'}",
+        "homes": public.homes_text,
         "concentration": CONCENTRATION,
         "share_anywhere": SHARE_ANYWHERE,
         "tracts_looked_at": search.n_tracts,
@@ -244,6 +244,8 @@ class _Simulated:
         self._tract = np.repeat(sample.tract, sample.count).astype(np.int64)
         self._earnings = np.repeat(sample.segment // 3 % _N_EARNINGS, sample.count)
         self._is_small = np.repeat(is_small, sample.count)
+        self._puma = public.geography.tracts.puma.astype(np.int64)
+        self._range = CELL_RANGE[homes.cell].astype(np.int64)
 
     def drawn_homes(self, support: Support, privacy: PrivacyParameters, unit: Unit) -> Ints:
         """Home tract of every synthetic worker: int64[W], synthesizer by synthesizer."""
@@ -292,11 +294,9 @@ class _Simulated:
         return float(np.mean([self._shares(mine, real[mine], home[mine]) for mine in groups]))
 
     def _shares(self, mine: npt.NDArray[np.bool_], real: Ints, drawn: Ints) -> list[float]:
-        tract, tracts = self._tract[mine], self.public.geography.tracts
-        n_tracts = tracts.n_tracts
+        tract, n_tracts = self._tract[mine], self.public.geography.tracts.n_tracts
         by_earnings = tract * _N_EARNINGS + self._earnings[mine]
-        puma = tracts.puma.astype(np.int64)
-        at_range = CELL_RANGE[self._homes.cell].astype(np.int64)
+        puma, at_range = self._puma, self._range
         return [
             _misplaced(tract, real, drawn, n_tracts),
             _misplaced(by_earnings, real, drawn, n_tracts),

@@ -65,6 +65,11 @@ class PublicPart:
     workplaces: Workplaces
     sample: WorkplaceCounts
 
+    @property
+    def homes_text(self) -> str:
+        """What :func:`simulated_homes` come from, for the certificate."""
+        return f"simulated from public {'gravity' if self.geography.flows.empty else 'flows and gravity'}"
+
 
 def read_public_part(store: Store) -> PublicPart:
     """Read geography, flows, and workers by workplace and segment; of the homes, nothing.
