@@ -7,14 +7,12 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, get_args
 
 from mapapp.answers import words
 from mapapp.answers.method_words import Chapter
 
-Kind = Literal[
-    "text",
-    "code",
+NumericKind = Literal[
     "number",
     "count",
     "change",
@@ -26,23 +24,11 @@ Kind = Literal[
     "ratio change",
     "ratio error",
     "degrees",
-    "yes",
 ]
+Kind = Literal["text", "code", "yes"] | NumericKind
 """Kind of a value; determines its text for readers and its spreadsheet cell."""
 
-NUMERIC: Final[tuple[Kind, ...]] = (
-    "number",
-    "count",
-    "change",
-    "share",
-    "change share",
-    "error",
-    "miles",
-    "ratio",
-    "ratio change",
-    "ratio error",
-    "degrees",
-)
+NUMERIC: Final[tuple[Kind, ...]] = get_args(NumericKind)
 ERRORS: Final[tuple[Kind, ...]] = ("error", "ratio error")
 
 _MOST_COLUMNS: Final = 11  # wider tables are split into parts
