@@ -83,8 +83,12 @@
     if (given.drawn === null) Object.entries(given.values).forEach(([name, value]) => (set[name] = key(value)));
     if (waiting.length || given.drawn !== address()) return;
     for (const [name, value] of Object.entries(given.values)) {
-      set[name] = key(value);
-      if (key(props(name)?.value) !== set[name]) setProps(name, { value });
+      const [shown, wanted] = [key(props(name)?.value), key(value)];
+      if (shown !== wanted) {
+        if (set[name] !== undefined && shown !== set[name]) continue; // just changed by the visitor: `choose` comes next
+        setProps(name, { value });
+      }
+      set[name] = wanted;
     }
   }
 
@@ -93,9 +97,7 @@
     for (const { prop_id: id, value } of window.dash_clientside.callback_context.triggered) {
       const at = id.lastIndexOf(".");
       const [name, prop] = [id.slice(0, at), id.slice(at + 1)];
-      if (prop !== "value") {
-        if (value) act(name.startsWith("{") ? JSON.parse(name) : name, value);
-      } else if (name === "search") {
+      if (prop !== "value" || name === "search") {
         if (value) act(name, value);
       } else if (set[name] !== undefined && set[name] !== key(value)) {
         set[name] = key(value);
@@ -103,6 +105,12 @@
       }
     }
   }
+
+  // Buttons that are a choice by themselves. They act at once: a button that is drawn anew in between loses no click.
+  document.addEventListener("click", (event) => {
+    const { choice } = event.target.closest?.("[data-choice]")?.dataset ?? {};
+    if (choice) act(choice.startsWith("{") ? JSON.parse(choice) : choice, 1);
+  });
 
   window.commutemap = Object.assign(window.commutemap ?? {}, {
     act,

@@ -19,8 +19,10 @@ def running(server: Any, address: str) -> Iterator[str]:
         yield address.rstrip("/")
     finally:
         server.task_dispatcher.shutdown()
-        server.trigger.pull_trigger(
-            lambda: wasyncore.close_all(server._map)
-        )  # in its own thread, without delay
+        with server.trigger.lock:  # otherwise an earlier pull could close the trigger before this one
+            server.trigger.thunks.append(
+                lambda: wasyncore.close_all(server._map)
+            )  # in the server's own thread
+            server.trigger.pull_trigger()
         thread.join(timeout=5)
         assert not thread.is_alive()

@@ -111,6 +111,33 @@ def test_answers_in_the_wrong_order_change_nothing(visit: Visit, release: Served
     expect(visit.page.locator("#show input:checked")).to_have_value("areas")
 
 
+def test_a_change_that_the_page_has_not_heard_of_outlasts_settings_from_the_server(
+    visit: Visit, release: ServedRelease
+) -> None:
+    key = open_county(visit, release)
+    # A visitor changes a control, and the answer to an earlier choice comes before Dash has called the page's script.
+    visit.page.evaluate(
+        """() => {
+          window.dash_clientside.set_props("side", { value: "home" });
+          window.dash_clientside.commutemap.place({ drawn: window.commutemap.address(), values: { side: "work" } });
+        }"""
+    )
+    visit.wait_until("now => location.search === now", f"?side=home&area={key}")
+    visit.settle()
+    expect(visit.page.locator("#side input:checked")).to_have_value("home")
+
+
+def test_a_button_drawn_anew_right_after_a_click_loses_nothing(visit: Visit, release: ServedRelease) -> None:
+    open_county(visit, release)
+    visit.page.evaluate(
+        """() => {
+          document.querySelector(".chip button").click();
+          window.dash_clientside.set_props("chips", { children: [] });
+        }"""
+    )
+    visit.wait_until("() => location.search === ''")
+
+
 def test_a_part_that_cannot_be_answered_stays_dimmed_and_says_so(
     visit: Visit, release: ServedRelease
 ) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from dash import ALL, ClientsideFunction, Dash, Input, Output, State
+from dash import ClientsideFunction, Dash, Input, Output, State
 
 from geodata.errors import GeodataError
 from mapapp.answers import words
@@ -32,10 +32,7 @@ def register(app: Dash, views: Views) -> None:
     in_browser(
         ClientsideFunction("commutemap", "choose"),
         *[Input(name, "value") for name in (*events.CONTROLS, "release", "search")],
-        *[Input(name, "n_clicks") for name in ("add-circle", "every")],
         Input("radii", "n_submit"),
-        Input({"type": "remove", "area": ALL, "of": ALL}, "n_clicks"),
-        Input({"type": "suggest", "area": ALL}, "n_clicks"),
         prevent_initial_call=True,
     )
     in_browser(ClientsideFunction("commutemap", "follow"), Input("followed", "data"))

@@ -44,7 +44,7 @@ def after(
     release : ServedRelease
         The release it is about.
     trigger : str or dict
-        Id of the component that the visitor used, such as one of `CONTROLS`; a dict for the buttons of areas.
+        Id of the component that the visitor used, such as one of `CONTROLS`; a dict for buttons that change areas.
     value : object
         Its new value.
     read : dict
@@ -57,7 +57,7 @@ def after(
         If a drawing or typed text cannot be used; the message says why in one line.
     """
     if isinstance(trigger, dict):
-        return _button(address, release, trigger) if value else address
+        return _button(address, release, trigger)
     if trigger in CONTROLS:
         return _with_control(address, trigger, value)
     if trigger in _PARTS:

@@ -18,6 +18,7 @@ from mapapp.answers.results import Change, Result
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.unit_names import name_parts
 from mapapp.answers.words import aria
+from mapapp.explore.pages import area_controls
 from mapapp.explore.pages.answer_charts import charts
 from mapapp.explore.pages.bars import mark
 from mapapp.question.address import Address, to_query
@@ -287,9 +288,8 @@ def _suggestion(level: str, row: Any) -> Any:
             html.Span([html.Strong(name), html.Span(f" {within}", className="quiet")]),
             html.Span(f"{row.workers:,}", className="number"),
         ],
-        id={"type": "suggest", "area": f"{level}:{row.unit_id}"},
         className="suggestion",
-        n_clicks=0,
+        **area_controls.choice({"type": "suggest", "area": f"{level}:{row.unit_id}"}),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, Final
 
 import dash_mantine_components as dmc
@@ -53,7 +54,7 @@ def area_controls(layers: dict[str, str]) -> Any:
                         debounce=True,  # sent on Enter or on leaving the field, so always before a click on the button
                         size="xs",
                     ),
-                    html.Button("Use circle", id="add-circle", className="button", n_clicks=0),
+                    html.Button("Use circle", id="add-circle", className="button", **choice("add-circle")),
                     file_choice("open-area", "Open an area file", ",".join(SUFFIXES)),
                     html.P(
                         "GeoJSON, zipped shapefile, KML, GPX, or GeoPackage, up to 20 MiB, with a coordinate system. "
@@ -85,6 +86,11 @@ def file_choice(name: str, text: str, accept: str) -> Any:
     """A button that opens a file; the page's script reads the file and sends it as a choice with this name."""
     reads: dict[str, Any] = {"data-file": name, "data-accept": accept}
     return html.Button(text, className="button choose-file", n_clicks=0, **reads)
+
+
+def choice(trigger: str | dict[str, str]) -> dict[str, Any]:
+    """The attribute of a button whose click the page's script sends as a choice with this trigger."""
+    return {"data-choice": trigger if isinstance(trigger, str) else json.dumps(trigger)}
 
 
 def _target() -> Any:
@@ -156,7 +162,7 @@ def chips(release: ServedRelease, steps: tuple[str, ...], field: str, title: str
     if len(steps) > 1:
         found.append(
             html.Button(
-                "Clear all", id={"type": "remove", "area": "*", "of": field}, className="clear", n_clicks=0
+                "Clear all", className="clear", **choice({"type": "remove", "area": "*", "of": field})
             )
         )
     return found
@@ -170,8 +176,7 @@ def _chip(release: ServedRelease, step: str, field: str) -> Any:
             html.Span([html.Em(said) if said else None, name, html.Span(level, className="level")]),
             html.Button(
                 "×",
-                id={"type": "remove", "area": step, "of": field},
-                n_clicks=0,
+                **choice({"type": "remove", "area": step, "of": field}),
                 **aria(label=f"Remove {said}{name}"),
             ),
         ],

@@ -11,7 +11,7 @@ from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.words import PART, aria
 from mapapp.drawing.plotly.charts import CONFIG as CHART_CONFIG
 from mapapp.drawing.plotly.commute_map import DRAWING
-from mapapp.explore.pages import download_menu
+from mapapp.explore.pages import area_controls, download_menu
 from mapapp.explore.pages.controls import controls
 from mapapp.question.address import Address
 
@@ -113,7 +113,7 @@ def table_card() -> Any:
                 role="region",
                 **aria(labelledby="table-title"),
             ),
-            html.Button(id="every", className="clear", n_clicks=0),
+            html.Button(id="every", className="clear", **area_controls.choice("every")),
             html.P(
                 [
                     part
