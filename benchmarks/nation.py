@@ -98,9 +98,9 @@ def synthesize(dataset: Path, release: Path, threads: int | None) -> None:
                 "wall": time.perf_counter() - began,
                 "cpu": usage.ru_utime + usage.ru_stime,
                 "peak_gib": usage.ru_maxrss / 2**20,
-                "synthesizers": outcome.n_synthesizers,
-                "workers": outcome.n_workers,
-                "n_support": outcome.n_support,
+                "synthesizers": outcome.sizes.n_synthesizers,
+                "workers": outcome.sizes.n_workers,
+                "n_support": outcome.sizes.n_support,
             }
         )
     )

@@ -48,7 +48,6 @@ __all__ = [
     "exponential_epsilon",
     "exponential_promise",
     "inverse_theta",
-    "lone_worker_stay",
     "unit_thetas",
 ]
 
@@ -166,18 +165,6 @@ def _power_down(base: int, exponent: int) -> int:
         base = base * base >> _BOUND_BITS
         exponent >>= 1
     return power
-
-
-def lone_worker_stay(epsilon: Number, n_points: int) -> Fraction:
-    """Chance that a worker who is alone in a synthesizer keeps the true support point: E / (E + k - 1), E = e^epsilon.
-
-    Raises
-    ------
-    ParameterError
-        Epsilon is out of range.
-    """
-    inverse = Fraction(inverse_theta(exponential_epsilon(epsilon), n_points, 1), _UNITS)
-    return inverse / (inverse + n_points - 1)
 
 
 def exponential_promise(epsilon: Number) -> MechanismPromise:

@@ -25,6 +25,7 @@ __all__ = [
     "check_design",
     "choose_setting",
     "design_lines",
+    "expected_by_choice",
     "expected_line",
     "expected_of",
 ]
@@ -86,6 +87,12 @@ def expected_of(
         kl_all, kl_small = expected_divergence(public, privacy, parameters)
         return {"expected_kl_all": kl_all, "expected_kl_small": kl_small}
     return {}
+
+
+def expected_by_choice(facts: Mapping[str, Any]) -> dict[str, float]:
+    """Expected errors of a chosen setting, which its search has found already; names as of :func:`expected_of`."""
+    names = ("expected_misplaced", "expected_kl_all", "expected_kl_small")
+    return {name: facts[name] for name in names if name in facts}
 
 
 def design_lines(certificate: Certificate) -> list[str]:

@@ -179,7 +179,19 @@ def expected_divergence(
     """
     priors_of = _Priors(public, parameters)
     homes = simulated_homes(public, priors_of.gravity, CONCENTRATION)
-    found = expected_validity(
+    found = _measured(public, homes, priors_of, privacy, parameters)
+    return found.kl_all, found.kl_small
+
+
+def _measured(
+    public: PublicPart,
+    homes: HomeTracts,
+    priors_of: _Priors,
+    privacy: PrivacyParameters,
+    parameters: SynthesisParameters,
+) -> Expected:
+    """Certify one setting and measure it on simulated homes."""
+    return expected_validity(
         PublicSeed.for_tests(),
         public.geography.tracts,
         priors_of.of(parameters.prior),
@@ -188,7 +200,6 @@ def expected_divergence(
         privacy,
         parameters,
     )
-    return found.kl_all, found.kl_small
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,23 +260,15 @@ class _Search:
         if setting not in self.measured:
             self._report("choosing a setting from public data", len(self.measured), 0)
             try:
-                self.measured[setting] = self._measure(setting)
+                self.measured[setting] = _measured(
+                    self._public, self._homes, self._priors, *self.parameters(setting)
+                )
             except EngineError:
                 self.measured[setting] = None
         found = self.measured[setting]
         if found is None:
             return np.inf
         return (found.kl_all + found.kl_small) / 2 if found.is_small.any() else found.kl_all
-
-    def _measure(self, setting: _Setting) -> Expected:
-        return expected_validity(
-            PublicSeed.for_tests(),
-            self._public.geography.tracts,
-            self._priors.of(setting.prior),
-            self._public.sample,
-            self._homes,
-            *self.parameters(setting),
-        )
 
     def descend(self, setting: _Setting, priors: tuple[Prior, ...]) -> _Setting:
         """Change one choice at a time, as long as that helps."""

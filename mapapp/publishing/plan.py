@@ -18,8 +18,15 @@ from mapapp.answers.lone_worker_words import stay_text
 from mapapp.progress import Report, silent
 from mapapp.publishing.batch_workers import ThreadRunner
 from mapapp.publishing.certificate.terms import Certificate
-from mapapp.publishing.chosen_setting import Choice, design_lines, expected_line, expected_of
+from mapapp.publishing.chosen_setting import (
+    Choice,
+    design_lines,
+    expected_by_choice,
+    expected_line,
+    expected_of,
+)
 from mapapp.publishing.public_part import read_public_part
+from mapapp.publishing.release_sizes import ReleaseSizes
 from mapapp.publishing.run import claimed_certificate, prepared_source, promise_line
 
 __all__ = ["Plan", "plan_synthesis"]
@@ -35,42 +42,33 @@ class Plan:
         Its claims; the editing seed in it is for this plan alone.
     expected : dict
         Expected errors, from homes simulated from public data; empty for a mechanism that has none.
-    n_workers, n_synthesizers, n_destination_tracts : int
-        Sizes.
-    n_support : tuple of (least, mean, greatest)
-        Support points of a destination tract, after editing.
+    sizes : ReleaseSizes
     """
 
     certificate: Certificate
     expected: dict[str, float]
-    n_workers: int
-    n_synthesizers: int
-    n_destination_tracts: int
-    n_support: tuple[int, float, int]
+    sizes: ReleaseSizes
 
     def to_dict(self) -> dict[str, object]:
         """Plain values for `--json`."""
-        least, mean, greatest = self.n_support
         return {
             "dry_run": True,
             "certificate": self.certificate,
             "expected": self.expected,
-            "n_workers": self.n_workers,
-            "n_synthesizers": self.n_synthesizers,
-            "n_destination_tracts": self.n_destination_tracts,
-            "n_support": {"least": least, "mean": round(mean, 1), "greatest": greatest},
+            **self.sizes.to_dict(),
         }
 
     def lines(self) -> list[str]:
         """Sentences for a person."""
-        least, mean, greatest = self.n_support
+        sizes = self.sizes
         stay = stay_text(self.certificate.get("lone_worker"))
         lone = "there is none" if stay is None else f"keeps the true home area with a chance of {stay}"
         expected = expected_line(self.expected) if self.expected else "not known for this mechanism"
         return [
-            f"dry run: {self.n_workers:,} workers of {self.n_synthesizers:,} synthesizers; nothing was spent or drawn",
+            f"dry run: {sizes.n_workers:,} workers of {sizes.n_synthesizers:,} synthesizers; "
+            "nothing was spent or drawn",
             f"  promise          {promise_line(self.certificate)}",
-            f"  support points   {least}–{greatest}, mean {mean:.0f} ({self.n_destination_tracts} workplace tracts)",
+            sizes.support_line(),
             *design_lines(self.certificate),
             f"  expected error   {expected}",
             f"  lone worker      {lone}",
@@ -111,17 +109,12 @@ def plan_synthesis(
     )
     certified = ThreadRunner(source, threads=threads or os.cpu_count() or 1, report=report).certify()
     certificate: dict[str, Any] = claimed_certificate(dataset, source, certified, facts, is_test=test_key)
-    sizes = [batch.n_support for batch in certified]
-    n_tracts = source.workplaces.tract.size
+    if facts is None:
+        expected = expected_of(read_public_part(dataset), source.privacy, source.parameters)
+    else:
+        expected = expected_by_choice(facts)
     return Plan(
         certificate=certificate,
-        expected=expected_of(read_public_part(dataset), source.privacy, source.parameters),
-        n_workers=int(source.workplaces.n_workers.sum()),
-        n_synthesizers=sum(batch.weights.min_prior_weight.size for batch in certified),
-        n_destination_tracts=n_tracts,
-        n_support=(
-            min(least for least, _, _ in sizes),
-            sum(total for _, total, _ in sizes) / n_tracts,
-            max(greatest for _, _, greatest in sizes),
-        ),
+        expected=expected,
+        sizes=ReleaseSizes.of(source.workplaces, certified),
     )

@@ -37,9 +37,8 @@ from mapapp.publishing.last_release import last_release_lines, with_last_release
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.ledger_entry import Reading
 from mapapp.publishing.promise import CertifiedBatch, make_certificate
-from mapapp.publishing.public_part import (
-    read_public_part,
-)
+from mapapp.publishing.public_part import read_public_part
+from mapapp.publishing.release_sizes import ReleaseSizes
 
 TEST_KEY_REASON = "test key: it is public, so anyone can undo the release"
 
@@ -56,10 +55,7 @@ class Outcome:
         The release digest; see `geodata.store.store_digest`.
     certificate : dict
         As in the release.
-    n_workers, n_synthesizers, n_destination_tracts : int
-        Sizes.
-    n_support : tuple of (least, mean, greatest)
-        Support points of a destination tract, after editing.
+    sizes : ReleaseSizes
     share_edited_out : float
         Share of the confidential workers whose support point was eliminated.
     """
@@ -67,35 +63,28 @@ class Outcome:
     release: Path
     digest: str
     certificate: Certificate
-    n_workers: int
-    n_synthesizers: int
-    n_destination_tracts: int
-    n_support: tuple[int, float, int]
+    sizes: ReleaseSizes
     share_edited_out: float
 
     def to_dict(self) -> dict[str, object]:
         """Plain values for `--json`."""
-        least, mean, greatest = self.n_support
         return {
             "release": str(self.release),
             "release_digest": self.digest,
             "status": self.certificate["status"],
             **{name: _value(self.certificate[name]) for name in ("epsilon", "delta", "epsilon_final")},
-            "n_workers": self.n_workers,
-            "n_synthesizers": self.n_synthesizers,
-            "n_destination_tracts": self.n_destination_tracts,
-            "n_support": {"least": least, "mean": round(mean, 1), "greatest": greatest},
+            **self.sizes.to_dict(),
             "confidential": {"share_edited_out": self.share_edited_out},
         }
 
     def lines(self) -> list[str]:
         """Sentences for a person."""
         values = self.to_dict()
-        least, mean, greatest = self.n_support
+        sizes = self.sizes
         return [
-            f"{self.release}: {self.n_workers:,} synthetic workers from {self.n_synthesizers:,} synthesizers",
+            f"{self.release}: {sizes.n_workers:,} synthetic workers from {sizes.n_synthesizers:,} synthesizers",
             f"  promise          {promise_line(self.certificate)}",
-            f"  support points   {least}–{greatest}, mean {mean:.0f} ({self.n_destination_tracts} workplace tracts)",
+            sizes.support_line(),
             *design_lines(self.certificate),
             *last_release_lines(self.certificate["construction"]),
             f"  edited out       {self.share_edited_out:.2%} of workers lived in eliminated points (confidential)",
@@ -332,19 +321,11 @@ def _outcome(
     certified: list[CertifiedBatch],
     n_edited_out: int,
 ) -> Outcome:
-    sizes = [batch.n_support for batch in certified]
-    n_workers, n_tracts = int(source.workplaces.n_workers.sum()), source.workplaces.tract.size
+    sizes = ReleaseSizes.of(source.workplaces, certified)
     return Outcome(
         release=release,
         digest=store_digest(release),
         certificate=certificate,
-        n_workers=n_workers,
-        n_synthesizers=sum(batch.weights.min_prior_weight.size for batch in certified),
-        n_destination_tracts=n_tracts,
-        n_support=(
-            min(least for least, _, _ in sizes),
-            sum(total for _, total, _ in sizes) / n_tracts,
-            max(greatest for _, _, greatest in sizes),
-        ),
-        share_edited_out=n_edited_out / n_workers,
+        sizes=sizes,
+        share_edited_out=n_edited_out / sizes.n_workers,
     )

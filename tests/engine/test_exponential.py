@@ -14,14 +14,15 @@ from engine._kernels import exponential as kernel
 from engine._kernels.chacha import BLOCK_LIMIT, COUNTER, LANE_WORDS, has_run_out, open_stream
 from engine._kernels.exponential import MOST_POINTS
 from engine.errors import OverflowRefusedError, ParameterError
+from engine.lone_worker import stay_apart
 from engine.mechanisms import exponential as mechanism
 from engine.mechanisms import unit as units
 from engine.mechanisms.exponential import (
+    THETA_BITS,
     exponential,
     exponential_epsilon,
     exponential_promise,
     inverse_theta,
-    lone_worker_stay,
 )
 from engine.parameters import Unit
 from engine.streams import Stage, new_stream
@@ -293,9 +294,13 @@ def test_the_promise_is_pure_and_holds_in_both_readings() -> None:
     assert (promise.epsilon, promise.delta) == (Fraction(13, 2), Fraction(0))
     assert promise.holds_as_probabilistic
     assert promise.is_private
-    stay = lone_worker_stay("6.5", 219)
-    assert float(stay) == pytest.approx(665.1416 / (665.1416 + 218), rel=1e-6)
-    assert lone_worker_stay("6.5", 1) == 1
+    assert stay_alone(219) == pytest.approx(665.1416 / (665.1416 + 218), rel=1e-6)
+    assert stay_alone(1) == 1
+
+
+def stay_alone(n_points: int) -> float:
+    """Chance at epsilon 6.5 that a worker alone in a synthesizer keeps the true support point."""
+    return stay_apart(inverse_theta(Fraction(13, 2), n_points, 1) / (1 << THETA_BITS), n_points, 1)
 
 
 @pytest.mark.jit_off
@@ -307,7 +312,7 @@ def test_epsilon_out_of_range_is_refused_in_one_line(epsilon: str | float) -> No
     for refused in (
         exponential_promise,
         lambda given: exponential(KEY, cells, table, epsilon=given),
-        lambda given: lone_worker_stay(given, 5),
+        exponential_epsilon,
     ):
         with pytest.raises(ParameterError, match="epsilon is") as caught:
             refused(epsilon)

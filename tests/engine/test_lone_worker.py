@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from engine.lone_worker import stay_apart, stay_geometric, stay_laplace, stay_sparse, stay_weighted
-from engine.mechanisms.exponential import lone_worker_stay
+from engine.mechanisms.exponential import THETA_BITS, inverse_theta
 from tests.oracles.exponential import law
 
 
@@ -50,7 +50,8 @@ def test_without_pruning_the_least_weight_of_epsilon_is_randomized_response() ->
     k, epsilon = 219, 6.5
     alpha = np.full(k, 1 / math.expm1(epsilon))
     found = stay_weighted(alpha, np.ones(k), np.full(k, 1 / k))
-    assert found == pytest.approx(float(lone_worker_stay("6.5", k)), rel=1e-5)
+    of_exponential = stay_apart(inverse_theta(Fraction("6.5"), k, 1) / (1 << THETA_BITS), k, 1)
+    assert found == pytest.approx(of_exponential, rel=1e-5)
     assert found == pytest.approx(0.7532, abs=1e-4)
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 
-from engine.mechanisms.exponential import lone_worker_stay
+from engine.lone_worker import stay_apart
+from engine.mechanisms.exponential import THETA_BITS, inverse_theta
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters, Unit
 from engine.streams import PublicSeed
 from geodata.store import Store, open_store
@@ -39,7 +41,8 @@ def test_the_exponential_mechanism_is_randomized_response_for_a_lone_worker(data
     facts = facts_of(dataset, "exponential")
     stay = facts["stay"]
     assert 0 < stay["least"] <= stay["typical"] <= stay["greatest"] < 1
-    chances = {float(lone_worker_stay("6.5", k)) for k in range(2, 400)}
+    epsilon = Fraction("6.5")
+    chances = {stay_apart(inverse_theta(epsilon, k, 1) / (1 << THETA_BITS), k, 1) for k in range(2, 400)}
     assert any(stay["least"] == pytest.approx(chance, rel=1e-5) for chance in chances)
     assert (facts["is_bound"], facts["case"]) == (False, "lone workers")
 
