@@ -15,7 +15,13 @@ import shapely
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-_QUAD_BYTES: Final = 93  # WKB of one ring of five places: 1 + 4 + 4 + 4 + 5 × 16
+_HEAD_BYTES: Final = 13  # WKB of a polygon of one ring: byte order, type, number of rings, number of places
+_PLACE_BYTES: Final = 16
+_STRAIGHT: Final = (
+    1e-12  # sine of the largest turn that counts as straight on; rounding turns corners on a line by less
+)
+_MOST_PLACES: Final = 20  # few convex cells have more
+_CUT_AT_ONCE: Final = 1 << 14  # cells; a dataset may have all of them in one row group
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +59,11 @@ def cut_cells(parts: Iterable[pyarrow.Table], *, used: npt.NDArray[np.bool_], th
     threads : int
         Threads that cut cells; the result is the same for any number.
     """
+    pieces = (
+        part.slice(start, _CUT_AT_ONCE) for part in parts for start in range(0, len(part), _CUT_AT_ONCE)
+    )
     with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
-        cut = list(pool.map(lambda part: _cut_part(part, used), parts))
+        cut = list(pool.map(lambda piece: _cut_part(piece, used), pieces))
     owner = np.concatenate([np.zeros(0, dtype=np.int64), *(block for block, _ in cut)])
     triangle = np.concatenate([np.zeros((0, 7)), *(triangles for _, triangles in cut)])
     if np.any(np.diff(owner) < 0):
@@ -87,16 +96,13 @@ def _cut_part(part: pyarrow.Table, used: npt.NDArray[np.bool_]) -> tuple[Ints, F
         part = part.filter(wanted)
     block = part["block_index"].to_numpy().astype(np.int64)
     geometry = part["geometry"].combine_chunks()
-    quads, is_quad = _convex_quads(geometry)
-    # A convex cell of four sides is two triangles, without a triangulation.
-    corner = quads[:, [0, 1, 2, 3, 4, 5, 0, 1, 4, 5, 6, 7]].reshape(-1, 6)
-    owner = np.repeat(np.flatnonzero(is_quad), 2)
-    if not is_quad.all():
-        rest = np.flatnonzero(~is_quad)
+    owner, corner, is_convex = _fans(geometry)
+    if not is_convex.all():
+        rest = np.flatnonzero(~is_convex)
         cell, more = _cut(shapely.from_wkb(geometry.take(rest).to_numpy(zero_copy_only=False)))
         owner, corner = np.concatenate((owner, rest[cell])), np.concatenate((corner, more))
-        order = np.argsort(owner, kind="stable")
-        owner, corner = owner[order], corner[order]
+    order = np.argsort(owner, kind="stable")
+    owner, corner = owner[order], corner[order]
     if not owner.size:
         return owner, np.zeros((0, 7))
     triangle = np.empty((owner.size, 7))
@@ -105,37 +111,65 @@ def _cut_part(part: pyarrow.Table, used: npt.NDArray[np.bool_]) -> tuple[Ints, F
     return block[owner], triangle
 
 
-def _convex_quads(geometry: pyarrow.BinaryArray) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Corners float64[n, 8] of the cells that are convex and have four sides, and which cells these are."""
-    is_quad = np.zeros(len(geometry), dtype=bool)
+def _fans(geometry: pyarrow.BinaryArray) -> tuple[Ints, Floats, npt.NDArray[np.bool_]]:
+    """Cut the convex cells, most of them, without a triangulation: into the triangles at their first corner.
+
+    Returns
+    -------
+    owner : int64[triangles]
+        Position of the cell of each triangle.
+    corner : float64[triangles, 6]
+        Longitude and latitude of its corners.
+    is_convex : bool[cells]
+        The cells that were cut.
+    """
+    owners, corners, is_convex = (
+        [np.zeros(0, dtype=np.int64)],
+        [np.zeros((0, 6))],
+        np.zeros(len(geometry), dtype=bool),
+    )
     if geometry.null_count:
-        return np.zeros((0, 8)), is_quad
+        return owners[0], corners[0], is_convex
     offset = np.frombuffer(geometry.buffers()[1], dtype=np.int32)[
         geometry.offset : geometry.offset + len(geometry) + 1
     ].astype(np.int64)
-    candidate = np.flatnonzero(np.diff(offset) == _QUAD_BYTES)
-    if not candidate.size:
-        return np.zeros((0, 8)), is_quad
-    data = np.frombuffer(geometry.buffers()[2], dtype=np.uint8)
-    if candidate.size == len(geometry):
-        text = data[offset[0] : offset[-1]].reshape(-1, _QUAD_BYTES)
-    else:
-        text = data[offset[candidate][:, None] + np.arange(_QUAD_BYTES)]
-    # Little-endian, a polygon, one ring, five places; anything else is triangulated.
-    head = np.frombuffer(b"\x01\x03\x00\x00\x00\x01\x00\x00\x00\x05\x00\x00\x00", dtype=np.uint8)
-    plain = (text[:, :13] == head).all(axis=1)
-    place = np.ascontiguousarray(text[:, 13:]).view("<f8").reshape(-1, 5, 2)[:, :4]
+    data = np.frombuffer(geometry.buffers()[2] or b"", dtype=np.uint8)
+    n_places, odd = np.divmod(np.diff(offset) - _HEAD_BYTES, _PLACE_BYTES)
+    n_places[odd != 0] = 0
+    for n in range(4, _MOST_PLACES + 1):  # the first place is also the last
+        candidate = np.flatnonzero(n_places == n)
+        text = data[offset[candidate][:, None] + np.arange(_HEAD_BYTES + n * _PLACE_BYTES)]
+        place, convex = _convex(text, n)
+        owner = candidate[convex]
+        is_convex[owner] = True
+        first = np.broadcast_to(place[:, :1], (owner.size, n - 3, 2))
+        fan = np.concatenate((first, place[:, 1:-1], place[:, 2:]), axis=2)
+        owners.append(np.repeat(owner, n - 3))
+        corners.append(fan.reshape(-1, 6))
+    return np.concatenate(owners), np.concatenate(corners), is_convex
+
+
+def _convex(text: npt.NDArray[np.uint8], n: int) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """Corners float64[cells, n - 1, 2] of the convex ones among polygons of n places in WKB, and which these are."""
+    # Little-endian, a polygon, one ring, n places; anything else is triangulated.
+    head = np.frombuffer(b"\x01\x03\x00\x00\x00\x01\x00\x00\x00" + n.to_bytes(4, "little"), dtype=np.uint8)
+    plain = (text[:, :_HEAD_BYTES] == head).all(axis=1)
+    place = np.ascontiguousarray(text[:, _HEAD_BYTES:]).view("<f8").reshape(-1, n, 2)[:, :-1]
     ahead, behind = np.roll(place, -1, axis=1) - place, place - np.roll(place, 1, axis=1)
     turn = behind[:, :, 0] * ahead[:, :, 1] - behind[:, :, 1] * ahead[:, :, 0]
-    convex = plain & ((turn > 0).all(axis=1) | (turn < 0).all(axis=1))
-    is_quad[candidate[convex]] = True
-    return place[convex].reshape(-1, 8).astype(np.float64), is_quad
+    straight = _STRAIGHT * np.linalg.norm(ahead, axis=2) * np.linalg.norm(behind, axis=2)
+    left, right = (turn >= -straight).all(axis=1), (turn <= straight).all(axis=1)
+    convex = plain & (left != right)  # both: it has no area
+    corners: Floats = place[convex].astype(np.float64)
+    return corners, convex
 
 
 def _cut(geometry: npt.NDArray[np.object_]) -> tuple[Ints, Floats]:
     """Position of the cell, and corners, of every triangle."""
     if not geometry.size:
         return np.zeros(0, dtype=np.int64), np.zeros((0, 6))
-    triangle, owner = shapely.get_parts(shapely.constrained_delaunay_triangles(geometry), return_index=True)
-    corner = shapely.get_coordinates(triangle).reshape(-1, 4, 2)[:, :3]
-    return owner.astype(np.int64), corner.reshape(-1, 6)
+    place, owner = shapely.get_coordinates(
+        shapely.constrained_delaunay_triangles(geometry), return_index=True
+    )
+    corner = place.reshape(-1, 4, 2)[:, :3]
+    return owner[::4].astype(np.int64), corner.reshape(-1, 6)
