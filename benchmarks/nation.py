@@ -1,9 +1,9 @@
 """A nation end to end: `python -m benchmarks.nation [--dataset DIR] [--threads N]`.
 
-Generates the nation (or takes the one at DIR) and makes a release of it twice, each in a process of its own: with its
-27 segments, and with one segment, every destination's workers in one synthesizer. Prints what each stage costs by the
-clock, and the peak of memory. Needs 8 GB of disk. Budget: 120 s and 12 GiB on 2 cores, for coarsening, certification,
-pruning, drawing and writing.
+Generates the nation (or takes the one at DIR) and makes releases of it, each in a process of its own: with its 27
+segments by either preset, whose radii are not designed; and by Algorithms 1 and 2 with one segment, every
+destination's workers in one synthesizer. Prints what each stage costs by the clock, and the peak of memory. Needs 8 GB
+of disk. Budget: 120 s and 12 GiB on 2 cores, for coarsening, certification, pruning, drawing and writing.
 """
 
 from __future__ import annotations
@@ -14,17 +14,19 @@ import resource
 import shutil
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from benchmarks import commands
-from engine.parameters import SynthesisParameters
+from engine.parameters import PrivacyParameters, SynthesisParameters
 from geodata.schema import TABLES
 from geodata.store import Store, open_store, writing_store
+from mapapp.publishing.presets import PRESETS
 from mapapp.publishing.run import run_synthesis
-from mapapp.publishing.settings import privacy_of
+from mapapp.publishing.settings import DEFAULT_DELTA, DEFAULT_MIN_RETENTION, privacy_of
 
 STAGES = {
     "reading the dataset": "reading the dataset, fitting the prior",
@@ -66,7 +68,22 @@ def in_one_segment(store: Store, path: Path) -> None:
         )
 
 
-def synthesize(dataset: Path, release: Path, threads: int | None) -> None:
+def settings(preset: str) -> tuple[PrivacyParameters, SynthesisParameters]:
+    """What a preset asks for, without a design."""
+    given: Mapping[str, Any] = PRESETS[preset]
+    privacy = privacy_of(
+        accountant="sound",
+        epsilon_final=given.get("epsilon_final"),
+        delta=DEFAULT_DELTA,
+        min_retention=DEFAULT_MIN_RETENTION,
+    )
+    options = {name: given[name] for name in ("mechanism", "unit", "clean") if name in given}
+    if "far_state_miles" in given:
+        options["far_state_miles"] = float(given["far_state_miles"])
+    return privacy, SynthesisParameters(prior="gravity", **options)
+
+
+def synthesize(dataset: Path, release: Path, preset: str, threads: int | None) -> None:
     """Make a release under the test key; print the seconds of each stage and the peak as JSON."""
     began = time.perf_counter()
     seconds: dict[str, float] = {}
@@ -79,12 +96,12 @@ def synthesize(dataset: Path, release: Path, threads: int | None) -> None:
             seconds[running] = seconds.get(running, 0.0) + at - since
             running, since = stage, at
 
-    privacy = privacy_of(accountant="sound", delta="1e-6", min_retention="0.025")
+    privacy, parameters = settings(preset)
     outcome = run_synthesis(
         dataset,
         release,
         privacy,
-        SynthesisParameters(prior="gravity"),
+        parameters,
         test_key=True,
         threads=threads,
         report=report,
@@ -114,13 +131,14 @@ def argument_parser() -> argparse.ArgumentParser:
     parser.add_argument("--size", default="nation", help="of the country to generate")
     parser.add_argument("--threads", type=int, default=None)
     parser.add_argument("--release", type=Path, default=None, help=argparse.SUPPRESS)
+    parser.add_argument("--preset", choices=tuple(PRESETS), default="onthemap-v3", help=argparse.SUPPRESS)
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     chosen = argument_parser().parse_args(arguments)
     if chosen.release is not None:
-        synthesize(chosen.dataset, chosen.release, chosen.threads)
+        synthesize(chosen.dataset, chosen.release, chosen.preset, chosen.threads)
         return
     with tempfile.TemporaryDirectory(prefix="commutemap-nation-") as name:
         place = Path(name)
@@ -129,11 +147,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
             made = commands.commutemap("demo", dataset, "--size", chosen.size)
             print(f"generating the country: {made.wall_s:.1f} s, {made.peak_gib:.1f} GiB\n", flush=True)
         in_one_segment(open_store(dataset, "dataset", verify=False), place / "merged.dataset")
-        for title, path in (("27 segments", dataset), ("one segment", place / "merged.dataset")):
+        runs = [(f"27 segments, {preset}", dataset, preset) for preset in PRESETS]
+        for title, path, preset in (
+            *runs,
+            ("one segment, onthemap-v3", place / "merged.dataset", "onthemap-v3"),
+        ):
             threads = ("--threads", chosen.threads) if chosen.threads else ()
-            done = commands.run(
-                "benchmarks.nation", "--dataset", path, "--release", place / "release", *threads
-            )
+            where = ("--dataset", path, "--release", place / "release", "--preset", preset)
+            done = commands.run("benchmarks.nation", *where, *threads)
             print_table(title, json.loads(done.output))
             shutil.rmtree(place / "release")
 
