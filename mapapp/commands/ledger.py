@@ -1,7 +1,8 @@
-"""`commutemap ledger`: show what a dataset's releases have spent."""
+"""`commutemap ledger`: show what the releases of one or several datasets have spent."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,13 +14,14 @@ from mapapp.errors import UsageError
 
 if TYPE_CHECKING:
     from mapapp.publishing.ledger_entry import LedgerEntry, Reading
+    from mapapp.publishing.summed_ledgers import Source
 
 _SHORT = {"probabilistic_differential_privacy": "PDP", "differential_privacy": "DP"}
 _NO_AMOUNTS = {"epsilon": None, "delta": None, "exact": None}
 
 
 @click.command()
-@click.argument("dataset", type=STORE)
+@click.argument("places", type=STORE, nargs=-1, required=True, metavar="DATASET [DATASET|RELEASE]...")
 @click.option(
     "--settle",
     nargs=2,
@@ -27,23 +29,49 @@ _NO_AMOUNTS = {"epsilon": None, "delta": None, "exact": None}
     metavar="EPSILON DELTA",
     help="If a crash cut a line short, record EPSILON and DELTA as spent.",
 )
+@click.option(
+    "--withdraw",
+    default=None,
+    metavar="RELEASE",
+    help="Record that RELEASE is no longer published. Name it as the ledger does; if several have that name, give the "
+    "time of its entry. What it spent still counts, because nobody can take back what was published.",
+)
+@click.option(
+    "--reason", default=None, metavar="TEXT", help="With --withdraw: why it is no longer published."
+)
 @json_option
-def ledger(dataset: Path, settle: tuple[str, str] | None, as_json: bool) -> None:
+def ledger(
+    places: tuple[Path, ...],
+    settle: tuple[str, str] | None,
+    withdraw: str | None,
+    reason: str | None,
+    as_json: bool,
+) -> None:
     """Show what the releases made from DATASET have spent of its privacy budget.
 
     The promises of releases of the same workers add up: as ordinary differential privacy (DP) over whole releases, or
     as probabilistic differential privacy (PDP) for each workplace block and segment separately. The PDP sum is shown
     if every release has a PDP promise. Releases made with the test key or for replication are listed but not counted,
     because they must not be published. Neither are releases that are not private (--mechanism plug-in), which are
-    shown as infinite.
+    shown as infinite. A release that was withdrawn still counts.
+
+    With several datasets or releases, such as one for each year, the promises are added up for a person who is in all
+    of them. A person with two jobs counts as two workers.
 
     \b
-    Example:
+    Examples:
       commutemap ledger ri.dataset
+      commutemap ledger ri2018.dataset ri2019.dataset other.release
+      commutemap ledger ri.dataset --withdraw ri.release --reason "wrong year"
     """
+    _check_options(places, settle, withdraw, reason)
+    if len(places) > 1:
+        print_result(*_sum(places), as_json=as_json)
+        return
     from geodata.store import open_store
     from mapapp.publishing.ledger import Ledger
 
+    (dataset,) = places
     open_store(dataset, "dataset", verify=False)
     book = Ledger(dataset)
     if settle is not None:
@@ -52,20 +80,77 @@ def ledger(dataset: Path, settle: tuple[str, str] | None, as_json: bool) -> None
                 f"{book.path}: no line was cut short, so there is nothing to settle; leave out --settle"
             )
         book.settle_torn_line(epsilon=settle[0], delta=settle[1], release="settled by hand")
-    print_result(*_summary(book.entries()), as_json=as_json)
+    if withdraw is not None:
+        book.withdraw(withdraw, reason=reason or "")
+    entries = book.entries()
+    print_result(_as_data(entries), _as_lines(entries), as_json=as_json)
 
 
-def _summary(entries: tuple[LedgerEntry, ...]) -> tuple[dict[str, Any], list[str]]:
-    """Return the ledger as data and as text lines."""
-    from mapapp.publishing.ledger_entry import at_most, sum_readings, sum_spent
+def _check_options(
+    places: tuple[Path, ...], settle: tuple[str, str] | None, withdraw: str | None, reason: str | None
+) -> None:
+    """Refuse options that contradict each other."""
+    if (withdraw is None) != (reason is None):
+        given, missing = (
+            ("--reason", "--withdraw RELEASE") if withdraw is None else ("--withdraw", "--reason TEXT")
+        )
+        raise UsageError(f"{given} without {missing}: a withdrawal needs both")
+    if settle is not None and withdraw is not None:
+        raise UsageError("--settle with --withdraw: first settle the line that was cut short, then withdraw")
+    if len(places) > 1 and (settle is not None or withdraw is not None):
+        option = "--settle" if settle is not None else "--withdraw"
+        raise UsageError(
+            f"{option} with {len(places)} datasets or releases: it is about one dataset; give only that"
+        )
 
-    budget = next(((entry.epsilon, entry.delta) for entry in entries if entry.kind == "budget"), None)
-    spent = sum_spent(entries)
-    readings = sum_readings(entries)
-    rows = [entry for entry in entries if entry.kind != "budget"]
+
+def _sum(places: Sequence[Path]) -> tuple[dict[str, Any], list[str]]:
+    """Return the promises of several sources, added, as data and as text lines."""
+    from mapapp.publishing.summed_ledgers import summed
+
+    total = summed(places)
     result = {
+        "spent": _amounts(*total.spent) | {"readings": _readings(total.readings)},
+        "notes": list(total.notes),
+        "sources": [
+            {"path": str(source.path), "kind": source.kind, "title": source.title, "year": source.year}
+            | _as_data(source.entries)
+            for source in total.sources
+        ],
+    }
+    epsilon, delta = total.spent
+    lines = [
+        f"for a person who is in all {len(places)}: epsilon {float(epsilon):.6g}, delta {float(delta):.6g}",
+        *_reading_lines(total.readings),
+        *(f"note: {note}" for note in total.notes),
+    ]
+    for source in total.sources:
+        lines += _source_lines(source)
+    return result, lines
+
+
+def _source_lines(source: Source) -> list[str]:
+    """Return one source: what it is and what it has spent, then its releases."""
+    title = _printable(", ".join(str(part) for part in (source.title, source.year) if part))
+    spent = f" {_spent_line(source.entries)}" if source.kind == "dataset" else ""
+    return [f"{source.path} ({source.kind}{title and f': {title}'}):{spent}", *_entry_lines(source.entries)]
+
+
+def _as_lines(entries: tuple[LedgerEntry, ...]) -> list[str]:
+    """Return one dataset's ledger as text lines."""
+    from mapapp.publishing.ledger_entry import sum_readings
+
+    return [_spent_line(entries), *_reading_lines(sum_readings(entries)), *_entry_lines(entries)]
+
+
+def _as_data(entries: tuple[LedgerEntry, ...]) -> dict[str, Any]:
+    """Return one dataset's ledger, or the promise of a release, as data."""
+    from mapapp.publishing.ledger_entry import sum_readings, sum_spent, withdrawals
+
+    budget, gone = _budget(entries), withdrawals(entries)
+    return {
         "budget": budget and _amounts(*budget),
-        "spent": _amounts(*spent) | {"readings": _readings(readings)},
+        "spent": _amounts(*sum_spent(entries)) | {"readings": _readings(sum_readings(entries))},
         "entries": [
             {
                 "written_at": row.written_at,
@@ -76,30 +161,65 @@ def _summary(entries: tuple[LedgerEntry, ...]) -> tuple[dict[str, Any], list[str
                 "readings": _readings(row.readings),
                 "for_release": row.for_release,
                 "reasons": list(row.reasons),
+                "withdrawn": _withdrawn(gone.get(place)),
             }
-            for row in rows
+            for place, row in _listed(entries)
         ],
     }
+
+
+def _budget(entries: tuple[LedgerEntry, ...]) -> tuple[Fraction, Fraction] | None:
+    return next(((entry.epsilon, entry.delta) for entry in entries if entry.kind == "budget"), None)
+
+
+def _spent_line(entries: tuple[LedgerEntry, ...]) -> str:
+    """Return what a ledger has spent, and what is left of its budget."""
+    from mapapp.publishing.ledger_entry import at_most, sum_spent
+
+    budget, spent = _budget(entries), sum_spent(entries)
     allowed = "no budget set"
     if budget is not None:
         left = [at_most(max(limit - used, Fraction(0))) for limit, used in zip(budget, spent, strict=True)]
         allowed = f"of {float(budget[0]):g} and {float(budget[1]):g}; left {left[0]} and {left[1]}"
-    lines = [f"spent epsilon {float(spent[0]):.6g}, delta {float(spent[1]):.6g} ({allowed})"]
-    lines += [
+    return f"spent epsilon {float(spent[0]):.6g}, delta {float(spent[1]):.6g} ({allowed})"
+
+
+def _listed(entries: tuple[LedgerEntry, ...]) -> list[tuple[int, LedgerEntry]]:
+    """Return the entries that spend, with their positions; a withdrawal is shown with its release."""
+    return [(place, row) for place, row in enumerate(entries) if row.kind not in ("budget", "withdrawal")]
+
+
+def _reading_lines(readings: tuple[Reading, ...]) -> list[str]:
+    return [
         f"  as {_SHORT.get(reading.name, reading.name)}: epsilon {float(reading.epsilon):.6g}, "
         f"delta {float(reading.delta):.6g} for {reading.holds_for}"
         for reading in readings
     ]
-    for row in rows:
+
+
+def _entry_lines(entries: tuple[LedgerEntry, ...]) -> list[str]:
+    from mapapp.publishing.ledger_entry import withdrawals
+
+    gone = withdrawals(entries)
+    lines = []
+    for place, row in _listed(entries):
         stamp = "" if row.for_release else "  not for release: " + "; ".join(row.reasons)
+        if place in gone:
+            why = _printable("; ".join(gone[place].reasons))
+            stamp += f"  withdrawn, still counted ({gone[place].written_at}: {why})"
         amounts = (
             f"{float(row.epsilon):.6g}  {float(row.delta):.6g}" if row.is_private else "infinite  infinite"
         )
         names = " and ".join(_SHORT.get(reading.name, reading.name) for reading in row.readings)
-        lines.append(
-            f"  {row.written_at}  {_printable(row.release)}  {amounts}{names and f'  {names}'}{stamp}"
-        )
-    return result, lines
+        named = "  ".join(part for part in (row.written_at, _printable(row.release)) if part)
+        lines.append(f"  {named}  {amounts}{names and f'  {names}'}{stamp}")
+    return lines
+
+
+def _withdrawn(entry: LedgerEntry | None) -> dict[str, Any] | None:
+    if entry is None:
+        return None
+    return {"written_at": entry.written_at, "reason": "; ".join(entry.reasons), "still_counted": True}
 
 
 def _amounts(epsilon: Fraction, delta: Fraction) -> dict[str, Any]:

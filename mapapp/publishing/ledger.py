@@ -2,8 +2,10 @@
 
 `ledger.jsonl` holds one JSON object per line and is only ever added to. Two releases from the same workers
 compose in sequence, so their epsilons and deltas add up; the sums are exact fractions. An optional first
-line is the dataset's budget. Each release notes in which readings its promise holds: the ordinary one for the
-whole release, the probabilistic one for each (destination block, segment) by itself.
+line is the dataset's budget. A further line can mark a release as withdrawn; what it spent stays spent, because what
+was published cannot be taken back. Each release notes in which readings its promise holds: the ordinary one for the
+whole release, the probabilistic one for each group of workers drawn together by itself (those of a destination block
+and segment, of a destination block, or of a destination tract).
 
 Three rules keep a spend from being lost:
 
@@ -47,7 +49,9 @@ from mapapp.publishing.ledger_entry import (
     budget_fact,
     exact_amount,
     parsed_entry,
+    release_entry,
     sum_spent,
+    withdrawals,
 )
 
 __all__ = ["LEDGER_NAME", "Ledger"]
@@ -148,28 +152,82 @@ class Ledger:
         LedgerError
             The release would pass the budget, or promises nothing and no reason says so; nothing has been written.
         """
-        for_release = not reasons
-        is_private = epsilon is not None or delta is not None
-        if for_release and not is_private:
-            raise LedgerError(f"release {release!r} promises nothing: no budget allows that")
-        entry = LedgerEntry(
-            kind="release",
-            epsilon=exact_amount(epsilon, "epsilon") if for_release else Fraction(0),
-            delta=exact_amount(delta, "delta") if for_release else Fraction(0),
+        entry = release_entry(
+            epsilon=epsilon,
+            delta=delta,
             release=release,
-            for_release=for_release,
             reasons=reasons,
+            readings=readings,
             written_at=_now(),
-            is_private=is_private,
-            readings=readings if for_release else (),
         )
         with self._locked(write=True) as file:
             entries = self._read(file)
-            if for_release:
+            if entry.for_release:
                 self._require_within_budget(entries, entry)
             if check is not None:
                 check()
             return self._append(file, entry)
+
+    def withdraw(self, release: str, *, reason: str) -> LedgerEntry:
+        """Record that a release is no longer published; what it spent stays spent.
+
+        Parameters
+        ----------
+        release : str
+            Its name in the ledger. If several have that name, the time of its entry (`written_at`).
+        reason : str
+            Why it was withdrawn.
+
+        Raises
+        ------
+        LedgerError
+            The ledger has no such release, several, or one that is not for release or was withdrawn before; or the
+            reason is blank. Nothing has been written.
+        """
+        if not reason.strip():
+            raise LedgerError(f"withdrawing {release!r} needs a reason; say why it is no longer published")
+        if not self.path.exists():
+            raise LedgerError(f"{self.path} does not exist: nothing has been released from this dataset")
+        with self._locked(write=True) as file:
+            entries = self._read(file)
+            place = self._place_of(entries, release)
+            return self._append(
+                file,
+                LedgerEntry(
+                    kind="withdrawal",
+                    epsilon=Fraction(0),
+                    delta=Fraction(0),
+                    release=entries[place].release,
+                    reasons=(reason.strip(),),
+                    written_at=_now(),
+                    withdraws=place,
+                ),
+            )
+
+    def _place_of(self, entries: tuple[LedgerEntry, ...], release: str) -> int:
+        """Return the position of the one published release with a name, or with a time of writing."""
+        gone = withdrawals(entries)
+        releases = {place: entry for place, entry in enumerate(entries) if entry.kind == "release"}
+        named = [place for place, entry in releases.items() if release in (entry.release, entry.written_at)]
+        published = [place for place in named if releases[place].for_release and place not in gone]
+        if not named:
+            names = ", ".join(dict.fromkeys(repr(entry.release) for entry in releases.values())) or "none"
+            raise LedgerError(f"{self.path} has no release {release!r}; its releases: {names}")
+        if not published:
+            why = (
+                f"was withdrawn already ({gone[named[0]].written_at})"
+                if named[0] in gone
+                else "was made not for release and counts nothing"
+            )
+            raise LedgerError(f"{self.path}: release {release!r} {why}, so there is nothing to withdraw")
+        known = {(releases[place].release, releases[place].written_at) for place in published}
+        if len(known) > 1:
+            listed = ", ".join(f"{name!r} of {time}" for name, time in sorted(known))
+            raise LedgerError(
+                f"{self.path} has {len(known)} published releases that match {release!r} ({listed}); give the name or "
+                "the time that only one of them has"
+            )
+        return published[0]
 
     def torn_line(self) -> bytes | None:
         """The last line if a crash cut it short, else None."""
@@ -296,6 +354,7 @@ class Ledger:
                 "as with `commutemap ledger DATASET --settle EPSILON DELTA` before anything else is released"
             )
         self._require_promised_budget(tuple(entries))
+        withdrawals(entries)
         return tuple(entries)
 
     def _append(self, file: int, entry: LedgerEntry) -> LedgerEntry:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from typing import Any
 
 from engine.errors import ParameterError
 from engine.parameters import Number, exact_fraction
@@ -21,14 +22,17 @@ __all__ = [
     "budget_fact",
     "exact_amount",
     "parsed_entry",
+    "promised_amounts",
+    "release_entry",
     "sum_readings",
     "sum_spent",
+    "withdrawals",
 ]
 
 SCHEMA_VERSION = 1
 
 _INFINITE = "infinite"
-_KINDS = ("budget", "release", "settlement")
+_KINDS = ("budget", "release", "settlement", "withdrawal")
 
 
 class LedgerError(ValueError):
@@ -45,7 +49,7 @@ class Reading:
         As the certificate names it: "differential_privacy" or "probabilistic_differential_privacy".
     epsilon, delta : Fraction
     holds_for : str
-        What it is said of: the whole release, or each (destination block, segment) by itself.
+        What it is said of: the whole release, or each group of workers drawn together, by itself.
     """
 
     name: str
@@ -59,9 +63,9 @@ class Reading:
         return tuple(
             cls(
                 name=name,
-                epsilon=Fraction(values["epsilon"]["exact"]),
-                delta=Fraction(values["delta"]["exact"]),
-                holds_for=values["holds_for"],
+                epsilon=exact_amount(values["epsilon"]["exact"], "epsilon"),
+                delta=exact_amount(values["delta"]["exact"], "delta"),
+                holds_for=str(values["holds_for"]),
             )
             for name, values in readings.items()
         )
@@ -73,16 +77,17 @@ class LedgerEntry:
 
     Attributes
     ----------
-    kind : {"budget", "release", "settlement"}
-        What the line says; a settlement replaces a line that a crash cut short.
+    kind : {"budget", "release", "settlement", "withdrawal"}
+        What the line says; a settlement replaces a line that a crash cut short, and a withdrawal says that an earlier
+        release is no longer published. What that release spent stays spent.
     epsilon, delta : Fraction
         Spent by the entry, or allowed by the budget; 0 for what is not for release.
     release : str
-        Name or identifier of the release; empty for a budget.
+        Name or identifier of the release; empty for a budget. Of a withdrawal, the release that is withdrawn.
     for_release : bool
         False for the fixed test key, replication, and whatever else may not be published.
     reasons : tuple of str
-        Why it is not for release.
+        Why it is not for release, or why it was withdrawn.
     written_at : str
         Time of writing, UTC.
     is_private : bool
@@ -90,6 +95,8 @@ class LedgerEntry:
         "infinite". Such a release is never for release.
     readings : tuple of Reading
         In which the promise holds; empty where nothing is promised, for a budget and for a settlement.
+    withdraws : int or None
+        Of a withdrawal: which entry of the ledger it is about, counted from 0.
     before : str
         SHA-256 of everything before the line; empty in a line written before this was recorded.
     """
@@ -103,6 +110,7 @@ class LedgerEntry:
     written_at: str = ""
     is_private: bool = True
     readings: tuple[Reading, ...] = ()
+    withdraws: int | None = None
     before: str = ""
 
     def to_line(self) -> bytes:
@@ -124,6 +132,7 @@ class LedgerEntry:
                 }
                 for reading in self.readings
             },
+            **({} if self.withdraws is None else {"withdraws": self.withdraws}),
             "before": self.before,
         }
         return json.dumps(fields, ensure_ascii=True).encode() + b"\n"
@@ -153,8 +162,11 @@ class LedgerEntry:
                 )
                 for name, values in fields.get("readings", {}).items()
             ),
+            withdraws=fields.get("withdraws"),
             before=str(fields.get("before", "")),
         )
+        if (entry.kind == "withdrawal") != (type(entry.withdraws) is int):
+            raise ValueError("only a withdrawal names an entry")
         if not is_private and (entry.kind != "release" or entry.for_release):
             raise ValueError("only a release that stays in the house can promise nothing")
         if entry.epsilon < 0 or entry.delta < 0:
@@ -170,17 +182,88 @@ def parsed_entry(line: bytes) -> LedgerEntry | None:
         return None
 
 
-def sum_spent(entries: tuple[LedgerEntry, ...]) -> tuple[Fraction, Fraction]:
+def promised_amounts(certificate: Certificate) -> dict[str, Any]:
+    """Return what a certificate says of its promise, as arguments of :func:`release_entry`."""
+    promised = certificate["epsilon_final"] is not None
+    return {
+        "epsilon": certificate["epsilon_final"]["exact"] if promised else None,
+        "delta": certificate["delta"]["exact"] if promised else None,
+        "reasons": tuple(map(str, certificate["status_reasons"])),
+        "readings": Reading.of_certificate(certificate["readings"]),
+    }
+
+
+def release_entry(
+    *,
+    epsilon: Number | None,
+    delta: Number | None,
+    release: str,
+    reasons: tuple[str, ...] = (),
+    readings: tuple[Reading, ...] = (),
+    written_at: str = "",
+) -> LedgerEntry:
+    """Return the entry of a release: what it spends, or why it is not for release and spends nothing.
+
+    Raises
+    ------
+    LedgerError
+        An amount is missing or negative, or the release promises nothing and no reason says so.
+    """
+    for_release = not reasons
+    is_private = epsilon is not None or delta is not None
+    if for_release and not is_private:
+        raise LedgerError(f"release {release!r} promises nothing: no budget allows that")
+    return LedgerEntry(
+        kind="release",
+        epsilon=exact_amount(epsilon, "epsilon") if for_release else Fraction(0),
+        delta=exact_amount(delta, "delta") if for_release else Fraction(0),
+        release=release,
+        for_release=for_release,
+        reasons=reasons,
+        written_at=written_at,
+        is_private=is_private,
+        readings=readings if for_release else (),
+    )
+
+
+def withdrawals(entries: Sequence[LedgerEntry]) -> dict[int, LedgerEntry]:
+    """Return the withdrawals of a ledger by the position of the release that each one is about.
+
+    Raises
+    ------
+    LedgerError
+        A withdrawal is not about an earlier release of the same name, or a release was withdrawn twice.
+    """
+    found: dict[int, LedgerEntry] = {}
+    for position, entry in enumerate(entries):
+        if entry.withdraws is None:
+            continue
+        place = entry.withdraws
+        if place in found or not (
+            0 <= place < position
+            and entries[place].kind == "release"
+            and entries[place].release == entry.release
+        ):
+            raise LedgerError(
+                f"the withdrawal of {entry.release!r}, written {entry.written_at}, names no earlier release of the "
+                "ledger that is still published; restore the ledger from a copy"
+            )
+        found[place] = entry
+    return found
+
+
+def sum_spent(entries: Sequence[LedgerEntry]) -> tuple[Fraction, Fraction]:
     """Sum of (epsilon, delta) over all lines but the budget."""
     spending = [entry for entry in entries if entry.kind != "budget"]
     return sum((e.epsilon for e in spending), Fraction(0)), sum((e.delta for e in spending), Fraction(0))
 
 
-def sum_readings(entries: tuple[LedgerEntry, ...]) -> tuple[Reading, ...]:
+def sum_readings(entries: Sequence[LedgerEntry]) -> tuple[Reading, ...]:
     """The readings in which the promises of all that was spent add up: those that every entry notes.
 
     The ordinary one is said of all releases together. The probabilistic one is said of the draws of one (destination
-    block, segment): none of them fails but with a probability of at most the sum of their deltas.
+    block, segment): none of them fails but with a probability of at most the sum of their deltas. Where releases draw
+    larger groups of workers together, it is said of the draws of the groups to which one worker belongs.
     """
     spending = [entry for entry in entries if entry.kind != "budget" and (entry.epsilon or entry.delta)]
     noted = [{reading.name: reading for reading in entry.readings} for entry in spending]
@@ -189,11 +272,16 @@ def sum_readings(entries: tuple[LedgerEntry, ...]) -> tuple[Reading, ...]:
             name=name,
             epsilon=sum((each[name].epsilon for each in noted), Fraction(0)),
             delta=sum((each[name].delta for each in noted), Fraction(0)),
-            holds_for=f"{reading.holds_for}, over all releases",
+            holds_for=f"{_each_or(each[name].holds_for for each in noted)}, over all releases",
         )
-        for name, reading in (noted[0] if noted else {}).items()
+        for name in (noted[0] if noted else {})
         if all(name in each for each in noted)
     )
+
+
+def _each_or(texts: Iterable[str]) -> str:
+    """Join what a reading holds for in each release; the same text is said once."""
+    return " or ".join(dict.fromkeys(texts))
 
 
 def budget_fact(epsilon: Fraction, delta: Fraction) -> dict[str, str]:

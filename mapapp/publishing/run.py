@@ -35,7 +35,7 @@ from mapapp.publishing.design import DesignFacts
 from mapapp.publishing.design_exponential import ExponentialDesignFacts
 from mapapp.publishing.last_release import last_release_lines, with_last_release
 from mapapp.publishing.ledger import Ledger
-from mapapp.publishing.ledger_entry import Reading
+from mapapp.publishing.ledger_entry import promised_amounts
 from mapapp.publishing.promise import CertifiedBatch, make_certificate
 from mapapp.publishing.public_part import read_public_part
 from mapapp.publishing.release_sizes import ReleaseSizes
@@ -298,14 +298,8 @@ def _spend(dataset: Store, release: Path, certificate: Certificate) -> None:
     StoreError
         The dataset is not the one that was read: another may have taken its place, with a ledger of its own.
     """
-    promised = certificate["epsilon_final"] is not None
     Ledger(dataset.path).spend(
-        epsilon=certificate["epsilon_final"]["exact"] if promised else None,
-        delta=certificate["delta"]["exact"] if promised else None,
-        release=release.name,
-        reasons=tuple(certificate["status_reasons"]),
-        readings=Reading.of_certificate(certificate["readings"]),
-        check=dataset.require_unchanged,
+        **promised_amounts(certificate), release=release.name, check=dataset.require_unchanged
     )
 
 

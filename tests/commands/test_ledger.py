@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
+from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mapapp.cli import run
 from mapapp.publishing.ledger import Ledger
-from tests.commands.running import commutemap, refused
+from mapapp.publishing.ledger_entry import Reading
+from tests.commands.running import commutemap, refused, run_here
+from tests.commands.test_certify import forge
 
 
 @pytest.fixture
@@ -127,3 +132,194 @@ def test_an_imported_dataset_has_its_budget_from_the_start(
     message = refused("synthesize", tmp_path / "d", tmp_path / "r", "-q")
     assert "imported with, epsilon 9 and delta 1/1000000" in message
     assert not (tmp_path / "r").exists()
+
+
+def replace_certificate(release: Path, certificate: dict[str, Any]) -> None:
+    """Put another certificate into a release."""
+
+    def replace(given: dict[str, Any]) -> None:
+        given.clear()
+        given.update(certificate)
+
+    forge(release, replace)
+
+
+def _year(demo_dataset: Path, place: Path, *spends: tuple[str, str]) -> Path:
+    """A dataset of a further year, with a key of its own, whose ledger has spent something."""
+    shutil.copytree(demo_dataset, place)
+    manifest = json.loads((place / "manifest.json").read_text())
+    manifest["commitment_key"] = hashlib.sha256(place.name.encode()).hexdigest()
+    (place / "manifest.json").write_text(json.dumps(manifest))
+    for number, (epsilon, delta) in enumerate(spends):
+        readings = tuple(
+            Reading(name=name, epsilon=Fraction(epsilon), delta=Fraction(delta), holds_for=holds_for)
+            for name, holds_for in (
+                ("probabilistic_differential_privacy", "each (destination block, segment) by itself"),
+                ("differential_privacy", "the whole release"),
+            )
+        )
+        Ledger(place).spend(epsilon=epsilon, delta=delta, release=f"r{number}", readings=readings)
+    return place
+
+
+def test_several_datasets_and_releases_add_up_for_a_person_in_all(
+    demo_dataset: Path, demo_release: Path, tmp_path: Path
+) -> None:
+    first = _year(demo_dataset, tmp_path / "d2018", ("1/3", "1e-6"), ("2", "0"))
+    Ledger(first).withdraw("r0", reason="wrong year")
+    second = _year(demo_dataset, tmp_path / "d2019", ("0.1", "2e-6"))
+    Ledger(second).spend(epsilon="7", delta=0, release="tried", reasons=("test key",))
+    total = run_here("ledger", first, second, demo_release, "--json")
+    assert total.code == 0, total.err
+    found = json.loads(total.out)
+    # The release was drawn with the test key, so its certificate counts nothing.
+    assert found["spent"]["exact"] == [str(Fraction(1, 3) + 2 + Fraction(1, 10)), "3/1000000"]
+    for reading in found["spent"]["readings"].values():
+        assert reading["exact"] == found["spent"]["exact"]
+    assert [source["kind"] for source in found["sources"]] == ["dataset", "dataset", "release"]
+    for source, place in zip(found["sources"], (first, second), strict=False):
+        alone = json.loads(run_here("ledger", place, "--json").out)
+        assert {name: source[name] for name in alone} == alone
+    assert not found["sources"][2]["entries"][0]["for_release"]
+    assert found["notes"] == []
+    lines = run_here("ledger", first, second, demo_release).out.splitlines()
+    assert lines[0] == "for a person who is in all 3: epsilon 2.43333, delta 3e-06"
+    assert lines[1] == (
+        "  as PDP: epsilon 2.43333, delta 3e-06 for each (destination block, segment) by itself, over all releases"
+    )
+    assert lines[2] == "  as DP: epsilon 2.43333, delta 3e-06 for the whole release, over all releases"
+    assert lines[3].startswith(f"{first} (dataset: ")
+    assert lines[3].endswith("spent epsilon 2.33333, delta 1e-06 (no budget set)")
+    assert "withdrawn, still counted" in lines[4]
+    assert lines[-1].startswith("  demo.release  0  0  not for release: ")
+
+
+def test_a_published_release_counts_with_its_certificate(
+    demo_dataset: Path, demo_release: Path, tmp_path: Path
+) -> None:
+    dataset = _year(demo_dataset, tmp_path / "d", ("1", "0"))
+    release = Path(shutil.copytree(demo_release, tmp_path / "r"))
+    certificate = json.loads((release / "certificate.json").read_text())
+    certificate |= {"status": "for release", "status_reasons": []}
+    pdp = certificate["readings"]["probabilistic_differential_privacy"]
+    pdp["holds_for"] = "each destination block by itself"
+    replace_certificate(release, certificate)
+    found = json.loads(run_here("ledger", dataset, release, "--json").out)
+    wanted = [1 + Fraction(certificate["epsilon_final"]["exact"]), Fraction(certificate["delta"]["exact"])]
+    assert [Fraction(text) for text in found["spent"]["exact"]] == wanted
+    (note,) = found["notes"]
+    assert "each (destination block, segment) by itself; each destination block by itself" in note
+    holds_for = found["spent"]["readings"]["probabilistic_differential_privacy"]["holds_for"]
+    assert holds_for == (
+        "each (destination block, segment) by itself or each destination block by itself, over all releases"
+    )
+    # One release without the probabilistic reading leaves the sum without it.
+    del certificate["readings"]["probabilistic_differential_privacy"]
+    replace_certificate(release, certificate)
+    found = json.loads(run_here("ledger", dataset, release, "--json").out)
+    assert list(found["spent"]["readings"]) == ["differential_privacy"]
+
+
+def test_certificates_that_protect_different_things_are_pointed_out(
+    demo_release: Path, tmp_path: Path
+) -> None:
+    other = Path(shutil.copytree(demo_release, tmp_path / "r"))
+    certificate = json.loads((other / "certificate.json").read_text())
+    replace_certificate(other, certificate | {"unit_of_protection": "The home of one household."})
+    (note,) = json.loads(run_here("ledger", demo_release, other, "--json").out)["notes"]
+    assert note.startswith("the certificates protect different things")
+    assert "The home of one household." in note
+
+
+def test_a_sum_counts_nothing_twice(
+    dataset: Path, demo_dataset: Path, demo_release: Path, tmp_path: Path
+) -> None:
+    assert "count twice; give it once" in refused("ledger", dataset, dataset)
+    assert "is the same release as" in refused("ledger", demo_release, demo_release)
+    # The demo's release was made from a copy of this dataset, which has the same key and the same jobs.
+    message = refused("ledger", dataset, demo_release)
+    assert f"{demo_release} was made from {dataset}, whose ledger counts it already" in message
+    Ledger(dataset).spend(epsilon=1, delta=0, release="r")
+    copy = Path(shutil.copytree(dataset, tmp_path / "copy"))
+    (note,) = json.loads(run_here("ledger", dataset, copy, "--json").out)["notes"]
+    assert "are copies of one dataset" in note
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--settle", "1", "0"], ["--settle", "2 datasets or releases"]),
+        (["--withdraw", "r", "--reason", "x"], ["--withdraw", "2 datasets or releases"]),
+    ],
+)
+def test_what_is_about_one_dataset_is_refused_for_several(
+    dataset: Path, tmp_path: Path, options: list[str], words: list[str]
+) -> None:
+    other = Path(shutil.copytree(dataset, tmp_path / "other"))
+    message = refused("ledger", dataset, other, *options)
+    for word in words:
+        assert word in message, message
+    assert not Ledger(dataset).path.exists()
+
+
+def test_a_sum_refuses_what_it_cannot_read(demo_release: Path, dataset: Path, tmp_path: Path) -> None:
+    assert "no such directory" in refused("ledger", dataset, tmp_path / "nowhere")
+    assert "DATASET" in refused("ledger")
+    assert "a dataset is needed" in refused("ledger", demo_release)
+    release = Path(shutil.copytree(demo_release, tmp_path / "r"))
+    certificate = json.loads((release / "certificate.json").read_text())
+    for broken in ({"readings": {"differential_privacy": 3}}, {"epsilon_final": {"exact": "-1"}}):
+        replace_certificate(release, certificate | {"status_reasons": []} | broken)
+        assert "its promise cannot be read" in refused("ledger", demo_release, release)
+
+
+def test_a_withdrawn_release_stays_spent(dataset: Path) -> None:
+    Ledger(dataset).set_budget(epsilon="10", delta="1e-5")
+    Ledger(dataset).spend(epsilon="4", delta="1e-6", release="r1")
+    before = json.loads(run_here("ledger", dataset, "--json").out)
+    done = run_here("ledger", dataset, "--withdraw", "r1", "--reason", "wrong\x1b[2K year")
+    assert done.code == 0, done.err
+    first, row = done.out.splitlines()
+    assert first == "spent epsilon 4, delta 1e-06 (of 10 and 1e-05; left 6 and 9e-06)"
+    (withdrawal,) = (entry for entry in Ledger(dataset).entries() if entry.kind == "withdrawal")
+    assert row.endswith(f"withdrawn, still counted ({withdrawal.written_at}: wrong?[2K year)")
+    after = json.loads(run_here("ledger", dataset, "--json").out)
+    assert after["spent"] == before["spent"]
+    assert before["entries"][0]["withdrawn"] is None
+    assert after["entries"][0].pop("withdrawn") == {
+        "written_at": withdrawal.written_at,
+        "reason": "wrong\x1b[2K year",
+        "still_counted": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--withdraw", "r1"], ["--withdraw", "--reason TEXT"]),
+        (["--reason", "x"], ["--reason", "--withdraw RELEASE"]),
+        (["--withdraw", "r1", "--reason", " "], ["reason"]),
+        (["--withdraw", "other", "--reason", "x"], ["'other'", "'r1'"]),
+        (["--withdraw", "tried", "--reason", "x"], ["'tried'", "not for release"]),
+        (["--withdraw", "gone", "--reason", "x"], ["'gone'", "withdrawn already"]),
+        (["--withdraw", "r1", "--reason", "x", "--settle", "1", "0"], ["--settle", "--withdraw"]),
+    ],
+)
+def test_a_withdrawal_that_cannot_be_is_refused_and_leaves_the_ledger(
+    dataset: Path, options: list[str], words: list[str]
+) -> None:
+    ledger = Ledger(dataset)
+    for name in ("r1", "gone"):
+        ledger.spend(epsilon=1, delta=0, release=name)
+    ledger.spend(epsilon=1, delta=0, release="tried", reasons=("test key",))
+    ledger.withdraw("gone", reason="wrong year")
+    before = ledger.path.read_bytes()
+    message = refused("ledger", dataset, *options)
+    for word in words:
+        assert word in message, message
+    assert ledger.path.read_bytes() == before
+
+
+def test_a_withdrawal_needs_a_ledger(dataset: Path) -> None:
+    assert "nothing has been released" in refused("ledger", dataset, "--withdraw", "r", "--reason", "x")
+    assert not Ledger(dataset).path.exists()

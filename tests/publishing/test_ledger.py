@@ -27,6 +27,7 @@ from mapapp.publishing.ledger_entry import (
     at_most,
     budget_fact,
     sum_readings,
+    withdrawals,
 )
 
 PDP, DP = "probabilistic_differential_privacy", "differential_privacy"
@@ -538,3 +539,84 @@ def test_what_a_check_refuses_is_not_spent(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="another dataset"):
         _spend(Ledger(tmp_path), check=refuse)
     assert Ledger(tmp_path).entries() == ()
+
+
+def test_of_releases_of_one_name_the_time_says_which_is_withdrawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger(tmp_path)
+    times = iter(["2020-01-01T00:00:00+00:00", "2021-01-01T00:00:00+00:00", "2022-01-01T00:00:00+00:00"])
+    monkeypatch.setattr("mapapp.publishing.ledger._now", lambda: next(times))
+    first, second = _spend(ledger), _spend(ledger)
+    with pytest.raises(LedgerError, match=r"2 published releases .*2020-01-01.*2021-01-01"):
+        ledger.withdraw("a", reason="wrong year")
+    withdrawal = ledger.withdraw(second.written_at, reason=" wrong year ")
+    assert (withdrawal.release, withdrawal.reasons) == ("a", ("wrong year",))
+    entries = ledger.entries()
+    assert withdrawals(entries) == {1: withdrawal}
+    assert entries == (first, second, withdrawal)
+    assert ledger.spent() == (Fraction(2), Fraction(2, 10**6))
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (b'"withdraws": 0', b'"withdraws": 1'),
+        (b'"withdraws": 0', b'"withdraws": -1'),
+        (b'"withdraws": 0', b'"withdraws": 7'),
+        (b'"release": "a"', b'"release": "b"'),
+    ],
+)
+def test_a_withdrawal_of_no_release_is_refused(tmp_path: Path, before: bytes, after: bytes) -> None:
+    ledger = Ledger(tmp_path)
+    _spend(ledger)
+    kept = ledger.path.read_bytes()
+    ledger.withdraw("a", reason="wrong year")
+    line = ledger.path.read_bytes().removeprefix(kept)
+    ledger.path.write_bytes(kept + line.replace(before, after))
+    for call in (ledger.spent, lambda: _spend(ledger)):
+        with pytest.raises(LedgerError, match="names no earlier release"):
+            call()
+
+
+def test_a_withdrawal_that_names_no_entry_is_no_line(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path)
+    _spend(ledger)
+    ledger.withdraw("a", reason="wrong year")
+    ledger.path.write_bytes(ledger.path.read_bytes().replace(b'"withdraws": 0', b'"withdraws": "0"'))
+    with pytest.raises(LedgerError, match="cut short"):
+        ledger.spent()
+
+
+def test_threads_withdraw_a_release_once(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path)
+    _spend(ledger)
+    outcomes: list[str] = []
+
+    def withdraw() -> None:
+        try:
+            Ledger(tmp_path).withdraw("a", reason="wrong year")
+            outcomes.append("withdrawn")
+        except LedgerError as error:
+            outcomes.append("refused" if "withdrawn already" in str(error) else str(error))
+
+    writers = [threading.Thread(target=withdraw) for _ in range(4)]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert sorted(outcomes) == ["refused"] * 3 + ["withdrawn"]
+    assert [entry.kind for entry in ledger.entries()] == ["release", "withdrawal"]
+
+
+def test_a_withdrawal_that_is_cut_short_is_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger(tmp_path)
+    _spend(ledger)
+    before = ledger.path.read_bytes()
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda file, line: write(file, line[:10]))
+    with pytest.raises(LedgerError, match="cannot be written"):
+        ledger.withdraw("a", reason="wrong year")
+    assert ledger.path.read_bytes() == before

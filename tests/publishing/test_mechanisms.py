@@ -176,6 +176,29 @@ def test_larger_units_say_what_is_lost(releases: dict[str, Path]) -> None:
     assert "drawn together" not in said["exponential"]
 
 
+@pytest.mark.parametrize(
+    ("name", "together", "kept"),
+    [
+        ("exponential", "(destination block, segment)", "with the same number of workers that"),
+        ("exponential-block", "destination block", "of workers in each segment that"),
+        ("exponential-tract", "destination tract", "of workers in each (destination block, segment) that"),
+    ],
+)
+def test_a_certificate_and_its_ledger_name_the_workers_drawn_together(
+    dataset: Path, releases: dict[str, Path], name: str, together: str, kept: str
+) -> None:
+    certificate = certificate_of(releases[name])
+    by_itself = f"each {together} by itself"
+    readings = certificate["readings"]
+    assert readings["probabilistic_differential_privacy"]["holds_for"] == by_itself
+    assert readings["differential_privacy"]["holds_for"] == "the whole release"
+    assert certificate["neighbours"].startswith(f"Two tables of one {together} with ")
+    assert kept in certificate["neighbours"]
+    assert f"every worker is in one {together}, so" in certificate["composition"]
+    (line,) = (entry for entry in Ledger(dataset).entries() if entry.release == name)
+    assert by_itself in {reading.holds_for for reading in line.readings}
+
+
 @pytest.mark.parametrize(("name", "pooled"), [("exponential-block", "block"), ("exponential-tract", "tract")])
 def test_a_unit_s_workers_are_the_same_in_any_cell_of_it(
     dataset: Path, releases: dict[str, Path], name: str, pooled: str
@@ -332,6 +355,11 @@ def _another_unit(certificate: dict[str, Any]) -> None:
     certificate["parameters"]["synthesis"]["unit"] = "block"
 
 
+def _reading_of_cells(certificate: dict[str, Any]) -> None:
+    reading = certificate["readings"]["probabilistic_differential_privacy"]
+    reading["holds_for"] = "each (destination block, segment) by itself"
+
+
 def _no_unit(certificate: dict[str, Any]) -> None:
     certificate["parameters"]["synthesis"]["unit"] = "cell"
 
@@ -372,6 +400,7 @@ def _larger_failure_bound(certificate: dict[str, Any]) -> None:
         ("exponential", _larger_epsilon_asked),
         ("exponential", _stated_privacy),
         ("exponential-block", _no_unit),
+        ("exponential-block", _reading_of_cells),
         ("exponential-tract", _another_unit),
         ("exponential-tract", _no_caveats),
         ("laplace", _smaller_epsilon),

@@ -34,19 +34,20 @@ from mapapp.publishing.certificate.check import CertificateCheck, check_certific
 from mapapp.publishing.certificate.mechanism import accepted_claims, own_claims, stated_privacy
 from mapapp.publishing.certificate.sound import SOUND_CAVEATS, listed_row, sound_preconditions, sound_rows
 from mapapp.publishing.certificate.terms import (
-    COMPOSITION,
     FIELDS,
     FOR_RELEASE,
     MARGINS_CAVEAT,
-    NEIGHBORS,
     NOT_FOR_RELEASE,
     RULE_4_4,
     SINGLE_HOMES_CAVEAT,
     UNIT,
     Certificate,
     Row,
+    composition,
     delta_of_all,
+    each_by_itself,
     exact_number,
+    neighbors,
     require_hashes,
     theorem_preconditions,
 )
@@ -214,7 +215,7 @@ def _accounted_claims(
             "probabilistic_differential_privacy": {
                 "epsilon": final,
                 "delta": delta,
-                "holds_for": "each (destination block, segment) by itself",
+                "holds_for": each_by_itself(synthesis.unit),
                 "delta_of_all_together": delta_of_all(rows),
             },
             "differential_privacy": {
@@ -224,9 +225,9 @@ def _accounted_claims(
                 "survives_post_processing": True,
             },
         },
-        "neighbours": NEIGHBORS,
+        "neighbours": neighbors(synthesis.unit),
         "unit_of_protection": UNIT,
-        "composition": COMPOSITION,
+        "composition": composition(synthesis.unit),
         "worst_synthesizer": {name: worst[name] for name in ("published_count", "rule", "epsilon_final")},
         "preconditions": (sound_preconditions if is_sound else theorem_preconditions)(
             privacy, synthesis, rows

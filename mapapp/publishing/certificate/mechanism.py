@@ -18,14 +18,16 @@ from engine.mechanisms.exponential import MOST_EXACT_WORKERS, inverse_theta
 from engine.mechanisms.promise import MechanismPromise
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters, Unit
 from mapapp.publishing.certificate.terms import (
-    COMPOSITION,
-    NEIGHBORS,
+    DRAWN_TOGETHER,
     UNIT,
     Certificate,
     CertificateCheck,
     Precondition,
     Row,
+    composition,
+    each_by_itself,
     exact_number,
+    neighbors,
 )
 from mapapp.publishing.mechanisms import OWN_PROOFS
 
@@ -125,17 +127,19 @@ def own_claims(
         "epsilon": epsilon,
         "delta": delta,
         "epsilon_final": epsilon,
-        "readings": _readings(promise, {"epsilon": epsilon, "delta": delta}) if private else {},
-        "neighbours": NEIGHBORS if private else None,
+        "readings": _readings(promise, {"epsilon": epsilon, "delta": delta}, synthesis.unit)
+        if private
+        else {},
+        "neighbours": neighbors(synthesis.unit) if private else None,
         "unit_of_protection": UNIT if private else None,
-        "composition": COMPOSITION if private else None,
+        "composition": composition(synthesis.unit) if private else None,
         "worst_synthesizer": None,
         "preconditions": _preconditions(promise, synthesis) if private else [],
         "accounting": {
             "published_counts_replace_likelihood_counts": False,
             "rows": _own_rows(privacy, synthesis, promise, rows),
         },
-        "mechanism": _section(promise),
+        "mechanism": _section(promise, synthesis.unit),
         "caveats": [*own.caveats, *_UNIT_CAVEATS[synthesis.unit]],
     }
 
@@ -165,14 +169,14 @@ def _own_rows(
     ]
 
 
-def _readings(promise: MechanismPromise, numbers: dict[str, Any]) -> Certificate:
+def _readings(promise: MechanismPromise, numbers: dict[str, Any], unit: Unit) -> Certificate:
     """Both readings where both hold; they hold with the same numbers."""
     readings: dict[str, Any] = {
         "differential_privacy": numbers | {"holds_for": "the whole release", "survives_post_processing": True}
     }
     if promise.holds_as_probabilistic:
         readings["probabilistic_differential_privacy"] = numbers | {
-            "holds_for": "each (destination block, segment) by itself",
+            "holds_for": each_by_itself(unit),
             "delta_of_all_together": 0.0,
         }
     return readings
@@ -198,13 +202,21 @@ def _preconditions(promise: MechanismPromise, synthesis: SynthesisParameters) ->
     return [{"name": name, "holds": bool(holds), "evidence": evidence} for name, holds, evidence in items]
 
 
-def _section(promise: MechanismPromise) -> Certificate:
+def _section(promise: MechanismPromise, unit: Unit = "cell") -> Certificate:
     """The certificate's `mechanism`; left out for the Dirichlet-multinomial."""
+    of_unit = (
+        ()
+        if unit == "cell"
+        else (
+            f"the workers of one {DRAWN_TOGETHER[unit]} are drawn together: what is said of one destination and "
+            "segment holds for them",
+        )
+    )
     return {
         "name": promise.mechanism,
         "is_private": promise.is_private,
         "rule": promise.rule,
-        "taken_for_granted": list(promise.preconditions),
+        "taken_for_granted": [*promise.preconditions, *of_unit],
         "numbers": {
             name: exact_number(value) if isinstance(value, Fraction) else value
             for name, value in promise.numbers.items()

@@ -4,28 +4,30 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NamedTuple, TypedDict
+from typing import Any, Final, NamedTuple, TypedDict
 
 from engine.accountant import RULES, theorem_4_1_weight
 from engine.errors import CertificateError
-from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.parameters import PrivacyParameters, SynthesisParameters, Unit
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 
 __all__ = [
-    "COMPOSITION",
+    "DRAWN_TOGETHER",
     "FIELDS",
     "FOR_RELEASE",
     "LATER_FIELDS",
     "MARGINS_CAVEAT",
-    "NEIGHBORS",
     "NOT_FOR_RELEASE",
     "RULE_4_1",
     "RULE_4_4",
     "SINGLE_HOMES_CAVEAT",
     "UNIT",
     "CertificateCheck",
+    "composition",
     "delta_of_all",
+    "each_by_itself",
     "exact_number",
+    "neighbors",
     "pure_weights_hold",
     "require_hashes",
     "theorem_preconditions",
@@ -63,17 +65,16 @@ LATER_FIELDS = ("lone_worker",)
 
 RULE_4_1, RULE_4_4 = RULES[2], RULES[3]
 
-NEIGHBORS = (
-    "Two tables of one (destination block, segment) with the same number of workers that differ in the home of "
-    "one worker."
-)
+DRAWN_TOGETHER: Final[Mapping[Unit, str]] = {
+    "cell": "(destination block, segment)",
+    "block": "destination block",
+    "tract": "destination tract",
+}
+"""The workers of one unit, whom a mechanism draws together."""
+
 UNIT = (
     "The home of one worker, given workplace and segment, which are public. A person with two jobs is two "
     "workers."
-)
-COMPOSITION = (
-    "In parallel within a release: every worker is in one (destination block, segment), so the worst one "
-    "counts. In sequence across releases of the same workers: epsilons and deltas add up."
 )
 MARGINS_CAVEAT = (
     "If a source has only the margins of segments (LODES), a rule that reads the margins of each pair of workplace "
@@ -84,6 +85,12 @@ SINGLE_HOMES_CAVEAT = (
     "The promise protects single homes. It does not hide facts about a whole workplace, and it does not hide "
     "workplaces, segments, or numbers of workers."
 )
+
+_NUMBER_KEPT: Final[Mapping[Unit, str]] = {
+    "cell": "with the same number of workers",
+    "block": "with the same number of workers in each segment",
+    "tract": "with the same number of workers in each (destination block, segment)",
+}
 
 _HASH = re.compile(r"[0-9a-f]{64}")
 
@@ -115,6 +122,24 @@ class CertificateCheck(NamedTuple):
     check: str
     ok: bool
     detail: str
+
+
+def each_by_itself(unit: Unit) -> str:
+    """Return what the probabilistic reading holds for: each group of workers drawn together."""
+    return f"each {DRAWN_TOGETHER[unit]} by itself"
+
+
+def neighbors(unit: Unit) -> str:
+    """Return the sentence that says which tables are neighbors."""
+    return f"Two tables of one {DRAWN_TOGETHER[unit]} {_NUMBER_KEPT[unit]} that differ in the home of one worker."
+
+
+def composition(unit: Unit) -> str:
+    """Return the sentences that say how promises add up within a release and across releases."""
+    return (
+        f"In parallel within a release: every worker is in one {DRAWN_TOGETHER[unit]}, so the worst one counts. In "
+        "sequence across releases of the same workers: epsilons and deltas add up."
+    )
 
 
 def exact_number(value: Fraction) -> ExactNumber:

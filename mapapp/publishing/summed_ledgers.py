@@ -1,0 +1,198 @@
+"""What the promises of several datasets and releases add up to for a person who is in all of them.
+
+A dataset counts with everything in its ledger, a release with the promise of its certificate. By basic composition,
+epsilons add up, and so do deltas (docs/method.md, section 1). This holds whether or not the releases were made from the
+same workers, and needs no assumption about what the sources have in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from geodata.errors import StoreError
+from geodata.manifest import read_manifest
+from geodata.store import Store, open_store, store_digest
+from mapapp.errors import UsageError
+from mapapp.publishing.certificate.certificate import keyed_file_hash
+from mapapp.publishing.ledger import Ledger
+from mapapp.publishing.ledger_entry import (
+    LedgerEntry,
+    LedgerError,
+    Reading,
+    promised_amounts,
+    release_entry,
+    sum_readings,
+    sum_spent,
+)
+
+__all__ = ["Source", "Sum", "summed"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """A dataset or a release whose promises are added.
+
+    Attributes
+    ----------
+    path : Path
+    kind : {"dataset", "release"}
+    title, year : str or None, int or None
+        As its manifest states them.
+    entries : tuple of LedgerEntry
+        A dataset's ledger, or the one entry that a release's certificate amounts to.
+    unit_of_protection : str or None
+        What a release's certificate says is protected; None for a dataset, whose ledger does not say.
+    """
+
+    path: Path
+    kind: str
+    title: str | None
+    year: int | None
+    entries: tuple[LedgerEntry, ...]
+    unit_of_protection: str | None = None
+
+    @property
+    def spent(self) -> tuple[Fraction, Fraction]:
+        """Sum of (epsilon, delta), exact."""
+        return sum_spent(self.entries)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sum:
+    """The promises of several sources, added.
+
+    Attributes
+    ----------
+    sources : tuple of Source
+        In the given order.
+    entries : tuple of LedgerEntry
+        Those of all sources but their budgets, which do not add up.
+    notes : tuple of str
+        What a reader of the sum has to know, a line each.
+    """
+
+    sources: tuple[Source, ...]
+    entries: tuple[LedgerEntry, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def spent(self) -> tuple[Fraction, Fraction]:
+        """Sum of (epsilon, delta), exact."""
+        return sum_spent(self.entries)
+
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """The readings in which the promises of all sources hold, added."""
+        return sum_readings(self.entries)
+
+
+def summed(paths: Sequence[Path]) -> Sum:
+    """Add up the promises of several datasets and releases.
+
+    Raises
+    ------
+    UsageError
+        A source is given twice, or a release and the dataset whose ledger counts it already.
+    StoreError, LedgerError
+        A source cannot be read.
+    """
+    stores = [_opened(path) for path in paths]
+    _refuse_repeats(stores)
+    _refuse_counted_releases(stores)
+    sources = tuple(_source(store) for store in stores)
+    entries = tuple(entry for source in sources for entry in source.entries if entry.kind != "budget")
+    return Sum(sources=sources, entries=entries, notes=(*_copies(stores), *_differences(sources)))
+
+
+def _opened(path: Path) -> Store:
+    """Open a store of either kind; of a dataset, only the ledger and its manifest are needed."""
+    if read_manifest(path).get("kind") == "release":
+        return open_store(path, "release")
+    return open_store(path, "dataset", verify=False)
+
+
+def _refuse_repeats(stores: Sequence[Store]) -> None:
+    seen: dict[tuple[str, str], Store] = {}
+    for store in stores:
+        same = str(store.path.resolve()) if store.kind == "dataset" else store_digest(store.path)
+        first = seen.setdefault((store.kind, same), store)
+        if first is not store:
+            raise UsageError(
+                f"{store.path} is the same {store.kind} as {first.path} and would count twice; give it once"
+            )
+
+
+def _refuse_counted_releases(stores: Sequence[Store]) -> None:
+    """Refuse a release beside the dataset it was made from, by the keyed hash in its certificate."""
+    releases = [store for store in stores if store.kind == "release"]
+    for dataset in stores if releases else ():
+        if dataset.kind != "dataset":
+            continue
+        own = keyed_file_hash(bytes.fromhex(dataset.manifest["commitment_key"]), dataset.file("jobs"))
+        for release in releases:
+            stated = release.document("certificate.json").get("confidential_inputs")
+            if isinstance(stated, dict) and stated.get("jobs") == own:
+                raise UsageError(
+                    f"{release.path} was made from {dataset.path}, whose ledger counts it already; leave out "
+                    f"{release.path}"
+                )
+
+
+def _source(store: Store) -> Source:
+    facts: dict[str, Any] = {"path": store.path, "kind": store.kind}
+    facts |= {name: store.manifest.get(name) for name in ("title", "year")}
+    if store.kind == "dataset":
+        return Source(**facts, entries=Ledger(store.path).entries())
+    certificate = store.document("certificate.json")
+    try:
+        entry = release_entry(**promised_amounts(certificate), release=store.path.name)
+        protected = str(certificate["unit_of_protection"])
+    except (KeyError, TypeError, AttributeError, ValueError, LedgerError) as error:
+        raise StoreError(
+            f"{store.path}/certificate.json: its promise cannot be read ({type(error).__name__}); use a release that "
+            "`commutemap certify` accepts"
+        ) from error
+    return Source(**facts, entries=(entry,), unit_of_protection=protected if entry.is_private else None)
+
+
+def _copies(stores: Sequence[Store]) -> list[str]:
+    """Say which datasets are copies of one another: their ledgers can share entries."""
+    datasets = [store for store in stores if store.kind == "dataset"]
+    first: dict[str, Store] = {}
+    notes = []
+    for store in datasets:
+        original = first.setdefault(store_digest(store.path), store)
+        if original is not store:
+            notes.append(
+                f"{original.path} and {store.path} are copies of one dataset: what was spent before the copy was made "
+                "counts twice, so the sum is an upper bound"
+            )
+    return notes
+
+
+def _differences(sources: Sequence[Source]) -> list[str]:
+    """Say where the promises that are added are not about the same thing."""
+    notes = []
+    by_itself = list(
+        dict.fromkeys(
+            reading.holds_for
+            for source in sources
+            for entry in source.entries
+            for reading in entry.readings
+            if reading.name == "probabilistic_differential_privacy"
+        )
+    )
+    if len(by_itself) > 1:
+        notes.append(
+            f"the releases draw different groups of workers together ({'; '.join(by_itself)}), so their neighboring "
+            "tables differ; the sum holds for one worker, who is in one group of each release"
+        )
+    protected = {source.unit_of_protection: source for source in sources if source.unit_of_protection}
+    if len(protected) > 1:
+        listed = "; ".join(f"{source.path}: {text}" for text, source in protected.items())
+        notes.append(f"the certificates protect different things, and the sum is about all of them: {listed}")
+    return notes
