@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import dash_mantine_components as dmc
 from dash import html
 from dash.development.base_component import Component
@@ -9,6 +11,11 @@ from dash.development.base_component import Component
 from mapapp.answers.words import plain
 from mapapp.workbench.setting import Setting, described
 from mapapp.workbench.spending import Spending
+
+_NO_BUDGET: Final = (
+    "No budget is set for this dataset. Every release adds to what its workers risk, and nothing stops the sum from "
+    "growing. To set a budget, import the dataset with --budget-epsilon and --budget-delta."
+)
 
 
 def dialog() -> Component:
@@ -56,6 +63,7 @@ def summary(setting: Setting, spends: Spending) -> list[Component]:
         _facts(described(setting)),
         html.H2("What it spends"),
         _facts(_rows(spends)),
+        *([] if spends.budget is not None else [html.P(_NO_BUDGET, className="refusal", id="no-budget")]),
         *(
             [
                 html.P(

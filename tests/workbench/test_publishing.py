@@ -190,3 +190,16 @@ def test_the_dialog_says_what_it_spends_and_why_not(dataset: Path) -> None:
     text, disabled = shown({"epsilon": "-1"})
     assert disabled
     assert "epsilon is -1" in text
+
+
+def test_a_red_line_warns_where_no_budget_is_set(dataset: Path) -> None:
+    app = create_app(dataset)
+    client = entered(app)
+
+    def shown() -> str:
+        found = answer(ask(client, app, "publish-dialog.opened...", {"publish.n_clicks": 1} | given({})))
+        return json.dumps(found["publish-summary"])
+
+    assert "No budget is set for this dataset" in shown()
+    Ledger(dataset).set_budget(epsilon="9", delta="1e-5")
+    assert "No budget" not in shown()
