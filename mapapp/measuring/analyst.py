@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +23,7 @@ from engine.parameters import SynthesisParameters
 from geodata.store import Store, open_store
 from mapapp.answers.result_cache import ResultCache
 from mapapp.progress import Report, silent
+from mapapp.publishing.compared_homes import Places
 from mapapp.publishing.expected_validity import grid_around
 from mapapp.publishing.geography import Geography, Ints, Workplaces, read_geography, read_workplaces
 from mapapp.publishing.inputs import Inputs, read_inputs
@@ -92,6 +93,11 @@ class AnalystData:
     def open(cls, path: Path) -> AnalystData:
         """Open and verify a dataset; StoreError if it is not one."""
         return cls(open_store(path, "dataset"))
+
+    @cached_property
+    def places(self) -> Places:
+        """Where blocks are, and the areas that they belong to; read on first use."""
+        return Places.read(self.store)
 
     @property
     def tract(self) -> Ints:

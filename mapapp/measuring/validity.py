@@ -30,7 +30,8 @@ CONFIDENTIAL, all of it: keep results out of logs, addresses, files that others 
     distance_real_mi, distance_expected_mi: mean commute between tract centres.
     Of a release also: kl_drawn_all, kl_drawn_small, imse_drawn_all, imse_drawn_small, moved_all, moved_small (share of
     workers in another cell), infinite_all, infinite_small (share of workers in destinations whose plain drawn KL is
-    infinite), distance_blocks_real_mi, distance_blocks_drawn_mi (between blocks).
+    infinite). Of a release, and of a setting that was drawn: distance_blocks_real_mi, distance_blocks_drawn_mi (between
+    blocks).
 
 `tables`
     destinations: destination_index, block_id, tract_index, n_workers, is_small, kl, imse, and average commutes in miles
@@ -47,7 +48,7 @@ CONFIDENTIAL, all of it: keep results out of logs, addresses, files that others 
         prior_mass, kept_prior_mass, prunes (share that do).
     distances: size (class of destinations by workers), n_destinations, n_workers, and means of the average commutes
         that `destinations` lists, with root mean squared differences expected_error_mi and expected_short_error_mi.
-    Of a release also flows, top_areas, in_out: see docs/validity.md.
+    Of a release, and of a setting that was drawn, also flows, top_areas, in_out: see docs/validity.md.
 
 Closed form exists for the Dirichlet-multinomial, and for accept/reject as that of one round. Other mechanisms are drawn
 a few times with the published test key, on the analyst's machine, and `basis` says "simulated".
@@ -62,7 +63,7 @@ from pathlib import Path
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
 from mapapp.measuring.analyst import AnalystData
-from mapapp.measuring.validity_drawn import DrawnPart, Places, measure_drawn, open_release
+from mapapp.measuring.validity_drawn import DrawnPart, measure_drawn, open_release
 from mapapp.measuring.validity_part import SettingPart, measure_part
 from mapapp.measuring.validity_release_tables import release_result
 from mapapp.measuring.validity_result import Validity
@@ -80,6 +81,7 @@ def measure_setting(
     *,
     tracts: Ints | None = None,
     seed: PublicSeed | None = None,
+    draw: bool = False,
     report: Report = silent,
 ) -> Validity:
     """Certify a setting and measure it on the confidential homes, before anything is released.
@@ -93,6 +95,8 @@ def measure_setting(
         Positions of the destination tracts to measure on, such as ``data.sample(30)``; all by default.
     seed : PublicSeed, optional
         Of domain editing; that of tests by default, so that equal settings give equal answers.
+    draw : bool
+        Whether to draw the setting once with the published test key, for the plain measures.
     report : callable
         Called with (stage, done, total) before every part; what it raises cancels.
 
@@ -107,8 +111,9 @@ def measure_setting(
     """
     prior = data.prior(parameters)
     chosen = PublicSeed.for_tests() if seed is None else seed
+    places = data.places if draw else None
     parts: list[SettingPart] = [
-        measure_part(panel, data.geography, prior, chosen, privacy, parameters)
+        measure_part(panel, data.geography, prior, chosen, privacy, parameters, places)
         for panel in data.panels(tracts, report)
     ]
     return setting_result(data, privacy, parameters, parts)
@@ -141,12 +146,11 @@ def measure_release(
     """
     report("opening the release", 0, 0)
     drawn = open_release(data, release)
-    places = Places.read(data.store)
     parts: list[SettingPart] = []
     of_drawn: list[DrawnPart] = []
     for panel in data.panels(tracts, report):
         parts.append(
             measure_part(panel, data.geography, drawn.prior, drawn.seed, drawn.privacy, drawn.parameters)
         )
-        of_drawn.append(measure_drawn(panel, data, drawn, places))
+        of_drawn.append(measure_drawn(panel, data, drawn))
     return release_result(data, drawn, parts, of_drawn)

@@ -15,18 +15,12 @@ from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
 from engine.validity import (
     SMALL_WORKPLACE,
-    FlowErrors,
-    TopAreas,
     cell_counts,
-    flow_errors,
     kl_divergence,
     kl_of_counts,
-    pair_counts,
     squared_error,
-    top_areas,
     total_variation,
 )
-from geodata.distance import distance_mi
 from geodata.errors import StoreError
 from geodata.schema import GEOGRAPHY
 from geodata.store import Store, open_store
@@ -37,14 +31,12 @@ from mapapp.measuring.compared_workers import ratio
 from mapapp.publishing.certificate.certificate import keyed_file_hash
 from mapapp.publishing.certificate.mechanism import read_privacy
 from mapapp.publishing.certificate.terms import Certificate
+from mapapp.publishing.compared_homes import ComparedHomes, Places, commute_miles, compare_homes
 from mapapp.publishing.geography import Geography, Ints, Workplaces, read_geography, read_workplaces
 from mapapp.publishing.inputs import Inputs
 from mapapp.publishing.prior import PublicPrior, public_prior
 
 Floats = npt.NDArray[np.float64]
-
-AREA_LEVELS = ("tract", "county")
-"""Areas whose inflow and outflow are compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,24 +69,6 @@ class DrawnRelease:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AreaCounts:
-    """Workers by area of one level, real and synthetic; parts add up.
-
-    Attributes
-    ----------
-    residents, interior : int64[2, n_areas]
-        Workers in the measured tracts who live in the area; and those of them who also work in it. Real, then
-        synthetic.
-    employed : int64[n_areas]
-        Workers employed in the area, the same in both.
-    """
-
-    residents: Ints
-    interior: Ints
-    employed: Ints
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnPart:
     """What one part of a release gives.
 
@@ -104,19 +78,12 @@ class DrawnPart:
         kl_drawn, imse_drawn, moved, is_infinite, and average commutes between blocks.
     cells : float64[2, 29]
         Synthetic workers by cell, in all and in small destinations.
-    flows : dict of str to FlowErrors
-        Between tracts, by real and by read size.
-    top : TopAreas
-        Home tracts of each workplace tract.
-    areas : dict of str to AreaCounts
-        By level.
+    homes : ComparedHomes
     """
 
     destinations: dict[str, Floats]
     cells: Floats
-    flows: dict[str, FlowErrors]
-    top: TopAreas
-    areas: dict[str, AreaCounts]
+    homes: ComparedHomes
 
 
 def open_release(data: AnalystData, path: Path) -> DrawnRelease:
@@ -181,40 +148,7 @@ def _sha256(store: Store, table: str) -> str:
     return str(store.manifest["files"][f"{table}.parquet"]["sha256"])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
-    """Where blocks are, and the areas of tracts: public.
-
-    Attributes
-    ----------
-    lon_deg, lat_deg : float64[blocks]
-        Internal points; elsewhere units have one for the whole state.
-    area_of : dict of str to int64[n_tracts]
-        Number of each tract's area by level of :data:`AREA_LEVELS`; -1 for elsewhere units.
-    """
-
-    lon_deg: Floats
-    lat_deg: Floats
-    area_of: dict[str, Ints]
-
-    @classmethod
-    def read(cls, store: Store) -> Places:
-        """Read them from a dataset or a release."""
-        blocks = store.table("blocks", ["lon_deg", "lat_deg"])
-        tracts = store.table("tracts", ["tract_id", "county_id", "elsewhere"])
-        elsewhere = tracts["elsewhere"].to_numpy(np.bool_)
-        area_of = {}
-        for level in AREA_LEVELS:
-            _, number = np.unique(tracts[f"{level}_id"].to_numpy(str), return_inverse=True)
-            area_of[level] = np.where(elsewhere, -1, number).astype(np.int64)
-        return cls(
-            lon_deg=blocks["lon_deg"].to_numpy(np.float64),
-            lat_deg=blocks["lat_deg"].to_numpy(np.float64),
-            area_of=area_of,
-        )
-
-
-def measure_drawn(panel: Panel, data: AnalystData, release: DrawnRelease, places: Places) -> DrawnPart:
+def measure_drawn(panel: Panel, data: AnalystData, release: DrawnRelease) -> DrawnPart:
     """Compare the real and the synthetic workers of some destination tracts.
 
     Parameters
@@ -223,14 +157,13 @@ def measure_drawn(panel: Panel, data: AnalystData, release: DrawnRelease, places
         The real workers.
     data : AnalystData
     release : DrawnRelease
-    places : Places
 
     Raises
     ------
     UsageError
         Workers by workplace and segment are not the same.
     """
-    real = panel.inputs
+    real, places = panel.inputs, data.places
     drawn = read_tracts(release.store, data.geography, release.workplaces, panel.position)
     for name in ("destination", "segment", "count"):
         if not np.array_equal(getattr(real, name), getattr(drawn, name)):
@@ -246,16 +179,10 @@ def measure_drawn(panel: Panel, data: AnalystData, release: DrawnRelease, places
         "moved": total_variation(*cells),
         "is_infinite": np.isinf(kl_divergence(*(counts / n[:, None] for counts in cells))).astype(np.float64),
     }
-    flows, top = _flows(tract, homes, data.geography.tracts.n_tracts)
     return DrawnPart(
         destinations=columns | _block_distances(places, (real, drawn), ptr, release.parameters.q50_mi),
         cells=np.stack([cells[1].sum(axis=0), cells[1][n <= SMALL_WORKPLACE].sum(axis=0)]).astype(np.float64),
-        flows=flows,
-        top=top,
-        areas={
-            level: _areas(area_of, area_of[real.destination_tract][tract], [area_of[home] for home in homes])
-            for level, area_of in places.area_of.items()
-        },
+        homes=compare_homes(real, drawn.worker_origin, data.geography, places),
     )
 
 
@@ -268,33 +195,8 @@ def _block_distances(
     found = {}
     for who, part in zip(("real", "drawn"), inputs, strict=True):
         at, home = np.repeat(part.destination, part.count), part.worker_origin
-        lon, lat = places.lon_deg, places.lat_deg
-        miles = np.where(at == home, 0.0, distance_mi(lon[at], lat[at], lon[home], lat[home]))
+        miles = commute_miles(places, at, home)
         for name, chosen in ((f"{who}_block_mi", slice(None)), (f"{who}_block_short_mi", miles < short_mi)):
             total = np.bincount(of[chosen], miles[chosen], n_destinations)
             found[name] = ratio(total, np.bincount(of[chosen], minlength=n_destinations))
     return found
-
-
-def _flows(
-    tract: npt.NDArray[np.int32], homes: list[Ints], n_tracts: int
-) -> tuple[dict[str, FlowErrors], TopAreas]:
-    """Errors of flows between tracts by size, and of the largest home tracts of every workplace tract."""
-    at = tract.astype(np.int64) * n_tracts
-    pairs = pair_counts(at + homes[0], at + homes[1])
-    errors = {
-        "real": flow_errors(pairs.real, pairs.drawn, pairs.real),
-        "read": flow_errors(pairs.real, pairs.drawn, pairs.drawn),
-    }
-    ptr = np.searchsorted(pairs.pair, np.arange(int(tract.max()) + 2) * n_tracts)
-    return errors, top_areas(ptr, pairs.real, pairs.drawn)
-
-
-def _areas(area_of: Ints, work: Ints, homes: list[Ints]) -> AreaCounts:
-    """Workers by area of home, and those who live and work in one."""
-    n_areas = int(area_of.max()) + 1
-    return AreaCounts(
-        residents=np.stack([np.bincount(home[home >= 0], minlength=n_areas) for home in homes]),
-        interior=np.stack([np.bincount(home[home == work], minlength=n_areas) for home in homes]),
-        employed=np.bincount(work, minlength=n_areas),
-    )

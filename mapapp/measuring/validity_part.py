@@ -34,6 +34,8 @@ from mapapp.measuring.analyst import Panel
 from mapapp.measuring.compared_workers import ExpectedWorkers, RealWorkers, mean_of_draws, ratio
 from mapapp.measuring.simulated_draws import N_DRAWS, simulated_points
 from mapapp.publishing.certified_weights import CertifiedClasses, certify_weights
+from mapapp.publishing.compared_homes import ComparedHomes, Places
+from mapapp.publishing.drawn_homes import drawn_homes
 from mapapp.publishing.geography import Geography, Ints
 from mapapp.publishing.inputs import Inputs
 from mapapp.publishing.lone_worker import LoneWorkers, lone_workers
@@ -139,6 +141,8 @@ class SettingPart:
     prior_mass : PriorMass or None
         Of the classes in `certified`; None if the mechanism has no weights to certify.
     lone_workers : LoneWorkers
+    homes : ComparedHomes or None
+        Real homes and those of one draw; None if none was asked for.
     """
 
     position: Ints
@@ -151,6 +155,7 @@ class SettingPart:
     certified: CertifiedClasses
     prior_mass: PriorMass | None
     lone_workers: LoneWorkers
+    homes: ComparedHomes | None = None
 
 
 def measure_part(
@@ -160,8 +165,11 @@ def measure_part(
     seed: PublicSeed,
     privacy: PrivacyParameters,
     parameters: SynthesisParameters,
+    places: Places | None = None,
 ) -> SettingPart:
     """Certify a setting for some destination tracts and measure it on their workers.
+
+    If `places` are given, the workers are also drawn once with the published test key, and their homes compared.
 
     Raises
     ------
@@ -215,6 +223,9 @@ def measure_part(
         certified=certified,
         prior_mass=None if certified.accounting is None else _prior_mass(classes),
         lone_workers=lone_workers(certified, inputs, privacy, parameters, n_tracts=geography.tracts.n_tracts),
+        homes=None
+        if places is None
+        else drawn_homes(inputs, geography, places, support, certified, privacy, parameters),
     )
 
 

@@ -65,8 +65,8 @@ def validity_lines(found: Validity) -> list[str]:
         f"{scope['tracts_measured']} of {scope['tracts']} workplace tracts",
         f"  promise          {_promise(certificate)}",
     ]
-    if found.basis == "release":
-        lines += _plain_lines(found)
+    plain = [] if found.plain is None else found.plain.lines()
+    lines += [f"  {name:<17}{text}" for name, text in plain]
     lines += [
         f"  KL divergence    {_pair(summary, 'kl', '.4f')} (nats; {_basis(found)}, weighted by workers)",
         f"  IMSE             {_pair(summary, 'imse', '.4f')}",
@@ -105,42 +105,6 @@ def _pair(summary: dict[str, float], name: str, form: str) -> str:
     every, small = summary[f"{name}_all"], summary[f"{name}_small"]
     few = "none" if math.isnan(small) else format(small, form)
     return f"{every:{form}} all, {few} small (1-9 workers)"
-
-
-def _plain_lines(found: Validity) -> list[str]:
-    """What a planner asks first: inflow, largest home areas, the error of a flow, the average commute."""
-    summary = found.summary
-    flows = found.tables["flows"]
-    read = flows[(flows["by"] == "read") & (flows["n_flows"] > 0) & (flows["size"] != "0")]
-    errors = ", ".join(
-        f"{size}: ±{error:.1f}"
-        for size, error in zip(read["size"], read["root_mean_square_error"], strict=True)
-    )
-    top = found.tables["top_areas"].set_index("workers_in_top").loc["all"]
-    real, drawn = (summary[f"distance_blocks_{which}_mi"] for which in ("real", "drawn"))
-    return [
-        *_inflow_lines(found),
-        f"  top home areas   {10 * top['share_found']:.1f} of the ten largest home tracts are right, their counts off "
-        f"by {top['relative_error']:.0%}",
-        f"  tract flows      root mean squared error by the count read: {errors}",
-        f"  average commute  {real:.1f} mi real, {drawn:.1f} mi synthetic (between blocks)"
-        + (f": off by {abs(drawn - real) / real:.0%}" if real > 0 else ""),
-    ]
-
-
-def _inflow_lines(found: Validity) -> list[str]:
-    """Relative errors of inflow by level; none of a sample, which has no inflow."""
-    if "in_out" not in found.tables:
-        return []
-    table = found.tables["in_out"]
-    inflow = table[table["count"].str.startswith("inflow") & table["relative_error"].notna()]
-    if inflow.empty:
-        return []
-    errors = ", ".join(
-        f"{error:.1%} for a {level}"
-        for level, error in zip(inflow["level"], inflow["relative_error"], strict=True)
-    )
-    return [f"  inflow           off on average by {errors}"]
 
 
 def _range_lines(ranges: pandas.DataFrame) -> list[str]:

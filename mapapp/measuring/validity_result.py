@@ -13,6 +13,8 @@ from typing import Final, Literal, NotRequired, TypedDict
 
 import pandas
 
+from mapapp.publishing.plain_measures import PlainMeasures, plain_of
+
 Basis = Literal["closed form", "simulated", "release"]
 
 Plain = object
@@ -107,6 +109,14 @@ class Validity:
     def kl_small(self) -> float:
         """The same over destinations of 1 to 9 workers; NaN if there are none."""
         return self.summary["kl_small"]
+
+    @property
+    def plain(self) -> PlainMeasures | None:
+        """What a planner asks first; None for a setting that was not drawn."""
+        if "flows" not in self.tables:
+            return None
+        real, drawn = (self.summary[f"distance_blocks_{which}_mi"] for which in ("real", "drawn"))
+        return plain_of(self.tables, real, drawn)
 
     def to_dict(self, *, tables: bool = True) -> dict[str, Plain]:
         """Plain values for JSON: numbers that are missing or infinite become None and "infinite"."""

@@ -18,7 +18,9 @@ from mapapp.measuring.compared_workers import ratio
 from mapapp.measuring.expected_promise import certificate_facts
 from mapapp.measuring.validity_part import DomainPoints, PriorMass, SettingPart
 from mapapp.measuring.validity_result import Basis, Scope, Validity
+from mapapp.publishing.compared_homes import ComparedHomes
 from mapapp.publishing.mechanisms import OWN_PROOFS
+from mapapp.publishing.plain_measures import plain_tables
 
 Floats = npt.NDArray[np.float64]
 
@@ -36,6 +38,11 @@ def setting_result(
 ) -> Validity:
     """Put the parts of a setting together."""
     tables = setting_tables(data, parts)
+    summary = setting_summary(tables, parts)
+    homes = [part.homes for part in parts if part.homes is not None]
+    if homes:
+        tables |= plain_tables(homes, is_sample=scope(data, parts)["is_sample"])
+        summary |= commute_summary(homes)
     basis: Basis = "simulated" if parameters.mechanism in OWN_PROOFS else "closed form"
     return Validity(
         basis=basis,
@@ -44,9 +51,16 @@ def setting_result(
             "parameters": {"privacy": privacy.to_dict(), "synthesis": parameters.to_dict()},
             "certificate": certificate_facts(privacy, parameters, parts),
         },
-        summary=setting_summary(tables, parts),
+        summary=summary,
         tables=tables,
     )
+
+
+def commute_summary(homes: Sequence[ComparedHomes]) -> dict[str, float]:
+    """Average commutes between blocks, of the real workers and of those drawn."""
+    n_workers = sum(part.n_workers for part in homes)
+    real, drawn = np.sum([part.miles for part in homes], axis=0) / n_workers
+    return {"distance_blocks_real_mi": float(real), "distance_blocks_drawn_mi": float(drawn)}
 
 
 def scope(data: AnalystData, parts: Sequence[SettingPart]) -> Scope:

@@ -47,10 +47,11 @@ def scope_lines(measured: MeasuredSetting) -> list[str]:
 
 def glance(measured: MeasuredSetting) -> str:
     """The headline in one line, for a small screen."""
-    summary, final = measured.validity.summary, measured.validity.facts["certificate"]["epsilon_final"]
+    plain, final = measured.validity.plain, measured.validity.facts["certificate"]["epsilon_final"]
     promised = "not private" if final is None else f"ε′ {final:.3g}"
     sample = " (sample)" if measured.extent == "sample" else ""
-    return f"{promised} · KL {digits(summary['kl_all'])} · small {digits(summary['kl_small'])}{sample}"
+    top = "" if plain is None else f" · {plain.top_found:.1f} of 10 home tracts right"
+    return f"{promised}{top} · KL {digits(measured.validity.summary['kl_all'])}{sample}"
 
 
 def promise_card(measured: MeasuredSetting) -> Component:
@@ -182,7 +183,7 @@ def validity_card(measured: MeasuredSetting) -> Component:
     )
     return html.Section(
         [
-            html.H2("Validity"),
+            html.H2("For statisticians: KL and IMSE"),
             html.Table([html.Thead(head), html.Tbody(rows)], className="measures"),
             html.P(
                 "KL in nats between real and expected commutes on a grid of 29 cells, weighted by workers. 0 is "

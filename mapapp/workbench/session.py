@@ -266,7 +266,9 @@ class Session:
             return known
         tracts = self.sample if extent == "sample" else None
         began = time.monotonic()
-        found = measure_setting(self.data, setting.privacy, setting.parameters, tracts=tracts, report=report)
+        found = measure_setting(
+            self.data, setting.privacy, setting.parameters, tracts=tracts, draw=True, report=report
+        )
         # A row per destination is most of a result, and nothing here shows it.
         found = replace(
             found, tables={name: rows for name, rows in found.tables.items() if name != "destinations"}

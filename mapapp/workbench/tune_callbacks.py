@@ -13,7 +13,7 @@ from dash.development.base_component import Component
 
 from mapapp.explore.pages.explore import notes
 from mapapp.measuring.validity_tract import TractPoints, measure_tract
-from mapapp.workbench import panels, tract_panel, tune_map
+from mapapp.workbench import panels, plain_panel, tract_panel, tune_map
 from mapapp.workbench.dash_types import Answer, Answers, Click, Dependency, DependencyType, clientside
 from mapapp.workbench.figures import Feature
 from mapapp.workbench.job_progress import more
@@ -150,7 +150,11 @@ def _show_setting(app: Dash, session: Session) -> None:
         measured = session.shown(tab)
         if measured is None:
             return (no_update,) * 6
-        cards = [panels.promise_card(measured), panels.validity_card(measured)]
+        cards = [
+            panels.promise_card(measured),
+            plain_panel.plain_card(measured),
+            panels.validity_card(measured),
+        ]
         lines, glance = panels.scope_lines(measured), panels.glance(measured)
         chart = panels.weights_chart(measured)
         if chart is None:

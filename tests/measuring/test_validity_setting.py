@@ -9,13 +9,15 @@ from types import FrameType
 from typing import Any, get_args
 
 import numpy as np
+import pandas
 import pytest
 
 from engine.errors import EngineError, ParameterError
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
 from mapapp.measuring import analyst, validity_part
-from mapapp.measuring.validity import AnalystData, measure_setting
+from mapapp.measuring.validity import AnalystData, measure_release, measure_setting
+from mapapp.measuring.validity_drawn import open_release
 from mapapp.publishing.expected_validity import HomeTracts, WorkplaceCounts, expected_validity, grid_around
 from mapapp.publishing.inputs import read_inputs
 from mapapp.publishing.mechanisms import OWN_PROOFS
@@ -114,6 +116,27 @@ def test_closed_form_agrees_with_drawing(
     assert drawn.summary["distance_expected_mi"] == pytest.approx(
         closed.summary["distance_expected_mi"], rel=0.02
     )
+
+
+def test_a_drawn_setting_is_measured_as_the_release_that_it_would_be(
+    data: AnalystData, demo_release: Path
+) -> None:
+    """The release was drawn with the same test key, so every number is the same."""
+    release = measure_release(data, demo_release)
+    drawn = open_release(data, demo_release)
+    setting = measure_setting(data, drawn.privacy, drawn.parameters, draw=True)
+    assert setting.plain is not None
+    assert release.plain is not None
+    for name in ("flows", "top_areas", "in_out"):
+        pandas.testing.assert_frame_equal(setting.tables[name], release.tables[name])
+    assert setting.plain.lines() == release.plain.lines()
+    assert list(setting.plain.inflow) == ["tract", "town", "county"]
+    assert setting.plain.commute_error == pytest.approx(release.plain.commute_error)
+    sample = measure_setting(data, drawn.privacy, drawn.parameters, draw=True, tracts=data.sample(3))
+    assert "in_out" not in sample.tables
+    assert sample.plain is not None
+    assert not sample.plain.inflow
+    assert measure_setting(data, drawn.privacy, drawn.parameters).plain is None
 
 
 def test_every_mechanism_and_editing_is_measured(data: AnalystData) -> None:

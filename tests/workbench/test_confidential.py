@@ -165,6 +165,7 @@ def test_nothing_is_written_but_what_is_published(
     said = drive(app)
     watching = False
     assert "kl-all" in said
+    assert said.index("plain-measures") < said.index("kl-all")
     assert [path for path in written if not path.startswith("/dev/")] == []
     assert sorted(path for path in tmp_path.rglob("*")) == before
 

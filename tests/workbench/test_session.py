@@ -42,7 +42,7 @@ def test_the_sample_answers_and_the_whole_follows(sampled: Session) -> None:
     assert whole is not None
     assert whole.extent == "whole"
     assert not whole.validity.facts["scope"]["is_sample"]
-    expected = measure_setting(sampled.data, setting.privacy, setting.parameters)
+    expected = measure_setting(sampled.data, setting.privacy, setting.parameters, draw=True)
     assert whole.validity.summary == pytest.approx(expected.summary, nan_ok=True)
 
 
@@ -71,12 +71,12 @@ def test_the_setting_before_stands_beside_on_the_same_tracts(sampled: Session) -
 def test_a_new_move_cancels_the_old_one(sampled: Session, monkeypatch: pytest.MonkeyPatch) -> None:
     started, go_on = threading.Event(), threading.Event()
 
-    def slow(data: Any, privacy: Any, parameters: Any, *, tracts: Any, report: Any) -> Any:
+    def slow(data: Any, privacy: Any, parameters: Any, *, tracts: Any, draw: bool, report: Any) -> Any:
         if tracts is None:
             started.set()
             assert go_on.wait(PATIENCE_S)
         report("measuring", 0, 1)
-        return measure_setting(data, privacy, parameters, tracts=tracts)
+        return measure_setting(data, privacy, parameters, tracts=tracts, draw=draw)
 
     monkeypatch.setattr(session_module, "measure_setting", slow)
     measured = sampled.show("tab", read_setting(START))
@@ -89,7 +89,7 @@ def test_a_new_move_cancels_the_old_one(sampled: Session, monkeypatch: pytest.Mo
 
 
 def test_an_answer_that_comes_too_late_is_dropped(sampled: Session, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(data: Any, privacy: Any, parameters: Any, *, tracts: Any, report: Any) -> Any:
+    def interrupted(data: Any, privacy: Any, parameters: Any, *, tracts: Any, draw: bool, report: Any) -> Any:
         sampled.tab("tab").n_requests += 1
         report("measuring", 0, 1)
 
@@ -230,10 +230,10 @@ def test_a_map_of_the_sample_is_spared_only_while_the_whole_is_soon_there(
 ) -> None:
     held = threading.Event()
 
-    def slow(data: Any, privacy: Any, parameters: Any, *, tracts: Any, report: Any) -> Any:
+    def slow(data: Any, privacy: Any, parameters: Any, *, tracts: Any, draw: bool, report: Any) -> Any:
         if tracts is None:
             assert held.wait(PATIENCE_S)
-        return measure_setting(data, privacy, parameters, tracts=tracts)
+        return measure_setting(data, privacy, parameters, tracts=tracts, draw=draw)
 
     monkeypatch.setattr(session_module, "measure_setting", slow)
     first = sampled.show("tab", read_setting(START))

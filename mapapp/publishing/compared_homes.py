@@ -1,0 +1,169 @@
+"""Real and synthetic homes of the same workers compared by area: flows, largest home areas, inflow and outflow, miles.
+
+The caller supplies the homes: the confidential ones, for the analyst alone, or homes simulated from public data.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pandas
+
+from engine.validity import FlowErrors, TopAreas, flow_errors, pair_counts, top_areas
+from geodata.distance import distance_mi
+from geodata.store import Store
+from mapapp.publishing.geography import Geography, Ints
+from mapapp.publishing.inputs import Inputs
+
+__all__ = ["AreaCounts", "ComparedHomes", "Places", "commute_miles", "compare_homes"]
+
+Floats = npt.NDArray[np.float64]
+Blocks = npt.NDArray[np.int32]
+
+_COLUMN_OF_LEVEL: Final = {"town": "layer_ctycsub", "county": "county_id"}
+"""Columns of `blocks` with the areas of each level besides tracts; a store may lack towns."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Where blocks are, and the areas that they belong to: public.
+
+    Attributes
+    ----------
+    lon_deg, lat_deg : float64[blocks]
+        Internal points; elsewhere units have one for the whole state.
+    area_of : dict of str to int32[blocks]
+        Number of each block's area by level: tract, town (county subdivision) if the store has them, county. It is -1
+        for elsewhere units and for blocks outside all towns.
+    """
+
+    lon_deg: Floats
+    lat_deg: Floats
+    area_of: dict[str, Blocks]
+
+    @classmethod
+    def read(cls, store: Store) -> Places:
+        """Read them from a dataset or a release."""
+        columns = [name for name in _COLUMN_OF_LEVEL.values() if name in store.columns("blocks")]
+        blocks = store.table("blocks", ["tract_index", "elsewhere", "lon_deg", "lat_deg", *columns])
+        elsewhere = blocks["elsewhere"].to_numpy(np.bool_)
+        area_of = {"tract": np.where(elsewhere, -1, blocks["tract_index"]).astype(np.int32)}
+        for level, column in _COLUMN_OF_LEVEL.items():
+            if column in blocks:
+                number, _ = pandas.factorize(blocks[column])
+                outside = elsewhere | (blocks[column] == "").to_numpy(np.bool_)
+                area_of[level] = np.where(outside, -1, number).astype(np.int32)
+        return cls(
+            lon_deg=blocks["lon_deg"].to_numpy(np.float64),
+            lat_deg=blocks["lat_deg"].to_numpy(np.float64),
+            area_of=area_of,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AreaCounts:
+    """Workers by area of one level, real and synthetic; parts add up.
+
+    Attributes
+    ----------
+    residents, interior : int64[2, n_areas]
+        Workers in the measured tracts who live in the area; and those of them who also work in it. Real, then
+        synthetic.
+    employed : int64[n_areas]
+        Workers employed in the area, the same in both.
+    """
+
+    residents: Ints
+    interior: Ints
+    employed: Ints
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedHomes:
+    """What comparing the homes of some destination tracts gives; parts of a dataset add up.
+
+    Attributes
+    ----------
+    flows : dict of str to FlowErrors
+        Between tracts, by real and by read size.
+    top : TopAreas
+        Home tracts of each workplace tract.
+    areas : dict of str to AreaCounts
+        By level.
+    miles : float64[2]
+        Sums of commutes between blocks, real and synthetic.
+    n_workers : int
+    """
+
+    flows: dict[str, FlowErrors]
+    top: TopAreas
+    areas: dict[str, AreaCounts]
+    miles: Floats
+    n_workers: int
+
+
+def compare_homes(inputs: Inputs, drawn: Blocks, geography: Geography, places: Places) -> ComparedHomes:
+    """Compare the homes of some destination tracts.
+
+    Parameters
+    ----------
+    inputs : Inputs
+        The workers with their real homes.
+    drawn : int32[W]
+        Row of `blocks` of every worker's synthetic home, synthesizer by synthesizer.
+    geography : Geography
+    places : Places
+    """
+    homes = [inputs.worker_origin, drawn]
+    work, tract = np.repeat(inputs.destination, inputs.count), np.repeat(inputs.tract, inputs.count)
+    home_tracts = [geography.tract_of_block[home].astype(np.int64) for home in homes]
+    flows, top = _flows(tract, home_tracts, geography.tracts.n_tracts)
+    return ComparedHomes(
+        flows=flows,
+        top=top,
+        areas={
+            level: _areas(area_of, area_of[work], [area_of[home] for home in homes])
+            for level, area_of in places.area_of.items()
+        },
+        miles=np.array([commute_miles(places, work, home).sum() for home in homes]),
+        n_workers=work.size,
+    )
+
+
+def commute_miles(places: Places, work: Ints, home: Blocks) -> Floats:
+    """Miles between the blocks of work and home of each worker; 0 within a block."""
+    lon, lat = places.lon_deg, places.lat_deg
+    miles = distance_mi(lon[work], lat[work], lon[home], lat[home])
+    return np.where(work == home, 0.0, miles)
+
+
+def _flows(
+    tract: npt.NDArray[np.int32], homes: list[Ints], n_tracts: int
+) -> tuple[dict[str, FlowErrors], TopAreas]:
+    """Errors of flows between tracts by size, and of the largest home tracts of every workplace tract."""
+    at = tract.astype(np.int64) * n_tracts
+    pairs = pair_counts(at + homes[0], at + homes[1])
+    errors = {
+        "real": flow_errors(pairs.real, pairs.drawn, pairs.real),
+        "read": flow_errors(pairs.real, pairs.drawn, pairs.drawn),
+    }
+    ptr = np.searchsorted(pairs.pair, np.arange(int(tract.max()) + 2) * n_tracts)
+    return errors, top_areas(ptr, pairs.real, pairs.drawn)
+
+
+def _areas(area_of: Blocks, work: Blocks, homes: list[Blocks]) -> AreaCounts:
+    """Workers by area of home, and those who live and work in one."""
+    n_areas = int(area_of.max()) + 1
+    return AreaCounts(
+        residents=np.stack([_count(home, n_areas) for home in homes]),
+        interior=np.stack([_count(home[home == work], n_areas) for home in homes]),
+        employed=_count(work, n_areas),
+    )
+
+
+def _count(area: Blocks, n_areas: int) -> Ints:
+    """Workers by area, without those outside all areas."""
+    return np.bincount(area[area >= 0], minlength=n_areas)
