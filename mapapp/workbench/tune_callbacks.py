@@ -151,8 +151,8 @@ def _show_setting(app: Dash, session: Session) -> None:
         if measured is None:
             return (no_update,) * 6
         cards = [
-            panels.promise_card(measured),
             plain_panel.plain_card(measured),
+            panels.promise_card(measured),
             panels.validity_card(measured),
         ]
         lines, glance = panels.scope_lines(measured), panels.glance(measured)
