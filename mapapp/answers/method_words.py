@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
 from mapapp.answers import words
+from mapapp.answers.joint_promise import joint_promise, joint_sentences
 from mapapp.answers.lone_worker_words import lone_worker_sentence, odds_sentence, rounded
 from mapapp.answers.publication import UNBOUND_NOTE, is_bound
 from mapapp.answers.served_release import ServedRelease
@@ -51,13 +53,21 @@ class Chapter:
     parts: tuple[str | tuple[str, ...], ...]
 
 
-def chapters(release: ServedRelease) -> list[Chapter]:
-    """Return the sections of text on one release."""
+def chapters(release: ServedRelease, served: Iterable[ServedRelease] = ()) -> list[Chapter]:
+    """Return the sections of text on one release.
+
+    Parameters
+    ----------
+    release : ServedRelease
+    served : iterable of ServedRelease
+        All releases that readers see beside it, if any: the text then says what the promises add up to.
+    """
     certificate = release.certificate
     promised = _promise(certificate) if words.is_private(certificate) else _NO_PROMISE
     return [
         _synthetic(certificate),
         promised,
+        *_together(release, served),
         _reading(release),
         _authentic(certificate),
         *_stated(certificate),
@@ -101,6 +111,14 @@ def _promise(certificate: dict[str, Any]) -> Chapter:
             "releases are made from the same workers, their ε and δ add up.",
         ),
     )
+
+
+def _together(release: ServedRelease, served: Iterable[ServedRelease]) -> list[Chapter]:
+    """Return the section on a person who is in several releases; nothing if there is only one."""
+    joint = joint_promise(release, served)
+    if joint is None:
+        return []
+    return [Chapter(title="If a person is in several releases", parts=joint_sentences(joint))]
 
 
 def _risks(certificate: dict[str, Any], epsilon: float | None) -> list[str]:

@@ -28,7 +28,9 @@ def register(app: Dash, views: Views) -> None:
         if path == "/":
             figure = draw.base_figure(views.release(address), address.view.theme, views.prefix)
             return explore.page(views.releases, address, figure, views.layers(address)), marks
-        return method.page(views.release(address)) if path == "/method" else frame.not_found(), marks
+        if path == "/method":
+            return method.page(views.release(address), views.releases.values()), marks
+        return frame.not_found(), marks
 
     @app.callback(Output({"type": "nav", "page": ALL}, "href"), Input("url", "search"))
     def keep_view(query: str | None) -> list[str]:

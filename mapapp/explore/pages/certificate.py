@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import dash_mantine_components as dmc
 from dash import dcc, html
 
 from mapapp.answers import words
+from mapapp.answers.joint_promise import joint_promise
 from mapapp.answers.publication import is_bound
 from mapapp.answers.served_release import ServedRelease, certificate_json
 from mapapp.answers.words import aria
@@ -29,11 +31,17 @@ def banner(release: ServedRelease) -> Any:
     )
 
 
-def card(release: ServedRelease) -> Any:
-    """Epsilon, delta, accountant and status, with a link to the full explanation."""
+def card(release: ServedRelease, served: Collection[ServedRelease] = ()) -> Any:
+    """Epsilon, delta, accountant and status, with a link to the full explanation.
+
+    `served` are all releases of the server: with others of the same place, a row has the sum of their promises.
+    """
     certificate = release.certificate
     good = words.may_be_released(certificate)
     rows = _promised(certificate) if words.is_private(certificate) else [("Promise", "none (not private)")]
+    joint = joint_promise(release, served)
+    if joint is not None:
+        rows.append((joint.label, joint.text))
     rows.append(("Mechanism", words.mechanism(certificate)))
     rows.append(("Release digest", f"{release.version}…"))
     if not is_bound(certificate):

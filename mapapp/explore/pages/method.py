@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, Final
 
 from dash import dcc, html
@@ -17,19 +18,19 @@ _OF_THE_PAGE: Final = (
 )
 
 
-def page(release: ServedRelease) -> Any:
-    """The Method page of one release."""
+def page(release: ServedRelease, served: Collection[ServedRelease] = ()) -> Any:
+    """The Method page of one release; `served` are all releases of the server."""
     return html.Main(
         html.Article(
             [
                 html.H1("What you see and how privacy is protected"),
                 html.P(f"Release: {release.title}.", className="quiet"),
-                *(part for chapter in chapters(release) for part in _chapter(chapter)),
+                *(part for chapter in chapters(release, served) for part in _chapter(chapter)),
                 html.H2("How to use the map"),
                 _list(_OF_THE_PAGE),
                 html.P(dcc.Link("Back to the map", href=f"./?release={release.slug}")),
                 html.H2("Certificate"),
-                certificate.card(release),
+                certificate.card(release, served),
                 html.P(["Release digest: ", html.Code(release.analyses.digest, className="digest")]),
                 html.P("The complete certificate, as stored in the release:"),
                 certificate.in_full(release),
