@@ -18,9 +18,8 @@ from mapapp.measuring.compared_workers import ratio
 from mapapp.measuring.expected_promise import certificate_facts
 from mapapp.measuring.validity_part import DomainPoints, PriorMass, SettingPart
 from mapapp.measuring.validity_result import Basis, Scope, Validity
-from mapapp.publishing.compared_homes import ComparedHomes
 from mapapp.publishing.mechanisms import OWN_PROOFS
-from mapapp.publishing.plain_measures import plain_tables
+from mapapp.publishing.plain_measures import average_commutes, plain_tables
 
 Floats = npt.NDArray[np.float64]
 
@@ -42,7 +41,8 @@ def setting_result(
     homes = [part.homes for part in parts if part.homes is not None]
     if homes:
         tables |= plain_tables(homes, is_sample=scope(data, parts)["is_sample"])
-        summary |= commute_summary(homes)
+        real_mi, drawn_mi = average_commutes(homes)
+        summary |= {"distance_blocks_real_mi": real_mi, "distance_blocks_drawn_mi": drawn_mi}
     basis: Basis = "simulated" if parameters.mechanism in OWN_PROOFS else "closed form"
     return Validity(
         basis=basis,
@@ -54,13 +54,6 @@ def setting_result(
         summary=summary,
         tables=tables,
     )
-
-
-def commute_summary(homes: Sequence[ComparedHomes]) -> dict[str, float]:
-    """Average commutes between blocks, of the real workers and of those drawn."""
-    n_workers = sum(part.n_workers for part in homes)
-    real, drawn = np.sum([part.miles for part in homes], axis=0) / n_workers
-    return {"distance_blocks_real_mi": float(real), "distance_blocks_drawn_mi": float(drawn)}
 
 
 def scope(data: AnalystData, parts: Sequence[SettingPart]) -> Scope:

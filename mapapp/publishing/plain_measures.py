@@ -16,7 +16,16 @@ import pandas
 from engine.validity import FLOW_SIZES
 from mapapp.publishing.compared_homes import ComparedHomes
 
-__all__ = ["PlainMeasures", "area_table", "flow_table", "plain_of", "plain_tables", "top_table"]
+__all__ = [
+    "PlainMeasures",
+    "area_table",
+    "average_commutes",
+    "flow_table",
+    "plain_measures",
+    "plain_of",
+    "plain_tables",
+    "top_table",
+]
 
 _SHOWN_SIZES: Final = ("3-9", "10-49", "100-499")
 """Flows whose error stands among the headline numbers."""
@@ -37,7 +46,7 @@ class PlainMeasures:
     flows : dict of str to float
         Root mean squared error of a flow between tracts, by the size that is read.
     real_mi, drawn_mi : float
-        Average commute between blocks.
+        Average commute between blocks; NaN where they are not known.
     """
 
     inflow: Mapping[str, float]
@@ -56,7 +65,6 @@ class PlainMeasures:
         """A name and a sentence for each measure; for the analyst alone if the homes are real."""
         inflow = ", ".join(f"{error:.1%} for a {level}" for level, error in self.inflow.items())
         flows = ", ".join(f"{size}: ±{error:.1f}" for size, error in self.flows.items())
-        off = "" if math.isnan(self.commute_error) else f": off by {self.commute_error:.0%}"
         return [
             *([("inflow", f"off on average by {inflow}")] if inflow else []),
             (
@@ -65,15 +73,31 @@ class PlainMeasures:
                 f"{self.top_error:.0%}",
             ),
             ("tract flows", f"root mean squared error by the count read: {flows}"),
-            (
-                "average commute",
-                f"{self.real_mi:.1f} mi real, {self.drawn_mi:.1f} mi synthetic (between blocks){off}",
-            ),
+            *([] if math.isnan(self.real_mi) else [("average commute", self._commutes())]),
         ]
+
+    def _commutes(self) -> str:
+        off = "" if math.isnan(self.commute_error) else f": off by {self.commute_error:.0%}"
+        return f"{self.real_mi:.1f} mi real, {self.drawn_mi:.1f} mi synthetic (between blocks){off}"
+
+    def to_dict(self) -> dict[str, object]:
+        """Plain values for `--json`; average commutes that are not known are None."""
+        known = not math.isnan(self.real_mi)
+        return {
+            "inflow": dict(self.inflow),
+            "top_found": self.top_found,
+            "top_error": self.top_error,
+            "flows": dict(self.flows),
+            "real_mi": self.real_mi if known else None,
+            "drawn_mi": self.drawn_mi if known else None,
+        }
 
     def errors(self) -> dict[str, str]:
         """The measures as errors alone, by what they are errors of: to compare settings side by side."""
         flows = {size: self.flows[size] for size in _SHOWN_SIZES if size in self.flows}
+        commute = (
+            {} if math.isnan(self.real_mi) else {"The average commute is off by": _share(self.commute_error)}
+        )
         return {
             **{f"Inflow of a {level} is off by": _share(error) for level, error in self.inflow.items()},
             "Of the ten largest home tracts, right": f"{self.top_found:.1f}",
@@ -82,12 +106,25 @@ class PlainMeasures:
                 f"A flow of {size.replace('-', '–')} between tracts is": f"± {error:.1f}"
                 for size, error in flows.items()
             },
-            "The average commute is off by": _share(self.commute_error),
+            **commute,
         }
 
 
 def _share(value: float) -> str:
     return "–" if math.isnan(value) else f"{value:.1%}"
+
+
+def plain_measures(compared: Sequence[ComparedHomes], *, is_sample: bool) -> PlainMeasures:
+    """The measures of compared parts."""
+    real_mi, drawn_mi = average_commutes(compared)
+    return plain_of(plain_tables(compared, is_sample=is_sample), real_mi, drawn_mi)
+
+
+def average_commutes(compared: Sequence[ComparedHomes]) -> tuple[float, float]:
+    """Average commutes between blocks in miles, of the real workers and of those drawn."""
+    n_workers = sum(part.n_workers for part in compared)
+    real, drawn = np.sum([part.miles for part in compared], axis=0) / n_workers
+    return float(real), float(drawn)
 
 
 def plain_of(tables: Mapping[str, pandas.DataFrame], real_mi: float, drawn_mi: float) -> PlainMeasures:

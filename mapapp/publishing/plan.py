@@ -25,6 +25,9 @@ from mapapp.publishing.chosen_setting import (
     expected_line,
     expected_of,
 )
+from mapapp.publishing.compared_homes import Places
+from mapapp.publishing.expected_homes import expected_plain
+from mapapp.publishing.plain_measures import PlainMeasures
 from mapapp.publishing.public_part import read_public_part
 from mapapp.publishing.release_sizes import ReleaseSizes
 from mapapp.publishing.run import claimed_certificate, prepared_source, promise_line
@@ -42,11 +45,14 @@ class Plan:
         Its claims; the editing seed in it is for this plan alone.
     expected : dict
         Expected errors, from homes simulated from public data; empty for a mechanism that has none.
+    plain : PlainMeasures
+        What a planner would see, from the same homes.
     sizes : ReleaseSizes
     """
 
     certificate: Certificate
     expected: dict[str, float]
+    plain: PlainMeasures
     sizes: ReleaseSizes
 
     def to_dict(self) -> dict[str, object]:
@@ -55,6 +61,7 @@ class Plan:
             "dry_run": True,
             "certificate": self.certificate,
             "expected": self.expected,
+            "expected_plain": self.plain.to_dict(),
             **self.sizes.to_dict(),
         }
 
@@ -70,7 +77,8 @@ class Plan:
             f"  promise          {promise_line(self.certificate)}",
             sizes.support_line(),
             *design_lines(self.certificate),
-            f"  expected error   {expected}",
+            f"  expected error   {expected}; on homes simulated from public data:",
+            *[f"    {name:<15}{text}" for name, text in self.plain.lines()],
             f"  lone worker      {lone}",
             f"  status           {self.certificate['status']}",
         ]
@@ -109,12 +117,11 @@ def plan_synthesis(
     )
     certified = ThreadRunner(source, threads=threads or os.cpu_count() or 1, report=report).certify()
     certificate: dict[str, Any] = claimed_certificate(dataset, source, certified, facts, is_test=test_key)
-    if facts is None:
-        expected = expected_of(read_public_part(dataset), source.privacy, source.parameters)
-    else:
-        expected = expected_by_choice(facts)
+    public = read_public_part(dataset)
+    setting = (source.privacy, source.parameters)
     return Plan(
         certificate=certificate,
-        expected=expected,
+        expected=expected_of(public, *setting) if facts is None else expected_by_choice(facts),
+        plain=expected_plain(public, Places.read(dataset), *setting),
         sizes=ReleaseSizes.of(source.workplaces, certified),
     )

@@ -39,6 +39,7 @@ def test_a_dry_run_says_what_would_be_promised_and_leaves_nothing(
     certificate = plan["certificate"]
     assert (certificate["epsilon_final"]["value"], certificate["delta"]["value"]) == pytest.approx(promise)
     assert set(plan["expected"]) == expected
+    assert plan["expected_plain"]["inflow"]["county"] > 0
     assert plan["n_workers"] > 0
     assert {path.name: path.stat().st_mtime_ns for path in dataset.iterdir()} == before
     assert store_digest(dataset) == digest

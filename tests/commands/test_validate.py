@@ -13,10 +13,9 @@ import pandas
 import pytest
 from PIL import Image
 
-from geodata.schema import TABLES
-from geodata.store import open_store, writing_store
 from mapapp.cli import run
 from mapapp.measuring import validity_report
+from tests.changed_datasets import with_other_homes, with_other_table
 from tests.commands.running import refused
 from tests.commands.test_killed import killed_at
 
@@ -87,19 +86,6 @@ def _text_of(svg: str) -> str:
     )
 
 
-def with_other_table(source: Path, path: Path, name: str, change: Any) -> Path:
-    """The same dataset with one table changed."""
-    store = open_store(source, "dataset")
-    with writing_store(path, "dataset") as writer:
-        for table in TABLES["dataset"]:
-            if table.name == name:
-                writer.table(name, change(store.table(name)))
-            else:
-                writer.copy_table(store, table.name)
-        writer.facts(commitment_key=store.manifest["commitment_key"])
-    return path
-
-
 def test_another_dataset_is_refused(demo_dataset: Path, demo_release: Path, tmp_path: Path) -> None:
     moved = with_other_table(
         demo_dataset,
@@ -123,12 +109,7 @@ def test_another_dataset_is_refused(demo_dataset: Path, demo_release: Path, tmp_
 def test_other_homes_of_the_same_workplaces_are_measured_with_a_note(
     demo_dataset: Path, demo_release: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def all_at_home(jobs: Any) -> Any:
-        keys = ["destination_index", "age", "earnings", "industry"]
-        merged = jobs.groupby(keys, as_index=False)["count"].sum()
-        return merged.assign(origin_index=merged["destination_index"])[list(jobs.columns)]
-
-    other = with_other_table(demo_dataset, tmp_path / "other", "jobs", all_at_home)
+    other = with_other_homes(demo_dataset, tmp_path / "other")
     text = told(capsys, "validate", other, demo_release, "-q")
     assert "another table of jobs" in text
 

@@ -12,9 +12,10 @@ import datetime
 import json
 import math
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any, Final, Literal
 
 import matplotlib
@@ -48,21 +49,55 @@ _FALLBACK: Final = "DejaVuSans.ttf"  # comes with matplotlib; the other fonts wi
 
 def write_pdf(report: Report, stream: IO[bytes], *, paper: Paper = "a4") -> None:
     """Write a report as PDF/UA-1; the same report gives the same bytes."""
-    files: dict[str, bytes] = {"main": Path(__file__).with_name("report.typ").read_bytes()}
+    files: dict[str, bytes] = {}
     data = _document(report, files, paper)
-    files["data.json"] = json.dumps(_printable(data), ensure_ascii=False).encode()
-    source: Any = files  # the library's annotations do not cover several files yet
-    stream.write(
-        typst.compile(
-            source,
-            format="pdf",
-            font_paths=_fonts(),
-            ignore_system_fonts=True,
-            sys_inputs={"paper": PAPERS[paper]},
-            pdf_standards="ua-1",
-            timestamp=_moment(report.date),
-        )
+    stream.write(typeset("report", data, files, paper=paper, day=report.date))
+
+
+def typeset(
+    template: str,
+    data: dict[str, Any],
+    files: Mapping[str, bytes] = MappingProxyType({}),
+    *,
+    paper: Paper = "a4",
+    day: datetime.date | None = None,
+) -> bytes:
+    """Typeset a template of this folder as PDF/UA-1; the same data gives the same bytes.
+
+    Parameters
+    ----------
+    template : str
+        Name of the file, without `.typ`.
+    data : dict
+        What the template reads as `data.json`.
+    files : mapping of str to bytes
+        Further files that it reads, such as pictures.
+    paper : {"a4", "letter"}
+    day : date, optional
+        For the metadata.
+    """
+    known = {
+        **files,
+        "main": _template(template),
+        "sheet.typ": _template("sheet"),
+        "data.json": json.dumps(_printable(data), ensure_ascii=False).encode(),
+    }
+    source: Any = known  # the library's annotations do not cover several files yet
+    made: bytes = typst.compile(
+        source,
+        format="pdf",
+        font_paths=_fonts(),
+        ignore_system_fonts=True,
+        sys_inputs={"paper": PAPERS[paper]},
+        pdf_standards="ua-1",
+        timestamp=_moment(day),
     )
+    return made
+
+
+@cache
+def _template(name: str) -> bytes:
+    return Path(__file__).with_name(f"{name}.typ").read_bytes()
 
 
 def _moment(day: datetime.date | None) -> datetime.datetime:
@@ -115,7 +150,7 @@ def _document(report: Report, files: dict[str, bytes], paper: Paper) -> dict[str
         "private": report.is_private,
         "several": len(report.answers) > 1,
         "answers": [_answer(answer, files, most) for answer in report.answers],
-        "comparison": [_table(table, most) for table in report.comparison],
+        "comparison": [table_data(table, most) for table in report.comparison],
         "sources": [_source(source) for source in report.sources],
         "command": report.remake.command_for("pdf", paper),
         "links": [[text, link or "?"] for text, link in report.remake.links],
@@ -139,7 +174,7 @@ def _answer(answer: Answer, files: dict[str, bytes], most: int) -> dict[str, Any
         ],
         "charts": [_picture(chart, files) for chart in answer.charts],
         "notes": list(answer.notes),
-        "tables": [_table(table, most) for table in answer.tables],
+        "tables": [table_data(table, most) for table in answer.tables],
     }
 
 
@@ -171,7 +206,8 @@ def _most_rows(lengths: Sequence[int]) -> int:
     return most
 
 
-def _table(table: Table, most: int) -> dict[str, Any]:
+def table_data(table: Table, most: int) -> dict[str, Any]:
+    """A table as the templates take it, cut after `most` rows."""
     words = table.words
     if len(table.rows) > most:
         words += (

@@ -1,0 +1,81 @@
+"""The measures that a planner understands, to be expected of a setting: from public data alone.
+
+The homes are simulated from public data (`mapapp.publishing.public_part`), placed in blocks by population, and drawn
+once with the published test key, as a release is. So nothing here depends on the confidential homes, and anybody with
+the public tables gets the same numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.placement import BlockTable
+from engine.streams import PublicSeed
+from mapapp.publishing.certified_weights import certify_weights
+from mapapp.publishing.compared_homes import Places
+from mapapp.publishing.drawn_homes import drawn_homes
+from mapapp.publishing.geography import Ints
+from mapapp.publishing.inputs import Inputs
+from mapapp.publishing.plain_measures import PlainMeasures, plain_measures
+from mapapp.publishing.prior import public_prior
+from mapapp.publishing.public_part import CONCENTRATION, PublicPart, simulated_homes
+from mapapp.publishing.support import build_support
+
+__all__ = ["expected_plain"]
+
+_PLACING: Final = 20102  # any number: the same blocks in every run
+
+
+def expected_plain(
+    public: PublicPart, places: Places, privacy: PrivacyParameters, parameters: SynthesisParameters
+) -> PlainMeasures:
+    """Certify a setting and draw it once in place of homes simulated from public data.
+
+    Raises
+    ------
+    EngineError
+        The setting cannot be certified.
+    """
+    geography = public.geography
+    prior = public_prior(geography, public.workplaces, parameters)
+    inputs = simulated_inputs(public, parameters)
+    support = build_support(
+        PublicSeed.for_tests(), geography.tracts, inputs.destination_tract, prior, privacy, parameters
+    )
+    certified = certify_weights(public.sample, support, privacy, parameters.mechanism)
+    compared = drawn_homes(inputs, geography, places, support, certified, privacy, parameters)
+    is_sample = inputs.destination_tract.size < public.workplaces.tract.size
+    # Some simulated homes are anywhere, so their average commute says nothing about the real one.
+    return replace(plain_measures([compared], is_sample=is_sample), real_mi=math.nan, drawn_mi=math.nan)
+
+
+def simulated_inputs(public: PublicPart, parameters: SynthesisParameters) -> Inputs:
+    """The workers of the public sample with homes simulated from public data, in place of the confidential ones."""
+    gravity = public_prior(public.geography, public.workplaces, replace(parameters, prior="gravity"))
+    assert gravity.decay is not None
+    sample = public.sample
+    homes = simulated_homes(public, gravity.decay, CONCENTRATION)
+    return Inputs(
+        destination_tract=sample.destination_tract,
+        destination=sample.destination,
+        segment=sample.segment,
+        tract=sample.tract,
+        worker_ptr=np.append(0, np.cumsum(sample.count)).astype(np.int64),
+        worker_origin=_placed(public.geography.blocks, homes.origin_tract),
+    )
+
+
+def _placed(blocks: BlockTable, home_tract: Ints) -> npt.NDArray[np.int32]:
+    """A block of each home tract by population, or any of its blocks if it has none."""
+    value = np.random.default_rng(_PLACING).random(home_tract.size)
+    first, end = blocks.block_ptr[home_tract], blocks.block_ptr[home_tract + 1]
+    below, people = blocks.block_sum[first], blocks.block_sum[end] - blocks.block_sum[first]
+    by_population = np.searchsorted(blocks.block_sum, below + (value * people).astype(np.int64), "right") - 1
+    any_block = first + (value * (end - first)).astype(np.int64)
+    return np.where(people > 0, by_population, any_block).astype(np.int32)

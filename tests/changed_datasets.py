@@ -1,0 +1,34 @@
+"""Datasets that differ from another one in a single table, such as in the confidential homes alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from geodata.schema import TABLES
+from geodata.store import open_store, writing_store
+
+
+def with_other_table(source: Path, path: Path, name: str, change: Callable[[Any], Any]) -> Path:
+    """Write the same dataset with one table changed."""
+    store = open_store(source, "dataset")
+    with writing_store(path, "dataset") as writer:
+        for table in TABLES["dataset"]:
+            if table.name == name:
+                writer.table(name, change(store.table(name)))
+            else:
+                writer.copy_table(store, table.name)
+        writer.facts(commitment_key=store.manifest["commitment_key"])
+    return path
+
+
+def with_other_homes(source: Path, path: Path) -> Path:
+    """Write the same dataset with everybody living in the block of the workplace: only confidential numbers differ."""
+
+    def all_at_home(jobs: Any) -> Any:
+        keys = ["destination_index", "age", "earnings", "industry"]
+        merged = jobs.groupby(keys, as_index=False)["count"].sum()
+        return merged.assign(origin_index=merged["destination_index"])[list(jobs.columns)]
+
+    return with_other_table(source, path, "jobs", all_at_home)

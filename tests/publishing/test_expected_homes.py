@@ -1,0 +1,61 @@
+"""Expected measures of a setting in a planner's words: from public data alone, and better where more may be said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine.parameters import PrivacyParameters, SynthesisParameters
+from geodata.store import open_store
+from mapapp.publishing.compared_homes import Places
+from mapapp.publishing.expected_homes import expected_plain, simulated_inputs
+from mapapp.publishing.plain_measures import PlainMeasures
+from mapapp.publishing.public_part import read_public_part
+from tests.changed_datasets import with_other_homes
+
+EXPONENTIAL = SynthesisParameters(prior="flows", mechanism="exponential", clean=True, far_state_miles=300.0)
+
+
+def expected(dataset: Path, epsilon: str, parameters: SynthesisParameters) -> PlainMeasures:
+    store = open_store(dataset, "dataset", verify=False)
+    privacy = PrivacyParameters(epsilon=epsilon, delta="1e-6", accountant="sound")
+    return expected_plain(read_public_part(store), Places.read(store), privacy, parameters)
+
+
+@pytest.fixture(scope="module")
+def other_homes(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return with_other_homes(demo_dataset, tmp_path_factory.mktemp("other") / "d.dataset")
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        EXPONENTIAL,
+        SynthesisParameters(prior="flows"),
+        SynthesisParameters(mechanism="laplace", editing="none"),
+    ],
+)
+def test_it_is_the_same_whatever_the_confidential_homes_are(
+    demo_dataset: Path, other_homes: Path, parameters: SynthesisParameters
+) -> None:
+    one, other = (expected(dataset, "6.5", parameters) for dataset in (demo_dataset, other_homes))
+    assert one.to_dict() == other.to_dict()
+    assert set(one.inflow) == {"tract", "town", "county"}
+    assert one.to_dict()["real_mi"] is None
+    assert not any("commute" in name for name in (*one.errors(), *dict(one.lines())))
+
+
+def test_a_weaker_promise_makes_smaller_errors(demo_dataset: Path) -> None:
+    strict, loose = (expected(demo_dataset, epsilon, EXPONENTIAL) for epsilon in ("2", "9"))
+    assert loose.top_found > strict.top_found
+    assert loose.top_error < strict.top_error
+    assert all(loose.inflow[level] < strict.inflow[level] for level in strict.inflow)
+
+
+def test_simulated_homes_are_blocks_of_the_simulated_tracts_with_people(demo_dataset: Path) -> None:
+    store = open_store(demo_dataset, "dataset", verify=False)
+    inputs = simulated_inputs(read_public_part(store), EXPONENTIAL)
+    assert inputs.worker_origin.size == inputs.worker_ptr[-1] == 3000
+    people = store.table("blocks", ["population"])["population"].to_numpy()
+    assert (people[inputs.worker_origin] > 0).all()
