@@ -39,14 +39,16 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 
 @pytest.fixture(scope="session")
-def demo_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The small demo dataset. Treat it as read-only; copy it where a test writes (its ledger, for one)."""
+def demo_dataset(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The small demo dataset. Treat it as read-only; copy it where a test may write (its ledger, for one)."""
     from geodata.demo import write_demo
 
     def make(folder: Path) -> None:
         write_demo(folder / "demo.dataset", size="small", seed=1)
 
-    return made_once(tmp_path_factory, "demo", make) / "demo.dataset"
+    dataset = made_once(tmp_path_factory, "demo", make) / "demo.dataset"
+    yield dataset
+    assert not (dataset / "ledger.jsonl").exists(), "a test released from the shared dataset; give it a copy"
 
 
 @pytest.fixture(scope="session")

@@ -577,11 +577,12 @@ def test_each_synthesizer_has_the_ratio_of_its_class(dataset: Path, monkeypatch:
 def test_what_a_mechanism_does_not_go_by_is_refused(
     demo_dataset: Path, tmp_path: Path, options: list[str], said: list[str]
 ) -> None:
-    message = refused("synthesize", demo_dataset, tmp_path / "r", "-q", *options)
+    own = Path(shutil.copytree(demo_dataset, tmp_path / "d"))
+    message = refused("synthesize", own, tmp_path / "r", "-q", *options)
     for word in said:
         assert word in message, message
-    assert not list(tmp_path.iterdir())
-    assert not (demo_dataset / "ledger.jsonl").exists(), "a refused release must spend nothing"
+    assert list(tmp_path.iterdir()) == [own]
+    assert not (own / "ledger.jsonl").exists(), "a refused release must spend nothing"
 
 
 @pytest.mark.parametrize("mechanism", ["laplace", "exponential"])
