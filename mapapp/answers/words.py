@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
 from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
@@ -195,10 +196,29 @@ def caption(release: ServedRelease, what: str) -> list[str]:
 
 
 def error_text(error: float | None, sign: str = "± ") -> str:
-    """Format an expected error beside its number; empty if unknown."""
+    """Format an expected error beside its number; "exact" if it is 0, empty if unknown."""
     if error is None or math.isnan(error):
         return ""
-    return f"{sign}{error:,.0f}" if error == 0 or error >= 9.5 else f"{sign}{error:.1f}"
+    if error == 0:
+        return "exact"
+    return f"{sign}{error:,.0f}" if error >= 9.5 else f"{sign}{error:.1f}"
+
+
+def all_exact(errors: Iterable[float | None]) -> bool:
+    """Return whether there are numbers and none of them has an error, so that a table says it once for all rows."""
+    known = list(errors)
+    return bool(known) and all(error == 0 for error in known)
+
+
+def exact_title(title: str, *, is_exact: bool) -> str:
+    """Return the title of a table or chart, which says so if all its counts are exact."""
+    return f"{title} (exact counts)" if is_exact else title
+
+
+ERRORS_NOTE: Final = (
+    "± is the expected error: how far a count typically is from the confidential count. Counts by workplace alone are "
+    "exact, because they are published unchanged."
+)
 
 
 def miles(value: float | None) -> str:

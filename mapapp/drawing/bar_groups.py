@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import pandas
@@ -49,9 +49,32 @@ class Group:
     bars: tuple[Bar, ...]
 
 
-def bar_groups(result: Result) -> list[tuple[str, list[Group]]]:
-    """Titles and bars of an answer's bar charts."""
-    return [(text_of(bars.title, result), _groups(bars, result)) for bars in entry_of(result).bars]
+@dataclass(frozen=True, slots=True)
+class BarChart:
+    """A chart of bars; if all counts are exact, its heading says so once and no bar has an error."""
+
+    title: str
+    groups: tuple[Group, ...]
+    is_exact: bool
+
+    @property
+    def heading(self) -> str:
+        """The title as readers see it."""
+        return words.exact_title(self.title, is_exact=self.is_exact)
+
+
+def bar_charts(result: Result) -> list[BarChart]:
+    """The bar charts of an answer."""
+    return [_chart(text_of(bars.title, result), _groups(bars, result)) for bars in entry_of(result).bars]
+
+
+def _chart(title: str, groups: list[Group]) -> BarChart:
+    is_exact = words.all_exact(bar.error for group in groups for bar in group.bars)
+    if is_exact:
+        groups = [
+            replace(group, bars=tuple(replace(bar, error=None) for bar in group.bars)) for group in groups
+        ]
+    return BarChart(title, tuple(groups), is_exact)
 
 
 def _groups(bars: BarsEntry, result: Result) -> list[Group]:

@@ -16,10 +16,13 @@ from mapapp.answers.analyses import COVERAGE
 from mapapp.answers.entries import headline_of, n_about
 from mapapp.answers.measures import Number, caution
 from mapapp.answers.publication import UNBOUND_NOTE
+from mapapp.answers.results import InflowOutflow
 from mapapp.answers.served_release import ServedRelease
+from mapapp.drawing.paper.charts import chart_pictures
 from mapapp.explore.callbacks.explore import answer_of
 from mapapp.explore.callbacks.views import Views
-from mapapp.explore.pages import answer, answer_tables, controls, method
+from mapapp.explore.pages import answer, answer_charts, answer_tables, controls, method
+from mapapp.files.reports.tables import tables
 from mapapp.question.address import Address
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.question import Question
@@ -50,10 +53,47 @@ def test_a_change_has_the_errors_of_both_releases(views: Views, analysis: str) -
     one = headline_of(found.after).expected_error
     if one:
         assert f"± {math.hypot(one, one):,.0f}" in page or f"± {math.hypot(one, one):.1f}" in page
-    if analysis != "distance-direction":  # the formula is about areas
+    if analysis in ("profile", "comparison"):  # counts by workplace, which are exact
+        assert table["title"] == "Change (exact counts)"
+        assert table["heads"][-1] == "Change"
+        assert all(row["cells"][-1] for row in table["rows"][:5])
+    elif analysis != "distance-direction":  # the formula is about areas
         assert table["heads"][-1] == "±"
         assert all(row["cells"][-1] for row in table["rows"][:5])
     assert answer.main_result(found).about.title in found.about.title
+
+
+@pytest.mark.parametrize("side", ["work", "home"])
+@pytest.mark.parametrize("analysis", ["profile", "comparison"])
+def test_exact_counts_say_so_once(views: Views, analysis: Any, side: Any) -> None:
+    """Counts by workplace are published unchanged: one word says so, and no row repeats it."""
+    release, question = views.releases["now"], _state(views, analysis).question
+    found = served_answers.with_errors(release, replace(question, side=side))
+    table, is_exact = answer_tables.table(found, every=True), side == "work"
+    assert table["title"].endswith("(exact counts)") == is_exact
+    assert table["heads"][-1] == ("Share" if is_exact else "±")
+    charts = json.dumps(
+        answer_charts.charts(found), default=lambda part: part.to_plotly_json(), ensure_ascii=False
+    )
+    assert charts.count("exact") == is_exact
+    assert ("±" in charts) != is_exact
+    for printed in tables(found):
+        if any(column.name == "expected_error" for column in printed.columns):
+            heads = [printed.columns[place].head for place in printed.printed]
+            assert ("Expected error" in heads) != is_exact
+            assert ("All counts are exact." in printed.words) == is_exact
+    pictures = chart_pictures(release, found, form="svg")
+    assert [title.endswith("(exact counts)") for title, _, _ in pictures] == [is_exact]
+
+
+def test_counts_of_several_columns_say_once_that_they_are_exact(views: Views) -> None:
+    release, question = views.releases["now"], _state(views, "inflow-outflow").question
+    found = served_answers.with_errors(release, question)
+    assert isinstance(found, InflowOutflow)
+    exact = replace(found, segments=found.segments.assign(expected_error=0.0))
+    table = answer_tables.table(exact, every=True)
+    assert table["title"] == "Who comes, goes, and stays (exact counts)"
+    assert all(cell.replace(",", "").isdigit() for row in table["rows"] for cell in row["cells"])
 
 
 @pytest.mark.parametrize("analysis", ANALYSES)

@@ -377,7 +377,7 @@ def test_values_as_people_read_them() -> None:
         "-5",
         "50.0%",
     ]
-    assert [shown("error", 0.0), shown("error", None), shown("share", None)] == ["± 0", "", "–"]
+    assert [shown("error", 0.0), shown("error", None), shown("share", None)] == ["exact", "", "–"]
 
 
 def test_a_report_needs_an_area(releases: list[ServedRelease]) -> None:

@@ -8,7 +8,7 @@ from typing import Any, Final
 from mapapp.answers.entries import entry_of, n_about
 from mapapp.answers.results import Change, Result
 from mapapp.answers.served_release import ServedRelease
-from mapapp.drawing.bar_groups import bar_groups
+from mapapp.drawing.bar_groups import bar_charts
 from mapapp.drawing.palette import COLOR_SCHEMES, ColorScheme
 from mapapp.drawing.paper.bars import bar_words, bars
 from mapapp.drawing.paper.chart_sheet import about_words
@@ -74,7 +74,8 @@ def _sheets(
     release: ServedRelease, scheme: ColorScheme, result: Result, width: float
 ) -> list[tuple[str, str, Sheet]]:
     drawn: list[tuple[str, str, Sheet]] = []
-    for title, groups in bar_groups(result):
+    for each in bar_charts(result):
+        title, groups = each.heading, each.groups
         if any(bar.workers for group in groups for bar in group.bars):
             drawn.append(
                 (title, bar_words(title, groups), bars(release, scheme, result.about, title, groups, width))

@@ -233,10 +233,7 @@ def remarks(result: Result) -> Any:
     notes = [note.text for note in result.about.notes]
     numbers = main_result(result).numbers().values()
     if any(getattr(number, "expected_error", None) is not None for number in numbers):
-        notes.append(
-            "± is the expected error: how far a count typically is from the confidential count. Counts by workplace "
-            "alone have ± 0 because they are published unchanged."
-        )
+        notes.append(words.ERRORS_NOTE)
     if not notes:
         return None
     return html.Section(

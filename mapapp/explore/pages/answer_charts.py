@@ -9,7 +9,7 @@ from dash import html
 
 from mapapp.answers.entries import entry_of
 from mapapp.answers.results import DistanceDirection, FlowMatrix, Result
-from mapapp.drawing.bar_groups import MATRIX_UNITS, Group, bar_groups
+from mapapp.drawing.bar_groups import MATRIX_UNITS, BarChart, bar_charts
 from mapapp.drawing.palette import COLOR_SCHEMES, ColorScheme
 from mapapp.drawing.plotly import charts as figures
 from mapapp.explore.pages.bars import bar_chart, bar_table
@@ -22,19 +22,20 @@ _FIRST = {"Distance from home to work": ("Distance",), "Who comes, goes, and sta
 def charts(result: Result) -> list[Any]:
     """Bar charts of an answer."""
     found: list[Any] = []
-    for title, groups in bar_groups(result):
-        if groups[0].heading:
-            found.append(_headed(title, groups))
+    for chart in bar_charts(result):
+        if chart.groups[0].heading:
+            found.append(_headed(chart))
         else:
-            found.append(bar_chart(title, groups[0].bars, *_FIRST.get(title, ())))
+            first, *css = _FIRST.get(chart.title, (chart.title,))
+            found.append(bar_chart(chart.heading, chart.groups[0].bars, first, *css))
     return found
 
 
-def _headed(title: str, groups: list[Group]) -> Any:
+def _headed(chart: BarChart) -> Any:
     parts: list[Any] = []
-    for group in groups:
+    for group in chart.groups:
         parts += [html.H3(group.heading), bar_table(group.bars, group.heading)]
-    return html.Section([html.H2(title), *parts], className="card")
+    return html.Section([html.H2(chart.heading), *parts], className="card")
 
 
 def drawn_chart(result: Result, theme: Theme) -> tuple[str, str, Any]:

@@ -68,16 +68,33 @@ def table(result: Result, *, every: bool) -> ShownTable:
     shown = frame
     if can_be_long and n_rows > limit + 1:
         shown = frame.head(limit) if is_change else shortened(frame, limit)
-    if "±" in heads and frame["expected_error"].isna().all():
+    is_exact = words.all_exact(_errors(frame))
+    if is_exact:
+        shown = _without_errors(shown)
+    if "±" in heads and (is_exact or frame["expected_error"].isna().all()):
         heads = heads[:-1]
     return {
-        "title": title,
+        "title": words.exact_title(title, is_exact=is_exact),
         "heads": heads,
         "rows": [_cut(cells(row), len(heads) - 1) for row in shown.itertuples()],
         "size": f"{n_rows:,} row{'s' * (n_rows != 1)}",
         "can_grow": n_rows > SHORT_ROWS + 1 and can_be_long,
         "every": every,
     }
+
+
+def _errors(frame: pandas.DataFrame) -> list[float | None]:
+    """The expected errors of all counts of a table, which has one or several counts in a row."""
+    if "counts" in frame.columns:
+        return [error for counts in frame["counts"] for _, error in counts]
+    return list(frame["expected_error"])
+
+
+def _without_errors(frame: pandas.DataFrame) -> pandas.DataFrame:
+    """The same table with no error beside each of several counts in a row."""
+    if "counts" not in frame.columns:
+        return frame
+    return frame.assign(counts=frame["counts"].map(lambda counts: [(n, None) for n, _ in counts]))
 
 
 def _cut(row: TableRow, n_cells: int) -> TableRow:

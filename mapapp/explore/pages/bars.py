@@ -11,11 +11,9 @@ from mapapp.answers.words import aria, error_text
 from mapapp.drawing.bar_groups import Bar
 
 
-def bar_chart(title: str, bars: Sequence[Bar], first: str = "", className: str = "") -> Any:
+def bar_chart(title: str, bars: Sequence[Bar], first: str, className: str = "") -> Any:
     """A card with one bar per row; `first` is the head of the first column."""
-    return html.Section(
-        [html.H2(title), bar_table(bars, first or title)], className=f"card {className}".strip()
-    )
+    return html.Section([html.H2(title), bar_table(bars, first)], className=f"card {className}".strip())
 
 
 def bar_table(bars: Sequence[Bar], first: str) -> Any:

@@ -179,8 +179,7 @@ def _errors(result: Result) -> tuple[str, ...]:
     if not known:
         return ()
     return (
-        "± is the expected error: how far a count typically is from the confidential count. Counts by workplace "
-        "alone have ± 0 because they are published unchanged.",
+        words.ERRORS_NOTE,
         "“Caution” marks counts of 3 to 9, and “substantial variability” marks counts of 1 and 2.",
     )
 

@@ -130,6 +130,9 @@ def table_of(
     for each in order:
         head, kind, printed = (own[each].head, own[each].kind, True) if each in own else _HEADS[each]
         columns.append(Column(name=each, head=head or _label_head(frame), kind=kind, printed=printed))
+    if any(each.kind == "error" for each in columns) and words.all_exact(frame["expected_error"]):
+        about = f"{about} All counts are exact.".strip()
+        columns = [replace(each, printed=each.printed and each.kind != "error") for each in columns]
     errors = frame["expected_error"].notna().sum() if "expected_error" in frame else 0
     if 0 < errors < len(frame):
         about = f"{about} {errors:,} of {len(frame):,} rows have an expected error.".strip()
