@@ -155,11 +155,25 @@
     }
   }
 
+  // A label is centered above its place, unless the toolbar is there: then it ends at the toolbar's left edge.
   function drawMarks(map, marks) {
+    const tools = toolbar(map);
     for (const made of marks.children) {
       const { x, y } = map.project(JSON.parse(made.dataset.at));
-      made.style.transform = `translate(${Math.round(x)}px, ${Math.round(y)}px) translate(-50%, -100%)`;
+      const { offsetWidth: width, offsetHeight: height } = made;
+      const place = [x - width / 2, y - height, x + width / 2, y];
+      const left = overlap(place, tools) ? tools[0] - width : place[0];
+      made.style.transform = `translate(${Math.round(left)}px, ${Math.round(place[1])}px)`;
     }
+  }
+
+  // The box of the map's buttons with a gap around it, in the map's pixels; no size while there is no toolbar.
+  function toolbar(map) {
+    const buttons = map.getContainer().closest(".js-plotly-plot")?.querySelector(".modebar");
+    const box = buttons?.getBoundingClientRect();
+    if (!box?.width) return [0, 0, 0, 0];
+    const { left, top } = map.getContainer().getBoundingClientRect();
+    return [box.left - left - GAP, box.top - top - GAP, box.right - left + GAP, box.bottom - top + GAP];
   }
 
   // Highlight a row and its unit together.

@@ -72,6 +72,10 @@ def test_exact_counts_say_so_once(views: Views, analysis: Any, side: Any) -> Non
     table, is_exact = answer_tables.table(found, every=True), side == "work"
     assert table["title"].endswith("(exact counts)") == is_exact
     assert table["heads"][-1] == ("Share" if is_exact else "±")
+    page = json.dumps(
+        answer.headline(release, question, found, ""), default=lambda part: part.to_plotly_json()
+    )
+    assert (", exact" in page) == is_exact
     charts = json.dumps(
         answer_charts.charts(found), default=lambda part: part.to_plotly_json(), ensure_ascii=False
     )

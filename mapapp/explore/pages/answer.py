@@ -70,8 +70,7 @@ def headline(release: ServedRelease, question: Question, result: Result, missing
                 [
                     mark(number.caution if number.value else ""),
                     html.Span(f"{number.value:,}", className="big", id="worker-count"),
-                    html.Span(f" {words.error_text(number.expected_error)}", className="error"),
-                    f" {unit}",
+                    *_error_and_unit(number.expected_error, unit),
                 ],
                 className="count",
             ),
@@ -168,6 +167,14 @@ def _tile(value: Any, kind: str) -> Any:
     if isinstance(value, Ratio):
         return _ratio(value)
     return words.percent(value) if kind == "share" else f"{value:,}"
+
+
+def _error_and_unit(error: float | None, unit: str) -> list[Any]:
+    """What follows the headline's number: "± 14 synthetic workers", or "synthetic workers, exact"."""
+    text = words.error_text(error)
+    if error == 0:
+        return [f" {unit}", html.Span(f", {text}", className="error")]
+    return [html.Span(f" {text}", className="error"), f" {unit}"]
 
 
 def _change_tiles(result: Change) -> list[Tile]:
