@@ -13,6 +13,7 @@ from mapapp.answers import job_balance, picks, wide_tables, words
 from mapapp.answers.entry import BarsEntry, Entry, NumberEntry, PageTable, TableEntry
 from mapapp.answers.measures import Number
 from mapapp.answers.results import AreaComparison, Destinations, Result
+from mapapp.answers.row_links import to_pair, to_pair_with_area
 from mapapp.question.fields import Side
 from mapapp.question.question import OTHER_END, Question
 
@@ -229,6 +230,7 @@ ENTRIES: Final[dict[str, Entry]] = {
         numbers=(_WORKERS,),
         tables={"units": TableEntry(_by_unit(words.OTHER_END), _all_units)},
         page_title=_other_end_title,
+        row_link=to_pair_with_area,
         lists_largest=True,
         compared="units",
         keys=("unit_id", "kind"),
@@ -369,6 +371,7 @@ ENTRIES: Final[dict[str, Entry]] = {
             ),
         },
         page_table=PageTable("From home to work", "Home → work", "cells"),
+        row_link=to_pair,
         pairs="cells",
         compared="cells",
         keys=("home_id", "home_kind", "work_id", "work_kind"),

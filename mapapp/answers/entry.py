@@ -12,6 +12,7 @@ from mapapp.answers.areas import Areas
 from mapapp.answers.measures import Number
 from mapapp.answers.picks import Counts
 from mapapp.answers.results import Result
+from mapapp.answers.row_links import RowLink, to_profile
 from mapapp.question.question import Question
 
 if TYPE_CHECKING:
@@ -249,6 +250,8 @@ class Entry:
         Title of that table on the page; empty for the table's own title.
     page_table : PageTable or None
         The table on the page, if its rows are not units.
+    row_link : callable
+        The question that a click on a row of that table asks next.
     pairs : str
         Table whose rows are pairs of units, which maps and exports show as lines; empty if there is none.
     n_error_rows : int or None
@@ -284,6 +287,7 @@ class Entry:
     cells: dict[str, ColumnEntry] = field(default_factory=lambda: WORKER_CELLS)
     page_title: Text = ""
     page_table: PageTable | None = None
+    row_link: RowLink = to_profile
     pairs: str = ""
     n_error_rows: int | None = None
     has_distances: bool = False

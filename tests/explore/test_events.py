@@ -12,12 +12,16 @@ import pytest
 import shapely
 
 from geodata.errors import GeometryError
+from mapapp.answers import served_answers
+from mapapp.answers.entries import headline_of
 from mapapp.answers.served_release import ServedRelease
 from mapapp.errors import UsageError
 from mapapp.explore.callbacks.choices import MAX_CHOICES, fitted, followed
 from mapapp.explore.callbacks.events import after
 from mapapp.explore.callbacks.views import Views
+from mapapp.explore.pages import answer_tables
 from mapapp.explore.uploads import Uploads
+from mapapp.question.analyses import ANALYSES
 from mapapp.question.area_text import Shape
 from mapapp.question.cost import MAX_PARTS
 from tests.addresses import address_of
@@ -183,6 +187,52 @@ def test_a_row_leads_on(release: ServedRelease) -> None:
     assert (part.question.analysis, part.question.areas) == ("profile", (TRACT,))
     for nonsense in (None, {}, {"unit": 5}, {"unit": "tract:none"}, {"unit": "a b c"}):
         assert after(state, release, "drill", nonsense, AT_REST) == state
+
+
+LEADS_TO = {"destinations": "paired", "flow-matrix": "paired"}
+"""Where a row leads, for the analyses whose rows do not lead to the profile of their unit."""
+
+
+@pytest.mark.parametrize("side", ["work", "home"])
+@pytest.mark.parametrize("analysis", ANALYSES)
+def test_every_row_leads_where_its_analysis_declares(
+    release: ServedRelease, analysis: str, side: str
+) -> None:
+    """A click asks about the workers whom the row counts, or about its unit."""
+    area = "county:10001"
+    others = (area,) if ANALYSES[analysis].n_areas == 2 else ()
+    before = address_of(
+        analysis=analysis, side=side, layer="county", areas=(area,), others=others, home_layer="county"
+    )
+    rows = answer_tables.table(served_answers.result(release, before.question), every=True)["rows"]
+    units = [row["unit"] for row in rows if row["unit"]]
+    assert bool(units) == (analysis in ("destinations", "comparison", "job-balance", "flow-matrix"))
+    for row in rows:
+        if not row["unit"]:
+            continue
+        now = after(before, release, "drill", {"unit": row["unit"]}, AT_REST).question
+        assert now.analysis == LEADS_TO.get(analysis, "profile")
+        if now.analysis == "paired":
+            counted = headline_of(served_answers.result(release, now)).value
+            assert f"{counted:,}" == row["cells"][0]
+        else:
+            assert now.areas == (row["unit"],)
+
+
+@pytest.mark.parametrize(
+    ("analysis", "unit"),
+    [
+        ("destinations", "county:10001 county:11001"),
+        ("comparison", "county:10001 county:11001"),
+        ("flow-matrix", "county:10001"),
+        ("flow-matrix", "county:10001 county:11001 county:10001"),
+    ],
+)
+def test_a_row_that_the_analysis_does_not_have_leads_nowhere(
+    release: ServedRelease, analysis: str, unit: str
+) -> None:
+    before = address_of(analysis=analysis, areas=("county:10001",))
+    assert after(before, release, "drill", {"unit": unit}, AT_REST) == before
 
 
 def test_bands_of_distance_are_taken_or_refused(release: ServedRelease) -> None:

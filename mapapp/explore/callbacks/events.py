@@ -12,6 +12,7 @@ import shapely
 
 from geodata.errors import GeometryError
 from mapapp.answers import watch
+from mapapp.answers.entries import ENTRIES
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import map_layers
 from mapapp.errors import UsageError
@@ -217,18 +218,12 @@ def place_of(text: object) -> tuple[float, float] | None:
 
 
 def drilled(address: Address, release: ServedRelease, value: object) -> Address:
-    """Address after a click on a table row: the pair of areas of a flow, or the row's own unit."""
+    """Address after a click on a table row, which names one or two units: where it leads, the analysis declares."""
     text = value.get("unit") if isinstance(value, dict) else None
-    units = text.split(" ") if isinstance(text, str) else []
+    units = tuple(text.split(" ")) if isinstance(text, str) else ()
     if not units or not all(unit in release.areas for unit in units):
         return address
-    if len(units) == 2:
-        home, work = ((unit,) for unit in units)
-        areas, others = (work, home) if address.question.side == "work" else (home, work)
-        return address.having(analysis="paired", areas=areas, others=others)
-    if address.question.analysis == "destinations" and address.question.areas:
-        return address.having(analysis="paired", others=(units[0],))
-    return address.having(analysis="profile", areas=(units[0],))
+    return address.having(**ENTRIES[address.question.analysis].row_link(address.question, units))
 
 
 def _button(address: Address, release: ServedRelease, trigger: dict[str, Any]) -> Address:
