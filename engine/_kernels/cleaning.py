@@ -63,15 +63,21 @@ def _mean_of_one(count: int, theta: float, tilt: float) -> float:
 
 
 @lean_jit
+def _freed_beyond(counts: Ints, n_occupied: int, n_points: int, theta: float, v: float) -> bool:
+    """Whether more workers are expected to be freed than to be added, each point getting another with odds v."""
+    freed = 0.0
+    for place in range(n_occupied):
+        freed += _mean_of_one(counts[place], theta, theta / v)
+    return freed > n_points * v / (1.0 - v)
+
+
+@lean_jit
 def _mean_by_balance(counts: Ints, n_occupied: int, n_points: int, theta: float) -> float:
     """Number of workers at which as many are expected to be freed as to be added: close where it is large."""
     low, high = 0.0, 1.0
     for _ in range(_STEPS):
         v = (low + high) / 2.0
-        freed = 0.0
-        for place in range(n_occupied):
-            freed += _mean_of_one(counts[place], theta, theta / v)
-        if freed > n_points * v / (1.0 - v):
+        if _freed_beyond(counts, n_occupied, n_points, theta, v):
             low = v
         else:
             high = v
@@ -85,20 +91,26 @@ def _mean_by_sum(
     """Mean number of freed workers: weights of each point convolved, times C(k - 1 + R, R)."""
     weights, longer = space.weights, space.longer
     top = min(n_workers, MOST_FREED)
-    for freed in range(top + 1):
-        weights[freed] = 1.0 if freed == 0 else 0.0
+    weights[0] = 1.0
+    reached = 0  # beyond it, weights are zero and not set
     for place in range(n_occupied):
-        for freed in range(top + 1):
+        before, reached = reached, min(reached + counts[place], top)
+        if counts[place] == 1:  # most points
+            for freed in range(reached, -1, -1):
+                stays = weights[freed] * (1.0 - theta) if freed <= before else 0.0
+                weights[freed] = stays + weights[freed - 1] * theta if freed > 0 else stays
+            continue
+        for freed in range(reached + 1):
             longer[freed] = 0.0
-        for before in range(top + 1):
-            power = weights[before]
-            for r in range(min(counts[place], top - before) + 1):
-                longer[before + r] += power if r == counts[place] else power * (1.0 - theta)
+        for freed in range(before + 1):
+            power = weights[freed]
+            for r in range(min(counts[place], top - freed) + 1):
+                longer[freed + r] += power if r == counts[place] else power * (1.0 - theta)
                 power *= theta
-        for freed in range(top + 1):
+        for freed in range(reached + 1):
             weights[freed] = longer[freed]
     total, mean, ways = 0.0, 0.0, 1.0
-    for freed in range(top + 1):
+    for freed in range(reached + 1):
         if freed > 0:
             ways *= (n_points - 1.0 + freed) / freed
         total += weights[freed] * ways
@@ -136,8 +148,10 @@ def expected_freed_range(
                 n_occupied += 1
         theta = thetas.numerator[unit] / thetas.denominator[unit]
         n_points = n_support[tract[unit]]
-        mean = _mean_by_balance(counts, n_occupied, n_points, theta)
-        if mean < _FEW_FREED:
+        odds = _FEW_FREED / (n_points + _FEW_FREED)  # with which as many are added
+        if n_workers > _FEW_FREED and _freed_beyond(counts, n_occupied, n_points, theta, odds):
+            mean = _mean_by_balance(counts, n_occupied, n_points, theta)
+        else:
             mean = _mean_by_sum(counts, n_occupied, n_workers, n_points, theta, space)
         expected[unit] = np.int64(mean * (1 << FREED_BITS))
     return -1
