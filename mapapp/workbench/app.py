@@ -20,6 +20,7 @@ from mapapp.progress import Report
 from mapapp.workbench import (
     design_callbacks,
     job_progress,
+    kept_callbacks,
     lab,
     lab_callbacks,
     publish_callbacks,
@@ -84,6 +85,7 @@ def create_app(
     tune_callbacks.register(app, session, geography)
     sweep_callbacks.register(app, session)
     design_callbacks.register(app, session)
+    kept_callbacks.register(app, session, geography.title)
     publish_callbacks.register(app, session)
     serve_layers(app.server, geography)
     app.server.extensions[_SESSION] = (session, geography)
@@ -140,7 +142,8 @@ def _route(app: Dash, session: Session, geography: PublicGeography) -> None:
         marks = ["here" if name == path else "" for name in PAGES]
         if path == "/" and tab:
             values = session.tab(tab).values
-            return tune_page.page(values, base_map_figure(geography), has_flows=session.has_flows), marks
+            figure, name = base_map_figure(geography), session.kept.next_name()
+            return tune_page.page(values, figure, next_name=name, has_flows=session.has_flows), marks
         return lab.page() if path == "/lab" else not_found(), marks
 
 

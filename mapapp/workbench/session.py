@@ -26,6 +26,7 @@ from mapapp.publishing.design import DesignFacts
 from mapapp.publishing.design_exponential import ExponentialDesignFacts
 from mapapp.publishing.run import Outcome
 from mapapp.workbench.jobs import Job, Work
+from mapapp.workbench.kept_settings import KeptSettings
 from mapapp.workbench.measured_setting import Extent, MeasuredSetting
 from mapapp.workbench.setting import Setting, Values, start_values
 from mapapp.workbench.sweep_results import SweepResults
@@ -54,7 +55,7 @@ class Tab:
         None until the first setting is measured.
     previous_setting : Setting or None
         The one shown before.
-    design, sweep, publish : Job or None
+    design, sweep, justify, publish : Job or None
         The tab's latest work of each kind.
     sweeps : SweepResults or None
         What its sweeps have found so far.
@@ -68,6 +69,7 @@ class Tab:
     previous_setting: Setting | None = None
     design: Job[Design] | None = None
     sweep: Job[SweepResults] | None = None
+    justify: Job[bytes] | None = None
     publish: Job[Outcome] | None = None
     sweeps: SweepResults | None = None
     pending: Setting | None = None
@@ -80,7 +82,7 @@ class Tab:
     def cancel_all(self) -> None:
         """Cancel all of its work."""
         measuring = None if self.shown is None else self.shown.job
-        for job in (self.design, self.sweep, self.publish, measuring):
+        for job in (self.design, self.sweep, self.justify, self.publish, measuring):
             if job is not None:
                 job.cancel()
 
@@ -128,6 +130,7 @@ class Session:
         self.has_flows = not self.data.geography.flows.empty
         self._measured: ResultCache[Validity] = ResultCache(max_entries=2 * _KEPT_SETTINGS)
         self._tabs = _Tabs(start_values(has_flows=self.has_flows))
+        self.kept = KeptSettings(self._best_measured)
         self._whole_s: dict[Mechanism, float] = {}
         self._lock = RLock()
 
@@ -221,6 +224,15 @@ class Session:
             tab.sweep = Job(work)
             return tab.sweep
 
+    def start_justify(self, name: str, work: Work[bytes]) -> Job[bytes]:
+        """Start to write the justification of the kept settings; cancels the tab's work on one before."""
+        tab = self.tab(name)
+        with self._lock:
+            if tab.justify is not None:
+                tab.justify.cancel()
+            tab.justify = Job(work)
+            return tab.justify
+
     def publish(self, name: str, work: Callable[[Setting, Report], Outcome]) -> Job[Outcome] | None:
         """Start to make the release that a tab's dialog offers; None if an earlier click has started it.
 
@@ -251,6 +263,12 @@ class Session:
                 raise UsageError(
                     "another tab is making a release; once it is made, publish again to see what is left"
                 )
+
+    def _best_measured(self, setting: Setting) -> tuple[Validity, Extent] | None:
+        """What was measured of a setting: of all tracts, or else of the sample."""
+        extents: tuple[Extent, ...] = ("whole", "sample")
+        found = ((self._measured.get((setting, extent)), extent) for extent in extents)
+        return next(((validity, extent) for validity, extent in found if validity is not None), None)
 
     def measure(self, setting: Setting, extent: Extent, report: Report) -> Validity:
         """Measure a setting on the sample or on all tracts; what was measured before is returned at once.

@@ -12,6 +12,7 @@ from dash.development.base_component import Component
 from mapapp.answers.words import aria
 from mapapp.drawing.plotly.commute_map import CONFIG
 from mapapp.explore.pages.controls import segments
+from mapapp.workbench import side_by_side
 from mapapp.workbench.controls import controls
 from mapapp.workbench.job_progress import cancel_row, stores
 from mapapp.workbench.panels import weights_frame
@@ -28,8 +29,8 @@ MAP_SHOWS = {
 }
 
 
-def page(values: Values, figure: go.Figure, *, has_flows: bool) -> Component:
-    """The page before its first answer; `figure` is the map without numbers."""
+def page(values: Values, figure: go.Figure, *, next_name: str, has_flows: bool) -> Component:
+    """The page before its first answer; `figure` is the map without numbers, `next_name` that of a setting to keep."""
     return html.Main(
         [
             html.H1("Tune a release before it is published", className="unseen"),
@@ -44,6 +45,7 @@ def page(values: Values, figure: go.Figure, *, has_flows: bool) -> Component:
                 [
                     html.Div(id="notes"),
                     html.Div(_progress(), className="scope", id="scope-card"),
+                    side_by_side.controls(next_name),
                     html.Div(_tabs(), id="panels", tabIndex=-1, className="panels"),
                 ],
                 className="panel result",
@@ -51,6 +53,7 @@ def page(values: Values, figure: go.Figure, *, has_flows: bool) -> Component:
             ),
             html.Div(id="tune-glance", className="tune-glance", **aria(hidden="true")),
             dialog(),
+            side_by_side.dialog(),
             dcc.Store(id="unused", data=UNUSED),
             *[
                 dcc.Store(id=name)

@@ -140,6 +140,11 @@ def drive(app: Any) -> str:
     assert session.tab("a tab").sweep.wait(PATIENCE_S)
     say("sweep-charts.children", **{"sweep-pulse__data": 1})
     say("publish-dialog.opened...", publish__n_clicks=1)
+    say("kept-said.children", keep__n_clicks=1)
+    say("kept-table.children", **{"compare-dialog__opened": True})
+    say("justify-said.children", justify__n_clicks=1)
+    assert session.tab("a tab").justify.wait(PATIENCE_S)
+    say("justification.data", **{"justify-pulse__data": 1})
     return "\n".join(said)
 
 

@@ -1,0 +1,154 @@
+"""The callbacks of named settings: keep, compare, use, delete, and write their justification."""
+
+from __future__ import annotations
+
+import base64
+
+from dash import ALL, Dash, Input, Output, State, ctx, html, no_update
+
+from mapapp.workbench import side_by_side
+from mapapp.workbench.dash_types import Answer, Answers
+from mapapp.workbench.job_progress import add_cancel, ask, ended, more, row_outputs, row_state
+from mapapp.workbench.jobs import EXPECTED_ERRORS, one_line
+from mapapp.workbench.justification import justification_pdf
+from mapapp.workbench.kept_settings import MOST_KEPT
+from mapapp.workbench.session import Session
+from mapapp.workbench.setting import CONTROLS, ControlValue, read_setting
+from mapapp.workbench.tune_callbacks import PROPERTIES, control_inputs
+
+
+def register(app: Dash, session: Session, title: str) -> None:
+    """Attach them to an app; `title` is that of the dataset."""
+    _keep(app, session)
+    _compare(app, session)
+    _use_and_delete(app, session)
+    _justify(app, session, title)
+
+
+def _keep(app: Dash, session: Session) -> None:
+    @app.callback(
+        Output("kept-said", "children"),
+        Output("keep-name", "value"),
+        Input("keep", "n_clicks"),
+        State("keep-name", "value"),
+        *control_inputs(State),
+        prevent_initial_call=True,
+    )
+    def keep(clicks: int, name: str | None, *controls: ControlValue) -> Answers:
+        if not clicks:
+            return no_update, no_update
+        values = dict(zip(CONTROLS, controls, strict=True))
+        try:
+            kept = session.kept.keep(name or "", read_setting(values), values)
+        except EXPECTED_ERRORS as error:
+            return html.P(one_line(error), className="refusal"), no_update
+        said = f"Kept as {kept}; {len(session.kept.all())} of at most {MOST_KEPT} are kept."
+        return html.P(said, className="quiet small"), session.kept.next_name()
+
+
+def _compare(app: Dash, session: Session) -> None:
+    @app.callback(
+        Output("compare-dialog", "opened"),
+        Input("compare", "n_clicks"),
+        Input("compare-close", "n_clicks"),
+        prevent_initial_call=True,
+    )
+    def open_or_close(_open: int, _close: int) -> Answer:
+        return ctx.triggered_id == "compare"
+
+    @app.callback(
+        Output("kept-table", "children"),
+        Output("justify", "disabled"),
+        Input("compare-dialog", "opened"),
+        Input("kept-mark", "data"),
+        Input("job", "data"),
+        prevent_initial_call=True,
+    )
+    def show(opened: bool, _mark: object, _job: object) -> Answers:
+        if not opened:
+            return no_update, no_update
+        kept = session.kept.all()
+        return side_by_side.table_of(kept), not kept
+
+
+def _use_and_delete(app: Dash, session: Session) -> None:
+    @app.callback(
+        *[Output(name, PROPERTIES.get(name, "value"), allow_duplicate=True) for name in CONTROLS],
+        Output("compare-dialog", "opened", allow_duplicate=True),
+        Input({"type": "kept-use", "name": ALL}, "n_clicks"),
+        prevent_initial_call=True,
+    )
+    def use(clicks: list[int]) -> Answers:
+        kept = session.kept.get(_clicked(clicks))
+        if kept is None:
+            return [no_update] * (len(CONTROLS) + 1)
+        return [*[kept.values[name] for name in CONTROLS], False]
+
+    @app.callback(
+        Output("kept-mark", "data"),
+        Output("keep-name", "value", allow_duplicate=True),
+        Input({"type": "kept-delete", "name": ALL}, "n_clicks"),
+        prevent_initial_call=True,
+    )
+    def delete(clicks: list[int]) -> Answers:
+        name = _clicked(clicks)
+        if not name:
+            return no_update, no_update
+        session.kept.delete(name)
+        return ask(), session.kept.next_name()
+
+
+def _clicked(clicks: list[int]) -> str:
+    """Name of the setting whose button was clicked; empty if buttons were only drawn."""
+    found = ctx.triggered_id
+    return str(found["name"]) if any(clicks) and isinstance(found, dict) else ""
+
+
+def _justify(app: Dash, session: Session, title: str) -> None:
+    @app.callback(
+        Output("justify-more", "data"),
+        Output("justify-said", "children"),
+        *row_outputs("justify"),
+        Input("justify", "n_clicks"),
+        State("tab", "data"),
+        prevent_initial_call=True,
+    )
+    def start(clicks: int, tab: str) -> Answers:
+        if not clicks:
+            return (no_update,) * 5
+        settings = {kept.name: kept.setting for kept in session.kept.all()}
+        job = session.start_justify(
+            tab, lambda report: justification_pdf(session.path, title, settings, report=report)
+        )
+        return ask(), None, *row_state(job)
+
+    @app.callback(
+        Output("justify-more", "data", allow_duplicate=True),
+        Output("justify-said", "children", allow_duplicate=True),
+        Output("justification", "data"),
+        *row_outputs("justify"),
+        Input("justify-pulse", "data"),
+        State("tab", "data"),
+        prevent_initial_call=True,
+    )
+    def follow(_pulse: int | None, tab: str) -> Answers:
+        job = session.tab(tab).justify
+        if job is None:
+            return None, None, no_update, *row_state(None)
+        if job.result is None:
+            line = None if job.state == "running" else ended(job, "The justification")
+            return more(job), line, no_update, *row_state(job)
+        said = html.P("Written as justification.pdf.", className="quiet small")
+        return None, said, _download(job.result), *row_state(job)
+
+    add_cancel(app, session, "justify")
+
+
+def _download(pdf: bytes) -> dict[str, object]:
+    """A file as the page's download takes it."""
+    return {
+        "filename": "justification.pdf",
+        "content": base64.b64encode(pdf).decode(),
+        "type": "application/pdf",
+        "base64": True,
+    }
