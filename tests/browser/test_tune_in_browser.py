@@ -111,9 +111,21 @@ UNUSED_NOW = """wanted => ["unit", "accountant", "strength"]
   .filter((id) => document.querySelector(`#${id}:disabled, #${id} input:disabled`)).join() === wanted"""
 
 
+DISABLED_CAN_BE_READ = """() => {
+  const light = (color) =>
+    color.match(/[\\d.]+/g).slice(0, 3).map((part) => part / 255)
+      .map((part) => (part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4))
+      .reduce((sum, part, at) => sum + part * [0.2126, 0.7152, 0.0722][at], 0);
+  const style = (part) => getComputedStyle(document.querySelector(`#unit .mantine-SegmentedControl-${part}`));
+  const [one, other] = [light(style("label").color), light(style("indicator").backgroundColor)];
+  return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05) >= 4.5;
+}"""
+
+
 def test_controls_that_the_mechanism_does_not_use_are_disabled(visit: Visit) -> None:
     open_page(visit)
     visit.wait_until(UNUSED_NOW, "unit")
+    visit.wait_until(DISABLED_CAN_BE_READ)
     for name, unused in (
         ("Exponential", "accountant,strength"),
         ("Laplace noise", "unit,accountant,strength"),
