@@ -26,6 +26,7 @@ import numpy as np
 from engine._jit import kernels_mark, leave_mark
 from engine._kernels.urn import synthesize_range
 from engine.accountant import SynthesizerClasses
+from engine.cleaning import clean_points, expected_freed
 from engine.coarsening import Coarsening, coarsen
 from engine.editing import edit_domain
 from engine.far_states import FarSplit, pool_far_states, split_far_states
@@ -131,6 +132,12 @@ def _move() -> None:
     exponential(SecretKey.for_tests(), _synthesizers(), _support_table(), epsilon=4, unit="block")
 
 
+def _clean() -> None:
+    units, drawn, coarsening = _synthesizers(), _drawn(), _coarsening()
+    freed = expected_freed(units, drawn, _support_table(), epsilon=4)
+    clean_points(SecretKey.for_tests(), units, drawn, coarsening, np.ones(_N), freed, np.arange(_N))
+
+
 def _redraw() -> None:
     redraw_remainder(
         SecretKey.for_tests(), _synthesizers(), _drawn(), _coarsening(), np.full(_N, WEIGHT_UNITS)
@@ -156,6 +163,7 @@ STAGES: dict[str, tuple[Callable[[], None], float]] = {
     "pool": (_pool, 0.4),
     "draw": (_draw, 2.8),
     "move": (_move, 1.2),
+    "clean": (_clean, 2.0),
     "place": (_place, 0.8),
     "points": (_points, 0.5),
     "redraw": (_redraw, 0.2),

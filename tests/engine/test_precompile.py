@@ -35,7 +35,7 @@ far = ["--far-state-miles", "100"]
 others = ["--mechanism", "exponential", "--unit", "block"]
 code = max(
     run(["synthesize", sys.argv[1], f"{sys.argv[2]}-{len(options)}", "--test-key", "-q", *far, *options])
-    for options in ([], others)
+    for options in ([], others, [*others, "--clean"])
 )
 new = [form for form in compiled() if form not in before]
 unused = {"dash", "duckdb", "geopandas", "matplotlib", "plotly"} & set(sys.modules)
