@@ -1,6 +1,6 @@
 """Array types of the engine and the checks that every public function begins with."""
 
-from typing import Any
+from typing import TypeVar, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -13,20 +13,31 @@ BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.integer]
 
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+_Integer = TypeVar("_Integer", bound=np.integer)
 
-def _plain(values: npt.ArrayLike, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+
+def _plain(values: npt.ArrayLike, dtype: type[_Scalar]) -> npt.NDArray[_Scalar]:
     """C-contiguous and writable array: kernels would be compiled a second time for read-only arrays."""
     return np.require(values, dtype=dtype, requirements=["C", "W"])
 
 
+@overload
+def as_int(
+    name: str, values: npt.ArrayLike, *, low: int = ..., high: int | None = ...
+) -> npt.NDArray[np.int64]: ...
+@overload
+def as_int(
+    name: str, values: npt.ArrayLike, *, dtype: type[_Integer], low: int = ..., high: int | None = ...
+) -> npt.NDArray[_Integer]: ...
 def as_int(
     name: str,
     values: npt.ArrayLike,
     *,
-    dtype: npt.DTypeLike = np.int64,
+    dtype: type[np.integer] = np.int64,
     low: int = 0,
     high: int | None = None,
-) -> npt.NDArray[Any]:
+) -> IntArray:
     """One-dimensional C-contiguous integer array of ``dtype`` with every value in [low, high].
 
     Raises
@@ -76,7 +87,7 @@ def as_ptr(name: str, values: npt.ArrayLike, *, total: int | None = None) -> npt
     ParameterError
         If the values are not such offsets.
     """
-    array: npt.NDArray[np.int64] = as_int(name, values)
+    array = as_int(name, values)
     if array.size == 0 or array[0] != 0 or np.any(np.diff(array) < 0):
         raise ParameterError(f"{name} must start at 0 and never fall: give CSR offsets")
     if total is not None and array[-1] != total:

@@ -11,13 +11,14 @@ numba's own cache does not notice changes in a kernel that another file calls. T
 import logging
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final, TypeVar
 
 import numba
 
 __all__ = ["jit", "kernels_mark", "lean_jit", "leave_mark"]
 
-_Function = TypeVar("_Function", bound=Callable[..., Any])
+_Function = TypeVar("_Function", bound=Callable[..., object])
 
 KNOWN_FROM: Final = (0, 65)
 KNOWN_BELOW: Final = (0, 69)
@@ -34,7 +35,7 @@ def _is_known(version: str) -> bool:
     return KNOWN_FROM <= numbers < KNOWN_BELOW
 
 
-def _internals() -> Any:
+def _internals() -> ModuleType | None:
     """The module that uses numba's internals; None if this version was not tested."""
     try:
         if _is_known(numba.__version__):
@@ -85,7 +86,7 @@ def lean_jit(function: _Function) -> _Function:
     return _compiled(function, _FLAGS if _INTERNALS is None else _FLAGS | {"_nrt": False})
 
 
-def kernels_mark(kernel: Callable[..., Any], what: str) -> Path | None:
+def kernels_mark(kernel: Callable[..., object], what: str) -> Path | None:
     """Path of the file that marks `what` as compiled, for these sources, this numba and this processor.
 
     It lies beside the compiled kernels. None if `kernel` is not kept in files.

@@ -12,10 +12,10 @@ import os
 import pickle
 import secrets
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numba
 from numba.core import compiler, types
@@ -27,6 +27,8 @@ from numba.core.serialize import dumps
 from engine.garbage import no_collection
 
 __all__ = ["KernelFiles", "compile_kernel", "kernels_mark"]
+
+_Function = TypeVar("_Function", bound=Callable[..., object])
 
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
@@ -68,7 +70,7 @@ class KernelFiles:
         The sources cannot be read.
     """
 
-    def __init__(self, function: Callable[..., Any], directory: Path) -> None:
+    def __init__(self, function: Callable[..., object], directory: Path) -> None:
         code = function.__code__
         self._module = Path(code.co_filename)
         self._directory = directory
@@ -76,7 +78,7 @@ class KernelFiles:
         kernel = f"{function.__qualname__}-{code.co_firstlineno}"
         self._name = f"{self._module.stem}.{kernel}.{sys.implementation.cache_tag}"
 
-    def load(self, key: Any) -> Any:
+    def load(self, key: object) -> object:
         """The compiled form for some types; None if no complete file exists."""
         try:
             content = self._file(key).read_bytes()
@@ -87,7 +89,7 @@ class KernelFiles:
             return None
         return data if (sources, found) == (self._sources, key) else None
 
-    def save(self, key: Any, data: Any) -> None:
+    def save(self, key: object, data: object) -> None:
         """Save a compiled form atomically; delete the module's files for other sources.
 
         A full disk does not stop a run: a form that cannot be saved is compiled again next time.
@@ -114,7 +116,7 @@ class KernelFiles:
         """Path of the mark for the compiled forms of these sources."""
         return self._directory / f"compiled.{self._sources[:16]}.{digest[:16]}.mark"
 
-    def _file(self, key: Any) -> Path:
+    def _file(self, key: object) -> Path:
         types = hashlib.sha256(repr(key).encode()).hexdigest()
         return self._directory / f"{self._name}.{self._sources[:16]}.{types[:16]}.nbc"
 
@@ -162,7 +164,7 @@ class _LinkedCode(JITCodeLibrary):
 class _PartCompiler(compiler.Compiler):
     """Numba's compiler, stopped at the code that callers link in."""
 
-    def define_pipelines(self) -> Any:
+    def define_pipelines(self) -> object:
         self.state.flags.no_compile = True
         name = self.state.func_id.func_qualname
         self.state.library = _LinkedCode(self.state.targetctx.codegen(), name)  # type: ignore[no-untyped-call]  # numba has few types
@@ -172,8 +174,8 @@ class _PartCompiler(compiler.Compiler):
 class _Part(CPUDispatcher):
     """A function as kernels call it."""
 
-    def __init__(self, function: Callable[..., Any], flags: dict[str, Any]) -> None:
-        flags = flags | {"no_cpython_wrapper": True}
+    def __init__(self, function: Callable[..., object], flags: Mapping[str, object]) -> None:
+        flags = {**flags, "no_cpython_wrapper": True}
         super().__init__(function, targetoptions=flags, pipeline_class=_PartCompiler)
         _compare_flags_faster(self)
 
@@ -190,22 +192,22 @@ class _Part(CPUDispatcher):
         self.overloads[tuple(compiled.signature.args)] = compiled
 
 
-def _widest(type_: Any) -> Any:
+def _widest(type_: types.Type) -> types.Type:
     """Type under which to compile: numba widens literal numbers and every signed integer, so one form serves all."""
-    plain: Any = types.unliteral(type_)  # type: ignore[no-untyped-call]  # numba has few types
+    plain: types.Type = types.unliteral(type_)  # type: ignore[no-untyped-call]  # numba has few types
     return types.int64 if plain in types.signed_domain else plain
 
 
 class _Kernel(CPUDispatcher):
     """A function as Python calls it; `part` is the same for kernels."""
 
-    def __init__(self, function: Callable[..., Any], flags: dict[str, Any]) -> None:
-        super().__init__(function, targetoptions=flags)
+    def __init__(self, function: Callable[..., object], flags: Mapping[str, object]) -> None:
+        super().__init__(function, targetoptions={**flags})
         _compare_flags_faster(self)
         self.part = _Part(function, flags)
 
     @property
-    def _numba_type_(self) -> Any:
+    def _numba_type_(self) -> types.Dispatcher:
         return types.Dispatcher(self.part)
 
     def compile(self, sig: Any) -> Any:
@@ -221,7 +223,7 @@ def _compare_flags_faster(dispatcher: Any) -> None:
     dispatcher._compiler._customize_flags = _Flags
 
 
-def kernels_mark(kernel: Callable[..., Any], what: str) -> Path | None:
+def kernels_mark(kernel: Callable[..., object], what: str) -> Path | None:
     """Path of the file that marks `what` as compiled, for these sources, this numba and this processor.
 
     It lies beside the compiled kernels. None if `kernel` is not kept in files.
@@ -234,9 +236,9 @@ def kernels_mark(kernel: Callable[..., Any], what: str) -> Path | None:
     return files.mark(hashlib.sha256(machine.encode()).hexdigest())
 
 
-def compile_kernel(function: Callable[..., Any], flags: dict[str, Any]) -> Any:
+def compile_kernel(function: _Function, flags: Mapping[str, object]) -> _Function:
     """Compile a function as a kernel, kept in files if possible."""
-    kernel: Any = _Kernel(function, flags | {"nopython": True, "no_cfunc_wrapper": True})
+    kernel: Any = _Kernel(function, {**flags, "nopython": True, "no_cfunc_wrapper": True})
     # No directory can hold a cache (RuntimeError), sources cannot be read (OSError), or this numba keeps its
     # files elsewhere (AttributeError): no cache is better than one that can be stale.
     with suppress(RuntimeError, OSError, AttributeError):
@@ -245,7 +247,7 @@ def compile_kernel(function: Callable[..., Any], flags: dict[str, Any]) -> Any:
             del cache._cache_file
             cache._cache_file = KernelFiles(function, Path(cache.cache_path))
             kernel._cache = cache
-    return kernel
+    return kernel  # type: ignore[no-any-return]  # it is called like the function
 
 
 try:

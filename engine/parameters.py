@@ -177,7 +177,7 @@ class PrivacyParameters:
             )
         _require_choice("accountant", self.accountant, get_args(Accountant))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain values for JSON or TOML; fractions as exact text (``"23/5"``)."""
         return {
             "epsilon": str(self.epsilon),
@@ -187,7 +187,7 @@ class PrivacyParameters:
         }
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+    def from_dict(cls, values: Mapping[str, object]) -> Self:
         """Make the parameters from :meth:`to_dict`'s values, or from a TOML table.
 
         Raises
@@ -201,7 +201,8 @@ class PrivacyParameters:
             raise ParameterError(
                 f"{missing[0]} is missing; give it, for example {missing[0]} = 4.6 or '1e-6'"
             )
-        return cls(**values)
+        unchecked: Mapping[str, Any] = values
+        return cls(**unchecked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -391,13 +392,13 @@ class SynthesisParameters:
             reasons.append("mechanism 'plug-in': not private, shows where real workers live")
         return tuple(reasons)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain values for JSON or TOML; a missing `q75_mi` is false (TOML has no null), missing radii are left out.
 
         The usual mechanism, a missing `far_state_miles` and `clean` where it is false are left out too, so that
         certificates from before they existed stay the same.
         """
-        values: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        values: dict[str, object] = {field.name: getattr(self, field.name) for field in fields(self)}
         values["elimination"] = [list(step) for step in self.elimination]
         if self.q75_mi is None:
             values["q75_mi"] = False
@@ -414,7 +415,7 @@ class SynthesisParameters:
         return values
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+    def from_dict(cls, values: Mapping[str, object]) -> Self:
         """Make the parameters from :meth:`to_dict`'s values, or from a TOML table.
 
         Raises
@@ -423,7 +424,7 @@ class SynthesisParameters:
             A name is unknown or a value is outside its range.
         """
         _require_known(values, cls)
-        given = dict(values)
+        given: dict[str, Any] = dict(values)
         if given.get("q75_mi") is False:
             given["q75_mi"] = None
         if "elimination" in given:
@@ -435,7 +436,7 @@ class SynthesisParameters:
         return cls(**given)
 
 
-def _as_steps(steps: Any) -> tuple[Any, ...]:
+def _as_steps(steps: object) -> tuple[object, ...]:
     """Turn the lists of TOML and JSON into tuples; leave anything else for the checks to refuse."""
     if not isinstance(steps, Iterable) or isinstance(steps, str | Mapping):
         raise ParameterError(f"elimination is {steps!r}; a list of [miles, probability] is needed")
@@ -463,7 +464,7 @@ def _require_number(name: str, value: object, allowed: str, least: float = -math
         raise ParameterError(f"{name} is {value!r}; it must be {allowed}")
 
 
-def _require_known(values: Mapping[str, Any], cls: type) -> None:
+def _require_known(values: Mapping[str, object], cls: type) -> None:
     names = [field.name for field in fields(cls)]
     unknown = [name for name in values if name not in names]
     if unknown:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engine._arrays import as_int, as_ptr
+from engine._arrays import BoolArray, IntArray, as_int, as_ptr
 from engine._kernels.arrays import Addresses, PointLists, Support
 from engine._kernels.chacha import ATTEMPT_SHIFT, BLOCK_BYTES, LANE_WORDS, WINDOW_WORDS
 from engine._kernels.checks import check_synthesizers
@@ -85,7 +85,7 @@ class Synthesizers:
     def __post_init__(self) -> None:
         destination, segment = check_addresses(self.destination, self.segment)
         worker_point = as_int("worker_point", self.worker_point, dtype=np.int32)
-        checked = {
+        checked: dict[str, IntArray | BoolArray] = {
             "tract": as_int("tract", self.tract, dtype=np.int32),
             "destination": destination,
             "segment": segment,

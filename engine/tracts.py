@@ -61,11 +61,13 @@ class OriginTracts:
     def __post_init__(self) -> None:
         lon = np.ascontiguousarray(self.lon_deg, dtype=np.float64)
         lat = np.ascontiguousarray(self.lat_deg, dtype=np.float64)
-        checked = {
+        puma = as_int("puma", self.puma, dtype=np.int32)
+        superpuma = as_int("superpuma", self.superpuma, dtype=np.int32)
+        checked: dict[str, IntArray | FloatArray] = {
             "lon_deg": lon,
             "lat_deg": lat,
-            "puma": as_int("puma", self.puma, dtype=np.int32),
-            "superpuma": as_int("superpuma", self.superpuma, dtype=np.int32),
+            "puma": puma,
+            "superpuma": superpuma,
             "population": as_int("population", self.population, high=1 << 40),
         }
         for name, values in checked.items():
@@ -78,8 +80,8 @@ class OriginTracts:
             )
         place = _unit_vectors(lon, lat)
         object.__setattr__(self, "place", place)
-        object.__setattr__(self, "puma_members", _members(checked["puma"]))
-        object.__setattr__(self, "superpuma_members", _members(checked["superpuma"]))
+        object.__setattr__(self, "puma_members", _members(puma))
+        object.__setattr__(self, "superpuma_members", _members(superpuma))
         object.__setattr__(self, "superpuma_reach", _reach(place, *self.superpuma_members))
         object.__setattr__(self, "far_group", self._checked_far_group())
 
