@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -98,7 +98,8 @@ def measure(places: Places, real: pandas.DataFrame, source: SynthesisSource, num
     """True count, stated error and actual error of all counts: rows by (workplaces, area)."""
     jobs, certificate = draw(source, number)
     drawn = places.rows(jobs)
-    of_tract = {int(tract): rows for tract, rows in drawn.groupby(places.tract_of_block[drawn["block"]])}
+    of_tract: dict[Hashable, pandas.DataFrame]
+    of_tract = dict(iter(drawn.groupby(places.tract_of_block[drawn["block"]])))
 
     def released(tract: int) -> ReleasedRows:
         return ReleasedRows(*(of_tract[tract][name].to_numpy(np.int64) for name in ReleasedRows._fields))

@@ -40,7 +40,10 @@ def what_is_in_it(store: Store) -> None:
     for group in range(len(ptr) - 1):
         jobs = store.slice("jobs", int(ptr[group]), int(ptr[group + 1]))
         work, home = jobs["destination_index"], jobs["origin_index"]
-        segment = segment_code(jobs["age"], jobs["earnings"], jobs["industry"])
+        age, earnings, industry = (
+            np.asarray(jobs[name], np.int64) for name in ("age", "earnings", "industry")
+        )
+        segment = segment_code(age, earnings, industry)
         n_synthesizers += int(np.count_nonzero(np.diff(work.astype(np.int64) * 27 + segment, prepend=-1)))
         size.append(np.add.reduceat(jobs["count"], np.flatnonzero(np.diff(work, prepend=-1))))
         if group % EVERY_GROUP == 0:

@@ -49,7 +49,9 @@ def in_one_segment(store: Store, path: Path) -> None:
         with writer.stream("jobs") as stream:
             for first, last in zip(ptr[:-1].tolist(), ptr[1:].tolist(), strict=True):
                 jobs = store.slice("jobs", first, last)
-                commute = jobs["destination_index"].astype(np.int64) << 32 | jobs["origin_index"]
+                commute = jobs["destination_index"].astype(np.int64) << 32 | jobs["origin_index"].astype(
+                    np.int64
+                )
                 commute, of = np.unique(commute, return_inverse=True)
                 count = np.bincount(of, jobs["count"]).astype(np.int32)
                 one = np.ones(count.size, dtype=np.int8)

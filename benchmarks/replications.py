@@ -67,7 +67,7 @@ def one_synthesizer(store: Store) -> Store:
     jobs = store.table("jobs")
     for name in _JOBS[2:]:
         jobs[name] = jobs[name].to_numpy() * 0 + 1
-    merged = jobs.groupby(_JOBS, as_index=False)["count"].sum()
+    merged = jobs.groupby(_JOBS, as_index=False)[["count"]].sum()
     return store.with_table("jobs", merged.astype(jobs.dtypes.to_dict()))
 
 

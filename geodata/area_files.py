@@ -20,12 +20,13 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pyogrio
 import shapely
 
 from geodata.errors import GeodataError, GeometryError, SourceFileError
+from geodata.json_objects import JsonObject
 
 MAX_BYTES: Final = 20 << 20
 MAX_UNPACKED_BYTES: Final = 100 << 20
@@ -191,7 +192,7 @@ def _of_xml(shown: str, content: bytes) -> dict[str, bytes]:
     raise SourceFileError(f"{shown}: XML that is neither KML nor GPX; {_ASK}")
 
 
-def _read(shown: str, path: Path, driver: str, should_stop: Callable[[], bool]) -> dict[str, Any]:
+def _read(shown: str, path: Path, driver: str, should_stop: Callable[[], bool]) -> JsonObject:
     """What the reading process printed."""
     others = [name for name in pyogrio.list_drivers() if name != driver]
     environment = {
@@ -206,7 +207,7 @@ def _read(shown: str, path: Path, driver: str, should_stop: Callable[[], bool]) 
     }
     command = [sys.executable, "-m", "geodata.area_reader", str(path), driver, str(SECONDS)]
     try:
-        answer: dict[str, Any] = json.loads(_output(shown, command, environment, path.parent, should_stop))
+        answer: JsonObject = json.loads(_output(shown, command, environment, path.parent, should_stop))
     except ValueError:
         raise SourceFileError(f"{shown}: cannot be read as {driver}; {_ASK} that is complete") from None
     return answer

@@ -10,10 +10,11 @@ import os
 import resource
 import sys
 import warnings
-from collections.abc import Iterator
-from typing import Any, Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pyogrio
 import pyogrio.raw
 import pyproj
@@ -44,7 +45,7 @@ def read_shapes(
     GeometryError
         As `area_files.read_area_upload`.
     """
-    shapes: list[tuple[str, Any]] = []
+    shapes: list[tuple[str, shapely.Geometry]] = []
     counts = {"closed": 0, "repaired": 0, "without": 0}
     n_features = n_vertices = n_rings = 0
     for layer in _layers(path, driver):
@@ -87,7 +88,9 @@ def _layers(path: str, driver: str) -> Iterator[str]:
     yield from listed
 
 
-def _names(meta: Any, fields: list[Any], count: int, before: int) -> list[str]:
+def _names(
+    meta: Mapping[str, Sequence[object]], fields: Sequence[Sequence[object]], count: int, before: int
+) -> list[str]:
     columns = [str(name).lower() for name in meta["fields"]]
     found = next((columns.index(name) for name in _NAMES if name in columns), None)
     given = [None] * count if found is None else list(fields[found])
@@ -97,7 +100,7 @@ def _names(meta: Any, fields: list[Any], count: int, before: int) -> list[str]:
     ]
 
 
-def _on_the_globe(features: Any, crs: str | None) -> Any:
+def _on_the_globe(features: npt.NDArray[np.object_], crs: str | None) -> npt.NDArray[np.object_]:
     if crs is None:
         raise GeometryError("no coordinate reference system; save the file with one")
     system = pyproj.CRS.from_user_input(crs)
@@ -157,7 +160,7 @@ def main(arguments: list[str]) -> None:
     """Read one file and print what is in it."""
     path, driver, seconds = arguments
     _limit(int(seconds))
-    answer: dict[str, Any]
+    answer: dict[str, object]
     if list(pyogrio.list_drivers()) != [driver]:
         answer = {"error": "the reader could not be limited to one format; nothing was read"}
     else:

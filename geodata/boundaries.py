@@ -10,7 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import geopandas
 import numpy as np
@@ -149,7 +148,7 @@ def _of_vintage(paths: Sequence[Path], level: str, vintage: int) -> list[Path]:
     return of_vintage(stated, vintage, f"{level[:-1]} polygons")
 
 
-def _read(path: Path, level: str) -> tuple[Any, int]:
+def _read(path: Path, level: str) -> tuple[geopandas.GeoDataFrame, int]:
     layers = _layers(path)
     if not layers:
         raise GeometryError(f"{path}: a table without geometry; give the file with polygons")
@@ -164,7 +163,7 @@ def _read(path: Path, level: str) -> tuple[Any, int]:
     return pandas.concat([part for part, _ in parts]), sum(repaired for _, repaired in parts)
 
 
-def _read_layer(path: Path, layer: _Layer, level: str) -> tuple[Any, int]:
+def _read_layer(path: Path, layer: _Layer, level: str) -> tuple[geopandas.GeoDataFrame, int]:
     if layer.column is None:
         raise SourceFileError(
             f"{path}: no column of identifiers ({', '.join(ID_COLUMNS)}), found {', '.join(layer.columns[:12])}; "
@@ -196,7 +195,7 @@ def _layers(path: Path) -> list[_Layer]:
     return found
 
 
-def _layer(path: Path, address: str, name: str, first: Any) -> _Layer:
+def _layer(path: Path, address: str, name: str, first: pandas.DataFrame) -> _Layer:
     columns = tuple(map(str, first.columns))
     column = _id_column(columns)
     level = None
@@ -210,7 +209,7 @@ def _layer(path: Path, address: str, name: str, first: Any) -> _Layer:
     return _Layer(address, name, columns, column, level)
 
 
-def _unit_ids(path: Path, column: Any, level: str) -> npt.NDArray[np.object_]:
+def _unit_ids(path: Path, column: pandas.Series, level: str) -> npt.NDArray[np.object_]:
     text = _plain_id(column.astype(str))
     digits = next(n for n, name in LEVELS.items() if name == level)
     wrong = np.flatnonzero(~text.str.fullmatch(f"[0-9]{{{digits}}}").to_numpy(dtype=bool))
@@ -258,7 +257,7 @@ def _repaired(
     return geometry, int(broken.size)
 
 
-def _on_the_globe(path: Path, geometry: npt.NDArray[np.object_], crs: Any) -> npt.NDArray[np.object_]:
+def _on_the_globe(path: Path, geometry: npt.NDArray[np.object_], crs: object) -> npt.NDArray[np.object_]:
     if crs is None:
         raise GeometryError(
             f"{path}: no coordinate reference system (a shapefile needs its .prj); add it (Census files are EPSG:4269)"
@@ -284,7 +283,7 @@ def _id_column(columns: Sequence[str]) -> str | None:
     return next((upper[name] for name in ID_COLUMNS if name in upper), None)
 
 
-def _plain_id(text: Any) -> Any:
+def _plain_id(text: pandas.Series) -> pandas.Series:
     # Cartographic files write 1400000US44001030100; a column of numbers with gaps ends in .0.
     return text.str.replace(r"^.*US|\.0$", "", regex=True)
 

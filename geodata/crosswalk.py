@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -47,7 +46,7 @@ class Crosswalk:
     """
 
     blocks: pandas.DataFrame
-    names: dict[str, Any]
+    names: dict[str, pandas.Series]
     layers: pandas.DataFrame
     vintage: int
     state_ids: tuple[str, ...]
@@ -94,7 +93,7 @@ def read_crosswalks(paths: Sequence[Path]) -> Crosswalk:
     return Crosswalk(blocks, names, layers, vintage, state_ids, tuple(files))
 
 
-def layer_facts(crosswalk: Crosswalk) -> list[dict[str, Any]]:
+def layer_facts(crosswalk: Crosswalk) -> list[dict[str, object]]:
     """Layers with at least one unit: code, label, column and number of units, for the manifest."""
     n_units = crosswalk.layers["layer"].value_counts()
     return [

@@ -12,10 +12,11 @@ import re
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from geodata.downloading import NotThere, PartialDownload, Retry, download, read_text
 from geodata.errors import SourceFileError
+from geodata.json_objects import JsonObject
 from geodata.progress import Progress, silent
 from geodata.sources_catalog import PLAN, Source, sources_of
 from geodata.store import sha256_of
@@ -110,13 +111,13 @@ def fetch(
 class _Plan:
     """The list in the directory: the files to fetch, and the sha256 of those fetched."""
 
-    def __init__(self, directory: Path, selection: dict[str, Any], files: dict[str, dict[str, Any]]) -> None:
+    def __init__(self, directory: Path, selection: dict[str, object], files: dict[str, JsonObject]) -> None:
         self.directory = directory
         self.selection = selection
         self.files = files
 
     @classmethod
-    def opened(cls, directory: Path, selection: dict[str, Any], wanted: list[Source]) -> _Plan:
+    def opened(cls, directory: Path, selection: dict[str, object], wanted: list[Source]) -> _Plan:
         """Read the list, or create it; add the files that are not yet in it."""
         try:
             directory.mkdir(parents=True, exist_ok=True)
@@ -185,7 +186,7 @@ class _Work:
             published=bool(entry.get("published", False)) and not missing,
         )
 
-    def _verify_present(self, source: Source, file: Path, entry: dict[str, Any]) -> None:
+    def _verify_present(self, source: Source, file: Path, entry: JsonObject) -> None:
         found = sha256_of(file)
         if "sha256" not in entry:
             # Put there by hand, or by a run that was killed before it wrote the list.
@@ -195,7 +196,7 @@ class _Work:
             _remove_wrong(file, source, found, self._plan, entry)
         self._plan.save()
 
-    def _download(self, source: Source, file: Path, entry: dict[str, Any]) -> None:
+    def _download(self, source: Source, file: Path, entry: JsonObject) -> None:
         expected = self._published_sha256(source) or (
             entry.get("sha256") if not entry.get("published", False) else None
         )
@@ -246,7 +247,7 @@ def parse_checksums(text: str) -> dict[str, str]:
 
 
 def _remove_wrong(
-    file: Path, source: Source, found: str, plan: _Plan, entry: dict[str, Any], expected: str | None = None
+    file: Path, source: Source, found: str, plan: _Plan, entry: JsonObject, expected: str | None = None
 ) -> None:
     expected = expected or str(entry["sha256"])
     file.unlink()
@@ -279,7 +280,7 @@ def _check_content(file: Path, source: Source) -> None:
         )
 
 
-def _recorded(file: Path, selection: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def _recorded(file: Path, selection: dict[str, object]) -> dict[str, JsonObject]:
     if not file.exists():
         return {}
     try:

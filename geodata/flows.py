@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas
@@ -110,7 +109,7 @@ def prior_table(
     state = table["origin_tract_id"].str[:2].map(state_index).to_numpy(np.float64)
     origin = np.where(np.isnan(origin), state, origin)
     placed = ~np.isnan(destination) & ~np.isnan(origin) & (table["weight"].to_numpy() > 0)
-    prior: Any = pandas.DataFrame(
+    prior = pandas.DataFrame(
         {
             "destination_tract_index": destination[placed].astype(np.int32),
             "origin_tract_index": origin[placed].astype(np.int32),
@@ -118,7 +117,7 @@ def prior_table(
         }
     )
     keys = ["destination_tract_index", "origin_tract_index"]
-    return prior.groupby(keys, sort=True, as_index=False)["weight"].sum(), int((~placed).sum())
+    return prior.groupby(keys, sort=True, as_index=False)[["weight"]].sum(), int((~placed).sum())
 
 
 def _columns(header: Sequence[str]) -> dict[tuple[str, str], str]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import geopandas
 import numpy as np
@@ -47,7 +46,7 @@ class Hierarchy:
         What was decided, for the manifest.
     """
 
-    tables: dict[str, Any]
+    tables: dict[str, pandas.DataFrame]
     tract_names: pandas.Series
     elsewhere: dict[str, int]
     notes: list[str]
@@ -125,15 +124,21 @@ def _placed(crosswalk: Crosswalk, notes: list[str]) -> pandas.DataFrame:
 
 def _most_common(key: pandas.Series, value: pandas.Series) -> pandas.Series:
     """Most frequent value of each key, a Series; of equally frequent ones the first in order."""
-    count: Any = pandas.DataFrame({"key": key.to_numpy(), "value": value.to_numpy()}).value_counts(sort=False)
-    count = count.reset_index(name="n").sort_values(["key", "n", "value"], ascending=[True, False, True])
+    both = pandas.DataFrame({"key": key.to_numpy(), "value": value.to_numpy()})
+    count = (
+        both.value_counts(sort=False)
+        .reset_index(name="n")
+        .sort_values(["key", "n", "value"], ascending=[True, False, True])
+    )
     first: pandas.Series = count.drop_duplicates("key").set_index("key")["value"]
     return first
 
 
 def _elsewhere_blocks(codes: Sequence[str], blocks: pandas.DataFrame) -> pandas.DataFrame:
     known = states()
-    column: dict[str, Any] = {name: list(codes) for name in ("block_id", "tract_id", "county_id", "state_id")}
+    column: dict[str, Sequence[object]] = {
+        name: list(codes) for name in ("block_id", "tract_id", "county_id", "state_id")
+    }
     column["lon_deg"] = [known[code].lon_deg for code in codes]
     column["lat_deg"] = [known[code].lat_deg for code in codes]
     column["population"] = [known[code].population for code in codes]
@@ -204,7 +209,7 @@ def _cells(
     notes: list[str],
     threads: int,
     progress: Progress,
-) -> tuple[Any, Shapes, npt.NDArray[np.bool_]]:
+) -> tuple[geopandas.GeoDataFrame, Shapes, npt.NDArray[np.bool_]]:
     here = np.flatnonzero(~blocks["elsewhere"])
     inside = np.flatnonzero(~tracts["elsewhere"])
     position = np.full(len(tracts), -1, dtype=np.int64)
@@ -244,16 +249,19 @@ def _tell_cells(cut: Cells, block_polygons: Boundaries, notes: list[str]) -> Non
         notes.append(f"{cut.shared:,} blocks share the Voronoi cell of a neighbor")
 
 
-def _shapes(found: Any) -> Shapes:
+def _shapes(found: pandas.Series) -> Shapes:
     values = found.to_numpy(dtype=object, copy=True)
     values[pandas.isna(values)] = None
     return np.asarray(values)
 
 
-def _tract_names(tracts: pandas.DataFrame, census_id: pandas.Series) -> Any:
+def _tract_names(tracts: pandas.DataFrame, census_id: pandas.Series) -> pandas.Series:
     row = pandas.Series(np.arange(len(tracts)), index=tracts["tract_id"].to_numpy(dtype=object))
     other = census_id[census_id.index.isin(row.index)]
     other = pandas.Series(
         row[other.index.to_numpy(dtype=object)].to_numpy(), index=other.to_numpy(dtype=object)
     )
-    return pandas.concat([row, other[~other.index.isin(row.index) & ~other.index.duplicated()]])
+    names: pandas.Series = pandas.concat(
+        [row, other[~other.index.isin(row.index) & ~other.index.duplicated()]]
+    )
+    return names

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import pandas
 
 from geodata.boundaries import Boundaries, read_boundaries
 from geodata.crosswalk import Crosswalk, layer_facts, read_crosswalks
@@ -19,6 +19,7 @@ from geodata.elsewhere import states
 from geodata.errors import SourceFileError
 from geodata.flows import Flows, prior_table, read_flows
 from geodata.hierarchy import Hierarchy, assemble
+from geodata.json_objects import JsonObject
 from geodata.lodes import BlockLookup, OdFile, check_together, jobs_table, place_jobs, read_od
 from geodata.population import Residents, read_population
 from geodata.progress import Progress, silent
@@ -49,8 +50,8 @@ class Imported:
         homes and are confidential.
     """
 
-    tables: dict[str, Any]
-    facts: dict[str, Any]
+    tables: dict[str, pandas.DataFrame]
+    facts: JsonObject
 
 
 def import_dataset(
@@ -186,7 +187,13 @@ def _read(sources: Sources, threads: int, progress: Progress) -> _Read:
         tracts = pool.submit(read_boundaries, sources.tracts, "tracts", vintage=year, threads=threads)
         blocks = pool.submit(read_boundaries, sources.blocks, "blocks", vintage=year, threads=threads)
         pumas = pool.submit(read_pumas, sources.tract_puma, sources.puma_names, year)
-        others: list[Future[Any]] = [residents, flows, tracts, blocks, pumas]
+        others: list[Future[Residents] | Future[Flows] | Future[Boundaries] | Future[Pumas]] = [
+            residents,
+            flows,
+            tracts,
+            blocks,
+            pumas,
+        ]
         for done, future in enumerate([*od, *others]):
             progress(READING, done + 1, total)
             future.result()
@@ -222,7 +229,9 @@ def _destinations(files: Sequence[OdFile], crosswalk: Crosswalk) -> tuple[list[O
     return [file for file in files if file.state_id in main], outflow
 
 
-def _jobs(files: Sequence[OdFile], hierarchy: Hierarchy, crosswalk: Crosswalk, progress: Progress) -> Any:
+def _jobs(
+    files: Sequence[OdFile], hierarchy: Hierarchy, crosswalk: Crosswalk, progress: Progress
+) -> pandas.DataFrame:
     lookup = BlockLookup.of(hierarchy.tables["blocks"], crosswalk.vintage)
     elsewhere = {int(code): row for code, row in hierarchy.elsewhere.items()}
     parts = []
@@ -238,11 +247,12 @@ def _elsewhere_tracts(hierarchy: Hierarchy) -> dict[str, int]:
     return {code: int(tract_index[row]) for code, row in hierarchy.elsewhere.items()}
 
 
-def _elsewhere_facts(jobs: Any, hierarchy: Hierarchy) -> dict[str, int]:
+def _elsewhere_facts(jobs: pandas.DataFrame, hierarchy: Hierarchy) -> dict[str, int]:
     code = {row: state for state, row in hierarchy.elsewhere.items()}
     away = jobs[jobs["origin_index"].isin(code)]
     by_row = away.groupby("origin_index")["count"].sum()
-    return _by_state(Counter({code[int(row)]: int(n) for row, n in by_row.items()}))
+    rows = by_row.index.to_numpy(np.int64).tolist()
+    return _by_state(Counter({code[row]: int(n) for row, n in zip(rows, by_row, strict=True)}))
 
 
 def _by_state(jobs: Counter[str]) -> dict[str, int]:
@@ -285,7 +295,7 @@ def _title(destination_states: Sequence[str], year: int | None) -> str:
     return f"{names}, {year}" if year else names
 
 
-def _source_facts(read: _Read) -> list[dict[str, Any]]:
+def _source_facts(read: _Read) -> list[dict[str, object]]:
     texts: dict[str, Sequence[TextTable]] = {
         "od": [file.text for file in read.od],
         "crosswalks": read.crosswalk.files,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -187,9 +187,9 @@ def jobs_table(parts: Sequence[pandas.DataFrame]) -> pandas.DataFrame:
 
     Homes in different blocks of one state become one elsewhere unit, so equal rows are added up.
     """
-    jobs: Any = pandas.concat(parts, ignore_index=True).astype({"count": np.int64})
+    jobs = pandas.concat(parts, ignore_index=True).astype({"count": np.int64})
     keys = ["destination_index", "segment", "origin_index"]
-    jobs = jobs.groupby(keys, sort=True, as_index=False)["count"].sum()
+    jobs = jobs.groupby(keys, sort=True, as_index=False)[["count"]].sum()
     if len(jobs) and jobs["count"].max() > np.iinfo(np.int32).max:
         raise SourceFileError(
             "the OD files: more than 2,147,483,647 jobs of one segment between two units; correct their counts"

@@ -6,9 +6,10 @@ import hashlib
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from geodata.errors import StoreError
+from geodata.json_objects import JsonObject
 from geodata.regular_files import FileState, parse_object, read_state
 
 MANIFEST: Final = "manifest.json"
@@ -85,12 +86,12 @@ _FACTS: Final[dict[str, tuple[Callable[[object], bool], str]]] = {
 """Facts that a manifest may state: the check of each, and the same in words."""
 
 
-def read_manifest(path: Path) -> dict[str, Any]:
+def read_manifest(path: Path) -> JsonObject:
     """Read a store's manifest; StoreError if it is missing or malformed."""
     return read_manifest_state(path)[0]
 
 
-def read_manifest_state(path: Path) -> tuple[dict[str, Any], FileState]:
+def read_manifest_state(path: Path) -> tuple[JsonObject, FileState]:
     """Read a store's manifest, and return the state of the file as well.
 
     Raises
@@ -119,7 +120,7 @@ def read_manifest_state(path: Path) -> tuple[dict[str, Any], FileState]:
     return manifest, state
 
 
-def _check_entries(file: Path, manifest: dict[str, Any]) -> None:
+def _check_entries(file: Path, manifest: JsonObject) -> None:
     if not isinstance(manifest.get("files"), dict):
         raise StoreError(f"{file}: not a CommuteMap manifest (no `files`); make the store again")
     for name, facts in manifest["files"].items():

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -163,7 +162,7 @@ def _read_centres(path: Path, upper: dict[str, str]) -> tuple[TextTable, pandas.
         unit = codes if unit is None else unit + codes
     if BLOCK_GROUP_COLUMN in upper:
         unit = unit + check_codes(text, column[BLOCK_GROUP_COLUMN], 1, "block group").to_pandas()
-    part = {
+    part: dict[str, object] = {
         "unit_id": unit,
         "lon_deg": _degrees(text, column["LONGITUDE"], 180),
         "lat_deg": _degrees(text, column["LATITUDE"], 90),
@@ -171,7 +170,7 @@ def _read_centres(path: Path, upper: dict[str, str]) -> tuple[TextTable, pandas.
     return text, _part(text, part, text.column(column["POPULATION"]).to_numpy())
 
 
-def _part(text: TextTable, columns: dict[str, Any], population: npt.NDArray[np.int64]) -> pandas.DataFrame:
+def _part(text: TextTable, columns: dict[str, object], population: npt.NDArray[np.int64]) -> pandas.DataFrame:
     part = pandas.DataFrame(columns)
     part["population"] = population
     part["digits"] = part["unit_id"].str.len()

@@ -10,7 +10,7 @@ import zlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import pyarrow
 import pyarrow.compute
@@ -144,7 +144,7 @@ def read_table(
     if latin_1:
         content = _as_utf8(content)
     header = _header(path, content, [*required, *whole])
-    types: dict[str, Any] = {name: pyarrow.string() for name in header}
+    types: dict[str, pyarrow.DataType] = {name: pyarrow.string() for name in header}
     numbers = types | {name: pyarrow.int64() for name in whole}
     try:
         result = TextTable(path, _parsed(content, header, numbers), digest)
@@ -219,7 +219,9 @@ def _check_columns(path: Path, header: list[str], required: Sequence[str]) -> No
         )
 
 
-def _parsed(content: bytes, header: list[str], types: dict[str, Any], *, threads: bool = True) -> Any:
+def _parsed(
+    content: bytes, header: list[str], types: dict[str, pyarrow.DataType], *, threads: bool = True
+) -> pyarrow.Table:
     return pyarrow.csv.read_csv(
         pyarrow.BufferReader(content),
         read_options=pyarrow.csv.ReadOptions(
@@ -232,8 +234,8 @@ def _parsed(content: bytes, header: list[str], types: dict[str, Any], *, threads
 
 
 def _parsed_text(
-    path: Path, content: bytes, header: list[str], types: dict[str, Any], first: Exception
-) -> Any:
+    path: Path, content: bytes, header: list[str], types: dict[str, pyarrow.DataType], first: Exception
+) -> pyarrow.Table:
     try:
         return _parsed(content, header, types, threads=False)  # with one thread, errors name the row
     except pyarrow.ArrowInvalid as error:
@@ -262,7 +264,7 @@ def _refuse_first_not_whole(text: TextTable, whole: Sequence[str]) -> None:
         text.refuse(row, f"{name} is {wrong}; it must be a whole number of 0 or more", "correct the row")
 
 
-def _whole(column: pyarrow.Array) -> Any:
+def _whole(column: pyarrow.Array) -> pyarrow.Array:
     """Whether each cell is a whole number in range."""
     digits = pyarrow.compute.match_substring_regex(column, "^ *[0-9]{1,18} *$")
     number = pyarrow.compute.if_else(digits, pyarrow.compute.utf8_trim(column, " "), "0").cast("int64")

@@ -18,9 +18,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BufferedReader
 from pathlib import Path
-from typing import Any, Final, NoReturn
+from typing import Final, NoReturn
 
 from geodata.errors import StoreError
+from geodata.json_objects import JsonObject
 
 _MOST_JSON_BYTES: Final = 256 << 20
 _SURROGATE: Final = re.compile(rb"\\u[dD][89a-fA-F]")
@@ -110,7 +111,7 @@ def read_identity(file: Path) -> tuple[int, ...]:
         return _identity(os.fstat(stream.fileno()))
 
 
-def read_object(file: Path) -> dict[str, Any]:
+def read_object(file: Path) -> JsonObject:
     """Read a JSON document that is one object.
 
     Raises
@@ -127,7 +128,7 @@ def read_object(file: Path) -> dict[str, Any]:
     return parse_object(content, file)
 
 
-def parse_object(content: bytes, file: Path, *, finite: bool = False) -> dict[str, Any]:
+def parse_object(content: bytes, file: Path, *, finite: bool = False) -> JsonObject:
     """Parse the content of a JSON document as `read_object` does; with `finite`, also refuse NaN and Infinity."""
     try:
         document = json.loads(
@@ -150,7 +151,7 @@ def parse_object(content: bytes, file: Path, *, finite: bool = False) -> dict[st
     return document
 
 
-def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _each_once(pairs: list[tuple[str, object]]) -> JsonObject:
     found = dict(pairs)
     if len(found) != len(pairs):
         names = [name for name, _ in pairs]

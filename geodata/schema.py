@@ -20,12 +20,18 @@ and origin.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    import pandas
 
 SCHEMA_VERSION = 1
 CRS = "EPSG:4326"
 
 StoreKind = Literal["dataset", "release"]
+_Code = TypeVar("_Code", int, "npt.NDArray[np.int64]", "pandas.Series")
 
 AGE_BANDS = ("29 or younger", "30 to 54", "55 or older")
 EARNINGS_BANDS = ("$1,250 a month or less", "$1,251 to $3,333 a month", "More than $3,333 a month")
@@ -196,6 +202,6 @@ LAYER_LABELS = {
 }
 
 
-def segment_code(age: Any, earnings: Any, industry: Any) -> Any:
+def segment_code(age: _Code, earnings: _Code, industry: _Code) -> _Code:
     """Position 0..26 of a joint segment; each argument is 1..3. Works element-wise on arrays too."""
     return (age - 1) * 9 + (earnings - 1) * 3 + (industry - 1)

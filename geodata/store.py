@@ -16,7 +16,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -25,11 +25,21 @@ import pyarrow.parquet
 
 from geodata.atomic_writes import Partial, naming, refuse_taken, writing_beside
 from geodata.errors import StoreError
+from geodata.json_objects import JsonObject
 from geodata.manifest import MANIFEST, read_manifest_state
 from geodata.regular_files import FileState, read_identity, read_object, read_state, require_regular
 from geodata.schema import CRS, SCHEMA_VERSION, TABLES, StoreKind, Table
 from geodata.table_check import as_numpy, check_footer, check_identifiers, check_values, reading
-from geodata.table_stream import TableStream, checked_frame, read_batches, read_slice, row_ptr, sync
+from geodata.table_stream import (
+    Column,
+    Columns,
+    TableStream,
+    checked_frame,
+    read_batches,
+    read_slice,
+    row_ptr,
+    sync,
+)
 
 if TYPE_CHECKING:
     import geopandas
@@ -60,11 +70,11 @@ class Store:
 
     path: Path
     kind: StoreKind
-    manifest: dict[str, Any]
+    manifest: JsonObject
     held: dict[str, bytes] = field(default_factory=dict)
     states: dict[str, FileState] = field(default_factory=dict)
 
-    def with_table(self, name: str, rows: Any, **facts: Any) -> Store:
+    def with_table(self, name: str, rows: pandas.DataFrame, **facts: object) -> Store:
         """Return the store with other rows in one table, and more facts in its manifest; nothing on disk changes.
 
         Parameters
@@ -92,15 +102,16 @@ class Store:
             self, manifest={**self.manifest, **facts, "files": files}, held={**self.held, name: content}
         )
 
-    def table(self, name: str, columns: list[str] | None = None) -> Any:
+    def table(self, name: str, columns: list[str] | None = None) -> pandas.DataFrame:
         """Read one table: a GeoDataFrame if geometry is read, else a DataFrame."""
         table = _table(self.kind, name)
+        frame: pandas.DataFrame
         with reading(self.place(name)):
             if table.geometry and (columns is None or "geometry" in columns):
                 frame = _read_geometry(self.file(name), columns)
             else:
                 frame = pandas.read_parquet(self._content(name), columns=columns)
-        self._check(name, {column: frame[column].to_numpy() for column in frame if column != "geometry"})
+        self._check(name, {str(column): frame[column].to_numpy() for column in frame if column != "geometry"})
         return frame
 
     def batches(self, name: str, columns: list[str] | None = None) -> Iterator[pyarrow.Table]:
@@ -119,7 +130,7 @@ class Store:
 
     def slice(
         self, name: str, start_row: int, stop_row: int, columns: list[str] | None = None
-    ) -> dict[str, Any]:
+    ) -> dict[str, Column]:
         """Read rows `start_row` to before `stop_row`, reading only the row groups that hold them.
 
         Safe and quick from several threads at once; see `row_ptr` for where to cut.
@@ -178,7 +189,7 @@ class Store:
             if state != (wanted if digests else wanted.identity):
                 raise StoreError(f"{self.path / name}: was changed or replaced while it was read; run again")
 
-    def _check(self, name: str, columns: Mapping[str, Any]) -> None:
+    def _check(self, name: str, columns: Columns) -> None:
         check_values(self.place(name), columns, _rows(self.manifest))
 
     def copy_file(self, name: str, target: Path) -> None:
@@ -191,7 +202,7 @@ class Store:
     def _content(self, name: str) -> Path | io.BytesIO:
         return io.BytesIO(self.held[name]) if name in self.held else self.file(name)
 
-    def document(self, name: str) -> dict[str, Any]:
+    def document(self, name: str) -> JsonObject:
         """Read a JSON document of the store, such as `certificate.json`; StoreError if it is not an object."""
         return read_object(self.path / name)
 
@@ -283,10 +294,10 @@ class StoreWriter:
         self._partial = partial
         self._disk = disk
         self._rows: dict[str, int] = {}
-        self._listed: dict[str, dict[str, Any]] = {}
-        self._facts: dict[str, Any] = {}
+        self._listed: dict[str, JsonObject] = {}
+        self._facts: JsonObject = {}
 
-    def table(self, name: str, frame: Any) -> None:
+    def table(self, name: str, frame: pandas.DataFrame) -> None:
         """Write one table after checking its columns and types against the schema."""
         table = _table(self.kind, name)
         if not table.geometry:
@@ -321,17 +332,17 @@ class StoreWriter:
             source.copy_file(name, file)
         self._rows[name] = source.manifest["files"][f"{name}.parquet"]["rows"]
 
-    def document(self, name: str, content: Mapping[str, Any]) -> None:
+    def document(self, name: str, content: Mapping[str, object]) -> None:
         """Write a JSON document, such as `certificate.json`."""
         text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
         with self._file(name) as file:
             file.write_text(text, encoding="utf-8")
 
-    def facts(self, **facts: Any) -> None:
+    def facts(self, **facts: object) -> None:
         """Add facts to the manifest: title, year, vintage, sources, layers, coverage and so on."""
         self._facts.update(facts)
 
-    def listed(self) -> dict[str, dict[str, Any]]:
+    def listed(self) -> dict[str, JsonObject]:
         """Sync the files written so far, and return their entries for the manifest.
 
         A file must not change after it has been listed: its digest is computed once.
@@ -396,7 +407,7 @@ def _wrong_kind(path: Path, found: object, wanted: StoreKind) -> str:
     return f"{path}: this is a {found}, but a {wanted} is needed here; check the order of the arguments"
 
 
-def _rows(manifest: Mapping[str, Any]) -> dict[str, int]:
+def _rows(manifest: JsonObject) -> dict[str, int]:
     """Rows of every table of a store, by table."""
     return {
         name.removesuffix(".parquet"): facts["rows"]
@@ -405,7 +416,7 @@ def _rows(manifest: Mapping[str, Any]) -> dict[str, int]:
     }
 
 
-def _require_listed(path: Path, kind: StoreKind, manifest: dict[str, Any]) -> None:
+def _require_listed(path: Path, kind: StoreKind, manifest: JsonObject) -> None:
     """Refuse a store that holds more than its manifest lists, or a link, a pipe or a folder."""
     known = {*manifest["files"], MANIFEST, *UNVOUCHED[kind]}
     for entry in sorted(path.iterdir()):
@@ -416,7 +427,7 @@ def _require_listed(path: Path, kind: StoreKind, manifest: dict[str, Any]) -> No
         require_regular(entry)
 
 
-def _verified_files(path: Path, kind: StoreKind, manifest: dict[str, Any]) -> dict[str, FileState]:
+def _verified_files(path: Path, kind: StoreKind, manifest: JsonObject) -> dict[str, FileState]:
     """State of each file of a store, after checking all against the manifest and the schema."""
     listed = manifest["files"]
     with ThreadPoolExecutor(max_workers=_HASHING_THREADS) as pool:

@@ -12,9 +12,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow
 import pyarrow.parquet
 
@@ -101,7 +102,9 @@ def check_identifiers(folder: Path) -> None:
             raise _wrong(file, f"column {name!r} holds {twice!r} more than once")
 
 
-def check_values(file: object, columns: Mapping[str, Any], rows: Mapping[str, int]) -> None:
+def check_values(
+    file: object, columns: Mapping[str, npt.NDArray[np.generic]], rows: Mapping[str, int]
+) -> None:
     """Check values that were read from a table: positions refer to existing rows, and numbers are in range.
 
     Parameters
@@ -125,7 +128,7 @@ def check_values(file: object, columns: Mapping[str, Any], rows: Mapping[str, in
             _check_range(file, name, least, greatest, rows)
 
 
-def as_numpy(batch: pyarrow.Table) -> dict[str, Any]:
+def as_numpy(batch: pyarrow.Table) -> dict[str, npt.NDArray[np.generic]]:
     """The columns of a pyarrow table that hold numbers, by name."""
     return {
         name: column.to_numpy(zero_copy_only=False) if hasattr(column, "offset") else column.to_numpy()

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor, Future
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,10 @@ from geodata.schema import CRS, Table
 
 ROW_GROUP_ROWS: Final = 262_144
 """Most rows of a row group. Larger groups are not cheaper to write, and let a query skip less."""
+
+Column: TypeAlias = npt.NDArray[np.generic] | pyarrow.Array
+Columns: TypeAlias = Mapping[str, Column]
+"""Columns of a table, all of one length, by name."""
 
 _SYNC_BYTES: Final = 128 << 20
 _WHOLE: Final = "destination_index"  # a row group ends at the end of a destination
@@ -52,13 +56,13 @@ class TableStream:
         self._file = file
         self._table = table
         self._disk = disk
-        self._writer: Any = None
+        self._writer: pyarrow.parquet.ParquetWriter | None = None
         self._held: list[pyarrow.Table] = []
         self._n_held = 0
         self._synced_bytes = 0
         self._syncing: Future[None] | None = None
 
-    def write(self, rows: Any) -> None:
+    def write(self, rows: pandas.DataFrame | Columns) -> None:
         """Append rows.
 
         Parameters
@@ -82,11 +86,10 @@ class TableStream:
 
     def close(self) -> None:
         """Write the remaining rows and the file's footer."""
-        if self._writer is None:
-            self._open(_schema(self._table, {}))
+        writer = self._opened({})
         if self._n_held:
             self._write_group(self._n_held)
-        self._writer.close()
+        writer.close()
         if self._syncing is not None:
             self._syncing.result()  # a disk reports an error once
 
@@ -97,26 +100,22 @@ class TableStream:
             with suppress(OSError):
                 self._writer.close()
 
-    def _as_arrow(self, rows: Any) -> pyarrow.Table:
+    def _as_arrow(self, rows: pandas.DataFrame | Columns) -> pyarrow.Table:
         if isinstance(rows, Mapping):
             columns = {name: pyarrow.array(values) for name, values in rows.items()}
             extra = check_columns(self._table, list(columns))
-            if self._writer is None:
-                self._open(_schema(self._table, dict.fromkeys(extra, "str")))
-            return self._from_arrays(columns)
+            return self._from_arrays(columns, self._opened(dict.fromkeys(extra, "str")).schema)
         frame = checked_frame(self._table, rows)
         extra = check_columns(self._table, list(frame.columns))
-        if self._writer is None:
-            self._open(_schema(self._table, {name: str(frame[name].dtype) for name in extra}))
+        writer = self._opened({name: str(frame[name].dtype) for name in extra})
         plain = frame.drop(columns=_GEOMETRY) if self._table.geometry else frame
         arrow = pyarrow.Table.from_pandas(plain, preserve_index=False)
         columns = dict(zip(arrow.column_names, arrow.columns, strict=True))
         if self._table.geometry:
             columns[_GEOMETRY] = pyarrow.array(frame.geometry.to_wkb().to_numpy(), pyarrow.binary())
-        return self._from_arrays(columns)
+        return self._from_arrays(columns, writer.schema)
 
-    def _from_arrays(self, columns: dict[str, Any]) -> pyarrow.Table:
-        schema = self._writer.schema
+    def _from_arrays(self, columns: dict[str, pyarrow.Array], schema: pyarrow.Schema) -> pyarrow.Table:
         wrong = [
             f"{field.name} {columns[field.name].type}, must be {field.type}"
             for field in schema
@@ -126,10 +125,14 @@ class TableStream:
             raise AssertionError(f"table {self._table.name}: {'; '.join(wrong)}")
         return pyarrow.table([columns[field.name] for field in schema], schema=schema)
 
-    def _open(self, schema: pyarrow.Schema) -> None:
-        self._writer = pyarrow.parquet.ParquetWriter(
-            self._file, schema, compression="zstd", compression_level=_ZSTD_LEVEL, **_encodings(schema)
-        )
+    def _opened(self, extra: dict[str, str]) -> pyarrow.parquet.ParquetWriter:
+        """The writer; the first call opens it for the schema's columns and `extra` ones, a dtype by name."""
+        if self._writer is None:
+            schema = _schema(self._table, extra)
+            self._writer = pyarrow.parquet.ParquetWriter(
+                self._file, schema, compression="zstd", compression_level=_ZSTD_LEVEL, **_encodings(schema)
+            )
+        return self._writer
 
     def _whole_rows(self) -> int:
         """Number of rows of the next row group: as many complete destinations as fit."""
@@ -140,10 +143,11 @@ class TableStream:
         return int(ends[-1]) + 1 if ends.size else ROW_GROUP_ROWS
 
     def _write_group(self, n_rows: int) -> None:
+        """Write the first rows held as one row group."""
         held = pyarrow.concat_tables(self._held)
         # In one piece; otherwise the pages would depend on how the rows had been divided.
         group = held.slice(0, n_rows).combine_chunks()
-        self._writer.write_table(group, row_group_size=max(n_rows, 1))
+        self._opened({}).write_table(group, row_group_size=max(n_rows, 1))
         rest = held.slice(n_rows)
         self._held, self._n_held = ([rest] if rest.num_rows else []), rest.num_rows
         self._sync_now_and_then()
@@ -191,7 +195,7 @@ def read_batches(file: Path | io.BytesIO, columns: list[str] | None) -> Iterator
 
 def read_slice(
     file: Path | io.BytesIO, start_row: int, stop_row: int, columns: list[str] | None
-) -> dict[str, Any]:
+) -> dict[str, npt.NDArray[np.generic]]:
     """Read some rows of a Parquet file: dict of column name to NumPy array.
 
     Only the row groups that hold them are read, on this thread alone and without Python's lock, so that several
@@ -222,10 +226,10 @@ def _row_ptr(facts: pyarrow.parquet.FileMetaData) -> npt.NDArray[np.int64]:
     return np.append(0, np.cumsum(rows, dtype=np.int64)).astype(np.int64)
 
 
-def _as_numpy(column: pyarrow.ChunkedArray) -> Any:
-    if column.num_chunks == 1:
-        return column.chunk(0).to_numpy(zero_copy_only=False)
-    return column.to_numpy()
+def _as_numpy(column: pyarrow.ChunkedArray) -> npt.NDArray[np.generic]:
+    values: npt.NDArray[np.generic]
+    values = column.chunk(0).to_numpy(zero_copy_only=False) if column.num_chunks == 1 else column.to_numpy()
+    return values
 
 
 def _schema(table: Table, extra: dict[str, str]) -> pyarrow.Schema:
@@ -241,7 +245,7 @@ def _schema(table: Table, extra: dict[str, str]) -> pyarrow.Schema:
     return pyarrow.parquet.read_schema(buffer)
 
 
-def _encodings(schema: pyarrow.Schema) -> dict[str, Any]:
+def _encodings(schema: pyarrow.Schema) -> dict[str, object]:
     encoding = {}
     dictionary = []
     for field in schema:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import pyproj
@@ -26,7 +24,7 @@ def to_degrees(geometry: npt.NDArray[np.object_], crs: pyproj.CRS) -> npt.NDArra
     target = base if same_datum else pyproj.CRS.from_user_input(CRS)
     transformer = pyproj.Transformer.from_crs(crs, target, always_xy=True)
 
-    def turn(xy: Any) -> Any:
+    def turn(xy: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         return np.column_stack(transformer.transform(xy[:, 0], xy[:, 1]))
 
     return np.asarray(shapely.transform(geometry, turn))

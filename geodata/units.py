@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import geopandas
 import numpy as np
@@ -41,10 +41,12 @@ class Parts:
     blocks: pandas.DataFrame
     tracts: pandas.DataFrame
     geometry: Shapes
-    cells: Any
+    cells: geopandas.GeoDataFrame
 
 
-def join_units(parts: Parts, crosswalk: Crosswalk, pumas: Pumas, *, progress: Progress) -> dict[str, Any]:
+def join_units(
+    parts: Parts, crosswalk: Crosswalk, pumas: Pumas, *, progress: Progress
+) -> dict[str, pandas.DataFrame]:
     """Make the tables of larger units, and add their identifiers to `blocks` and `tracts`.
 
     Returns
@@ -81,7 +83,7 @@ def join_units(parts: Parts, crosswalk: Crosswalk, pumas: Pumas, *, progress: Pr
     }
 
 
-def named(unit_id: Any, names: Any, otherwise: str) -> Any:
+def named(unit_id: pandas.Series, names: pandas.Series | Mapping[str, str], otherwise: str) -> pandas.Series:
     """Names of units, a Series: from `names`, else the state's, else `otherwise` and the identifier."""
     state_names = {code: state.name for code, state in states().items()}
     found = unit_id.map(names)
@@ -89,7 +91,7 @@ def named(unit_id: Any, names: Any, otherwise: str) -> Any:
     return found.where(found.notna(), otherwise + unit_id).astype("str")
 
 
-def _puma_names(tracts: pandas.DataFrame, pumas: Pumas, county_names: Any) -> Any:
+def _puma_names(tracts: pandas.DataFrame, pumas: Pumas, county_names: pandas.Series) -> pandas.Series:
     postal = {code: state.postal for code, state in states().items()}
     puma_id = tracts["puma_id"].drop_duplicates()
     name = puma_id.map(pumas.names)
@@ -98,7 +100,7 @@ def _puma_names(tracts: pandas.DataFrame, pumas: Pumas, county_names: Any) -> An
     return pandas.Series(name.where(name.notna(), plain).to_numpy(), index=puma_id.to_numpy())
 
 
-def _superpumas(puma: Any) -> Any:
+def _superpumas(puma: pandas.DataFrame) -> pandas.api.extensions.ExtensionArray:
     inside = ~puma["elsewhere"].to_numpy()
     result = puma["puma_id"].to_numpy(dtype=object).copy()
     part = puma[inside]
@@ -113,13 +115,19 @@ def _superpumas(puma: Any) -> Any:
     return pandas.array(result, dtype="str")
 
 
-def _superpuma_names(superpuma: Any, state_names: Any) -> Any:
+def _superpuma_names(superpuma: pandas.DataFrame, state_names: pandas.Series) -> pandas.Series:
     state = named(superpuma["state_id"], state_names, "State ")
     number = superpuma["superpuma_id"].str.split("S").str[-1].str.lstrip("0")
     return state.where(superpuma["elsewhere"], "SuperPUMA " + number + ", " + state)
 
 
-def _joined(parts: pandas.DataFrame, geometry: Any, key: str, keep: list[str], names: Any) -> Any:
+def _joined(
+    parts: pandas.DataFrame,
+    geometry: npt.ArrayLike,
+    key: str,
+    keep: list[str],
+    names: pandas.Series | Mapping[str, str],
+) -> geopandas.GeoDataFrame:
     """Join units into larger ones: people added, centres weighted by people, polygons united; sorted by `key`."""
     shape = np.asarray(geometry, dtype=object)
     unit_id, index = np.unique(parts[key].to_numpy(dtype=object).astype(str), return_inverse=True)
@@ -141,12 +149,14 @@ def _joined(parts: pandas.DataFrame, geometry: Any, key: str, keep: list[str], n
     return geopandas.GeoDataFrame(unit, geometry=np.array(united, dtype=object), crs=CRS)
 
 
-def _union_present(polygons: Shapes) -> Any:
+def _union_present(polygons: Shapes) -> shapely.Geometry | None:
     present = polygons[~shapely.is_missing(polygons)]
     return union_of(present) if present.size else None
 
 
-def _as_blocks_say(parts: Parts, table: pandas.DataFrame, key: str, keep: list[str], names: Any) -> Any:
+def _as_blocks_say(
+    parts: Parts, table: pandas.DataFrame, key: str, keep: list[str], names: pandas.Series
+) -> geopandas.GeoDataFrame:
     """Recount people by the blocks' own county or state; add units that only blocks name."""
     extra = ~parts.blocks[key].isin(table[key]).to_numpy()
     if extra.any():

@@ -9,12 +9,15 @@ measurements there is a plainer country as large as a real one, the nation.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
+
+import pandas
 
 from geodata.demo.country import make_country
 from geodata.demo.nation import NATION, write_nation
 from geodata.demo.sizes import Size
 from geodata.errors import GeodataError
+from geodata.json_objects import JsonObject
 from geodata.progress import Progress, silent
 from geodata.schema import TABLES
 from geodata.store import refuse_existing, writing_store
@@ -25,7 +28,9 @@ SIZES = (*get_args(Size), NATION.size)
 """What `write_demo` can make."""
 
 
-def generate(size: str, seed: int, progress: Progress = silent) -> tuple[dict[str, Any], dict[str, Any]]:
+def generate(
+    size: str, seed: int, progress: Progress = silent
+) -> tuple[dict[str, pandas.DataFrame], JsonObject]:
     """Generate a country.
 
     Parameters
@@ -53,9 +58,7 @@ def generate(size: str, seed: int, progress: Progress = silent) -> tuple[dict[st
     return make_country(size, seed, progress)  # type: ignore[arg-type]  # checked above
 
 
-def write_demo(
-    path: Path, *, size: str = "metro", seed: int = 1, progress: Progress = silent
-) -> dict[str, Any]:
+def write_demo(path: Path, *, size: str = "metro", seed: int = 1, progress: Progress = silent) -> JsonObject:
     """Generate a country and write it as a dataset, byte for byte the same for the same size and seed.
 
     Parameters

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 from hashlib import sha256
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pandas
 
 from geodata.demo.blocks import Blocks, make_blocks
@@ -20,6 +21,7 @@ from geodata.demo.tables import ELSEWHERE_PEOPLE, geography
 from geodata.demo.towns import Towns, make_towns
 from geodata.demo.units import Units, make_units
 from geodata.demo.workplaces import Workplaces, make_workplaces
+from geodata.json_objects import JsonObject
 from geodata.progress import Progress, silent
 from geodata.schema import LAYER_LABELS, N_SEGMENTS
 
@@ -34,7 +36,9 @@ _OUTFLOW: Final = {
 }  # of the main states' jobs, held by their residents
 
 
-def make_country(size: Size, seed: int, progress: Progress = silent) -> tuple[dict[str, Any], dict[str, Any]]:
+def make_country(
+    size: Size, seed: int, progress: Progress = silent
+) -> tuple[dict[str, pandas.DataFrame], JsonObject]:
     """Make every table of a dataset, and the facts for its manifest.
 
     Parameters
@@ -67,7 +71,9 @@ def make_country(size: Size, seed: int, progress: Progress = silent) -> tuple[di
     return tables, _facts(size, seed, gazetteer, tables)
 
 
-def _in_order(blocks: Blocks, units: Units, gazetteer: Gazetteer) -> tuple[Blocks, Units, Gazetteer, Any]:
+def _in_order(
+    blocks: Blocks, units: Units, gazetteer: Gazetteer
+) -> tuple[Blocks, Units, Gazetteer, npt.NDArray[np.object_]]:
     """Put tracts, and blocks within them, in the order of their identifiers."""
     by_id = np.argsort(gazetteer.tract[0].astype(str), kind="stable")
     rank = np.empty(by_id.size, np.int64)
@@ -128,7 +134,7 @@ def _flows(
     units: Units,
     rng: np.random.Generator,
     rng_last_year: np.random.Generator,
-) -> dict[str, Any]:
+) -> dict[str, pandas.DataFrame]:
     work_tract, row = np.unique(units.tract[workplaces.block], return_inverse=True)
     jobs = np.zeros((work_tract.size, N_SEGMENTS), np.int64)
     np.add.at(jobs, row, workplaces.jobs)
@@ -158,7 +164,7 @@ def _counted(destination: Ints, origin: Ints, segment: Ints, n_blocks: int) -> p
     )
 
 
-def _facts(size: Size, seed: int, gazetteer: Gazetteer, tables: dict[str, Any]) -> dict[str, Any]:
+def _facts(size: Size, seed: int, gazetteer: Gazetteer, tables: dict[str, pandas.DataFrame]) -> JsonObject:
     jobs, blocks, scale = tables["jobs"], tables["blocks"], SCALES[size]
     outside = blocks["elsewhere"].to_numpy()[jobs["origin_index"]]
     of_state = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -116,10 +115,10 @@ def _tract_ids(units: Units, county_id: list[str], towns: Towns) -> tuple[list[s
     return ids, numbers
 
 
-def _nearest_towns(units: Units, people: Floats, towns: Towns, names: list[str]) -> Any:
+def _nearest_towns(units: Units, people: Floats, towns: Towns, names: list[str]) -> Callable[..., list[str]]:
     """Return a function that names a set of tracts after the towns nearest to its people."""
 
-    def near(tracts: Any, count: int = 1) -> list[str]:
+    def near(tracts: Ints, count: int = 1) -> list[str]:
         centre = np.average(units.centre_km[tracts], axis=0, weights=people[tracts] + 1.0)
         away = np.hypot(*(towns.place_km - centre).T) / (0.5 + towns.weight)
         away[towns.state != units.state[tracts[0]]] = np.inf

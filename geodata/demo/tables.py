@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import geopandas
 import numpy as np
 import numpy.typing as npt
 import pandas
+import shapely
 
 from geodata.demo.blocks import Blocks
 from geodata.demo.curves import Floats
@@ -36,7 +37,7 @@ _ABOVE: Final = {
 
 def geography(
     blocks: Blocks, units: Units, gazetteer: Gazetteer, block_id: npt.NDArray[np.object_], far_deg: Floats
-) -> dict[str, Any]:
+) -> dict[str, pandas.DataFrame]:
     """Make the tables `schema.GEOGRAPHY`.
 
     Parameters
@@ -53,7 +54,7 @@ def geography(
     frame = pandas.concat([here, far], ignore_index=True)
     tract_id = np.unique(frame["tract_id"].astype(str))
     frame["tract_index"] = np.searchsorted(tract_id, frame["tract_id"].astype(str)).astype(np.int32)
-    tables: dict[str, Any] = {"blocks": frame}
+    tables: dict[str, pandas.DataFrame] = {"blocks": frame}
     for level, name in _TABLES.items():
         unit = getattr(gazetteer, level)[0][_unit_of_tract(units, level)]
         ids, number = np.unique(unit.astype(str), return_inverse=True)
@@ -107,7 +108,7 @@ def _unit_of_tract(units: Units, level: str) -> Ints:
 
 
 def _unit_table(
-    blocks: pandas.DataFrame, level: str, gazetteer: Gazetteer, polygon: dict[str, Any]
+    blocks: pandas.DataFrame, level: str, gazetteer: Gazetteer, polygon: dict[str, shapely.Geometry]
 ) -> geopandas.GeoDataFrame:
     """One row for each unit: the units above it, its name, its people, the centre of them, its polygon."""
     # A tract without residents has a centre too.
@@ -126,7 +127,7 @@ def _unit_table(
     return geopandas.GeoDataFrame(table.reset_index(), geometry=shapes, crs=CRS)
 
 
-def _add_positions(tables: dict[str, Any]) -> None:
+def _add_positions(tables: dict[str, pandas.DataFrame]) -> None:
     tracts = tables["tracts"]
     for level in ("puma", "superpuma"):
         ids = tables[_TABLES[level]][f"{level}_id"].to_numpy(str)

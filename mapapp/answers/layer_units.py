@@ -76,7 +76,7 @@ def layer_units(store: Store, level: str, column: str, names: dict[str, str], la
     blocks = store.table("blocks", columns)
     elsewhere = blocks["elsewhere"].to_numpy()
     unplaced = ~elsewhere & (blocks[column] == "").to_numpy()
-    states = dict(store.table("states", ["state_id", "name"]).itertuples(index=False))
+    states: dict[str, str] = dict(store.table("states", ["state_id", "name"]).itertuples(index=False))
     code = np.empty(len(blocks), dtype=np.int32)
     ids: list[str] = []
     kinds: list[Kind] = []

@@ -50,5 +50,5 @@ def base_name(name: str) -> str:
 
 def state_names(store: Store, state_ids: Sequence[str]) -> list[str]:
     """Names of states by identifier; the identifier itself if the release does not have such a state."""
-    names = dict(store.table("states", ["state_id", "name"]).itertuples(index=False))
+    names: dict[str, str] = dict(store.table("states", ["state_id", "name"]).itertuples(index=False))
     return [names.get(state_id, state_id) for state_id in state_ids]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +36,9 @@ EDGES = st.lists(st.floats(0.01, 700), unique=True, max_size=5).map(lambda edges
 CHECKED = settings(max_examples=25, deadline=None)
 
 
-BLOCKS: list[dict[str, Any]] = generate("small", 1)[0]["blocks"].to_dict("records")  # as in `demo_release`
+BLOCKS: list[dict[Hashable, Any]] = generate("small", 1)[0]["blocks"].to_dict(
+    "records"
+)  # as in `demo_release`
 
 
 def column_of(layer: str) -> str:
@@ -126,7 +128,7 @@ def test_comparison_and_destinations(
     )
     whole = blocks[~blocks["elsewhere"]].groupby(column).size()
     chosen = inside[~inside["elsewhere"]].groupby(column).size()
-    partly = {unit for unit, n in chosen.items() if n < whole[unit]}
+    partly = {unit for unit, n in chosen.items() if n < whole[str(unit)]}
     assert set(rows.loc[rows["partly"], "unit_id"]) == partly
     found = release.destinations(text, filters, side=side, layer=layer)
     assert {(row.kind, row.unit_id): row.workers for row in found.units.itertuples()} == twin.by_unit(

@@ -228,7 +228,7 @@ def test_an_area_without_a_mouse_and_every_analysis_of_it(visit: Visit, release:
     """A radius around a typed place; each analysis by the arrow keys; a row leads to a pair; back comes back."""
     place = release.store.table("tracts", ["tract_id", "lon_deg", "lat_deg"]).set_index("tract_id")
     tract_id, _ = a_large_tract(release)
-    lon, lat = (round(float(place.loc[tract_id, axis]), 3) for axis in ("lon_deg", "lat_deg"))
+    lon, lat = (round(float(place[axis][tract_id]), 3) for axis in ("lon_deg", "lat_deg"))
     visit.go("/")
     visit.settle()
     keyboard = visit.page.keyboard

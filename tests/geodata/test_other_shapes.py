@@ -105,7 +105,7 @@ def test_names_of_a_unit_do_not_depend_on_the_order_of_rows(tmp_path: Path) -> N
         rewrite(folder / XWALK, lambda text: text.replace("County 001", "Older name", 1))
         rewrite(folder / XWALK, rows(change))
         counties = imported(folder).tables["counties"].set_index("county_id")
-        names.append(counties.loc["44001", "name"])
+        names.append(counties["name"]["44001"])
     assert names[0] == names[1] == "County 001, RI"
 
 

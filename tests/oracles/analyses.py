@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy
@@ -48,7 +49,7 @@ def keeps(workers: Any, filters: Any) -> Any:
     return workers[keep]
 
 
-def blocks_of(blocks: list[dict[str, Any]], steps: list[tuple[str, Any]]) -> set[int]:
+def blocks_of(blocks: Sequence[Mapping[Hashable, Any]], steps: list[tuple[str, Any]]) -> set[int]:
     """Blocks of an area by looking at the rows of `blocks` one after the other.
 
     A step is a sign and ("unit", column, id), ("circle", lon, lat, inner, outer) or ("polygon", shape).

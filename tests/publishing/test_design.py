@@ -67,7 +67,7 @@ def with_other_homes(dataset: Store, path: Path) -> Store:
     """The same workplaces; everybody of a workplace and segment lives in one block."""
     jobs = dataset.table("jobs")
     keys = ["destination_index", "age", "earnings", "industry"]
-    moved = jobs.groupby(keys, as_index=False)["count"].sum()
+    moved = jobs.groupby(keys, as_index=False)[["count"]].sum()
     blocks = dataset.table("blocks", ["tract_index"])
     moved["origin_index"] = (np.arange(len(moved)) * 7 % len(blocks)).astype(np.int32)
     with writing_store(path, "dataset") as writer:

@@ -94,8 +94,9 @@ def counted_one_by_one(release: Store) -> Counter[tuple[str, str]]:
     """Workers by the identifiers of work and home tract, row by row."""
     tract = release.table("blocks")["tract_id"].tolist()
     flows: Counter[tuple[str, str]] = Counter()
-    for row in release.table("jobs").itertuples():
-        flows[tract[row.destination_index], tract[row.origin_index]] += row.count
+    jobs = release.table("jobs")
+    for work, home, count in zip(jobs["destination_index"], jobs["origin_index"], jobs["count"], strict=True):
+        flows[tract[work], tract[home]] += count
     return flows
 
 

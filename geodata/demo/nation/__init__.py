@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
+import pyarrow
 
 from geodata.demo.curves import Floats
 from geodata.demo.grouping import Ints
@@ -30,13 +31,15 @@ from geodata.demo.nation.tables import (
     layer_table,
     unit_tables,
 )
-from geodata.demo.nation.tract_grids import TractGrids, make_tract_grids
+from geodata.demo.nation.tract_grids import TractGrids, make_tract_grids, rectangles_wkb
 from geodata.demo.nation.units import NationUnits, make_units
 from geodata.demo.nation.workplaces import NationWorkplaces, job_weights, make_workplaces
 from geodata.distance import KM_PER_MI
+from geodata.json_objects import JsonObject
 from geodata.progress import Progress, silent
 from geodata.schema import LAYER_LABELS
 from geodata.store import StoreWriter, refuse_existing, writing_store
+from geodata.table_stream import Columns
 
 __all__ = ["NATION", "NationScale", "write_nation"]
 
@@ -56,7 +59,7 @@ def write_nation(
     scale: NationScale = NATION,
     threads: int | None = None,
     progress: Progress = silent,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Generate a nation and write it as a dataset, byte for byte the same for the same scale and seed.
 
     Parameters
@@ -141,19 +144,18 @@ def _write_blocks(
     """Write `blocks` and `cells`."""
     starts = range(0, units.n_tracts, _TRACTS_AT_ONCE)
 
-    def make(start: int) -> tuple[TractGrids, dict[str, Any], dict[str, Any], Floats]:
+    def make(start: int) -> tuple[TractGrids, Columns, pyarrow.Array, Floats]:
         rng = np.random.default_rng([seed, 2, start])
         grids = make_tract_grids(units, start, min(start + _TRACTS_AT_ONCE, units.n_tracts), scale, rng)
         columns = block_columns(grids, units, gazetteer)
-        return grids, columns, cell_columns(grids, 0), job_weights(grids.tract, rng)
+        return grids, columns, rectangles_wkb(grids.box), job_weights(grids.tract, rng)
 
     land = _WrittenBlocks(units)
     with writer.stream("blocks") as blocks, writer.stream("cells") as cells:
-        for done, (grids, columns, cell, weight) in enumerate(_in_order(pool, make, starts)):
+        for done, (grids, columns, outlines, weight) in enumerate(_in_order(pool, make, starts)):
             progress("Drawing blocks", done, len(starts))
             blocks.write(columns)
-            cell["block_index"] += np.int32(land.n_blocks)
-            cells.write(cell)
+            cells.write(cell_columns(land.n_blocks, outlines))
             land.add(grids, weight)
         blocks.write(elsewhere_block(units))
     progress("Drawing blocks", len(starts), len(starts))
@@ -176,7 +178,7 @@ def _write_jobs(
     pull = _pull(units, land, tract_of_block)
     cuts = _cuts(work_tract, workplaces.n_jobs)
 
-    def draw(part: int) -> dict[str, Any]:
+    def draw(part: int) -> Columns:
         rows = slice(cuts[part], cuts[part + 1])
         here = NationWorkplaces(block=workplaces.block[rows], n_jobs=workplaces.n_jobs[rows])
         return draw_jobs(pull, here, work_tract[rows], np.random.default_rng([seed, 3, part]))
@@ -191,7 +193,7 @@ def _write_jobs(
     return n_elsewhere
 
 
-def _pull(units: NationUnits, land: _WrittenBlocks, tract_of_block: Any) -> NearbyPull:
+def _pull(units: NationUnits, land: _WrittenBlocks, tract_of_block: Ints) -> NearbyPull:
     west, south, east, north = units.box["tract"].T
     km = KM_PER_DEG * np.sqrt((east - west) * (north - south) * np.cos(np.radians((south + north) / 2)))
     tract_ptr = np.searchsorted(tract_of_block, np.arange(units.n_tracts + 1))
@@ -210,7 +212,7 @@ def _in_order(
     pool: Executor, work: Callable[[_Item], _Result], items: Iterable[_Item], ahead: int = 3
 ) -> Iterator[_Result]:
     """Work on items in threads and yield the results in order, no more than a few ahead of the caller."""
-    waiting: deque[Any] = deque()
+    waiting: deque[Future[_Result]] = deque()
     try:
         for item in items:
             waiting.append(pool.submit(work, item))
@@ -225,7 +227,7 @@ def _in_order(
 
 def _facts(
     scale: NationScale, seed: int, gazetteer: NationGazetteer, n_groups: int, n_elsewhere: int
-) -> dict[str, Any]:
+) -> JsonObject:
     return {
         "title": f"{gazetteer.country}, a made-up country ({scale.size}, seed {seed})",
         "year": _YEAR,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from geodata.demo.nation.units import NationUnits
 from geodata.demo.nation.workplaces import NationWorkplaces, draw_segments
 from geodata.distance import EARTH_RADIUS_MI
 from geodata.schema import N_SEGMENTS
+from geodata.table_stream import Columns
 
 _NEAR_TRACTS: Final = 200
 _NEAR_PUMAS: Final = 80
@@ -76,8 +77,8 @@ class NearbyPull:
 
     homes: HomeSlots
     units: NationUnits
-    tract_tree: Any
-    puma_tree: Any
+    tract_tree: cKDTree
+    puma_tree: cKDTree
     tract_place: Floats
     puma_people: Floats
     puma_ptr: Ints
@@ -125,7 +126,7 @@ def make_pull(homes: HomeSlots, units: NationUnits) -> NearbyPull:
 
 def draw_jobs(
     pull: NearbyPull, workplaces: NationWorkplaces, work_tract: Ints, rng: np.random.Generator
-) -> dict[str, Any]:
+) -> Columns:
     """Draw segment and home of every worker of some workplaces.
 
     Parameters
@@ -203,7 +204,7 @@ def _running(people: Floats, away: Floats, earnings: int) -> Floats:
     return np.asarray(running / running[:, -1:], dtype=np.float64)
 
 
-def _counted(synthesizer: Ints, home: Ints, work: Ints, n_blocks: int) -> dict[str, Any]:
+def _counted(synthesizer: Ints, home: Ints, work: Ints, n_blocks: int) -> Columns:
     key = np.sort(synthesizer * n_blocks + home)
     start = np.flatnonzero(np.diff(key, prepend=-1))
     synthesizer, home = np.divmod(key[start], n_blocks)
@@ -218,7 +219,7 @@ def _counted(synthesizer: Ints, home: Ints, work: Ints, n_blocks: int) -> dict[s
     }
 
 
-def _nearest(tree: Any, place: Floats, wanted: int) -> tuple[Ints, Floats]:
+def _nearest(tree: cKDTree, place: Floats, wanted: int) -> tuple[Ints, Floats]:
     chord, found = tree.query(place, k=np.arange(1, min(wanted, tree.n) + 1))
     return found.astype(np.int64), 2 * EARTH_RADIUS_MI * np.arcsin(np.minimum(chord / 2, 1.0))
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -84,7 +84,7 @@ def _county_names(state: Ints, rng: np.random.Generator) -> Texts:
     return result
 
 
-def _numbered(group: Ints, text: Any, group_id: Texts) -> Texts:
+def _numbered(group: Ints, text: Callable[[int], str], group_id: Texts) -> Texts:
     return [group_id[g] + text(n) for g, n in zip(group.tolist(), _place_in(group).tolist(), strict=True)]
 
 

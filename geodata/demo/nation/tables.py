@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import geopandas
 import numpy as np
@@ -15,9 +15,10 @@ from geodata.demo.grouping import Ints
 from geodata.demo.nation.division import DECIMALS
 from geodata.demo.nation.gazetteer import NationGazetteer
 from geodata.demo.nation.sizes import ELSEWHERE, ELSEWHERE_PEOPLE
-from geodata.demo.nation.tract_grids import TractGrids, block_ids, group_ids, rectangles_wkb
+from geodata.demo.nation.tract_grids import TractGrids, block_ids, group_ids
 from geodata.demo.nation.units import NationUnits
 from geodata.schema import CRS
+from geodata.table_stream import Column, Columns
 
 _TABLES: Final = {
     "tract": "tracts",
@@ -30,13 +31,13 @@ _LEVELS: Final = ("tract", "puma", "superpuma", "county", "state")
 ELSEWHERE_DEG: Final = (-60.0, 50.0)
 
 
-def block_columns(grids: TractGrids, units: NationUnits, gazetteer: NationGazetteer) -> dict[str, Any]:
+def block_columns(grids: TractGrids, units: NationUnits, gazetteer: NationGazetteer) -> Columns:
     """Columns of the schema's BLOCKS for some blocks, with the layer of block groups."""
     tract = grids.tract
     first = int(tract[0])
     tract_id = np.array(gazetteer.ids["tract"][first : int(tract[-1]) + 1], dtype="S11")
     block_id = block_ids(tract_id[tract - first], grids.group, grids.serial)
-    columns: dict[str, Any] = {"block_id": block_id, "layer_bgrp": group_ids(block_id)}
+    columns: dict[str, Column] = {"block_id": block_id, "layer_bgrp": group_ids(block_id)}
     for level in _LEVELS:
         columns[f"{level}_id"] = _texts(gazetteer.ids[level], _of_tract(units, level)[tract])
     place = grids.place_deg
@@ -49,13 +50,13 @@ def block_columns(grids: TractGrids, units: NationUnits, gazetteer: NationGazett
     }
 
 
-def cell_columns(grids: TractGrids, first_block: int) -> dict[str, Any]:
-    """Columns of the schema's CELLS for some blocks, of which the first is row `first_block`."""
-    block = np.arange(first_block, first_block + grids.tract.size, dtype=np.int32)
-    return {"block_index": block, "geometry": rectangles_wkb(grids.box)}
+def cell_columns(first_block: int, outlines: pyarrow.Array) -> Columns:
+    """Columns of the schema's CELLS for some blocks with these outlines (WKB), the first of row `first_block`."""
+    block = np.arange(first_block, first_block + len(outlines), dtype=np.int32)
+    return {"block_index": block, "geometry": outlines}
 
 
-def elsewhere_block(units: NationUnits) -> dict[str, Any]:
+def elsewhere_block(units: NationUnits) -> Columns:
     """Columns of the schema's BLOCKS for the elsewhere unit."""
     texts = {f"{level}_id": [ELSEWHERE] for level in ("block", *_LEVELS)} | {"layer_bgrp": [""]}
     return {name: pyarrow.array(text, pyarrow.large_string()) for name, text in texts.items()} | {
@@ -67,7 +68,9 @@ def elsewhere_block(units: NationUnits) -> dict[str, Any]:
     }
 
 
-def unit_tables(units: NationUnits, gazetteer: NationGazetteer, centre_deg: Floats) -> dict[str, Any]:
+def unit_tables(
+    units: NationUnits, gazetteer: NationGazetteer, centre_deg: Floats
+) -> dict[str, geopandas.GeoDataFrame]:
     """Tables of tracts, PUMAs, SuperPUMAs, counties and states.
 
     Parameters
@@ -96,11 +99,13 @@ def layer_table(n_groups: Ints, gazetteer: NationGazetteer) -> pandas.DataFrame:
     return pandas.DataFrame(rows, columns=["layer", "unit_id", "name"])
 
 
-def _unit_table(units: NationUnits, level: str, gazetteer: NationGazetteer, centre_deg: Floats) -> Any:
+def _unit_table(
+    units: NationUnits, level: str, gazetteer: NationGazetteer, centre_deg: Floats
+) -> geopandas.GeoDataFrame:
     group = _of_tract(units, level)
     people = np.bincount(group, weights=units.people)
     centre = [np.bincount(group, weights=units.people * axis) / people for axis in centre_deg.T]
-    columns: dict[str, Any] = {f"{level}_id": gazetteer.ids[level]}
+    columns: dict[str, object] = {f"{level}_id": gazetteer.ids[level]}
     first = np.searchsorted(group, np.arange(people.size))
     for above in _above(level):
         columns[f"{above}_id"] = np.array(gazetteer.ids[above])[_of_tract(units, above)[first]]
@@ -136,7 +141,7 @@ def _of_tract(units: NationUnits, level: str) -> Ints:
     return np.arange(units.n_tracts) if level == "tract" else np.asarray(getattr(units, level))
 
 
-def _texts(texts: list[str], position: Ints) -> Any:
+def _texts(texts: list[str], position: Ints) -> pyarrow.Array:
     """Texts by position, of which neighbors are in the same few units: a pyarrow array of large strings."""
     first, last = int(position[0]), int(position[-1])
     few = pyarrow.array(texts[first : last + 1], pyarrow.large_string())

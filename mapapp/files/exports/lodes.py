@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow
 import pyarrow.compute
 import pyarrow.csv
@@ -120,7 +121,7 @@ def _several(n: int, noun: str) -> str:
     return f"{n} {noun}{'s' * (n != 1)}"
 
 
-def _block_numbers(store: Store) -> tuple[Ints, Any]:
+def _block_numbers(store: Store) -> tuple[Ints, npt.NDArray[np.bool_]]:
     """Geocode of each block as a number, and which rows are states outside the map."""
     blocks = store.table("blocks", ["block_id", "elsewhere"])
     code, elsewhere = blocks["block_id"], blocks["elsewhere"].to_numpy(dtype=bool)
@@ -129,7 +130,7 @@ def _block_numbers(store: Store) -> tuple[Ints, Any]:
         raise UsageError(
             f"{store.path}: block {str(wrong.iloc[0])[:30]!r} has no {_DIGITS}-digit code, which LODES needs"
         )
-    return code.str.ljust(_DIGITS, "0").astype(np.int64).to_numpy(), elsewhere
+    return np.asarray(code.str.ljust(_DIGITS, "0").astype(np.int64), dtype=np.int64), elsewhere
 
 
 def _letters(state: int, origin: Provenance) -> str:

@@ -79,7 +79,7 @@ def check_facts(release: Store, jobs: pandas.DataFrame) -> CertificateCheck:
     n_units = release.table("layers", ["layer"])["layer"].value_counts()
     layers = [
         {"layer": code, "label": LAYER_LABELS.get(code, code), "column": f"layer_{code}", "n_units": int(n)}
-        for code, n in n_units.items()
+        for code, n in zip(n_units.index.astype(str), n_units, strict=True)
     ]
     wrong = []
     if not isinstance(stated, list) or not used <= {str(state) for state in stated}:

@@ -1,0 +1,6 @@
+"""The type of a JSON document before its fields are checked."""
+
+from typing import Any, TypeAlias
+
+JsonObject: TypeAlias = dict[str, Any]
+"""A JSON object: `json.loads` does not type what it reads, so the code that reads a field checks its value."""
