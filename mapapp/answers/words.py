@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
 from mapapp.answers.areas import LEVEL_LABELS
@@ -31,11 +31,14 @@ BAND_TITLES: Final = {"age": "Age", "earnings": "Earnings", "industry": "Industr
 VERB: Final = {"work": "work", "home": "live"}
 OTHER_END: Final = {"work": "homes", "home": "workplaces"}
 
-PART: Final[Any] = {"data-part": ""}
+Attributes: TypeAlias = dict[str, Any]
+"""HTML attributes to pass on with `**`: Dash takes any `aria-` and `data-` attribute, but types only its own."""
+
+PART: Final[Attributes] = {"data-part": ""}
 """Marks a part of the page that shows an address, and is dimmed while a newer choice is loading."""
 
 
-def aria(**attributes: Any) -> dict[str, Any]:
+def aria(**attributes: object) -> Attributes:
     """Return attributes of a component for screen readers: `label="…"` becomes `aria-label`."""
     return {f"aria-{name}": value for name, value in attributes.items()}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 import flask
 
@@ -59,7 +59,7 @@ def register(server: flask.Flask, admission: Admission, is_heavy: Callable[[flas
 
 def departure(request: flask.Request) -> Callable[[], bool]:
     """Returns a function that says whether the client of a request has closed the connection."""
-    has_left: Any = request.environ.get("waitress.client_disconnected")
+    has_left: Callable[[], bool] | None = request.environ.get("waitress.client_disconnected")
     return has_left or (lambda: False)
 
 

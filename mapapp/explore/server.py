@@ -9,11 +9,11 @@ from __future__ import annotations
 import logging
 import math
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, Unpack
 
 import flask
 from dash import Dash
@@ -30,7 +30,9 @@ from mapapp.explore.background import run_in_background
 from mapapp.explore.callbacks import choices, download_menu, explore, routing
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.downloads import routes as downloads
+from mapapp.explore.listener.server import AnyServer
 from mapapp.explore.pages.frame import PAGES, frame
+from mapapp.explore.web_app import ListenOptions
 from mapapp.paths import assets_dir
 from mapapp.question.cost import TooCostly, check_cost
 from mapapp.question.question import Question
@@ -79,7 +81,9 @@ def create_app(releases: list[Path], prefix: str = "/") -> Dash:
     return app
 
 
-def listen(app: Dash, host: str = "127.0.0.1", port: int = 8050, **options: Any) -> tuple[Any, str]:
+def listen(
+    app: Dash, host: str = "127.0.0.1", port: int = 8050, **options: Unpack[ListenOptions]
+) -> tuple[AnyServer, str]:
     """Bind to a host and port, as :func:`mapapp.explore.web_app.listen` does, with the same options.
 
     Base layers are prepared in the background, so that even the first visitor does not wait for them.
@@ -109,7 +113,7 @@ def _steps_to_ready(views: Views) -> Iterator[Callable[[], object]]:
     """Work that the first visitors would otherwise wait for, in small steps; a release that fails gets no more."""
     releases = list(views.releases.values())
     for release in releases:
-        steps: list[partial[Any]] = [
+        steps: list[Callable[[], object]] = [
             partial(map_layers.base_layer, release, name) for name in map_layers.BASE_LAYERS
         ]
         steps += [
@@ -123,7 +127,7 @@ def _steps_to_ready(views: Views) -> Iterator[Callable[[], object]]:
         yield from _until_one_fails(steps, f"{release.slug} has no outlines yet")
 
 
-def _until_one_fails(steps: list[partial[Any]], warning: str) -> Iterator[Callable[[], object]]:
+def _until_one_fails(steps: Sequence[Callable[[], object]], warning: str) -> Iterator[Callable[[], object]]:
     failed = False
 
     def attempt(step: Callable[[], object]) -> None:
@@ -192,7 +196,7 @@ def _add_files(server: flask.Flask, views: Views) -> None:
     """Serve shapes and pictures. Their addresses contain the release's version, so browsers may cache them forever."""
 
     @server.before_request
-    def refuse_costly() -> Any:
+    def refuse_costly() -> flask.Response | None:
         asked = flask.request.args
         try:
             check_cost(dict.fromkeys((*asked.getlist("area"), *asked.getlist("other"))))

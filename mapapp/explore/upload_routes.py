@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import flask
 
 from geodata.area_files import MAX_BYTES
@@ -18,7 +16,7 @@ def register(server: flask.Flask, views: Views) -> None:
     """Accept uploads, and report their progress."""
 
     @server.post(f"{views.prefix}{UPLOAD_PATH}")
-    def upload() -> Any:
+    def upload() -> tuple[dict[str, str], int]:
         request = flask.request
         if request.mimetype != _BYTES:  # no form on another site can send this type
             flask.abort(415)
@@ -31,6 +29,6 @@ def register(server: flask.Flask, views: Views) -> None:
         return {"token": token}, 202
 
     @server.get(f"{views.prefix}{UPLOAD_PATH}/<token>")
-    def progress(token: str) -> Any:
+    def progress(token: str) -> tuple[dict[str, object], int]:
         found = views.uploads.progress(token)
         return found, 404 if found["state"] == "gone" else 200

@@ -11,7 +11,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Condition
-from typing import Any, Final
+from typing import Final
+
+from shapely.geometry.base import BaseGeometry
 
 from geodata.area_files import read_area_upload
 from geodata.errors import GeodataError
@@ -28,7 +30,7 @@ GONE_S: Final = 15.0
 _BUSY: Final = "Other files are being read right now. Try again in a few seconds."
 _EXPIRED: Final = "the server no longer has this file; choose it again"
 
-Reader = Callable[[str, bytes, Callable[[], bool]], Any]
+Reader = Callable[[str, bytes, Callable[[], bool]], BaseGeometry]
 
 
 @dataclass(eq=False, slots=True)
@@ -40,7 +42,7 @@ class _Upload:
     content: bytes
     polled_at: float
     is_done: bool = False
-    area: Any = None
+    area: BaseGeometry | None = None
     error: str = ""
 
 
@@ -96,7 +98,7 @@ class Uploads:
             self._changed.notify_all()
         return token
 
-    def progress(self, token: str) -> dict[str, Any]:
+    def progress(self, token: str) -> dict[str, object]:
         """Progress of a file: `state` ("waiting", "reading", "done", "failed", "gone"), and `before` or `said`."""
         with self._changed:
             self._forget()
@@ -110,7 +112,7 @@ class Uploads:
                 return {"state": "reading"}
             return {"state": "failed", "said": upload.error} if upload.error else {"state": "done"}
 
-    def area(self, token: object) -> Any:
+    def area(self, token: object) -> BaseGeometry:
         """Polygon of a file; UsageError if the file was not read or is gone."""
         with self._changed:
             upload = self._uploads.get(token) if isinstance(token, str) else None
@@ -154,7 +156,7 @@ class Uploads:
                 self._reading = ""
                 self._changed.notify_all()
 
-    def _outcome(self, upload: _Upload) -> tuple[Any, str]:
+    def _outcome(self, upload: _Upload) -> tuple[BaseGeometry | None, str]:
         def is_gone() -> bool:
             return self._has_ended or self._clock() - upload.polled_at > GONE_S
 

@@ -11,16 +11,17 @@ import re
 import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 import flask
 from dash import Dash
 from werkzeug.exceptions import HTTPException
+from werkzeug.wrappers import Response
 
 from mapapp.explore.listener.gate import Gate
 from mapapp.explore.listener.limits import DEFAULT_LIMITS, Limits
 from mapapp.explore.listener.proxies import TrustedProxies
-from mapapp.explore.listener.server import create_server
+from mapapp.explore.listener.server import AnyServer, create_server
 
 FOR_EVER: Final = "public, max-age=31536000, immutable"
 MAX_CALLBACK_BYTES: Final = 4 << 20  # a setup file in base64
@@ -56,16 +57,24 @@ _PAGE: Final = """<!DOCTYPE html>
 """
 
 
+class ListenOptions(TypedDict, total=False):
+    """Options of :func:`listen`, for functions that pass them on."""
+
+    limits: Limits
+    host_names: Iterable[str]
+    trusted_proxies: Iterable[str]
+
+
 class App(Dash):
     """A Dash app that does not reveal its software versions and serves only the assets of its page."""
 
-    def __init__(self, *given: Any, **options: Any) -> None:
-        super().__init__(*given, **options)
+    def __init__(self, name: str, **options: Any) -> None:
+        super().__init__(name, **options)
         self.server.before_request(self._refuse_ignored_asset)
 
-    def _config(self) -> dict[str, Any]:
+    def _config(self) -> dict[str, object]:
         """The configuration for the page's scripts, without entries that only Dash's debugging tools need."""
-        whole: dict[str, Any] = super()._config()  # type: ignore[no-untyped-call]  # Dash leaves it without types
+        whole: dict[str, object] = super()._config()  # type: ignore[no-untyped-call]  # Dash leaves it without types
         return {name: value for name, value in whole.items() if name not in _ONLY_FOR_DEBUGGING}
 
     def _refuse_ignored_asset(self) -> None:
@@ -90,7 +99,7 @@ def listen(
     limits: Limits = DEFAULT_LIMITS,
     host_names: Iterable[str] = (),
     trusted_proxies: Iterable[str] = (),
-) -> tuple[Any, str]:
+) -> tuple[AnyServer, str]:
     """Bind to a host and port (0 for any free port); returns the server, which has a `run` method, and its address.
 
     Parameters
@@ -134,7 +143,7 @@ def add_refusals(server: flask.Flask, log: Callable[[Exception], None]) -> None:
     """Answer failed requests with a one-line error, and pass unexpected errors to `log`."""
 
     @server.errorhandler(Exception)
-    def refuse(error: Exception) -> Any:
+    def refuse(error: Exception) -> Response:
         if isinstance(error, HTTPException):
             return _line(error.code or 500, error.name, error.get_response())
         log(error)
@@ -146,7 +155,7 @@ def add_refusals(server: flask.Flask, log: Callable[[Exception], None]) -> None:
         return _line(500, "The server could not answer this request")
 
 
-def _line(code: int, text: str, response: Any = None) -> Any:
+def _line(code: int, text: str, response: Response | None = None) -> Response:
     found = flask.Response() if response is None else response
     if 300 <= code < 400:
         return found
@@ -162,7 +171,7 @@ def error_line(error: BaseException) -> str:
     return f"{type(error).__name__} {str(error)[:100]!r} at {places}"
 
 
-def add_headers(server: flask.Flask, script_hashes: Any) -> None:
+def add_headers(server: flask.Flask, script_hashes: Iterable[str]) -> None:
     """Let pages load only what this server sends, and compress long responses."""
     policy = "; ".join(
         (

@@ -13,7 +13,7 @@ from dash.development.base_component import Component
 from geodata.store import open_store
 from mapapp.drawing import map_layers
 from mapapp.explore import web_app
-from mapapp.explore.listener.server import Server
+from mapapp.explore.listener.server import AnyServer
 from mapapp.explore.pages.explore import notes
 from mapapp.paths import assets_dir
 from mapapp.progress import Report
@@ -96,7 +96,7 @@ def create_app(
     return app
 
 
-def listen(app: Dash, host: str = "127.0.0.1", port: int = 8051) -> tuple[Server, str]:
+def listen(app: Dash, host: str = "127.0.0.1", port: int = 8051) -> tuple[AnyServer, str]:
     """Start to listen as :func:`mapapp.explore.web_app.listen` does, and measure the first setting meanwhile.
 
     Returns

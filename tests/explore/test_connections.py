@@ -10,7 +10,7 @@ import time
 from contextlib import ExitStack, suppress
 from importlib.metadata import version
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from waitress import wasyncore
@@ -177,9 +177,9 @@ def test_too_few_open_files_mean_fewer_connections(monkeypatch: pytest.MonkeyPat
 def test_threads_take_the_clients_in_turn() -> None:
     queue = FairQueue(most_threads=6)
     for client, number in [("a", 1), ("a", 2), ("a", 3), ("b", 4), ("c", 5), ("b", 6)]:
-        queue.append(SimpleNamespace(requests=[SimpleNamespace(key=client)], number=number))
+        queue.append(cast(Any, SimpleNamespace(requests=[SimpleNamespace(key=client)], number=number)))
     assert len(queue) == 6
-    assert [queue.popleft().channel.number for _ in range(6)] == [1, 4, 5, 2, 6, 3]
+    assert [cast(Any, queue.popleft().channel).number for _ in range(6)] == [1, 4, 5, 2, 6, 3]
     assert not queue
 
 

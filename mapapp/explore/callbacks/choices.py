@@ -7,7 +7,8 @@ choice is lost, and no late answer replaces a newer one.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Final, TypedDict
 
 from dash import ClientsideFunction, Dash, Input, Output, State
 
@@ -26,9 +27,18 @@ READ: Final = ("pick", "sign", "target", "center", "radii")
 """Controls that the script reads together with a choice; their values are not part of the address."""
 
 
+class Followed(TypedDict):
+    """What the page's script gets for its choices; see :func:`followed`."""
+
+    n: object
+    search: str | None
+    said: str
+    setup: dict[str, object] | None
+
+
 def register(app: Dash, views: Views) -> None:
     """Attach the callbacks that turn choices into an address."""
-    in_browser: Any = app.clientside_callback
+    in_browser: Callable[..., object] = app.clientside_callback
     in_browser(
         ClientsideFunction("commutemap", "choose"),
         *[Input(name, "value") for name in (*events.CONTROLS, "release", "search")],
@@ -39,7 +49,7 @@ def register(app: Dash, views: Views) -> None:
     in_browser(ClientsideFunction("commutemap", "turn"), Input("url", "search"))
 
     @app.callback(Output("followed", "data"), Input("choices", "data"), prevent_initial_call=True)
-    def follow_choices(choices: object) -> dict[str, Any]:
+    def follow_choices(choices: object) -> Followed:
         return followed(views, choices if isinstance(choices, dict) else {})
 
     _looking_up(app, views)
@@ -47,7 +57,7 @@ def register(app: Dash, views: Views) -> None:
 
 def _looking_up(app: Dash, views: Views) -> None:
     @app.callback(Output("search", "data"), Input("search", "searchValue"), State("url", "search"))
-    def look_up(text: str | None, query: str | None) -> list[dict[str, Any]]:
+    def look_up(text: str | None, query: str | None) -> list[dict[str, object]]:
         address, _ = views.parse(query)
         return area_controls.search_options(views.release(address).areas.search(_typed(text), near=True))
 
@@ -57,7 +67,7 @@ def _looking_up(app: Dash, views: Views) -> None:
         State("center", "value"),
         State("url", "search"),
     )
-    def look_up_center(text: str | None, chosen: str | None, query: str | None) -> list[dict[str, Any]]:
+    def look_up_center(text: str | None, chosen: str | None, query: str | None) -> list[dict[str, object]]:
         address, _ = views.parse(query)
         areas = views.release(address).areas
         typed = _typed(text).removeprefix(
@@ -76,7 +86,7 @@ def _typed(text: object) -> str:
     return text[:MAX_TYPED] if isinstance(text, str) else ""
 
 
-def followed(views: Views, choices: dict[str, Any]) -> dict[str, Any]:
+def followed(views: Views, choices: dict[str, object]) -> Followed:
     """The address after some choices.
 
     Parameters
@@ -107,7 +117,7 @@ def followed(views: Views, choices: dict[str, Any]) -> dict[str, Any]:
     return {"n": choices.get("n"), "search": search, "said": said, "setup": setup}
 
 
-def _after(views: Views, address: Address, choice: dict[str, Any]) -> tuple[Address, str]:
+def _after(views: Views, address: Address, choice: dict[str, object]) -> tuple[Address, str]:
     """Address after one choice, and a line that says why the choice did not work, or nothing."""
     trigger, value, read = (choice.get(name) for name in ("trigger", "value", "read"))
     read = {name: _string(read.get(name)) if isinstance(read, dict) else None for name in READ}
@@ -129,7 +139,7 @@ def _string(value: object) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _opened(views: Views, address: Address, file: object) -> tuple[Address, dict[str, Any]]:
+def _opened(views: Views, address: Address, file: object) -> tuple[Address, dict[str, object]]:
     """The view in an opened file, and notes on it; the address before if the file cannot be opened."""
     try:
         found, notes, bounds = setup_file.opened(views, file)

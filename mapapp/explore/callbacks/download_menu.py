@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dash import Dash, Input, Output
 
 from mapapp.explore.callbacks.views import Views
@@ -22,7 +20,7 @@ def register(app: Dash, views: Views) -> None:
         Output("csv", "data-drawn"),
         Input("url", "search"),
     )
-    def show_menu(query: str | None) -> tuple[Any, ...]:
+    def show_menu(query: str | None) -> tuple[object, ...]:
         address, _ = views.parse(query)
         release, text = views.release(address), to_query(address)
 

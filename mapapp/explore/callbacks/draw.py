@@ -8,6 +8,7 @@ from typing import Any
 import pandas
 import plotly.graph_objects as go
 from dash import Patch
+from plotly.basedatatypes import BaseTraceType
 
 from mapapp.answers import served_answers, words
 from mapapp.answers.served_release import ServedRelease, caution
@@ -94,7 +95,7 @@ def base_figure(release: ServedRelease, theme: Theme, prefix: str) -> go.Figure:
     )
 
 
-def _style(release: ServedRelease, prefix: str) -> dict[str, Any]:
+def _style(release: ServedRelease, prefix: str) -> dict[str, object]:
     addresses = {name: map_layers.layer_url(prefix, release, name) for name in map_layers.BASE_LAYERS}
     name = f"commutemap-{release.slug}-{release.version}"
     return commute_map.base_style(name, addresses)
@@ -102,7 +103,7 @@ def _style(release: ServedRelease, prefix: str) -> dict[str, Any]:
 
 def _outline(
     prefix: str, release: ServedRelease, areas: tuple[str, ...], color: str, scheme: ColorScheme
-) -> list[dict[str, Any]]:
+) -> list[dict[str, object]]:
     url = map_layers.outline_url(prefix, release, areas) if areas else None
     return commute_map.outline_layers(url, color or scheme.ink, scheme.halo)
 
@@ -133,7 +134,7 @@ def changes(figure: go.Figure, *, move: bool, restyle: bool = False) -> Patch:
 
 def _change_traces(
     before: ServedRelease, release: ServedRelease, question: Question, view: View, prefix: str
-) -> list[Any]:
+) -> list[BaseTraceType]:
     frame = map_content.change_frame(before, release, question)
     verb = words.VERB[question.shown_end]
     label = [
@@ -154,11 +155,11 @@ def _change_traces(
 
 def _traces(
     release: ServedRelease, question: Question, view: View, prefix: str, kind: str, middle: dict[str, float]
-) -> tuple[list[Any], list[dict[str, Any]]]:
+) -> tuple[list[BaseTraceType], list[dict[str, object]]]:
     scheme, end = COLOR_SCHEMES[view.theme], question.shown_end
     colors: dict[Side, str] = {"home": scheme.home, "work": scheme.work}
     traces = commute_map.no_traces()
-    labels: list[dict[str, Any]] = []
+    labels: list[dict[str, object]] = []
     frame = unit_labels(release, question)
     traces[commute_map.UNITS] = commute_map.unit_trace(
         frame,
@@ -196,7 +197,9 @@ def _traces(
     return traces, labels
 
 
-def _ratio_trace(release: ServedRelease, question: Question, prefix: str, scheme: ColorScheme) -> Any:
+def _ratio_trace(
+    release: ServedRelease, question: Question, prefix: str, scheme: ColorScheme
+) -> go.Choroplethmap:
     frame, how = map_content.ratio_frame(release, question), map_content.ratio_map_of(question)
     label = [
         "<br>".join([f"<b>{html.escape(name, quote=False)}</b>", *lines])
@@ -212,8 +215,8 @@ def _ratio_trace(release: ServedRelease, question: Question, prefix: str, scheme
 
 
 def _arrows(
-    release: ServedRelease, question: Question, traces: list[Any], scheme: ColorScheme
-) -> list[dict[str, Any]]:
+    release: ServedRelease, question: Question, traces: list[BaseTraceType], scheme: ColorScheme
+) -> list[dict[str, object]]:
     """Add the three arrows to the traces, and return their labels."""
     box, answer = map_layers.bounds(release, question.areas), served_answers.result(release, question)
     if box is None:

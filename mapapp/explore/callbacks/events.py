@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 import shapely
+from shapely.geometry.base import BaseGeometry
 
 from geodata.errors import GeometryError
 from mapapp.answers import watch
@@ -34,7 +35,11 @@ _PLACE: Final = re.compile(r"\s*(-?\d{1,3}(?:\.\d+)?)[\s,;]+(-?\d{1,3}(?:\.\d+)?
 
 
 def after(
-    address: Address, release: ServedRelease, trigger: Any, value: Any, read: dict[str, Any]
+    address: Address,
+    release: ServedRelease,
+    trigger: str | dict[str, object],
+    value: object,
+    read: Mapping[str, str | None],
 ) -> Address:
     """Address after one choice of the visitor.
 
@@ -73,26 +78,25 @@ def after(
         return drilled(address, release, value)
     if trigger == "every":
         return address.having(every=not address.view.every)
-    if trigger == "release" and value and value != release.slug:
+    if trigger == "release" and isinstance(value, str) and value not in ("", release.slug):
         return replace(address, release=value, against="" if address.against == value else address.against)
     return address
 
 
 def _with_control(address: Address, name: str, value: object) -> Address:
+    if name == "against":
+        return replace(address, against=value if isinstance(value, str) else address.against)
+    kept: object
     if name in BANDS:
         bands = tuple(band for band in (1, 2, 3) if isinstance(value, list) and str(band) in value)
-        kept: Any = bands if len(bands) < 3 else ()
+        kept = bands if len(bands) < 3 else ()
     elif name == "edges":
         kept = edges_of(value) if isinstance(value, str) else address.question.edges
         if kept is None:
             raise UsageError(f"distance bands: type {ALLOWED}, such as 5, 10, 25")
     else:
-        kept = value if isinstance(value, str) else _value(address, name)
-    return replace(address, against=kept) if name == "against" else address.having(**{name: kept})
-
-
-def _value(address: Address, name: str) -> Any:
-    return address.against if name == "against" else address.value(name)
+        kept = value if isinstance(value, str) else address.value(name)
+    return address.having(**{name: kept})
 
 
 def with_step(
@@ -226,7 +230,7 @@ def drilled(address: Address, release: ServedRelease, value: object) -> Address:
     return address.having(**ENTRIES[address.question.analysis].row_link(address.question, units))
 
 
-def _button(address: Address, release: ServedRelease, trigger: dict[str, Any]) -> Address:
+def _button(address: Address, release: ServedRelease, trigger: dict[str, object]) -> Address:
     area = str(trigger.get("area"))
     if trigger.get("type") == "suggest":
         return with_step(address, release, area, only_add=True)
@@ -236,11 +240,13 @@ def _button(address: Address, release: ServedRelease, trigger: dict[str, Any]) -
     return _put(address, field, tuple(one for one in address.value(field) if one != area))
 
 
-_PARTS: Final[dict[str, Callable[[ServedRelease, Any, dict[str, Any]], Sequence[str | None]]]] = {
+_PARTS: Final[dict[str, Callable[[ServedRelease, object, Mapping[str, str | None]], Sequence[object]]]] = {
     "clicked": lambda release, value, read: [clicked_area(release, value, read.get("pick"))],
     "search": lambda _, value, __: [value],
     "drawn": lambda _, value, __: [drawn_step(value)],
-    "open-area": lambda release, value, _: [fewest_corners(release, value)],
+    "open-area": lambda release, value, _: (
+        [fewest_corners(release, value)] if isinstance(value, BaseGeometry) else []
+    ),
     "add-circle": lambda release, _, read: circles(release, read.get("center"), read.get("radii")),
     "radii": lambda release, _, read: circles(release, read.get("center"), read.get("radii")),
 }

@@ -9,9 +9,10 @@ matches the address of the newest choice (`assets/versions.js`).
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
-from dash import ClientsideFunction, Dash, Input, Output, State, no_update
+import plotly.graph_objects as go
+from dash import ClientsideFunction, Dash, Input, Output, Patch, State, no_update
 
 from geodata.errors import GeodataError
 from mapapp.answers import served_answers, words
@@ -44,7 +45,7 @@ def register(app: Dash, views: Views) -> None:
 
 
 def _map(app: Dash, views: Views) -> None:
-    in_browser: Any = app.clientside_callback
+    in_browser: Callable[..., object] = app.clientside_callback
     in_browser(ClientsideFunction("commutemap", "look"), Output("look", "data"), Input("url", "search"))
 
     @app.callback(
@@ -59,7 +60,7 @@ def _map(app: Dash, views: Views) -> None:
         running=[(Output("busy", "className"), "busy on", "busy")],
         prevent_initial_call=True,
     )
-    def show_map(look: object, on_map: object, opened: object) -> tuple[Any, ...]:
+    def show_map(look: object, on_map: object, opened: object) -> tuple[object, ...]:
         look, on_map = (given if isinstance(given, dict) else {} for given in (look, on_map))
         query = look.get("search")
         address, _ = views.parse(query)
@@ -79,8 +80,8 @@ def _map(app: Dash, views: Views) -> None:
 
 
 def _map_figure(
-    views: Views, address: Address, look: dict[str, Any], on_map: dict[str, Any], bounds: Bounds | None
-) -> tuple[Any, dict[str, str]]:
+    views: Views, address: Address, look: dict[str, object], on_map: dict[str, object], bounds: Bounds | None
+) -> tuple[go.Figure | Patch, dict[str, str]]:
     """The whole map or the changes to the map on the page, and what the map then shows."""
     release = views.release(address)
     size = _pixels(look.get("width")), _pixels(look.get("height"))
@@ -106,7 +107,7 @@ def _pixels(given: object) -> int:
 
 
 def _answering(app: Dash, views: Views) -> None:
-    in_browser: Any = app.clientside_callback
+    in_browser: Callable[..., object] = app.clientside_callback
     in_browser(
         ClientsideFunction("commutemap", "fill"), Output("table-card", "hidden"), Input("area-data", "data")
     )
@@ -121,7 +122,7 @@ def _answering(app: Dash, views: Views) -> None:
         *_drawn("answer", "certificate", "glance"),
         Input("url", "search"),
     )
-    def show_answer(query: str | None) -> tuple[Any, ...]:
+    def show_answer(query: str | None) -> tuple[object, ...]:
         address, notes = views.parse(query)
         release = views.release(address)
         found, missing, more = answer_of(views, address)
@@ -141,7 +142,7 @@ def _answering(app: Dash, views: Views) -> None:
         Input("answered", "data"),
         prevent_initial_call=True,
     )
-    def show_errors(query: str | None) -> tuple[Any, ...]:
+    def show_errors(query: str | None) -> tuple[object, ...]:
         """The same answer with its expected errors, which take longer and so arrive later."""
         address, _ = views.parse(query)
         if not address.question.is_complete:
@@ -160,9 +161,9 @@ def _answering(app: Dash, views: Views) -> None:
         *_drawn("chart-card"),
         Input("url", "search"),
     )
-    def show_chart(query: str | None) -> tuple[Any, ...]:
+    def show_chart(query: str | None) -> tuple[object, ...]:
         address, _ = views.parse(query)
-        nothing: tuple[Any, ...] = (True, "", "", {}, {}, query)
+        nothing: tuple[object, ...] = (True, "", "", {}, {}, query)
         if not address.question.is_complete:
             return nothing
         title, text, figure = answer_charts.drawn_chart(
@@ -211,7 +212,7 @@ def answer_of(views: Views, address: Address) -> tuple[Result, str, tuple[str, .
 
 
 def _keeping_up(app: Dash, views: Views) -> None:
-    in_browser: Any = app.clientside_callback
+    in_browser: Callable[..., object] = app.clientside_callback
     for name in ("placed", "shown"):
         in_browser(ClientsideFunction("commutemap", "place"), Input(name, "data"))
 
@@ -227,7 +228,7 @@ def _keeping_up(app: Dash, views: Views) -> None:
         },
         inputs={"query": Input("url", "search")},
     )
-    def show_controls(query: str | None) -> dict[str, Any]:
+    def show_controls(query: str | None) -> dict[str, object]:
         address, _ = views.parse(query)
         release = views.release(address)
         options = [{"value": level, "label": label} for level, label in views.layers(address).items()]
@@ -253,7 +254,7 @@ def _keeping_up(app: Dash, views: Views) -> None:
         *_drawn("chosen"),
         Input("url", "search"),
     )
-    def show_areas(query: str | None) -> tuple[Any, ...]:
+    def show_areas(query: str | None) -> tuple[object, ...]:
         address, _ = views.parse(query)
         release = views.release(address)
         first, second = area_controls.areas_label(address.question)
@@ -274,7 +275,7 @@ def _keeping_up(app: Dash, views: Views) -> None:
         *_drawn("banner", "release-title"),
         Input("url", "search"),
     )
-    def show_release(query: str | None) -> tuple[Any, ...]:
+    def show_release(query: str | None) -> tuple[object, ...]:
         address, _ = views.parse(query)
         release = views.release(address)
         name = names_of(list(views.releases.values()))[release.slug]

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from dash import ALL, Dash, Input, Output, State
+from dash.development.base_component import Component
 
 from mapapp.explore.callbacks import draw
 from mapapp.explore.callbacks.views import Views
@@ -21,7 +20,7 @@ def register(app: Dash, views: Views) -> None:
         Input("url", "pathname"),
         State("url", "search"),
     )
-    def route(pathname: str | None, query: str | None) -> tuple[Any, list[str]]:
+    def route(pathname: str | None, query: str | None) -> tuple[Component, list[str]]:
         address, _ = views.parse(query)
         path = "/" + (pathname if isinstance(pathname, str) else "/").removeprefix(views.prefix).strip("/")
         marks = ["here" if page == path else "" for page in frame.PAGES]

@@ -35,7 +35,7 @@ class Views:
         compare=False,
     )
 
-    def parse(self, query: str | None) -> tuple[Address, tuple[str, ...]]:
+    def parse(self, query: object) -> tuple[Address, tuple[str, ...]]:
         """The view in an address, and notes on the parts left out; cached, as all callbacks read the same address."""
         text = query if isinstance(query, str) else ""  # a forged request may contain anything
         return self._parsed.get_or_make(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, cast
+from typing import Final, Literal, cast
+
+import pandas
 
 from mapapp.answers import served_answers
 from mapapp.answers.results import Change, Result
@@ -102,7 +104,7 @@ def _table_csv(wanted: FileRequest, file: Path, watch: Watch) -> None:
     for name, value in _source_columns(wanted).items():
         table[name] = value
 
-    def parts() -> Iterator[Any]:
+    def parts() -> Iterator[pandas.DataFrame]:
         for start in range(0, max(len(table), 1), ROWS_AT_ONCE):
             watch("writing", start, len(table))
             yield table.iloc[start : start + ROWS_AT_ONCE]
@@ -111,7 +113,7 @@ def _table_csv(wanted: FileRequest, file: Path, watch: Watch) -> None:
         answer_files.write_csv(parts(), stream)
 
 
-def _source_columns(wanted: FileRequest) -> dict[str, Any]:
+def _source_columns(wanted: FileRequest) -> Mapping[str, object]:
     """Columns that say where a table comes from; CSV has no other place for this."""
     source, before = Provenance.of(wanted.release.store), wanted.before
     return {

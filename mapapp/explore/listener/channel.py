@@ -10,15 +10,22 @@ import socket
 import threading
 import time
 from functools import partial
-from typing import Any, Final
+from typing import Final, TypeAlias
 
+from waitress.adjustments import Adjustments
+from waitress.buffers import ReadOnlyFileBasedBuffer
 from waitress.channel import ClientDisconnected, HTTPChannel
 from waitress.parser import HTTPRequestParser, ParsingError
+from waitress.server import TcpWSGIServer
 from waitress.task import ErrorTask, WSGITask
+from waitress.wasyncore import dispatcher
 
 from mapapp.explore.listener.gate import Gate, Refusal
 from mapapp.explore.listener.limits import Limits
 from mapapp.explore.listener.proxies import client_key
+
+Sockets: TypeAlias = dict[int, dispatcher]
+"""The sockets that a server watches, by file number."""
 
 _DRAIN_S: Final = 2.0
 _DRAINED_BYTES: Final = 4 << 20
@@ -39,10 +46,10 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
     """
 
     path = ""
-    error: Any
+    error: ParsingError | Refusal | None
     completed: bool
 
-    def __init__(self, adj: Any, gate: Gate, peer: str) -> None:
+    def __init__(self, adj: Adjustments, gate: Gate, peer: str) -> None:
         super().__init__(adj)
         self.gate = gate
         self.peer = self.client = peer
@@ -83,7 +90,7 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
 
     def _make_room(self) -> None:
         largest = self.gate.largest_body()
-        if largest is None or largest.request is self:
+        if largest is None or largest.request is None or largest.request is self:
             self.error, self.completed = Refusal(503, "too many requests are being sent; try again"), True
         else:
             self.gate.close(largest)
@@ -98,9 +105,9 @@ class RequestParser(HTTPRequestParser):  # type: ignore[misc]  # waitress has no
 class Task(WSGITask):  # type: ignore[misc]  # waitress has no types
     """A request to the app, with the client's address in place of the proxy's."""
 
-    def get_environment(self) -> dict[str, Any]:
+    def get_environment(self) -> dict[str, object]:
         """Environment of the request."""
-        environ: dict[str, Any] = super().get_environment()
+        environ: dict[str, object] = super().get_environment()
         environ["REMOTE_ADDR"] = environ["REMOTE_HOST"] = self.request.client
         environ["PATH_INFO"] = self.request.path
         return environ
@@ -141,8 +148,8 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
         connection with unread bytes could make the client lose the refusal before reading it.
     """
 
-    request: Any = None
-    requests: list[Any]
+    request: RequestParser | None = None
+    requests: list[RequestParser]
     close_when_flushed: bool
     lingers = False
     _drain_until = 0.0
@@ -150,7 +157,14 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
     task_class = Task
     error_task_class = RefusalTask
 
-    def __init__(self, server: Any, sock: Any, addr: Any, adj: Any, map: Any = None) -> None:
+    def __init__(
+        self,
+        server: TcpWSGIServer,
+        sock: socket.socket,
+        addr: tuple[str, int],
+        adj: Adjustments,
+        map: Sockets | None = None,
+    ) -> None:
         self.key = client_key(addr[0])
         self._reader = 0
         self._refuses_now = False
@@ -228,7 +242,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
         """Close the connection when the server ends, with its temporary files."""
         self.handle_close()
 
-    def del_channel(self, map: Any = None) -> None:
+    def del_channel(self, map: Sockets | None = None) -> None:
         """Stop watching and counting."""
         super().del_channel(map)
         self.server.gate.closed(self)
@@ -272,11 +286,11 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
             if now - self.free_since > limits.idle_s:
                 self.server.gate.close(self)
         elif now - max(request.head_at, self.free_since) > _allowed_s(request, limits):
-            self._refuse_late()
+            self._refuse_late(request)
 
-    def _refuse_late(self) -> None:
+    def _refuse_late(self, request: RequestParser) -> None:
         with self.requests_lock:
-            request, self.request = self.request, None
+            self.request = None
             request.error = Refusal(408, "the request did not arrive in time")
             request.completed = True
             self.requests.append(request)
@@ -284,7 +298,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
 
     # In a thread of its own
 
-    def write_soon(self, data: Any) -> int:
+    def write_soon(self, data: bytes | ReadOnlyFileBasedBuffer) -> int:
         """Queue a part of a response, once there is room for it beside what other clients have not taken yet.
 
         Raises

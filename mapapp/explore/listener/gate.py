@@ -7,8 +7,9 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Final
 
+from mapapp.explore.listener.connections import Connection, Request
 from mapapp.explore.listener.limits import Limits
 from mapapp.explore.listener.proxies import TrustedProxies, client_key
 from mapapp.explore.listener.unsent import UnsentBytes
@@ -31,6 +32,11 @@ class Refusal:
         self.code = code
         self.reason = HTTPStatus(code).phrase
         self.body = text
+
+
+def _body_bytes(channel: Connection) -> int:
+    """Bytes held of the body that a client is sending."""
+    return 0 if channel.request is None else channel.request.held_bytes
 
 
 class Gate:
@@ -65,11 +71,11 @@ class Gate:
         self.prefix = prefix
         self.host_names = frozenset(name.lower().rstrip(".") for name in host_names)
         self.proxies = proxies or TrustedProxies()
-        self.to_close: list[Any] = []
+        self.to_close: list[Connection] = []
         self.unsent = UnsentBytes(limits.unsent_bytes)
         self.watching_thread = 0  # the one that looks at the sockets
         self.settling_s = _SETTLING_S  # a connection this young is not closed in favor of a newer one
-        self._channels: dict[str, dict[Any, None]] = {}
+        self._channels: dict[str, dict[Connection, None]] = {}
         self._settled_at: dict[str, float] = {}
         self._lock = threading.Lock()
         self._requests: Counter[str] = Counter()
@@ -100,11 +106,11 @@ class Gate:
             return mine > 0 and self._close_waiting(key)
         return self._close_any(largest)
 
-    def opened(self, channel: Any) -> None:
+    def opened(self, channel: Connection) -> None:
         """Count a connection."""
         self._channels.setdefault(channel.key, {})[channel] = None
 
-    def closed(self, channel: Any) -> None:
+    def closed(self, channel: Connection) -> None:
         """Stop counting a connection."""
         channels = self._channels.get(channel.key, {})
         channels.pop(channel, None)
@@ -141,7 +147,7 @@ class Gate:
         self.close(oldest)
         return True
 
-    def close(self, channel: Any) -> None:
+    def close(self, channel: Connection) -> None:
         """Schedule a connection to be closed before the next poll, when none of its events is pending."""
         channel.will_close = True
         self.closed(channel)
@@ -149,7 +155,7 @@ class Gate:
 
     # Requests
 
-    def refusal(self, request: Any) -> Refusal | None:
+    def refusal(self, request: Request) -> Refusal | None:
         """The reason to refuse a request whose head is complete; None to accept it."""
         origin = self.proxies.origin(request.peer, request.headers)
         request.client, request.key = origin.client, client_key(origin.client)
@@ -173,7 +179,7 @@ class Gate:
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
         return not self.host_names or name.lower().rstrip(".") in self.host_names
 
-    def _body_refusal(self, request: Any) -> Refusal | None:
+    def _body_refusal(self, request: Request) -> Refusal | None:
         if not request.content_length and not request.chunked:
             return None
         most = self.bodies.get(request.path) if request.command == "POST" else None
@@ -185,7 +191,7 @@ class Gate:
             return Refusal(413, f"this address accepts at most {most:,} bytes")
         return None
 
-    def _crowd_refusal(self, request: Any, *, forwarded: bool) -> Refusal | None:
+    def _crowd_refusal(self, request: Request, *, forwarded: bool) -> Refusal | None:
         """Count a request, or refuse it if its client or the server has too many."""
         limits, key = self.limits, request.key
         is_upload = request.content_length > limits.small_body_bytes
@@ -201,7 +207,7 @@ class Gate:
             request.is_counted, request.is_upload = True, is_upload
         return None
 
-    def hold(self, request: Any, n_bytes: int) -> bool:
+    def hold(self, request: Request, n_bytes: int) -> bool:
         """Count received bytes of a body; returns whether all incomplete bodies together are within their limit."""
         if request.is_upload:  # limited by number
             return True
@@ -212,16 +218,16 @@ class Gate:
             self._unfinished_bytes += n_bytes
             return self._unfinished_bytes <= self.limits.unfinished_bytes
 
-    def largest_body(self) -> Any | None:
+    def largest_body(self) -> Connection | None:
         """The largest incomplete body's connection, of the client whose incomplete bodies are largest in total."""
         senders = [
             [channel for channel in channels if channel.is_sending_body]
             for channels in self._channels.values()
         ]
-        of_client = max(senders, key=lambda each: sum(one.request.held_bytes for one in each), default=[])
-        return max(of_client, key=lambda channel: channel.request.held_bytes, default=None)
+        of_client = max(senders, key=lambda each: sum(map(_body_bytes, each)), default=[])
+        return max(of_client, key=_body_bytes, default=None)
 
-    def end(self, request: Any) -> None:
+    def end(self, request: Request) -> None:
         """Stop counting a request and its bytes; safe to call again."""
         with self._lock:
             self._unfinished_bytes -= request.held_bytes

@@ -5,21 +5,26 @@ from __future__ import annotations
 import atexit
 import contextlib
 import logging
+import socket
 import sys
 import threading
 import time
 from collections import Counter, OrderedDict, deque
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from waitress import wasyncore
 from waitress.adjustments import Adjustments
 from waitress.server import MultiSocketServer, TcpWSGIServer
 from waitress.task import ThreadedTaskDispatcher
 
-from mapapp.explore.listener.channel import Channel
+from mapapp.explore.listener.channel import Channel, Sockets
+from mapapp.explore.listener.connections import Connection
 from mapapp.explore.listener.gate import Gate
 from mapapp.explore.listener.limits import affordable_connections
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication
 
 MAX_HEAD_BYTES: Final = 96 << 10  # holds the address of the longest view, percent-encoded
 _ACCEPTED_AT_ONCE: Final = 64
@@ -42,11 +47,11 @@ class FairQueue:
 
     def __init__(self, most_threads: int) -> None:
         self._most = most_threads
-        self._lines: OrderedDict[str, deque[Any]] = OrderedDict()
+        self._lines: OrderedDict[str, deque[Connection]] = OrderedDict()
         self._n_working: Counter[str] = Counter()
         self._lock = threading.Lock()
 
-    def append(self, channel: Any) -> None:
+    def append(self, channel: Connection) -> None:
         """Add a connection whose next request is complete."""
         with self._lock:
             key = channel.requests[0].key if channel.requests else channel.key
@@ -78,7 +83,7 @@ class FairQueue:
 class Turn:
     """A thread's work on one request. Afterwards the thread checks the queue again, so no request is forgotten."""
 
-    def __init__(self, channel: Any, end: Callable[[], None]) -> None:
+    def __init__(self, channel: Connection, end: Callable[[], None]) -> None:
         self.channel = channel
         self._end = end
 
@@ -99,7 +104,7 @@ class Server(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
 
     channel_class = Channel
 
-    def __init__(self, *given: Any, gate: Gate, **options: Any) -> None:
+    def __init__(self, *given: object, gate: Gate, **options: object) -> None:
         self.gate = gate
         super().__init__(*given, **options)
 
@@ -132,7 +137,7 @@ class Server(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
             else:
                 _turn_away(sock)
 
-    def add_task(self, task: Any) -> None:
+    def add_task(self, task: Channel) -> None:
         """Have a thread serve a connection's next request, unless it was refused."""
         if not task.takes_refusal():
             super().add_task(task)
@@ -146,7 +151,7 @@ class Server(TcpWSGIServer):  # type: ignore[misc]  # waitress has no types
 class SeveralSockets(MultiSocketServer):  # type: ignore[misc]  # waitress has no types
     """A server for a host name with several addresses."""
 
-    def __init__(self, servers: list[Server], *given: Any) -> None:
+    def __init__(self, servers: list[Server], *given: object) -> None:
         super().__init__(*given)
         self._servers = servers
 
@@ -158,7 +163,10 @@ class SeveralSockets(MultiSocketServer):  # type: ignore[misc]  # waitress has n
             self.close()
 
 
-def _watch(sockets: dict[int, Any], gate: Gate, servers: list[Server]) -> None:
+AnyServer: TypeAlias = Server | SeveralSockets
+
+
+def _watch(sockets: Sockets, gate: Gate, servers: list[Server]) -> None:
     """Handle events until no socket is left.
 
     Connections are closed only before a poll. Otherwise a pending event could reach a new connection with the same file
@@ -180,7 +188,7 @@ def _watch(sockets: dict[int, Any], gate: Gate, servers: list[Server]) -> None:
         wasyncore.poll2(_CHECK_S, sockets)
 
 
-def _turn_away(sock: Any) -> None:
+def _turn_away(sock: socket.socket) -> None:
     with contextlib.suppress(OSError):
         sock.setblocking(False)
         sock.send(_BUSY)
@@ -188,7 +196,9 @@ def _turn_away(sock: Any) -> None:
         sock.close()
 
 
-def create_server(application: Any, gate: Gate, *, host: str, port: int, threads: int) -> Any:
+def create_server(
+    application: WSGIApplication, gate: Gate, *, host: str, port: int, threads: int
+) -> AnyServer:
     """Bind to a host and port (0 for any free port); returns a server with waitress's `run` and `close`.
 
     Raises
@@ -217,7 +227,7 @@ def create_server(application: Any, gate: Gate, *, host: str, port: int, threads
     atexit.register(
         dispatcher.shutdown, timeout=_LAST_REQUESTS_S
     )  # otherwise Python would cut requests off in native code
-    sockets: dict[int, Any] = {}
+    sockets: Sockets = {}
     try:
         servers = [
             Server(application, sockets, gate=gate, dispatcher=dispatcher, adj=adjustments, sockinfo=place)

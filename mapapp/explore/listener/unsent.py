@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from typing import Any, Final
+from typing import Final
+
+from mapapp.explore.listener.connections import Connection
 
 _LOOK_S: Final = 0.5  # a connection may end without giving anything back
 
@@ -20,7 +22,7 @@ class UnsentBytes:
 
     def __init__(self, most_bytes: int) -> None:
         self.most_bytes = most_bytes
-        self._held: Counter[Any] = Counter()
+        self._held: Counter[Connection] = Counter()
         self._total = 0
         self._missing = 0
         self._changed = threading.Condition()
@@ -31,7 +33,7 @@ class UnsentBytes:
         with self._changed:
             return self._total
 
-    def take(self, channel: Any, n_bytes: int) -> bool:
+    def take(self, channel: Connection, n_bytes: int) -> bool:
         """Count bytes that a connection is about to hold; returns whether there was room for them."""
         with self._changed:
             if self._total + n_bytes > self.most_bytes:
@@ -40,12 +42,12 @@ class UnsentBytes:
             self._add(channel, n_bytes)
             return True
 
-    def take_anyway(self, channel: Any, n_bytes: int) -> None:
+    def take_anyway(self, channel: Connection, n_bytes: int) -> None:
         """Count bytes that cannot wait for room."""
         with self._changed:
             self._add(channel, n_bytes)
 
-    def give(self, channel: Any, n_bytes: int | None = None) -> None:
+    def give(self, channel: Connection, n_bytes: int | None = None) -> None:
         """Stop counting bytes of a connection that were sent or dropped; all of them if no number is given."""
         with self._changed:
             held = self._held[channel]
@@ -58,7 +60,7 @@ class UnsentBytes:
         with self._changed:
             self._changed.wait(_LOOK_S)
 
-    def in_the_way(self) -> list[Any]:
+    def in_the_way(self) -> list[Connection]:
         """Return the connections to close so that the part of a response that waits has room, the largest first."""
         with self._changed:
             missing, self._missing = self._missing, 0
@@ -70,7 +72,7 @@ class UnsentBytes:
                 chosen.append(channel)
             return chosen
 
-    def _add(self, channel: Any, n_bytes: int) -> None:
+    def _add(self, channel: Connection, n_bytes: int) -> None:
         self._total += n_bytes
         self._held[channel] += n_bytes
         if not self._held[channel]:

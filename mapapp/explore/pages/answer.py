@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 from string import Formatter
-from typing import Any
 
 from dash import dcc, html
+from dash.development.base_component import Component
 
 from mapapp.answers import served_answers, words
 from mapapp.answers.analyses import COVERAGE
@@ -16,6 +16,7 @@ from mapapp.answers.entry import text_of
 from mapapp.answers.measures import Miles, Number, Ratio
 from mapapp.answers.results import Change, Result
 from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.table_rows import Row
 from mapapp.answers.unit_names import name_parts
 from mapapp.answers.words import aria
 from mapapp.explore.pages import area_controls
@@ -24,10 +25,11 @@ from mapapp.explore.pages.bars import mark
 from mapapp.question.address import Address, to_query
 from mapapp.question.question import OTHER_END, Question
 
-Tile = tuple[Any, str]
+Child = Component | str | None
+Tile = tuple[str | list[Child], str]
 
 
-def answer(release: ServedRelease, address: Address, result: Result, missing: str) -> list[Any]:
+def answer(release: ServedRelease, address: Address, result: Result, missing: str) -> list[Component | None]:
     """The cards above the table; `missing` says what the visitor still has to choose."""
     shown, question = main_result(result), address.question
     n = n_about(shown)
@@ -49,14 +51,14 @@ def main_result(result: Result) -> Result:
     return result.after if isinstance(result, Change) else result
 
 
-def later_alone(result: Result) -> Any:
+def later_alone(result: Result) -> Component | None:
     """A note that the charts below a change show the later release."""
     if not isinstance(result, Change):
         return None
     return html.P(f"The charts show {result.names[1]} only.", className="quiet")
 
 
-def headline(release: ServedRelease, question: Question, result: Result, missing: str) -> Any:
+def headline(release: ServedRelease, question: Question, result: Result, missing: str) -> Component:
     """How many workers the answer counts, and where they live or work."""
     shown = main_result(result)
     number = headline_of(shown)
@@ -89,7 +91,7 @@ def _title(question: Question, result: Result, missing: str) -> str:
     return result.about.title if question.areas or not missing else "All workers"
 
 
-def _who(release: ServedRelease, question: Question, shown: Result, n: int) -> list[Any]:
+def _who(release: ServedRelease, question: Question, shown: Result, n: int) -> list[Child]:
     """The rest of the sentence that begins with the number."""
     s = "s" if n == 1 else ""
     covered = words.listed(words.covered_states(release)) or "all covered states"
@@ -109,7 +111,7 @@ def _who(release: ServedRelease, question: Question, shown: Result, n: int) -> l
     return [words.VERB[question.side] + s + " in ", html.Strong(here)]
 
 
-def promise(release: ServedRelease) -> Any:
+def promise(release: ServedRelease) -> Component:
     """The certificate in one line, with a link to what it means."""
     certificate = release.certificate
     said = (
@@ -139,7 +141,7 @@ def glance(result: Result) -> str:
     return f"{headline_of(shown).value:,} workers" if glance is None else glance(shown)
 
 
-def tiles(result: Result) -> Any:
+def tiles(result: Result) -> Component | None:
     """The other key numbers, each with its expected error."""
     found = _change_tiles(result) if isinstance(result, Change) else _tiles(result)
     if not found:
@@ -158,7 +160,7 @@ def _tiles(result: Result) -> list[Tile]:
     ]
 
 
-def _tile(value: Any, kind: str) -> Any:
+def _tile(value: Number | Miles | Ratio | float, kind: str) -> str | list[Child]:
     """A key number as the page shows it."""
     if isinstance(value, Number):
         return _number(value, signed=kind == "change")
@@ -203,7 +205,7 @@ def _changed_measures(result: Change) -> list[Tile]:
     ]
 
 
-def _changed(kind: str, change: float, error: float | None) -> list[Any]:
+def _changed(kind: str, change: float, error: float | None) -> list[Child]:
     text, known = (
         (words.ratio_change(change), words.ratio_error(error))
         if kind == "ratio"
@@ -212,7 +214,7 @@ def _changed(kind: str, change: float, error: float | None) -> list[Any]:
     return [text, html.Span(f" {known}", className="error")]
 
 
-def _number(number: Number, *, signed: bool = False) -> list[Any]:
+def _number(number: Number, *, signed: bool = False) -> list[Child]:
     text = f"{number.value:+,}" if signed else f"{number.value:,}"
     return [
         mark("" if signed else number.caution),
@@ -221,7 +223,7 @@ def _number(number: Number, *, signed: bool = False) -> list[Any]:
     ]
 
 
-def _ratio(ratio: Ratio) -> list[Any]:
+def _ratio(ratio: Ratio) -> list[Child]:
     if ratio.value is None:
         return [words.ratio(None), html.Span(f" {ratio.caution}", className="quiet small")]
     return [
@@ -230,12 +232,12 @@ def _ratio(ratio: Ratio) -> list[Any]:
     ]
 
 
-def _miles(distance: Miles) -> list[Any]:
+def _miles(distance: Miles) -> list[Child]:
     error = html.Span(f" {words.miles_error(distance.expected_error)}", className="error")
     return [words.miles(distance.value), error]
 
 
-def remarks(result: Result) -> Any:
+def remarks(result: Result) -> Component | None:
     """Notes that a reader needs to understand the numbers."""
     notes = [note.text for note in result.about.notes]
     numbers = main_result(result).numbers().values()
@@ -249,12 +251,12 @@ def remarks(result: Result) -> Any:
     )
 
 
-def asking_for(missing: str) -> Any:
+def asking_for(missing: str) -> Component:
     """What the analysis still needs."""
     return html.Section([html.H2("One more choice"), html.P(missing)], className="card start", role="status")
 
 
-def suggestions(release: ServedRelease, question: Question) -> Any:
+def suggestions(release: ServedRelease, question: Question) -> Component:
     """Areas to start with: those with the most jobs, or with the most homes."""
     verb = words.VERB[question.side]
     choices = [
@@ -262,7 +264,7 @@ def suggestions(release: ServedRelease, question: Question) -> Any:
         for level, n_rows in (("county", 1), ("tract", 3))
         for row in _largest(release, Question(side=question.side, layer=level), n_rows)
     ]
-    steps: tuple[Any, ...] = (
+    steps: tuple[list[Child], ...] = (
         ["Choose an area: ", html.Strong("click the map"), ", search by name, or pick one below."],
         ["Choose a question: where its workers live, who they are, who comes and goes."],
         ["Read the map, the numbers, and the table. The page's address is a link to this view."],
@@ -278,14 +280,14 @@ def suggestions(release: ServedRelease, question: Question) -> Any:
     )
 
 
-def _largest(release: ServedRelease, question: Question, n_rows: int) -> list[Any]:
+def _largest(release: ServedRelease, question: Question, n_rows: int) -> list[Row]:
     units = served_answers.units(release, question)
     rows = units[units["kind"] == "unit"].itertuples()
     known = (row for row in rows if f"{question.layer}:{row.unit_id}" in release.areas)
     return list(itertools.islice(known, n_rows))
 
 
-def _suggestion(level: str, row: Any) -> Any:
+def _suggestion(level: str, row: Row) -> Component:
     name, within = name_parts(row.name)
     return html.Button(
         [
@@ -297,7 +299,7 @@ def _suggestion(level: str, row: Any) -> Any:
     )
 
 
-def no_match(release: ServedRelease, address: Address) -> Any:
+def no_match(release: ServedRelease, address: Address) -> Component:
     """Why no worker matches the question, if that is known, and what to ask instead."""
     question, other = address.question, OTHER_END[address.question.side]
     turned = address.having(side=other)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
+import plotly.graph_objects as go
 from dash import html
+from dash.development.base_component import Component
 
 from mapapp.answers.entries import entry_of
 from mapapp.answers.results import DistanceDirection, FlowMatrix, Result
@@ -19,9 +21,9 @@ _FIRST = {"Distance from home to work": ("Distance",), "Who comes, goes, and sta
 """Head of the first column, for charts whose titles do not name their rows, and CSS class."""
 
 
-def charts(result: Result) -> list[Any]:
+def charts(result: Result) -> list[Component]:
     """Bar charts of an answer."""
-    found: list[Any] = []
+    found: list[Component] = []
     for chart in bar_charts(result):
         if chart.groups[0].heading:
             found.append(_headed(chart))
@@ -31,26 +33,26 @@ def charts(result: Result) -> list[Any]:
     return found
 
 
-def _headed(chart: BarChart) -> Any:
-    parts: list[Any] = []
+def _headed(chart: BarChart) -> Component:
+    parts: list[Component] = []
     for group in chart.groups:
         parts += [html.H3(group.heading), bar_table(group.bars, group.heading)]
     return html.Section([html.H2(chart.heading), *parts], className="card")
 
 
-def drawn_chart(result: Result, theme: Theme) -> tuple[str, str, Any]:
+def drawn_chart(result: Result, theme: Theme) -> tuple[str, str, go.Figure]:
     """Title, description and figure of a chart that is not made of bars; an empty title if there is no such chart."""
     chart = entry_of(result).chart
     return _CHARTS[chart](result, COLOR_SCHEMES[theme]) if chart else _NO_CHART
 
 
-def _rose(result: DistanceDirection, scheme: ColorScheme) -> tuple[str, str, Any]:
+def _rose(result: DistanceDirection, scheme: ColorScheme) -> tuple[str, str, go.Figure]:
     text = "Workers by direction and distance. The table below has the same numbers."
     route = "workplace to home" if result.about.side == "work" else "home to workplace"
     return f"Direction, from {route}", text, figures.rose(result.cells, scheme)
 
 
-def _heat_map(result: FlowMatrix, scheme: ColorScheme) -> tuple[str, str, Any]:
+def _heat_map(result: FlowMatrix, scheme: ColorScheme) -> tuple[str, str, go.Figure]:
     if not len(result.cells):
         return _NO_CHART
     names = {
@@ -63,8 +65,8 @@ def _heat_map(result: FlowMatrix, scheme: ColorScheme) -> tuple[str, str, Any]:
     return "From home (down) to work (across)", text, figures.heat_map(wide, names, scheme)
 
 
-_NO_CHART: Final[tuple[str, str, Any]] = ("", "", {})
-_CHARTS: Final[dict[str, Callable[[Any, ColorScheme], tuple[str, str, Any]]]] = {
+_NO_CHART: Final[tuple[str, str, go.Figure]] = ("", "", {})
+_CHARTS: Final[dict[str, Callable[..., tuple[str, str, go.Figure]]]] = {
     "rose": _rose,
     "heat map": _heat_map,
 }

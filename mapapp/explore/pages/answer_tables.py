@@ -16,12 +16,13 @@ from mapapp.answers.measures import caution
 from mapapp.answers.results import Change, Result
 from mapapp.answers.served_answers import largest_change
 from mapapp.answers.short_tables import shortened
+from mapapp.answers.table_rows import Row
 from mapapp.answers.unit_names import name_parts
 
 SHORT_ROWS: Final = 12
 MOST_ROWS: Final = 10_000  # more would slow the page down; the file has every row
 _WORKERS: Final = [cell.head for cell in WORKER_CELLS.values()]
-_TEXTS: Final[dict[str, Callable[[Any], str]]] = {
+_TEXTS: Final[dict[str, Callable[[float], str]]] = {
     "count": lambda value: f"{value:,}",
     "share": lambda value: f"{100 * value:.1f}%",
     "ratio": words.ratio,
@@ -54,7 +55,7 @@ class ShownTable(TypedDict):
     every: bool
 
 
-RowOf = Callable[[Any], TableRow]
+RowOf = Callable[[Row], TableRow]
 """Makes the row that is shown from a row of the frame, as `itertuples` gives it."""
 
 
@@ -118,7 +119,7 @@ def _parts(result: Result) -> tuple[str, list[str], pandas.DataFrame, RowOf]:
     return page.title, heads, frame, _label_row
 
 
-def _units(result: Any) -> tuple[str, list[str], Any, Any]:
+def _units(result: Any) -> tuple[str, list[str], pandas.DataFrame, RowOf]:
     """The parts of a table of units: which columns it has is declared with its analysis."""
     entry = entry_of(result)
     title = entry.page_title or entry.tables["units"].title
@@ -146,7 +147,7 @@ def _worker_cells(row: object) -> list[str]:
 
 
 def _unit_row(layer: str, columns: dict[str, ColumnEntry]) -> RowOf:
-    def cells(row: Any) -> TableRow:
+    def cells(row: Row) -> TableRow:
         texts = [_TEXTS[column.kind](getattr(row, each)) for each, column in columns.items()]
         name, sub = name_parts(row.name)
         partly = "partly in the area" if getattr(row, "partly", False) else ""
@@ -158,11 +159,11 @@ def _unit_row(layer: str, columns: dict[str, ColumnEntry]) -> RowOf:
     return cells
 
 
-def _label_row(row: Any) -> TableRow:
+def _label_row(row: Row) -> TableRow:
     return _row(row.label, _worker_cells(row), marks=_marks(row.workers))
 
 
-def _wide_row(row: Any) -> TableRow:
+def _wide_row(row: Row) -> TableRow:
     texts = [f"{n:,} {words.error_text(error)}".rstrip() for n, error in row.counts]
     return _row(row.label, texts, marks=_marks(*[n for n, _ in row.counts]), sub=row.sub)
 
@@ -172,7 +173,7 @@ def _pairs(cells: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def _pair_row(result: Any) -> RowOf:
-    def cells(row: Any) -> TableRow:
+    def cells(row: Row) -> TableRow:
         if row.kind == "other":
             return _row(row.name, _worker_cells(row), marks=_marks(row.workers))
         both = row.home_kind == "unit" and row.work_kind == "unit"
@@ -188,7 +189,7 @@ def _change_row(kind: str) -> RowOf:
     """Returns a function that formats a change in counts or ratios as a row."""
     change, error = ("change", "error") if kind == "count" else ("ratio change", "ratio error")
 
-    def cells(row: Any) -> TableRow:
+    def cells(row: Row) -> TableRow:
         fields = row._asdict()
         names = [
             str(fields[name])

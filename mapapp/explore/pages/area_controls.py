@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Final
+from typing import Final
 
 import dash_mantine_components as dmc
 from dash import html
+from dash.development.base_component import Component
 
 from geodata.area_files import SUFFIXES
 from mapapp.answers import words
 from mapapp.answers.areas import LEVEL_LABELS, Area
 from mapapp.answers.served_release import ServedRelease
-from mapapp.answers.words import aria
+from mapapp.answers.words import Attributes, aria
 from mapapp.question.question import Question
 
 TYPED: Final = "Latitude, longitude "
@@ -29,7 +30,7 @@ _DRAWN: Final = {
 }
 
 
-def area_controls(layers: dict[str, str]) -> Any:
+def area_controls(layers: dict[str, str]) -> Component:
     """Search, clicks, and the tools for places and shapes; `layers` names the levels a visitor can click."""
     return html.Fieldset(
         [
@@ -82,18 +83,18 @@ def area_controls(layers: dict[str, str]) -> Any:
     )
 
 
-def file_choice(name: str, text: str, accept: str) -> Any:
+def file_choice(name: str, text: str, accept: str) -> Component:
     """A button that opens a file; the page's script reads the file and sends it as a choice with this name."""
-    reads: dict[str, Any] = {"data-file": name, "data-accept": accept}
+    reads: Attributes = {"data-file": name, "data-accept": accept}
     return html.Button(text, className="button choose-file", n_clicks=0, **reads)
 
 
-def choice(trigger: str | dict[str, str]) -> dict[str, Any]:
+def choice(trigger: str | dict[str, str]) -> Attributes:
     """The attribute of a button whose click the page's script sends as a choice with this trigger."""
     return {"data-choice": trigger if isinstance(trigger, str) else json.dumps(trigger)}
 
 
-def _target() -> Any:
+def _target() -> dmc.SegmentedControl:
     return dmc.SegmentedControl(
         id="target",
         data=[{"value": "areas", "label": "Work area"}, {"value": "others", "label": "Home area"}],
@@ -112,7 +113,7 @@ def target_options(question: Question) -> list[dict[str, str]]:
     return [{"value": "areas", "label": first}, {"value": "others", "label": second}]
 
 
-def search_box(name: str, label: str, placeholder: str) -> Any:
+def search_box(name: str, label: str, placeholder: str) -> dmc.Select:
     """A search box for areas; the server looks up what the visitor types."""
     return dmc.Select(
         id=name,
@@ -131,7 +132,7 @@ def search_box(name: str, label: str, placeholder: str) -> Any:
     )
 
 
-def _small_select(name: str, label: str, value: str, options: dict[str, str]) -> Any:
+def _small_select(name: str, label: str, value: str, options: dict[str, str]) -> dmc.Select:
     return dmc.Select(
         id=name,
         label=label,
@@ -144,7 +145,7 @@ def _small_select(name: str, label: str, value: str, options: dict[str, str]) ->
     )
 
 
-def search_options(areas: list[Area]) -> list[dict[str, Any]]:
+def search_options(areas: list[Area]) -> list[dict[str, object]]:
     """Search results, grouped by level."""
     groups: dict[str, list[dict[str, str]]] = {}
     for area in areas:
@@ -154,7 +155,7 @@ def search_options(areas: list[Area]) -> list[dict[str, Any]]:
     return [{"group": name, "items": items} for name, items in groups.items()]
 
 
-def chips(release: ServedRelease, steps: tuple[str, ...], field: str, title: str = "") -> list[Any]:
+def chips(release: ServedRelease, steps: tuple[str, ...], field: str, title: str = "") -> list[Component]:
     """The steps of an area, each with a button to remove it; `field` says which of the two areas they belong to."""
     found = [_chip(release, step, field) for step in steps]
     if title and steps:
@@ -168,7 +169,7 @@ def chips(release: ServedRelease, steps: tuple[str, ...], field: str, title: str
     return found
 
 
-def _chip(release: ServedRelease, step: str, field: str) -> Any:
+def _chip(release: ServedRelease, step: str, field: str) -> Component:
     name, level = step_name(release, step)
     said = _SAID.get(step[0], "")
     return html.Span(

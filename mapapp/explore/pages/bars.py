@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from dash import html
+from dash.development.base_component import Component
 
 from mapapp.answers.words import aria, error_text
 from mapapp.drawing.bar_groups import Bar
 
 
-def bar_chart(title: str, bars: Sequence[Bar], first: str, className: str = "") -> Any:
+def bar_chart(title: str, bars: Sequence[Bar], first: str, className: str = "") -> Component:
     """A card with one bar per row; `first` is the head of the first column."""
     return html.Section([html.H2(title), bar_table(bars, first)], className=f"card {className}".strip())
 
 
-def bar_table(bars: Sequence[Bar], first: str) -> Any:
+def bar_table(bars: Sequence[Bar], first: str) -> Component:
     """The table without a card around it."""
     top = max([bar.workers for bar in bars], default=0) or 1
     head = html.Tr([html.Th(text, scope="col") for text in (first, "Workers, as a bar", "Workers", "Share")])
@@ -26,7 +26,7 @@ def bar_table(bars: Sequence[Bar], first: str) -> Any:
     )
 
 
-def _row(bar: Bar, top: int) -> Any:
+def _row(bar: Bar, top: int) -> Component:
     error = error_text(bar.error)
     return html.Tr(
         [
@@ -48,7 +48,7 @@ def _row(bar: Bar, top: int) -> Any:
     )
 
 
-def mark(caution: str) -> Any:
+def mark(caution: str) -> Component | None:
     """The mark of a small count, with its meaning in words."""
     if not caution:
         return None

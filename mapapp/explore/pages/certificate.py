@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 import dash_mantine_components as dmc
 from dash import dcc, html
+from dash.development.base_component import Component
 
+from geodata.json_objects import JsonObject
 from mapapp.answers import words
 from mapapp.answers.joint_promise import joint_promise
 from mapapp.answers.publication import is_bound
@@ -15,7 +16,7 @@ from mapapp.answers.served_release import ServedRelease, certificate_json
 from mapapp.answers.words import aria
 
 
-def banner(release: ServedRelease) -> Any:
+def banner(release: ServedRelease) -> Component | None:
     """A prominent warning if the release is not for release; nothing otherwise."""
     if words.may_be_released(release.certificate):
         return None
@@ -31,7 +32,7 @@ def banner(release: ServedRelease) -> Any:
     )
 
 
-def card(release: ServedRelease, served: Collection[ServedRelease] = ()) -> Any:
+def card(release: ServedRelease, served: Collection[ServedRelease] = ()) -> Component:
     """Epsilon, delta, accountant and status, with a link to the full explanation.
 
     `served` are all releases of the server: with others of the same place, a row has the sum of their promises.
@@ -74,7 +75,7 @@ def card(release: ServedRelease, served: Collection[ServedRelease] = ()) -> Any:
     )
 
 
-def _promised(certificate: dict[str, Any]) -> list[tuple[str, str]]:
+def _promised(certificate: JsonObject) -> list[tuple[str, str]]:
     """The numbers of the promise, and the accountant that certifies them."""
     final, delta = (words.number_text(certificate, name) for name in ("epsilon_final", "delta"))
     if not words.has_accountant(certificate):
@@ -88,7 +89,7 @@ def _promised(certificate: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def in_full(release: ServedRelease) -> Any:
+def in_full(release: ServedRelease) -> Component:
     """The complete certificate."""
     return html.Pre(
         certificate_json(release),

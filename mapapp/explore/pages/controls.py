@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import dash_mantine_components as dmc
 from dash import dcc, html
+from dash.development.base_component import Component
 
 from mapapp.answers import words
 from mapapp.answers.served_release import ServedRelease, names_of
@@ -37,15 +38,15 @@ def hidden_fields(question: Question) -> list[bool]:
     return [name not in has for name in FIELDS]
 
 
-def values(address: Address) -> dict[str, Any]:
+def values(address: Address) -> dict[str, object]:
     """The value of each control that sets a part of the address, except `show`, which the map decides."""
-    found: dict[str, Any] = {name: address.value(name) for name in PLAIN if name != "show"}
+    found: dict[str, object] = {name: address.value(name) for name in PLAIN if name != "show"}
     found["against"] = address.against
     found["edges"] = ", ".join(f"{edge:g}" for edge in address.question.edges)
     return found | {name: [str(band) for band in address.value(name)] for name in words.BAND_LABELS}
 
 
-def show_options(question: Question, view: View, kind: str = "") -> list[dict[str, Any]]:
+def show_options(question: Question, view: View, kind: str = "") -> list[dict[str, object]]:
     """Ways to draw the answer to a question.
 
     Points are unavailable if the map, drawn as `kind`, has too many; a change is always drawn by area.
@@ -78,7 +79,7 @@ def _replaces_points(question: Question, view: View, kind: str) -> bool:
     return kind == "density" and view.show_of(question) == "points"
 
 
-def controls(releases: dict[str, ServedRelease], address: Address, layers: dict[str, str]) -> Any:
+def controls(releases: dict[str, ServedRelease], address: Address, layers: dict[str, str]) -> Component:
     """Every control, set as the address says; `layers` names the levels available as rows and for clicks."""
     hidden = dict(zip(FIELDS, hidden_fields(address.question), strict=True))
     return html.Div(
@@ -115,11 +116,11 @@ def controls(releases: dict[str, ServedRelease], address: Address, layers: dict[
     )
 
 
-def _field(name: str, child: Any, hidden: dict[str, bool]) -> Any:
+def _field(name: str, child: Component, hidden: dict[str, bool]) -> Component:
     return html.Div(child, id=f"field-{name}", hidden=hidden[name])
 
 
-def _analysis(question: Question) -> Any:
+def _analysis(question: Question) -> Component:
     above = "analysis-label"
     choices = [
         dmc.Radio(label=entry.title, description=entry.words, value=name, size="xs")
@@ -139,7 +140,7 @@ def _analysis(question: Question) -> Any:
     )
 
 
-def select(name: str, label: str, value: str, options: dict[str, str], size: str = "sm") -> Any:
+def select(name: str, label: str, value: str, options: dict[str, str], size: str = "sm") -> dmc.Select:
     """A drop-down list."""
     return dmc.Select(
         id=name,
@@ -153,14 +154,14 @@ def select(name: str, label: str, value: str, options: dict[str, str], size: str
     )
 
 
-def _show(question: Question, view: View) -> Any:
+def _show(question: Question, view: View) -> Component:
     label = words.drawn_label(question)
-    shows = {option["value"]: option["label"] for option in show_options(question, view)}
+    shows = {str(option["value"]): str(option["label"]) for option in show_options(question, view)}
     note = html.P(id="show-said", className="quiet small")
     return html.Div([switch("show", label, view.show_of(question), shows), note], className="with-note")
 
 
-def _matrix(question: Question, layers: dict[str, str]) -> Any:
+def _matrix(question: Question, layers: dict[str, str]) -> Component:
     return html.Div(
         [
             select("home_layer", "Homes by", question.home_layer, layers),
@@ -170,7 +171,7 @@ def _matrix(question: Question, layers: dict[str, str]) -> Any:
     )
 
 
-def _edges(question: Question) -> Any:
+def _edges(question: Question) -> dmc.TextInput:
     return dmc.TextInput(
         id="edges",
         label="Distance bands end at (miles)",
@@ -181,7 +182,7 @@ def _edges(question: Question) -> Any:
     )
 
 
-def _release_choice(releases: dict[str, ServedRelease], address: Address) -> list[Any]:
+def _release_choice(releases: dict[str, ServedRelease], address: Address) -> list[Component]:
     options = names_of(list(releases.values()))
     chosen = _chosen(releases, address)
     return [
@@ -207,7 +208,7 @@ def _chosen(releases: dict[str, ServedRelease], address: Address) -> str:
     return address.release or next(iter(releases))
 
 
-def _keeping(address: Address) -> Any:
+def _keeping(address: Address) -> Component:
     return html.Details(
         [
             html.Summary("Colors and saved views"),
@@ -231,7 +232,7 @@ def _keeping(address: Address) -> Any:
     )
 
 
-def switch(name: str, label: str, value: str, options: dict[str, str]) -> Any:
+def switch(name: str, label: str, value: str, options: dict[str, str]) -> Component:
     """A segmented control with its label above."""
     above = f"{name}-label"
     return html.Div(
@@ -243,7 +244,9 @@ def switch(name: str, label: str, value: str, options: dict[str, str]) -> Any:
     )
 
 
-def segments(name: str, value: str, options: dict[str, str], size: str = "sm", **label: str) -> Any:
+def segments(
+    name: str, value: str, options: dict[str, str], size: str = "sm", **label: str
+) -> dmc.SegmentedControl:
     """A segmented control; `label` or `labelledby` is for screen readers."""
     data = [{"value": key, "label": text} for key, text in options.items()]
     return dmc.SegmentedControl(
@@ -258,7 +261,7 @@ def segments(name: str, value: str, options: dict[str, str], size: str = "sm", *
     )
 
 
-def _bands(name: str, value: tuple[int, ...]) -> Any:
+def _bands(name: str, value: tuple[int, ...]) -> Component:
     boxes = [
         dmc.Chip(text, value=str(band), size="xs", radius="sm")
         for band, text in enumerate(words.BAND_LABELS[name], 1)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from dash import html
+from dash.development.base_component import Component
 
 from mapapp.answers.words import PART, aria
 
@@ -20,7 +21,7 @@ _SHAPES: Final = {
 }
 
 
-def dock() -> Any:
+def dock() -> Component:
     """The closed menu below the answer, and the line that reports progress."""
     return html.Div(
         [
@@ -43,7 +44,7 @@ def dock() -> Any:
     )
 
 
-def menu(address: Address, *, ready: bool, changes: bool) -> list[Any]:
+def menu(address: Address, *, ready: bool, changes: bool) -> list[Component]:
     """The files offered for a view.
 
     Parameters
@@ -105,7 +106,7 @@ def menu(address: Address, *, ready: bool, changes: bool) -> list[Any]:
     ]
 
 
-def _row(title: str, files: list[tuple[str, str, str]], *, view: bool = False) -> Any:
+def _row(title: str, files: list[tuple[str, str, str]], *, view: bool = False) -> Component | None:
     if not files:
         return None
     name = f"take-{title.split()[0].strip(',:').lower()}"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import plotly.graph_objects as go
 from dash import dcc, html
+from dash.development.base_component import Component
 
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.words import PART, aria
@@ -20,12 +21,12 @@ MAX_NOTES: Final = 8
 
 def page(
     releases: dict[str, ServedRelease], address: Address, figure: go.Figure, layers: dict[str, str]
-) -> Any:
+) -> Component:
     """The page before its first answer; `figure` is the map without workers."""
     graph = dcc.Graph(
         id="map",
         figure=figure,
-        config=cast(Any, DRAWING),
+        config=cast("dcc.Graph.Config", DRAWING),
         responsive=True,
         className="map",
         clear_on_unhover=True,
@@ -70,11 +71,13 @@ def page(
     )
 
 
-def _chart_card() -> Any:
+def _chart_card() -> Component:
     return html.Section(
         [
             html.H2(id="chart-title"),
-            dcc.Graph(id="chart", config=cast(Any, CHART_CONFIG), className="chart", figure={}),
+            dcc.Graph(
+                id="chart", config=cast("dcc.Graph.Config", CHART_CONFIG), className="chart", figure={}
+            ),
             html.P(id="chart-text", className="quiet small"),
         ],
         className="card",
@@ -84,7 +87,7 @@ def _chart_card() -> Any:
     )
 
 
-def table_card() -> Any:
+def table_card() -> Component:
     """The card of the table, which stays while its rows change."""
     marks = [
         ("caution", " 3–9 workers: use with caution. "),
@@ -130,7 +133,7 @@ def table_card() -> Any:
     )
 
 
-def notes(texts: tuple[str, ...]) -> Any:
+def notes(texts: tuple[str, ...]) -> Component | None:
     """Notes on the parts of the address that the page could not use."""
     return (
         html.Div(html.Ul([html.Li(text) for text in _few(texts)]), className="notes", role="status")

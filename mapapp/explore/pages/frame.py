@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import dash_mantine_components as dmc
 from dash import dcc, html
+from dash.development.base_component import Component
 
 from mapapp.answers.words import PART, aria
 
-THEME: Final[dict[str, Any]] = {
+THEME: Final[dict[str, object]] = {
     "fontFamily": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif",
     "primaryColor": "blue",
     "primaryShade": 8,
@@ -19,7 +20,7 @@ THEME: Final[dict[str, Any]] = {
 PAGES: Final = {"/": "Explore", "/method": "Method"}  # links are relative: the app may be mounted anywhere
 
 
-def frame() -> Any:
+def frame() -> dmc.MantineProvider:
     """The parts that stay when the visitor changes pages."""
     return dmc.MantineProvider(
         html.Div(
@@ -51,7 +52,7 @@ def frame() -> Any:
     )
 
 
-def not_found() -> Any:
+def not_found() -> Component:
     """The page for an address that has none."""
     return html.Main(
         html.Article([html.H1("Page not found"), dcc.Link("Go to the map", href="./")], className="prose"),

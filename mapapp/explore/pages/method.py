@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, Final
+from typing import Final
 
 from dash import dcc, html
+from dash.development.base_component import Component
 
 from mapapp.answers.method_words import Chapter, chapters
 from mapapp.answers.served_release import ServedRelease
@@ -18,7 +19,7 @@ _OF_THE_PAGE: Final = (
 )
 
 
-def page(release: ServedRelease, served: Collection[ServedRelease] = ()) -> Any:
+def page(release: ServedRelease, served: Collection[ServedRelease] = ()) -> Component:
     """The Method page of one release; `served` are all releases of the server."""
     return html.Main(
         html.Article(
@@ -41,10 +42,10 @@ def page(release: ServedRelease, served: Collection[ServedRelease] = ()) -> Any:
     )
 
 
-def _chapter(chapter: Chapter) -> list[Any]:
+def _chapter(chapter: Chapter) -> list[Component]:
     parts = [html.P(part) if isinstance(part, str) else _list(part) for part in chapter.parts]
     return [html.H2(chapter.title), *parts]
 
 
-def _list(texts: tuple[str, ...]) -> Any:
+def _list(texts: tuple[str, ...]) -> Component:
     return html.Ul([html.Li(text) for text in texts])
