@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
-from typing import Any
 
+from geodata.json_objects import JsonObject
 from mapapp.question.fields import Side
 
 
@@ -70,14 +70,20 @@ class About:
     n_edge_blocks: int = 0
     filters: str = ""
     kept_bands: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] = ((), (), ())
-    promise: dict[str, Any] = field(default_factory=dict)
+    promise: JsonObject = field(default_factory=dict)
     notes: tuple[Note, ...] = ()
 
     def has_note(self, code: str) -> bool:
         """Return whether one of the notes has this code."""
         return any(note.code == code for note in self.notes)
 
-    def to_dict(self) -> dict[str, Any]:
+    @property
+    def area_side(self) -> Side:
+        """The side of an answer that is about one area."""
+        assert self.side is not None, f"{self.analysis} is not about one area"
+        return self.side
+
+    def to_dict(self) -> JsonObject:
         """Return plain values, with notes as text."""
         return dataclasses.asdict(self) | {"notes": [note.text for note in self.notes]}
 

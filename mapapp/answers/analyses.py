@@ -6,12 +6,13 @@ import os
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Self, TypeVar, cast
+from typing import Final, Self, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
 import pandas
 
+from geodata.json_objects import JsonObject
 from geodata.progress import Progress, silent
 from geodata.store import Store, open_store, store_digest
 from mapapp.answers import counted, words
@@ -74,8 +75,8 @@ class Release:
 
     def __init__(self, store: Store, *, report: Progress = silent) -> None:
         self.store = store
-        self.facts: dict[str, Any] = store.manifest
-        self.certificate: dict[str, Any] = read_certificate(store)
+        self.facts: JsonObject = store.manifest
+        self.certificate: JsonObject = read_certificate(store)
         self.digest = store_digest(store.path)
         self.version = self.digest[:12]
         prepared = prepare(store, report=report)
@@ -404,7 +405,7 @@ class Release:
         *,
         home_area: Given = EVERYTHING,
         work_area: Given = EVERYTHING,
-    ) -> Iterator[Any]:
+    ) -> Iterator[pandas.DataFrame]:
         """Yield the `cells` of a flow matrix for export, in parts of about 100,000 rows."""
         home, work = self._select(home_area), self._select(work_area)
         homes, works = self._layer(home_layer), self._layer(work_layer)
@@ -478,7 +479,7 @@ class Release:
         )
 
     @property
-    def promise(self) -> dict[str, Any]:
+    def promise(self) -> JsonObject:
         """The certificate's promise, as a short dictionary."""
         return promise_of(self.certificate)
 

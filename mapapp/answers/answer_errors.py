@@ -13,11 +13,13 @@ import math
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import numpy as np
 import numpy.typing as npt
+import pandas
 
+from geodata.json_objects import JsonObject
 from geodata.schema import N_SEGMENTS
 from geodata.store import Store
 from mapapp.answers import watch
@@ -27,13 +29,13 @@ from mapapp.answers.entries import entry_of
 from mapapp.answers.expected_error import ExpectedErrors, Floats
 from mapapp.answers.exponential_errors import ReleasedRows
 from mapapp.answers.flows import Blocks, Flows, Pick
+from mapapp.answers.measures import Number
 from mapapp.answers.mile_errors import Tracts, errors_of_miles, miles_within
 from mapapp.answers.prepared import DIRECTIONS
 from mapapp.answers.prior_terms import unit_of
 from mapapp.answers.result_cache import ResultCache
-from mapapp.answers.results import Result
+from mapapp.answers.results import DistanceDirection, PairedAreas, Result, with_fields
 from mapapp.answers.workplaces import UnitsOfTracts, WorkplaceCells, Workplaces, synthesizers_of
-from mapapp.question.fields import Side
 from mapapp.question.filters import Filters
 
 ROWS: Final = 10
@@ -45,7 +47,7 @@ _KEPT: Final = 32
 class Errors:
     """Expected errors for one release; safe to use from several threads."""
 
-    def __init__(self, store: Store, areas: Areas, flows: Flows, certificate: dict[str, Any]) -> None:
+    def __init__(self, store: Store, areas: Areas, flows: Flows, certificate: JsonObject) -> None:
         self._store = store
         self._areas = areas
         self._flows = flows
@@ -98,9 +100,9 @@ class Errors:
             return answer
         entry = entry_of(answer)
         if entry.has_distances:
-            answer = self._of_distances(answer)
+            answer = self._of_distances(cast(DistanceDirection, answer))
         if any(number.kind == "miles" for number in entry.numbers):
-            answer = self._of_miles(answer)
+            answer = self._of_miles(cast(DistanceDirection | PairedAreas, answer))
         numbers, row_picks = entry.counts(self._areas, answer)
         of_rows = {
             name: [pick_of(row) for row in getattr(answer, name).head(max(rows, 0)).itertuples()]
@@ -109,7 +111,7 @@ class Errors:
         }
         picks = {id(pick): pick for pick in itertools.chain(numbers.values(), *of_rows.values()) if pick}
         errors = dict(zip(picks, self.of_counts(list(picks.values())), strict=True))
-        changed: dict[str, Any] = {
+        changed: dict[str, Number | pandas.DataFrame] = {
             name: replace(getattr(answer, name), expected_error=errors[id(pick)])
             for name, pick in numbers.items()
         }
@@ -119,17 +121,17 @@ class Errors:
             known = [None if pick is None else errors[id(pick)] for pick in listed]
             column[: len(known)] = [math.nan if error is None else error for error in known]
             changed[name] = table.assign(expected_error=column)
-        return cast(Result, entry.with_derived_errors(replace(answer, **changed)))
+        return entry.with_derived_errors(with_fields(answer, changed))
 
-    def _of_distances(self, answer: Any) -> Result:
-        side = cast(Side, answer.about.side)
+    def _of_distances(self, answer: DistanceDirection) -> DistanceDirection:
+        side = answer.about.area_side
         blocks = self._areas.select(answer.about.area_text).blocks
         pick = Pick.at(side, blocks, Filters(*answer.about.kept_bands))
         workplaces = self._workplaces_of(pick.work)
-        work, *cell, workers = self._flows.distances_by_workplace(pick, side, answer.edges_mi)
+        work, band_of, way_of, workers = self._flows.distances_by_workplace(pick, side, answer.edges_mi)
         shape = (self._n_tracts, len(answer.edges_mi) + 1, N_DIRECTIONS)
         counts = np.zeros(shape)
-        np.add.at(counts, (self._blocks[0][work], *cell), workers)
+        np.add.at(counts, (self._blocks[0][work], band_of, way_of), workers)
         share = np.ones(shape[0]) if pick.home is None else self._home_share(pick.home)
         found = errors_of_cells(
             self._formula,
@@ -151,14 +153,14 @@ class Errors:
             "bands": answer.bands.assign(expected_error=of_bands[answer.bands["band"].to_numpy(np.int64)]),
             "directions": answer.directions.assign(expected_error=of_directions[only]),
         }
-        return cast(Result, replace(answer, **changed))
+        return with_fields(answer, changed)
 
-    def _of_miles(self, answer: Any) -> Result:
+    def _of_miles(self, answer: DistanceDirection | PairedAreas) -> Result:
         """Return an answer with the errors of its median distance and, if it has one, of its mean distance."""
         pick = entry_of(answer).counts(self._areas, answer)[0]["workers"]
         mean = getattr(answer, "mean_under_100_mi", None)
         if answer.median_mi.value is None:
-            return cast(Result, answer)
+            return answer
         workplaces = self._workplaces_of(pick.work)
         share = np.ones(self._n_tracts) if pick.home is None else self._home_share(pick.home)
         of_median, of_mean = errors_of_miles(
@@ -172,10 +174,10 @@ class Errors:
             answer.median_mi.value,
             None if mean is None else mean.value,
         )
-        changed: dict[str, Any] = {"median_mi": replace(answer.median_mi, expected_error=of_median)}
+        changed = {"median_mi": replace(answer.median_mi, expected_error=of_median)}
         if mean is not None:
             changed["mean_under_100_mi"] = replace(mean, expected_error=of_mean)
-        return cast(Result, replace(answer, **changed))
+        return with_fields(answer, changed)
 
     @cached_property
     def _tracts(self) -> Tracts:
@@ -212,13 +214,13 @@ class Errors:
         )
 
     @cached_property
-    def _blocks(self) -> tuple[Any, Any, Any]:
+    def _blocks(self) -> tuple[Blocks, Floats, Floats]:
         """Tract of every block, population of every block (1 each in an empty tract), and population of every tract."""
         blocks = self._store.table("blocks", ["tract_index", "population"])
-        tract = blocks["tract_index"].to_numpy()
-        people = blocks["population"].to_numpy(np.float64)
+        tract: Blocks = blocks["tract_index"].to_numpy(np.int32)
+        people: Floats = blocks["population"].to_numpy(np.float64)
         people = np.where(np.bincount(tract, people)[tract] > 0, people, 1.0)
-        return tract, people, np.bincount(tract, people)
+        return tract, people, np.bincount(tract, people).astype(np.float64)
 
     @property
     def _n_tracts(self) -> int:
@@ -254,7 +256,7 @@ class Errors:
     def _of_homes(self, picks: Sequence[Pick], tract: npt.NDArray[np.int32]) -> Floats:
         """Return workers by workplace tract, float64[picks, tracts], for picks that differ only in their homes."""
         counts = np.zeros((len(picks), self._n_tracts))
-        homes = [cast(Any, pick.home) for pick in picks]
+        homes = [cast(Blocks, pick.home) for pick in picks]
         apart = np.unique(np.concatenate(homes)).size == sum(home.size for home in homes)
         if len(picks) == 1 or not apart:
             for place, pick in enumerate(picks):

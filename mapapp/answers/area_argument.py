@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from shapely.geometry.base import BaseGeometry
 
@@ -13,7 +13,7 @@ from mapapp.answers.selection import Selected
 from mapapp.errors import UsageError
 from mapapp.question.area_text import Shape, Step, Unit, area_text, parse_area
 
-Given: TypeAlias = str | Area | Step | BaseGeometry | Sequence[Any]
+Given: TypeAlias = str | Area | Step | BaseGeometry | Sequence[str | Area | Step | BaseGeometry]
 """What :func:`select_given` accepts; a sequence is a list of areas, or the steps of one area."""
 
 

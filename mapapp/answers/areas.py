@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from threading import RLock
-from typing import Any, Final
+from typing import Final
 
 import numpy
 import numpy.typing as npt
@@ -349,7 +349,7 @@ class Areas:
         places: pandas.DataFrame = self._store.table("blocks", ["lon_deg", "lat_deg", "elsewhere"])
         return places
 
-    def with_workplaces(self, blocks: Any) -> Any:
+    def with_workplaces(self, blocks: npt.NDArray[numpy.int32] | None) -> npt.NDArray[numpy.int32] | None:
         """Of some blocks, those whose jobs the release has; None for all blocks, as an argument and as the answer.
 
         States outside the imported area have none, and neither have states whose workplaces the release does not cover.
@@ -360,7 +360,7 @@ class Areas:
         return None if known.all() else numpy.flatnonzero(known).astype(numpy.int32)
 
     @cached_property
-    def _has_workplaces(self) -> Any:
+    def _has_workplaces(self) -> npt.NDArray[numpy.bool_]:
         blocks = self._store.table("blocks", ["state_id", "elsewhere"])
         covered = self._store.manifest.get("destination_states")
         inside = ~blocks["elsewhere"].to_numpy()

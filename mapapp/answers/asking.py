@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+
+import pandas
 
 from mapapp.answers.analyses import Release
 from mapapp.answers.areas import level_named
@@ -55,7 +56,7 @@ def question_of(answer: Result) -> Question:
     )
 
 
-def matrix_parts(release: Release, several: Questions | Question) -> Iterator[Any]:
+def matrix_parts(release: Release, several: Questions | Question) -> Iterator[pandas.DataFrame]:
     """Yield the cells of flow matrices in parts, so that any size fits in memory."""
     for question in _each_question(release, several):
         yield from release.flow_matrix_parts(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +35,7 @@ class Cells:
     def __init__(self, file: Path) -> None:
         self._file = file
         self._lock = Lock()
-        self._groups: ResultCache[Any] = ResultCache(
+        self._groups: ResultCache[npt.NDArray[np.int32]] = ResultCache(
             max_size=_HELD_BYTES, size_of=lambda column: int(column.nbytes)
         )
         with pyarrow.parquet.ParquetFile(file) as source:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from geodata.errors import StoreError
+from geodata.json_objects import JsonObject
 from geodata.store import Store
 from mapapp.answers.error_models import check_terms
 
@@ -15,7 +16,7 @@ _PROMISED: Final = ("epsilon", "epsilon_final", "delta")
 _UNREADABLE: Final = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError)
 
 
-def read_certificate(store: Store) -> dict[str, Any]:
+def read_certificate(store: Store) -> JsonObject:
     """Read the certificate of a release.
 
     `commutemap certify` checks whether its claims hold; this function only makes sure that they can be read.
@@ -50,7 +51,7 @@ def _require_number(name: str, stated: object) -> None:
         raise TypeError(name)
 
 
-def promise_of(certificate: dict[str, Any]) -> dict[str, Any]:
+def promise_of(certificate: JsonObject) -> JsonObject:
     """Return a certificate's promise as a short dictionary, as in `About.promise`."""
     mechanism = certificate.get("mechanism")
     numbers = {

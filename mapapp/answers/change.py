@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pandas
 
 from mapapp.answers.about import Note
@@ -47,7 +48,7 @@ def change(before: Result, after: Result) -> Change:
     entry = entry_of(before)
     earlier, later = (getattr(result, table).set_index(keys) for result in (before, after))
     index = later.index.union(earlier.index, sort=False)
-    columns: dict[str, Any] = {
+    columns: dict[str, object] = {
         name: later[name]
         .reindex(index)
         .where(later[name].reindex(index).notna(), earlier[name].reindex(index))
@@ -79,13 +80,15 @@ def change(before: Result, after: Result) -> Change:
     return Change(about=about, presenter=after.presenter, before=before, after=after, rows=rows)
 
 
-def _measured(rows: Any, measure: MeasureEntry) -> Any:
+def _measured(
+    rows: pandas.DataFrame, measure: MeasureEntry
+) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
     """Return the measure of one answer: counts, with 0 for missing rows, or ratios, with NaN for missing ones."""
     column = rows[measure.column]
     return column.fillna(0).to_numpy(np.int64) if measure.kind == "count" else column.to_numpy(np.float64)
 
 
-def _cautions(both: Sequence[Any], measure: MeasureEntry) -> Any:
+def _cautions(both: Sequence[pandas.DataFrame], measure: MeasureEntry) -> npt.NDArray[np.object_]:
     """Return the caution of the smaller count (0 counts as 1 if the other is positive), or why a ratio is missing."""
     if measure.kind == "ratio":
         earlier, later = (part["caution"].fillna(NO_ROW).to_numpy(object) for part in both)
@@ -100,7 +103,7 @@ def main_table(result: Result) -> tuple[str, list[str]]:
     return entry.compared, list(entry.keys)
 
 
-def _question_key(result: Result) -> tuple[Any, ...]:
+def _question_key(result: Result) -> tuple[object, ...]:
     about = result.about
     extra = [getattr(result, name, None) for name in ("layer", "edges_mi", "home_layer", "work_layer")]
     return (about.side, about.area_text, about.filters, *extra)

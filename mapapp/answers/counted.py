@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +21,7 @@ def number(workers: int) -> Number:
     return Number(int(workers), None, caution(int(workers)))
 
 
-def columns(workers: Ints, whole: Any) -> dict[str, Any]:
+def columns(workers: Ints, whole: int | Ints) -> dict[str, npt.NDArray[np.generic]]:
     """Return the worker columns of a table.
 
     Parameters
@@ -98,7 +97,7 @@ def pair_table(
     total : int
         Workers that shares refer to.
     """
-    named: dict[str, Any] = {}
+    named: dict[str, npt.NDArray[np.generic]] = {}
     for end, units, code in (("home", homes, part[0]), ("work", works, part[1])):
         for name, column in (("id", "unit_id"), ("name", "name"), ("kind", "kind")):
             named[f"{end}_{name}"] = units.rows[column].to_numpy(dtype=object)[code]

@@ -8,7 +8,6 @@ one block have no direction and get no error, because the formula does not resol
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 import scipy.sparse
@@ -16,6 +15,7 @@ import scipy.sparse
 from geodata.distance import bearing_deg, distance_mi
 from mapapp.answers.expected_error import ExpectedErrors, Floats
 from mapapp.answers.prepared import N_OCTANTS, octant
+from mapapp.answers.workplaces import WorkplaceArrays
 from mapapp.question.fields import Side
 
 N_DIRECTIONS = N_OCTANTS + 1
@@ -24,10 +24,10 @@ N_DIRECTIONS = N_OCTANTS + 1
 
 def errors_of_cells(
     formula: ExpectedErrors,
-    places: tuple[Any, Any],
+    places: tuple[Floats, Floats],
     area_share: Floats,
     counts: Floats,
-    workplaces: tuple[Any, Any, Any, Any],
+    workplaces: WorkplaceArrays,
     edges_mi: Sequence[float],
     side: Side,
 ) -> tuple[Floats, Floats, Floats]:
@@ -65,13 +65,13 @@ def errors_of_cells(
 
 
 def _shares(
-    places: tuple[Any, Any], area_share: Floats, edges_mi: Floats, side: Side
-) -> Callable[[int], Any]:
+    places: tuple[Floats, Floats], area_share: Floats, edges_mi: Floats, side: Side
+) -> Callable[[int], scipy.sparse.csr_array]:
     lon, lat = places
     n_bands, width = edges_mi.size + 1, N_DIRECTIONS + 1
     inside = np.flatnonzero(area_share)
 
-    def of(tract: int) -> Any:
+    def of(tract: int) -> scipy.sparse.csr_array:
         """Return each tract's share of people in each cell as seen from a workplace tract, then margins: sparse."""
         at = inside[inside != tract]
         band = np.searchsorted(edges_mi, distance_mi(lon[tract], lat[tract], lon[at], lat[at]), side="right")

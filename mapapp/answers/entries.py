@@ -7,14 +7,21 @@ the fields of the question and the ways to draw it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from mapapp.answers import job_balance, picks, wide_tables, words
 from mapapp.answers.entry import BarsEntry, Entry, NumberEntry, PageTable, TableEntry
-from mapapp.answers.measures import Number
-from mapapp.answers.results import AreaComparison, Destinations, Result
+from mapapp.answers.measures import Number, Value
+from mapapp.answers.results import (
+    AreaComparison,
+    Destinations,
+    DistanceDirection,
+    FlowMatrix,
+    InflowOutflow,
+    PairedAreas,
+    Result,
+)
 from mapapp.answers.row_links import to_pair, to_pair_with_area
-from mapapp.question.fields import Side
 from mapapp.question.question import OTHER_END, Question
 
 if TYPE_CHECKING:
@@ -40,7 +47,7 @@ def n_about(result: Result) -> int:
     return entry.headline(result).value if entry.n_about is None else entry.n_about(result)
 
 
-def numbers_of(result: Result) -> Iterator[tuple[NumberEntry, Any]]:
+def numbers_of(result: Result) -> Iterator[tuple[NumberEntry, Value]]:
     """Return the key numbers of an answer, each with its entry."""
     return ((number, number.of(result)) for number in entry_of(result).numbers)
 
@@ -95,7 +102,7 @@ _WHO: Final = {
 _END: Final = {"work": "workplaces", "home": "homes"}
 
 
-def _who(result: Any) -> str:
+def _who(result: Result) -> str:
     return _WHO[result.about.side]
 
 
@@ -103,25 +110,25 @@ def _units(layer: str) -> str:
     return words.plural(words.level_word(layer))
 
 
-def _homes_of(result: Any) -> str:
+def _homes_of(result: FlowMatrix) -> str:
     return f"{_units(result.home_layer)} and states where they live"
 
 
-def _works_of(result: Any) -> str:
+def _works_of(result: FlowMatrix) -> str:
     return f"{_units(result.work_layer)} where they work"
 
 
-def _capital(text: Callable[[Any], str]) -> Callable[[Any], str]:
-    def capital(result: Result) -> str:
+def _capital(text: Callable[[FlowMatrix], str]) -> Callable[[FlowMatrix], str]:
+    def capital(result: FlowMatrix) -> str:
         label = text(result)
         return label[0].upper() + label[1:]
 
     return capital
 
 
-def _by_unit(ends: dict[str, str]) -> Callable[[Any], str]:
-    def title(result: Any) -> str:
-        return f"{ends[result.about.side].capitalize()} by {words.level_word(result.layer)}"
+def _by_unit(ends: dict[str, str]) -> Callable[[AreaComparison | Destinations], str]:
+    def title(result: AreaComparison | Destinations) -> str:
+        return f"{ends[result.about.area_side].capitalize()} by {words.level_word(result.layer)}"
 
     return title
 
@@ -129,24 +136,24 @@ def _by_unit(ends: dict[str, str]) -> Callable[[Any], str]:
 _PAGE_END: Final = {"work": "Where they work", "home": "Where they live"}
 
 
-def _compared_title(result: Any) -> str:
+def _compared_title(result: AreaComparison) -> str:
     """The title of a comparison on the page; before an area is chosen, it shows where all workers are."""
     if result.about.area_text == "all":
-        return _PAGE_END[result.about.side]
+        return _PAGE_END[result.about.area_side]
     return f"Compared: {_units(result.layer)}"
 
 
-def _other_end_title(result: Any) -> str:
-    return _PAGE_END[OTHER_END[cast(Side, result.about.side)]]
+def _other_end_title(result: Result) -> str:
+    return _PAGE_END[OTHER_END[result.about.area_side]]
 
 
-def _all_units(result: Any) -> str:
+def _all_units(result: AreaComparison | Destinations) -> str:
     return (
         f"All {len(result.units):,} {_units(result.layer)} and states outside the area, most workers first."
     )
 
 
-def _all_parts(result: Result) -> str:
+def _all_parts(result: AreaComparison) -> str:
     return f"{_all_units(result)} If a unit is only partly in the area, only that part counts."
 
 
@@ -156,28 +163,28 @@ def _largest(result: AreaComparison | Destinations) -> str:
     return f"Workers by {words.level_word(result.layer)}{which}"
 
 
-def _direction_words(result: Any) -> str:
-    return f"From the area's end of a commute to the {words.OTHER_END[result.about.side]}."
+def _direction_words(result: DistanceDirection) -> str:
+    return f"From the area's end of a commute to the {words.OTHER_END[result.about.area_side]}."
 
 
-def _cells_title(result: Any) -> str:
+def _cells_title(result: FlowMatrix) -> str:
     return f"From {words.level_word(result.home_layer)} to {words.level_word(result.work_layer)}"
 
 
-def _all_three(result: Any) -> Number:
+def _all_three(result: InflowOutflow) -> Number:
     """Everyone whom the three groups of inflow and outflow have."""
     return Number(result.inflow.value + result.outflow.value + result.stay.value)
 
 
-def _in_and_out(result: Any) -> str:
+def _in_and_out(result: InflowOutflow) -> str:
     return f"{result.inflow.value:,} in · {result.outflow.value:,} out · {result.stay.value:,} stay"
 
 
-def _workers_and_median(result: Any) -> str:
+def _workers_and_median(result: DistanceDirection | PairedAreas) -> str:
     return f"{result.workers.value:,} workers · median {words.miles(result.median_mi.value)}"
 
 
-def _half_of_them(result: Any) -> str:
+def _half_of_them(result: DistanceDirection | PairedAreas) -> str:
     median = result.median_mi.value
     return "" if median is None else f"; half of them commute at most {words.miles(median)}"
 

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, TypeVar
 
 import pandas
 
-from mapapp.answers.areas import Areas
-from mapapp.answers.measures import Number
+from mapapp.answers.measures import Number, Value
 from mapapp.answers.picks import Counts
 from mapapp.answers.results import Result
 from mapapp.answers.row_links import RowLink, to_profile
+from mapapp.answers.table_rows import Row
 from mapapp.question.question import Question
 
 if TYPE_CHECKING:
     from mapapp.answers.analyses import Release
 
+_T = TypeVar("_T")
 NumberKind = Literal["count", "change", "share", "miles", "ratio"]
 CellKind = Literal["count", "share", "ratio", "ratio change", "error", "ratio error"]
-Text = str | Callable[[Any], str]
+Read: TypeAlias = Callable[..., _T]
+"""A function of an answer; those of an entry take its analysis's own type of answer."""
+Text = str | Read[str]
 """A text, or a function that makes it from the answer."""
 
 
@@ -47,12 +50,12 @@ class NumberEntry:
     label: Text
     kind: NumberKind = "count"
     tile: Text = ""
-    value: Callable[[Any], Any] | None = None
+    value: Read[Value] | None = None
     changed: str = ""
 
-    def of(self, result: Result) -> Any:
+    def of(self, result: Result) -> Value:
         """Return the number in an answer: a Number, Miles, Ratio, a plain value, or None."""
-        return getattr(result, self.name) if self.value is None else self.value(result)
+        return result.numbers()[self.name] if self.value is None else self.value(result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +136,7 @@ class PageTable:
     title: str
     head: str
     table: str = ""
-    wide: Callable[[Any], WideTable] | None = None
+    wide: Read[WideTable] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,19 +204,26 @@ class RatioMap:
     legend: str
     blank: str
     caption: str
-    hover: Callable[[Any], tuple[str, ...]]
+    hover: Callable[[Row], tuple[str, ...]]
 
 
-def _workers(result: Any) -> Number:
-    number: Number = result.workers
-    return number
+class HasWorkers(Protocol):
+    """An answer whose first number is workers."""
+
+    @property
+    def workers(self) -> Number:
+        """Workers that the answer is about."""
+
+
+def _workers(result: HasWorkers) -> Number:
+    return result.workers
 
 
 def _nothing_more(result: Result) -> str:
     return ""
 
 
-def _same(result: Result) -> Any:
+def _same(result: Result) -> Result:
     return result
 
 
@@ -275,14 +285,14 @@ class Entry:
     """
 
     ask: Callable[[Release, Question], Result]
-    counts: Callable[[Areas, Any], Counts]
-    with_derived_errors: Callable[[Any], Any] = _same
+    counts: Read[Counts]
+    with_derived_errors: Read[Result] = _same
     numbers: tuple[NumberEntry, ...]
-    headline: Callable[[Any], Number] = _workers
-    n_about: Callable[[Any], int] | None = None
-    glance: Callable[[Any], str] | None = None
+    headline: Read[Number] = _workers
+    n_about: Read[int] | None = None
+    glance: Read[str] | None = None
     clause: str = ""
-    tail: Callable[[Any], str] = _nothing_more
+    tail: Read[str] = _nothing_more
     tables: dict[str, TableEntry]
     cells: dict[str, ColumnEntry] = field(default_factory=lambda: WORKER_CELLS)
     page_title: Text = ""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pandas
 
+from geodata.json_objects import JsonMapping
 from mapapp.answers.exponential_errors import ExponentialErrors, ReleasedTables
 from mapapp.answers.prior_terms import (
     EXPONENTIAL,
@@ -18,7 +19,7 @@ from mapapp.answers.prior_terms import (
     WeightTerms,
     mechanism_of,
 )
-from mapapp.answers.support_prior import SupportPriors, Synthesizers
+from mapapp.answers.support_prior import HomeShares, SupportPriors, Synthesizers
 from mapapp.answers.weighted_errors import WeightedErrors
 
 Floats = npt.NDArray[np.float64]
@@ -29,7 +30,7 @@ __all__ = ["ErrorModel", "check_terms", "error_model", "has_error_model"]
 class ErrorModel(Protocol):
     """What one workplace tract adds to the errors of counts and sums."""
 
-    def of_counts(self, tract: int, home: Floats, synthesizers: Synthesizers, count: Floats) -> Floats:
+    def of_counts(self, tract: int, home: HomeShares, synthesizers: Synthesizers, count: Floats) -> Floats:
         """Return bias, variance and placement that the tract adds to each of R counts: float64[3, R].
 
         Parameters
@@ -66,32 +67,32 @@ _Terms = WeightTerms | ExponentialTerms
 
 
 def _weighted(
-    certificate: Mapping[str, Any], support: SupportPriors, _released: ReleasedTables | None
+    certificate: JsonMapping, support: SupportPriors, _released: ReleasedTables | None
 ) -> ErrorModel:
     return WeightedErrors(WeightTerms.of(certificate), support)
 
 
 def _exponential(
-    certificate: Mapping[str, Any], support: SupportPriors, released: ReleasedTables | None
+    certificate: JsonMapping, support: SupportPriors, released: ReleasedTables | None
 ) -> ErrorModel:
     if released is None:
         raise ValueError("errors of the exponential mechanism need the released commutes: give `released`")
     return ExponentialErrors(ExponentialTerms.of(certificate), support, released)
 
 
-_Make = Callable[[Mapping[str, Any], SupportPriors, ReleasedTables | None], ErrorModel]
+_Make = Callable[[JsonMapping, SupportPriors, ReleasedTables | None], ErrorModel]
 _MODELS: Final[Mapping[str, _Make]] = dict.fromkeys(WEIGHTED, _weighted) | {EXPONENTIAL: _exponential}
-_TERMS: Final[Mapping[str, Callable[[Mapping[str, Any]], _Terms]]] = dict.fromkeys(
-    WEIGHTED, WeightTerms.of
-) | {EXPONENTIAL: ExponentialTerms.of}
+_TERMS: Final[Mapping[str, Callable[[JsonMapping], _Terms]]] = dict.fromkeys(WEIGHTED, WeightTerms.of) | {
+    EXPONENTIAL: ExponentialTerms.of
+}
 
 
-def has_error_model(certificate: Mapping[str, Any]) -> bool:
+def has_error_model(certificate: JsonMapping) -> bool:
     """Return whether errors are known for the mechanism of a release."""
     return mechanism_of(certificate) in _MODELS
 
 
-def check_terms(certificate: Mapping[str, Any]) -> None:
+def check_terms(certificate: JsonMapping) -> None:
     """Read what expected errors need from a certificate, if its mechanism has a model.
 
     Raises
@@ -105,7 +106,7 @@ def check_terms(certificate: Mapping[str, Any]) -> None:
 
 
 def error_model(
-    certificate: Mapping[str, Any],
+    certificate: JsonMapping,
     tracts: pandas.DataFrame,
     flows: pandas.DataFrame,
     released: ReleasedTables | None,

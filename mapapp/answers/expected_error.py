@@ -22,18 +22,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pandas
 
+from geodata.json_objects import JsonMapping
 from mapapp.answers.error_models import ErrorModel, error_model, has_error_model
 from mapapp.answers.exponential_errors import ReleasedTables
-from mapapp.answers.support_prior import Synthesizers
+from mapapp.answers.support_prior import HomeShares, Synthesizers
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Numbers = Ints | Floats
 
 __all__ = ["CountError", "ExpectedErrors"]
 
@@ -95,7 +97,7 @@ class ExpectedErrors:
 
     def __init__(
         self,
-        certificate: Mapping[str, Any],
+        certificate: JsonMapping,
         tracts: pandas.DataFrame,
         flows: pandas.DataFrame,
         released: ReleasedTables | None = None,
@@ -103,7 +105,7 @@ class ExpectedErrors:
         self._model: ErrorModel = error_model(certificate, tracts, flows, released)
 
     @staticmethod
-    def is_known(certificate: Mapping[str, Any]) -> bool:
+    def is_known(certificate: JsonMapping) -> bool:
         """Return whether errors are known for the mechanism of a release."""
         return has_error_model(certificate)
 
@@ -140,12 +142,12 @@ class ExpectedErrors:
 
     def of_counts(
         self,
-        home_shares: Floats | Callable[[int], Any],
-        counts: npt.NDArray[Any],
+        home_shares: Floats | Callable[[int], HomeShares],
+        counts: Numbers,
         tract: Ints,
-        n_workers: npt.NDArray[Any],
-        n_synthesizers: npt.NDArray[Any],
-        n_units: npt.NDArray[Any] | None = None,
+        n_workers: Numbers,
+        n_synthesizers: Numbers,
+        n_units: Numbers | None = None,
     ) -> list[CountError]:
         """Return expected errors of R counts with one work area, much faster than one by one; see :meth:`of_count`.
 
@@ -176,7 +178,9 @@ class ExpectedErrors:
             one = int(tracts[number])
             home = home_shares(one) if callable(home_shares) else home_shares
             synthesizers = Synthesizers(n[rows], times[:, rows], None if units is None else units[rows])
-            sums += self._model.of_counts(one, home, synthesizers, counts[:, one])
+            sums += self._model.of_counts(
+                one, home, synthesizers, np.asarray(counts[:, one], dtype=np.float64)
+            )
         sums *= tracts.size / max(len(range(0, tracts.size, step)), 1)
         return [
             CountError(int(total), float(bias), math.sqrt(variance), abs(float(placement)))
@@ -189,9 +193,9 @@ class ExpectedErrors:
         totals: Floats,
         squares: Floats,
         tract: Ints,
-        n_workers: npt.NDArray[Any],
-        n_synthesizers: npt.NDArray[Any],
-        n_units: npt.NDArray[Any] | None = None,
+        n_workers: Numbers,
+        n_synthesizers: Numbers,
+        n_units: Numbers | None = None,
     ) -> list[float]:
         """Return expected errors of R sums over workers, whose values depend on home and workplace.
 

@@ -26,17 +26,18 @@ Source: docs/method.md, section 7d; docs/validity.md, "Under the exponential mec
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from mapapp.answers.prior_terms import ExponentialTerms
 from mapapp.answers.redrawn import redrawn
-from mapapp.answers.support_prior import SupportPriors, Synthesizers, TractPrior
+from mapapp.answers.support_prior import HomeShares, SupportPriors, Synthesizers, TractPrior
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Numbers = Ints | Floats
 
 _LEAST_KEPT: Final = 0.2
 """So that the noise in a count that is almost all noise is not taken for a bias."""
@@ -109,7 +110,7 @@ class ExponentialErrors:
         self._released = released
         self._made: dict[int, _TractTables] = {}
 
-    def of_counts(self, tract: int, home: Floats, synthesizers: Synthesizers, count: Floats) -> Floats:
+    def of_counts(self, tract: int, home: HomeShares, synthesizers: Synthesizers, count: Floats) -> Floats:
         """Return bias, variance and placement of counts; see `mapapp.answers.error_models.ErrorModel`."""
         prior, tables = self._support.of_tract(tract), self._tables(tract)
         s, g = prior.of_points(home, prior.people), prior.of_points(home, prior.gravity)
@@ -193,7 +194,7 @@ class ExponentialErrors:
         size = size_class(n)
         n_sizes = int(size.max()) + 1
 
-        def by_size(values: npt.NDArray[Any]) -> Floats:
+        def by_size(values: Numbers) -> Floats:
             place = size[table] * n_shares + point
             added = np.bincount(place, values, n_sizes * n_shares).reshape(n_sizes, n_shares)
             return added.astype(np.float64)
@@ -208,7 +209,7 @@ class ExponentialErrors:
         )
 
 
-def size_class(n_workers: npt.NDArray[Any]) -> Ints:
+def size_class(n_workers: Numbers) -> Ints:
     """Return the class of tables by their workers: 1 to 4 by themselves, then two classes for each doubling."""
     n = np.asarray(n_workers, dtype=np.float64)
     return np.where(n <= 4, n - 1, np.floor(2.0 * np.log2(np.maximum(n, 1.0))) - 1.0).astype(np.int64)

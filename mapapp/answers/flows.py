@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 import duckdb
 import numpy as np
@@ -27,6 +27,10 @@ from mapapp.question.filters import Filters, check_filters
 
 Ints = npt.NDArray[np.int64]
 Blocks = npt.NDArray[np.int32]
+_Fetched: TypeAlias = dict[str, npt.NDArray[Any]]
+"""Columns of a result by name; their types are those of the query."""
+Places = dict[str, npt.NDArray[np.float32]]
+"""Places of workers: `lon_deg` and `lat_deg`."""
 """Positions in `blocks`, ascending, without duplicates."""
 
 _ENDS: Final[tuple[Side, Side]] = ("work", "home")
@@ -120,10 +124,12 @@ class Flows:
     def by_segment_within(self, pick: Pick, end: Side, blocks: Blocks) -> Ints:
         """Return workers with their `end` outside and within `blocks`, by joint segment: int64[2, 27]."""
         with self._cursor(pick, within=blocks) as cursor:
-            found = cursor.execute(
-                f"SELECT {end} IN (SELECT block FROM within) AS inside, segment, sum(workers)::BIGINT AS n "
-                f"FROM by_{pick.sorted_side} WHERE {self._where(pick)} GROUP BY ALL"
-            ).fetchnumpy()
+            found = _fetched(
+                cursor.execute(
+                    f"SELECT {end} IN (SELECT block FROM within) AS inside, segment, sum(workers)::BIGINT AS n "
+                    f"FROM by_{pick.sorted_side} WHERE {self._where(pick)} GROUP BY ALL"
+                )
+            )
         row = found["inside"].astype(np.int64) * N_SEGMENTS + found["segment"]
         return _spread(row, found["n"], 2 * N_SEGMENTS).reshape(2, N_SEGMENTS)
 
@@ -156,13 +162,15 @@ class Flows:
         """
         band = _band(len(edges_mi), own_block=own_block)
         with self._cursor(pick) as cursor:
-            found = cursor.execute(
-                f"SELECT {band} AS band, octant_{side} AS octant, sum(workers)::BIGINT AS n, "
-                f"coalesce(sum(workers) FILTER ({_NEAR}), 0)::BIGINT AS near, "
-                f"coalesce(sum(workers * distance_mi) FILTER ({_NEAR}), 0) AS miles "
-                f"FROM by_{pick.sorted_side} WHERE {self._where(pick)} GROUP BY ALL",
-                [float(edge) for edge in edges_mi],
-            ).fetchnumpy()
+            found = _fetched(
+                cursor.execute(
+                    f"SELECT {band} AS band, octant_{side} AS octant, sum(workers)::BIGINT AS n, "
+                    f"coalesce(sum(workers) FILTER ({_NEAR}), 0)::BIGINT AS near, "
+                    f"coalesce(sum(workers * distance_mi) FILTER ({_NEAR}), 0) AS miles "
+                    f"FROM by_{pick.sorted_side} WHERE {self._where(pick)} GROUP BY ALL",
+                    [float(edge) for edge in edges_mi],
+                )
+            )
         n_bands = len(edges_mi) + 1 + own_block
         cell = found["band"].astype(np.int64) * (N_OCTANTS + 1) + found["octant"] % (N_OCTANTS + 1)
         workers = _spread(cell, found["n"], n_bands * (N_OCTANTS + 1)).reshape(n_bands, N_OCTANTS + 1)
@@ -173,15 +181,17 @@ class Flows:
     ) -> tuple[Blocks, Ints, Ints, Ints]:
         """Return workers by workplace block, distance band and direction (8: none): four arrays of equal length."""
         with self._cursor(pick) as cursor:
-            found = cursor.execute(
-                f"SELECT work, {_band(len(edges_mi), own_block=False)} AS band, octant_{side} AS octant, "
-                f"sum(workers)::BIGINT AS n FROM by_{pick.sorted_side} WHERE {self._where(pick)} GROUP BY ALL",
-                [float(edge) for edge in edges_mi],
-            ).fetchnumpy()
+            found = _fetched(
+                cursor.execute(
+                    f"SELECT work, {_band(len(edges_mi), own_block=False)} AS band, octant_{side} AS octant, "
+                    f"sum(workers)::BIGINT AS n FROM by_{pick.sorted_side} WHERE {self._where(pick)} GROUP BY ALL",
+                    [float(edge) for edge in edges_mi],
+                )
+            )
         octant = found["octant"].astype(np.int64) % (N_OCTANTS + 1)
         return found["work"], found["band"].astype(np.int64), octant, found["n"]
 
-    def distance_sums(self, pick: Pick, median_mi: float) -> tuple[Blocks, list[Any]]:
+    def distance_sums(self, pick: Pick, median_mi: float) -> tuple[Blocks, list[npt.NDArray[np.float64]]]:
         """Return sums by workplace block for the errors of a median and a mean.
 
         Returns
@@ -191,15 +201,17 @@ class Flows:
             and the miles and squared miles of the latter.
         """
         with self._cursor(pick) as cursor:
-            found = cursor.execute(
-                "SELECT work, sum(workers)::BIGINT AS n, "
-                "coalesce(sum(workers) FILTER (WHERE distance_mi < $1), 0)::BIGINT AS below, "
-                f"coalesce(sum(workers) FILTER ({_NEAR}), 0)::BIGINT AS near, "
-                f"coalesce(sum(workers * distance_mi) FILTER ({_NEAR}), 0) AS miles, "
-                f"coalesce(sum(workers * distance_mi * distance_mi) FILTER ({_NEAR}), 0) AS squares "
-                f"FROM by_{pick.sorted_side} WHERE {self._where(pick)} GROUP BY work",
-                [float(median_mi)],
-            ).fetchnumpy()
+            found = _fetched(
+                cursor.execute(
+                    "SELECT work, sum(workers)::BIGINT AS n, "
+                    "coalesce(sum(workers) FILTER (WHERE distance_mi < $1), 0)::BIGINT AS below, "
+                    f"coalesce(sum(workers) FILTER ({_NEAR}), 0)::BIGINT AS near, "
+                    f"coalesce(sum(workers * distance_mi) FILTER ({_NEAR}), 0) AS miles, "
+                    f"coalesce(sum(workers * distance_mi * distance_mi) FILTER ({_NEAR}), 0) AS squares "
+                    f"FROM by_{pick.sorted_side} WHERE {self._where(pick)} GROUP BY work",
+                    [float(median_mi)],
+                )
+            )
         return found["work"], [found[name] for name in ("n", "below", "near", "miles", "squares")]
 
     def quantiles_mi(self, pick: Pick, shares: Sequence[float]) -> list[float]:
@@ -274,28 +286,31 @@ class Flows:
                     part["n"].to_numpy(np.int64),
                 )
 
-    def places(self, pick: Pick, end: Side) -> dict[str, Any]:
+    def places(self, pick: Pick, end: Side) -> Places:
         """Return the place of each worker's `end` as float32 `lon_deg`, `lat_deg`, without homes outside the area."""
         with self._cursor(pick) as cursor:
-            found = cursor.execute(
-                f"SELECT {end}_lon_deg AS lon_deg, {end}_lat_deg AS lat_deg FROM "
-                "(SELECT destination_index AS work, origin_index AS home, * FROM points) "
-                f"WHERE {self._where(pick)}"
-            ).fetchnumpy()
+            found = _fetched(
+                cursor.execute(
+                    f"SELECT {end}_lon_deg AS lon_deg, {end}_lat_deg AS lat_deg FROM "
+                    "(SELECT destination_index AS work, origin_index AS home, * FROM points) "
+                    f"WHERE {self._where(pick)}"
+                )
+            )
         # Not filtered in DuckDB: it assumes that a Parquet column with numeric statistics has no NaN.
         filled = {name: np.ma.filled(array, np.nan) for name, array in found.items()}
         placed = ~np.isnan(filled["lon_deg"])
         return {name: np.ascontiguousarray(array[placed]) for name, array in filled.items()}
 
-    def _ask(self, pick: Pick, columns: str, clauses: str) -> dict[str, Any]:
+    def _ask(self, pick: Pick, columns: str, clauses: str) -> _Fetched:
         with self._cursor(pick) as cursor:
-            found: dict[str, Any] = cursor.execute(
-                f"SELECT {columns} FROM by_{pick.sorted_side} WHERE {self._where(pick)} {clauses}"
-            ).fetchnumpy()
-        return found
+            return _fetched(
+                cursor.execute(
+                    f"SELECT {columns} FROM by_{pick.sorted_side} WHERE {self._where(pick)} {clauses}"
+                )
+            )
 
     @contextmanager
-    def _cursor(self, pick: Pick, **blocks: Blocks) -> Iterator[Any]:
+    def _cursor(self, pick: Pick, **blocks: Blocks) -> Iterator[duckdb.DuckDBPyConnection]:
         """Yield a cursor with a table per selection of blocks: the selected ones, or the others if they are fewer."""
         watch.check()
         cursor = self._connection.cursor()
@@ -343,6 +358,11 @@ def _band(n_edges: int, *, own_block: bool) -> str:
     cases = " ".join(f"WHEN distance_mi < ${place + 1} THEN {place}" for place in range(n_edges))
     band = f"CASE {cases} ELSE {n_edges} END" if n_edges else "0"
     return f"CASE WHEN distance_mi = 0 THEN 0 ELSE 1 + ({band}) END" if own_block else band
+
+
+def _fetched(cursor: duckdb.DuckDBPyConnection) -> _Fetched:
+    """Return the columns of a result; no query here asks for categories."""
+    return cast(_Fetched, cursor.fetchnumpy())
 
 
 def _spread(place: npt.NDArray[np.integer], values: Ints, size: int) -> Ints:

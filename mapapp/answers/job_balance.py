@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
+import pandas
 
 from mapapp.answers import counted, words
 from mapapp.answers.about import Note
@@ -30,6 +31,7 @@ from mapapp.answers.layer_units import LayerUnits
 from mapapp.answers.measures import Number, Ratio
 from mapapp.answers.picks import Counts, by_unit, kept_by
 from mapapp.answers.results import Result
+from mapapp.answers.table_rows import Row
 from mapapp.question.filters import Filters
 from mapapp.question.question import Question
 
@@ -71,7 +73,7 @@ class JobBalance(Result):
     jobs: Number
     workers: Number
     jobs_per_resident: Ratio
-    units: Any
+    units: pandas.DataFrame
 
 
 def ratio_of(jobs: int, residents: Number) -> Ratio:
@@ -84,7 +86,7 @@ def ratio_of(jobs: int, residents: Number) -> Ratio:
 
 def balance_units(
     flows: Flows, units: LayerUnits, blocks: Blocks | None, filters: Filters
-) -> tuple[int, int, Any]:
+) -> tuple[int, int, pandas.DataFrame]:
     """Count jobs and resident workers in some blocks by unit.
 
     Returns
@@ -139,7 +141,7 @@ def notes_on(coverage: tuple[Note, ...], *, n_left_out: int) -> tuple[Note, ...]
     return notes
 
 
-def _counts(areas: Areas, answer: Any) -> Counts:
+def _counts(areas: Areas, answer: JobBalance) -> Counts:
     blocks = areas.with_workplaces(areas.select(answer.about.area_text).blocks)
     kept = kept_by(answer)
     residents = Pick(home=blocks, filters=kept)
@@ -147,7 +149,7 @@ def _counts(areas: Areas, answer: Any) -> Counts:
     return numbers, {"units": by_unit(residents, "home", areas.units(answer.layer))}
 
 
-def _with_ratio_errors(answer: Any) -> Any:
+def _with_ratio_errors(answer: JobBalance) -> JobBalance:
     units = answer.units
     residents = units["workers"].to_numpy(np.float64)
     error = (
@@ -167,35 +169,35 @@ def _ask(release: Release, question: Question) -> Result:
     return release.job_balance(question.area, question.filters, layer=question.layer)
 
 
-def _unit(result: Any) -> str:
+def _unit(result: JobBalance) -> str:
     return words.level_word(result.layer)
 
 
-def _all_units(result: Any) -> str:
+def _all_units(result: JobBalance) -> str:
     return (
         f"All {len(result.units):,} {words.plural(_unit(result))} of the area, most resident workers first. "
         "If a unit is only partly in the area, only that part counts."
     )
 
 
-def _where_most_live(result: Any) -> str:
+def _where_most_live(result: JobBalance) -> str:
     n_rows = len(result.units)
     which = f": the {BARS} largest of {n_rows:,}" if n_rows > BARS else ""
     return f"Where resident workers live, by {_unit(result)}{which}"
 
 
-def _tail(result: Any) -> str:
+def _tail(result: JobBalance) -> str:
     ratio = result.jobs_per_resident.value
     each = "" if ratio is None else f", {words.ratio(ratio)} for each of them"
     return f", where there are {result.jobs.value:,} jobs{each}"
 
 
-def _glance(result: Any) -> str:
+def _glance(result: JobBalance) -> str:
     ratio = result.jobs_per_resident
     return ratio.caution if ratio.value is None else f"{words.ratio(ratio.value)} jobs per resident worker"
 
 
-def _hover(row: Any) -> tuple[str, ...]:
+def _hover(row: Row) -> tuple[str, ...]:
     first = (
         row.caution
         if math.isnan(row.jobs_per_resident)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
+
+from geodata.json_objects import JsonMapping
 
 __all__ = ["lone_worker_sentence", "odds_sentence", "stay_text"]
 
@@ -61,7 +63,7 @@ def rounded(value: float) -> str:
     return f"{value:.1f}" if value < 10 else f"{float(f'{value:.2g}'):,.0f}"
 
 
-def _chances(facts: object) -> Mapping[str, Any] | None:
+def _chances(facts: object) -> JsonMapping | None:
     stay = facts.get("stay") if isinstance(facts, Mapping) else None
     if not isinstance(stay, Mapping):
         return None

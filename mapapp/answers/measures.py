@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 
 def caution(workers: int) -> str:
@@ -33,7 +33,7 @@ class Number:
     expected_error: float | None = None
     caution: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain values."""
         return dataclasses.asdict(self)
 
@@ -54,7 +54,7 @@ class Miles:
     value: float | None
     expected_error: float | None = None
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain values."""
         return dataclasses.asdict(self)
 
@@ -78,7 +78,7 @@ class Ratio:
     expected_error: float | None = None
     caution: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain values."""
         return dataclasses.asdict(self)
 

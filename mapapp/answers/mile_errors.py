@@ -14,7 +14,7 @@ Source: docs/validity.md, "Expected error of a median and of a mean".
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ import numpy.typing as npt
 from geodata.distance import distance_mi
 from mapapp.answers.expected_error import ExpectedErrors, Floats
 from mapapp.answers.flows import MEAN_LIMIT_MI, Flows, Pick
+from mapapp.answers.workplaces import WorkplaceArrays
 
 _BETWEEN_PEOPLE: Final = 1.28
 """Mean distance between two points of a disk, in root mean squared distances from its center."""
@@ -35,7 +36,7 @@ class Tracts(NamedTuple):
     within_mi: Floats
 
 
-def miles_within(tract: npt.NDArray[Any], blocks: tuple[Floats, Floats], people: Floats) -> Floats:
+def miles_within(tract: npt.NDArray[np.integer], blocks: tuple[Floats, Floats], people: Floats) -> Floats:
     """Estimate the mean distance between two people of each tract, miles, from its blocks.
 
     Parameters
@@ -56,10 +57,10 @@ def errors_of_miles(
     formula: ExpectedErrors,
     flows: Flows,
     pick: Pick,
-    tract_of_block: npt.NDArray[Any],
+    tract_of_block: npt.NDArray[np.integer],
     tracts: Tracts,
     area_share: Floats,
-    workplaces: tuple[Any, Any, Any, Any],
+    workplaces: WorkplaceArrays,
     median_mi: float,
     mean_mi: float | None,
 ) -> tuple[float, float | None]:

@@ -8,11 +8,12 @@ from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final
+from typing import Final
 
 import geopandas
 import numpy as np
 import numpy.typing as npt
+import pandas
 import pyarrow
 import shapely
 
@@ -49,7 +50,7 @@ class Outlines:
         """Return the union of the cells of some blocks (None: all blocks); None if they have no cells."""
         return self._of_blocks(blocks, None)
 
-    def _of_blocks(self, blocks: Blocks | None, held: pyarrow.ChunkedArray | None) -> Any:
+    def _of_blocks(self, blocks: Blocks | None, held: pyarrow.ChunkedArray | None) -> shapely.Geometry | None:
         left = np.arange(len(self._areas.places), dtype=np.int32) if blocks is None else blocks
         counties, tracts = self._wholes
         parts: list[shapely.Geometry] = []
@@ -67,7 +68,7 @@ class Outlines:
         parts.extend(_joined(cells, tracts[0][left]) if len(cells) == left.size else cells)
         return dissolved(np.array(parts, dtype=object)) if parts else None
 
-    def of_layer(self, level: str) -> dict[str, Any]:
+    def of_layer(self, level: str) -> dict[str, shapely.Geometry]:
         """Return the outlines of a layer's units by identifier; units without an outline are left out.
 
         Published outlines are read. Others are dissolved on first use and then kept on disk.
@@ -148,7 +149,7 @@ def _union(shapes: Shapes) -> shapely.Geometry:
     return shapely.union_all(shapes)
 
 
-def _joined(shapes: Shapes, group: npt.NDArray[np.int32]) -> list[Any]:
+def _joined(shapes: Shapes, group: npt.NDArray[np.int32]) -> list[shapely.Geometry]:
     """Return the union of the shapes of each group."""
     order = np.argsort(group, kind="stable")
     ends = np.flatnonzero(np.diff(group[order])) + 1
@@ -162,7 +163,7 @@ def _without_slivers(polygon: shapely.Geometry) -> shapely.Geometry:
     return shapely.Polygon(polygon.exterior, holes)
 
 
-def _by_id(frame: Any, column: str) -> dict[str, Any]:
+def _by_id(frame: pandas.DataFrame, column: str) -> dict[str, shapely.Geometry]:
     there = ~(frame.geometry.isna() | frame.geometry.is_empty)
     return dict(zip(frame[column][there], frame.geometry[there], strict=True))
 

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, cast
 
 import numpy as np
 
 from mapapp.answers.areas import Areas
 from mapapp.answers.flows import Blocks, Pick
 from mapapp.answers.layer_units import LayerUnits
-from mapapp.answers.results import Result
+from mapapp.answers.results import (
+    AreaComparison,
+    AreaProfile,
+    Destinations,
+    DistanceDirection,
+    FlowMatrix,
+    InflowOutflow,
+    PairedAreas,
+    Result,
+)
+from mapapp.answers.table_rows import Row
 from mapapp.question.fields import Side
 from mapapp.question.filters import BANDS, CHARACTERISTICS, Filters
 from mapapp.question.question import OTHER_END
 
-PickOf = Callable[[Any], Pick | None]
+PickOf = Callable[[Row], Pick | None]
 """Returns what a row counts."""
 Counts = tuple[dict[str, Pick], dict[str, PickOf]]
 """What the numbers count, by name; and what the rows count, by table."""
@@ -25,7 +34,7 @@ Counts = tuple[dict[str, Pick], dict[str, PickOf]]
 def of_area(areas: Areas, answer: Result) -> Pick:
     """Return everything that an answer about one area counts."""
     blocks = areas.select(answer.about.area_text).blocks
-    return Pick.at(cast(Side, answer.about.side), blocks, kept_by(answer))
+    return Pick.at(answer.about.area_side, blocks, kept_by(answer))
 
 
 def kept_by(answer: Result) -> Filters:
@@ -33,31 +42,31 @@ def kept_by(answer: Result) -> Filters:
     return Filters(*answer.about.kept_bands)
 
 
-def of_profile(areas: Areas, answer: Any) -> Counts:
+def of_profile(areas: Areas, answer: AreaProfile) -> Counts:
     """Return the counts of an area profile."""
     pick = of_area(areas, answer)
     return {"workers": pick}, {"bands": by_band(pick), "segments": _by_segment(pick)}
 
 
-def of_comparison(areas: Areas, answer: Any) -> Counts:
+def of_comparison(areas: Areas, answer: AreaComparison) -> Counts:
     """Return the counts of an area comparison."""
     pick = of_area(areas, answer)
-    return {"workers": pick}, {"units": by_unit(pick, answer.about.side, areas.units(answer.layer))}
+    return {"workers": pick}, {"units": by_unit(pick, answer.about.area_side, areas.units(answer.layer))}
 
 
-def of_destinations(areas: Areas, answer: Any) -> Counts:
+def of_destinations(areas: Areas, answer: Destinations) -> Counts:
     """Return the counts of destinations."""
     pick = of_area(areas, answer)
-    end = OTHER_END[cast(Side, answer.about.side)]
+    end = OTHER_END[answer.about.area_side]
     return {"workers": pick}, {"units": by_unit(pick, end, areas.units(answer.layer))}
 
 
-def of_distance_direction(areas: Areas, answer: Any) -> Counts:
+def of_distance_direction(areas: Areas, answer: DistanceDirection) -> Counts:
     """Return the counts of distances and directions; the errors of their rows have a separate formula."""
     return {"workers": of_area(areas, answer)}, {}
 
 
-def of_inflow_outflow(areas: Areas, answer: Any) -> Counts:
+def of_inflow_outflow(areas: Areas, answer: InflowOutflow) -> Counts:
     """Return the counts of inflow and outflow."""
     blocks = areas.select(answer.about.area_text).blocks
     n_blocks = len(areas.places)
@@ -74,14 +83,14 @@ def of_inflow_outflow(areas: Areas, answer: Any) -> Counts:
     }
 
 
-def of_paired(areas: Areas, answer: Any) -> Counts:
+def of_paired(areas: Areas, answer: PairedAreas) -> Counts:
     """Return the counts of paired areas."""
     pick = _of_two_areas(areas, answer)
     numbers = {"workers": pick, "living": replace(pick, work=None), "employed": replace(pick, home=None)}
     return numbers, {"bands": by_band(pick)}
 
 
-def of_flow_matrix(areas: Areas, answer: Any) -> Counts:
+def of_flow_matrix(areas: Areas, answer: FlowMatrix) -> Counts:
     """Return the counts of a flow matrix."""
     pick = _of_two_areas(areas, answer)
     homes = by_unit(pick, "home", areas.units(answer.home_layer))
@@ -124,7 +133,7 @@ def by_unit(pick: Pick, end: Side, units: LayerUnits) -> PickOf:
     }
     chosen: Blocks | None = getattr(pick, end)
 
-    def of(row: Any) -> Pick | None:
+    def of(row: Row) -> Pick | None:
         code = code_of.get((row.kind, row.unit_id))
         if code is None:
             return None

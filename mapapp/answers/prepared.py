@@ -15,7 +15,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import duckdb
 import numpy as np
@@ -174,7 +174,7 @@ def _write_by_work(store: Store, file: Path) -> None:
             writer.write_table(rows, row_group_size=_GROUP_ROWS)
 
 
-def _rows(store: Store) -> Iterator[Any]:
+def _rows(store: Store) -> Iterator[pyarrow.Table]:
     blocks = store.table("blocks", ["lon_deg", "lat_deg"])
     lon, lat = blocks["lon_deg"].to_numpy(), blocks["lat_deg"].to_numpy()
     for batch in store.batches("jobs"):

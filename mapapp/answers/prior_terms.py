@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pandas
 
 from geodata.elsewhere import division_numbers
+from geodata.json_objects import JsonMapping
 
 __all__ = [
     "EXPONENTIAL",
@@ -70,7 +70,7 @@ class SupportTerms:
         return np.where(tracts["elsewhere"].to_numpy(np.bool_), division, -1).astype(np.int64)
 
     @classmethod
-    def of(cls, certificate: Mapping[str, Any]) -> SupportTerms:
+    def of(cls, certificate: JsonMapping) -> SupportTerms:
         """Read the terms from a certificate; errors as :meth:`WeightTerms.of`."""
         synthesis = certificate["parameters"]["synthesis"]
         gravity = certificate["construction"].get("gravity")
@@ -106,7 +106,7 @@ class WeightTerms:
     prunes: npt.NDArray[np.bool_]
 
     @classmethod
-    def of(cls, certificate: Mapping[str, Any]) -> WeightTerms:
+    def of(cls, certificate: JsonMapping) -> WeightTerms:
         """Read the terms from a certificate.
 
         Raises
@@ -138,7 +138,7 @@ class ExponentialTerms:
     theta: npt.NDArray[np.float64]
 
     @classmethod
-    def of(cls, certificate: Mapping[str, Any]) -> ExponentialTerms:
+    def of(cls, certificate: JsonMapping) -> ExponentialTerms:
         """Read the terms from a certificate; errors as :meth:`WeightTerms.of`."""
         rows = sorted(certificate["accounting"]["rows"], key=lambda row: int(row["n_support"]))
         inverse = np.array([[_number(text) for text in row["inverse_theta"].split()] for row in rows], float)
@@ -148,12 +148,12 @@ class ExponentialTerms:
         return cls(unit=unit_of(certificate), n_support=n_support, theta=_THETA_UNITS / inverse)
 
 
-def mechanism_of(certificate: Mapping[str, Any]) -> str:
+def mechanism_of(certificate: JsonMapping) -> str:
     """Return the mechanism of a release; certificates of the first version do not name it."""
     return str(certificate["parameters"]["synthesis"].get("mechanism", WEIGHTED[0]))
 
 
-def unit_of(certificate: Mapping[str, Any]) -> str:
+def unit_of(certificate: JsonMapping) -> str:
     """Return which workers were drawn together: those of a "cell" (block and segment), a "block" or a "tract".
 
     Raises
@@ -167,7 +167,7 @@ def unit_of(certificate: Mapping[str, Any]) -> str:
     return unit
 
 
-def _elimination(synthesis: Mapping[str, Any]) -> tuple[tuple[float, float], ...]:
+def _elimination(synthesis: JsonMapping) -> tuple[tuple[float, float], ...]:
     if synthesis["editing"] == "none":
         return ()
     return tuple(sorted((_number(beyond), _number(chance)) for beyond, chance in synthesis["elimination"]))
@@ -178,14 +178,14 @@ def _fraction(text: str) -> float:
     return _number(float(above) / float(below or 1))
 
 
-def _number(value: Any) -> float:
+def _number(value: float) -> float:
     number = float(value)
     if not math.isfinite(number):
         raise ValueError(f"{number} is not finite")
     return number
 
 
-def _weights(accounting: Mapping[str, Any]) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+def _weights(accounting: JsonMapping) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
     """Return the least weight by n, ascending, float64[N, 2] in workers; and whether those synthesizers prune."""
     units = float(accounting["weight_units_per_worker"])
     whole = str(accounting["retention_units"])

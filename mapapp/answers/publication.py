@@ -10,8 +10,9 @@ A schema 1 certificate lacks this field. Its release still opens, and `UNBOUND_N
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
+
+from geodata.json_objects import JsonMapping, JsonObject
 
 PUBLIC_FACTS: Final = (
     "title",
@@ -38,19 +39,17 @@ UNBOUND_NOTE: Final = (
 )
 
 
-def public_facts(manifest: Mapping[str, Any]) -> dict[str, Any]:
+def public_facts(manifest: JsonMapping) -> JsonObject:
     """Return the facts of a dataset's or release's manifest that a release shows."""
     return {name: manifest[name] for name in PUBLIC_FACTS if name in manifest}
 
 
-def listed_tables(files: Mapping[str, Any]) -> dict[str, Any]:
+def listed_tables(files: JsonMapping) -> JsonObject:
     """Return a manifest's list of files without the certificate itself."""
     return {name: facts for name, facts in sorted(files.items()) if name != CERTIFICATE}
 
 
-def bind_publication(
-    claims: Mapping[str, Any], facts: Mapping[str, Any], files: Mapping[str, Any]
-) -> dict[str, Any]:
+def bind_publication(claims: JsonMapping, facts: JsonMapping, files: JsonMapping) -> JsonObject:
     """Complete a certificate's claims with what is published with them.
 
     Parameters
@@ -71,6 +70,6 @@ def bind_publication(
     return {**claims, "schema_version": BOUND_SCHEMA, BOUND_FIELD: publication}
 
 
-def is_bound(certificate: Mapping[str, Any]) -> bool:
+def is_bound(certificate: JsonMapping) -> bool:
     """Return whether a certificate binds what is published with it."""
     return BOUND_FIELD in certificate

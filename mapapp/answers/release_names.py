@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
+
+from geodata.json_objects import JsonMapping
 
 _DIGITS: Final = 8
 
 
-def setting_words(promise: Mapping[str, Any]) -> str:
+def setting_words(promise: JsonMapping) -> str:
     """Return epsilon and mechanism of a release in a few words, such as ``ε = 6.5, exponential``.
 
     Parameters
@@ -21,7 +23,7 @@ def setting_words(promise: Mapping[str, Any]) -> str:
     return ", ".join(part for part in (stated, mechanism) if isinstance(part, str) and part)
 
 
-def names_apart(releases: Sequence[tuple[str, Mapping[str, Any], str]]) -> list[str]:
+def names_apart(releases: Sequence[tuple[str, JsonMapping, str]]) -> list[str]:
     """Name releases so that no two names are the same.
 
     Parameters

@@ -30,11 +30,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeVar
 
 import pandas
 
+from geodata.json_objects import JsonObject
 from mapapp.answers.about import About
 from mapapp.answers.map_image import MapImage
 from mapapp.answers.measures import MEASURES, Miles, Number, Value
@@ -69,7 +71,18 @@ class Presenter(Protocol):
         """Return the rows with a geometry as a GeoPandas GeoDataFrame."""
         ...
 
-    def map_image(self, answer: Result, **options: Any) -> MapImage:
+    def map_image(
+        self,
+        answer: Result,
+        *,
+        show: str,
+        layer: str,
+        theme: str,
+        size_in: tuple[float, float],
+        scale: int,
+        form: Literal["png", "svg"],
+        title: str,
+    ) -> MapImage:
         """Draw the map."""
         ...
 
@@ -162,8 +175,9 @@ class Result:
         UsageError
             If an argument is not allowed.
         """
-        options = {"layer": layer, "theme": theme, "size_in": size_in, "scale": scale, "form": form}
-        return self._presenter().map_image(self, show=show, title=title, **options)
+        return self._presenter().map_image(
+            self, show=show, layer=layer, theme=theme, size_in=size_in, scale=scale, form=form, title=title
+        )
 
     def _repr_html_(self) -> str | None:
         return None if self.presenter is None else self.presenter.html(self)
@@ -187,7 +201,7 @@ class Result:
         """Return tables by name, the main one first."""
         return {name: value for name, value in self._fields() if isinstance(value, pandas.DataFrame)}
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return everything as plain JSON values: ``about``, then each field by its name; tables as lists of rows."""
         fields = {name: _plain(value) for name, value in self._fields()}
         return {"about": _plain(self.about.to_dict())} | fields
@@ -426,7 +440,7 @@ class Change(Result):
             for name, number in self.before.numbers().items()
         }
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> JsonObject:
         """Return the change; of the two answers themselves only ``about``."""
         return {
             "about": _plain(self.about.to_dict()),
@@ -435,6 +449,15 @@ class Change(Result):
             "numbers": _plain(self.numbers()),
             "rows": _plain(self.rows),
         }
+
+
+_Answer = TypeVar("_Answer", bound=Result)
+
+
+def with_fields(answer: _Answer, changed: Mapping[str, object]) -> _Answer:
+    """Return an answer with other values in the fields of these names."""
+    fields: Mapping[str, Any] = changed  # which fields an answer has depends on its analysis
+    return dataclasses.replace(answer, **fields)
 
 
 def check_answers(*answers: object) -> None:
@@ -460,7 +483,7 @@ def _difference(before: float | None, after: float | None) -> float | None:
     return None if before is None or after is None else after - before
 
 
-def _plain(value: object) -> Any:
+def _plain(value: object) -> object:
     """Return JSON values: NaN becomes null, frames become lists of rows."""
     if isinstance(value, pandas.DataFrame):
         columns = {name: [_plain(item) for item in value[name].tolist()] for name in value.columns}

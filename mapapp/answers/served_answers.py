@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final, cast
 
 import numpy
 import numpy.typing as npt
@@ -15,9 +15,9 @@ from mapapp.answers.asking import ask
 from mapapp.answers.change import change, main_table
 from mapapp.answers.counted import most_first
 from mapapp.answers.entries import ENTRIES
-from mapapp.answers.flows import Pick
-from mapapp.answers.measures import caution
-from mapapp.answers.results import Change, Result
+from mapapp.answers.flows import Pick, Places
+from mapapp.answers.measures import Number, caution
+from mapapp.answers.results import Change, FlowMatrix, InflowOutflow, Result, with_fields
 from mapapp.answers.served_release import ServedRelease
 from mapapp.question.fields import Side
 from mapapp.question.question import Question
@@ -75,10 +75,10 @@ def _rows_with_errors(
     release: ServedRelease, question: Question, table: str, keys: list[str], first: pandas.Index
 ) -> Result:
     """Return an answer with only some rows of its table, and their expected errors."""
-    answer: Any = result(release, question)
-    frame = getattr(answer, table)
+    answer = result(release, question)
+    frame = answer.tables()[table]
     kept = frame[frame.set_index(keys).index.isin(first)]
-    fewer: Result = dataclasses.replace(answer, **{table: kept})
+    fewer = with_fields(answer, {table: kept})
     return release.analyses.with_errors(fewer, len(kept))
 
 
@@ -94,7 +94,7 @@ def units(release: ServedRelease, question: Question) -> pandas.DataFrame:
     return release.once(("units", question), make)
 
 
-def places(release: ServedRelease, question: Question, end: Side) -> dict[str, Any]:
+def places(release: ServedRelease, question: Question, end: Side) -> Places:
     """Return the place of each worker's `end`: float32 arrays `lon_deg` and `lat_deg`."""
     return release.analyses.flows.places(pick(release, question), end)
 
@@ -193,12 +193,12 @@ def _star(release: ServedRelease, question: Question) -> _Flows:
 
 
 def _matrix_lines(release: ServedRelease, question: Question) -> _Flows:
-    matrix: Any = result(release, question)
+    matrix = cast(FlowMatrix, result(release, question))
     cells = matrix.cells[(matrix.cells["home_kind"] == "unit") & (matrix.cells["work_kind"] == "unit")]
     one_layer = matrix.home_layer == matrix.work_layer
     same = (cells["home_id"] == cells["work_id"]) & one_layer
     within, cells = int(cells.loc[same, "workers"].sum()) if one_layer else None, cells[~same]
-    columns: dict[str, Any] = {}
+    columns: dict[str, npt.NDArray[numpy.float64]] = {}
     for name, end, margin in (("from", "home", matrix.homes), ("to", "work", matrix.works)):
         at = margin[margin["kind"] == "unit"].set_index("unit_id").reindex(cells[f"{end}_id"])
         columns |= {f"{name}_{axis}": at[axis].to_numpy() for axis in ("lon_deg", "lat_deg")}
@@ -219,16 +219,22 @@ def _counted(workers: int) -> str:
 
 def n_places(release: ServedRelease, question: Question) -> int:
     """Return the number of workers that a question covers."""
-    answer: Any = result(release, question)
-    number = getattr(answer, "workers", None)
-    return int(number.value if number is not None else answer.inflow.value + answer.stay.value)
+    answer = result(release, question)
+    number: Number | None = getattr(answer, "workers", None)
+    if number is None:
+        both = cast(InflowOutflow, answer)
+        return both.inflow.value + both.stay.value
+    return int(number.value)
 
 
-def weights(frame: pandas.DataFrame) -> tuple[npt.NDArray[Any], npt.NDArray[Any], npt.NDArray[Any]]:
+def weights(
+    frame: pandas.DataFrame,
+) -> tuple[npt.NDArray[numpy.float64], npt.NDArray[numpy.float64], npt.NDArray[numpy.float64]]:
     """Return longitude, latitude and workers of the units that have a place on the map."""
     near = (
         frame[(frame["kind"] == "unit") & frame["lon_deg"].notna()] if "lon_deg" in frame else frame.head(0)
     )
     if not len(near):
         return numpy.empty(0), numpy.empty(0), numpy.empty(0)
-    return near["lon_deg"].to_numpy(), near["lat_deg"].to_numpy(), near["workers"].to_numpy()
+    lon, lat, workers = (near[name].to_numpy(numpy.float64) for name in ("lon_deg", "lat_deg", "workers"))
+    return lon, lat, workers

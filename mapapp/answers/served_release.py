@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 import numpy
 import pandas
@@ -46,8 +46,8 @@ class ServedRelease:
         self.facts = self.analyses.facts
         self.certificate = self.analyses.certificate
         self.areas = self.analyses.areas
-        self._shapes: ResultCache[Any] = ResultCache()
-        self._answers: ResultCache[Any] = ResultCache(
+        self._shapes: ResultCache[object] = ResultCache()
+        self._answers: ResultCache[object] = ResultCache(
             max_entries=CACHED_ANSWERS, max_size=CACHED_BYTES, size_of=_weight
         )
 
@@ -79,7 +79,7 @@ class ServedRelease:
         """Return whether :meth:`once` would return immediately."""
         return key in self._cache_of(key)
 
-    def _cache_of(self, key: Hashable) -> ResultCache[Any]:
+    def _cache_of(self, key: Hashable) -> ResultCache[object]:
         """Return the cache of a key: shapes are never evicted, answers are limited by number and size."""
         is_shape = isinstance(key, tuple) and key[0] in _SHAPES
         return self._shapes if is_shape else self._answers

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import pandas
 
@@ -29,7 +28,9 @@ def shortened(table: pandas.DataFrame, rows: int, name: str = "All other") -> pa
         return table
     rest = table.iloc[rows:]
     workers = int(rest["workers"].sum())
-    row: dict[str, Any] = {column: "" for column in table.columns if table[column].dtype.kind not in "iufb"}
+    row: dict[str, object] = {
+        column: "" for column in table.columns if table[column].dtype.kind not in "iufb"
+    }
     row |= {column: math.nan for column in table.columns if table[column].dtype.kind == "f"}
     row |= {column: rest[column].sum() for column in table.columns if table[column].dtype.kind in "iu"}
     row |= {column: False for column in table.columns if table[column].dtype.kind == "b"}

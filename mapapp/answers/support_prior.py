@@ -7,7 +7,7 @@ counts by the probability that it was kept.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,8 @@ from mapapp.answers.prior_terms import SupportTerms
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+HomeShares: TypeAlias = Floats | scipy.sparse.csr_array
+"""Share of the people of each tract who live in each of R home areas: float64[R, tracts]."""
 
 __all__ = ["SupportPriors", "Synthesizers", "TractPrior", "within_points"]
 
@@ -58,7 +60,7 @@ class TractPrior:
     stays: Floats  # probability that editing keeps the point
     pooled: float  # probability that a remainder exists
 
-    def of_points(self, home: Any, part: Floats) -> Floats:
+    def of_points(self, home: HomeShares, part: Floats) -> Floats:
         """Return the share of each point in R home areas, float64[R, K], by people or by gravity mass."""
         if not scipy.sparse.issparse(home):
             return np.asarray(np.add.reduceat(home[:, self.order] * part, self.first, axis=1))

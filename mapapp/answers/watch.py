@@ -9,9 +9,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
+from contextvars import ContextVar, Token
 from threading import Lock, RLock
-from typing import Any, Final
+from typing import Final
 
 LEFT: Final = 499  # the client closed the connection; it never sees this status
 _POLL_S: Final = 0.25
@@ -71,12 +71,12 @@ def watching(watch: Watch) -> Iterator[None]:
         end(token)
 
 
-def begin(watch: Watch | None) -> Any:
+def begin(watch: Watch | None) -> Token[Watch | None]:
     """Watch the work of this thread from now on; return a token for :func:`end`."""
     return _current.set(watch)
 
 
-def end(token: Any) -> None:
+def end(token: Token[Watch | None]) -> None:
     """Restore the watch that was active before :func:`begin`."""
     _current.reset(token)
 

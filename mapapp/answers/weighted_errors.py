@@ -21,13 +21,13 @@ Source: docs/method.md, sections 3, 6, 7 and 10; docs/validity.md, "The expected
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from mapapp.answers.prior_terms import WeightTerms
-from mapapp.answers.support_prior import SupportPriors, Synthesizers, TractPrior, within_points
+from mapapp.answers.support_prior import HomeShares, SupportPriors, Synthesizers, TractPrior, within_points
 
 Floats = npt.NDArray[np.float64]
 
@@ -50,7 +50,7 @@ class WeightedErrors:
         self._support = support
         self._alpha, self._prunes = terms.least_weight, terms.prunes
 
-    def of_counts(self, tract: int, home: Any, synthesizers: Synthesizers, count: Floats) -> Floats:
+    def of_counts(self, tract: int, home: HomeShares, synthesizers: Synthesizers, count: Floats) -> Floats:
         """Return bias, variance and placement that one workplace tract adds to each of R counts: float64[3, R]."""
         prior, (n, times, _) = self._support.of_tract(tract), synthesizers
         workers = times @ n

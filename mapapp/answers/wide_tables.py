@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pandas
 
 from mapapp.answers import words
@@ -17,8 +15,8 @@ def by_direction(answer: DistanceDirection) -> WideTable:
     wide = cells.pivot(index="direction", columns="band", values="counts")
     directions = answer.directions
     all_distances = zip(directions["direction"], _counts(directions), strict=True)
-    counts: list[Any] = [[*wide.loc[direction], every] for direction, every in all_distances]
-    rows = directions.assign(sub="", counts=counts)
+    counts = [[*wide.loc[direction], every] for direction, every in all_distances]
+    rows = directions.assign(sub="", counts=pandas.Series(counts, index=directions.index))
     return WideTable((*answer.bands["label"], "All"), rows)
 
 
@@ -28,8 +26,10 @@ def by_group(answer: InflowOutflow) -> WideTable:
     wide = segments.pivot(index=["characteristic", "band"], columns="group", values="counts")
     rows = segments.drop_duplicates(["characteristic", "band"])[["characteristic", "band", "label"]]
     keys = zip(rows["characteristic"], rows["band"], strict=True)
-    counts: list[Any] = [[*wide.loc[key, ["inflow", "outflow", "stay"]]] for key in keys]
-    rows = rows.assign(sub=rows["characteristic"].map(words.BAND_TITLES), counts=counts)
+    counts = [[*wide.loc[key, ["inflow", "outflow", "stay"]]] for key in keys]
+    rows = rows.assign(
+        sub=rows["characteristic"].map(words.BAND_TITLES), counts=pandas.Series(counts, index=rows.index)
+    )
     return WideTable(("In", "Out", "Stay"), rows)
 
 

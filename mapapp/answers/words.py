@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from geodata.json_objects import JsonObject
 from geodata.schema import AGE_BANDS, EARNINGS_BANDS, INDUSTRY_GROUPS
 from mapapp.answers.areas import LEVEL_LABELS
 from mapapp.answers.unit_names import state_names
@@ -102,14 +103,14 @@ def drawn_label(question: Question) -> str:
     return f"Show their {end} as" if question.areas else f"Show {end} as"
 
 
-def number(certificate: dict[str, Any], key: str) -> float | None:
+def number(certificate: JsonObject, key: str) -> float | None:
     """Return a parameter of the certificate, stated with or without its exact form, as a number."""
     value = certificate.get(key)
     value = value.get("value") if isinstance(value, dict) else value
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def number_text(certificate: dict[str, Any], key: str) -> str:
+def number_text(certificate: JsonObject, key: str) -> str:
     """Return a parameter of the certificate as formatted text."""
     value = number(certificate, key)
     return "not stated" if value is None else plain(value)
@@ -128,22 +129,22 @@ def plain(value: float) -> str:
     return f"{value:.3g}"
 
 
-def mechanism(certificate: dict[str, Any]) -> str:
+def mechanism(certificate: JsonObject) -> str:
     """Return the name of the mechanism; the default one if the certificate does not name it."""
     return str(_section(certificate).get("name") or "dirichlet-multinomial")
 
 
-def is_private(certificate: dict[str, Any]) -> bool:
+def is_private(certificate: JsonObject) -> bool:
     """Return whether the certificate promises privacy at all."""
     return _section(certificate).get("is_private") is not False
 
 
-def _section(certificate: dict[str, Any]) -> dict[str, Any]:
+def _section(certificate: JsonObject) -> JsonObject:
     section = certificate.get("mechanism")
     return section if isinstance(section, dict) else {}
 
 
-def promise(certificate: dict[str, Any]) -> str:
+def promise(certificate: JsonObject) -> str:
     """Return epsilon_final and delta in one line, or that nothing is promised."""
     if not is_private(certificate):
         return "not private: nothing is promised"
@@ -151,7 +152,7 @@ def promise(certificate: dict[str, Any]) -> str:
     return f"ε = {number_text(certificate, shown)} · δ = {number_text(certificate, 'delta')}"
 
 
-def accountant(certificate: dict[str, Any]) -> str:
+def accountant(certificate: JsonObject) -> str:
     """Return the name of the accountant."""
     value = certificate.get("accountant")
     if isinstance(value, dict):
@@ -159,19 +160,19 @@ def accountant(certificate: dict[str, Any]) -> str:
     return str(value) if value else "unnamed"
 
 
-def has_accountant(certificate: dict[str, Any]) -> bool:
+def has_accountant(certificate: JsonObject) -> bool:
     """Return whether an accountant certifies the promise; if not, the mechanism has its own proof or none."""
     return accountant(certificate) != "none"
 
 
-def grounds(certificate: dict[str, Any]) -> str:
+def grounds(certificate: JsonObject) -> str:
     """Return the basis of the promise: an accountant, or the mechanism's own proof."""
     if has_accountant(certificate):
         return f"{accountant(certificate)} accountant"
     return f"{mechanism(certificate)} mechanism"
 
 
-def may_be_released(certificate: dict[str, Any]) -> bool:
+def may_be_released(certificate: JsonObject) -> bool:
     """Return whether the certificate explicitly says so; otherwise the answer is no."""
     return str(certificate.get("status", "")).strip().lower() == "for release"
 

@@ -12,6 +12,7 @@ from geodata.schema import N_SEGMENTS
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+WorkplaceArrays = tuple[Ints, Ints, Floats, Floats | None]
 
 __all__ = ["UnitsOfTracts", "WorkplaceCells", "Workplaces", "synthesizers_of"]
 
@@ -65,7 +66,7 @@ class Workplaces(NamedTuple):
         """Return the number of synthesizers in some segments: float64[P]."""
         return np.asarray(self.by_segment[:, segments].sum(axis=1))
 
-    def arrays(self, segments: Sequence[int]) -> tuple[Ints, Ints, Floats, Floats | None]:
+    def arrays(self, segments: Sequence[int]) -> WorkplaceArrays:
         """Return tract, workers per synthesizer, number of synthesizers in some segments, and number of units."""
         return self.tract, self.n_workers, self.of_segments(segments), self.n_units
 

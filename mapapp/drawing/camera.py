@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final, TypedDict
 
 import numpy
 import numpy.typing as npt
 
 from mapapp.question.view import Bounds
 
+Numbers = npt.NDArray[numpy.floating] | npt.NDArray[numpy.integer]
+
 _TILE_PIXELS: Final = 512  # MapLibre: the whole world at zoom 0
 _LEAST_PIXELS: Final = 120
 MARGIN_PIXELS: Final = 36  # leaves room for the map's buttons
 
 
+class Camera(TypedDict):
+    """Where a map looks: its center, `lon` and `lat` in degrees, and its zoom."""
+
+    center: dict[str, float]
+    zoom: float
+
+
 def fitted(
     bounds: Bounds, size: tuple[int, int] = (700, 700), below: int = 0, *, margin: int = MARGIN_PIXELS
-) -> dict[str, Any]:
+) -> Camera:
     """Center and zoom at which bounds fit a picture.
 
     Parameters
@@ -57,9 +66,9 @@ def grown(bounds: Bounds, share: float) -> Bounds:
 
 
 def around(
-    lon_deg: npt.NDArray[Any],
-    lat_deg: npt.NDArray[Any],
-    weights: npt.NDArray[Any],
+    lon_deg: Numbers,
+    lat_deg: Numbers,
+    weights: Numbers,
     within: Bounds | None = None,
     share: float = 0.9,
 ) -> Bounds:
@@ -82,7 +91,7 @@ def around(
     return west, south, east, north
 
 
-def _quantiles(values: npt.NDArray[Any], weights: npt.NDArray[Any], share: float) -> tuple[float, float]:
+def _quantiles(values: Numbers, weights: Numbers, share: float) -> tuple[float, float]:
     order = numpy.argsort(values)
     reached = numpy.cumsum(weights[order]) / numpy.sum(weights)
     low, high = numpy.searchsorted(reached, [(1 - share) / 2, (1 + share) / 2])

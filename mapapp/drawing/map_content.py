@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy
 import pandas
@@ -12,6 +11,7 @@ import pandas
 from mapapp.answers import served_answers, words
 from mapapp.answers.entries import ENTRIES
 from mapapp.answers.entry import RatioMap
+from mapapp.answers.flows import Places
 from mapapp.answers.served_release import ServedRelease, names_of
 from mapapp.drawing import camera, map_layers
 from mapapp.drawing.density import MAX_POINTS, DensityImage, draw_density
@@ -36,13 +36,13 @@ def drawn_as(
     return "density" if too_many and not question.entry.own_drawing else kind
 
 
-def in_order(found: dict[str, Any]) -> dict[str, Any]:
+def in_order(found: Places) -> Places:
     """Places sorted from west to east, because queries return them in any order and pictures must be reproducible."""
     order = numpy.lexsort((found["lat_deg"], found["lon_deg"]))
     return {name: values[order] for name, values in found.items()}
 
 
-def thinned(found: dict[str, Any]) -> dict[str, Any]:
+def thinned(found: Places) -> Places:
     """Every n-th place if there are too many to draw."""
     step = max(-(-len(found["lon_deg"]) // MAX_POINTS), 1)
     return found if step == 1 else {name: values[::step] for name, values in in_order(found).items()}
@@ -60,9 +60,9 @@ def unit_frame(release: ServedRelease, question: Question) -> pandas.DataFrame:
 
 def ratio_frame(release: ServedRelease, question: Question) -> pandas.DataFrame:
     """Units on the map: `unit_id`, `name`, `ratio` (NaN if missing) and `lines`, the hover text."""
-    answer: Any = served_answers.result(release, question)
+    units = served_answers.result(release, question).tables()["units"]
     how = ratio_map_of(question)
-    found = {row.unit_id: row for row in answer.units.itertuples() if row.kind == "unit"}
+    found = {row.unit_id: row for row in units.itertuples() if row.kind == "unit"}
     names = _drawn_units(release, question.layer)
     rows = [found.get(unit_id) for unit_id in names]
     return pandas.DataFrame(

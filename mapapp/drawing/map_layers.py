@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Hashable
-from typing import Any, Final, Protocol, TypeVar
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Final, Protocol, TypedDict, TypeVar, cast
 from urllib.parse import quote
 
 import numpy
@@ -78,10 +78,10 @@ def is_made(release: ServedRelease, name: str) -> bool:
     return release.keeps(("layer", name) if level == name else ("unit layer", level))
 
 
-def unit_shapes(release: ServedRelease, level: str) -> dict[str, Any]:
+def unit_shapes(release: ServedRelease, level: str) -> dict[str, shapely.Geometry]:
     """Simplified polygons of a level's units: published boundaries, or unions of block cells."""
 
-    def make() -> dict[str, Any]:
+    def make() -> dict[str, shapely.Geometry]:
         table = _TABLES.get(level)
         if table is None:
             found = release.analyses.outlines.of_layer(level)
@@ -137,14 +137,22 @@ def base_shapes(release: BaseLayerSource, name: str) -> tuple[list[str], list[sh
     return release.once(("base shapes", name), make)
 
 
-def base_names(release: BaseLayerSource, name: str) -> list[dict[str, Any]]:
+class UnitName(TypedDict):
+    """The label of a unit: its text, its position, and west, south, east, north of the unit."""
+
+    name: str
+    at: list[float]
+    box: list[float]
+
+
+def base_names(release: BaseLayerSource, name: str) -> list[UnitName]:
     """Name labels of the units in `base_shapes`: `name`, `at` and `box`."""
     return _labels(release, name, *base_shapes(release, name))
 
 
 def _labels(
     release: BaseLayerSource, name: str, ids: list[str], shapes: list[shapely.Geometry]
-) -> list[dict[str, Any]]:
+) -> list[UnitName]:
     """Name labels of units: the text, its position, and west, south, east, north of the unit."""
     column = BASE_LAYERS[name]
     frame = release.store.table(name, [column, "name"])
@@ -176,10 +184,10 @@ def outlines(release: ServedRelease, areas: tuple[str, ...]) -> bytes:
     return release.once(("outlines", areas), make)
 
 
-def shapes(release: ServedRelease, areas: tuple[str, ...]) -> dict[str, Any]:
+def shapes(release: ServedRelease, areas: tuple[str, ...]) -> dict[str, shapely.Geometry]:
     """Simplified polygons of each unit, or of the whole area for other steps; units without shapes are left out."""
 
-    def make() -> dict[str, Any]:
+    def make() -> dict[str, shapely.Geometry]:
         if all(area.partition(":")[0] in release.areas.columns for area in areas):
             found = unit_outlines(release, areas)
         else:
@@ -189,12 +197,12 @@ def shapes(release: ServedRelease, areas: tuple[str, ...]) -> dict[str, Any]:
     return release.once(("shapes", areas), make)
 
 
-def unit_outlines(release: ServedRelease, keys: tuple[str, ...]) -> dict[str, Any]:
+def unit_outlines(release: ServedRelease, keys: tuple[str, ...]) -> dict[str, shapely.Geometry | None]:
     """Simplified polygons of units: published boundaries, or unions of their blocks' cells, or None.
 
     The table of a level is read only once for all its units.
     """
-    found: dict[str, Any] = {}
+    found: dict[str, shapely.Geometry | None] = {}
     for level in dict.fromkeys(key.partition(":")[0] for key in keys):
         mine = [key for key in keys if key.partition(":")[0] == level]
         if level in _TABLES:
@@ -264,7 +272,7 @@ def _simplified_units(
 
 
 def _packed(
-    ids: list[str], shapes: list[shapely.Geometry], properties: list[dict[str, Any]] | None = None
+    ids: list[str], shapes: list[shapely.Geometry], properties: Sequence[Mapping[str, object]] | None = None
 ) -> bytes:
     features = []
     for unit_id, shape, about in zip(ids, shapes, properties or [{} for _ in ids], strict=True):
@@ -275,10 +283,14 @@ def _packed(
     return gzip.compress(text.encode(), compresslevel=6, mtime=0)
 
 
-def _rounded(geometry: dict[str, Any]) -> dict[str, Any]:
+def _rounded(geometry: Mapping[str, object]) -> dict[str, object]:
     """The same geometry with coordinates rounded to five decimals."""
 
-    def short(value: Any) -> Any:
-        return round(value, 5) if isinstance(value, float) else [short(part) for part in value]
+    def short(value: object) -> object:
+        return (
+            round(value, 5)
+            if isinstance(value, float)
+            else [short(part) for part in cast("Sequence[object]", value)]
+        )
 
     return {"type": geometry["type"], "coordinates": short(geometry["coordinates"])}

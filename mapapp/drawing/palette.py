@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy
+import numpy.typing as npt
 
 RAMP: Final = ("#e6f2c9", "#b7dfb9", "#72c3be", "#359cbd", "#2370ac", "#243e92", "#131b54")
 OUTSIDE: Final = "#e7eaee"  # beyond the release's states
@@ -129,10 +130,10 @@ def change_limits(largest: int) -> list[int]:
     return limits if len(limits) <= _CHANGE_COLORS else [1, *limits[1 - _CHANGE_COLORS :]]
 
 
-def ratio_classes(ratio: Any) -> Any:
+def ratio_classes(ratio: npt.ArrayLike) -> npt.NDArray[numpy.intp]:
     """Class of each ratio: 1 for the least to 7 for the largest, 4 for those about 1; 0 for NaN."""
     of = numpy.searchsorted(RATIO_LIMITS, ratio, side="right") + 1
-    return numpy.where(numpy.isnan(ratio), 0, of)
+    return numpy.where(numpy.isnan(numpy.asarray(ratio, dtype=float)), 0, of)
 
 
 def ratio_colors(scheme: ColorScheme) -> list[str]:

@@ -66,6 +66,7 @@ def test_jobs_and_residents_are_those_of_plain_pandas(
     rows = found.units
     assert {row.unit_id: (row.jobs, row.workers) for row in rows.itertuples()} == expected
     assert rows["workers"].is_monotonic_decreasing
+    row: Any
     for row in rows.itertuples():
         if row.workers >= 10:
             assert row.jobs_per_resident == row.jobs / row.workers

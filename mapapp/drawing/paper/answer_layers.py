@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final, cast
 
 import numpy
 from matplotlib.axes import Axes
@@ -13,6 +13,8 @@ from matplotlib.collections import LineCollection
 from PIL import Image
 
 from mapapp.answers import served_answers, words
+from mapapp.answers.flows import Places
+from mapapp.answers.results import InflowOutflow
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import flow_shapes, map_content, map_layers, palette
 from mapapp.drawing.density import mercator_y
@@ -191,7 +193,7 @@ def _pair(
     return Legend("marks", items=tuple(items))
 
 
-def _dots(axes: Axes, places: dict[str, Any], frame: Frame, color: str) -> tuple[float, float]:
+def _dots(axes: Axes, places: Places, frame: Frame, color: str) -> tuple[float, float]:
     """Draw points; returns their diameter in pixels and their opacity."""
     places = map_content.in_order(places)
     lon, lat = (numpy.asarray(places[name], dtype=float) for name in ("lon_deg", "lat_deg"))
@@ -249,7 +251,7 @@ def _arrows(
     axes: Axes, release: ServedRelease, question: Question, frame: Frame, scheme: ColorScheme
 ) -> Legend:
     box, answer = map_layers.bounds(release, question.areas), served_answers.result(release, question)
-    groups: Any = answer
+    groups = cast(InflowOutflow, answer)
     arrows = (
         (groups.inflow.value, scheme.work, "come in to work"),
         (groups.outflow.value, scheme.home, "go out to work"),

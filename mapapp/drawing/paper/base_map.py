@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy
 import numpy.typing as npt
@@ -27,6 +27,7 @@ from mapapp.question.view import Bounds
 
 Shapes = npt.NDArray[numpy.object_]
 Box = tuple[float, float, float, float]
+_Name = tuple[str, float, tuple[float, float], Box]
 
 _TILE_PIXELS: Final = 512
 _WIDTHS: Final = {  # of borders, pixels, at two zoom levels; as on the page
@@ -101,7 +102,7 @@ class Units:
 
     ids: list[str]
     shapes: Shapes
-    bounds: Any
+    bounds: npt.NDArray[numpy.float64]
 
     def inside(self, frame: Frame) -> npt.NDArray[numpy.int64]:
         """Positions of the shapes inside the frame."""
@@ -149,7 +150,7 @@ def layer_units(release: ServedRelease, level: str) -> Units:
     return release.once(("picture units", level), make)
 
 
-def _units(ids: list[str], shapes: Sequence[Any]) -> Units:
+def _units(ids: list[str], shapes: Sequence[shapely.Geometry]) -> Units:
     found = mercator(numpy.array([*shapes, None], dtype=object)[:-1])
     return Units(list(ids), found, shapely.bounds(found).reshape(-1, 4))
 
@@ -185,16 +186,16 @@ def draw_land(axes: Axes, release: ServedRelease, frame: Frame, scheme: ColorSch
     fill(axes, outline(states.shapes[states.inside(frame)], frame), scheme.land, zorder=1)
 
 
-def fill(axes: Axes, path: Path | None, color: str, **options: Any) -> None:
+def fill(axes: Axes, path: Path | None, color: str, **options: object) -> None:
     """Fill a path unless it is None."""
     if path is not None:
         axes.add_artist(PathPatch(path, facecolor=color, **({"edgecolor": "none", "linewidth": 0} | options)))
 
 
-def stroke(axes: Axes, path: Path | None, color: str, pixels: float, **options: Any) -> None:
+def stroke(axes: Axes, path: Path | None, color: str, pixels: float, **options: object) -> None:
     """Draw a line along a path unless it is None."""
     if path is not None:
-        look: dict[str, Any] = {
+        look: dict[str, object] = {
             "facecolor": "none",
             "edgecolor": color,
             "linewidth": pixels * POINTS_PER_PIXEL,
@@ -290,10 +291,10 @@ def label(
     )
 
 
-def _names(release: ServedRelease, name: str) -> list[tuple[str, float, Any, Any]]:
+def _names(release: ServedRelease, name: str) -> list[_Name]:
     """Text, its width in inches, place and box of each unit's name, the largest unit first."""
 
-    def make() -> list[tuple[str, float, Any, Any]]:
+    def make() -> list[_Name]:
         found = []
         for about in map_layers.base_names(release, name):
             places = numpy.array([about["at"], about["box"][:2], about["box"][2:]], dtype=float)

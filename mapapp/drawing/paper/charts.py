@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from mapapp.answers.entries import entry_of, n_about
 from mapapp.answers.results import Change, Result
@@ -19,7 +19,7 @@ from mapapp.question.fields import Theme
 
 WIDTH_IN: Final = 6.0
 
-_CHARTS: Final[dict[str, Callable[[ServedRelease, ColorScheme, Any, float], tuple[str, str, Sheet]]]] = {
+_CHARTS: Final[dict[str, Callable[..., tuple[str, str, Sheet]]]] = {
     "rose": rose,
     "heat map": heat_map,
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy
 import numpy.typing as npt
@@ -73,9 +73,9 @@ def _margins(
         y = top + (down + 0.5) * cell
         sheet.write(left - 0.07, y, name, size=size, align="right", vertical="center_baseline")
     middle = top + cell * len(homes) / 2
-    strong: dict[str, Any] = {"size": TEXT_POINTS, "bold": True}
-    sheet.write(MARGIN_IN + 0.08, middle, "Live in", align="center", rotation=90, **strong)
-    sheet.write(left, HEAD_IN + 0.14, "Work in", **strong)
+    inside = MARGIN_IN + 0.08
+    sheet.write(inside, middle, "Live in", align="center", rotation=90, size=TEXT_POINTS, bold=True)
+    sheet.write(left, HEAD_IN + 0.14, "Work in", size=TEXT_POINTS, bold=True)
 
 
 def _cells(

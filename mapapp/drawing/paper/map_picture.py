@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy
 from matplotlib.axes import Axes
@@ -107,7 +107,7 @@ def draw_outlines(
     color: str,
     frame: base_map.Frame,
     scheme: ColorScheme,
-    **look: Any,
+    **look: object,
 ) -> None:
     """Draw the border of areas with a halo that contrasts with any color below; with `look`, without the halo."""
     found = list(map_layers.shapes(release, areas).values()) if areas else []
@@ -173,7 +173,7 @@ def _map(
     draw_outlines(axes, release, question.areas, colors[question.side], frame, scheme)
     others = question.shown_others
     # Both borders are the same, so the second is dashed to show both.
-    dashes: dict[str, Any] = (
+    dashes: dict[str, object] = (
         {"linestyle": (0, (3, 3)), "capstyle": "butt"} if others == question.areas else {}
     )
     draw_outlines(axes, release, others, colors[OTHER_END[question.side]], frame, scheme, **dashes)

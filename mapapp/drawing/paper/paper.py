@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from threading import RLock
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypedDict, Unpack
 from xml.sax.saxutils import escape
 
 import matplotlib
@@ -47,7 +47,9 @@ _FONTS: Final = {"regular": "DejaVuSans.ttf", "bold": "DejaVuSans-Bold.ttf"}
 _SELECTORS: Final = frozenset(map(chr, range(0xFE00, 0xFE10)))  # variation selectors
 _MISSING: Final = "\N{WHITE SQUARE}"
 _SQUEEZE: Final = 3  # of 9: takes half the time of 6 for the same size
-_STYLE: Final[dict[str, Any]] = {
+
+
+_STYLE: Final[dict[str, object]] = {
     "svg.fonttype": "path",
     "svg.hashsalt": "commutemap",
     "svg.id": None,
@@ -55,6 +57,18 @@ _STYLE: Final[dict[str, Any]] = {
     "path.simplify": True,
     "axes.unicode_minus": True,
 }
+
+
+class LineLook(TypedDict, total=False):
+    """What a line or its marks can look like, as matplotlib names it."""
+
+    marker: str
+    markersize: float
+    markerfacecolor: str
+    markeredgecolor: str
+    markeredgewidth: float
+    alpha: float
+    solid_capstyle: Literal["butt", "projecting", "round"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +118,18 @@ class Sheet:
             figsize=(self.width, self.height), dpi=PIXELS_PER_INCH, facecolor=self.colors.paper
         )
 
-    def axes(self, left: float, top: float, width: float, height: float, **options: Any) -> Axes:
+    def axes(
+        self,
+        left: float,
+        top: float,
+        width: float,
+        height: float,
+        *,
+        projection: Literal["polar"] | None = None,
+    ) -> Axes:
         """Add axes with their own units, without ticks, frame or background."""
         box = (left / self.width, 1 - (top + height) / self.height, width / self.width, height / self.height)
-        axes = self.figure.add_axes(box, **options)
+        axes: Axes = self.figure.add_axes(box, projection=projection)
         axes.set_axis_off()
         return axes
 
@@ -180,11 +202,13 @@ class Sheet:
             )
         )
 
-    def line(self, x: list[float], y: list[float], color: str, width: float, **options: Any) -> None:
+    def line(
+        self, x: list[float], y: list[float], color: str, width: float, **look: Unpack[LineLook]
+    ) -> None:
         """Draw a line through places; `width` is in points."""
         places = [each / self.width for each in x], [1 - each / self.height for each in y]
         self.figure.add_artist(
-            Line2D(*places, color=color, linewidth=width, transform=self.figure.transFigure, **options)
+            Line2D(*places, color=color, linewidth=width, transform=self.figure.transFigure, **look)
         )
 
 

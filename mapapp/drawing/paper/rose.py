@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final, cast
 
 import numpy
 import numpy.typing as npt
+from matplotlib.projections.polar import PolarAxes
 
 from mapapp.answers.results import DistanceDirection
 from mapapp.answers.served_release import ServedRelease
@@ -54,7 +55,7 @@ def rose(
 def _petals(
     sheet: Sheet, counts: npt.NDArray[numpy.int64], colors: Sequence[str], most: int, disc: float
 ) -> None:
-    axes: Any = sheet.axes((sheet.width - disc) / 2, _TOP_IN, disc, disc, projection="polar")
+    axes = cast(PolarAxes, sheet.axes((sheet.width - disc) / 2, _TOP_IN, disc, disc, projection="polar"))
     axes.set_theta_zero_location("N")
     axes.set_theta_direction(-1)
     axes.set_ylim(0, most)
@@ -63,8 +64,10 @@ def _petals(
         axes.plot(turn, numpy.full(181, most * ring / 4), color=sheet.colors.rule, linewidth=0.8, zorder=0)
     bottom = numpy.zeros(len(DIRECTIONS))
     for row, color in zip(counts, colors, strict=True):
-        look = {"color": color, "edgecolor": sheet.scheme.land, "linewidth": 0.7}
-        axes.bar(_ANGLES, row, width=math.radians(41), bottom=bottom, **look)
+        border = sheet.scheme.land
+        axes.bar(
+            _ANGLES, row, width=math.radians(41), bottom=bottom, color=color, edgecolor=border, linewidth=0.7
+        )
         bottom += row
 
 

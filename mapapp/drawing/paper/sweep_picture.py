@@ -10,8 +10,9 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from geodata.json_objects import JsonObject
 from mapapp.drawing import palette
 
 if TYPE_CHECKING:
@@ -35,9 +36,7 @@ _WIDE: Final = 8.0  # a range of values wider than this factor gets a logarithmi
 _INCHES: Final = (10.0, 4.2)
 
 
-def sweep_figure(
-    names: Sequence[str], rows: Sequence[Mapping[str, Any]], *, title: str, stamp: str = ""
-) -> Figure:
+def sweep_figure(names: Sequence[str], rows: Sequence[JsonObject], *, title: str, stamp: str = "") -> Figure:
     """Draw KL divergence against the first parameter of a sweep, one line per combination of the others.
 
     If epsilon_final varies along a line although it is not the parameter, it has its own axis on the right. Means of
@@ -89,7 +88,7 @@ def picture_bytes(figure: Figure, kind: str) -> bytes:
     return buffer.getvalue()
 
 
-def _places(name: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+def _places(name: str, rows: Sequence[JsonObject]) -> dict[str, float]:
     """Position of each value of a parameter: its number, or its rank if some value is not a number."""
     texts = list(dict.fromkeys(row["asked"][name] for row in rows))
     numbers = [_number(text) for text in texts]
@@ -108,9 +107,9 @@ def _number(text: str) -> float | None:
         return None
 
 
-def _by_line(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+def _by_line(names: Sequence[str], rows: Sequence[JsonObject]) -> dict[str, list[JsonObject]]:
     """Measured rows, grouped by the values of all parameters except the first."""
-    lines: dict[str, list[Mapping[str, Any]]] = {}
+    lines: dict[str, list[JsonObject]] = {}
     for row in rows:
         if row.get("kl_all") is not None:
             lines.setdefault(", ".join(row["asked"][name] for name in names[1:]), []).append(row)
@@ -118,7 +117,7 @@ def _by_line(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> dict[st
 
 
 def _draw_line(
-    ax: Axes, place: Mapping[str, float], rows: Sequence[Mapping[str, Any]], key: str, label: str, look: Any
+    ax: Axes, place: Mapping[str, float], rows: Sequence[JsonObject], key: str, label: str, look: JsonObject
 ) -> None:
     # A value that could not be certified leaves a gap in the line.
     found = {next(iter(row["asked"].values())): row.get(key) for row in rows}
@@ -128,7 +127,7 @@ def _draw_line(
 
 
 def _draw_draws(
-    ax: Axes, place: Mapping[str, float], rows: Sequence[Mapping[str, Any]], key: str, label: str, look: Any
+    ax: Axes, place: Mapping[str, float], rows: Sequence[JsonObject], key: str, label: str, look: JsonObject
 ) -> None:
     drawn = [row for row in rows if row.get(key) is not None]
     if not drawn:
@@ -180,7 +179,7 @@ def _dress(ax: Axes, name: str, place: Mapping[str, float], label: str) -> None:
         )
 
 
-def _second_axis(ax: Axes, name: str, place: Mapping[str, float], rows: Sequence[Mapping[str, Any]]) -> None:
+def _second_axis(ax: Axes, name: str, place: Mapping[str, float], rows: Sequence[JsonObject]) -> None:
     """Add an axis for epsilon_final of the first line, if it varies and is not the parameter."""
     known = [row for row in rows if row.get("epsilon_final") is not None]
     values = [row["epsilon_final"] for row in known]

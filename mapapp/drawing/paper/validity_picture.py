@@ -7,7 +7,7 @@ and short (P08 Figures 1 and 2), KL divergence by workforce, and errors of tract
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 import numpy
 import pandas
@@ -100,7 +100,7 @@ def _divergence(axes: Axes, destinations: pandas.DataFrame) -> None:
 
 def _flows(axes: Axes, flows: pandas.DataFrame) -> None:
     read = flows[(flows["by"] == "read") & (flows["n_flows"] > 0)]
-    place: Any = numpy.arange(len(read))
+    place = numpy.arange(len(read))
     axes.bar(place - 0.2, read["mean_absolute_error"], 0.4, label="mean absolute error", color=RAMP[3])
     axes.bar(place + 0.2, read["root_mean_square_error"], 0.4, label="root mean squared error", color=RAMP[5])
     axes.set_xticks(place, read["size"], fontsize=8)

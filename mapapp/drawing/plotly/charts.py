@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from typing import Any, Final
+from typing import Final
 
 import numpy
 import pandas
@@ -13,7 +13,7 @@ from mapapp.drawing import palette
 from mapapp.drawing.labels import DIRECTIONS, class_text, short_names
 from mapapp.drawing.palette import ColorScheme
 
-CONFIG: Final[dict[str, Any]] = {
+CONFIG: Final[dict[str, object]] = {
     "displaylogo": False,
     "displayModeBar": False,
     "responsive": True,
@@ -138,7 +138,7 @@ def heat_map(wide: pandas.DataFrame, names: dict[str, dict[str, str]], scheme: C
     return figure
 
 
-def _plain(scheme: ColorScheme) -> dict[str, Any]:
+def _plain(scheme: ColorScheme) -> dict[str, object]:
     return {
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",

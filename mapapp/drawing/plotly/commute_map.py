@@ -10,7 +10,7 @@ from __future__ import annotations
 import html
 import textwrap
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy
 import numpy.typing as npt
@@ -18,6 +18,7 @@ import pandas
 import plotly.graph_objects as go
 
 from mapapp.drawing import palette
+from mapapp.drawing.camera import Camera
 from mapapp.drawing.labels import change_texts, class_text, ratio_texts
 from mapapp.drawing.palette import ColorScheme
 
@@ -25,7 +26,7 @@ UNITS, POINTS, MORE_POINTS = 0, 1, 2  # positions in `data`
 LINES = (3, 4, 5, 6, 7)  # one for each width class, or for each arrow
 MIDDLES = 8
 HALO, OUTLINE, DENSITY, OTHER_HALO, OTHER_OUTLINE = range(5)  # positions in `layout.map.layers`
-CONFIG: Final[dict[str, Any]] = {
+CONFIG: Final[dict[str, object]] = {
     "displaylogo": False,
     "displayModeBar": True,  # zoom buttons for visitors who cannot scroll or pinch
     "scrollZoom": True,
@@ -44,7 +45,7 @@ _LEGEND_PIXELS: Final = 150
 _BELOW: Final = "tract-lines"  # fills go under the borders
 
 
-def base_style(name: str, layer_urls: dict[str, str]) -> dict[str, Any]:
+def base_style(name: str, layer_urls: dict[str, str]) -> dict[str, object]:
     """MapLibre style of the base map: land, and borders that appear as the visitor zooms in. It needs no network.
 
     Its colors are those of the light theme. A map with a new style would reload everything and break the layers above
@@ -62,19 +63,15 @@ def base_style(name: str, layer_urls: dict[str, str]) -> dict[str, Any]:
         "counties": (5.0, 0.4, 12.0, 1.8),
         "states": (4.0, 0.7, 12.0, 2.4),
     }
-    kinds: list[dict[str, Any]] = [
-        {"id": "outside", "type": "background"},
-        {"id": "land", "type": "fill", "source": "states"},
-        *[
-            {"id": f"{one}-lines", "type": "line", "source": source, "layout": {"line-join": "round"}}
-            for one, source in (("tract", "tracts"), ("county", "counties"), ("state", "states"))
-        ],
-    ]
     colors = paint(palette.COLOR_SCHEMES["light"])
-    for layer in kinds:
-        layer["paint"] = dict(colors[layer["id"]])
-        if layer["type"] == "line":
-            layer["paint"]["line-width"] = ["interpolate", ["linear"], ["zoom"], *widths[layer["source"]]]
+    kinds: list[dict[str, object]] = [
+        {"id": "outside", "type": "background", "paint": colors["outside"]},
+        {"id": "land", "type": "fill", "source": "states", "paint": colors["land"]},
+    ]
+    for one, source in (("tract", "tracts"), ("county", "counties"), ("state", "states")):
+        layer = {"id": f"{one}-lines", "type": "line", "source": source, "layout": {"line-join": "round"}}
+        width = ["interpolate", ["linear"], ["zoom"], *widths[source]]
+        kinds.append({**layer, "paint": {**colors[f"{one}-lines"], "line-width": width}})
     return {
         "version": 8,
         "id": name,
@@ -96,15 +93,15 @@ def paint(scheme: ColorScheme) -> dict[str, dict[str, str]]:
 
 def commute_map(
     *,
-    style: dict[str, Any],
-    camera: dict[str, Any],
+    style: dict[str, object],
+    camera: Camera,
     traces: Sequence[go.Trace],
-    layers: Sequence[dict[str, Any]],
+    layers: Sequence[dict[str, object]],
     caption: Sequence[str],
     revision: str,
     scheme: ColorScheme,
     size: tuple[int, int] = (700, 700),
-    labels: Sequence[dict[str, Any]] = (),
+    labels: Sequence[dict[str, object]] = (),
 ) -> go.Figure:
     """Assemble the map figure.
 
@@ -129,7 +126,7 @@ def commute_map(
     lines = caption_lines(caption, width)
     beside = max(map(len, lines), default=0) * _LETTER_PIXELS + _LEGEND_PIXELS <= width
     above = 0 if beside else caption_height(caption, width) / max(height, 1)
-    layout: dict[str, Any] = {
+    layout: dict[str, object] = {
         "map": {"style": style, "layers": list(layers), "uirevision": revision, **camera},
         "meta": {"labels": list(labels), "paint": paint(scheme)},
         "uirevision": "kept",
@@ -181,7 +178,7 @@ def caption_lines(texts: Sequence[str], width: int) -> list[str]:
     return [line for text in texts for line in textwrap.wrap(text, n_letters)]
 
 
-def caption_box(lines: Sequence[str], scheme: ColorScheme) -> dict[str, Any]:
+def caption_box(lines: Sequence[str], scheme: ColorScheme) -> dict[str, object]:
     """The caption at the lower right of the picture, which saved pictures include."""
     return {
         "text": "<br>".join(html.escape(line, quote=False) for line in lines),
@@ -324,7 +321,7 @@ def _classed(
     )
 
 
-def change_classes(change: npt.NDArray[Any], limits: Sequence[int]) -> npt.NDArray[numpy.int64]:
+def change_classes(change: npt.NDArray[numpy.int64], limits: Sequence[int]) -> npt.NDArray[numpy.int64]:
     """Class of each change: 0 for no change, positive for increases, negative for decreases."""
     return numpy.asarray(numpy.sign(change) * numpy.searchsorted(limits, numpy.abs(change), side="right"))
 
@@ -368,7 +365,7 @@ def density_legend(
     )
 
 
-def outline_layers(url: str | None, color: str, halo: str) -> list[dict[str, Any]]:
+def outline_layers(url: str | None, color: str, halo: str) -> list[dict[str, object]]:
     """Border of the chosen areas with a halo that contrasts with any color below; invisible without `url`."""
     shown = {"source": url, "visible": True} if url else {"visible": False}
     strokes = ((6, halo, 0.85), (3, color, 1.0))
@@ -387,7 +384,7 @@ def outline_layers(url: str | None, color: str, halo: str) -> list[dict[str, Any
 
 def density_layer(
     url: str | None, bounds: tuple[float, float, float, float] = (0, 0, 1, 1)
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """A density picture on the map, or an invisible layer; bounds are west, south, east, north."""
     west, south, east, north = bounds
     corners = [[west, north], [east, north], [east, south], [west, south]]
@@ -395,21 +392,23 @@ def density_layer(
     return {**layer, "source": url, "visible": True} if url else {**layer, "visible": False}
 
 
-def _steps(n_classes: int, colors: Sequence[str]) -> list[list[Any]]:
+def _steps(n_classes: int, colors: Sequence[str]) -> list[list[float | str]]:
     """Color scale of equal steps, the first of them transparent."""
     steps = ["rgba(0,0,0,0)", *palette.class_colors(n_classes, colors)]
     edges = numpy.linspace(0, 1, len(steps) + 1)
     return [[float(edge), color] for i, color in enumerate(steps) for edge in edges[i : i + 2]]
 
 
-def _class_legend(classes: list[tuple[int, int | None]], title: str, scheme: ColorScheme) -> dict[str, Any]:
+def _class_legend(
+    classes: list[tuple[int, int | None]], title: str, scheme: ColorScheme
+) -> dict[str, object]:
     return _bar(title, 21 * (len(classes) + 1) + 18, scheme) | {
         "tickvals": [0, *range(1, len(classes) + 1)],
         "ticktext": ["none", *(class_text(*each) for each in classes)],
     }
 
 
-def _bar(title: str, pixels: int, scheme: ColorScheme) -> dict[str, Any]:
+def _bar(title: str, pixels: int, scheme: ColorScheme) -> dict[str, object]:
     return {
         "title": {"text": title, "side": "top", "font": {"size": 12}},
         "x": 0,

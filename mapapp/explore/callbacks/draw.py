@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from typing import Any
+from typing import cast
 
 import pandas
 import plotly.graph_objects as go
@@ -11,6 +11,7 @@ from dash import Patch
 from plotly.basedatatypes import BaseTraceType
 
 from mapapp.answers import served_answers, words
+from mapapp.answers.results import InflowOutflow
 from mapapp.answers.served_release import ServedRelease, caution
 from mapapp.drawing import camera, map_content, map_layers
 from mapapp.drawing.palette import COLOR_SCHEMES, ColorScheme
@@ -221,7 +222,7 @@ def _arrows(
     box, answer = map_layers.bounds(release, question.areas), served_answers.result(release, question)
     if box is None:
         return []
-    groups: Any = answer
+    groups = cast(InflowOutflow, answer)
     found, places = flow_lines.arrow_traces(
         box,
         [groups.inflow.value, groups.outflow.value, groups.stay.value],

@@ -13,7 +13,7 @@ from mapapp.answers import served_answers, words
 from mapapp.answers.analyses import COVERAGE
 from mapapp.answers.entries import entry_of, headline_of, n_about, numbers_of
 from mapapp.answers.entry import text_of
-from mapapp.answers.measures import Miles, Number, Ratio
+from mapapp.answers.measures import Miles, Number, Ratio, Value
 from mapapp.answers.results import Change, Result
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.table_rows import Row
@@ -160,7 +160,7 @@ def _tiles(result: Result) -> list[Tile]:
     ]
 
 
-def _tile(value: Number | Miles | Ratio | float, kind: str) -> str | list[Child]:
+def _tile(value: Value, kind: str) -> str | list[Child]:
     """A key number as the page shows it."""
     if isinstance(value, Number):
         return _number(value, signed=kind == "change")
@@ -168,7 +168,7 @@ def _tile(value: Number | Miles | Ratio | float, kind: str) -> str | list[Child]
         return _miles(value)
     if isinstance(value, Ratio):
         return _ratio(value)
-    return words.percent(value) if kind == "share" else f"{value:,}"
+    return words.percent(value) if value is None or kind == "share" else f"{value:,}"
 
 
 def _error_and_unit(error: float | None, unit: str) -> list[Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from mapapp.answers import analyses
 from mapapp.answers.asking import question_of
@@ -46,7 +46,16 @@ class Release(analyses.Release):
         return html_of(answer, self.certificate)
 
     def map_image(
-        self, answer: Result, *, show: str = "points", theme: str = "light", layer: str = "", **options: Any
+        self,
+        answer: Result,
+        *,
+        show: str,
+        layer: str,
+        theme: str,
+        size_in: tuple[float, float],
+        scale: int,
+        form: Literal["png", "svg"],
+        title: str,
     ) -> MapImage:
         """Draw the map of an answer; see `Result.plot`."""
         from mapapp.drawing.paper import map_picture, map_words
@@ -57,8 +66,10 @@ class Release(analyses.Release):
         if layer:
             question = replace(question, layer=self._layer(layer).level)
         before = self._before(answer) if isinstance(answer, Change) else None
-        content = map_picture(self._served, question, view, before=before, **options)
-        return MapImage(content, options.get("form", "png"), map_words(self._served, question, view, before))
+        content = map_picture(
+            self._served, question, view, before=before, size_in=size_in, scale=scale, form=form, title=title
+        )
+        return MapImage(content, form, map_words(self._served, question, view, before))
 
     @cached_property
     def _served(self) -> ServedRelease:
