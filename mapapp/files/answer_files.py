@@ -11,10 +11,12 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterable, Sequence
-from typing import IO, Any, Final
+from typing import IO, Final
 
 import pandas
 import xlsxwriter
+from xlsxwriter.format import Format
+from xlsxwriter.worksheet import Worksheet
 
 from mapapp.answers.measures import Miles, Number, Ratio
 from mapapp.answers.results import Change, Result
@@ -31,7 +33,7 @@ def main_table(result: Result) -> str:
     return next(iter(result.tables()), NUMBERS)
 
 
-def table_of(result: Result, name: str) -> Any:
+def table_of(result: Result, name: str) -> pandas.DataFrame:
     """One table of an answer, preceded by the columns ``release``, ``year``, ``area``, ``area_text`` and ``side``.
 
     Raises
@@ -42,7 +44,7 @@ def table_of(result: Result, name: str) -> Any:
     return _with_about(result, plain_table_of(result, name))
 
 
-def plain_table_of(result: Result, name: str) -> Any:
+def plain_table_of(result: Result, name: str) -> pandas.DataFrame:
     """One table of an answer.
 
     Raises
@@ -66,7 +68,7 @@ def write_json(results: Iterable[Result], stream: IO[str], sources: Sequence[Pro
     stream.write("\n]}\n")
 
 
-def write_csv(tables: Iterable[Any], stream: IO[str]) -> None:
+def write_csv(tables: Iterable[pandas.DataFrame], stream: IO[str]) -> None:
     """Write tables with the same columns, one below the other."""
     writer = csv.writer(stream, lineterminator="\n")
     header: list[str] | None = None
@@ -107,12 +109,12 @@ def write_xlsx(results: Iterable[Result], stream: IO[bytes], sources: Sequence[P
 class _Sheet:
     """One sheet of a workbook, filled from the top."""
 
-    def __init__(self, sheet: Any, bold: Any) -> None:
+    def __init__(self, sheet: Worksheet, bold: Format) -> None:
         self._sheet = sheet
         self._bold = bold
         self._row = 0
 
-    def add(self, table: Any) -> None:
+    def add(self, table: pandas.DataFrame) -> None:
         """Add a table below the earlier ones; the header is written once, at the top."""
         if not self._row:
             for column, name in enumerate(table.columns):
@@ -135,7 +137,7 @@ class _Sheet:
         self._row += len(table)
 
 
-def _write_sources(book: Any, bold: Any, sources: Sequence[Provenance]) -> None:
+def _write_sources(book: xlsxwriter.Workbook, bold: Format, sources: Sequence[Provenance]) -> None:
     """Add a sheet with the origin of the answers, one column for each release."""
     if not sources:
         return
@@ -148,7 +150,7 @@ def _write_sources(book: Any, bold: Any, sources: Sequence[Provenance]) -> None:
             write_cell(sheet, row, column, ", ".join(value) if isinstance(value, list) else value)
 
 
-def _with_about(result: Result, table: Any) -> Any:
+def _with_about(result: Result, table: pandas.DataFrame) -> pandas.DataFrame:
     about = result.about
     front = {
         "release": about.release,
@@ -186,7 +188,7 @@ def _numbers(result: Result) -> pandas.DataFrame:
     return pandas.DataFrame([row])
 
 
-def _about_table(result: Result) -> Any:
+def _about_table(result: Result) -> pandas.DataFrame:
     about = result.about
     promise = {f"promise: {name}": value for name, value in about.promise.items()}
     rows = {
@@ -203,7 +205,7 @@ def _about_table(result: Result) -> Any:
     return pandas.DataFrame({"what": list(rows), "value": [str(value) for value in rows.values()]})
 
 
-def _csv_column(column: Any) -> list[Any]:
+def _csv_column(column: pandas.Series) -> list[object]:
     """Cells of a column: short numbers, empty cells for missing values, and no text that looks like a formula."""
     if column.dtype.kind == "f":
         return ["" if pandas.isna(value) else format(value, ".10g") for value in column.tolist()]
@@ -212,5 +214,5 @@ def _csv_column(column: Any) -> list[Any]:
     return [harmless("" if value is None or value != value else value) for value in column.tolist()]
 
 
-def _width(column: Any) -> int:
+def _width(column: pandas.Series) -> int:
     return max((len(str(value)) for value in column.head(50).tolist()), default=0)

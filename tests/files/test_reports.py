@@ -23,7 +23,7 @@ from mapapp.answers.results import Result
 from mapapp.answers.served_release import ServedRelease, names_of
 from mapapp.errors import UsageError
 from mapapp.files.reports import FORMS, Form, Report, build, write
-from mapapp.files.reports.content import Column, shown
+from mapapp.files.reports.content import Column, Table, shown
 from mapapp.files.reports.numbers import change_numbers
 from mapapp.files.reports.part import Part
 from mapapp.question.address import from_query
@@ -74,6 +74,11 @@ def head_of(result: Result, table: str, column: str) -> str:
     """What a column of a table of workers is called: what its analysis declares, or what all others have."""
     own = entry_of(result).tables[table].columns.get(column)
     return {"workers": "Workers", "share": "Share"}[column] if own is None else own.head
+
+
+def column(table: Table, place: int) -> list[Any]:
+    """The values in a column."""
+    return [row[place] for row in table.rows if row[place] is not None]
 
 
 def test_there_is_a_report_on_every_analysis() -> None:
@@ -223,7 +228,7 @@ def test_areas_are_compared(releases: list[ServedRelease]) -> None:
     assert [row[0] for row in numbers.rows] == ["County 10001", "County 10003"]
     workers = [workers_of(releases[0], state) for state in states]
     assert [row[2] for row in numbers.rows] == workers
-    assert [sum(row[at] for row in rows.rows) for at in (-2, -1)] == workers
+    assert [sum(column(rows, at)) for at in (-2, -1)] == workers
 
 
 def test_only_what_is_asked_alike_is_compared(releases: list[ServedRelease]) -> None:
@@ -257,7 +262,7 @@ def test_ratios_are_compared_as_ratios(releases: list[ServedRelease]) -> None:
     for place, each in zip((-2, -1), found, strict=True):
         assert rows.columns[place].kind == "ratio"
         wanted = each.units["jobs_per_resident"].dropna().tolist()
-        assert sorted(row[place] for row in rows.rows if row[place] is not None) == sorted(wanted)
+        assert sorted(column(rows, place)) == sorted(wanted)
     report = build(releases, [Part(questions[0])], pictures=False)
     (changes,) = (table for table in report.comparison if "change" in table.name)
     kinds = {column.name: column.kind for column in changes.columns}
@@ -265,7 +270,7 @@ def test_ratios_are_compared_as_ratios(releases: list[ServedRelease]) -> None:
     changed = served_answers.changed(releases[0], releases[1], questions[0])
     at = list(kinds).index("change")
     wanted = sorted(changed.rows["change"].dropna())
-    assert sorted(row[at] for row in changes.rows if row[at] is not None) == pytest.approx(wanted)
+    assert sorted(column(changes, at)) == pytest.approx(wanted)
     numbers_changed = change_numbers(changed.before, changed.after)
     (key,) = (number for number in numbers_changed if number.kind == "ratio change")
     assert shown(key.kind, key.value) == f"{key.value:+.2f}"
@@ -278,7 +283,7 @@ def test_releases_are_compared(releases: list[ServedRelease]) -> None:
     found = served_answers.changed(releases[0], releases[1], state)
     heads = [column.name for column in changes.columns]
     for name in ("before", "after", "change"):
-        assert sorted(row[heads.index(name)] for row in changes.rows) == sorted(found.rows[name])
+        assert sorted(column(changes, heads.index(name))) == sorted(found.rows[name])
 
 
 def test_an_area_of_one_block(releases: list[ServedRelease]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, cast
@@ -101,8 +101,7 @@ def _table_csv(wanted: FileRequest, file: Path, watch: Watch) -> None:
     found = answer(wanted)
     table = answer_files.table_of(found, answer_files.main_table(found))
     _bounded(len(table))
-    for name, value in _source_columns(wanted).items():
-        table[name] = value
+    table = table.assign(**_source_columns(wanted))
 
     def parts() -> Iterator[pandas.DataFrame]:
         for start in range(0, max(len(table), 1), ROWS_AT_ONCE):
@@ -113,7 +112,7 @@ def _table_csv(wanted: FileRequest, file: Path, watch: Watch) -> None:
         answer_files.write_csv(parts(), stream)
 
 
-def _source_columns(wanted: FileRequest) -> Mapping[str, object]:
+def _source_columns(wanted: FileRequest) -> dict[str, str | float | None]:
     """Columns that say where a table comes from; CSV has no other place for this."""
     source, before = Provenance.of(wanted.release.store), wanted.before
     return {

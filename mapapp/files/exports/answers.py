@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, cast
 
 import numpy as np
 import pandas
@@ -15,7 +15,7 @@ import shapely
 from geodata.progress import Progress, silent
 from mapapp.answers.analyses import Release
 from mapapp.answers.entries import entry_of
-from mapapp.answers.results import Change, Result
+from mapapp.answers.results import Change, FlowMatrix, Result
 from mapapp.errors import UsageError
 from mapapp.files.answer_files import NUMBERS, main_table, table_of
 from mapapp.files.exports.layer import Geometry, Layer, Part, fields_of, in_parts
@@ -95,10 +95,10 @@ def sidecar(provenance: Provenance, notes: Iterable[str] = ()) -> str:
     return json.dumps(document, ensure_ascii=False, indent=1) + "\n"
 
 
-def shapes_of(release: Release, result: Result) -> tuple[str, Sequence[Any]]:
+def shapes_of(release: Release, result: Result) -> tuple[str, Sequence[shapely.Geometry | None]]:
     """Name of the table whose rows have places, and the shape of each row in degrees, or None."""
     if pairs := entry_of(result).pairs:
-        return pairs, _lines(result, pairs)
+        return pairs, _lines(cast(FlowMatrix, result), pairs)
     layer = getattr(result, "layer", None)
     if layer is None:
         return NUMBERS, [_outline(release, result)]
@@ -106,7 +106,7 @@ def shapes_of(release: Release, result: Result) -> tuple[str, Sequence[Any]]:
     return name, unit_shapes(release, layer, result.tables()[name])
 
 
-def unit_shapes(release: Release, layer: str, rows: Any) -> list[Any]:
+def unit_shapes(release: Release, layer: str, rows: pandas.DataFrame) -> list[shapely.Geometry | None]:
     """The outline of each row's unit; None for rows that are not units."""
     outlines = release.outlines.of_layer(layer)
     units = zip(rows["unit_id"], rows["kind"], strict=True)
@@ -118,7 +118,7 @@ def _parts(release: Release, result: Result) -> Iterator[Part]:
     yield from in_parts(table_of(result, name), shapes)
 
 
-def _outline(release: Release, result: Result) -> Any:
+def _outline(release: Release, result: Result) -> shapely.Geometry | None:
     """Outline of the area of an answer; None if the answer has two areas."""
     text = result.about.area_text
     if "|" in text:
@@ -126,7 +126,7 @@ def _outline(release: Release, result: Result) -> Any:
     return release.outlines.of_blocks(release.areas.select(text).blocks)
 
 
-def _lines(result: Any, pairs: str) -> Any:
+def _lines(result: FlowMatrix, pairs: str) -> list[shapely.Geometry | None]:
     places = {
         end: {
             (row["kind"], row["unit_id"]): (row["lon_deg"], row["lat_deg"])
@@ -141,4 +141,4 @@ def _lines(result: Any, pairs: str) -> Any:
         home = places["home"].get((row.home_kind, row.home_id))
         work = places["work"].get((row.work_kind, row.work_id))
         shapes[at] = None if home is None or work is None else shapely.LineString([home, work])
-    return shapes
+    return list(shapes)

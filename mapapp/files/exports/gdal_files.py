@@ -14,7 +14,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pyarrow
 import pyogrio
@@ -23,7 +23,7 @@ import shapely
 from geodata.progress import Progress, silent
 from geodata.schema import CRS
 from mapapp.errors import UsageError
-from mapapp.files.exports.layer import ARROW, Layer, Part, arrow_column, short_names
+from mapapp.files.exports.layer import ARROW, Layer, Part, Shapes, arrow_column, short_names
 from mapapp.files.exports.provenance import Provenance
 
 EPOCH: Final = "1980-01-01"  # the oldest date that a zip can store
@@ -155,7 +155,7 @@ def _write(layer: Layer, file: Path, driver: str, report: Progress, **options: s
         + [pyarrow.field(_SHAPE, pyarrow.binary(), metadata={"ARROW:extension:name": "geoarrow.wkb"})]
     )
 
-    def batches() -> Iterator[Any]:
+    def batches() -> Iterator[pyarrow.RecordBatch]:
         try:
             for part in layer.reported(report):
                 columns = [arrow_column(part.frame[name], kind) for name, kind in layer.fields.items()]
@@ -186,17 +186,18 @@ def _write(layer: Layer, file: Path, driver: str, report: Progress, **options: s
         raise
 
 
-def _wkb(layer: Layer, part: Part) -> Any:
-    shapes = part.shapes
+def _wkb(layer: Layer, part: Part) -> list[bytes | None]:
+    shapes: Shapes = part.shapes
     if layer.geometry == "MultiPolygon":
         shapes = [
             shape if shape is None or shape.geom_type != "Polygon" else shapely.MultiPolygon([shape])
             for shape in shapes
         ]
-    return shapely.to_wkb(shapes).tolist() if len(shapes) else []
+    found: list[bytes | None] = shapely.to_wkb(shapes).tolist() if len(shapes) else []
+    return found
 
 
-def _fit(column: Any, narrow: bool) -> Any:
+def _fit(column: pyarrow.Array, narrow: bool) -> pyarrow.Array:
     """Text cut to whole characters within the field size of a Shapefile."""
     if not narrow or column.type != pyarrow.string():
         return column

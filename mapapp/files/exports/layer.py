@@ -6,17 +6,20 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas
 import pyarrow
+import shapely
 
 from geodata.progress import Progress
 
+Shapes = Sequence[shapely.Geometry | None] | npt.NDArray[np.object_]
 Kind = Literal["text", "whole", "number", "flag"]
 Geometry = Literal["MultiPolygon", "Point", "LineString"]
-ARROW: Final[dict[str, Any]] = {
+ARROW: Final[dict[str, pyarrow.DataType]] = {
     "text": pyarrow.string(),
     "whole": pyarrow.int64(),
     "number": pyarrow.float64(),
@@ -27,8 +30,8 @@ ARROW: Final[dict[str, Any]] = {
 class Part(NamedTuple):
     """Some rows of a layer: their fields, and one shape per row, or None for a row without a place."""
 
-    frame: Any
-    shapes: Any
+    frame: pandas.DataFrame
+    shapes: Shapes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,12 +75,12 @@ class Layer:
         return next((name for name in ("name", "unit_id") if name in self.fields), next(iter(self.fields)))
 
 
-def fields_of(frame: Any) -> dict[str, Kind]:
+def fields_of(frame: pandas.DataFrame) -> dict[str, Kind]:
     """Kinds of a frame's columns; a column with only missing values counts as numbers."""
     return {str(name): _kind(frame[name]) for name in frame.columns}
 
 
-def _kind(column: Any) -> Kind:
+def _kind(column: pandas.Series) -> Kind:
     if column.dtype.kind == "b":
         return "flag"
     if column.dtype.kind in "iu":
@@ -92,7 +95,7 @@ def _missing(value: object) -> bool:
     return value is None or value is pandas.NA or value != value
 
 
-def arrow_column(column: Any, kind: Kind) -> Any:
+def arrow_column(column: pandas.Series, kind: Kind) -> pyarrow.Array:
     """A column as an Arrow array of its kind; missing values are null."""
     if kind == "text":
         try:
@@ -107,7 +110,7 @@ def arrow_column(column: Any, kind: Kind) -> Any:
     return pyarrow.array(column.to_numpy(), from_pandas=True).cast(ARROW[kind])
 
 
-def records(layer: Layer, part: Part) -> list[dict[str, Any]]:
+def records(layer: Layer, part: Part) -> list[dict[str, object]]:
     """Rows of a part as plain values; None if missing."""
     columns = {name: arrow_column(part.frame[name], kind).to_pylist() for name, kind in layer.fields.items()}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
@@ -150,7 +153,7 @@ def _ascii(text: str) -> str:
     return unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
 
 
-def in_parts(frame: Any, shapes: Any, rows: int = 5_000) -> Iterator[Part]:
+def in_parts(frame: pandas.DataFrame, shapes: Shapes, rows: int = 5_000) -> Iterator[Part]:
     """Yield the rows of a frame and their shapes in parts; a single empty part if there are no rows."""
     held = np.asarray(shapes, dtype=object)
     for start in range(0, max(len(frame), 1), rows):

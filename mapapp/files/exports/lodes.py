@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -102,7 +102,7 @@ def write_lodes(
     jobs: dict[str, int] = {}
     away = np.zeros(number.size, dtype=np.int64)
     with ExitStack() as files:
-        streams: dict[str, IO[bytes]] = {}
+        streams: dict[str, gzip.GzipFile] = {}
         for pairs, done, total in pairs_in_parts(store):
             np.add.at(away, pairs.home, pairs.counts[:, 0])
             for (state, main), part in _by_file(number, pairs).items():
@@ -172,7 +172,7 @@ def _rows(number: Ints, pairs: Pairs, stamp: str) -> bytes:
     return content
 
 
-def _opened(file: Path) -> Any:
+def _opened(file: Path) -> gzip.GzipFile:
     stream = gzip.GzipFile(file, "wb", compresslevel=_LEVEL, mtime=0)
     stream.write((",".join(COLUMNS) + "\n").encode())
     return stream

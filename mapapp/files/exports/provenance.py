@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Final
 
+from geodata.json_objects import JsonObject
 from geodata.store import Store, sha256_of, store_digest
 from mapapp.answers.publication import CERTIFICATE
 
@@ -76,7 +77,7 @@ class Provenance:
             program=f"CommuteMap {version('commutemap')}",
         )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain values, in reading order."""
         return {
             "what": _SYNTHETIC if self.is_private else _NOT_PRIVATE,
@@ -113,6 +114,6 @@ def _number(given: object) -> float | None:
     return float(value) if isinstance(value, (int, float)) else None
 
 
-def _is_private(certificate: dict[str, Any]) -> bool:
+def _is_private(certificate: JsonObject) -> bool:
     mechanism = certificate.get("mechanism")
     return not (isinstance(mechanism, dict) and mechanism.get("is_private") is False)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Final, Literal, get_args
 
 import pyarrow
 import pyarrow.compute
@@ -61,7 +61,7 @@ class Exported:
     files: dict[str, int]
     notes: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Plain values."""
         return {"path": str(self.path), "files": self.files, "notes": list(self.notes)}
 

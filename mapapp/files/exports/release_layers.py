@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas
@@ -71,7 +71,7 @@ def unit_layer(release: Release, level: str) -> Layer:
     )
 
 
-def unit_table(release: Release, level: str) -> Any:
+def unit_table(release: Release, level: str) -> pandas.DataFrame:
     """Rows of `unit_layer` with the columns `UNIT_FIELDS`, ordered by kind and id; includes units without workers."""
     names = ["unit_id", "kind"]
     both = [release.comparison(side=side, layer=level).units for side in ("work", "home")]
@@ -103,10 +103,11 @@ def _point_parts(store: Store, end: Side) -> Iterator[Part]:
     for frame in points_in_parts(store):
         lon, lat = frame[f"{end}_lon_deg"].to_numpy(), frame[f"{end}_lat_deg"].to_numpy()
         shapes = shapely.points(lon.astype(float), lat.astype(float))
-        yield Part(frame, np.where(np.isnan(lon), None, shapes))
+        shapes[np.isnan(lon)] = None
+        yield Part(frame, shapes)
 
 
-def points_in_parts(store: Store) -> Iterator[Any]:
+def points_in_parts(store: Store) -> Iterator[pandas.DataFrame]:
     """Yield the points of a release as frames: `POINT_FIELDS` and the four coordinates."""
     block_id = store.table("blocks", ["block_id"])["block_id"].to_numpy(dtype=object)
     for batch in store.batches("points"):
@@ -142,7 +143,8 @@ def _flow_parts(store: Store) -> Iterator[Part]:
     place = blocks[["lon_deg", "lat_deg"]].to_numpy()
     for pairs, _, _ in pairs_in_parts(store):
         ends = np.stack([place[pairs.home], place[pairs.work]], axis=1)
-        shapes = np.where(elsewhere[pairs.home], None, shapely.linestrings(ends))
+        shapes = shapely.linestrings(ends)
+        shapes[elsewhere[pairs.home]] = None
         counts = dict(zip(("workers", *BAND_FIELDS), pairs.counts.T, strict=True))
         frame = {"work_block": block_id[pairs.work], "home_block": block_id[pairs.home], **counts}
         yield Part(pandas.DataFrame(frame), shapes)

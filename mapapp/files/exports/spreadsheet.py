@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import xlsxwriter
+from xlsxwriter.format import Format
+from xlsxwriter.worksheet import Worksheet
 
 from geodata.progress import Progress, silent
 from mapapp.errors import UsageError
@@ -28,7 +30,7 @@ MAX_CELL: Final = 32_000
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
-def harmless(value: object) -> Any:
+def harmless(value: object) -> object:
     """A CSV cell; text that a spreadsheet would read as a formula gets an apostrophe in front."""
     return f"'{value}" if isinstance(value, str) and value.startswith(_FORMULA) else value
 
@@ -62,7 +64,7 @@ def write_workbook(
             _write_sheet(book.add_worksheet(layer.name[:31]), bold, layer, report)
 
 
-def _write_sheet(sheet: Any, bold: Any, layer: Layer, report: Progress) -> None:
+def _write_sheet(sheet: Worksheet, bold: Format, layer: Layer, report: Progress) -> None:
     sheet.freeze_panes(1, 0)
     for column, (name, kind) in enumerate(layer.fields.items()):
         sheet.set_column(column, column, 24 if kind == "text" else 12)
@@ -79,7 +81,7 @@ def _write_sheet(sheet: Any, bold: Any, layer: Layer, report: Progress) -> None:
             at += 1
 
 
-def write_cell(sheet: Any, row: int, column: int, value: Any) -> None:
+def write_cell(sheet: Worksheet, row: int, column: int, value: object) -> None:
     """Write a plain value with its own type; text stays text, and None leaves the cell empty."""
     if isinstance(value, bool):
         sheet.write_boolean(row, column, value)

@@ -6,7 +6,7 @@ import csv
 import json
 import re
 from collections.abc import Sequence
-from typing import IO, Any, Final
+from typing import IO, Final
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy.typing as npt
 import shapely
 
 from geodata.progress import Progress, silent
-from mapapp.files.exports.layer import Layer, records
+from mapapp.files.exports.layer import Layer, Shapes, records
 from mapapp.files.exports.provenance import Provenance
 from mapapp.files.exports.spreadsheet import harmless
 
@@ -44,7 +44,7 @@ def write_geojson(
     stream.write("\n]}\n")
 
 
-def rounded(shapes: npt.NDArray[np.object_]) -> Any:
+def rounded(shapes: Shapes) -> npt.NDArray[np.object_]:
     """Shapes with coordinates rounded to five decimals and outer rings counterclockwise; None for None or empty.
 
     A shape that rounding would collapse keeps its decimals.
@@ -54,7 +54,7 @@ def rounded(shapes: npt.NDArray[np.object_]) -> Any:
     lost = shapely.is_empty(short) & ~shapely.is_empty(held)
     short = np.where(lost, held, short)
     short[shapely.is_empty(short)] = None
-    return shapely.orient_polygons(short, exterior_cw=False)
+    return np.asarray(shapely.orient_polygons(short, exterior_cw=False), dtype=object)
 
 
 def write_kml(
@@ -86,7 +86,7 @@ def write_kml(
     stream.write("</Document>\n</kml>\n")
 
 
-def _placemark(layer: Layer, row: dict[str, Any], shape: shapely.Geometry) -> str:
+def _placemark(layer: Layer, row: dict[str, object], shape: shapely.Geometry) -> str:
     values = [
         f"<SimpleData name={quoteattr(name)}>{_text(_said(value))}</SimpleData>"
         for name, value in row.items()
@@ -110,7 +110,7 @@ def _text(text: str) -> str:
     return escape(_NOT_XML.sub("�", text))
 
 
-def _kml_shape(shape: Any) -> str:
+def _kml_shape(shape: shapely.Geometry) -> str:
     if shape.geom_type == "Point":
         return f"<Point>{_coordinates(shape)}</Point>"
     if shape.geom_type == "LineString":

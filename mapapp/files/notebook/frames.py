@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 import geopandas
 import numpy as np
+import pandas
+import shapely
 
 from mapapp.answers.analyses import Release
 from mapapp.answers.results import Change, Result
@@ -17,13 +19,13 @@ from mapapp.files.exports.answers import shapes_of, unit_shapes
 _DEGREES: Final = "EPSG:4326"
 
 
-def frame_of(answer: Result, table: str = "", *, about: bool = False) -> Any:
+def frame_of(answer: Result, table: str = "", *, about: bool = False) -> pandas.DataFrame:
     """Return a copy of one table of an answer; see `Result.to_frame`."""
     found = (table_of if about else plain_table_of)(answer, table or main_table(answer))
     return found.copy()
 
 
-def geodataframe_of(release: Release, answer: Result, *, about: bool = False) -> Any:
+def geodataframe_of(release: Release, answer: Result, *, about: bool = False) -> geopandas.GeoDataFrame:
     """Return the rows of an answer with their shapes; see `Result.to_geodataframe`."""
     if isinstance(answer, Change):
         table, shapes = _shapes_of_change(release, answer)
@@ -35,7 +37,7 @@ def geodataframe_of(release: Release, answer: Result, *, about: bool = False) ->
     return geopandas.GeoDataFrame(frame, geometry=geometry, crs=_DEGREES)
 
 
-def _shapes_of_change(release: Release, answer: Change) -> tuple[str, Sequence[Any]]:
+def _shapes_of_change(release: Release, answer: Change) -> tuple[str, Sequence[shapely.Geometry | None]]:
     layer = getattr(answer.after, "layer", None)
     if layer is None:
         raise UsageError(

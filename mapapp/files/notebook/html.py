@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
+from geodata.json_objects import JsonObject
 from mapapp.answers import words
 from mapapp.answers.results import Change, Result
 from mapapp.files.reports.content import NUMERIC, KeyNumber
@@ -14,7 +15,7 @@ from mapapp.files.reports.tables import first_rows
 _ROWS: Final = 10
 
 
-def html_of(answer: Result, certificate: dict[str, Any]) -> str:
+def html_of(answer: Result, certificate: JsonObject) -> str:
     """Return an answer as an HTML fragment without scripts or style sheets.
 
     Parameters
@@ -41,7 +42,7 @@ def _key_numbers(answer: Result) -> tuple[KeyNumber, ...]:
     return change_numbers(answer.before, answer.after) if isinstance(answer, Change) else key_numbers(answer)
 
 
-def _promise(certificate: dict[str, Any]) -> str:
+def _promise(certificate: JsonObject) -> str:
     warning = "" if words.may_be_released(certificate) else "NOT FOR RELEASE. "
     grounds = f" · {words.grounds(certificate)}" if words.is_private(certificate) else ""
     return f"{warning}Synthetic workers · {words.promise(certificate)}{grounds}"

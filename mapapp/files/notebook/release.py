@@ -19,6 +19,9 @@ from mapapp.question.view import View
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import geopandas
+    import pandas
+
     from mapapp.answers.analyses import Answer
     from mapapp.answers.served_release import ServedRelease
 
@@ -29,11 +32,11 @@ class Release(analyses.Release):
     Its answers have `to_frame`, `to_geodataframe` and `plot`, and notebooks show them as tables.
     """
 
-    def frame(self, answer: Result, table: str = "", about: bool = False) -> Any:
+    def frame(self, answer: Result, table: str = "", about: bool = False) -> pandas.DataFrame:
         """Return a table of an answer as a DataFrame; see `Result.to_frame`."""
         return frame_of(answer, table, about=about)
 
-    def geodataframe(self, answer: Result, about: bool = False) -> Any:
+    def geodataframe(self, answer: Result, about: bool = False) -> geopandas.GeoDataFrame:
         """Return an answer with its geometry; see `Result.to_geodataframe`."""
         return geodataframe_of(self, answer, about=about)
 

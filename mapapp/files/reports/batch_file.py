@@ -23,9 +23,10 @@ import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from geodata.errors import GeodataError
+from geodata.json_objects import JsonObject
 from mapapp.answers.asking import notes_on_names
 from mapapp.answers.served_release import ServedRelease
 from mapapp.errors import UsageError
@@ -66,11 +67,11 @@ class Job:
     notes: tuple[str, ...] = ()
 
 
-def _one_of(*allowed: str) -> tuple[Callable[[Any], bool], str]:
+def _one_of(*allowed: str) -> tuple[Callable[[object], bool], str]:
     return lambda value: isinstance(value, str) and value in allowed, f"one of {', '.join(allowed)}"
 
 
-def _some_of(*allowed: str) -> tuple[Callable[[Any], bool], str]:
+def _some_of(*allowed: str) -> tuple[Callable[[object], bool], str]:
     def fits(value: object) -> bool:
         every = value if isinstance(value, list) else [value]
         return bool(every) and all(isinstance(each, str) and each in allowed for each in every)
@@ -102,7 +103,7 @@ def _count(value: object) -> bool:
 
 
 _TEXT: Final = (_text, "a text")
-_OF_OPTION: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
+_OF_OPTION: Final[dict[str, tuple[Callable[[object], bool], str]]] = {
     "areas": (_texts, "an area, or a list of them"),
     "area": _TEXT,
     "layer": _TEXT,
@@ -110,7 +111,7 @@ _OF_OPTION: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
     "bands": (_bands, QUESTION["age"].allowed),
     "miles": (_miles, "a list of miles"),
 }
-_KEYS: Final[dict[str, tuple[Callable[[Any], bool], str]]] = {
+_KEYS: Final[dict[str, tuple[Callable[[object], bool], str]]] = {
     "name": _TEXT,
     **{name: _OF_OPTION[option.kind] for name, option in OPTIONS.items()},
     "analysis": _some_of(*ANALYSES),
@@ -146,7 +147,9 @@ def read_batch(path: Path, release: ServedRelease) -> list[Job]:
         _check(entry, lines, place)
         whole = {**document, **entry}
         try:
-            several = [_questions(whole, name) for name in _listed(whole.get("analysis", "destinations"))]
+            several = [
+                _questions(whole, str(name)) for name in _listed(whole.get("analysis", "destinations"))
+            ]
             notes = tuple(
                 f"{lines.of(place)}: {note}" for note in notes_on_names(release.analyses, several[0])
             )
@@ -192,7 +195,7 @@ def _content(path: Path) -> str:
     return text
 
 
-def _check(entry: dict[str, Any], lines: _Lines, place: int | None) -> None:
+def _check(entry: JsonObject, lines: _Lines, place: int | None) -> None:
     for key, value in entry.items():
         if key not in _KEYS or (place is None and key in _OF_ONE):
             hint = "it belongs under [[report]]" if key in _OF_ONE else f"allowed keys are {', '.join(_KEYS)}"
@@ -204,7 +207,7 @@ def _check(entry: dict[str, Any], lines: _Lines, place: int | None) -> None:
 
 
 def _reports(
-    entry: dict[str, Any], several: list[Questions], release: ServedRelease
+    entry: JsonObject, several: list[Questions], release: ServedRelease
 ) -> Iterator[tuple[str, list[Part]]]:
     """Name and parts of every report in an entry, which has one question per analysis."""
     show = cast(Show, entry.get("show", "points"))
@@ -241,11 +244,11 @@ def _name_of(release: ServedRelease, parts: list[Part]) -> str:
     return " and ".join(names)
 
 
-def _listed(value: object) -> list[Any]:
+def _listed(value: object) -> list[object]:
     return value if isinstance(value, list) else [value]
 
 
-def _questions(entry: dict[str, Any], analysis: str) -> Questions:
+def _questions(entry: JsonObject, analysis: str) -> Questions:
     several = ("areas", "bands", "miles")
     given = {
         name: _listed(entry[name]) if option.kind in several else entry[name]
@@ -255,7 +258,7 @@ def _questions(entry: dict[str, Any], analysis: str) -> Questions:
     return questions_from(given, analysis)
 
 
-def _job(name: str, stem: str, parts: list[Part], entry: dict[str, Any], notes: tuple[str, ...]) -> Job:
+def _job(name: str, stem: str, parts: list[Part], entry: JsonObject, notes: tuple[str, ...]) -> Job:
     errors = entry.get("errors", ROWS_WITH_ERRORS)
     return Job(
         name=name,

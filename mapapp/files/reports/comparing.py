@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 import pandas
 
@@ -73,7 +73,7 @@ def _key_numbers(name: str, title: str, group: Sequence[AnsweredPart]) -> Table:
             columns.append(Column(name=f"error_{place + 1}", head="Expected error", kind=number.error_kind))
     rows = []
     for one in group:
-        row: list[Any] = [place_of(one.release, one.part.question), one.name]
+        row: list[object] = [place_of(one.release, one.part.question), one.name]
         for number, like in zip(key_numbers(one.result), first, strict=True):
             row.append(number.value)
             if like.error is not None:
@@ -149,7 +149,7 @@ def _beside(name: str, title: str, group: Sequence[AnsweredPart]) -> list[Table]
     ]
 
 
-def _measured(column: Any, kind: str) -> list[Any]:
+def _measured(column: pandas.Series, kind: str) -> list[float | None]:
     """The rows of one area: counts, 0 for a row that it does not have, or ratios, None if there is none."""
     if kind == "count":
         return [int(value) for value in column.fillna(0)]

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Final, Literal, get_args
+from typing import Final, Literal, get_args
 
 from mapapp.answers import words
 from mapapp.answers.method_words import Chapter
@@ -76,7 +76,7 @@ class Table:
     title: str
     words: str
     columns: tuple[Column, ...]
-    rows: tuple[tuple[Any, ...], ...]
+    rows: tuple[tuple[object, ...], ...]
 
     @property
     def printed(self) -> tuple[int, ...]:
@@ -289,7 +289,7 @@ def upright(text: str) -> str:
     return _TURNING.sub(lambda found: as_code_point(found.group()), text)
 
 
-_SHOWN: Final[dict[Kind, Callable[[Any], str]]] = {
+_SHOWN: Final[dict[Kind, Callable[..., str]]] = {
     "count": lambda value: f"{value:,}",
     "change": lambda value: f"{value:+,}" if value else "0",
     "share": lambda value: f"{100 * value:.1f}%",

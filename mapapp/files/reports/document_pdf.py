@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass
-from typing import Any
 
 from mapapp.answers.method_words import Chapter
 from mapapp.files.reports.content import Table
@@ -48,7 +47,7 @@ def document_pdf(document: Document, *, paper: Paper = "a4") -> bytes:
     )
 
 
-def _part(part: Chapter | Table) -> dict[str, Any]:
+def _part(part: Chapter | Table) -> dict[str, object]:
     if isinstance(part, Table):
         return {"kind": "table", **table_data(part, MOST_ROWS)}
     return {"kind": "chapter", **dataclasses.asdict(part)}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from geodata.json_objects import JsonObject
 from mapapp.answers import words
 from mapapp.answers.method_words import chapters
 from mapapp.answers.served_release import ServedRelease
@@ -25,7 +24,7 @@ def source_of(release: ServedRelease, title: str) -> Source:
     )
 
 
-def _warning(certificate: dict[str, Any]) -> str:
+def _warning(certificate: JsonObject) -> str:
     if words.may_be_released(certificate):
         return ""
     reasons = certificate.get("status_reasons")
@@ -33,7 +32,7 @@ def _warning(certificate: dict[str, Any]) -> str:
     return f"Not for release: {'; '.join(texts) or 'the certificate does not say why'}."
 
 
-def _certificate(certificate: dict[str, Any]) -> tuple[tuple[str, str], ...]:
+def _certificate(certificate: JsonObject) -> tuple[tuple[str, str], ...]:
     protected = certificate.get("unit_of_protection")
     rows = {
         "Promise": f"{words.promise(certificate)} · {words.grounds(certificate)}",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import Final
 
 import pandas
 
 from mapapp.answers import words
 from mapapp.answers.entries import entry_of, headline_of, n_about, numbers_of
 from mapapp.answers.entry import text_of
-from mapapp.answers.measures import Miles, Number, Ratio
+from mapapp.answers.measures import Miles, Number, Ratio, Value
 from mapapp.answers.results import Result
 from mapapp.answers.served_release import ServedRelease
 from mapapp.files.reports.content import KeyNumber, Kind
@@ -30,7 +30,7 @@ def key_numbers(result: Result) -> tuple[KeyNumber, ...]:
     )
 
 
-def _key_number(label: str, kind: Kind, value: Any) -> KeyNumber:
+def _key_number(label: str, kind: Kind, value: Value) -> KeyNumber:
     if isinstance(value, (Number, Ratio)):
         return KeyNumber(
             label=label, kind=kind, value=value.value, error=value.expected_error, caution=value.caution

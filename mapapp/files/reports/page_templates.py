@@ -7,7 +7,7 @@ import hashlib
 from functools import cache
 from html import escape
 from pathlib import Path
-from typing import IO, Any, Final
+from typing import IO, Final
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -18,7 +18,7 @@ _MIME: Final = {"svg": "image/svg+xml", "png": "image/png"}
 _PIECES_AT_ONCE: Final = 10_000  # of a page; a row of a table is about twenty
 
 
-def render(name: str, **values: Any) -> str:
+def render(name: str, **values: object) -> str:
     """Return a template filled with values.
 
     Parameters
@@ -31,7 +31,7 @@ def render(name: str, **values: Any) -> str:
     return _environment().get_template(name).render(values)
 
 
-def write_page(stream: IO[bytes], name: str, **values: Any) -> None:
+def write_page(stream: IO[bytes], name: str, **values: object) -> None:
     """Write a template of a whole page to a stream, a part at a time; arguments as in :func:`render`."""
     style = _style()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()

@@ -56,7 +56,7 @@ def write_pdf(report: Report, stream: IO[bytes], *, paper: Paper = "a4") -> None
 
 def typeset(
     template: str,
-    data: dict[str, Any],
+    data: dict[str, object],
     files: Mapping[str, bytes] = MappingProxyType({}),
     *,
     paper: Paper = "a4",
@@ -122,7 +122,7 @@ def _letters() -> frozenset[int]:
     return frozenset(FT2Font(str(_fallback())).get_charmap())
 
 
-def _printable(value: object) -> Any:
+def _printable(value: object) -> object:
     """The same data, with characters that no font has replaced by their code points."""
     if isinstance(value, str):
         known, value = _letters(), upright(value)
@@ -136,7 +136,7 @@ def _printable(value: object) -> Any:
     return [_printable(part) for part in value] if isinstance(value, (list, tuple)) else value
 
 
-def _document(report: Report, files: dict[str, bytes], paper: Paper) -> dict[str, Any]:
+def _document(report: Report, files: dict[str, bytes], paper: Paper) -> dict[str, object]:
     """The report as data for the template; adds its pictures to `files`."""
     tables = [*(table for answer in report.answers for table in answer.tables), *report.comparison]
     most = _most_rows([len(table.rows) for table in tables])
@@ -158,7 +158,7 @@ def _document(report: Report, files: dict[str, bytes], paper: Paper) -> dict[str
     }
 
 
-def _answer(answer: Answer, files: dict[str, bytes], most: int) -> dict[str, Any]:
+def _answer(answer: Answer, files: dict[str, bytes], most: int) -> dict[str, object]:
     return {
         "heading": answer.heading,
         "analysis": answer.analysis,
@@ -206,7 +206,7 @@ def _most_rows(lengths: Sequence[int]) -> int:
     return most
 
 
-def table_data(table: Table, most: int) -> dict[str, Any]:
+def table_data(table: Table, most: int) -> dict[str, object]:
     """A table as the templates take it, cut after `most` rows."""
     words = table.words
     if len(table.rows) > most:
@@ -221,7 +221,7 @@ def table_data(table: Table, most: int) -> dict[str, Any]:
     }
 
 
-def _part(table: Table, places: Sequence[int], most: int) -> dict[str, Any]:
+def _part(table: Table, places: Sequence[int], most: int) -> dict[str, object]:
     columns = [table.columns[place] for place in places]
     rows = [
         [shown(column.kind, row[place]) for place, column in zip(places, columns, strict=True)]
@@ -248,7 +248,7 @@ def _weights(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[i
     return found
 
 
-def _source(source: Source) -> dict[str, Any]:
+def _source(source: Source) -> dict[str, object]:
     return {
         "title": source.title,
         "warning": source.warning,

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from multiprocessing.connection import Connection, wait
-from typing import Any, TypeVar
+from typing import Generic, TypeVar
 
 from geodata.errors import GeodataError
 from mapapp.errors import UsageError
@@ -56,10 +56,10 @@ def each_done(work: Callable[[Task], Done], tasks: Sequence[Task], *, workers: i
             member.stop()
 
 
-class _Worker:
+class _Worker(Generic[Task, Done]):
     """One worker process."""
 
-    def __init__(self, work: Callable[[Any], Any]) -> None:
+    def __init__(self, work: Callable[[Task], Done]) -> None:
         context = multiprocessing.get_context("spawn")  # library threads do not survive a fork
         self.pipe, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(work, theirs), daemon=True)
@@ -71,11 +71,11 @@ class _Worker:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
         theirs.close()
 
-    def give(self, task: object) -> None:
+    def give(self, task: Task) -> None:
         """Send a task to the process."""
         self.pipe.send(task)
 
-    def take(self) -> Any:
+    def take(self) -> Done:
         """Return the result of the process."""
         try:
             failed, found = self.pipe.recv()
@@ -85,7 +85,8 @@ class _Worker:
             ) from None
         if failed:
             raise found
-        return found
+        done: Done = found
+        return done
 
     def stop(self) -> None:
         """End the process, whatever it is doing."""
@@ -94,14 +95,14 @@ class _Worker:
         self._process.join()
 
 
-def _serve(work: Callable[[Any], Any], pipe: Connection) -> None:
+def _serve(work: Callable[..., object], pipe: Connection) -> None:
     """Work on tasks until the pipe is closed."""
     with suppress(EOFError, ConnectionError):
         while True:
             pipe.send(_tried(work, pipe.recv()))
 
 
-def _tried(work: Callable[[Any], Any], task: object) -> tuple[bool, Any]:
+def _tried(work: Callable[..., object], task: object) -> tuple[bool, object]:
     """Whether the task failed, and its result or error."""
     try:
         return False, work(task)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 import pandas
 
@@ -120,7 +120,7 @@ def change_columns(result: Change) -> Mapping[str, ColumnEntry]:
 
 
 def table_of(
-    name: str, title: str, about: str, frame: Any, own: Mapping[str, ColumnEntry] = _NOTHING
+    name: str, title: str, about: str, frame: pandas.DataFrame, own: Mapping[str, ColumnEntry] = _NOTHING
 ) -> Table:
     """A table of a frame with known columns, or with some of its `own`; those for people come first."""
     frame = _labelled(frame)
@@ -147,7 +147,7 @@ def _without_identifiers(table: Table) -> Table:
     return replace(table, columns=tuple(columns))
 
 
-def _labelled(frame: Any) -> Any:
+def _labelled(frame: pandas.DataFrame) -> pandas.DataFrame:
     """The same frame with a column of words for each column of codes."""
     if "group" in frame.columns and "characteristic" in frame.columns:
         groups = {"inflow": "Come in", "outflow": "Go out", "stay": "Live and work here"}
@@ -159,7 +159,7 @@ def _labelled(frame: Any) -> Any:
     return frame
 
 
-def _label_head(frame: Any) -> str:
+def _label_head(frame: pandas.DataFrame) -> str:
     for column, head in (
         ("characteristic", "Band"),
         ("age", "Segment"),
@@ -171,7 +171,7 @@ def _label_head(frame: Any) -> str:
     return "Distance"
 
 
-def _plain(column: Any) -> list[Any]:
+def _plain(column: pandas.Series) -> list[object]:
     if column.dtype.kind == "f":
         return [None if pandas.isna(value) else value for value in column.tolist()]
     return [None if value is None or value != value else value for value in column.tolist()]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from io import BytesIO
-from typing import IO, Any, Final
+from typing import IO, Final
 
 import xlsxwriter
+from xlsxwriter.format import Format
+from xlsxwriter.worksheet import Worksheet
 
 from mapapp.errors import UsageError
 from mapapp.files.reports.content import Answer, Column, Kind, Report, Table, shown
@@ -61,7 +63,7 @@ def write_xlsx(report: Report, stream: IO[bytes]) -> None:
 class _Book:
     """The sheets and cell formats of one workbook."""
 
-    def __init__(self, book: Any) -> None:
+    def __init__(self, book: xlsxwriter.Workbook) -> None:
         self._book = book
         self._names: set[str] = set()
         self._head = book.add_format({"bold": True, "bottom": 1, "text_wrap": True, "valign": "top"})
@@ -88,7 +90,7 @@ class _Book:
         self._remake(self._add("Setup"), report)
         front.activate()
 
-    def _add(self, name: str) -> Any:
+    def _add(self, name: str) -> Worksheet:
         self._names.add(name.lower())
         return self._book.add_worksheet(name)
 
@@ -100,7 +102,7 @@ class _Book:
             found, number = name[: _LONG_NAME - len(tail)] + tail, number + 1
         return found
 
-    def _front(self, sheet: Any, report: Report, listed: Sequence[tuple[str, Table, Answer]]) -> None:
+    def _front(self, sheet: Worksheet, report: Report, listed: Sequence[tuple[str, Table, Answer]]) -> None:
         """Write the front sheet: a summary, and a list of the other sheets."""
         sheet.set_column(0, 0, 34)
         sheet.set_column(1, 1, 110)
@@ -124,7 +126,7 @@ class _Book:
         rows += [("Setup", "How to reproduce this report")]
         self._texts(sheet, rows, 1)
 
-    def _texts(self, sheet: Any, rows: Iterable[tuple[str, str]], start: int = 0) -> int:
+    def _texts(self, sheet: Worksheet, rows: Iterable[tuple[str, str]], start: int = 0) -> int:
         place = start
         for term, value in rows:
             if term:
@@ -134,7 +136,7 @@ class _Book:
             place += 1
         return place
 
-    def _table(self, sheet: Any, table: Table) -> None:
+    def _table(self, sheet: Worksheet, table: Table) -> None:
         if len(table.rows) > MOST_ROWS:
             raise UsageError(
                 f"{table.title}: {len(table.rows):,} rows do not fit in a sheet (at most {MOST_ROWS:,}); "
@@ -152,7 +154,7 @@ class _Book:
         if table.rows:
             sheet.autofilter(0, 0, len(table.rows), len(table.columns) - 1)
 
-    def _provenance(self, sheet: Any, report: Report) -> None:
+    def _provenance(self, sheet: Worksheet, report: Report) -> None:
         sheet.set_column(0, 0, 34)
         sheet.set_column(1, 1, 90)
         place = 0
@@ -161,7 +163,7 @@ class _Book:
             rows = [("Warning", source.warning)] if source.warning else []
             place = self._texts(sheet, [*rows, *source.provenance, *source.certificate], place + 1) + 1
 
-    def _method(self, sheet: Any, report: Report) -> None:
+    def _method(self, sheet: Worksheet, report: Report) -> None:
         sheet.set_column(0, 0, 34)
         sheet.set_column(1, 1, 110)
         place = 0
@@ -173,7 +175,7 @@ class _Book:
                 terms = [chapter.title, *[""] * (len(texts) - 1)]
                 place = self._texts(sheet, zip(terms, texts, strict=True), place)
 
-    def _remake(self, sheet: Any, report: Report) -> None:
+    def _remake(self, sheet: Worksheet, report: Report) -> None:
         sheet.set_column(0, 0, 34)
         sheet.set_column(1, 1, 110)
         rows = [("Command", report.remake.command_for("xlsx"))]
@@ -217,12 +219,18 @@ def _sheet_name(report: Report, answer: Answer, table: Table) -> str:
     return table.name if len(report.answers) == 1 else f"{place} {table.name}"
 
 
-def _writer(sheet: Any, kind: Kind) -> Any:
+def _writer(sheet: Worksheet, kind: Kind) -> Callable[..., object]:
+    write: Callable[..., object]
     if kind in _FORMATS or kind == "number":
-        return sheet.write_number
-    if kind == "yes":
-        return sheet.write_boolean
-    return lambda row, place, value, form: sheet.write_string(row, place, _cut(str(value)), form)
+        write = sheet.write_number
+    elif kind == "yes":
+        write = sheet.write_boolean
+    else:
+
+        def write(row: int, place: int, value: object, form: Format) -> object:
+            return sheet.write_string(row, place, _cut(str(value)), form)
+
+    return write
 
 
 def _cut(text: str) -> str:
