@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Final
 from urllib.parse import parse_qsl, quote, urlencode
 
 from mapapp.errors import UsageError
 from mapapp.question.cost import TooCostly, check_cost
 from mapapp.question.distance_bands import ALLOWED, check_edges
-from mapapp.question.fields import MAX_LAYER_NAME, QUESTION, VIEW, Field, kept_bands
+from mapapp.question.fields import MAX_LAYER_NAME, QUESTION, VIEW, Field, FieldValue, Values, kept_bands
 from mapapp.question.filters import BANDS
 from mapapp.question.question import Question
 from mapapp.question.view import View
@@ -47,15 +47,15 @@ class Address:
     question: Question = field(default_factory=Question)
     view: View = field(default_factory=View)
 
-    def having(self, **changes: Any) -> Address:
+    def having(self, **changes: object) -> Address:
         """Return a copy with some fields of the question or of the view changed, by name."""
-        of_question = {name: value for name, value in changes.items() if name in QUESTION}
-        of_view = {name: value for name, value in changes.items() if name not in QUESTION}
+        of_question: Values = {name: value for name, value in changes.items() if name in QUESTION}
+        of_view: Values = {name: value for name, value in changes.items() if name not in QUESTION}
         return replace(
             self, question=replace(self.question, **of_question), view=replace(self.view, **of_view)
         )
 
-    def value(self, name: str) -> Any:
+    def value(self, name: str) -> FieldValue:
         """Return the value of a field of the question or of the view."""
         return getattr(self.question if name in QUESTION else self.view, name)
 
@@ -73,12 +73,12 @@ def query_of(question: Question, view: View | None = None) -> str:
     return to_query(Address(question=question, view=view or View()))
 
 
-def _written(each: Field, value: Any) -> Iterator[str]:
+def _written(each: Field, value: FieldValue) -> Iterator[str]:
     """Yield the texts of one field; none for its default."""
     if each.kind == "steps":
         yield from value
     elif value != each.default:
-        yield "all" if value is True else numbers_text(value) if isinstance(value, tuple) else str(value)
+        yield ("all" if value is True else numbers_text(value) if isinstance(value, tuple) else str(value))
 
 
 def numbers_text(numbers: Iterable[float]) -> str:
@@ -114,7 +114,7 @@ def from_query(
     named = {name: _chosen(given[name], served, sentence, notes) for name, sentence in _RELEASES.items()}
     release = named["release"]
 
-    def read(each: Field) -> Any:
+    def read(each: Field) -> FieldValue:
         texts = given[each.address]
         if each.kind == "steps":
             return _areas(texts, lambda area: is_area(release, area), notes)
@@ -122,7 +122,7 @@ def from_query(
             return _layer(each, texts, lambda layer: is_layer(release, layer), notes)
         return _READ[each.kind](each, texts, notes)
 
-    found = {name: read(each) for name, each in _FIELDS.items()}
+    found: Values = {name: read(each) for name, each in _FIELDS.items()}
     address = Address(
         **named,
         question=Question(**{name: found[name] for name in QUESTION}),
@@ -214,7 +214,7 @@ def _bands(each: Field, given: list[str], notes: list[str]) -> tuple[int, ...]:
     return kept_bands(known[part] for part in parts if part in known)
 
 
-_READ: Final[dict[str, Callable[[Field, list[str], list[str]], Any]]] = {
+_READ: Final[dict[str, Callable[[Field, list[str], list[str]], FieldValue]]] = {
     "choice": _choice,
     "flag": _flag,
     "miles": _miles,

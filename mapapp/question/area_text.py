@@ -21,7 +21,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, cast
+from typing import Final, Literal, cast
 
 import shapely
 
@@ -111,7 +111,9 @@ class Shape:
     """
 
     text: str
-    polygon: Any = field(init=False, repr=False, compare=False)  # decoded once: it takes milliseconds
+    polygon: shapely.Geometry = field(
+        init=False, repr=False, compare=False
+    )  # decoded once: it takes milliseconds
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "polygon", area_shapes.polygon_of(self.text))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 from mapapp.errors import UsageError
 from mapapp.question.analyses import ANALYSES, Show
@@ -26,6 +26,12 @@ MAX_LAYER_NAME: Final = 24
 
 class NotAllowed(UsageError):
     """A value that a field does not allow; the message says what it allows."""
+
+
+FieldValue: TypeAlias = Any
+"""A value of a field. Its type follows from the field's `kind`, which is data of the table below."""
+Values: TypeAlias = dict[str, FieldValue]
+"""Values of fields or of command options, by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +57,7 @@ class Field:
 
     name: str
     kind: Kind
-    default: Any
+    default: FieldValue
     help: str
     address: str
     choices: tuple[str, ...] = ()
@@ -69,7 +75,7 @@ class Field:
             "flag": "true or false",
         }[self.kind]
 
-    def check(self, value: object) -> Any:
+    def check(self, value: object) -> FieldValue:
         """Return a JSON or TOML value in the form that the field stores.
 
         Raises
@@ -98,7 +104,7 @@ def _layer(field: Field, value: object) -> str:
     return value
 
 
-def _listed(value: object) -> list[Any]:
+def _listed(value: object) -> list[object]:
     if not isinstance(value, list):
         raise NotAllowed("a list")
     return value
@@ -109,9 +115,10 @@ def _steps(field: Field, value: object) -> tuple[str, ...]:
     if len(steps) > MAX_PARTS:
         raise NotAllowed(field.allowed)
     # As long as commands and batch files allow, because a report on such an area contains it as a setup.
-    if any(not isinstance(step, str) or not 0 < len(step) <= MAX_TEXT for step in steps):
+    texts = [step for step in steps if isinstance(step, str) and 0 < len(step) <= MAX_TEXT]
+    if len(texts) < len(steps):
         raise NotAllowed(f"texts of at most {MAX_TEXT:,} characters")
-    return tuple(dict.fromkeys(steps))
+    return tuple(dict.fromkeys(texts))
 
 
 def _miles(field: Field, value: object) -> tuple[float, ...]:
@@ -123,15 +130,17 @@ def _miles(field: Field, value: object) -> tuple[float, ...]:
         raise NotAllowed(field.allowed) from None
 
 
-def number_or_nan(value: Any) -> float:
+def number_or_nan(value: object) -> float:
     """Return a number, or NaN, which fails every check."""
-    is_number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    return float(value) if is_number and abs(value) < 1e9 else math.nan
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return math.nan
+    return float(value) if abs(value) < 1e9 else math.nan
 
 
 def _bands(field: Field, value: object) -> tuple[int, ...]:
-    bands = _listed(value)
-    if any(isinstance(band, bool) or not isinstance(band, int) or band not in BANDS for band in bands):
+    given = _listed(value)
+    bands = [band for band in given if isinstance(band, int) and not isinstance(band, bool) and band in BANDS]
+    if len(bands) < len(given):
         raise NotAllowed(field.allowed)
     return kept_bands(bands)
 

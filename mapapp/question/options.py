@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
 from mapapp.question.address import numbers_text
 from mapapp.question.distance_bands import EDGES_MI, check_edges
-from mapapp.question.fields import QUESTION, Kind
+from mapapp.question.fields import QUESTION, Kind, Values
 from mapapp.question.filters import CHARACTERISTICS, Filters
 from mapapp.question.question import EVERYTHING, Question
 from mapapp.question.questions import Questions
@@ -91,7 +91,7 @@ OPTIONS: Final = _by_name(
 """By name, in the order of the help text."""
 
 
-def questions_from(given: Mapping[str, Any], analysis: str) -> Questions:
+def questions_from(given: Values, analysis: str) -> Questions:
     """Return the questions that options describe for an analysis.
 
     Parameters

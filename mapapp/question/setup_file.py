@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Container
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from geodata.errors import GeometryError
+from geodata.json_objects import JsonObject
 from mapapp.errors import UsageError
 from mapapp.question.address import Address
 from mapapp.question.area_text import BLOCK
@@ -28,11 +29,25 @@ _MAX_NAME: Final = 300
 _SOURCE: Final = ("name", "title", "digest")
 
 
+class KnownAreas(Protocol):
+    """What a release can select."""
+
+    @property
+    def columns(self) -> Container[str]:
+        """Names of the layers."""
+
+    def select(self, text: str) -> object:
+        """Select an area; raises GeometryError or UsageError if the release does not have it."""
+
+
 class Opened(Protocol):
     """A release that a setup can be applied to: `ServedRelease` or `commutemap.Release`."""
 
-    areas: Any
     version: str
+
+    @property
+    def areas(self) -> KnownAreas:
+        """The areas of the release."""
 
     @property
     def title(self) -> str:
@@ -96,7 +111,7 @@ def save(
     bounds_deg : tuple of float, optional
         West, south, east and north edges of the visible map, degrees.
     """
-    document: dict[str, Any] = {
+    document: JsonObject = {
         "commutemap": "setup",
         "version": VERSION,
         "release": _source(release, name or address.release),
@@ -223,10 +238,10 @@ def _source(release: Opened, name: str) -> dict[str, str]:
     return {"name": name, "title": release.title, "digest": release.version}
 
 
-def _parts(address: Address) -> dict[str, Any]:
+def _parts(address: Address) -> JsonObject:
     """Return question and view as plain values, with lists in place of tuples."""
 
-    def plain(of: object, names: Collection[str]) -> dict[str, Any]:
+    def plain(of: object, names: Collection[str]) -> JsonObject:
         values = {name: getattr(of, name) for name in names}
         return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
@@ -245,7 +260,7 @@ def _no_number(text: str) -> float:
     raise ValueError(text)
 
 
-def _setup(document: dict[str, Any]) -> Setup:
+def _setup(document: JsonObject) -> Setup:
     _only(document, ("commutemap", "version", "release", "against", "question", "look"), "the setup")
     question = _section(document, "question", QUESTION)
     look = _section(document, "look", (*VIEW, "bounds_deg"))
@@ -259,7 +274,7 @@ def _setup(document: dict[str, Any]) -> Setup:
     )
 
 
-def _values(section: dict[str, Any], fields: dict[str, Field]) -> dict[str, Any]:
+def _values(section: JsonObject, fields: dict[str, Field]) -> JsonObject:
     """Return checked values; what depends on the release is not checked."""
     found = {}
     for name, value in section.items():
@@ -270,7 +285,7 @@ def _values(section: dict[str, Any], fields: dict[str, Field]) -> dict[str, Any]
     return found
 
 
-def _section(document: dict[str, Any], name: str, known: Collection[str]) -> dict[str, Any]:
+def _section(document: JsonObject, name: str, known: Collection[str]) -> JsonObject:
     section = document.get(name, {})
     if not isinstance(section, dict):
         raise _wrong(name, "a table of settings")
@@ -278,7 +293,7 @@ def _section(document: dict[str, Any], name: str, known: Collection[str]) -> dic
     return dict(section)
 
 
-def _only(section: dict[str, Any], known: Collection[str], where: str) -> None:
+def _only(section: JsonObject, known: Collection[str], where: str) -> None:
     unknown = [name for name in section if name not in known]
     if unknown:
         raise UsageError(f"this setup has an unknown part, {_short(unknown[0])} in {where}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from mapapp.answers import analyses
 from mapapp.answers.asking import question_of
@@ -13,7 +13,7 @@ from mapapp.answers.map_image import MapImage
 from mapapp.answers.results import Change, Result
 from mapapp.errors import UsageError
 from mapapp.files.notebook.frames import frame_of, geodataframe_of
-from mapapp.question.fields import VIEW, NotAllowed
+from mapapp.question.fields import VIEW, FieldValue, NotAllowed
 from mapapp.question.view import View
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Release(analyses.Release):
 open_release = Release.open
 
 
-def _checked(name: str, value: object) -> Any:
+def _checked(name: str, value: object) -> FieldValue:
     try:
         return VIEW[name].check(value)
     except NotAllowed as error:
