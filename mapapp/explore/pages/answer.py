@@ -171,7 +171,7 @@ def _tile(value: Value, kind: str) -> str | list[Child]:
     return words.percent(value) if value is None or kind == "share" else f"{value:,}"
 
 
-def _error_and_unit(error: float | None, unit: str) -> list[Any]:
+def _error_and_unit(error: float | None, unit: str) -> list[Child]:
     """What follows the headline's number: "± 14 synthetic workers", or "synthetic workers, exact"."""
     text = words.error_text(error)
     if error == 0:
