@@ -27,6 +27,8 @@ SWEPT: Final = (
     "q90",
     "tract-radius",
     "puma-radius",
+    "far-state-miles",
+    "clean",
     "strength",
     "retention-scale",
     "editing",
@@ -95,7 +97,8 @@ def sweep(
 
     Every setting is certified and measured in closed form: KL divergence and IMSE, over all workplaces and over small
     ones. Nothing is spent, because nothing is released. Do not publish the output: it is computed from real homes. A
-    setting that cannot be certified gets a row that says why.
+    setting that cannot be certified gets a row that says why. The closed form is that of the draw; what --clean changes
+    after it shows only in draws (--seeds).
 
     \b
     Examples:
@@ -104,6 +107,7 @@ def sweep(
       commutemap sweep ri.dataset --over epsilon-final=6,7,8,9 --design auto --csv designed.csv
       commutemap sweep ri.dataset --over delta=1e-3,1e-4,1e-5,1e-6 --seeds 5 --picture delta.png
       commutemap sweep ri.dataset --mechanism exponential --over unit=cell,block,tract --over epsilon-final=2,4,6.5
+      commutemap sweep ri.dataset --preset recommended --over clean=on,off --over far-state-miles=none,300 --seeds 3
     """
     from mapapp.measuring.sweep import run_sweep, swept_settings
     from mapapp.measuring.sweep_file import SweepFile
@@ -160,9 +164,13 @@ def _axis(text: str) -> Axis:
             )
         )
     option = next(one for one in sweep.params if one.name == option_key(name))
-    return Axis(
-        name=name, values=tuple((value, option.type.convert(value, option, None)) for value in values)
-    )
+    return Axis(name=name, values=tuple((value, _converted(option, value)) for value in values))
+
+
+def _converted(option: click.Parameter, text: str) -> object:
+    """Return a value of an option as the option itself reads it."""
+    value = option.type.convert(text, option, None)
+    return value if option.callback is None else option.callback(click.get_current_context(), option, value)
 
 
 def _check(axes: Sequence[Axis], csv_path: Path | None, picture: Path | None) -> None:

@@ -65,6 +65,7 @@ COLUMNS: Final[Mapping[str, Callable[[str], Cell]]] = {
     **dict.fromkeys(("strength", "retention_scale"), float),
     "editing": str,
     **dict.fromkeys(("q50_mi", "q90_mi", "tract_radius_mi", "puma_radius_mi"), float),
+    **dict.fromkeys(("far_state_miles", "clean"), str),
     "placement": str,
     "basis": str,
     **dict.fromkeys(_SUMMARY, float),
@@ -76,7 +77,7 @@ COLUMNS: Final[Mapping[str, Callable[[str], Cell]]] = {
 }
 """Every value of a row and how it is read from text."""
 
-_FORMAT: Final = 1
+_FORMAT: Final = 2
 _CONFIDENCE: Final = 0.95
 
 
@@ -337,6 +338,10 @@ def _described(
         **{name: getattr(parameters, name) for name in names},
         "tract_radius_mi": float(near),
         "puma_radius_mi": float(far),
+        "far_state_miles": "none"
+        if parameters.far_state_miles is None
+        else f"{parameters.far_state_miles:g}",
+        "clean": "on" if parameters.clean else "off",
     }
 
 

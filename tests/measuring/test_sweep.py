@@ -147,6 +147,22 @@ def test_units_of_drawing_can_vary(data: AnalystData) -> None:
         swept_settings(data, OPTIONS, [axis("unit", "block")])
 
 
+def test_far_states_and_cleaning_can_vary(data: AnalystData) -> None:
+    options = {"mechanism": "exponential", "unit": None, "epsilon_final": "2"}
+    axes = axis("far-state-miles", "none", 100.0), axis("clean", False, True)
+    rows = swept(data, *axes, options=options, seeds=1)
+    shown = [(row.values["far_state_miles"], row.values["clean"]) for row in rows]
+    assert shown == [("none", "off"), ("none", "on"), ("100", "off"), ("100", "on")]
+    apart, apart_clean, pooled, _ = rows
+    assert pooled.values["n_support"] != apart.values["n_support"]
+    # Cleaning comes after the draw: the closed form does not change.
+    assert apart.values["kl_all"] == apart_clean.values["kl_all"]
+    assert apart.values["kl_drawn_all"] != apart_clean.values["kl_drawn_all"]
+    assert len({row.values["fingerprint"] for row in rows}) == 4
+    with pytest.raises(UsageError, match=r"--over clean=True: .*exponential mechanism only"):
+        swept_settings(data, OPTIONS, [axis("clean", True)])
+
+
 def test_a_designed_setting_is_chosen_for_each_promise(
     data: AnalystData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
