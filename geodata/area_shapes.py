@@ -1,4 +1,4 @@
-"""Shapes of areas of interest: circles, boxes and polygons in degrees, and polygons as short text.
+"""Shapes of areas of interest: circles, boxes and polygons in degrees; polygons and lines as short text.
 
 All places are longitude and latitude in degrees, EPSG:4326. An area that crosses the 180th meridian is kept in two
 parts, one on either side of it.
@@ -178,7 +178,7 @@ def count_rings(geometry: shapely.Geometry | npt.NDArray[np.object_]) -> int:
 
 
 def n_vertices(text: str) -> int:
-    """Vertices of a polygon written by `polygon_text`, counted without decoding it."""
+    """Vertices of a polygon or line written by `polygon_text` or `line_text`, counted without decoding it."""
     return sum(text.count(digit) for digit in _DIGITS[:32]) // 2
 
 
@@ -191,10 +191,8 @@ def polygon_text(polygon: shapely.Geometry) -> str:
     for part in shapely.get_parts(polygon):
         rings = []
         for ring in (part.exterior, *part.interiors):
-            places = np.round(shapely.get_coordinates(ring)[:-1] * _SCALE).astype(np.int64)
-            steps = np.diff(places, axis=0, prepend=last[None])
-            rings.append("".join(_digits(int(step)) for step in steps.ravel()))
-            last = places[-1]
+            text, last = _written(shapely.get_coordinates(ring)[:-1], last)
+            rings.append(text)
         parts.append(_RING.join(rings))
     return _PART.join(parts)
 
@@ -207,24 +205,74 @@ def polygon_of(text: str) -> shapely.Geometry:
     GeometryError
         The text is malformed, or its polygon is off the globe, has no area or has too many vertices.
     """
-    if len(text) > MAX_VERTICES * 2 * _MAX_DIGITS:
-        raise GeometryError(f"a polygon of {len(text):,} characters; simplify it")
+    _check_length(text, "polygon")
     polygons, last = [], np.zeros(2, dtype=np.int64)
     for part in text.split(_PART):
         rings = []
         for ring in part.split(_RING):
-            steps = _numbers(ring)
-            if steps.size < 6 or steps.size % 2:
-                raise GeometryError("the text of a polygon is cut short; copy all of it")
-            places = last + np.cumsum(steps.reshape(-1, 2), axis=0)
-            last = places[-1]
-            rings.append(places / _SCALE)
+            places, last = _read(ring, last, "polygon", at_least=3)
+            rings.append(places)
         polygons.append(shapely.Polygon(rings[0], rings[1:]))
     shape = mended(shapely.MultiPolygon(polygons))
+    _check_bounds(shape)
+    return shape
+
+
+def line_text(lines: shapely.Geometry) -> str:
+    """A line or several as text of the same kind as `polygon_text`."""
+    parts, last = [], np.zeros(2, dtype=np.int64)
+    for line in shapely.get_parts(lines):
+        text, last = _written(shapely.get_coordinates(line), last)
+        parts.append(text)
+    return _PART.join(parts)
+
+
+def lines_of(text: str) -> shapely.Geometry:
+    """The lines that `line_text` wrote, as a multiline.
+
+    Raises
+    ------
+    GeometryError
+        The text is malformed, or its lines are off the globe or have too many vertices.
+    """
+    _check_length(text, "line")
+    lines, last = [], np.zeros(2, dtype=np.int64)
+    for part in text.split(_PART):
+        places, last = _read(part, last, "line", at_least=2)
+        lines.append(shapely.linestrings(places))
+    shape = shapely.multilinestrings(lines)
+    check_vertices(shape)
+    _check_bounds(shape)
+    return shape
+
+
+def _written(places: Places, last: npt.NDArray[np.int64]) -> tuple[str, npt.NDArray[np.int64]]:
+    """Text of the vertices of a ring or line, and the last of them."""
+    rounded = np.round(places * _SCALE).astype(np.int64)
+    steps = np.diff(rounded, axis=0, prepend=last[None])
+    return "".join(_digits(int(step)) for step in steps.ravel()), rounded[-1]
+
+
+def _read(
+    text: str, last: npt.NDArray[np.int64], what: str, *, at_least: int
+) -> tuple[Places, npt.NDArray[np.int64]]:
+    """The vertices of a ring or line from their text, and the last of them, not scaled."""
+    steps = _numbers(text, what)
+    if steps.size < 2 * at_least or steps.size % 2:
+        raise GeometryError(f"the text of a {what} is cut short; copy all of it")
+    places = last + np.cumsum(steps.reshape(-1, 2), axis=0)
+    return places / _SCALE, places[-1]
+
+
+def _check_length(text: str, what: str) -> None:
+    if len(text) > MAX_VERTICES * 2 * _MAX_DIGITS:
+        raise GeometryError(f"a {what} of {len(text):,} characters; simplify it")
+
+
+def _check_bounds(shape: shapely.Geometry) -> None:
     west, south, east, north = shapely.bounds(shape)
     check_place(west, south)
     check_place(east, north)
-    return shape
 
 
 def _digits(value: int) -> str:
@@ -237,13 +285,13 @@ def _digits(value: int) -> str:
             return text
 
 
-def _numbers(text: str) -> npt.NDArray[np.int64]:
+def _numbers(text: str, what: str) -> npt.NDArray[np.int64]:
     found, value, place = [], 0, 0
     for character in text:
         digit = _VALUE.get(character)
         if digit is None or place >= _MAX_DIGITS:
             raise GeometryError(
-                "the text of a polygon has a character that cannot occur in it; copy it again"
+                f"the text of a {what} has a character that cannot occur in it; copy it again"
             )
         value |= (digit & 31) << (5 * place)
         place += 1
@@ -251,5 +299,5 @@ def _numbers(text: str) -> npt.NDArray[np.int64]:
             found.append(value // 2 if value % 2 == 0 else -(value + 1) // 2)
             value, place = 0, 0
     if place:
-        raise GeometryError("the text of a polygon is cut short; copy all of it")
+        raise GeometryError(f"the text of a {what} is cut short; copy all of it")
     return np.array(found, dtype=np.int64)

@@ -27,7 +27,6 @@ from mapapp.answers.flows import Flows, Pick
 from mapapp.answers.job_balance import JobBalance, balance_units, notes_on, ratio_of
 from mapapp.answers.layer_units import LayerUnits
 from mapapp.answers.measures import Miles
-from mapapp.answers.outlines import Outlines
 from mapapp.answers.prepared import DIRECTIONS, prepare
 from mapapp.answers.results import (
     AreaComparison,
@@ -81,9 +80,9 @@ class Release:
         self.version = self.digest[:12]
         prepared = prepare(store, report=report)
         self._lease = prepared.lease
-        self.areas = Areas(store, Cells(prepared.cells))
+        self.areas = Areas(store, Cells(prepared.cells), prepared.folder)
+        self.outlines = self.areas.outlines
         self.flows = Flows(prepared, store)
-        self.outlines = Outlines(store, self.areas, prepared.folder)
         self._errors = Errors(store, self.areas, self.flows, self.certificate)
 
     @classmethod

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from threading import RLock
 from typing import Final
 
@@ -20,7 +21,8 @@ from geodata.store import Store
 from mapapp.answers.box_index import BoxIndex
 from mapapp.answers.cells import Cells
 from mapapp.answers.flows import Blocks
-from mapapp.answers.layer_units import LayerUnits, layer_units
+from mapapp.answers.layer_units import TABLES, LayerUnits, layer_units
+from mapapp.answers.outlines import Outlines
 from mapapp.answers.result_cache import ResultCache
 from mapapp.answers.selection import Selected, Selection
 from mapapp.answers.unit_names import base_name, name_parts, unplaced_name
@@ -28,13 +30,6 @@ from mapapp.errors import UsageError
 from mapapp.question.area_text import BLOCK, Step, Unit, area_text, parse_area
 from mapapp.question.question import EVERYTHING
 
-TABLES: Final = {
-    "state": "states",
-    "county": "counties",
-    "puma": "pumas",
-    "superpuma": "superpumas",
-    "tract": "tracts",
-}
 LEVEL_LABELS: Final = {
     "state": "State",
     "county": "County",
@@ -106,15 +101,18 @@ class Areas:
     store : Store
     cells : Cells, optional
         Without them, drawn areas cannot be selected.
+    folder : Path, optional
+        Folder for the outlines of layers, needed along with the cells.
     """
 
-    def __init__(self, store: Store, cells: Cells | None = None) -> None:
+    def __init__(self, store: Store, cells: Cells | None = None, folder: Path | None = None) -> None:
         self._store = store
         self._units_of: dict[str, LayerUnits] = {}
         self._selected: ResultCache[Selected] = ResultCache(max_entries=_KEPT_AREAS)
         self._lock = RLock()
         self.columns = _columns(store)
         self._cells = cells
+        self._outlines = Outlines(store, self, folder) if folder is not None else None
 
     @property
     def cells(self) -> Cells:
@@ -122,6 +120,13 @@ class Areas:
         if self._cells is None:
             raise AssertionError("these areas were made without cells")
         return self._cells
+
+    @property
+    def outlines(self) -> Outlines:
+        """The outlines of areas."""
+        if self._outlines is None:
+            raise AssertionError("these areas were made without a folder for outlines")
+        return self._outlines
 
     @cached_property
     def tracts(self) -> pandas.DataFrame:
@@ -395,6 +400,10 @@ class Areas:
             label = LEVEL_LABELS.get(unit.level, unit.level)
             raise UsageError(f"area {unit}: this release has no {label} {unit.unit_id}; look it up by name")
         return units.blocks_of(row)
+
+    def has_outline(self, unit: Unit) -> bool:
+        """Return whether a unit is inside the imported area, so that places can be near it."""
+        return str(unit) in self._named and self.units(unit.level).row_of(unit.unit_id) is not None
 
     def unit_name(self, unit: Unit) -> str:
         """Return the name of a unit."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
@@ -14,7 +14,7 @@ import pyarrow
 import pyarrow.parquet
 import shapely
 
-from mapapp.answers.box_index import BoxIndex
+from mapapp.answers.box_index import Bounds, BoxIndex
 from mapapp.answers.flows import Blocks
 from mapapp.answers.result_cache import ResultCache
 
@@ -73,6 +73,28 @@ class Cells:
             & ~shapely.touches(shape, found)
         )
         return np.asarray(block[near[cut]])
+
+    def cut_where(
+        self, boxes: Iterable[Bounds], cuts: Callable[[npt.NDArray[np.object_]], npt.NDArray[np.bool_]]
+    ) -> Blocks:
+        """Return the blocks whose cell is cut: ascending.
+
+        Parameters
+        ----------
+        boxes : iterable of Bounds
+            Rectangles; cells outside all of them are not tested.
+        cuts : callable
+            Returns which polygons are cut. It first gets the bounding boxes of the cells, because a cell can be cut
+            only if its bounding box is.
+        """
+        with self._lock:
+            index, bounds, block = self._index, self._bounds, self._block
+        mark = np.zeros(block.size, dtype=np.bool_)
+        for box in boxes:
+            mark[index.meeting(box)] = True
+        near = np.flatnonzero(mark)
+        near = near[cuts(shapely.box(*bounds[:, near]))]
+        return np.asarray(block[near[cuts(self._shapes(near))]])
 
     def of_blocks(self, blocks: Blocks, held: pyarrow.ChunkedArray | None = None) -> npt.NDArray[np.object_]:
         """Return the cells of some blocks, ascending; blocks outside the imported area have no cell.

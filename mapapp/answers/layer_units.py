@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import cast
+from typing import Final, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,15 @@ from geodata.centers import mean_place_deg
 from geodata.store import Store
 from mapapp.answers.flows import Blocks
 from mapapp.answers.results import Kind
+
+TABLES: Final = {
+    "state": "states",
+    "county": "counties",
+    "puma": "pumas",
+    "superpuma": "superpumas",
+    "tract": "tracts",
+}
+"""The table that lists a level's units, for levels that have one."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import geopandas
 import numpy as np
@@ -21,9 +21,12 @@ from geodata.atomic_writes import writing_beside
 from geodata.errors import StoreError
 from geodata.store import Store
 from mapapp.answers import watch
-from mapapp.answers.areas import TABLES, Areas
 from mapapp.answers.flows import Blocks
+from mapapp.answers.layer_units import TABLES
 from mapapp.question.area_text import BLOCK
+
+if TYPE_CHECKING:
+    from mapapp.answers.areas import Areas
 
 Shapes = npt.NDArray[np.object_]
 _SLIVER_DEG2: Final = 1e-9  # about 10 m²: gaps that rounding leaves between two cells

@@ -9,22 +9,37 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import shapely
 
-from geodata import area_shapes
+from geodata import corridors
 from geodata.distance import distance_mi
 from mapapp.answers import watch
 from mapapp.answers.box_index import Bounds
 from mapapp.answers.flows import Blocks
-from mapapp.question.area_text import Box, Circle, Everything, Part, Shape, Step, Unit, area_text
+from mapapp.errors import UsageError
+from mapapp.question.area_text import (
+    Box,
+    Circle,
+    Corridor,
+    Everything,
+    Line,
+    Part,
+    Shape,
+    Step,
+    Unit,
+    area_text,
+    polygon_of,
+)
 
 if TYPE_CHECKING:
     from mapapp.answers.areas import Areas
 
+_PLACES_AT_ONCE: Final = 20_000
+_NEAR: Final = "the area within "
 Mask = npt.NDArray[np.bool_]
 
 
@@ -109,6 +124,8 @@ class Selection:
             return _Members(np.arange(len(self._areas.places), dtype=np.int32), nothing)
         if isinstance(part, Unit):
             return _Members(self._areas.members(part), nothing)
+        if isinstance(part, Corridor):
+            return self._within_corridor(part)
         lon, lat, elsewhere = self._areas.place_columns
         polygon = polygon_of(part)
         near = self._areas.place_index.meeting(_around(part, polygon))
@@ -122,6 +139,31 @@ class Selection:
             inside = np.asarray(shapely.intersects_xy(polygon, lon[near], lat[near]))
         return _Members(near[inside].astype(np.int32), self._areas.cells.cut_by(polygon))
 
+    def _within_corridor(self, part: Corridor) -> _Members:
+        """Return the blocks within a corridor; the blocks of its own unit are always among them."""
+        lon, lat, elsewhere = self._areas.place_columns
+        edges, own = part.edges, np.empty(0, dtype=np.int32)
+        if isinstance(part.of, Unit):
+            own = self._areas.members(part.of)
+            edges = self._areas.outlines.of_blocks(own) if self._areas.has_outline(part.of) else None
+            if edges is None:
+                raise UsageError(
+                    f"area {part}: this release has no outline of {self._areas.unit_name(part.of)}; "
+                    "choose a unit inside the release's area"
+                )
+        reach = corridors.Reach(edges, part.miles)
+        boxes = reach.search_boxes()
+        mark = np.zeros(len(lon), dtype=np.bool_)
+        for box in boxes:
+            mark[self._areas.place_index.meeting(box)] = True
+        near = np.flatnonzero(mark & ~elsewhere)
+        inside: list[npt.NDArray[np.integer]] = [own]
+        for some in np.array_split(near, near.size // _PLACES_AT_ONCE + 1):
+            watch.check()
+            inside.append(some[reach.holds(lon[some], lat[some])])
+        cut = self._areas.cells.cut_where(boxes, reach.cuts)
+        return _Members(np.unique(np.concatenate(inside)).astype(np.int32), _without(cut, own))
+
     def _name(self, steps: Sequence[Step]) -> str:
         words = {"+": " and ", "-": " without ", "&": " within "}
         shown = steps[:4]
@@ -129,7 +171,7 @@ class Selection:
             (words[step.sign] if place else {"-": "everything without "}.get(step.sign, ""))
             + self._part_name(step.part)
             for place, step in enumerate(shown)
-        )
+        ).replace(f" within {_NEAR}", " within ")
         return f"{text} and {len(steps) - len(shown)} more steps" if len(steps) > len(shown) else text
 
     def _part_name(self, part: Part) -> str:
@@ -138,6 +180,9 @@ class Selection:
         if isinstance(part, Circle):
             radii = f"{part.inner_mi:g} to {part.outer_mi:g}" if part.inner_mi else f"{part.outer_mi:g}"
             return f"{radii} mi around {part.lat_deg:.3f}, {part.lon_deg:.3f}"
+        if isinstance(part, Corridor):
+            of = "a drawn line" if isinstance(part.of, Line) else self._part_name(part.of)
+            return f"{_NEAR}{part.miles:g} mile{'s' * (part.miles != 1)} of {of}"
         return {Box: "a drawn box", Shape: "a drawn shape", Everything: "everything"}[type(part)]
 
 
@@ -165,15 +210,3 @@ def _around(part: Circle | Box | Shape, polygon: shapely.Geometry) -> Bounds:
     if west - margin < -180 or east + margin > 180:
         return -180.0, south - margin, 180.0, north + margin
     return west - margin, south - margin, east + margin, north + margin
-
-
-def polygon_of(part: Circle | Box | Shape) -> shapely.Geometry:
-    """Return the outline of a drawn part, degrees."""
-    if isinstance(part, Shape):
-        return part.polygon
-    if isinstance(part, Box):
-        return area_shapes.box(part.west_deg, part.south_deg, part.east_deg, part.north_deg)
-    outer = area_shapes.circle(part.lon_deg, part.lat_deg, part.outer_mi)
-    if not part.inner_mi:
-        return outer
-    return shapely.difference(outer, area_shapes.circle(part.lon_deg, part.lat_deg, part.inner_mi))

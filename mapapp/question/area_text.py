@@ -9,6 +9,9 @@ An area is a sequence of steps. Each adds to, removes from, or intersects with t
     ring:-71.41279,41.82399,5,10                beyond 5 and within 10 miles of a point
     box:-71.5,41.7,-71.3,41.9                   west, south, east, north
     shape:…                                     a polygon, as `geodata.area_shapes.polygon_text` writes it
+    near:stplc:4459000,1                        within 1 mile of a unit, a box or a shape, which is included
+    line:…,0.5                                  within 0.5 miles of a line, as `geodata.area_shapes.line_text` writes it
+    line:-71.41,41.82,-71.31,41.49,0.5          the same for a line from corner to corner (longitude, latitude)
     all                                         everything, including homes outside the imported area
 
 The first step needs no sign; with "-" or "&" it starts from everything. Steps apply from left to right.
@@ -25,7 +28,7 @@ from typing import Final, Literal, cast
 
 import shapely
 
-from geodata import area_shapes
+from geodata import area_shapes, corridors
 from geodata.errors import GeometryError
 from mapapp.errors import UsageError
 
@@ -35,9 +38,11 @@ BLOCK: Final = "block"
 MAX_STEPS: Final = 500
 MAX_TEXT: Final = 600_000
 MAX_RINGS: Final = 3
-DRAWN: Final = ("circle", "ring", "box", "shape")
+DRAWN: Final = ("circle", "ring", "box", "shape", "line", "near")
 _DECIMALS: Final = 5  # of a degree: about 1 m
 
+_NEAR_NOTHING: Final = ("near", "line", "circle", "ring", "all")
+"""Parts that `near:` does not take; checked first, so that no text can nest."""
 _UNIT = re.compile(r"[0-9A-Za-z]{1,24}")
 
 
@@ -128,6 +133,60 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
+class Line:
+    """One line or several, given by their text; an edge goes the shorter way around the globe.
+
+    Raises
+    ------
+    GeometryError
+        As raised by `geodata.area_shapes.lines_of`.
+    """
+
+    text: str
+    lines: shapely.Geometry = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "lines", corridors.unwrapped(area_shapes.lines_of(self.text)))
+
+    @classmethod
+    def of(cls, lines: shapely.Geometry) -> Line:
+        """Make a line from a line or multiline in degrees, rounded to 0.00001."""
+        return cls(area_shapes.line_text(lines))
+
+
+@dataclass(frozen=True, slots=True)
+class Corridor:
+    """Points within some miles of a line, a unit, a box or a shape, which are part of it.
+
+    Raises
+    ------
+    GeometryError
+        If the distance or the line is not allowed.
+    """
+
+    of: Unit | Box | Shape | Line
+    miles: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "miles", round(float(self.miles), _DECIMALS))
+        if self.edges is None:
+            corridors.check_miles(self.miles)
+        else:
+            corridors.check_lines(self.edges, self.miles)
+
+    @property
+    def edges(self) -> shapely.Geometry | None:
+        """What the distance is measured from, degrees; None for a unit, which only a release knows."""
+        if isinstance(self.of, Line):
+            return self.of.lines
+        return None if isinstance(self.of, Unit) else polygon_of(self.of)
+
+    def __str__(self) -> str:
+        of = f"line:{self.of.text}" if isinstance(self.of, Line) else f"near:{self.of}"
+        return f"{of},{_number(self.miles)}"
+
+
+@dataclass(frozen=True, slots=True)
 class Everything:
     """All blocks and all homes outside the imported area."""
 
@@ -135,7 +194,7 @@ class Everything:
         return "all"
 
 
-Part = Unit | Circle | Box | Shape | Everything
+Part = Unit | Circle | Box | Shape | Corridor | Everything
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +254,45 @@ def ring_areas(lon_deg: float, lat_deg: float, radii_mi: Sequence[float]) -> lis
     return [(Step("+", Circle(lon_deg, lat_deg, *pair)),) for pair in zip(inner, radii, strict=True)]
 
 
+def widened(steps: Sequence[Step], miles: float) -> tuple[Step, ...]:
+    """Return an area with a corridor around each unit, box and shape that it adds; an earlier corridor is replaced.
+
+    What is removed or intersected stays as it is.
+
+    Raises
+    ------
+    UsageError, GeometryError
+        If the distance is not allowed, or nothing that is added can have a corridor.
+    """
+
+    def wider(step: Step) -> Step:
+        of = step.part.of if isinstance(step.part, Corridor) else step.part
+        if step.sign != "+":
+            return step
+        if isinstance(of, Circle | Everything):
+            what = (
+                "a circle has a radius of its own" if isinstance(of, Circle) else "there is nothing around it"
+            )
+            raise UsageError(f"area {_short(str(step.part))}: {what}; give a unit, a box, a shape, or a line")
+        return Step("+", Corridor(of, miles))
+
+    if all(step.sign != "+" for step in steps):
+        raise UsageError(f"area {_short(area_text(steps))}: it adds nothing to be near; give a unit first")
+    return tuple(wider(step) for step in steps)
+
+
+def polygon_of(part: Circle | Box | Shape) -> shapely.Geometry:
+    """Return the outline of a drawn part, degrees."""
+    if isinstance(part, Shape):
+        return part.polygon
+    if isinstance(part, Box):
+        return area_shapes.box(part.west_deg, part.south_deg, part.east_deg, part.north_deg)
+    outer = area_shapes.circle(part.lon_deg, part.lat_deg, part.outer_mi)
+    if not part.inner_mi:
+        return outer
+    return shapely.difference(outer, area_shapes.circle(part.lon_deg, part.lat_deg, part.inner_mi))
+
+
 def _step(token: str) -> Step:
     sign = token[0] if token[0] in "+-&" else "+"
     return Step(cast(Sign, sign), _part(token.removeprefix(sign) if token[0] == sign else token))
@@ -205,7 +303,9 @@ def _part(text: str) -> Part:
         return Everything()
     kind, colon, rest = text.partition(":")
     if not colon:
-        raise UsageError(f"area {_short(text)}: give level:identifier, circle:, ring:, box:, shape: or all")
+        raise UsageError(
+            f"area {_short(text)}: give level:identifier, circle:, ring:, box:, shape:, line:, near: or all"
+        )
     if kind == "circle":
         lon, lat, radius = _numbers(text, rest, "longitude,latitude,miles", 3)
         return Circle(lon, lat, 0.0, radius)
@@ -215,11 +315,42 @@ def _part(text: str) -> Part:
         return Box(*_numbers(text, rest, "west,south,east,north", 4))
     if kind == "shape":
         return Shape(rest)
+    if kind in ("line", "near"):
+        return _corridor(text, kind, rest)
     if not _UNIT.fullmatch(rest) or not _UNIT.fullmatch(kind):
         raise UsageError(
             f"area {_short(text)}: an identifier has only letters and digits, such as county:44007"
         )
     return Unit(kind, rest)
+
+
+def _corridor(text: str, kind: str, rest: str) -> Corridor:
+    of, comma, last = rest.rpartition(",")
+    try:
+        miles = float(last) if comma else math.nan
+    except ValueError:
+        miles = math.nan
+    if not math.isfinite(miles):
+        raise UsageError(f"area {_short(text)}: end it with a comma and a distance in miles, such as ,0.5")
+    if kind == "line":
+        return Corridor(_typed_line(text, of) if "," in of else Line(of), miles)
+    if of.partition(":")[0] not in _NEAR_NOTHING and isinstance(part := _part(of), Unit | Box | Shape):
+        return Corridor(part, miles)
+    raise UsageError(
+        f"area {_short(text)}: near: takes level:identifier, box: or shape:, such as near:county:44007,1"
+    )
+
+
+def _typed_line(text: str, of: str) -> Line:
+    count = of.count(",") + 1
+    places = _numbers(text, of, "longitude,latitude of each corner, then miles", count + count % 2)
+    if count < 4:
+        raise UsageError(
+            f"area {_short(text)}: a line has at least two corners; give longitude,latitude of each"
+        )
+    for lon_deg, lat_deg in zip(places[::2], places[1::2], strict=True):
+        area_shapes.check_place(lon_deg, lat_deg)
+    return Line.of(shapely.LineString(zip(places[::2], places[1::2], strict=True)))
 
 
 def _numbers(text: str, rest: str, what: str, count: int) -> list[float]:

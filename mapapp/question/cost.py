@@ -18,6 +18,7 @@ from mapapp.question.area_text import DRAWN
 MAX_PARTS: Final = 200
 MAX_DRAWN_PARTS: Final = 20
 MAX_VERTICES: Final = 5_000
+_WITH_CORNERS: Final = ("shape", "line", "near")
 _REMEDY: Final = "remove some, or use the command commutemap analyze, which accepts more"
 
 
@@ -34,9 +35,9 @@ class Cost:
     n_steps : int
         Number of steps of both areas together.
     n_drawn : int
-        Number of circles, rings, boxes and shapes among them; each is compared with the blocks around it.
+        Number of circles, rings, boxes, shapes and corridors among them; each is compared with the blocks around it.
     n_vertices : int
-        Number of corners of its shapes.
+        Number of corners of its shapes and lines.
     """
 
     n_steps: int
@@ -47,11 +48,12 @@ class Cost:
 def cost_of(areas: Iterable[str]) -> Cost:
     """Return the cost of areas or single steps, given as text; invalid text is allowed and nothing is decoded."""
     steps = [step.lstrip("+-&").partition(":") for area in areas for step in area.split()]
-    shapes = [text for kind, _, text in steps if kind == "shape"]
+    shapes = [text.rpartition(":")[2] for kind, _, text in steps if kind in _WITH_CORNERS]
     return Cost(
         n_steps=len(steps),
         n_drawn=sum(kind in DRAWN for kind, _, _ in steps),
-        n_vertices=sum(map(area_shapes.n_vertices, shapes)),
+        # A line may also be given as numbers, two for each corner.
+        n_vertices=sum(max(area_shapes.n_vertices(text), text.count(",") // 2) for text in shapes),
     )
 
 
@@ -60,8 +62,8 @@ def check_cost(areas: Iterable[str]) -> None:
     cost = cost_of(areas)
     for count, most, what in (
         (cost.n_steps, MAX_PARTS, "parts in its areas"),
-        (cost.n_drawn, MAX_DRAWN_PARTS, "drawn parts (circles, rings, boxes, and shapes)"),
-        (cost.n_vertices, MAX_VERTICES, "corners in its drawn shapes"),
+        (cost.n_drawn, MAX_DRAWN_PARTS, "drawn parts (circles, rings, boxes, shapes, and corridors)"),
+        (cost.n_vertices, MAX_VERTICES, "corners in its drawn shapes and lines"),
     ):
         if count > most:
             raise TooCostly(

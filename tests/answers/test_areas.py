@@ -5,37 +5,48 @@ from __future__ import annotations
 from typing import Any
 
 import numpy
+import pyproj
 import pytest
 import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from commutemap import open_release
-from geodata import area_shapes
+from geodata import area_shapes, corridors
 from geodata.distance import distance_mi
 from geodata.errors import GeometryError
 from mapapp.answers import selection
 from mapapp.answers.areas import Areas
 from mapapp.answers.box_index import BoxIndex
 from mapapp.answers.cells import near_border
-from mapapp.answers.selection import Selected, polygon_of
+from mapapp.answers.selection import Selected
 from mapapp.errors import UsageError
 from mapapp.question.area_text import (
     Box,
     Circle,
+    Corridor,
     Everything,
+    Line,
     Shape,
     Step,
     Unit,
     area_text,
     parse_area,
+    polygon_of,
     ring_areas,
+    widened,
 )
 from tests.releases import ELSEWHERE, write_release
 
 DEGREES = st.floats(-60, 60)
+UNITS = st.builds(
+    Unit, st.sampled_from(("county", "stplc")), st.from_regex(r"[0-9A-Z]{2,12}", fullmatch=True)
+)
+CORNERS = st.lists(st.tuples(st.floats(-71, -60), st.floats(40, 50)), min_size=1, max_size=6)
+LINES = CORNERS.map(lambda places: Line.of(shapely.linestrings([(0.0, 0.1), *places])))
 PARTS = st.one_of(
-    st.builds(Unit, st.sampled_from(("county", "stplc")), st.from_regex(r"[0-9A-Z]{2,12}", fullmatch=True)),
+    UNITS,
+    st.builds(Corridor, st.one_of(UNITS, LINES, st.just(Box(1, 2, 3, 4))), st.floats(0.001, 50)),
     st.builds(Circle, DEGREES, DEGREES, st.just(0.0), st.floats(0.1, 500)),
     st.builds(Circle, DEGREES, DEGREES, st.floats(0.1, 10), st.floats(10.1, 500)),
     st.builds(Box, st.floats(-60, -1), st.floats(-60, -1), st.floats(1, 60), st.floats(1, 60)),
@@ -265,6 +276,38 @@ def test_the_180th_meridian_is_not_a_border() -> None:
         ("county:1 " * 100_000, "characters"),
         ("a:1 " * 600, "steps"),
         ("shape:" + "AC" * 200_000, "vertices"),
+        ("line:", "distance in miles"),
+        ("line:,0.5", "text of a line is cut short"),
+        ("line:AA,0.5", "text of a line is cut short"),
+        ("line:AAAA,0.5", "no length"),
+        ("line:AACC,0", "above 0 and at most 50"),
+        ("line:AACC,0.000001", "above 0 and at most 50"),
+        ("line:AACC,-1", "above 0 and at most 50"),
+        ("line:AACC,101", "above 0 and at most 50"),
+        ("line:AACC,nan", "distance in miles"),
+        ("line:AACC,inf", "distance in miles"),
+        ("line:AACC,one", "distance in miles"),
+        ("line:AACC", "distance in miles"),
+        ("line:<script>,1", "character"),
+        ("line:" + "AC" * 60_000 + ",1", "vertices"),
+        ("line:1,2,0.5", "at least two corners"),
+        ("line:1,2,3,0.5", "4 numbers"),
+        ("line:1,2,1,2,0.5", "no length"),
+        ("line:1,2,3,95,0.5", "latitude"),
+        ("line:1,2,x,4,0.5", "4 numbers"),
+        ("line:0,0,170,0,1", "at most 10,000"),
+        ("line:1,88,2,89.9,40", "pole"),
+        ("near:county:10001", "distance in miles"),
+        ("near:county:10001,", "distance in miles"),
+        ("near:county:10001,0", "above 0 and at most 50"),
+        ("near:county:nowhere,1", "no County nowhere"),
+        ("near:planet:10001,1", "layer 'planet' does not exist"),
+        ("near:county:../../etc,1", "only letters and digits"),
+        ("near:circle:1,2,3,1", "near: takes"),
+        ("near:line:AACC,1,1", "near: takes"),
+        ("near:all,1", "near: takes"),
+        ("near:" * 50_000 + "county:10001,1", "near: takes"),
+        (f"near:state:{ELSEWHERE},5", "no outline of"),
     ],
 )
 def test_invalid_areas_are_refused_in_one_line(areas: Areas, text: str, said: str) -> None:
@@ -272,3 +315,65 @@ def test_invalid_areas_are_refused_in_one_line(areas: Areas, text: str, said: st
         areas.select(text)
     assert len(str(caught.value)) < 300
     assert "\n" not in str(caught.value)
+
+
+def test_a_corridor_around_a_unit_is_the_unit_and_what_is_near_its_outline(areas: Areas) -> None:
+    own = within(areas, ["stplc:4459"])
+    chosen = areas.select("near:stplc:4459,1.5")
+    lon, lat, elsewhere = areas.place_columns
+    outline = areas.outlines.of_blocks(areas.members(Unit("stplc", "4459")))
+    edge = shapely.get_coordinates(shapely.segmentize(shapely.boundary(outline), 2e-5))
+    geodesic = pyproj.Geod(ellps="WGS84")
+    expected = set(own)
+    for block in numpy.flatnonzero(~elsewhere):
+        every = numpy.ones(len(edge))
+        away_m = geodesic.inv(lon[block] * every, lat[block] * every, *edge.T)[2].min()
+        if away_m <= 1.5 * 1609.344 or shapely.intersects_xy(outline, lon[block], lat[block]):
+            expected.add(int(block))
+    assert set(blocks_of(chosen)) == expected
+    assert len(own) < len(expected) < (~elsewhere).sum()
+    assert chosen.n_edge_blocks > 0
+    assert chosen.name == "the area within 1.5 miles of Old Harbour city"
+
+
+def test_corridors_around_shapes_boxes_and_lines(areas: Areas) -> None:
+    box = "box:-71,42,-70.98,42.03"
+    narrow, wide = (set(blocks_of(areas.select(f"near:{box},{miles}"))) for miles in (0.5, 3))
+    assert set(within(areas, [box])) <= narrow < wide
+    shape = Shape.of(shapely.box(-71, 42, -70.98, 42.03))
+    assert set(blocks_of(areas.select(f"near:{shape},3"))) == wide
+    typed = areas.select("line:-71,42.05,-70.9,42.05,1")
+    assert parse_area(typed.text) == typed.steps
+    assert areas.select(typed.text).blocks is not None
+    line = parse_area("line:-71,42.05,-70.9,42.05,1")[0].part
+    assert isinstance(line, Corridor)
+    lon, lat, elsewhere = areas.place_columns
+    near = corridors.Reach(shapely.linestrings([(-71, 42.05), (-70.9, 42.05)]), 1).holds(lon, lat)
+    assert blocks_of(typed) == numpy.flatnonzero(near & ~elsewhere).tolist()
+
+
+def test_corridors_have_names(areas: Areas) -> None:
+    for text, name in (
+        ("line:-71,42.05,-70.9,42.05,0.5", "the area within 0.5 miles of a drawn line"),
+        ("near:county:10001,1 +stplc:4459", "the area within 1 mile of County 10001 and Old Harbour city"),
+        ("county:10001 &near:stplc:4459,1", "County 10001 within 1 mile of Old Harbour city"),
+        (
+            "county:10001 -near:stplc:4459,2",
+            "County 10001 without the area within 2 miles of Old Harbour city",
+        ),
+        ("near:box:-71,42,-70.9,42.1,2", "the area within 2 miles of a drawn box"),
+    ):
+        assert areas.select(text).name == name
+
+
+def test_an_area_is_widened_where_it_adds() -> None:
+    steps = parse_area("county:1 +box:1,2,3,4 -stplc:5 &circle:1,2,3 +near:county:6,9")
+    text = "near:county:1,2.5 +near:box:1,2,3,4,2.5 -stplc:5 &circle:1,2,3 +near:county:6,2.5"
+    assert area_text(widened(steps, 2.5)) == text
+    for area, said in (
+        ("circle:1,2,3", "radius of its own"),
+        ("all", "nothing around it"),
+        ("-county:1", "adds nothing"),
+    ):
+        with pytest.raises(UsageError, match=said):
+            widened(parse_area(area), 1)

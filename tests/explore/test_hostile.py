@@ -23,7 +23,7 @@ from mapapp.explore.server import create_app, listen
 from mapapp.question.address import Address
 from mapapp.question.setup_file import VERSION
 from tests.addresses import address_of
-from tests.releases import write_release
+from tests.releases import ELSEWHERE, write_release
 
 ANY: tuple[object, ...] = (
     None,
@@ -183,10 +183,16 @@ def test_drawn_steps_of_an_address_are_not_looked_for_before_they_are_asked_abou
 ) -> None:
     views = Views({"squareland": ServedRelease(path, "squareland")})
     monkeypatch.setattr(selection.Selection, "of", None)
-    query = "?" + "&".join(f"area=circle:0.{number},0.1,5" for number in range(100, 117))
-    state, notes = views.parse(f"{query}&area=-box:0,0,1,1&area=box:1,0,0,x&area=circle:0,0,nan")
+    query = "?" + "&".join(f"area=circle:0.{number},0.1,5" for number in range(100, 115))
+    state, notes = views.parse(
+        f"{query}&area=-box:0,0,1,1&area=line:0,0,1,1,1&area=near:county:10001,1&area=box:1,0,0,x&area=circle:0,0,nan"
+    )
     assert len(state.question.areas) == 18
     assert len(notes) == 2
+    _, notes = views.parse(
+        f"?area=near:county:9,1&area=near:near:county:10001,1&area=near:state:{ELSEWHERE},1"
+    )
+    assert len(notes) == 3
 
 
 MANY_CIRCLES = [f"circle:-70.{number},42.1,5" for number in range(100, 121)]

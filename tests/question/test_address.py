@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from mapapp.question.address import MAX_QUERY_LENGTH, Address, edges_of, from_query, to_query
 from mapapp.question.analyses import ANALYSES, Show
-from mapapp.question.cost import MAX_DRAWN_PARTS, MAX_PARTS, MAX_VERTICES
+from mapapp.question.area_text import parse_area
+from mapapp.question.cost import MAX_DRAWN_PARTS, MAX_PARTS, MAX_VERTICES, Cost, cost_of
 from mapapp.question.fields import Side, Theme
 from mapapp.question.question import Question
 from tests.addresses import address_of, shown
@@ -111,12 +112,20 @@ def test_a_long_address_is_ignored() -> None:
     assert read("?" + "area=x&" * (MAX_QUERY_LENGTH // 7 + 1))[0] == Address()
 
 
+def test_the_corners_of_a_line_are_counted_however_it_is_written() -> None:
+    typed = "line:-71.4,41.8,-71.3,41.5,-71.2,41.4,0.5"
+    (step,) = parse_area(typed)
+    assert cost_of([typed]) == cost_of([str(step)]) == Cost(n_steps=1, n_drawn=1, n_vertices=3)
+
+
 @pytest.mark.parametrize(
     ("areas", "others", "said"),
     [
         ([f"tract:{i}" for i in range(MAX_PARTS)], ["tract:x"], "201 parts in its areas"),
         ([f"circle:0,{i},1" for i in range(MAX_DRAWN_PARTS)], ["-box:0,0,1,1"], "21 drawn parts"),
         (["shape:" + "A" * (2 * MAX_VERTICES)], ["shape:AAAAAA"], "5,003 corners"),
+        ([f"near:county:{i},1" for i in range(MAX_DRAWN_PARTS)], ["-line:AACC,1"], "21 drawn parts"),
+        (["line:" + "A" * (2 * MAX_VERTICES) + ",1"], ["-near:shape:AAAAAA,1"], "5,003 corners"),
     ],
 )
 def test_a_question_that_costs_too_much_is_refused_before_its_areas_are_parsed(

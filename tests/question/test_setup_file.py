@@ -33,7 +33,13 @@ from tests.releases import write_release
 STATE = address_of(
     analysis="distance-direction",
     side="home",
-    areas=("county:10001", "-stplc:4459", "+circle:-70.9,42.1,6"),
+    areas=(
+        "county:10001",
+        "-stplc:4459",
+        "+circle:-70.9,42.1,6",
+        "near:stplc:4459,1",
+        "&line:-71,42,-70.8,42.1,2",
+    ),
     show="density",
     layer="stplc",
     edges=(1.0, 2.5, 30.0),

@@ -14,7 +14,7 @@ from mapapp.drawing import map_layers
 from mapapp.errors import UsageError
 from mapapp.explore.uploads import Uploads
 from mapapp.question.address import Address, from_query
-from mapapp.question.area_text import DRAWN, parse_area
+from mapapp.question.area_text import DRAWN, Corridor, Unit, parse_area
 from mapapp.question.setup_file import has_layer, has_step
 
 _KEPT_ADDRESSES: Final = 100
@@ -73,10 +73,13 @@ class Views:
         bare = area[1:] if area[:1] in ("+", "-", "&") else area
         if bare.partition(":")[0] not in DRAWN:
             return bare in opened.areas or has_step(opened, area)
+        if " " in area:
+            return False
         try:
-            return " " not in area and bool(parse_area(area))
+            near = [step.part.of for step in parse_area(area) if isinstance(step.part, Corridor)]
         except (UsageError, GeometryError):
             return False
+        return all(opened.areas.has_outline(of) for of in near if isinstance(of, Unit))
 
     def _is_layer(self, release: str, layer: str) -> bool:
         return has_layer(self.release(Address(release=release)), layer)
