@@ -40,9 +40,8 @@ from mapapp.publishing.expected_validity import (
 from mapapp.publishing.geography import Geography, Workplaces, read_geography, read_workplaces
 from mapapp.publishing.inputs import segment_of
 from mapapp.publishing.prior import public_prior
-from mapapp.publishing.public_part import (
-    PublicPart,
-)
+from mapapp.publishing.public_part import PublicPart
+from mapapp.publishing.towns import Towns
 
 REFERENCE = (
     ("paper", "4.6", 6.9, 22.6, "0.248"),
@@ -162,7 +161,12 @@ def default_row(name: str, workers: Workers, epsilon_final: str) -> None:
 
 
 def designed_row(name: str, workers: Workers, epsilon_final: str, concentration: float = 25.0) -> None:
-    public = PublicPart(geography=workers.geography, workplaces=workers.workplaces, sample=workers.counts)
+    public = PublicPart(
+        geography=workers.geography,
+        workplaces=workers.workplaces,
+        sample=workers.counts,
+        towns=Towns.of_pumas(workers.geography.tracts),
+    )
     began = time.perf_counter()
     privacy, parameters, facts = design_parameters(public, epsilon_final, "1e-6", concentration=concentration)
     seconds = time.perf_counter() - began

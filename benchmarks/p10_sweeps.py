@@ -52,11 +52,10 @@ from mapapp.publishing.expected_validity import WorkplaceCounts
 from mapapp.publishing.geography import read_workplaces
 from mapapp.publishing.inputs import read_inputs
 from mapapp.publishing.last_release import with_last_release
-from mapapp.publishing.public_part import (
-    PublicPart,
-)
+from mapapp.publishing.public_part import PublicPart
 from mapapp.publishing.settings import DEFAULT_DELTA, DEFAULT_EPSILON, DEFAULT_MIN_RETENTION, privacy_of
 from mapapp.publishing.support import build_support
+from mapapp.publishing.towns import Towns
 
 SWEEPS = {
     "epsilon": ("2", "4", "4.6", "10", "25"),
@@ -238,7 +237,12 @@ def designed(data: AnalystData, privacy: PrivacyParameters) -> tuple[PrivacyPara
     """What `--design auto` chooses at a promise, looking at every workplace tract."""
     workplaces = read_workplaces(data.store, data.geography, n_batches=1)
     inputs = read_inputs(data.store, data.geography, workplaces, 0)
-    public = PublicPart(geography=data.geography, workplaces=workplaces, sample=WorkplaceCounts.of(inputs))
+    public = PublicPart(
+        geography=data.geography,
+        workplaces=workplaces,
+        sample=WorkplaceCounts.of(inputs),
+        towns=Towns.of_pumas(data.geography.tracts),
+    )
     return design_parameters(public, privacy.epsilon, privacy.delta)[:2]
 
 

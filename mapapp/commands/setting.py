@@ -9,7 +9,7 @@ import click
 
 from engine.parameters import Mechanism, Unit
 from mapapp.commands.options import STORE, Function
-from mapapp.publishing.presets import DEFAULT_PRESET, PRESETS, USUAL_MECHANISM
+from mapapp.publishing.presets import AUTO, DEFAULT_PRESET, PRESETS, USUAL_MECHANISM
 
 
 def _miles_or_none(
@@ -48,19 +48,20 @@ _SETTING: Final = (
     ),
     click.option(
         "--mechanism",
-        type=click.Choice(get_args(Mechanism)),
+        type=click.Choice([*get_args(Mechanism), AUTO]),
         default=None,
         show_default=USUAL_MECHANISM,
         help="How workers are drawn. exponential makes tables close to the real one more likely, with several times "
         "less error for the same promise. keep-or-redraw keeps each home or redraws it; geometric adds noise to every "
         "support point and keeps the total. accept-reject draws again if the output is far from the data. For "
         "comparison: laplace (noise on every support point), sparse-histogram (noise on occupied points, then a "
-        "threshold), plug-in (not private). See docs/privacy-promise.md; options that a mechanism does not use are "
-        "refused.",
+        "threshold), plug-in (not private). With --design auto, auto compares exponential, dirichlet-multinomial, "
+        "keep-or-redraw, and geometric at the same epsilon and chooses. See docs/privacy-promise.md; options that a "
+        "mechanism does not use are refused.",
     ),
     click.option(
         "--unit",
-        type=click.Choice([*get_args(Unit), "auto"]),
+        type=click.Choice([*get_args(Unit), AUTO]),
         default=None,
         show_default="cell",
         help="Which workers exponential, keep-or-redraw, and geometric draw together: those of a workplace block and "
@@ -73,8 +74,9 @@ _SETTING: Final = (
         type=click.Choice(["auto", "none"]),
         default=None,
         show_default="none",
-        help="Choose the radii, retention, strength, and prior with the least expected divergence for this promise. "
-        "The choice uses only public data, so it costs no privacy.",
+        help="Choose what is left open: for the exponential mechanism the radii, so that the fewest workers are "
+        "expected to be misplaced; for dirichlet-multinomial the radii, retention, strength, and prior with the least "
+        "expected divergence. The choice uses only public data, so it costs no privacy.",
     ),
     click.option(
         "--min-retention",

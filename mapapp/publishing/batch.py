@@ -11,18 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from engine.cleaning import clean_points, expected_freed
 from engine.coarsening import LEVEL_REMAINDER
-from engine.far_states import split_far_states
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.placement import place_blocks
 from engine.points import CellTriangles, place_points, sort_homes
-from engine.prior import redraw_weight
 from engine.streams import PublicSeed, SecretKey
-from engine.synthesis import Synthesizers, redraw_remainder
+from engine.synthesis import Synthesizers
 from geodata.points import cut_cells
 from geodata.store import Store
 from mapapp.publishing.certified_weights import SynthesizerWeights
+from mapapp.publishing.drawn_points import draw_points
 from mapapp.publishing.geography import (
     DEFAULT_BATCHES,
     Geography,
@@ -32,7 +30,6 @@ from mapapp.publishing.geography import (
     read_workplaces,
 )
 from mapapp.publishing.inputs import Inputs, read_inputs
-from mapapp.publishing.mechanisms import Units, draw_support_points
 from mapapp.publishing.prior import PublicPrior, public_prior
 from mapapp.publishing.promise import CertifiedBatch, certify_batch
 from mapapp.publishing.support import Support, build_support
@@ -177,30 +174,15 @@ def draw_workers(
 ) -> DrawnBatch:
     """Draw synthetic workers in place of `inputs`: support points, then home blocks."""
     synthesizers, n_edited_out = _likelihood(geography, inputs, support, weights)
-    released = draw_support_points(
+    drawn = draw_points(
         key,
         synthesizers,
-        support.table,
+        support,
         privacy,
-        parameters.mechanism,
-        units=Units(parameters.unit, inputs.destination_tract),
+        parameters,
+        destination_tract=inputs.destination_tract,
         accepted_ratio=weights.accepted_ratio,
     )
-    drawn = redraw_remainder(key, synthesizers, released, support.coarsening, redraw_weight(support.share))
-    if parameters.clean:
-        freed = expected_freed(
-            synthesizers,
-            released,
-            support.table,
-            epsilon=privacy.epsilon,
-            unit=parameters.unit,
-            tract_number=inputs.destination_tract,
-        )
-        drawn = clean_points(
-            key, synthesizers, drawn, support.coarsening, support.share, freed, inputs.destination_tract
-        )
-    if support.far_split is not None:
-        drawn = split_far_states(key, synthesizers, drawn, support.far_split)
     placed = place_blocks(
         key, synthesizers, drawn, support.coarsening_of_homes, geography.blocks, mode=parameters.placement
     )

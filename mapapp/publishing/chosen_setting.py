@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 from engine.errors import ParameterError
@@ -12,11 +13,8 @@ from mapapp.progress import Report, silent
 from mapapp.publishing.certificate.mechanism import read_privacy, stated_privacy
 from mapapp.publishing.certificate.terms import Certificate, CertificateCheck
 from mapapp.publishing.design import DesignFacts, design_parameters, expected_divergence
-from mapapp.publishing.design_exponential import (
-    ExponentialDesignFacts,
-    design_exponential,
-    expected_misplaced,
-)
+from mapapp.publishing.drawn_design import DrawnDesignFacts, design_by_drawing, expected_misplaced
+from mapapp.publishing.presets import USUAL_MECHANISM
 from mapapp.publishing.public_part import PublicPart, read_public_part
 
 __all__ = [
@@ -37,13 +35,21 @@ _SAME: Final = 1e-3  # relative; expected values are stated to four digits
 
 
 class Choice(NamedTuple):
-    """What may be chosen besides numbers: priors (empty for all that the dataset has), and units.
+    """What may be chosen besides numbers.
 
-    Priors are for the Dirichlet-multinomial, units for the exponential mechanism.
+    Attributes
+    ----------
+    priors : tuple of str
+        For the Dirichlet-multinomial alone; empty for all that the dataset has.
+    units : tuple of str
+        For mechanisms that take units.
+    mechanisms : tuple of str
+        Empty for the one in the parameters.
     """
 
     priors: tuple[Prior, ...] = ()
     units: tuple[Unit, ...] = ("cell",)
+    mechanisms: tuple[Mechanism, ...] = ()
 
 
 def choose_setting(
@@ -53,19 +59,29 @@ def choose_setting(
     choice: Choice,
     *,
     report: Report = silent,
-) -> tuple[PrivacyParameters, SynthesisParameters, DesignFacts | ExponentialDesignFacts]:
+) -> tuple[PrivacyParameters, SynthesisParameters, DesignFacts | DrawnDesignFacts]:
     """Choose what a mechanism leaves open at the promise of `privacy`; everything else is as in `parameters`.
+
+    Where several mechanisms are compared, `parameters` are those of the exponential mechanism.
 
     Raises
     ------
     EngineError
         As :func:`mapapp.publishing.design.design_parameters` and
-        :func:`mapapp.publishing.design_exponential.design_exponential`.
+        :func:`mapapp.publishing.drawn_design.design_by_drawing`.
     ParameterError
         Nothing is chosen for this mechanism.
     """
     if parameters.mechanism == "exponential":
-        return design_exponential(public, privacy.epsilon, base=parameters, units=choice.units, report=report)
+        return design_by_drawing(
+            public,
+            privacy.epsilon,
+            base=parameters,
+            units=choice.units,
+            mechanisms=choice.mechanisms,
+            delta=privacy.delta,
+            report=report,
+        )
     if parameters.mechanism != "dirichlet-multinomial":
         raise ParameterError(f"mechanism is {parameters.mechanism!r}; no setting is chosen for it")
     return design_parameters(
@@ -100,8 +116,11 @@ def design_lines(certificate: Certificate) -> list[str]:
     facts = certificate["construction"].get("design")
     if facts is None:
         return []
+    mechanism = ""
+    if "mechanisms" in facts:
+        mechanism = f"{certificate['parameters']['synthesis'].get('mechanism', USUAL_MECHANISM)}, "
     lines = [
-        f"  design           {_described(certificate['parameters'])}; chosen from public data out of "
+        f"  design           {mechanism}{_described(certificate['parameters'])}; chosen from public data out of "
         f"{facts['settings_tried']} settings, {expected_line(facts)}"
     ]
     if facts.get("runner_up"):
@@ -123,10 +142,20 @@ def expected_line(facts: Mapping[str, Any]) -> str:
 def check_design(release: Store, certificate: Certificate) -> CertificateCheck:
     """Choose the setting again from the release alone: it was chosen from public data if the same one comes out."""
     stated, parameters = certificate["construction"]["design"], certificate["parameters"]
-    given = SynthesisParameters.from_dict(parameters["synthesis"])
-    choice = Choice(priors=tuple(stated.get("priors", ())), units=tuple(stated.get("units", ("cell",))))
-    found = choose_setting(read_public_part(release), read_privacy(parameters), given, choice)
-    again = {"privacy": stated_privacy(found[0], given.mechanism), "synthesis": found[1].to_dict()}
+    given, privacy = SynthesisParameters.from_dict(parameters["synthesis"]), read_privacy(parameters)
+    choice = Choice(
+        priors=tuple(stated.get("priors", ())),
+        units=tuple(stated.get("units", ("cell",))),
+        mechanisms=tuple(stated.get("mechanisms", ())),
+    )
+    if choice.mechanisms:
+        # What mechanisms other than the chosen one would have used is stated with the choice.
+        given = replace(given, mechanism="exponential", clean=stated["clean"])
+        privacy = PrivacyParameters(
+            epsilon=privacy.epsilon, delta=stated.get("delta", "1e-6"), accountant="sound"
+        )
+    found = choose_setting(read_public_part(release), privacy, given, choice)
+    again = {"privacy": stated_privacy(found[0], found[1].mechanism), "synthesis": found[1].to_dict()}
     facts: Mapping[str, Any] = {**found[2]}
     expected = [name for name in facts if name.startswith("expected_")]
     same = again == {name: parameters[name] for name in again} and set(stated) == set(facts)

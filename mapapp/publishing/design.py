@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.errors import CertificateError, EngineError, ParameterError
-from engine.gravity import GravityDecay
 from engine.parameters import Number, Prior, PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
 from engine.tracts import great_circle_mi
@@ -28,11 +27,11 @@ from mapapp.publishing.expected_validity import (
     HomeTracts,
     expected_validity,
 )
-from mapapp.publishing.prior import PublicPrior, public_prior
 from mapapp.publishing.public_part import (
     CONCENTRATION,
     SHARE_ANYWHERE,
     PublicPart,
+    PublicPriors,
     simulated_homes,
 )
 
@@ -135,7 +134,7 @@ def design_parameters(
     Source: docs/method.md, sections 2, 3, 5b, 6 and 10.
     """
     shape = base or SynthesisParameters()
-    priors_of = _Priors(public, shape)
+    priors_of = PublicPriors(public, shape)
     allowed = tuple(priors) if priors is not None else priors_of.allowed
     if not allowed or not concentration > 0:
         raise ParameterError(
@@ -177,7 +176,7 @@ def expected_divergence(
     EngineError
         The setting cannot be certified.
     """
-    priors_of = _Priors(public, parameters)
+    priors_of = PublicPriors(public, parameters)
     homes = simulated_homes(public, priors_of.gravity, CONCENTRATION)
     found = _measured(public, homes, priors_of, privacy, parameters)
     return found.kl_all, found.kl_small
@@ -186,7 +185,7 @@ def expected_divergence(
 def _measured(
     public: PublicPart,
     homes: HomeTracts,
-    priors_of: _Priors,
+    priors_of: PublicPriors,
     privacy: PrivacyParameters,
     parameters: SynthesisParameters,
 ) -> Expected:
@@ -227,7 +226,7 @@ class _Search:
         homes: HomeTracts,
         promise: PrivacyParameters,
         shape: SynthesisParameters,
-        priors: _Priors,
+        priors: PublicPriors,
         too_wide: set[float],
         report: Report,
     ) -> None:
@@ -303,31 +302,3 @@ def _tract_radii(at: _Setting) -> list[_Setting]:
 
 def _puma_radii(at: _Setting) -> list[_Setting]:
     return [replace(at, puma_radius_mi=r) for r in PUMA_RADII_MI if r >= at.tract_radius_mi]
-
-
-class _Priors:
-    """The public priors of one dataset, each fitted once."""
-
-    def __init__(self, public: PublicPart, shape: SynthesisParameters) -> None:
-        self._public, self._shape = public, shape
-        self._made: dict[Prior, PublicPrior] = {}
-
-    @property
-    def allowed(self) -> tuple[Prior, ...]:
-        """Those that the dataset has."""
-        return ("gravity",) if self._public.geography.flows.empty else ("gravity", "flows")
-
-    @property
-    def gravity(self) -> GravityDecay:
-        """The gravity model's decay."""
-        decay = self.of("gravity").decay
-        assert decay is not None
-        return decay
-
-    def of(self, prior: Prior) -> PublicPrior:
-        """One of them."""
-        if prior not in self._made:
-            self._made[prior] = public_prior(
-                self._public.geography, self._public.workplaces, replace(self._shape, prior=prior)
-            )
-        return self._made[prior]

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-__all__ = ["DEFAULT_PRESET", "DESIGNED", "PRESETS", "USUAL_MECHANISM", "with_preset"]
+__all__ = ["AUTO", "DEFAULT_PRESET", "DESIGNED", "PRESETS", "USUAL_MECHANISM", "with_preset"]
 
 USUAL_MECHANISM: Final = "dirichlet-multinomial"
+
+AUTO: Final = "auto"
+"""What `--mechanism` and `--unit` say where `--design auto` is to choose them."""
 
 DESIGNED: Final = {
     "min_retention": "--min-retention",
@@ -38,12 +41,12 @@ def with_preset(options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of `synthesize` with those of their preset filled in; single options win.
 
     Radii that are given leave nothing to choose, and another mechanism than the preset's has no unit and keeps its own
-    settings.
+    settings. A mechanism that is to be chosen takes everything from the preset.
     """
     filled = dict(options)
     preset = PRESETS[options.get("preset") or DEFAULT_PRESET]
     mechanism = options.get("mechanism") or preset.get("mechanism", USUAL_MECHANISM)
-    left = {name for name in ("unit", "design", "clean") if mechanism != preset.get("mechanism")}
+    left = {name for name in ("unit", "design", "clean") if mechanism not in (AUTO, preset.get("mechanism"))}
     if any(options.get(name) is not None for name in DESIGNED):
         left.add("design")
     if options.get("epsilon") is not None:

@@ -9,23 +9,27 @@ worker j lives where an earlier one does with probability j / (j + 25)).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from engine.gravity import GravityDecay, decay_at
+from engine.parameters import Prior, SynthesisParameters
 from engine.tracts import great_circle_mi
 from geodata.schema import N_SEGMENTS
 from geodata.store import Store
 from mapapp.publishing.expected_validity import HomeTracts, WorkplaceCounts, grid_around
 from mapapp.publishing.geography import Geography, Ints, Workplaces, read_geography, read_workplaces
 from mapapp.publishing.inputs import segment_of
+from mapapp.publishing.prior import PublicPrior, public_prior
+from mapapp.publishing.towns import Towns, read_towns
 
 __all__ = [
     "CONCENTRATION",
     "SHARE_ANYWHERE",
     "PublicPart",
+    "PublicPriors",
     "public_distribution",
     "read_public_part",
     "simulated_homes",
@@ -59,11 +63,13 @@ class PublicPart:
         All destination tracts and their workers.
     sample : WorkplaceCounts
         Synthesizers of 48 to 256 destination tracts, evenly spaced in their order.
+    towns : Towns
     """
 
     geography: Geography
     workplaces: Workplaces
     sample: WorkplaceCounts
+    towns: Towns
 
     @property
     def homes_text(self) -> str:
@@ -85,7 +91,10 @@ def read_public_part(store: Store) -> PublicPart:
     size = min(n_tracts, max(_LEAST_TRACTS, min(_MOST_TRACTS, _MOST_PAIRS // geography.tracts.n_tracts)))
     chosen = workplaces.tract[np.linspace(0, n_tracts - 1, size).round().astype(np.int64)]
     return PublicPart(
-        geography=geography, workplaces=workplaces, sample=_counts(store, geography, np.unique(chosen))
+        geography=geography,
+        workplaces=workplaces,
+        sample=_counts(store, geography, np.unique(chosen)),
+        towns=read_towns(store),
     )
 
 
@@ -165,3 +174,31 @@ def public_distribution(public: PublicPart, decay: GravityDecay) -> Floats:
 
 def _by_row(mass: Floats) -> Floats:
     return np.asarray(mass / mass.sum(axis=1, keepdims=True))
+
+
+class PublicPriors:
+    """The public priors of one dataset, each fitted once."""
+
+    def __init__(self, public: PublicPart, shape: SynthesisParameters) -> None:
+        self._public, self._shape = public, shape
+        self._made: dict[Prior, PublicPrior] = {}
+
+    @property
+    def allowed(self) -> tuple[Prior, ...]:
+        """Those that the dataset has."""
+        return ("gravity",) if self._public.geography.flows.empty else ("gravity", "flows")
+
+    @property
+    def gravity(self) -> GravityDecay:
+        """The gravity model's decay."""
+        decay = self.of("gravity").decay
+        assert decay is not None
+        return decay
+
+    def of(self, prior: Prior) -> PublicPrior:
+        """One of them."""
+        if prior not in self._made:
+            self._made[prior] = public_prior(
+                self._public.geography, self._public.workplaces, replace(self._shape, prior=prior)
+            )
+        return self._made[prior]

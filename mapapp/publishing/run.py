@@ -32,7 +32,7 @@ from mapapp.publishing.certificate.mechanism import NO_ACCOUNTANT
 from mapapp.publishing.certificate.terms import Certificate, ExactNumber
 from mapapp.publishing.chosen_setting import Choice, choose_setting, design_lines
 from mapapp.publishing.design import DesignFacts
-from mapapp.publishing.design_exponential import ExponentialDesignFacts
+from mapapp.publishing.drawn_design import DrawnDesignFacts
 from mapapp.publishing.last_release import last_release_lines, with_last_release
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.ledger_entry import promised_amounts
@@ -231,7 +231,7 @@ def prepared_source(
     design: Choice | None,
     for_release: bool,
     report: Report,
-) -> tuple[Store, SynthesisSource, DesignFacts | ExponentialDesignFacts | None]:
+) -> tuple[Store, SynthesisSource, DesignFacts | DrawnDesignFacts | None]:
     """Open a dataset, choose what is left open, and read what all batches share; nothing is spent or drawn.
 
     Returns
@@ -247,7 +247,7 @@ def prepared_source(
     if last_release is not None:
         publishable = for_release and not parameters.not_for_release_reasons()
         dataset = with_last_release(dataset, last_release, for_release=publishable)
-    facts: DesignFacts | ExponentialDesignFacts | None = None
+    facts: DesignFacts | DrawnDesignFacts | None = None
     if design is not None:
         public = read_public_part(dataset)
         privacy, parameters, facts = choose_setting(public, privacy, parameters, design, report=report)
@@ -258,7 +258,7 @@ def claimed_certificate(
     dataset: Store,
     source: SynthesisSource,
     certified: list[CertifiedBatch],
-    design: DesignFacts | ExponentialDesignFacts | None,
+    design: DesignFacts | DrawnDesignFacts | None,
     *,
     is_test: bool,
 ) -> dict[str, Any]:

@@ -6,13 +6,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
-from engine.parameters import UNIT_MECHANISMS, Mechanism, Number, PrivacyParameters, SynthesisParameters, Unit
+from engine.parameters import (
+    UNIT_MECHANISMS,
+    Mechanism,
+    Number,
+    PrivacyParameters,
+    SynthesisParameters,
+    Unit,
+    exact_fraction,
+)
 from engine.sound import comparable_epsilon_final, require_fixed_count
 from geodata.store import open_store
 from mapapp.errors import UsageError
 from mapapp.publishing.chosen_setting import DESIGNED_MECHANISMS, Choice
+from mapapp.publishing.drawn_design import COMPARED_MECHANISMS, needs_delta
 from mapapp.publishing.mechanisms import OWN_PROOFS, require_range
-from mapapp.publishing.presets import DESIGNED, with_preset
+from mapapp.publishing.presets import AUTO, DESIGNED, with_preset
 
 DEFAULT_EPSILON = "4.6"
 DEFAULT_DELTA = "1e-6"
@@ -34,8 +43,12 @@ def parameters_of(dataset: Path, options: Mapping[str, Any]) -> tuple[PrivacyPar
         Options contradict each other, or a value is outside its range.
     """
     options = with_preset(options)
-    mechanism = options["mechanism"]
-    _refuse_what_it_ignores(mechanism, options)
+    asked = options["mechanism"]
+    mechanism = COMPARED_MECHANISMS[0] if asked == AUTO else asked
+    if asked == AUTO:
+        _refuse_what_some_ignore(options)
+    else:
+        _refuse_what_it_ignores(mechanism, options)
     epsilon, whole = options["epsilon"], options["epsilon_final"]
     if mechanism in OWN_PROOFS and whole is None:
         # Nothing is pruned, so epsilon is the whole promise.
@@ -44,12 +57,14 @@ def parameters_of(dataset: Path, options: Mapping[str, Any]) -> tuple[PrivacyPar
         accountant=_given(options, "accountant", "sound"),
         epsilon=epsilon,
         epsilon_final=whole,
-        delta=_given(options, "delta", DEFAULT_DELTA),
+        delta=DEFAULT_DELTA
+        if asked == AUTO and _is_pure(options)
+        else _given(options, "delta", DEFAULT_DELTA),
         min_retention=_given(options, "min_retention", DEFAULT_MIN_RETENTION),
     )
     chosen: dict[str, Any] = {name: options[name] for name in _OPTIONAL if options[name] is not None}
     chosen["mechanism"] = mechanism
-    if options.get("unit") not in (None, "auto"):
+    if options.get("unit") not in (None, AUTO):
         chosen["unit"] = options["unit"]
     if options.get("clean") is not None:
         chosen["clean"] = options["clean"]
@@ -68,6 +83,25 @@ def parameters_of(dataset: Path, options: Mapping[str, Any]) -> tuple[PrivacyPar
 
 def _given(options: Mapping[str, Any], name: str, default: str) -> Any:
     return default if options[name] is None else options[name]
+
+
+def _is_pure(options: Mapping[str, Any]) -> bool:
+    """Whether delta 0 is asked for, which leaves out mechanisms that need more."""
+    return options["delta"] is not None and exact_fraction(options["delta"], "delta") == 0
+
+
+def _refuse_what_some_ignore(options: Mapping[str, Any]) -> None:
+    """Refuse options that mean something to some of the compared mechanisms only."""
+    given = {name: options[name] for name in _OF_PRUNED if options[name] is not None}
+    given |= {"unit": options["unit"]} if options.get("unit") in ("block", "tract") else {}
+    given |= {"editing": "drop"} if options["editing"] == "drop" else {}
+    given |= {name: "" for name in ("replication", "not_private") if options.get(name, False)}
+    for name, value in given.items():
+        flag = f"--{name.replace('_', '-')} {value}".strip()
+        raise UsageError(
+            f"{flag} with --mechanism auto: not all of {', '.join(COMPARED_MECHANISMS)} take it; leave it out, or name "
+            "a mechanism"
+        )
 
 
 def _refuse_what_it_ignores(mechanism: Mechanism, options: Mapping[str, Any]) -> None:
@@ -108,15 +142,20 @@ def designed_choice(options: Mapping[str, Any]) -> Choice | None:
     """
     options = with_preset(options)
     if options.get("design") is None:
-        if options.get("unit") == "auto":
+        if options.get("unit") == AUTO:
             raise UsageError(
                 "--unit auto without --design auto: give both, or name a unit: cell, block or tract"
             )
+        if options["mechanism"] == AUTO:
+            raise UsageError("--mechanism auto without --design auto: give both, or name a mechanism")
         return None
     given = [flag for name, flag in DESIGNED.items() if options[name] is not None]
     if given:
         raise UsageError(f"--design auto chooses {given[0]} itself; leave it out, or leave --design out")
-    if options["accountant"] == "paper" or options["mechanism"] not in DESIGNED_MECHANISMS:
+    mechanisms = COMPARED_MECHANISMS if options["mechanism"] == AUTO else ()
+    if mechanisms and _is_pure(options):
+        mechanisms = tuple(mechanism for mechanism in mechanisms if not needs_delta(mechanism))
+    if options["accountant"] == "paper" or not (mechanisms or options["mechanism"] in DESIGNED_MECHANISMS):
         asked = (
             "--accountant paper"
             if options["accountant"] == "paper"
@@ -129,7 +168,9 @@ def designed_choice(options: Mapping[str, Any]) -> Choice | None:
     all_priors = options.get("prior_release") is not None or options["prior"] == "auto"
     unit = options.get("unit") or "cell"
     return Choice(
-        priors=() if all_priors else (options["prior"],), units=get_args(Unit) if unit == "auto" else (unit,)
+        priors=() if all_priors else (options["prior"],),
+        units=get_args(Unit) if unit == AUTO else (unit,),
+        mechanisms=mechanisms,
     )
 
 

@@ -56,10 +56,7 @@ class Support:
     @property
     def point_of_tract(self) -> npt.NDArray[np.int32]:
         """Local support point of every origin tract, -1 where editing dropped it: int32[T, n_tracts]."""
-        shape = (self.coarsening.n_destination_tracts, self.coarsening.tracts.n_tracts)
-        position, origin = np.indices(shape, dtype=np.int32, sparse=True)
-        pairs = (np.broadcast_to(index, shape).ravel() for index in (position, origin))
-        return self.coarsening.find(*pairs).reshape(shape)
+        return point_of_tract(self.coarsening)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +84,14 @@ class Domain:
     share: Floats
     fell_back: npt.NDArray[np.bool_]
     pools: FarPools | None = None
+
+
+def point_of_tract(coarsening: Coarsening) -> npt.NDArray[np.int32]:
+    """Local support point of every origin tract, -1 where editing dropped it: int32[T, n_tracts]."""
+    shape = (coarsening.n_destination_tracts, coarsening.tracts.n_tracts)
+    position, origin = np.indices(shape, dtype=np.int32, sparse=True)
+    pairs = (np.broadcast_to(index, shape).ravel() for index in (position, origin))
+    return coarsening.find(*pairs).reshape(shape)
 
 
 def build_domain(

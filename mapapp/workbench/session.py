@@ -23,7 +23,7 @@ from mapapp.errors import UsageError
 from mapapp.measuring.validity import AnalystData, Validity, measure_setting
 from mapapp.progress import Report
 from mapapp.publishing.design import DesignFacts
-from mapapp.publishing.design_exponential import ExponentialDesignFacts
+from mapapp.publishing.drawn_design import DrawnDesignFacts
 from mapapp.publishing.run import Outcome
 from mapapp.workbench.jobs import Job, Work
 from mapapp.workbench.kept_settings import KeptSettings
@@ -37,7 +37,7 @@ _KEPT_SETTINGS: Final = 12
 _KEPT_TABS: Final = 8
 _SOON_S: Final = 4.0
 
-Design = tuple[Setting, DesignFacts | ExponentialDesignFacts]
+Design = tuple[Setting, DesignFacts | DrawnDesignFacts]
 """A setting chosen from public data, and how it was chosen."""
 
 

@@ -1,0 +1,264 @@
+"""Choosing mechanism, unit, and radii from public data, by the errors that a reader would see.
+
+Each setting is drawn once in place of homes simulated from public data, with the published test key, and the misplaced
+workers are counted (`mapapp.publishing.misplacement`). So the choice costs no privacy, and anybody with the release can
+repeat it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, NotRequired, TypedDict
+
+import numpy as np
+
+from engine.errors import CertificateError, ParameterError
+from engine.parameters import UNIT_MECHANISMS, Mechanism, Number, PrivacyParameters, SynthesisParameters, Unit
+from mapapp.progress import Report, silent
+from mapapp.publishing.mechanisms import OWN_PROOFS
+from mapapp.publishing.misplacement import OBJECTIVE, Misplacement
+from mapapp.publishing.public_part import CONCENTRATION, SHARE_ANYWHERE, PublicPart
+
+__all__ = [
+    "COMPARED_MECHANISMS",
+    "DrawnDesignFacts",
+    "design_by_drawing",
+    "expected_misplaced",
+    "needs_delta",
+]
+
+COMPARED_MECHANISMS: Final[tuple[Mechanism, ...]] = (
+    "exponential",
+    "dirichlet-multinomial",
+    "keep-or-redraw",
+    "geometric",
+)
+"""What `--mechanism auto` chooses from; a later one must misplace 0.5% fewer workers than an earlier one."""
+
+_TRACT_RADII_MI: Final = (4.0, 8.0, 12.0, 16.0, 20.0, 25.0, 30.0, 40.0, 60.0)
+_PUMA_RADII_MI: Final = (15.0, 25.0, 40.0, 60.0, 100.0, 12_500.0)
+_START_MI: Final = (25.0, 40.0)
+_WORTH_IT: Final = 0.995
+_MOST_ROUNDS: Final = 3
+
+
+class DrawnDesignFacts(TypedDict):
+    """How mechanism, unit, and radii were chosen, for the certificate."""
+
+    mechanisms: NotRequired[list[Mechanism]]
+    delta: NotRequired[str]
+    clean: NotRequired[bool]
+    units: list[Unit]
+    objective: str
+    towns: list[str]
+    homes: str
+    concentration: float
+    share_anywhere: float
+    tracts_looked_at: int
+    settings_tried: int
+    expected_misplaced: float
+    expected_misplaced_of_runner_up: float | None
+    runner_up: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Setting:
+    mechanism: Mechanism
+    unit: Unit
+    tract_radius_mi: float
+    puma_radius_mi: float
+
+    def text(self) -> str:
+        unit = f"unit {self.unit}, " if self.mechanism in UNIT_MECHANISMS else ""
+        return f"{unit}radii {self.tract_radius_mi:g} and {self.puma_radius_mi:g} mi"
+
+
+def design_by_drawing(
+    public: PublicPart,
+    epsilon: Number,
+    *,
+    base: SynthesisParameters,
+    units: Sequence[Unit],
+    mechanisms: Sequence[Mechanism] = (),
+    delta: Number = "1e-6",
+    report: Report = silent,
+) -> tuple[PrivacyParameters, SynthesisParameters, DrawnDesignFacts]:
+    """Search for the radii of least expected error, and for the unit and the mechanism where there are several.
+
+    Parameters
+    ----------
+    public : PublicPart
+    epsilon : Fraction, str, int or float
+        The whole promise.
+    base : SynthesisParameters
+        Everything that is not chosen. `clean` applies to the exponential mechanism.
+    units : sequence of {"cell", "block", "tract"}
+    mechanisms : sequence of str, optional
+        Mechanisms to compare; that of `base` by default. One that draws cells only takes part if "cell" is among the
+        units; its prior weights are the least that can be certified, and nothing is pruned.
+    delta : Fraction, str, int or float, optional
+        For mechanisms that need one.
+    report : callable
+        Progress.
+
+    Returns
+    -------
+    privacy : PrivacyParameters
+    parameters : SynthesisParameters
+        With the chosen mechanism, radii and unit.
+    facts : dict
+        How they were chosen, for the certificate.
+
+    Raises
+    ------
+    ParameterError
+        Epsilon is out of a mechanism's range, or no unit is given.
+    CertificateError
+        Nothing that was tried can be certified.
+    """
+    if not units:
+        raise ParameterError("no unit to choose from: give cell, block or tract")
+    privacy = PrivacyParameters(epsilon=epsilon, delta=delta, accountant="sound")
+    search = _Search(Misplacement(public, base), privacy, base, report)
+    best, second = search.best_two(_starts(mechanisms or (base.mechanism,), units))
+    facts: DrawnDesignFacts = {
+        "units": list(units),
+        "objective": OBJECTIVE,
+        "towns": list(public.towns.kinds),
+        "homes": public.homes_text,
+        "concentration": CONCENTRATION,
+        "share_anywhere": SHARE_ANYWHERE,
+        "tracts_looked_at": search.workers.n_tracts,
+        "settings_tried": len(search.measured),
+        "expected_misplaced": _rounded(search.objective(best)),
+        "expected_misplaced_of_runner_up": None if second is None else _rounded(search.objective(second)),
+        "runner_up": None if second is None else second.text(),
+    }
+    if mechanisms:
+        facts |= {"mechanisms": list(mechanisms), "clean": base.clean}
+        if any(map(needs_delta, mechanisms)):
+            facts["delta"] = str(privacy.delta)
+        if second is not None:
+            facts["runner_up"] = f"{second.mechanism}, {second.text()}"
+    return privacy, search.parameters(best), facts
+
+
+def needs_delta(mechanism: Mechanism) -> bool:
+    """Whether a mechanism's promise may fail with a chance of delta."""
+    return mechanism not in OWN_PROOFS or "delta" in OWN_PROOFS[mechanism].uses
+
+
+def expected_misplaced(
+    public: PublicPart, privacy: PrivacyParameters, parameters: SynthesisParameters
+) -> float:
+    """The objective at one setting: the share of workers expected to be misplaced."""
+    return Misplacement(public, parameters).misplaced(privacy, parameters)
+
+
+def _rounded(value: float) -> float:
+    return float(f"{value:.4g}")
+
+
+def _starts(mechanisms: Sequence[Mechanism], units: Sequence[Unit]) -> list[_Setting]:
+    """Every mechanism with every unit that it can draw, at the same radii."""
+    return [
+        _Setting(mechanism, unit, *_START_MI)
+        for mechanism in mechanisms
+        for unit in units
+        if unit == "cell" or mechanism in UNIT_MECHANISMS
+    ]
+
+
+class _Search:
+    """Coordinate descent over settings, each drawn once."""
+
+    def __init__(
+        self, workers: Misplacement, privacy: PrivacyParameters, base: SynthesisParameters, report: Report
+    ) -> None:
+        self.measured: dict[_Setting, float] = {}
+        self.workers = workers
+        self._privacy, self._base, self._report = privacy, base, report
+
+    def parameters(self, setting: _Setting) -> SynthesisParameters:
+        """The setting as the engine takes it."""
+        chosen = replace(
+            self._base,
+            clean=self._base.clean and setting.mechanism == "exponential",
+            mechanism=setting.mechanism,
+            unit=setting.unit,
+            tract_radius_mi=setting.tract_radius_mi,
+            puma_radius_mi=setting.puma_radius_mi,
+        )
+        if setting.mechanism == "dirichlet-multinomial":
+            return replace(chosen, strength=0.0, retention_scale=0.0)
+        return chosen
+
+    def objective(self, setting: _Setting) -> float:
+        """What is minimized; infinite where the setting cannot be certified."""
+        if setting not in self.measured:
+            self._report("choosing a setting from public data", len(self.measured), 0)
+            try:
+                self.measured[setting] = self.workers.misplaced(self._privacy, self.parameters(setting))
+            except CertificateError:
+                self.measured[setting] = np.inf
+        return self.measured[setting]
+
+    def best_two(self, starts: list[_Setting]) -> tuple[_Setting, _Setting | None]:
+        """The best setting, and the best of another mechanism; of one alone, that of another unit or radii.
+
+        Raises
+        ------
+        CertificateError
+            Nothing that was tried can be certified.
+        """
+        self._order = [(start.mechanism, start.unit) for start in starts]
+        first = min(starts, key=self.objective)
+        if np.isinf(self.objective(first)):
+            raise CertificateError(
+                f"no setting holds at epsilon {float(self._privacy.epsilon):g}, delta "
+                f"{float(self._privacy.delta):g}; raise epsilon"
+            )
+        best = self._descend(first)
+        rivals = [start for start in starts if start.mechanism != first.mechanism]
+        rivals = rivals or [start for start in starts if start.unit != first.unit]
+        if not rivals:
+            others = [setting for setting in self.measured if setting != best]
+            return best, min(others, key=self.objective, default=None)
+        second = self._descend(min(rivals, key=self.objective))
+        best, second = sorted((best, second), key=lambda one: self._order.index((one.mechanism, one.unit)))
+        if self.objective(second) < _WORTH_IT * self.objective(best):
+            best, second = second, best
+        return best, None if np.isinf(self.objective(second)) else second
+
+    def _descend(self, setting: _Setting) -> _Setting:
+        """Change one radius at a time, as long as that helps; the best setting on the way."""
+        kind = (setting.mechanism, setting.unit)
+        for _ in range(_MOST_ROUNDS):
+            before = setting
+            setting = self._best(
+                setting,
+                [
+                    replace(
+                        setting, tract_radius_mi=radius, puma_radius_mi=max(radius, setting.puma_radius_mi)
+                    )
+                    for radius in _TRACT_RADII_MI
+                ],
+            )
+            setting = self._best(
+                setting,
+                [
+                    replace(setting, puma_radius_mi=radius)
+                    for radius in _PUMA_RADII_MI
+                    if radius >= setting.tract_radius_mi
+                ],
+            )
+            if setting == before:
+                break
+        tried = [one for one in self.measured if (one.mechanism, one.unit) == kind]
+        return min(tried, key=self.objective)
+
+    def _best(self, at: _Setting, settings: list[_Setting]) -> _Setting:
+        """The one at hand unless another is worth the change."""
+        best = min(settings, key=self.objective)
+        return best if self.objective(best) < _WORTH_IT * self.objective(at) else at

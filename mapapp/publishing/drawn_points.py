@@ -1,0 +1,81 @@
+"""Synthetic workers of a mechanism up to their support points: the draw, and what every release does after it."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.cleaning import clean_points, expected_freed
+from engine.far_states import split_far_states
+from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.prior import redraw_weight
+from engine.streams import SecretKey
+from engine.synthesis import Synthesizers, SyntheticPoints, redraw_remainder
+from mapapp.publishing.geography import Ints
+from mapapp.publishing.mechanisms import Units, draw_support_points
+from mapapp.publishing.support import Support
+
+__all__ = ["draw_points"]
+
+
+def draw_points(
+    key: SecretKey,
+    synthesizers: Synthesizers,
+    support: Support,
+    privacy: PrivacyParameters,
+    parameters: SynthesisParameters,
+    *,
+    destination_tract: Ints,
+    accepted_ratio: npt.NDArray[np.int64] | None,
+) -> SyntheticPoints:
+    """Draw the support points of synthetic workers, clean them, and split far states, as a release does.
+
+    Parameters
+    ----------
+    key : SecretKey
+    synthesizers : Synthesizers
+        All those of some destination tracts.
+    support : Support
+        Of the same tracts.
+    privacy, parameters
+        What the release is made of.
+    destination_tract : int64[T]
+        Rows of `tracts`.
+    accepted_ratio : int64[S] or None
+        What accept/reject accepts; None for other mechanisms.
+
+    Returns
+    -------
+    SyntheticPoints
+        Points of ``support.coarsening_of_homes``.
+
+    Raises
+    ------
+    EngineError
+        As the mechanism's own function.
+    """
+    released = draw_support_points(
+        key,
+        synthesizers,
+        support.table,
+        privacy,
+        parameters.mechanism,
+        units=Units(parameters.unit, destination_tract),
+        accepted_ratio=accepted_ratio,
+    )
+    drawn = redraw_remainder(key, synthesizers, released, support.coarsening, redraw_weight(support.share))
+    if parameters.clean:
+        freed = expected_freed(
+            synthesizers,
+            released,
+            support.table,
+            epsilon=privacy.epsilon,
+            unit=parameters.unit,
+            tract_number=destination_tract,
+        )
+        drawn = clean_points(
+            key, synthesizers, drawn, support.coarsening, support.share, freed, destination_tract
+        )
+    if support.far_split is not None:
+        drawn = split_far_states(key, synthesizers, drawn, support.far_split)
+    return drawn

@@ -1,0 +1,192 @@
+"""The share of workers whom a setting misplaces: simulated homes, a release drawn from them, and tables of both.
+
+Everything is done to the simulated homes that a release does to real ones: coarsening, the draw, cleaning, and the
+split of far states. Only the last step is coarser: a home is placed in a tract of its support point by population, not
+in a block.
+
+Tables: flows from tract to tract, the same by earnings, flows from town to town, and commute ranges by workplace
+tract. A table's share is half the sum of absolute errors over the number of workers. The objective is the mean over
+the four tables; half of it for all workers, half for those of workplaces of 1 to 9 workers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from engine.parameters import PrivacyParameters, SynthesisParameters
+from engine.streams import PublicSeed, SecretKey, attempt_key
+from engine.synthesis import Synthesizers
+from engine.validity import SMALL_WORKPLACE
+from engine.validity.grid import CELL_RANGE, RANGES
+from mapapp.publishing.certified_weights import SynthesizerWeights, certify_weights
+from mapapp.publishing.drawn_points import draw_points
+from mapapp.publishing.expected_validity import HomeTracts, WorkplaceCounts
+from mapapp.publishing.inputs import destination_ptr
+from mapapp.publishing.public_part import CONCENTRATION, PublicPart, PublicPriors, simulated_homes
+from mapapp.publishing.support import Support, build_support, point_of_tract
+
+__all__ = ["OBJECTIVE", "Misplacement", "misplaced_share"]
+
+Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
+
+OBJECTIVE: Final = (
+    "share of workers misplaced in flows by tract and town and in commute ranges, half over all, half over workplaces "
+    "of 1 to 9"
+)
+
+_MOST_SAMPLED: Final = 64
+_LEAST_DRAWN: Final = 15_000  # workers; fewer would be drawn by chance too far from what is expected
+_MOST_DRAWS: Final = 5
+_N_EARNINGS: Final = 3
+_PLACING: Final = 20101  # any number: the same places in every run
+
+
+class Misplacement:
+    """Counts how many workers a setting misplaces.
+
+    Parameters
+    ----------
+    public : PublicPart
+    base : SynthesisParameters
+        The prior, and the percentiles to which gravity is fitted.
+    homes : HomeTracts, optional
+        Homes of the sample's workers; simulated ones of at most 64 destination tracts by default. With real ones, the
+        result is confidential.
+    """
+
+    def __init__(
+        self, public: PublicPart, base: SynthesisParameters, homes: HomeTracts | None = None
+    ) -> None:
+        self._public = public = _fewer(public) if homes is None else public
+        priors = PublicPriors(public, base)
+        self._prior = priors.of(base.prior)
+        self._homes: HomeTracts = homes or simulated_homes(public, priors.gravity, CONCENTRATION)
+        sample = public.sample
+        of_block = destination_ptr(sample.destination)
+        n_of_block = np.add.reduceat(sample.count, of_block[:-1])
+        is_small = np.repeat(n_of_block <= SMALL_WORKPLACE, np.diff(of_block))
+        self._tract = np.repeat(sample.tract, sample.count).astype(np.int64)
+        self._earnings = np.repeat(sample.segment // 3 % _N_EARNINGS, sample.count)
+        self._is_small = np.repeat(is_small, sample.count)
+        self._n_draws = min(_MOST_DRAWS, -(-_LEAST_DRAWN // self._tract.size))
+        self._range = CELL_RANGE[self._homes.cell].astype(np.int64)
+        town = public.towns.of_tract
+        self._work_town = np.unique(town[sample.destination_tract], return_inverse=True)[1][self._tract]
+        everybody, small = slice(None), np.flatnonzero(self._is_small)
+        self._groups: list[Ints | slice] = [everybody, small] if small.size else [everybody]
+        self._real = [self._tables(mine, self._homes.origin_tract) for mine in self._groups]
+
+    @property
+    def n_tracts(self) -> int:
+        """Destination tracts looked at."""
+        return int(self._public.sample.destination_tract.size)
+
+    def misplaced(self, privacy: PrivacyParameters, parameters: SynthesisParameters) -> float:
+        """Draw releases with the published test key, and count the misplaced: the objective.
+
+        Raises
+        ------
+        EngineError
+            The setting cannot be certified.
+        """
+        tracts, sample = self._public.geography.tracts, self._public.sample
+        support = build_support(
+            PublicSeed.for_tests(), tracts, sample.destination_tract, self._prior, privacy, parameters
+        )
+        weights = certify_weights(sample, support, privacy, parameters.mechanism).of_synthesizers()
+        synthesizers = self._synthesizers(support, weights)
+        of_tracts = point_of_tract(support.coarsening_of_homes)
+        shares = []
+        for draw in range(self._n_draws):
+            points = draw_points(
+                attempt_key(SecretKey.for_tests(), draw + 1),
+                synthesizers,
+                support,
+                privacy,
+                parameters,
+                destination_tract=sample.destination_tract,
+                accepted_ratio=weights.accepted_ratio,
+            )
+            shares.append(self._shares(self._placed(points.synthetic_point, of_tracts)))
+        return float(np.mean(shares))
+
+    def _synthesizers(self, support: Support, weights: SynthesizerWeights) -> Synthesizers:
+        sample = self._public.sample
+        return Synthesizers(
+            tract=sample.tract,
+            destination=sample.destination,
+            segment=sample.segment,
+            worker_ptr=np.append(0, np.cumsum(sample.count)),
+            worker_point=support.coarsening.find(self._tract, self._homes.origin_tract),
+            min_prior_weight=weights.min_prior_weight,
+            prunes=weights.prunes,
+        )
+
+    def _placed(self, point: npt.NDArray[np.int32], of_tracts: npt.NDArray[np.int32]) -> Ints:
+        """A home tract within each drawn point, by population."""
+        people = np.maximum(self._public.geography.tracts.population.astype(np.float64), 1e-9)
+        value = np.random.default_rng(_PLACING).random(point.size)
+        home = np.empty(point.size, dtype=np.int64)
+        ends = np.searchsorted(self._tract, np.arange(self.n_tracts + 1))
+        for position, of_tract in enumerate(of_tracts):
+            order = np.argsort(of_tract, kind="stable")
+            running = np.append(0.0, np.cumsum(people[order]))
+            bounds = np.searchsorted(of_tract[order], np.arange(int(of_tract.max()) + 2))
+            mine = slice(ends[position], ends[position + 1])
+            low, high = running[bounds[point[mine]]], running[bounds[point[mine] + 1]]
+            found = np.searchsorted(running, low + value[mine] * (high - low), side="right") - 1
+            home[mine] = order[np.minimum(found, order.size - 1)]
+        return home
+
+    def _shares(self, home: Ints) -> list[float]:
+        """The share misplaced in each table of each group."""
+        drawn = [self._tables(mine, home) for mine in self._groups]
+        return [
+            misplaced_share(*pair)
+            for of_group in zip(self._real, drawn, strict=True)
+            for pair in zip(*of_group, strict=True)
+        ]
+
+    def _tables(self, mine: Ints | slice, home: Ints) -> list[Ints]:
+        """The four tables of some workers, flat."""
+        at, tract, earnings = home[mine], self._tract[mine], self._earnings[mine]
+        town, n_tracts = self._public.towns.of_tract, self._public.geography.tracts.n_tracts
+        return [
+            _counts(tract, at, n_tracts),
+            _counts(tract * _N_EARNINGS + earnings, at, n_tracts),
+            _counts(self._work_town[mine], town[at], int(town.max()) + 1),
+            _counts(tract, self._range[tract, at], len(RANGES)),
+        ]
+
+
+def _counts(group: Ints, place: Ints, n_places: int) -> Ints:
+    """Workers by group and place, the same number of entries whatever the places."""
+    return np.bincount(group * n_places + place, minlength=(int(group.max()) + 1) * n_places)
+
+
+def misplaced_share(real: Ints, drawn: Ints) -> float:
+    """Half the sum of absolute differences of two tables of as many workers, over the workers."""
+    return float(np.abs(real - drawn).sum() / (2 * real.sum()))
+
+
+def _fewer(public: PublicPart) -> PublicPart:
+    """At most 64 of the sampled tracts, evenly spaced: drawing takes longer than a closed form."""
+    sample = public.sample
+    size = sample.destination_tract.size
+    if size <= _MOST_SAMPLED:
+        return public
+    kept = np.unique(np.linspace(0, size - 1, _MOST_SAMPLED).round().astype(np.int64))
+    mine = np.isin(sample.tract, kept)
+    fewer = WorkplaceCounts(
+        destination_tract=sample.destination_tract[kept],
+        destination=sample.destination[mine],
+        segment=sample.segment[mine],
+        tract=np.searchsorted(kept, sample.tract[mine]).astype(np.int32),
+        count=sample.count[mine],
+    )
+    return replace(public, sample=fewer)

@@ -1,0 +1,194 @@
+"""Mechanism, unit and radii, chosen from public data by drawing simulated homes."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+
+from engine.errors import ParameterError
+from engine.parameters import Mechanism, SynthesisParameters
+from geodata.schema import PUBLIC_TABLES
+from geodata.store import Store, open_store, writing_store
+from mapapp.publishing.chosen_setting import Choice, choose_setting, design_lines
+from mapapp.publishing.drawn_design import COMPARED_MECHANISMS, design_by_drawing, expected_misplaced
+from mapapp.publishing.misplacement import misplaced_share
+from mapapp.publishing.public_part import PublicPart, read_public_part
+from mapapp.publishing.towns import read_towns
+from tests.commands.running import refused, run_here
+from tests.publishing.test_design import with_other_homes
+
+BASE = SynthesisParameters(mechanism="exponential")
+AUTO = ("--mechanism", "auto", "--design", "auto", "--epsilon", "6.5")
+
+
+@pytest.fixture(scope="module")
+def dataset(demo_dataset: Path) -> Store:
+    return open_store(demo_dataset, "dataset")
+
+
+@pytest.fixture(scope="module")
+def public(dataset: Store) -> PublicPart:
+    return read_public_part(dataset)
+
+
+def test_a_unit_is_chosen_among_those_allowed(public: PublicPart) -> None:
+    privacy, parameters, facts = design_by_drawing(public, "6.5", base=BASE, units=("block",))
+    assert (str(privacy.epsilon), parameters.unit) == ("13/2", "block")
+    assert parameters.mechanism == "exponential"
+    assert facts["units"] == ["block"]
+    assert parameters.tract_radius_mi is not None
+    assert 0 < facts["expected_misplaced"] < 1
+    assert facts["expected_misplaced"] <= (facts["expected_misplaced_of_runner_up"] or 1.0)
+
+
+def test_less_is_misplaced_at_a_larger_epsilon(public: PublicPart) -> None:
+    at = {e: design_by_drawing(public, e, base=BASE, units=("cell",))[2] for e in ("2", "8")}
+    assert at["8"]["expected_misplaced"] < at["2"]["expected_misplaced"]
+
+
+def test_the_unit_grows_as_epsilon_falls(public: PublicPart) -> None:
+    chosen = {e: design_by_drawing(public, e, base=BASE, units=("cell", "tract"))[1].unit for e in ("1", "9")}
+    assert chosen == {"1": "tract", "9": "cell"}
+
+
+def test_misplaced_workers_are_half_the_absolute_differences() -> None:
+    """Against a plain count, with one worker of four in another place."""
+    real, drawn = (
+        np.bincount(np.array([0, 0, 1, 1]) * 3 + place, minlength=6)
+        for place in (np.array([2, 2, 0, 1]), np.array([2, 0, 1, 0]))
+    )
+    assert misplaced_share(real, drawn) == pytest.approx(1 / 4)
+
+
+def test_without_a_unit_or_within_another_mechanism_nothing_is_chosen(public: PublicPart) -> None:
+    with pytest.raises(ParameterError, match="no unit"):
+        design_by_drawing(public, "6.5", base=BASE, units=())
+    privacy = design_by_drawing(public, "6.5", base=BASE, units=("cell",))[0]
+    with pytest.raises(ParameterError, match="no setting is chosen"):
+        choose_setting(public, privacy, SynthesisParameters(mechanism="laplace"), Choice())
+
+
+def test_other_homes_choose_no_other_mechanism(dataset: Store, public: PublicPart, tmp_path: Path) -> None:
+    """Mechanism, unit, radii, cleaning and every stated number depend on public tables and options alone."""
+    other = read_public_part(with_other_homes(dataset, tmp_path / "other.dataset"))
+    base = replace(BASE, clean=True, far_state_miles=300.0)
+    asked: dict[str, Any] = {"base": base, "units": ("cell", "tract"), "mechanisms": COMPARED_MECHANISMS}
+    assert design_by_drawing(other, "4", **asked) == design_by_drawing(public, "4", **asked)
+
+
+def test_the_runner_up_of_several_mechanisms_is_another_one_at_its_own_radii(public: PublicPart) -> None:
+    """The stated number is what a release with that mechanism would be expected to misplace."""
+    mechanisms: tuple[Mechanism, ...] = ("exponential", "dirichlet-multinomial")
+    privacy, chosen, facts = design_by_drawing(
+        public, "6.5", base=BASE, units=("cell",), mechanisms=mechanisms
+    )
+    assert chosen.mechanism == "exponential"
+    assert facts["mechanisms"] == list(mechanisms)
+    name, radii = str(facts["runner_up"]).split(", radii ")
+    assert name == "dirichlet-multinomial"
+    tract_mi, puma_mi = (float(part) for part in radii.removesuffix(" mi").split(" and "))
+    second = SynthesisParameters(
+        strength=0.0, retention_scale=0.0, tract_radius_mi=tract_mi, puma_radius_mi=puma_mi
+    )
+    assert expected_misplaced(public, privacy, second) == pytest.approx(
+        facts["expected_misplaced_of_runner_up"], rel=1e-3
+    )
+    assert facts["expected_misplaced"] < (facts["expected_misplaced_of_runner_up"] or 0.0)
+
+
+def test_cleaning_and_far_states_are_part_of_what_is_expected(public: PublicPart) -> None:
+    privacy = design_by_drawing(public, "4", base=BASE, units=("cell",))[0]
+    settings = (BASE, replace(BASE, clean=True), replace(BASE, far_state_miles=1.0))
+    assert len({expected_misplaced(public, privacy, setting) for setting in settings}) == 3
+
+
+def test_a_town_is_where_most_people_of_a_tract_live(dataset: Store, public: PublicPart) -> None:
+    """Against a plain count by pandas."""
+    blocks = dataset.table("blocks")
+    people = blocks.groupby(["tract_index", "layer_ctycsub"])["population"].sum().reset_index()
+    most = people.loc[people.groupby("tract_index")["population"].idxmax()].set_index("tract_index")
+    wanted = most["layer_ctycsub"].reindex(range(len(public.towns.of_tract)), fill_value="")
+    assert public.towns.kinds[0] == "County subdivision"
+    has_town = (wanted != "").to_numpy()
+    pairs = pandas.DataFrame({"wanted": wanted[has_town], "found": public.towns.of_tract[has_town]})
+    assert len(pairs.drop_duplicates()) == pairs["wanted"].nunique() == pairs["found"].nunique() > 1
+
+
+def test_without_layers_pumas_are_the_towns(dataset: Store, tmp_path: Path) -> None:
+    path = tmp_path / "plain.dataset"
+    blocks = dataset.table("blocks")
+    with writing_store(path, "dataset") as writer:
+        for name in ("jobs", *(table.name for table in PUBLIC_TABLES if table.name != "blocks")):
+            writer.copy_table(dataset, name)
+        writer.table("blocks", blocks[[name for name in blocks.columns if not name.startswith("layer_")]])
+    towns = read_towns(open_store(path, "dataset"))
+    assert towns.kinds == ("PUMA",)
+    assert len(np.unique(towns.of_tract)) == dataset.table("tracts")["puma_id"].nunique()
+
+
+def test_the_recommended_preset_is_made_and_its_choice_repeated(demo_dataset: Path, tmp_path: Path) -> None:
+    dataset, release = tmp_path / "d.dataset", tmp_path / "r.release"
+    shutil.copytree(demo_dataset, dataset)
+    command = ["synthesize", dataset, release, "--preset", "recommended", "--test-key", "--quiet"]
+    assert run_here(*command).code == 0
+    certificate: dict[str, Any] = json.loads((release / "certificate.json").read_text())
+    assert certificate["epsilon_final"]["value"] == 6.5
+    assert certificate["delta"]["value"] == 0
+    assert len(design_lines(certificate)) == 2
+    checked = run_here("certify", release)
+    assert checked.code == 0
+    assert "the same setting is chosen again" in checked.out
+
+
+@pytest.mark.parametrize(
+    ("options", "mechanism"),
+    [
+        (("--preset", "recommended", "--mechanism", "auto"), "exponential"),
+        ((*AUTO[:-1], "1", "--unit", "auto", "--delta", "0"), "geometric"),
+    ],
+)
+def test_a_chosen_mechanism_is_released_and_its_choice_repeated(
+    demo_dataset: Path, tmp_path: Path, options: tuple[str, ...], mechanism: str
+) -> None:
+    dataset, release = tmp_path / "d.dataset", tmp_path / "r.release"
+    shutil.copytree(demo_dataset, dataset)
+    made = run_here("synthesize", dataset, release, *options, "--test-key", "--quiet")
+    assert made.code == 0, made.err
+    certificate: dict[str, Any] = json.loads((release / "certificate.json").read_text())
+    facts, synthesis = certificate["construction"]["design"], certificate["parameters"]["synthesis"]
+    assert synthesis["mechanism"] == mechanism
+    assert f"  design           {mechanism}, radii " in made.out
+    assert "  runner-up        " in made.out
+    assert ("dirichlet-multinomial" in facts["mechanisms"]) == ("delta" in facts)
+    assert synthesis.get("clean", False) == facts["clean"]
+    checked = run_here("certify", release)
+    assert checked.code == 0, checked.out
+    assert "the same setting is chosen again" in checked.out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--mechanism", "auto"), "--mechanism auto without --design auto"),
+        ((*AUTO, "--strength", "1"), "--strength 1.0 with --mechanism auto"),
+        ((*AUTO, "--min-retention", "0.1"), "--min-retention 0.1 with --mechanism auto"),
+        ((*AUTO, "--accountant", "sound"), "--accountant sound with --mechanism auto"),
+        ((*AUTO, "--unit", "block"), "--unit block with --mechanism auto"),
+        ((*AUTO, "--editing", "drop"), "--editing drop with --mechanism auto"),
+        ((*AUTO, "--replication"), "--replication with --mechanism auto"),
+        ((*AUTO, "--not-private"), "--not-private with --mechanism auto"),
+        ((*AUTO, "--tract-radius", "9", "--puma-radius", "9"), "--design auto chooses --tract-radius itself"),
+        ((*AUTO[:-1], "26"), "epsilon is 26"),
+        ((*AUTO, "--delta", "2"), "delta is 2"),
+        ((*AUTO, "--delta", "x"), "delta is 'x'"),
+    ],
+)
+def test_options_that_contradict_a_choice_of_mechanisms_are_refused(
+    demo_dataset: Path, tmp_path: Path, options: tuple[str, ...], said: str
+) -> None:
+    assert said in refused("synthesize", demo_dataset, tmp_path / "r.release", *options)
