@@ -72,7 +72,7 @@ def choose_setting(
     ParameterError
         Nothing is chosen for this mechanism.
     """
-    if parameters.mechanism == "exponential":
+    if choice.mechanisms or parameters.mechanism == "exponential":
         return design_by_drawing(
             public,
             privacy.epsilon,

@@ -11,10 +11,11 @@ import pandas
 import pytest
 
 from engine.errors import ParameterError
-from engine.parameters import Mechanism, SynthesisParameters
+from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters
 from geodata.schema import PUBLIC_TABLES
 from geodata.store import Store, open_store, writing_store
-from mapapp.publishing.chosen_setting import Choice, choose_setting, design_lines
+from mapapp.publishing.certificate.mechanism import stated_privacy
+from mapapp.publishing.chosen_setting import Choice, check_design, choose_setting, design_lines
 from mapapp.publishing.drawn_design import COMPARED_MECHANISMS, design_by_drawing, expected_misplaced
 from mapapp.publishing.misplacement import misplaced_share
 from mapapp.publishing.public_part import PublicPart, read_public_part
@@ -169,6 +170,30 @@ def test_a_chosen_mechanism_is_released_and_its_choice_repeated(
     checked = run_here("certify", release)
     assert checked.code == 0, checked.out
     assert "the same setting is chosen again" in checked.out
+
+
+def test_a_chosen_dirichlet_multinomial_is_chosen_again_with_its_delta(
+    dataset: Store, public: PublicPart
+) -> None:
+    """The certificate does not state what other mechanisms would have used, but the facts of the choice do."""
+    asked = PrivacyParameters(epsilon="6.5", delta="1e-4", accountant="sound")
+    base, choice = replace(BASE, clean=True), Choice(mechanisms=("dirichlet-multinomial",))
+    privacy, parameters, facts = choose_setting(public, asked, base, choice)
+    assert (parameters.mechanism, parameters.clean, parameters.strength) == (
+        "dirichlet-multinomial",
+        False,
+        0.0,
+    )
+    certificate: dict[str, Any] = {
+        "construction": {"design": dict(facts)},
+        "parameters": {
+            "privacy": stated_privacy(privacy, parameters.mechanism),
+            "synthesis": parameters.to_dict(),
+        },
+    }
+    assert check_design(dataset, certificate).ok
+    certificate["construction"]["design"]["delta"] = "1/1000000"
+    assert not check_design(dataset, certificate).ok
 
 
 @pytest.mark.parametrize(
