@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from mapapp.commands.options import STORE, config_option, quiet_option
+from mapapp.commands.options import STORE, Option, Options, config_option, quiet_option
 from mapapp.commands.question import (
     AnalysisName,
     error_rows_of,
@@ -18,14 +18,17 @@ from mapapp.commands.question import (
     questions_of_options,
     refuse_beside_setup,
 )
-from mapapp.commands.whole_file import whole_file
+from mapapp.commands.whole_file import Stream, whole_file
 from mapapp.errors import UsageError
 from mapapp.progress import show_progress
 from mapapp.question.fields import QUESTION
 
 if TYPE_CHECKING:
+    import pandas
+
     from mapapp.answers.analyses import Release
     from mapapp.answers.results import Result
+    from mapapp.progress import Report
     from mapapp.question.question import Question
     from mapapp.question.questions import Questions
     from mapapp.question.setup_file import Setup
@@ -82,7 +85,7 @@ _TEXT_ROWS: Final = 10
 @click.option("-o", "--output", type=STORE, default=None, help="File to write.  [default: (standard output)]")
 @quiet_option
 @config_option
-def analyze(releases: tuple[Path, ...], **options: Any) -> None:
+def analyze(releases: tuple[Path, ...], **options: Option) -> None:
     """Answer questions about RELEASES: the map's numbers, for many areas and years in one run.
 
     \b
@@ -112,7 +115,7 @@ def analyze(releases: tuple[Path, ...], **options: Any) -> None:
         click.echo(f"{output}: written", err=True)
 
 
-def _form(options: dict[str, Any]) -> str:
+def _form(options: Options) -> str:
     """Return the output format; raise UsageError if options conflict."""
     form, output = options["form"], options["output"]
     if options["as_json"]:
@@ -132,7 +135,7 @@ def _form(options: dict[str, Any]) -> str:
     return str(form)
 
 
-def _questions(options: dict[str, Any]) -> Callable[[list[Release]], AnyQuestion]:
+def _questions(options: Options) -> Callable[[list[Release]], AnyQuestion]:
     """Return what makes the questions for some releases, from options or a setup; UsageError if both are given."""
     if options["setup"] is None:
         questions = questions_of_options(options, options["analysis"])
@@ -161,14 +164,14 @@ def _question_of_setup(setup: Setup, releases: list[Release]) -> Question:
     return address.question
 
 
-def _opened(paths: tuple[Path, ...], report: Any) -> list[Release]:
+def _opened(paths: tuple[Path, ...], report: Report) -> list[Release]:
     from mapapp.answers.analyses import Release
 
     return [Release.open(path, report=report) for path in paths]
 
 
 def _write(
-    form: str, stream: IO[Any], releases: list[Release], questions: AnyQuestion, options: dict[str, Any]
+    form: str, stream: Stream, releases: list[Release], questions: AnyQuestion, options: Options
 ) -> None:
     from mapapp.files import answer_files
     from mapapp.files.exports.provenance import Provenance
@@ -213,7 +216,7 @@ def _write_sources(path: Path, releases: list[Release]) -> None:
 
 
 def _write_shapes(
-    form: str, output: Path, releases: list[Release], questions: AnyQuestion, options: dict[str, Any]
+    form: str, output: Path, releases: list[Release], questions: AnyQuestion, options: Options
 ) -> None:
     from mapapp.answers.asking import answers
     from mapapp.files.exports.answers import write_answers
@@ -231,7 +234,7 @@ def _only(form: str, releases: list[Release]) -> Release:
     return releases[0]
 
 
-def _results(releases: list[Release], questions: AnyQuestion, options: dict[str, Any]) -> Iterator[Result]:
+def _results(releases: list[Release], questions: AnyQuestion, options: Options) -> Iterator[Result]:
     from mapapp.answers.asking import answers, changes
 
     error_rows = error_rows_of(options)
@@ -242,7 +245,7 @@ def _results(releases: list[Release], questions: AnyQuestion, options: dict[str,
         yield from answers(release, questions, error_rows)
 
 
-def _tables(releases: list[Release], questions: AnyQuestion, options: dict[str, Any]) -> Iterator[Any]:
+def _tables(releases: list[Release], questions: AnyQuestion, options: Options) -> Iterator[pandas.DataFrame]:
     """Yield tables for CSV; a flow matrix comes in parts, so that any size fits in memory."""
     from mapapp.answers.asking import matrix_parts
     from mapapp.answers.entries import ENTRIES

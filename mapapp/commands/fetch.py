@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import click
 
-from mapapp.commands.options import STORE, config_option, json_option, print_result, quiet_option
+from mapapp.commands.options import (
+    STORE,
+    Option,
+    config_option,
+    json_option,
+    print_result,
+    quiet_option,
+)
 from mapapp.progress import show_progress
+
+if TYPE_CHECKING:
+    from geodata.fetch import Fetched
 
 
 @click.command()
@@ -35,7 +45,7 @@ from mapapp.progress import show_progress
 @config_option
 @json_option
 @quiet_option
-def fetch(directory: Path, as_json: bool, quiet: bool, **options: Any) -> None:
+def fetch(directory: Path, as_json: bool, quiet: bool, **options: Option) -> None:
     """Download LODES, crosswalk, TIGER, PUMA, and population files into DIRECTORY.
 
     An interrupted download resumes. Every file is checked against its published sha256, if there is one. This is the
@@ -72,6 +82,6 @@ def fetch(directory: Path, as_json: bool, quiet: bool, **options: Any) -> None:
     print_result(result, [*lines, f"next: commutemap import DATASET --from {directory}"], as_json=as_json)
 
 
-def _plain(file: Any) -> dict[str, Any]:
+def _plain(file: Fetched) -> dict[str, object]:
     names = ("url", "role", "status", "sha256", "n_bytes", "published")
     return {"file": file.file.name, **{name: getattr(file, name) for name in names}}

@@ -6,12 +6,21 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from engine.parameters import exact_fraction
-from mapapp.commands.options import STORE, config_option, json_option, print_result, quiet_option
+from geodata.json_objects import JsonObject
+from mapapp.commands.options import (
+    STORE,
+    Option,
+    Options,
+    config_option,
+    json_option,
+    print_result,
+    quiet_option,
+)
 from mapapp.errors import UsageError
 from mapapp.progress import show_progress
 from mapapp.publishing.ledger import Ledger
@@ -60,7 +69,7 @@ _ROLES = {
 @config_option
 @json_option
 @quiet_option
-def import_(dataset: Path, directory: Path | None, as_json: bool, quiet: bool, **options: Any) -> None:
+def import_(dataset: Path, directory: Path | None, as_json: bool, quiet: bool, **options: Option) -> None:
     """Import source files, as the Census Bureau publishes them, into a confidential DATASET.
 
     \b
@@ -106,7 +115,7 @@ def _budget_writer(budget: tuple[Fraction, Fraction] | None) -> Callable[[Path],
     return write
 
 
-def _sources(directory: Path | None, options: dict[str, Any]) -> tuple[Sources, dict[Path, str]]:
+def _sources(directory: Path | None, options: Options) -> tuple[Sources, dict[Path, str]]:
     """Return the files of the folder; files named individually replace those with the same role."""
     from geodata.recognize import Sources, sources_in
 
@@ -118,8 +127,8 @@ def _sources(directory: Path | None, options: dict[str, Any]) -> tuple[Sources, 
 
 
 def _summary(
-    dataset: Path, facts: dict[str, Any], unused: dict[Path, str]
-) -> tuple[dict[str, Any], list[str]]:
+    dataset: Path, facts: JsonObject, unused: dict[Path, str]
+) -> tuple[dict[str, object], list[str]]:
     """Return the result of an import, as data and as text lines."""
     shown_facts = {name: value for name, value in facts.items() if name != "commitment_key"}
     lines = [f"{dataset}: {facts['title']}, {facts['n_jobs']:,} jobs"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -104,12 +104,12 @@ def _check_options(
         )
 
 
-def _sum(places: Sequence[Path]) -> tuple[dict[str, Any], list[str]]:
+def _sum(places: Sequence[Path]) -> tuple[dict[str, object], list[str]]:
     """Return the promises of several sources, added, as data and as text lines."""
     from mapapp.publishing.summed_ledgers import summed
 
     total = summed(places)
-    result = {
+    result: dict[str, object] = {
         "spent": _amounts(*total.spent) | {"readings": _readings(total.readings)},
         "notes": list(total.notes),
         "sources": [
@@ -143,7 +143,7 @@ def _as_lines(entries: tuple[LedgerEntry, ...]) -> list[str]:
     return [_spent_line(entries), *_reading_lines(sum_readings(entries)), *_entry_lines(entries)]
 
 
-def _as_data(entries: tuple[LedgerEntry, ...]) -> dict[str, Any]:
+def _as_data(entries: tuple[LedgerEntry, ...]) -> dict[str, object]:
     """Return one dataset's ledger, or the promise of a release, as data."""
     from mapapp.publishing.ledger_entry import sum_readings, sum_spent, withdrawals
 
@@ -216,17 +216,17 @@ def _entry_lines(entries: tuple[LedgerEntry, ...]) -> list[str]:
     return lines
 
 
-def _withdrawn(entry: LedgerEntry | None) -> dict[str, Any] | None:
+def _withdrawn(entry: LedgerEntry | None) -> dict[str, object] | None:
     if entry is None:
         return None
     return {"written_at": entry.written_at, "reason": "; ".join(entry.reasons), "still_counted": True}
 
 
-def _amounts(epsilon: Fraction, delta: Fraction) -> dict[str, Any]:
+def _amounts(epsilon: Fraction, delta: Fraction) -> dict[str, object]:
     return {"epsilon": float(epsilon), "delta": float(delta), "exact": [str(epsilon), str(delta)]}
 
 
-def _readings(readings: tuple[Reading, ...]) -> dict[str, Any]:
+def _readings(readings: tuple[Reading, ...]) -> dict[str, object]:
     return {
         reading.name: _amounts(reading.epsilon, reading.delta) | {"holds_for": reading.holds_for}
         for reading in readings

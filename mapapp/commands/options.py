@@ -7,13 +7,18 @@ import sys
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import click
 
 from mapapp.errors import UsageError
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., object])
+
+Option: TypeAlias = Any
+"""Value of a command's option, of the type that its declaration converts it to; click does not state it."""
+Options: TypeAlias = Mapping[str, Option]
+"""Values of a command's options, by name."""
 
 STORE = click.Path(path_type=Path)
 
@@ -40,7 +45,7 @@ def config_option(function: Function) -> Function:
     )(function)
 
 
-def print_result(result: Mapping[str, Any], lines: list[str], *, as_json: bool) -> None:
+def print_result(result: Mapping[str, object], lines: list[str], *, as_json: bool) -> None:
     """Print a command's result as JSON or as text lines."""
     if as_json:
         json.dump(result, sys.stdout, indent=1, ensure_ascii=False, default=str)
@@ -77,6 +82,6 @@ def _key(option: click.Option) -> str:
     return max(option.opts, key=len).removeprefix("--")
 
 
-def _text(value: object) -> Any:
+def _text(value: object) -> object:
     # Pass numbers on as text, so that 4.6 stays exactly 23/5 instead of the nearest binary fraction.
     return str(value) if isinstance(value, float) else value

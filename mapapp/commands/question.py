@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from mapapp.commands.options import STORE
+from mapapp.commands.options import STORE, Options
 from mapapp.errors import UsageError
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.fields import QUESTION
@@ -18,7 +18,7 @@ from mapapp.question.questions import Questions
 if TYPE_CHECKING:
     from mapapp.answers.analyses import Release
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., object])
 
 _AREA_FILE: Final = click.option(
     "--area-file",
@@ -102,13 +102,13 @@ def refuse_beside_setup() -> None:
 def _question_parameters() -> list[click.Parameter]:
     @click.command()
     @question_options
-    def question(**_: Any) -> None:
+    def question(**_: object) -> None:
         """Have every option of a question; never runs."""
 
     return question.params
 
 
-def questions_of_options(options: dict[str, Any], analysis: str) -> Questions:
+def questions_of_options(options: Options, analysis: str) -> Questions:
     """Return the questions that options describe."""
     given = {name: options[name.replace("-", "_")] for name in OPTIONS}
     given["area"] = [*given["area"], *(_area_of_file(path) for path in options["area_files"])]
@@ -126,12 +126,12 @@ def print_notes_on_names(release: Release, questions: Questions) -> None:
         click.echo(note, err=True)
 
 
-def error_rows_of(options: dict[str, Any]) -> int | None:
+def error_rows_of(options: Options) -> int | None:
     """Number of rows of each table that get an expected error; None for no errors at all."""
     return None if options["errors"] < 0 else int(options["errors"])
 
 
-def _numbers(option: str, text: str, kind: Any) -> tuple[Any, ...]:
+def _numbers(option: str, text: str, kind: type[int] | type[float]) -> tuple[float, ...]:
     try:
         return tuple(kind(part) for part in text.split(",") if part.strip())
     except ValueError:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 import click
 
-from mapapp.commands.options import STORE, config_option, quiet_option
+from mapapp.commands.options import STORE, Option, Options, config_option, quiet_option
 from mapapp.commands.question import (
     AnalysisName,
     error_rows_of,
@@ -89,7 +89,7 @@ _FORMS: Final = {".html": "html", ".htm": "html", ".pdf": "pdf", ".xlsx": "xlsx"
 )
 @quiet_option
 @config_option
-def report(releases: tuple[Path, ...], **options: Any) -> None:
+def report(releases: tuple[Path, ...], **options: Option) -> None:
     """Write a report on RELEASES: maps, numbers, complete tables, the certificate, and how to reproduce it.
 
     One report can have several areas, analyses, and releases (earliest first), and compares them. A batch resumes where
@@ -109,7 +109,7 @@ def report(releases: tuple[Path, ...], **options: Any) -> None:
         _one(releases, date, options)
 
 
-def _one(paths: tuple[Path, ...], date: datetime.date | None, options: dict[str, Any]) -> None:
+def _one(paths: tuple[Path, ...], date: datetime.date | None, options: Options) -> None:
     from mapapp.answers.served_release import open_releases
     from mapapp.files.reports import write_report
 
@@ -137,7 +137,7 @@ def _one(paths: tuple[Path, ...], date: datetime.date | None, options: dict[str,
     click.echo(f"{output}: written", err=True)
 
 
-def _parts(releases: list[ServedRelease], options: dict[str, Any]) -> list[Part]:
+def _parts(releases: list[ServedRelease], options: Options) -> list[Part]:
     """Return the parts that options or setups describe; print their notes to standard error."""
     from mapapp.files.reports.part import Part, parts_of
     from mapapp.question import setup_file
@@ -157,7 +157,7 @@ def _parts(releases: list[ServedRelease], options: dict[str, Any]) -> list[Part]
     return parts
 
 
-def _batch(paths: tuple[Path, ...], date: datetime.date | None, options: dict[str, Any]) -> None:
+def _batch(paths: tuple[Path, ...], date: datetime.date | None, options: Options) -> None:
     from mapapp.answers.served_release import open_releases
     from mapapp.files.reports.batch import make_batch
     from mapapp.files.reports.batch_file import read_batch

@@ -6,7 +6,7 @@ import re
 import socket
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final, Unpack
 
 import click
 
@@ -14,6 +14,9 @@ from mapapp.commands.options import STORE, config_option
 from mapapp.errors import UsageError
 from mapapp.explore.listener.limits import DEFAULT_LIMITS, Limits
 from mapapp.explore.listener.proxies import TrustedProxies
+
+if TYPE_CHECKING:
+    from mapapp.explore.web_app import ListenOptions
 
 DEFAULT_PORT = 8050
 _HOST_NAME: Final = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
@@ -62,7 +65,13 @@ _PREFIX: Final = re.compile(r"/(?:[A-Za-z0-9_-][A-Za-z0-9._-]*/)*")
 )
 @config_option
 def serve(
-    releases: tuple[Path, ...], host: str, port: int, prefix: str, connections_per_address: int, **names: Any
+    releases: tuple[Path, ...],
+    host: str,
+    port: int,
+    prefix: str,
+    connections_per_address: int,
+    host_names: tuple[str, ...],
+    trusted_proxies: tuple[str, ...],
 ) -> None:
     """Serve the public map of RELEASES. Datasets are refused because they contain confidential counts.
 
@@ -72,7 +81,15 @@ def serve(
       commutemap serve ri.release --prefix /map/ --trusted-proxy 127.0.0.1
     """
     limits = Limits(connections_per_address=connections_per_address)
-    _serve(list(releases), host, port, prefix, limits=limits, **names)
+    _serve(
+        list(releases),
+        host,
+        port,
+        prefix,
+        limits=limits,
+        host_names=host_names,
+        trusted_proxies=trusted_proxies,
+    )
 
 
 def serve_demo(*, port: int | None) -> None:
@@ -85,7 +102,9 @@ def serve_demo(*, port: int | None) -> None:
     _serve([release], "127.0.0.1", _free_port() if port is None else port)
 
 
-def _serve(releases: list[Path], host: str, port: int, prefix: str = "/", **options: Any) -> None:
+def _serve(
+    releases: list[Path], host: str, port: int, prefix: str = "/", **options: Unpack[ListenOptions]
+) -> None:
     from mapapp.explore.server import create_app, listen
 
     app = create_app(releases, prefix)

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from mapapp.commands.options import STORE, config_option, json_option, print_result, quiet_option
+from mapapp.commands.options import (
+    STORE,
+    Option,
+    Options,
+    config_option,
+    json_option,
+    print_result,
+    quiet_option,
+)
 from mapapp.commands.setting import setting_options
 from mapapp.errors import UsageError
 from mapapp.interrupts import exit_code
@@ -91,7 +99,7 @@ def sweep(
     picture: Path | None,
     as_json: bool,
     quiet: bool,
-    **options: Any,
+    **options: Option,
 ) -> None:
     """Measure the validity of settings on a confidential DATASET, before anything is released.
 
@@ -186,7 +194,7 @@ def _check(axes: Sequence[Axis], csv_path: Path | None, picture: Path | None) ->
     require_places(None, picture)
 
 
-def _open(dataset: Path, options: Mapping[str, Any]) -> AnalystData:
+def _open(dataset: Path, options: Options) -> AnalystData:
     from geodata.store import open_store
     from mapapp.measuring.analyst import AnalystData
     from mapapp.publishing.last_release import with_last_release

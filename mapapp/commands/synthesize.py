@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
 from engine.garbage import no_collection
-from mapapp.commands.options import STORE, config_option, json_option, print_result, quiet_option
+from mapapp.commands.options import (
+    STORE,
+    Option,
+    config_option,
+    json_option,
+    print_result,
+    quiet_option,
+)
 from mapapp.commands.setting import setting_options
 from mapapp.errors import UsageError
 from mapapp.progress import show_progress
@@ -50,7 +56,7 @@ from mapapp.progress import show_progress
 @config_option
 @json_option
 @quiet_option
-def synthesize(dataset: Path, release: Path, as_json: bool, quiet: bool, **options: Any) -> None:
+def synthesize(dataset: Path, release: Path, as_json: bool, quiet: bool, **options: Option) -> None:
     """Make a formally private RELEASE from a confidential DATASET.
 
     The promise is entered in the dataset's ledger before anything is drawn. It is epsilon_final, which includes

@@ -6,11 +6,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
+
+Stream: TypeAlias = IO[Any]
+"""A stream of text, or of bytes if it was opened as binary."""
 
 
 @contextmanager
-def whole_file(output: Path | None, *, binary: bool) -> Iterator[IO[Any]]:
+def whole_file(output: Path | None, *, binary: bool) -> Iterator[Stream]:
     """Yield a stream to write to: standard output, or a file that appears only when it is complete."""
     if output is None:
         yield sys.stdout

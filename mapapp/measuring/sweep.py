@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import version
-from typing import Any, Final
+from typing import Final
 
 from scipy.special import stdtrit
 
@@ -31,7 +31,7 @@ from mapapp.measuring.validity import measure_setting
 from mapapp.progress import Report, silent
 from mapapp.publishing.chosen_setting import Choice, choose_setting
 from mapapp.publishing.geography import Ints
-from mapapp.publishing.presets import with_preset
+from mapapp.publishing.presets import Options, with_preset
 from mapapp.publishing.public_part import (
     PublicPart,
     read_public_part,
@@ -146,7 +146,7 @@ class SweptRow:
         return {"asked": self.axis_values, **plain}
 
 
-def swept_settings(data: AnalystData, options: Mapping[str, Any], axes: Sequence[Axis]) -> list[SweptSetting]:
+def swept_settings(data: AnalystData, options: Options, axes: Sequence[Axis]) -> list[SweptSetting]:
     """Every combination of the axes' values over a base setting, the last axis fastest.
 
     Parameters
@@ -174,7 +174,7 @@ def swept_settings(data: AnalystData, options: Mapping[str, Any], axes: Sequence
 
 
 def _setting(
-    data: AnalystData, options: Mapping[str, Any], axes: Sequence[Axis], chosen: Sequence[tuple[str, object]]
+    data: AnalystData, options: Options, axes: Sequence[Axis], chosen: Sequence[tuple[str, object]]
 ) -> SweptSetting:
     axis_values = {axis.name: text for axis, (text, _) in zip(axes, chosen, strict=True)}
     changed = {option_key(axis.name): value for axis, (_, value) in zip(axes, chosen, strict=True)}

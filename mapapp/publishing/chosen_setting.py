@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from engine.errors import ParameterError
 from engine.parameters import Mechanism, Prior, PrivacyParameters, SynthesisParameters, Unit
+from geodata.json_objects import JsonMapping
 from geodata.store import Store
 from mapapp.progress import Report, silent
 from mapapp.publishing.certificate.mechanism import read_privacy, stated_privacy
@@ -105,7 +105,7 @@ def expected_of(
     return {}
 
 
-def expected_by_choice(facts: Mapping[str, Any]) -> dict[str, float]:
+def expected_by_choice(facts: JsonMapping) -> dict[str, float]:
     """Expected errors of a chosen setting, which its search has found already; names as of :func:`expected_of`."""
     names = ("expected_misplaced", "expected_kl_all", "expected_kl_small")
     return {name: facts[name] for name in names if name in facts}
@@ -130,7 +130,7 @@ def design_lines(certificate: Certificate) -> list[str]:
     return lines
 
 
-def expected_line(facts: Mapping[str, Any]) -> str:
+def expected_line(facts: JsonMapping) -> str:
     """What is to be expected of the chosen setting, in a few words."""
     if "expected_misplaced" in facts:
         return f"about {facts['expected_misplaced']:.1%} of workers misplaced"
@@ -156,7 +156,7 @@ def check_design(release: Store, certificate: Certificate) -> CertificateCheck:
         )
     found = choose_setting(read_public_part(release), privacy, given, choice)
     again = {"privacy": stated_privacy(found[0], found[1].mechanism), "synthesis": found[1].to_dict()}
-    facts: Mapping[str, Any] = {**found[2]}
+    facts: JsonMapping = {**found[2]}
     expected = [name for name in facts if name.startswith("expected_")]
     same = again == {name: parameters[name] for name in again} and set(stated) == set(facts)
     # Another machine may round differently, and so skip a setting that this one tries.
@@ -180,7 +180,7 @@ def _is_near(value: float | None, stated: float | None) -> bool:
     return abs(value - stated) <= _SAME * value
 
 
-def _described(parameters: Mapping[str, Any]) -> str:
+def _described(parameters: JsonMapping) -> str:
     privacy, synthesis = parameters["privacy"], parameters["synthesis"]
     radii = f"radii {synthesis['tract_radius_mi']:g} and {synthesis['puma_radius_mi']:g} mi"
     if "unit" in synthesis:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas
@@ -20,6 +20,7 @@ import pandas
 from engine.errors import ParameterError
 from engine.parameters import exact_fraction
 from geodata.errors import StoreError
+from geodata.json_objects import JsonObject
 from geodata.manifest import read_manifest
 from geodata.store import Store, open_store, store_digest
 from mapapp.errors import UsageError
@@ -192,7 +193,7 @@ def _open_last(path: Path) -> Store:
     return open_store(path, "release")
 
 
-def _facts(last: Store) -> dict[str, Any]:
+def _facts(last: Store) -> JsonObject:
     """What a certificate says of the release its prior came from."""
     try:
         certificate = last.document("certificate.json")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
-from typing import Any
+from typing import TypedDict
 
 from engine.errors import ParameterError
 from engine.parameters import Number, exact_fraction
@@ -182,7 +182,16 @@ def parsed_entry(line: bytes) -> LedgerEntry | None:
         return None
 
 
-def promised_amounts(certificate: Certificate) -> dict[str, Any]:
+class PromisedAmounts(TypedDict):
+    """What a certificate promises, as arguments of :func:`release_entry`; amounts as exact texts."""
+
+    epsilon: str | None
+    delta: str | None
+    reasons: tuple[str, ...]
+    readings: tuple[Reading, ...]
+
+
+def promised_amounts(certificate: Certificate) -> PromisedAmounts:
     """Return what a certificate says of its promise, as arguments of :func:`release_entry`."""
     promised = certificate["epsilon_final"] is not None
     return {

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, Literal, NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -116,7 +116,7 @@ def lone_workers(
     )
 
 
-def lone_worker_facts(parts: Sequence[LoneWorkers], parameters: SynthesisParameters) -> dict[str, Any]:
+def lone_worker_facts(parts: Sequence[LoneWorkers], parameters: SynthesisParameters) -> dict[str, object]:
     """Return what the certificate says of lone workers.
 
     Returns

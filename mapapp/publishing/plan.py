@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.precompile import ensure_compiled
 from engine.sound import require_fixed_count
 from engine.streams import PublicSeed
+from geodata.json_objects import JsonObject
 from mapapp.answers.lone_worker_words import stay_text
 from mapapp.progress import Report, silent
 from mapapp.publishing.batch_workers import ThreadRunner
@@ -116,7 +116,7 @@ def plan_synthesis(
         report=report,
     )
     certified = ThreadRunner(source, threads=threads or os.cpu_count() or 1, report=report).certify()
-    certificate: dict[str, Any] = claimed_certificate(dataset, source, certified, facts, is_test=test_key)
+    certificate: JsonObject = claimed_certificate(dataset, source, certified, facts, is_test=test_key)
     public = read_public_part(dataset)
     setting = (source.privacy, source.parameters)
     return Plan(

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 __all__ = ["AUTO", "DEFAULT_PRESET", "DESIGNED", "PRESETS", "USUAL_MECHANISM", "with_preset"]
+
+Option: TypeAlias = Any
+"""Value of an option of `synthesize`, of the type that its name implies; what it is used for checks it."""
+Options: TypeAlias = Mapping[str, Option]
+"""Options of `synthesize` by name; None where one is not given."""
 
 USUAL_MECHANISM: Final = "dirichlet-multinomial"
 
@@ -37,7 +42,7 @@ PRESETS: Final[Mapping[str, Mapping[str, str | bool]]] = {
 DEFAULT_PRESET: Final = "onthemap-v3"
 
 
-def with_preset(options: Mapping[str, Any]) -> dict[str, Any]:
+def with_preset(options: Options) -> dict[str, Option]:
     """The options of `synthesize` with those of their preset filled in; single options win.
 
     Radii that are given leave nothing to choose, and another mechanism than the preset's has no unit and keeps its own

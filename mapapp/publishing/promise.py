@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from engine.accept_reject import inner_privacy
 from engine.errors import CertificateError
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters
 from engine.streams import PublicSeed
+from geodata.json_objects import JsonObject
 from geodata.schema import PUBLIC_TABLES
 from geodata.store import Store
 from mapapp.publishing.certificate.certificate import build_certificate, certificate_rows, merge_rows
@@ -126,7 +126,7 @@ def make_certificate(
     reasons: Sequence[str] = (),
     design: Mapping[str, object] | None = None,
     versions: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Write the certificate of a release from what was certified batch by batch.
 
     Parameters

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.precompile import ensure_compiled
 from engine.sound import require_fixed_count
 from engine.streams import PublicSeed, SecretKey
+from geodata.json_objects import JsonObject
 from geodata.schema import PUBLIC_TABLES
 from geodata.store import (
     Store,
@@ -31,6 +31,7 @@ from mapapp.publishing.certificate.certificate import keyed_file_hash
 from mapapp.publishing.certificate.mechanism import NO_ACCOUNTANT
 from mapapp.publishing.certificate.terms import Certificate, ExactNumber
 from mapapp.publishing.chosen_setting import Choice, choose_setting, design_lines
+from mapapp.publishing.cluster.dask_types import Client
 from mapapp.publishing.design import DesignFacts
 from mapapp.publishing.drawn_design import DrawnDesignFacts
 from mapapp.publishing.last_release import last_release_lines, with_last_release
@@ -195,7 +196,7 @@ def run_synthesis(
     return _outcome(release_path, certificate, source, certified, runner.n_edited_out)
 
 
-def _connected(scheduler: str | None, key: SecretKey) -> AbstractContextManager[Any]:
+def _connected(scheduler: str | None, key: SecretKey) -> AbstractContextManager[Client | None]:
     """A cluster's client; None on this machine alone, which needs no Dask."""
     if scheduler is None:
         return nullcontext()
@@ -205,7 +206,7 @@ def _connected(scheduler: str | None, key: SecretKey) -> AbstractContextManager[
 
 
 def _runner(
-    client: object,
+    client: Client | None,
     source: SynthesisSource,
     directory: Path,
     key: SecretKey,
@@ -261,7 +262,7 @@ def claimed_certificate(
     design: DesignFacts | DrawnDesignFacts | None,
     *,
     is_test: bool,
-) -> dict[str, Any]:
+) -> JsonObject:
     """The claims of a certificate, from what was certified of every batch."""
     return make_certificate(
         dataset,

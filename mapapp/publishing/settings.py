@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from engine.parameters import (
     UNIT_MECHANISMS,
@@ -21,7 +20,7 @@ from mapapp.errors import UsageError
 from mapapp.publishing.chosen_setting import DESIGNED_MECHANISMS, Choice
 from mapapp.publishing.drawn_design import COMPARED_MECHANISMS, needs_delta
 from mapapp.publishing.mechanisms import OWN_PROOFS, require_range
-from mapapp.publishing.presets import AUTO, DESIGNED, with_preset
+from mapapp.publishing.presets import AUTO, DESIGNED, Option, Options, with_preset
 
 DEFAULT_EPSILON = "4.6"
 DEFAULT_DELTA = "1e-6"
@@ -31,7 +30,7 @@ _OF_PRUNED = ("accountant", "min_retention", "retention_scale", "strength")
 _OPTIONAL = ("strength", "q50_mi", "q90_mi", "retention_scale", "tract_radius_mi", "puma_radius_mi")
 
 
-def parameters_of(dataset: Path, options: Mapping[str, Any]) -> tuple[PrivacyParameters, SynthesisParameters]:
+def parameters_of(dataset: Path, options: Options) -> tuple[PrivacyParameters, SynthesisParameters]:
     """Make the parameters of a release from the options of `synthesize`.
 
     `prior` "auto" becomes "flows" if the dataset has a public flow table or a `prior_release` is given, else
@@ -62,7 +61,7 @@ def parameters_of(dataset: Path, options: Mapping[str, Any]) -> tuple[PrivacyPar
         else _given(options, "delta", DEFAULT_DELTA),
         min_retention=_given(options, "min_retention", DEFAULT_MIN_RETENTION),
     )
-    chosen: dict[str, Any] = {name: options[name] for name in _OPTIONAL if options[name] is not None}
+    chosen: dict[str, Option] = {name: options[name] for name in _OPTIONAL if options[name] is not None}
     chosen["mechanism"] = mechanism
     if options.get("unit") not in (None, AUTO):
         chosen["unit"] = options["unit"]
@@ -81,16 +80,16 @@ def parameters_of(dataset: Path, options: Mapping[str, Any]) -> tuple[PrivacyPar
     return privacy, parameters
 
 
-def _given(options: Mapping[str, Any], name: str, default: str) -> Any:
+def _given(options: Options, name: str, default: str) -> Option:
     return default if options[name] is None else options[name]
 
 
-def _is_pure(options: Mapping[str, Any]) -> bool:
+def _is_pure(options: Options) -> bool:
     """Whether delta 0 is asked for, which leaves out mechanisms that need more."""
     return options["delta"] is not None and exact_fraction(options["delta"], "delta") == 0
 
 
-def _refuse_what_some_ignore(options: Mapping[str, Any]) -> None:
+def _refuse_what_some_ignore(options: Options) -> None:
     """Refuse options that mean something to some of the compared mechanisms only."""
     given = {name: options[name] for name in _OF_PRUNED if options[name] is not None}
     given |= {"unit": options["unit"]} if options.get("unit") in ("block", "tract") else {}
@@ -104,7 +103,7 @@ def _refuse_what_some_ignore(options: Mapping[str, Any]) -> None:
         )
 
 
-def _refuse_what_it_ignores(mechanism: Mechanism, options: Mapping[str, Any]) -> None:
+def _refuse_what_it_ignores(mechanism: Mechanism, options: Options) -> None:
     """Refuse plug-in without --not-private, and options that a mechanism does not use."""
     not_private = options.get("not_private", False)
     if mechanism == "plug-in" and not not_private:
@@ -132,7 +131,7 @@ def _refuse_what_it_ignores(mechanism: Mechanism, options: Mapping[str, Any]) ->
             )
 
 
-def designed_choice(options: Mapping[str, Any]) -> Choice | None:
+def designed_choice(options: Options) -> Choice | None:
     """What `--design auto` may choose from; None where no setting is to be chosen.
 
     Raises

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 from geodata.errors import StoreError
 from geodata.manifest import read_manifest
@@ -143,10 +143,10 @@ def _refuse_counted_releases(stores: Sequence[Store]) -> None:
 
 
 def _source(store: Store) -> Source:
-    facts: dict[str, Any] = {"path": store.path, "kind": store.kind}
-    facts |= {name: store.manifest.get(name) for name in ("title", "year")}
+    title, year = (store.manifest.get(name) for name in ("title", "year"))
+    source = partial(Source, path=store.path, kind=store.kind, title=title, year=year)
     if store.kind == "dataset":
-        return Source(**facts, entries=Ledger(store.path).entries())
+        return source(entries=Ledger(store.path).entries())
     certificate = store.document("certificate.json")
     try:
         entry = release_entry(**promised_amounts(certificate), release=store.path.name)
@@ -156,7 +156,7 @@ def _source(store: Store) -> Source:
             f"{store.path}/certificate.json: its promise cannot be read ({type(error).__name__}); use a release that "
             "`commutemap certify` accepts"
         ) from error
-    return Source(**facts, entries=(entry,), unit_of_protection=protected if entry.is_private else None)
+    return source(entries=(entry,), unit_of_protection=protected if entry.is_private else None)
 
 
 def _copies(stores: Sequence[Store]) -> list[str]:

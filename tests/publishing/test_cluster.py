@@ -568,7 +568,7 @@ def job(demo_dataset: Path, tmp_path: Path) -> Job:
 
 
 def test_a_worker_that_would_log_the_key_is_not_given_it(job: Job, caplog: pytest.LogCaptureFixture) -> None:
-    worker = SimpleNamespace(address="tcp://127.0.0.1:1")
+    worker: Any = SimpleNamespace(address="tcp://127.0.0.1:1")
     with caplog.at_level(logging.INFO, "distributed.core"):
         assert cluster_worker.admit(job, True, worker) == ""
     assert job.mark_of(worker.address).exists()
@@ -578,7 +578,7 @@ def test_a_worker_that_would_log_the_key_is_not_given_it(job: Job, caplog: pytes
 
 
 def test_a_worker_with_another_dataset_is_refused(job: Job, tmp_path: Path) -> None:
-    worker = SimpleNamespace(address="tcp://127.0.0.1:1")
+    worker: Any = SimpleNamespace(address="tcp://127.0.0.1:1")
     (tmp_path / "elsewhere").mkdir()
     shutil.copy(job.dataset / MANIFEST, tmp_path / "elsewhere")
     with (tmp_path / "elsewhere" / MANIFEST).open("a") as manifest:
@@ -594,7 +594,7 @@ def test_a_worker_with_another_dataset_is_refused(job: Job, tmp_path: Path) -> N
 
 
 def test_a_worker_forgets_a_run_that_it_hears_nothing_of(job: Job, monkeypatch: pytest.MonkeyPatch) -> None:
-    worker = SimpleNamespace()
+    worker: Any = SimpleNamespace()
     monkeypatch.setattr(cluster_worker, "LEASE_S", 60.0)
     cluster_worker.take_key(job, SecretKey.for_tests(), worker)
     held = worker.commutemap_runs["r"]
@@ -610,7 +610,7 @@ def test_a_worker_forgets_a_run_that_it_hears_nothing_of(job: Job, monkeypatch: 
 
 
 def test_a_late_task_does_not_bring_a_finished_run_back(job: Job) -> None:
-    worker = SimpleNamespace()
+    worker: Any = SimpleNamespace()
     cluster_worker.take_key(job, SecretKey.for_tests(), worker)
     held = worker.commutemap_runs["r"]
     cluster_worker.forget("r", worker)

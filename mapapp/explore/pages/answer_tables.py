@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Final, TypedDict
+from typing import Final, TypedDict, cast
 
 import pandas
 
@@ -12,8 +12,9 @@ from mapapp.answers import words
 from mapapp.answers.areas import LEVEL_LABELS
 from mapapp.answers.entries import entry_of
 from mapapp.answers.entry import WORKER_CELLS, ColumnEntry, text_of
+from mapapp.answers.job_balance import JobBalance
 from mapapp.answers.measures import caution
-from mapapp.answers.results import Change, Result
+from mapapp.answers.results import AreaComparison, Change, Destinations, FlowMatrix, Result
 from mapapp.answers.served_answers import largest_change
 from mapapp.answers.short_tables import shortened
 from mapapp.answers.table_rows import Row
@@ -109,17 +110,19 @@ def _parts(result: Result) -> tuple[str, list[str], pandas.DataFrame, RowOf]:
     entry = entry_of(result)
     page = entry.page_table
     if page is None:
-        return _units(result)
+        return _units(cast(AreaComparison | Destinations | JobBalance, result))
     if page.wide is not None:
         wide = page.wide(result)
         return page.title, [page.head, *wide.heads], wide.rows, _wide_row
     heads, frame = [page.head, *_WORKERS], getattr(result, page.table)
     if page.table == entry.pairs:
-        return page.title, heads, _pairs(frame), _pair_row(result)
+        return page.title, heads, _pairs(frame), _pair_row(cast(FlowMatrix, result))
     return page.title, heads, frame, _label_row
 
 
-def _units(result: Any) -> tuple[str, list[str], pandas.DataFrame, RowOf]:
+def _units(
+    result: AreaComparison | Destinations | JobBalance,
+) -> tuple[str, list[str], pandas.DataFrame, RowOf]:
     """The parts of a table of units: which columns it has is declared with its analysis."""
     entry = entry_of(result)
     title = entry.page_title or entry.tables["units"].title
@@ -172,7 +175,7 @@ def _pairs(cells: pandas.DataFrame) -> pandas.DataFrame:
     return cells.assign(name=cells["home_name"], kind=cells["home_kind"])
 
 
-def _pair_row(result: Any) -> RowOf:
+def _pair_row(result: FlowMatrix) -> RowOf:
     def cells(row: Row) -> TableRow:
         if row.kind == "other":
             return _row(row.name, _worker_cells(row), marks=_marks(row.workers))

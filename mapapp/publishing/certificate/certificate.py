@@ -18,7 +18,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +28,7 @@ from engine.errors import CertificateError
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.sound import SOUND_RULES, SOUND_TAILS, SoundAccounting, require_fixed_count
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
+from geodata.json_objects import JsonObject
 from mapapp.answers.publication import CLAIMS_SCHEMA
 from mapapp.publishing.certificate.check import CertificateCheck, check_certificate
 from mapapp.publishing.certificate.mechanism import accepted_claims, own_claims, stated_privacy
@@ -122,7 +122,7 @@ def build_certificate(
     lone_worker: Mapping[str, object] | None = None,
     reasons: Sequence[str] = (),
     versions: Mapping[str, str] | None = None,
-) -> dict[str, Any]:
+) -> JsonObject:
     """Write the claims of a release's certificate; `mapapp.answers.publication.bind_publication` completes them.
 
     Parameters

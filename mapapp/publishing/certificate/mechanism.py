@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
 from engine.accept_reject import accepted_promise, inner_privacy
 from engine.errors import CertificateError
@@ -169,9 +169,9 @@ def _own_rows(
     ]
 
 
-def _readings(promise: MechanismPromise, numbers: dict[str, Any], unit: Unit) -> Certificate:
+def _readings(promise: MechanismPromise, numbers: dict[str, object], unit: Unit) -> Certificate:
     """Both readings where both hold; they hold with the same numbers."""
-    readings: dict[str, Any] = {
+    readings: dict[str, object] = {
         "differential_privacy": numbers | {"holds_for": "the whole release", "survives_post_processing": True}
     }
     if promise.holds_as_probabilistic:

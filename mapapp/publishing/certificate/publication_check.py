@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import cast
 
 import numpy as np
 import pandas
 import pyarrow.parquet
 
+from geodata.json_objects import JsonObject
 from geodata.schema import LAYER_LABELS, TABLES
 from geodata.store import Store
 from mapapp.answers.publication import (
@@ -89,7 +90,7 @@ def check_facts(release: Store, jobs: pandas.DataFrame) -> CertificateCheck:
     return CertificateCheck("states and layers", not wrong, "; ".join(wrong) or "match the tables")
 
 
-def _measured(release: Store, name: str, stated: Mapping[str, object]) -> dict[str, Any]:
+def _measured(release: Store, name: str, stated: Mapping[str, object]) -> dict[str, object]:
     """Return what the manifest should state for a file; its sha256 was compared when the release was opened."""
     file = Path(release.path / name)
     facts = {"sha256": stated["sha256"], "bytes": file.stat().st_size}
@@ -115,9 +116,9 @@ def _equal(one: object, other: object) -> bool:
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
-def _by_code(layers: Any) -> Any:
+def _by_code(layers: object) -> object:
     """Layers in the order of their codes, where each has one."""
     try:
-        return sorted(layers, key=lambda layer: str(layer["layer"]))
+        return sorted(cast(list[JsonObject], layers), key=lambda layer: str(layer["layer"]))
     except (TypeError, KeyError, IndexError):
         return layers

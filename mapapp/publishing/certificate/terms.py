@@ -4,12 +4,13 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, Final, NamedTuple, TypedDict
+from typing import Final, NamedTuple, TypedDict
 
 from engine.accountant import RULES, theorem_4_1_weight
 from engine.errors import CertificateError
 from engine.parameters import PrivacyParameters, SynthesisParameters, Unit
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
+from geodata.json_objects import JsonMapping
 
 __all__ = [
     "DRAWN_TOGETHER",
@@ -95,9 +96,9 @@ _NUMBER_KEPT: Final[Mapping[Unit, str]] = {
 _HASH = re.compile(r"[0-9a-f]{64}")
 
 
-Certificate = Mapping[str, Any]
+Certificate = JsonMapping
 """A certificate as JSON. One that is checked comes from a file and may hold anything, so its fields have no types."""
-Row = Mapping[str, Any]
+Row = JsonMapping
 """A row of a certificate's accounting, as JSON."""
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow
@@ -46,6 +46,7 @@ from mapapp.publishing.batch import (
 )
 from mapapp.publishing.batch_workers import Columns
 from mapapp.publishing.certificate.certificate import software_versions
+from mapapp.publishing.cluster.dask_types import Addressed
 from mapapp.publishing.inputs import synthesizers_of
 from mapapp.publishing.promise import CertifiedBatch
 from mapapp.publishing.support import Support
@@ -122,7 +123,7 @@ class Answer:
     """
 
     worker: str
-    value: Any = None
+    value: object = None
     refusal: str = ""
     bug: str = ""
     needs_key: bool = False
@@ -165,7 +166,7 @@ class _Run:
 # Called by the run on a worker, outside any task.
 
 
-def admit(job: Job, secret: bool, dask_worker: Any) -> str:
+def admit(job: Job, secret: bool, dask_worker: Addressed) -> str:
     """See whether this worker can take part; return what is wrong, or nothing.
 
     Leaves a file named after the worker among the parts, for the run to find: so both see the same directory.
@@ -182,25 +183,25 @@ def admit(job: Job, secret: bool, dask_worker: Any) -> str:
     return ""
 
 
-def take_key(job: Job, key: SecretKey, dask_worker: Any) -> None:
+def take_key(job: Job, key: SecretKey, dask_worker: Addressed) -> None:
     """Take the key of a run: a `KeyParcel` when it left."""
     run = _run_of(dask_worker, job.run)
     run.key = key
 
 
-def keep(name: str, dask_worker: Any) -> None:
+def keep(name: str, dask_worker: Addressed) -> None:
     """Hear that a run is still alive."""
     if name in vars(dask_worker).get(_RUNS, {}):
         _run_of(dask_worker, name)
 
 
-def forget(name: str, dask_worker: Any) -> None:
+def forget(name: str, dask_worker: Addressed) -> None:
     """Drop a run that is over: its key, and what was read for it."""
     vars(dask_worker).setdefault(_OVER, set()).add(name)
     _drop(name, dask_worker)
 
 
-def _drop(name: str, worker: Any) -> None:
+def _drop(name: str, worker: Addressed) -> None:
     run = vars(worker).get(_RUNS, {}).pop(name, None)
     if run is not None:
         run.key = run.source = run.cells = None
@@ -312,8 +313,8 @@ def program_versions() -> dict[str, str]:
     return dict(_VERSIONS)
 
 
-def _answer(job: Job, work: Callable[[_Run], Any]) -> Answer:
-    worker: Any = import_module("distributed").get_worker()
+def _answer(job: Job, work: Callable[[_Run], object]) -> Answer:
+    worker: Addressed = import_module("distributed").get_worker()
     address = str(worker.address)
     try:
         if not job.parts.is_dir():
@@ -340,7 +341,7 @@ def _answer(job: Job, work: Callable[[_Run], Any]) -> Answer:
         return Answer(worker=address, bug=type(error).__name__)
 
 
-def _run_of(worker: Any, name: str) -> _Run:
+def _run_of(worker: Addressed, name: str) -> _Run:
     """What the worker holds of a run, with its lease begun again."""
     run: _Run = vars(worker).setdefault(_RUNS, {}).setdefault(name, _Run())
     run.renew(threading.Timer(LEASE_S, _drop, (name, worker)))

@@ -23,7 +23,8 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import Any, Final
+from types import ModuleType
+from typing import Final, cast
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -46,6 +47,7 @@ from mapapp.publishing.cluster.cluster_worker import (
     read_part,
     write_part,
 )
+from mapapp.publishing.cluster.dask_types import Client, Future, Security
 from mapapp.publishing.promise import CertifiedBatch
 
 _CONNECT_S: Final = 5.0
@@ -90,7 +92,7 @@ def _is_safe(scheme: str, host: str) -> bool:
 
 
 @contextmanager
-def connected(address: str, *, secret: bool) -> Iterator[Any]:
+def connected(address: str, *, secret: bool) -> Iterator[Client]:
     """Connect to a scheduler: yields Dask's client.
 
     Raises
@@ -137,7 +139,7 @@ def connected(address: str, *, secret: bool) -> Iterator[Any]:
             client.close(timeout=_CLOSE_S)
 
 
-async def _greet(address: str, security: Any) -> None:
+async def _greet(address: str, security: Security) -> None:
     """See whether something at an address talks as Dask does; its client would wait for ever where nothing talks."""
     connect = import_module("distributed.comm").connect
     comm = await asyncio.wait_for(
@@ -146,10 +148,10 @@ async def _greet(address: str, security: Any) -> None:
     comm.abort()
 
 
-def _security(distributed: Any, address: str) -> Any:
+def _security(distributed: ModuleType, address: str) -> Security:
     """TLS settings of Dask's configuration; UsageError if the address needs them and there are none."""
     try:
-        security = distributed.Security()
+        security: Security = distributed.Security()
         found = security.get_connection_args("client").get("ssl_context")
     except OSError as error:
         raise UsageError(
@@ -186,7 +188,13 @@ class ClusterRunner:
     """
 
     def __init__(
-        self, client: Any, source: SynthesisSource, directory: Path, *, secret: bool, report: Report = silent
+        self,
+        client: Client,
+        source: SynthesisSource,
+        directory: Path,
+        *,
+        secret: bool,
+        report: Report = silent,
     ) -> None:
         self.n_edited_out = 0
         self._client = client
@@ -196,7 +204,7 @@ class ClusterRunner:
         self._report = report
         self._key: SecretKey | None = None
         self._certified: list[Certified] = []
-        self._futures: dict[int, Any] = {}
+        self._futures: dict[int, Future] = {}
         self._n_submitted = 0
         self._admitted: set[str] = set()
         self._tended_at = self._last_seen_at = time.monotonic()
@@ -225,7 +233,7 @@ class ClusterRunner:
     def certify(self) -> list[CertifiedBatch]:
         """Prepare and certify every batch."""
         found = self._stage("certifying prior weights", cluster_worker.certify_part, lambda batch: ())
-        self._certified = list(found)
+        self._certified = list(cast(Iterator[Certified], found))
         return [certified.batch for certified in self._certified]
 
     def jobs(self, key: SecretKey) -> Iterator[Columns]:
@@ -278,7 +286,9 @@ class ClusterRunner:
                 self._call(workers, cluster_worker.forget, self._job.run, wait_s=_SHORT_CALL_S)
         _remove(self._job.parts)
 
-    def _stage(self, name: str, task: Callable[..., Answer], extra: Callable[[int], Any]) -> Iterator[Any]:
+    def _stage(
+        self, name: str, task: Callable[..., Answer], extra: Callable[[int], tuple[object, ...]]
+    ) -> Iterator[object]:
         """Run one task a batch; yield their values in the order of the batches."""
         done: SimpleQueue[int] = SimpleQueue()
 
@@ -298,7 +308,7 @@ class ClusterRunner:
         self._report(name, 0, self._n_batches)
         for batch in range(self._n_batches):
             submit(batch)
-        ready: dict[int, Any] = {}
+        ready: dict[int, object] = {}
         n_done = 0
         for wanted in range(self._n_batches):
             while wanted not in ready:
@@ -321,7 +331,7 @@ class ClusterRunner:
             with suppress(Empty):
                 return done.get(timeout=LEASE_S / 8)
 
-    def _answer(self, future: Any) -> Answer:
+    def _answer(self, future: Future) -> Answer:
         """Wait for the answer of a task: no time, unless its worker was lost after it and another works it out."""
         while True:
             self._tend()
@@ -392,24 +402,27 @@ class ClusterRunner:
                 self._unreached(worker, error, needed=needed)
 
     def _call(
-        self, workers: Sequence[str], function: Callable[..., Any], *arguments: Any, wait_s: float = _CALL_S
-    ) -> dict[str, Any]:
+        self,
+        workers: Sequence[str],
+        function: Callable[..., object],
+        *arguments: object,
+        wait_s: float = _CALL_S,
+    ) -> dict[str, object]:
         """Call a function on some workers, not by way of the scheduler: its result, or the error, by worker."""
         message = {"function": pickle.dumps(function), "args": pickle.dumps(arguments)}
 
-        async def one(worker: str) -> Any:
+        async def one(worker: str) -> object:
             answer = await asyncio.wait_for(self._client.rpc(worker).run(**message), wait_s)
             if answer["status"] != "OK":
                 raise RuntimeError(answer.get("exception_text", answer["status"]))
             return answer["result"]
 
-        async def all_at_once() -> list[Any]:
+        async def all_at_once() -> list[object]:
             return await asyncio.gather(*map(one, workers), return_exceptions=True)
 
-        found: list[Any]
         try:
             # Limited here too: a call that is given up first closes its connection, and that may never end.
-            found = self._client.sync(all_at_once, callback_timeout=wait_s + _CLOSE_S)
+            found = cast(list[object], self._client.sync(all_at_once, callback_timeout=wait_s + _CLOSE_S))
         except TimeoutError as error:
             found = [error] * len(workers)
         return dict(zip(workers, found, strict=True))
@@ -417,7 +430,7 @@ class ClusterRunner:
 
 @contextmanager
 def cluster_runner(
-    client: Any, source: SynthesisSource, directory: Path, *, secret: bool, report: Report = silent
+    client: Client, source: SynthesisSource, directory: Path, *, secret: bool, report: Report = silent
 ) -> Iterator[ClusterRunner]:
     """Yield the workers of a cluster, ready; whatever happens, nothing of the run is left with them afterwards."""
     runner = ClusterRunner(client, source, directory, secret=secret, report=report)
@@ -455,7 +468,7 @@ def _without_rows(certified: Certified) -> Certified:
     return replace(certified, batch=replace(certified.batch, rows=[], tails=None))
 
 
-def _result(future: Any) -> Answer:
+def _result(future: Future) -> Answer:
     """The answer of a finished task; the errors left are Dask's own."""
     try:
         answer = future.result(timeout=LEASE_S / 8)
