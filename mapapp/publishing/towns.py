@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pandas
 
 from engine.tracts import OriginTracts
@@ -57,7 +58,7 @@ def read_towns(store: Store) -> Towns:
     return Towns(of_tract.astype(np.int64), tuple(str(name) for name in frequent.index))
 
 
-def _most_people(store: Store, column: str) -> tuple[Ints, Any]:
+def _most_people(store: Store, column: str) -> tuple[Ints, npt.NDArray[np.object_]]:
     """Rows of the tracts that have a unit of a layer, and the unit of each in which most people live."""
     parts = []
     for part in store.batches("blocks", ["tract_index", "population", column]):
