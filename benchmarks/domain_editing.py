@@ -54,9 +54,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "gravity": ("--prior", "gravity"),
             "flows": ("--prior-release", place / "gravity"),
         }
+        options_of_all = ("--preset", "onthemap-v3", "--test-key")
         for prior, of_prior in options.items():
             release = place / prior
-            result = commutemap_json("synthesize", dataset, release, "--test-key", *of_prior)
+            result = commutemap_json("synthesize", dataset, release, *options_of_all, *of_prior)
             n = result["n_support"]
             row = f"| {prior} | {n['least']}, {n['mean']}, {n['greatest']} | {levels(release, prior)} "
             print(row + f"| {result['confidential']['share_edited_out']:.2%} |")

@@ -1,7 +1,7 @@
 """Wall time and peak memory of whole commands: `python -m benchmarks.end_to_end [--data ../shared/data] [--runs 3]`.
 
-Runs `demo`, `import` and `synthesize` as a user does, each in a process of its own, several times, and prints
-the median and the range. The first run of `synthesize` may compile the kernels; it is shown apart.
+Runs `demo`, `import` and `synthesize` with either preset as a user does, each in its own process, several times. It
+prints the median and the range. The first run of `synthesize` may compile the kernels; it is shown apart.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 
 from benchmarks import rhode_island
 from benchmarks.commands import commutemap
+from mapapp.publishing.presets import PRESETS
 
 SMALLEST = ("--size", "small", "--runs", "1", "--data", "{data}")
 
@@ -51,12 +52,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         size = chosen.size
         repeat(f"demo --size {size}", chosen.runs, demo, "demo", demo, "--size", size)
         repeat(f"synthesize {size}, first run", 1, release, "synthesize", demo, release)
-        repeat(f"synthesize {size}", chosen.runs, release, "synthesize", demo, release)
+        for preset in PRESETS:
+            command = ("synthesize", demo, release, "--preset", preset)
+            repeat(f"synthesize {size}, {preset}", chosen.runs, release, *command)
         if not chosen.data.is_dir():
             print(f"(Rhode Island left out: no {chosen.data})")
             return
         repeat("import Rhode Island", chosen.runs, ri, "import", ri, "--from", chosen.data)
-        repeat("synthesize Rhode Island", chosen.runs, release, "synthesize", ri, release)
+        for preset in PRESETS:
+            command = ("synthesize", ri, release, "--preset", preset)
+            repeat(f"synthesize Rhode Island, {preset}", chosen.runs, release, *command)
 
 
 if __name__ == "__main__":

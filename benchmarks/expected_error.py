@@ -112,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = argument_parser().parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         dataset, release = rhode_island.given_or_imported(chosen, Path(folder)), Path(folder) / "release"
-        commutemap("synthesize", dataset, release, "--test-key")
+        commutemap("synthesize", dataset, release, "--preset", "onthemap-v3", "--test-key")
         measure(dataset, release)
 
 

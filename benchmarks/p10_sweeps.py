@@ -285,7 +285,7 @@ def with_prior(short: str, path: Path, place: Path) -> Store:
     copy.mkdir()
     for file in path.iterdir():
         (copy / file.name).write_bytes(file.read_bytes())
-    commutemap("synthesize", copy, release, "--test-key")
+    commutemap("synthesize", copy, release, "--preset", "onthemap-v3", "--test-key")
     return with_last_release(store, release, for_release=False)
 
 

@@ -19,8 +19,10 @@ from benchmarks import chromium
 from mapapp.answers import served_answers
 from mapapp.answers.served_release import ServedRelease
 from mapapp.explore.server import create_app, listen
+from mapapp.paths import data_home
 from mapapp.progress import show_progress
-from mapapp.publishing.demo_release import demo_release
+from mapapp.publishing.demo_release import Demo
+from mapapp.publishing.presets import DEFAULT_PRESET
 from mapapp.question.question import Question
 from tests.running_server import running
 
@@ -74,7 +76,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = argument_parser().parse_args(arguments)
     if chosen.release is None:
         with show_progress() as report:
-            chosen.release = demo_release(report)
+            chosen.release = Demo(data_home()).make(DEFAULT_PRESET, report)
     area = busiest_tract(chosen.release)
     server = listen(create_app([chosen.release]), port=0)
     with running(*server) as address, chromium.browsing() as browser:

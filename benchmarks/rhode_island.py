@@ -36,12 +36,12 @@ def import_dataset(folder: Path, data: Path) -> Path:
 
 
 def synthesize(dataset: Path) -> Path:
-    """Make a release under the test key beside the dataset."""
+    """Make a release with the preset onthemap-v3 under the test key beside the dataset."""
     release = dataset.with_suffix(".release")
-    commutemap("synthesize", dataset, release, "--test-key")
+    commutemap("synthesize", dataset, release, "--preset", "onthemap-v3", "--test-key")
     return release
 
 
 def make_release(folder: Path, data: Path) -> Path:
-    """Import the files and make a release under the test key, both in the folder."""
+    """Import the files and make such a release, both in the folder."""
     return synthesize(import_dataset(folder, data))

@@ -20,7 +20,7 @@ from benchmarks.readme_picture import slimmed
 from mapapp.progress import silent
 from mapapp.workbench.app import create_app, listen
 from mapapp.workbench.session import Session
-from mapapp.workbench.setting import read_setting, start_values
+from mapapp.workbench.setting import read_setting
 from tests.running_server import running
 
 CONTROLS = (
@@ -86,13 +86,13 @@ def opened(address: str) -> Iterator[Any]:
 
 def measured(session: Session, epsilons: tuple[str, ...]) -> None:
     """Seconds that the program itself takes, without a browser, over settings not measured before."""
-    values = start_values(has_flows=session.has_flows)
+    values = session.start
     session.measure(read_setting(values), "sample", silent)
     session.measure(read_setting(values), "whole", silent)
     for extent in ("sample", "whole"):
         seconds = []
         for epsilon in epsilons:
-            setting = read_setting(values | {"epsilon": epsilon})
+            setting = read_setting({**values, "epsilon": epsilon})
             start = time.perf_counter()
             session.measure(setting, extent, silent)
             seconds.append(time.perf_counter() - start)

@@ -47,7 +47,8 @@ EXIT_SIGNAL = 128  # plus the signal number, as a shell reports a command ended 
 def commutemap(context: click.Context, port: int | None) -> None:
     """Turn confidential home-to-work counts into a formally private map.
 
-    Without a command, build the demo release unless it exists, serve it, and print its address.
+    Without a command, build the demo release unless it exists, serve it, and print its address. Its release with the
+    other preset is built meanwhile; then the map can switch between the two and compare them.
 
     \b
     Example, from public files to a map:

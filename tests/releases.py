@@ -71,6 +71,15 @@ def rewrite_table(path: Path, table: str, change: Callable[[Any], Any]) -> None:
     (path / "manifest.json").write_text(json.dumps(manifest))
 
 
+def rewrite_document(path: Path, name: str, document: dict[str, Any]) -> None:
+    """Replace a JSON document of a store, and what the manifest says of its file."""
+    content = json.dumps(document).encode()
+    (path / name).write_bytes(content)
+    manifest = json.loads((path / "manifest.json").read_text())
+    manifest["files"][name] |= {"sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content)}
+    (path / "manifest.json").write_text(json.dumps(manifest))
+
+
 def _places() -> tuple[Any, Any, Any]:
     blocks, shapes, tracts = [], [], []
     for number in range(N_COLUMNS * N_ROWS):

@@ -251,7 +251,7 @@ def test_a_change_has_frames_and_maps(release: cm.Release, later: cm.Release, pa
     assert found.plot().content == expected
     shown = found._repr_html_()
     assert shown is not None
-    assert "What changed" in shown
+    assert "What differs" in shown
     flows = cm.change(release.inflow_outflow("county:10001"), later.inflow_outflow("county:10001"))
     with pytest.raises(cm.UsageError, match=r"no rows by unit.*use to_frame\(\)"):
         flows.to_geodataframe()

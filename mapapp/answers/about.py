@@ -52,7 +52,8 @@ class About:
     kept_bands : tuple of three tuples of int
         The same as bands of age, earnings, and industry; empty for all.
     promise : dict
-        ``status``, ``epsilon_final``, ``delta``, ``accountant`` and ``mechanism`` of the certificate.
+        ``status``, ``epsilon_final``, ``delta``, ``accountant``, and where stated ``mechanism`` and ``preset`` of the
+        certificate.
     notes : tuple of Note
         Notes that must be read with the numbers.
     """

@@ -53,7 +53,8 @@ def _require_number(name: str, stated: object) -> None:
 
 def promise_of(certificate: JsonObject) -> JsonObject:
     """Return a certificate's promise as a short dictionary, as in `About.promise`."""
-    mechanism = certificate.get("mechanism")
+    mechanism, construction = certificate.get("mechanism"), certificate.get("construction")
+    construction = construction if isinstance(construction, dict) else {}
     numbers = {
         name: value.get("value") if isinstance(value, dict) else value
         for name in ("epsilon_final", "delta")
@@ -64,4 +65,5 @@ def promise_of(certificate: JsonObject) -> JsonObject:
         | numbers
         | {"accountant": certificate.get("accountant")}
         | ({"mechanism": mechanism.get("name")} if isinstance(mechanism, dict) else {})
+        | ({"preset": construction["preset"]} if "preset" in construction else {})
     )

@@ -68,16 +68,16 @@ def change(before: Result, after: Result) -> Change:
         expected_error=np.hypot(*error),
         caution=_cautions(both, entry.measure),
     )
-    earlier_name, later_name = Change(about=after.about, before=before, after=after, rows=rows).names
+    found = Change(about=after.about, presenter=after.presenter, before=before, after=after, rows=rows)
     about = dataclasses.replace(
         after.about,
-        title=f"{after.about.title}: change",
-        release=f"{earlier_name} → {later_name}",
+        title=f"{after.about.title}: {found.words.noun}",
+        release=" → ".join(found.names),
         version=f"{before.about.version} → {after.about.version}",
-        year=f"{before.about.year} → {after.about.year}",
-        notes=after.about.notes + _notes(before, after),
+        year=" → ".join(dict.fromkeys((before.about.year, after.about.year))),
+        notes=after.about.notes + _notes(found),
     )
-    return Change(about=about, presenter=after.presenter, before=before, after=after, rows=rows)
+    return dataclasses.replace(found, about=about)
 
 
 def _measured(
@@ -109,12 +109,14 @@ def _question_key(result: Result) -> tuple[object, ...]:
     return (about.side, about.area_text, about.filters, *extra)
 
 
-def _notes(before: Result, after: Result) -> tuple[Note, ...]:
-    notes = [Note("both-noisy", "Both releases contain independent noise, so small changes mean nothing.")]
+def _notes(found: Change) -> tuple[Note, ...]:
+    before, after, (first, second) = found.before, found.after, found.words.releases
+    noun = found.words.noun
+    notes = [Note("both-noisy", f"Both releases contain independent noise, so small {noun}s mean nothing.")]
     if before.about.n_blocks != after.about.n_blocks:
         text = (
-            f"The area has {before.about.n_blocks:,} blocks in the earlier release and {after.about.n_blocks:,} in "
-            "the later one: its blocks were redrawn in between, and its larger units may have been, too."
+            f"The area has {before.about.n_blocks:,} blocks in the {first} release and {after.about.n_blocks:,} in "
+            f"the {second} one: its blocks were redrawn in between, and its larger units may have been, too."
         )
         notes.append(Note("other-blocks", text))
     if before.about.job_type != after.about.job_type:

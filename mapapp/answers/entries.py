@@ -196,7 +196,7 @@ _MEDIAN: Final = NumberEntry(
     "Median distance from home to work",
     "miles",
     "median distance, home to work",
-    changed="change in median distance",
+    changed="median distance",
 )
 _BANDS: Final = TableEntry("Age, earnings, and industry", "Shares are within each characteristic.")
 _DISTANCES: Final = TableEntry("Distance from home to work", "Great-circle miles between blocks.")
@@ -255,7 +255,7 @@ ENTRIES: Final[dict[str, Entry]] = {
                 "Mean distance of the commutes under 100 miles",
                 "miles",
                 "mean of the commutes under 100 miles",
-                changed="change in mean distance under 100 miles",
+                changed="mean distance under 100 miles",
             ),
         ),
         glance=_workers_and_median,

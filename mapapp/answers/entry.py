@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 NumberKind = Literal["count", "change", "share", "miles", "ratio"]
-CellKind = Literal["count", "share", "ratio", "ratio change", "error", "ratio error"]
+CellKind = Literal[
+    "count", "change", "share", "change share", "ratio", "ratio change", "error", "ratio error"
+]
 Read: TypeAlias = Callable[..., _T]
 """A function of an answer; those of an entry take its analysis's own type of answer."""
 Text = str | Read[str]
@@ -43,7 +45,7 @@ class NumberEntry:
     value : callable or None
         Computes it from the answer, if it is not the field itself.
     changed : str
-        Short label of its change on the page; empty if the page does not show the change.
+        Short name of what changes, on the page; empty if the page does not show the change.
     """
 
     name: str
@@ -66,7 +68,7 @@ class ColumnEntry:
     ----------
     head : str
         Heading for readers.
-    kind : {"count", "share", "ratio", "ratio change", "error", "ratio error"}
+    kind : {"count", "change", "share", "change share", "ratio", "ratio change", "error", "ratio error"}
     """
 
     head: str

@@ -218,7 +218,7 @@ ENTRY: Final = Entry(
             "Jobs per resident worker",
             "ratio",
             "jobs per resident worker",
-            changed="change in jobs per resident worker",
+            changed="jobs per resident worker",
         ),
     ),
     n_about=lambda result: result.workers.value + result.jobs.value,

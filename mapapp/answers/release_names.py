@@ -8,10 +8,18 @@ from typing import Final
 from geodata.json_objects import JsonMapping
 
 _DIGITS: Final = 8
+_PRESETS: Final = {"recommended": "recommended preset", "onthemap-v3": "OnTheMap V3 preset"}
+
+
+def preset_words(preset: object) -> str:
+    """Return a preset of `synthesize` in plain words; empty if it is none that we know."""
+    return _PRESETS.get(preset, "") if isinstance(preset, str) else ""
 
 
 def setting_words(promise: JsonMapping) -> str:
-    """Return epsilon and mechanism of a release in a few words, such as ``ε = 6.5, exponential``.
+    """Return preset and epsilon of a release in a few words, such as ``recommended preset, ε = 6.5``.
+
+    A release that was made with options of its own is named by its mechanism, as ``ε = 4, exponential``.
 
     Parameters
     ----------
@@ -20,7 +28,9 @@ def setting_words(promise: JsonMapping) -> str:
     """
     epsilon, mechanism = promise.get("epsilon_final"), promise.get("mechanism")
     stated = f"ε = {epsilon:.3g}" if isinstance(epsilon, (int, float)) else ""
-    return ", ".join(part for part in (stated, mechanism) if isinstance(part, str) and part)
+    preset = preset_words(promise.get("preset"))
+    parts = (preset, stated) if preset else (stated, mechanism)
+    return ", ".join(part for part in parts if isinstance(part, str) and part)
 
 
 def names_apart(releases: Sequence[tuple[str, JsonMapping, str]]) -> list[str]:

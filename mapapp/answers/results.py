@@ -38,6 +38,7 @@ import pandas
 
 from geodata.json_objects import JsonObject
 from mapapp.answers.about import About
+from mapapp.answers.comparison_words import ComparisonWords, comparison_words
 from mapapp.answers.map_image import MapImage
 from mapapp.answers.measures import MEASURES, Miles, Number, Value
 from mapapp.answers.release_names import names_apart
@@ -400,7 +401,7 @@ class FlowMatrix(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change(Result):
-    """The change of an answer from an earlier to a later release.
+    """The change of an answer from an earlier to a later release, or the difference of two releases of one year.
 
     Attributes
     ----------
@@ -418,10 +419,15 @@ class Change(Result):
 
     @property
     def names(self) -> tuple[str, str]:
-        """Distinct names of the earlier and the later release."""
+        """Distinct names of the two releases, in their order."""
         abouts = (self.before.about, self.after.about)
         earlier, later = names_apart([(each.release, each.promise, each.version) for each in abouts])
         return earlier, later
+
+    @property
+    def words(self) -> ComparisonWords:
+        """What the comparison is called."""
+        return comparison_words(self.before.about.year, self.after.about.year)
 
     def numbers(self) -> dict[str, Any]:
         """Return the numbers of both answers and their difference.

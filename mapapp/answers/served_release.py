@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Container, Hashable, Sequence
 from pathlib import Path
 from typing import Final, TypeVar, cast
 
@@ -102,15 +102,20 @@ def open_releases(paths: list[Path]) -> dict[str, ServedRelease]:
     """Open releases, in the given order, by name in addresses; a number is added to repeated names."""
     found: dict[str, ServedRelease] = {}
     for path in paths:
-        stem = (
-            re.sub(r"[^A-Za-z0-9-]+", "-", path.resolve().name.removesuffix(".release")).strip("-")
-            or "release"
-        )
-        slug, number = stem, 2
-        while slug in found:
-            slug, number = f"{stem}-{number}", number + 1
+        slug = free_slug(path, found)
         found[slug] = ServedRelease(path, slug)
     return found
+
+
+def free_slug(path: Path, taken: Container[str]) -> str:
+    """Return the name in addresses of a release, with a number if the name is taken."""
+    stem = (
+        re.sub(r"[^A-Za-z0-9-]+", "-", path.resolve().name.removesuffix(".release")).strip("-") or "release"
+    )
+    slug, number = stem, 2
+    while slug in taken:
+        slug, number = f"{stem}-{number}", number + 1
+    return slug
 
 
 def names_of(releases: Sequence[ServedRelease]) -> dict[str, str]:

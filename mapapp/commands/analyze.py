@@ -68,7 +68,11 @@ _TEXT_ROWS: Final = 10
 )
 @question_options
 @errors_option(10)
-@click.option("--change", is_flag=True, help="Report the change from each release to the next.")
+@click.option(
+    "--change",
+    is_flag=True,
+    help="Report the change from each release to the next, or the difference of two releases of one year.",
+)
 @click.option(
     "--table",
     default=None,
@@ -268,14 +272,16 @@ def _tables(releases: list[Release], questions: AnyQuestion, options: Options) -
 
 def _lines(result: Result) -> list[str]:
     """Return an answer as text lines: its subject, its numbers, and the first rows of its main table."""
+    from mapapp.answers.results import Change
     from mapapp.answers.short_tables import shortened
 
-    about = result.about
+    about, noun = result.about, result.words.noun if isinstance(result, Change) else ""
     side = {"work": "workers of ", "home": "residents of ", None: ""}[about.side]
     lines = [f"{about.title}: {side}{about.area}{f' ({about.filters})' if about.filters else ''}"]
     lines.append(f"  {about.release}")
     lines += [
-        f"  {name.replace('_', ' '):<18} {_number_text(value)}" for name, value in result.numbers().items()
+        f"  {name.replace('_', ' '):<18} {_number_text(value, noun)}"
+        for name, value in result.numbers().items()
     ]
     for name, table in list(result.tables().items())[:1]:
         short = (
@@ -290,8 +296,8 @@ def _lines(result: Result) -> list[str]:
     return [*lines, *(f"  {note}" for note in about.notes)]
 
 
-def _number_text(value: object) -> str:
-    """Return a number as text; for a change, the earlier value, the later value and the difference."""
+def _number_text(value: object, noun: str) -> str:
+    """Return a number as text; for a comparison, both values and the change or difference that `noun` names."""
     from mapapp.answers import words
     from mapapp.answers.measures import Miles, Number, Ratio
 
@@ -306,6 +312,6 @@ def _number_text(value: object) -> str:
     if isinstance(value, dict):
         known = value["expected_error"]
         error = "" if known is None else f" ± {known:.3g}"
-        before, after, change = (_number_text(value[name]) for name in ("before", "after", "change"))
-        return f"{before} → {after} (change {change}{error})"
+        before, after, change = (_number_text(value[name], noun) for name in ("before", "after", "change"))
+        return f"{before} → {after} ({noun} {change}{error})"
     return "–" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:.4g}"

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import re
 import socket
+import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Unpack
 
 import click
 
+from mapapp.answers.release_names import preset_words
 from mapapp.commands.options import STORE, config_option
 from mapapp.errors import UsageError
 from mapapp.explore.listener.limits import DEFAULT_LIMITS, Limits
 from mapapp.explore.listener.proxies import TrustedProxies
+from mapapp.paths import data_home
+from mapapp.publishing.presets import DEFAULT_PRESET, PRESETS
 
 if TYPE_CHECKING:
+    from dash import Dash
+
     from mapapp.explore.web_app import ListenOptions
+    from mapapp.publishing.demo_release import Demo
 
 DEFAULT_PORT = 8050
 _HOST_NAME: Final = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
@@ -93,21 +101,70 @@ def serve(
 
 
 def serve_demo(*, port: int | None) -> None:
-    """Build the demo release unless it exists, then serve it."""
+    """Serve the demo with the default preset as soon as it is made, and add the others, which are made meanwhile."""
+    from mapapp.explore.server import create_app
     from mapapp.progress import show_progress
-    from mapapp.publishing.demo_release import demo_release
+    from mapapp.publishing.demo_release import Demo
 
+    demo = Demo(data_home())
     with show_progress() as report:
-        release = demo_release(report)
-    _serve([release], "127.0.0.1", _free_port() if port is None else port)
+        first = demo.make(DEFAULT_PRESET, report)
+    others = [preset for preset in PRESETS if preset != DEFAULT_PRESET]
+    made = [demo.release(preset) for preset in others if demo.release(preset).exists()]
+    missing = [preset for preset in others if not demo.release(preset).exists()]
+    app = create_app([first, *made], awaited=[preset_words(preset) for preset in missing])
+
+    def make_others() -> None:
+        for preset in missing:
+            _make_behind(app, demo, preset)
+
+    _listen(app, "127.0.0.1", _free_port() if port is None else port, meanwhile=make_others)
+
+
+def _make_behind(app: Dash, demo: Demo, preset: str) -> None:
+    """Make a release of the demo behind the server, which then serves it, too."""
+    from mapapp.commands.build_behind import build_behind
+    from mapapp.explore.server import add_release, await_no_more
+
+    named = f"The demo with the {preset_words(preset)}"
+
+    def done() -> None:
+        add_release(app, demo.release(preset), awaited=preset_words(preset))
+        _say(f"{named} is ready: choose it under Release, or compare the two")
+
+    def failed(reason: str) -> None:
+        await_no_more(app, preset_words(preset))
+        _say(f"{named} could not be made ({reason}); the map goes on without it")
+
+    _say(f"{named} is being made behind the map, to compare with")
+    build_behind(demo.dataset, demo.release(preset), preset, done=done, failed=failed)
+
+
+def _say(line: str) -> None:
+    """Print a line whole, whatever another thread prints."""
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 def _serve(
     releases: list[Path], host: str, port: int, prefix: str = "/", **options: Unpack[ListenOptions]
 ) -> None:
-    from mapapp.explore.server import create_app, listen
+    from mapapp.explore.server import create_app
 
-    app = create_app(releases, prefix)
+    _listen(create_app(releases, prefix), host, port, **options)
+
+
+def _listen(
+    app: Dash,
+    host: str,
+    port: int,
+    *,
+    meanwhile: Callable[[], object] = lambda: None,
+    **options: Unpack[ListenOptions],
+) -> None:
+    """Serve an app until it is stopped; `meanwhile` is called once its address is printed."""
+    from mapapp.explore.server import listen
+
     try:
         server, address = listen(app, host, port, **options)
     except OSError as error:
@@ -116,6 +173,7 @@ def _serve(
         ) from error
     with suppress(KeyboardInterrupt):  # it may arrive before the server handles it
         click.echo(f"CommuteMap is at {address} (stop with Ctrl-C)")
+        meanwhile()
         server.run()
 
 

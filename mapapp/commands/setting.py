@@ -30,15 +30,17 @@ _SETTING: Final = (
         type=click.Choice(list(PRESETS)),
         default=DEFAULT_PRESET,
         show_default=True,
-        help="Values of the options that are not given: onthemap-v3 is Algorithms 1 and 2 as OnTheMap published them; "
-        "recommended is --mechanism exponential --epsilon-final 6.5 --design auto --far-state-miles 300 "
-        "--clean, with several times less error.",
+        help="Values of the options that are not given: recommended is --mechanism exponential --unit cell --epsilon "
+        "6.5 --design auto --far-state-miles 300 --clean, with delta 0; onthemap-v3 is Algorithms 1 and 2 as OnTheMap "
+        "published them: epsilon 4.6 before pruning and 8.982 in all, delta 1e-6. docs/replications.md has the error "
+        "of both.",
     ),
     click.option(
         "--epsilon",
         default=None,
-        show_default="4.6",
-        help="Bound on the log likelihood ratio before pruning; pruning adds ln(1/min-retention) + ln 2.",
+        show_default="6.5; with onthemap-v3, 4.6",
+        help="Bound on the log likelihood ratio. The exponential mechanism prunes nothing, so it is the whole promise; "
+        "where points are pruned, pruning adds ln(1/min-retention) + ln 2.",
     ),
     click.option(
         "--epsilon-final",
@@ -50,7 +52,7 @@ _SETTING: Final = (
         "--mechanism",
         type=click.Choice([*get_args(Mechanism), AUTO]),
         default=None,
-        show_default=USUAL_MECHANISM,
+        show_default=f"exponential; with onthemap-v3, {USUAL_MECHANISM}",
         help="How workers are drawn. exponential makes tables close to the real one more likely, with several times "
         "less error for the same promise. keep-or-redraw keeps each home or redraws it; geometric adds noise to every "
         "support point and keeps the total. accept-reject draws again if the output is far from the data. For "
@@ -68,12 +70,17 @@ _SETTING: Final = (
         "segment (cell), of a block, or of a tract; with --design auto, auto chooses. A larger unit has less error at "
         "a small epsilon, but within it homes are assigned to segments, or to blocks, at random.",
     ),
-    click.option("--delta", default=None, show_default="1e-6", help="Probability that the bound may fail."),
+    click.option(
+        "--delta",
+        default=None,
+        show_default="0; with onthemap-v3, 1e-6",
+        help="Probability that the bound may fail.",
+    ),
     click.option(
         "--design",
         type=click.Choice(["auto", "none"]),
         default=None,
-        show_default="none",
+        show_default="auto; with onthemap-v3, or where radii are given, none",
         help="Choose what is left open: for the exponential mechanism the radii, so that the fewest workers are "
         "expected to be misplaced; for dirichlet-multinomial the radii, retention, strength, and prior with the least "
         "expected divergence. The choice uses only public data, so it costs no privacy.",
@@ -82,7 +89,8 @@ _SETTING: Final = (
         "--min-retention",
         default=None,
         show_default="0.025",
-        help="Minimum probability of keeping an empty support point; 1 prunes nothing.",
+        help="Minimum probability of keeping an empty support point; 1 prunes nothing. For mechanisms that prune, as "
+        "--preset onthemap-v3.",
     ),
     click.option(
         "--accountant",
@@ -140,7 +148,7 @@ _SETTING: Final = (
         "tract_radius_mi",
         type=float,
         default=None,
-        show_default="--q50",
+        show_default="chosen by --design auto, else --q50",
         help="Miles within which origins stay tracts, if different from --q50; needs --puma-radius.",
     ),
     click.option(
@@ -148,7 +156,7 @@ _SETTING: Final = (
         "puma_radius_mi",
         type=float,
         default=None,
-        show_default="--q90",
+        show_default="chosen by --design auto, else --q90",
         help="Miles beyond which origins become SuperPUMAs, if different from --q90; needs --tract-radius.",
     ),
     click.option(
@@ -156,7 +164,7 @@ _SETTING: Final = (
         metavar="MILES|none",
         callback=_miles_or_none,
         default=None,
-        show_default="none",
+        show_default="300; with onthemap-v3, none",
         help="States outside the imported area are support points of their own if their center lies within this many "
         "miles of the workplace tract's; the others are pooled by census division, so that rare long commutes add less "
         "noise. none keeps all states apart.",
@@ -164,7 +172,7 @@ _SETTING: Final = (
     click.option(
         "--clean/--no-clean",
         default=None,
-        show_default="no-clean",
+        show_default="clean; with onthemap-v3 or another mechanism, no-clean",
         help="After --mechanism exponential, take the expected noise out of each tract's commute ranges, so that long "
         "commutes are not overstated. Costs no privacy.",
     ),

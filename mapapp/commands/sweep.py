@@ -110,12 +110,12 @@ def sweep(
 
     \b
     Examples:
-      commutemap sweep ri.dataset --over epsilon=2,4,4.6,10,25
-      commutemap sweep ri.dataset --over min-retention=0.1,0.05,0.025,0.001 --over accountant=sound,paper
-      commutemap sweep ri.dataset --over epsilon-final=6,7,8,9 --design auto --csv designed.csv
-      commutemap sweep ri.dataset --over delta=1e-3,1e-4,1e-5,1e-6 --seeds 5 --picture delta.png
-      commutemap sweep ri.dataset --mechanism exponential --over unit=cell,block,tract --over epsilon-final=2,4,6.5
-      commutemap sweep ri.dataset --preset recommended --over clean=on,off --over far-state-miles=none,300 --seeds 3
+      commutemap sweep ri.dataset --over epsilon=2,4,6.5,8 --csv designed.csv
+      commutemap sweep ri.dataset --over unit=cell,block,tract --over epsilon=2,4,6.5 --design none
+      commutemap sweep ri.dataset --preset onthemap-v3 --over epsilon=2,4,4.6,10,25
+      commutemap sweep ri.dataset --preset onthemap-v3 --over min-retention=0.1,0.05,0.025 --over accountant=sound,paper
+      commutemap sweep ri.dataset --preset onthemap-v3 --over delta=1e-3,1e-4,1e-5,1e-6 --seeds 5 --picture delta.png
+      commutemap sweep ri.dataset --over clean=on,off --over far-state-miles=none,300 --seeds 3
     """
     from mapapp.measuring.sweep import run_sweep, swept_settings
     from mapapp.measuring.sweep_file import SweepFile

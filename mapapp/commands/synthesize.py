@@ -59,13 +59,15 @@ from mapapp.progress import show_progress
 def synthesize(dataset: Path, release: Path, as_json: bool, quiet: bool, **options: Option) -> None:
     """Make a formally private RELEASE from a confidential DATASET.
 
-    The promise is entered in the dataset's ledger before anything is drawn. It is epsilon_final, which includes
-    pruning: by default 4.6 + ln 40 + ln 2 = 8.982, under either accountant and every private mechanism.
+    The promise is entered in the dataset's ledger before anything is drawn: by default epsilon 6.5 and delta 0. With
+    --preset onthemap-v3 it is epsilon_final, which includes pruning: 4.6 + ln 40 + ln 2 = 8.982, and delta 1e-6.
 
     \b
     Examples:
-      commutemap synthesize ri.dataset ri.release --epsilon 4.6 --delta 1e-6 --min-retention 0.025
-      commutemap synthesize ri.dataset ri.release --epsilon-final 8 --design auto
+      commutemap synthesize ri.dataset ri.release
+      commutemap synthesize ri.dataset ri.release --epsilon 4
+      commutemap synthesize ri.dataset ri-v3.release --preset onthemap-v3
+      commutemap synthesize ri.dataset ri-v3.release --preset onthemap-v3 --min-retention 0.05 --delta 1e-7
       commutemap synthesize ri.dataset ri-laplace.release --epsilon-final 8 --mechanism laplace
       commutemap synthesize ri-2020.dataset ri-2020.release --prior-release ri-2019.release
     """

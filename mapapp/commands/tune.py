@@ -9,6 +9,7 @@ import click
 
 from mapapp.commands.options import STORE, config_option
 from mapapp.errors import UsageError
+from mapapp.progress import show_progress
 
 DEFAULT_PORT = 8051
 
@@ -32,7 +33,9 @@ DEFAULT_PORT = 8051
 def tune(dataset: Path, host: str, expose: bool, port: int) -> None:
     """Open the workbench of a confidential DATASET, to see what a setting costs before publishing.
 
-    It listens on this machine only and saves nothing. Do not publish what it shows: it is computed from real homes.
+    It starts from the setting of `synthesize` without options: the recommended preset, with radii chosen from public
+    data. It listens on this machine only and saves nothing. Do not publish what it shows: it is computed from real
+    homes.
 
     \b
     Example:
@@ -40,7 +43,8 @@ def tune(dataset: Path, host: str, expose: bool, port: int) -> None:
     """
     from mapapp.workbench.app import create_app, listen
 
-    app = create_app(dataset, host=host, exposed=expose)
+    with show_progress() as report:
+        app = create_app(dataset, host=host, exposed=expose, report=report)
     try:
         server, address = listen(app, host, port)
     except OSError as error:

@@ -9,6 +9,7 @@ import numpy
 import pandas
 
 from mapapp.answers import served_answers, words
+from mapapp.answers.comparison_words import ComparisonWords, comparison_words
 from mapapp.answers.entries import ENTRIES
 from mapapp.answers.entry import RatioMap
 from mapapp.answers.flows import Places
@@ -133,15 +134,23 @@ def what_is_drawn(
     if before is None:
         return _answer_text(release, question, view)
     names = names_of([before, release])
-    earlier, later = names[before.slug], names[release.slug]
+    first, second = names[before.slug], names[release.slug]
+    found = words_of(before, release)
     if drawn_as(release, question, view, before) != "change":
-        return f"{_answer_text(release, question, view)} · {later} only, not the change from {earlier}"
+        not_drawn = f"not the {found.noun} from {first}"
+        return f"{_answer_text(release, question, view)} · {second} only, {not_drawn}"
     end = "homes" if question.shown_end == "home" else "workplaces"
     where = words.place_name(release, question)
     what = (
         f"{end} of people who {words.VERB[question.side]} in {where}, by {words.level_word(question.layer)}"
     )
-    return f"Change from {earlier} to {later} · {what}; small changes may be noise"
+    between = found.between(first, second)
+    return f"{between[0].upper()}{between[1:]} · {what}; small {found.noun}s may be noise"
+
+
+def words_of(before: ServedRelease, release: ServedRelease) -> ComparisonWords:
+    """What the comparison of two releases is called."""
+    return comparison_words(before.analyses.year, release.analyses.year)
 
 
 def _answer_text(release: ServedRelease, question: Question, view: View) -> str:

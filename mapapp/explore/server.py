@@ -40,8 +40,16 @@ from mapapp.question.question import Question
 _VIEWS: Final = "commutemap"
 
 
-def create_app(releases: list[Path], prefix: str = "/") -> Dash:
+def create_app(releases: list[Path], prefix: str = "/", *, awaited: Sequence[str] = ()) -> Dash:
     """Make the app that serves these releases; pages start with the first one.
+
+    Parameters
+    ----------
+    releases : list of Path
+    prefix : str
+        URL path of the app, with a slash at both ends.
+    awaited : sequence of str
+        A few words for each release that :func:`add_release` will add; pages say that it is being made.
 
     Raises
     ------
@@ -52,7 +60,7 @@ def create_app(releases: list[Path], prefix: str = "/") -> Dash:
     """
     if not releases:
         raise UsageError("no release to serve; give at least one")
-    views = Views(open_releases([Path(path) for path in releases]), prefix)
+    views = Views(open_releases([Path(path) for path in releases]), prefix, tuple(awaited))
     app = web_app.App(
         __name__,
         assets_folder=str(assets_dir()),
@@ -96,7 +104,38 @@ def listen(
         If a trusted proxy is neither an address nor a network.
     """
     server, address = web_app.listen(app, host, port, **options)
-    steps, stopping = _steps_to_ready(app.server.extensions[_VIEWS]), threading.Event()
+    _prepare(list(_views_of(app).releases.values()))
+    return server, address
+
+
+def add_release(app: Dash, path: Path, *, awaited: str = "") -> None:
+    """Serve one more release from now on; open pages that await it offer it within seconds.
+
+    Raises
+    ------
+    StoreError
+        If it is not a complete, unaltered release.
+    """
+    release = _views_of(app).add(path)
+    await_no_more(app, awaited)
+    _prepare([release])
+
+
+def await_no_more(app: Dash, awaited: str) -> None:
+    """Stop saying that a release is being made."""
+    views = _views_of(app)
+    views.awaited = tuple(words for words in views.awaited if words != awaited)
+
+
+def _views_of(app: Dash) -> Views:
+    views = app.server.extensions[_VIEWS]
+    assert isinstance(views, Views), "create_app has put them there"
+    return views
+
+
+def _prepare(releases: list[ServedRelease]) -> None:
+    """Do in the background what the first visitors of some releases would otherwise wait for."""
+    steps, stopping = _steps_to_ready(releases), threading.Event()
 
     def make_ready() -> None:
         # A step may take minutes on a large release, so its loops also check whether the server is stopping.
@@ -106,12 +145,10 @@ def listen(
                 step()
 
     run_in_background(make_ready, stop=stopping.set)
-    return server, address
 
 
-def _steps_to_ready(views: Views) -> Iterator[Callable[[], object]]:
+def _steps_to_ready(releases: list[ServedRelease]) -> Iterator[Callable[[], object]]:
     """Work that the first visitors would otherwise wait for, in small steps; a release that fails gets no more."""
-    releases = list(views.releases.values())
     for release in releases:
         steps: list[Callable[[], object]] = [
             partial(map_layers.base_layer, release, name) for name in map_layers.BASE_LAYERS

@@ -179,8 +179,8 @@ def _setting(
     axis_values = {axis.name: text for axis, (text, _) in zip(axes, chosen, strict=True)}
     changed = {option_key(axis.name): value for axis, (_, value) in zip(axes, chosen, strict=True)}
     mine = {**options, **changed}
-    mine = with_preset(mine)
-    mine["not_private"] = mine["mechanism"] == "plug-in"
+    filled = with_preset(mine)
+    mine["not_private"] = filled["mechanism"] == "plug-in"
     try:
         privacy, parameters = parameters_of(data.store.path, mine)
         if parameters.prior == "flows" and data.geography.flows.empty:
@@ -188,10 +188,10 @@ def _setting(
         design = designed_choice(mine)
     except (EngineError, UsageError) as error:
         return SweptSetting(axis_values=axis_values, refusal=_one_line(error))
-    whole = mine["epsilon_final"] is not None
+    whole = filled["epsilon_final"] is not None
     return SweptSetting(
         axis_values=axis_values,
-        epsilon=None if whole else str(mine["epsilon"] or DEFAULT_EPSILON),
+        epsilon=None if whole else str(filled["epsilon"] or DEFAULT_EPSILON),
         privacy=privacy,
         parameters=parameters,
         design=design,

@@ -1,27 +1,49 @@
-"""The demo that `commutemap` shows by itself: generated and synthesized once, kept in the user's data folder."""
+"""The demo that `commutemap` shows by itself: generated once, released with every preset, kept in one folder."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
-from engine.parameters import SynthesisParameters
 from geodata.demo import write_demo
 from geodata.schema import SCHEMA_VERSION
-from mapapp.paths import data_home
 from mapapp.progress import Report
 from mapapp.publishing.run import run_synthesis
-from mapapp.publishing.settings import privacy_of
+from mapapp.publishing.settings import designed_choice, parameters_of
+
+__all__ = ["Demo"]
 
 
-def demo_release(report: Report) -> Path:
-    """Return the path of the demo release, making the demo dataset and the release where they are missing."""
-    home = data_home()
-    dataset = home / f"demo-{SCHEMA_VERSION}.dataset"
-    release = home / f"demo-{SCHEMA_VERSION}.release"
-    if not release.exists():
-        if not dataset.exists():
-            write_demo(dataset, size="metro", seed=1, progress=report)
-        privacy = privacy_of(accountant="sound", epsilon="4.6", delta="1e-6", min_retention="0.025")
-        parameters = SynthesisParameters(prior="flows")
-        run_synthesis(dataset, release, privacy, parameters, report=report)
-    return release
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """The demo dataset and its releases, one for each preset; all spend from the dataset's one ledger.
+
+    Attributes
+    ----------
+    home : Path
+        The folder that keeps them.
+    """
+
+    home: Path
+
+    @property
+    def dataset(self) -> Path:
+        """Where the dataset is, or will be."""
+        return self.home / f"demo-{SCHEMA_VERSION}.dataset"
+
+    def release(self, preset: str) -> Path:
+        """Where the release with a preset is, or will be."""
+        return self.home / f"demo-{SCHEMA_VERSION}-{preset}.release"
+
+    def make(self, preset: str, report: Report) -> Path:
+        """Make the dataset and its release with a preset where they are missing; return the path of the release."""
+        release = self.release(preset)
+        if not release.exists():
+            if not self.dataset.exists():
+                write_demo(self.dataset, size="metro", seed=1, progress=report)
+            options = {"preset": preset}
+            privacy, parameters = parameters_of(self.dataset, options)
+            run_synthesis(
+                self.dataset, release, privacy, parameters, design=designed_choice(options), report=report
+            )
+        return release

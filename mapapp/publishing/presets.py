@@ -27,7 +27,6 @@ DESIGNED: Final = {
 """Options whose values `--design auto` chooses, and how they are written."""
 
 PRESETS: Final[Mapping[str, Mapping[str, str | bool]]] = {
-    "onthemap-v3": {},
     "recommended": {
         "mechanism": "exponential",
         "epsilon_final": "6.5",
@@ -36,10 +35,11 @@ PRESETS: Final[Mapping[str, Mapping[str, str | bool]]] = {
         "far_state_miles": "300",
         "clean": True,
     },
+    "onthemap-v3": {},
 }
 """Options that a preset gives where they are not given; those of `onthemap-v3` are the options' own defaults."""
 
-DEFAULT_PRESET: Final = "onthemap-v3"
+DEFAULT_PRESET: Final = "recommended"
 
 
 def with_preset(options: Options) -> dict[str, Option]:

@@ -32,6 +32,7 @@ from mapapp.publishing.last_release import LAST_RELEASE_CAVEAT
 from mapapp.publishing.lone_worker import LoneWorkers, lone_worker_facts, lone_workers
 from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.publishing.prior import PublicPrior
+from mapapp.publishing.settings import preset_of
 from mapapp.publishing.support import Support
 
 
@@ -159,6 +160,8 @@ def make_certificate(
     }
     if design is not None:
         facts["design"] = dict(design)
+    if (preset := preset_of(privacy, parameters, designed=design is not None)) is not None:
+        facts["preset"] = preset
     certificate = build_certificate(
         privacy=privacy,
         synthesis=parameters,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import get_args
+from types import MappingProxyType
+from typing import Final, Literal, get_args
 
 from engine.parameters import (
     UNIT_MECHANISMS,
     Mechanism,
     Number,
+    Prior,
     PrivacyParameters,
     SynthesisParameters,
     Unit,
@@ -17,10 +20,11 @@ from engine.parameters import (
 from engine.sound import comparable_epsilon_final, require_fixed_count
 from geodata.store import open_store
 from mapapp.errors import UsageError
+from mapapp.publishing.certificate.mechanism import stated_privacy
 from mapapp.publishing.chosen_setting import DESIGNED_MECHANISMS, Choice
 from mapapp.publishing.drawn_design import COMPARED_MECHANISMS, needs_delta
 from mapapp.publishing.mechanisms import OWN_PROOFS, require_range
-from mapapp.publishing.presets import AUTO, DESIGNED, Option, Options, with_preset
+from mapapp.publishing.presets import AUTO, DESIGNED, PRESETS, Option, Options, with_preset
 
 DEFAULT_EPSILON = "4.6"
 DEFAULT_DELTA = "1e-6"
@@ -29,9 +33,26 @@ DEFAULT_MIN_RETENTION = "0.025"
 _OF_PRUNED = ("accountant", "min_retention", "retention_scale", "strength")
 _OPTIONAL = ("strength", "q50_mi", "q90_mi", "retention_scale", "tract_radius_mi", "puma_radius_mi")
 
+_NOT_SET = (
+    "epsilon",
+    "epsilon_final",
+    "delta",
+    "design",
+    "unit",
+    "clean",
+    "far_state_miles",
+    "prior_release",
+)
+
+NOT_GIVEN: Final[Options] = MappingProxyType(
+    dict.fromkeys((*_OPTIONAL, *_OF_PRUNED, *_NOT_SET))
+    | {"prior": "auto", "editing": "pool", "placement": "population", "replication": False}
+)
+"""The options of a setting as they are where none is given."""
+
 
 def parameters_of(dataset: Path, options: Options) -> tuple[PrivacyParameters, SynthesisParameters]:
-    """Make the parameters of a release from the options of `synthesize`.
+    """Make the parameters of a release from the options of `synthesize`; those that are left out are not given.
 
     `prior` "auto" becomes "flows" if the dataset has a public flow table or a `prior_release` is given, else
     "gravity". The 75th percentile belongs to the published defaults; with other percentiles it is left out.
@@ -41,7 +62,45 @@ def parameters_of(dataset: Path, options: Options) -> tuple[PrivacyParameters, S
     UsageError, ParameterError
         Options contradict each other, or a value is outside its range.
     """
-    options = with_preset(options)
+    options = with_preset({**NOT_GIVEN, **options})
+    privacy, parameters = _setting_of(options)
+    return privacy, replace(parameters, prior=_prior(dataset, options["prior"], options.get("prior_release")))
+
+
+def preset_of(privacy: PrivacyParameters, parameters: SynthesisParameters, *, designed: bool) -> str | None:
+    """The preset that a setting is, whatever its prior; None if any option differs from every preset's.
+
+    Parameters
+    ----------
+    privacy, parameters
+        The setting.
+    designed : bool
+        Whether `--design auto` chose what the preset leaves open.
+    """
+    for name in PRESETS:
+        wanted_privacy, wanted = preset_setting(name, parameters.prior)
+        if designed:
+            radii = (parameters.tract_radius_mi, parameters.puma_radius_mi)
+            wanted = replace(wanted, tract_radius_mi=radii[0], puma_radius_mi=radii[1])
+        stated = [stated_privacy(one, parameters.mechanism) for one in (privacy, wanted_privacy)]
+        if wanted == parameters and stated[0] == stated[1] and designed == is_designed(name):
+            return name
+    return None
+
+
+def preset_setting(name: str, prior: Prior) -> tuple[PrivacyParameters, SynthesisParameters]:
+    """The setting of a preset with a prior, before a design chooses what it leaves open."""
+    privacy, parameters = _setting_of(with_preset({**NOT_GIVEN, "preset": name}))
+    return privacy, replace(parameters, prior=prior)
+
+
+def is_designed(preset: str) -> bool:
+    """Whether a preset leaves the radii to `--design auto`."""
+    return PRESETS[preset].get("design") == "auto"
+
+
+def _setting_of(options: Options) -> tuple[PrivacyParameters, SynthesisParameters]:
+    """The parameters that filled-in options say; the prior is left at its default."""
     asked = options["mechanism"]
     mechanism = COMPARED_MECHANISMS[0] if asked == AUTO else asked
     if asked == AUTO:
@@ -56,9 +115,7 @@ def parameters_of(dataset: Path, options: Options) -> tuple[PrivacyParameters, S
         accountant=_given(options, "accountant", "sound"),
         epsilon=epsilon,
         epsilon_final=whole,
-        delta=DEFAULT_DELTA
-        if asked == AUTO and _is_pure(options)
-        else _given(options, "delta", DEFAULT_DELTA),
+        delta=_given(options, "delta", DEFAULT_DELTA) if _takes_delta(options) else DEFAULT_DELTA,
         min_retention=_given(options, "min_retention", DEFAULT_MIN_RETENTION),
     )
     chosen: dict[str, Option] = {name: options[name] for name in _OPTIONAL if options[name] is not None}
@@ -73,7 +130,6 @@ def parameters_of(dataset: Path, options: Options) -> tuple[PrivacyParameters, S
         chosen["q75_mi"] = None
     for name in ("editing", "placement", "replication"):
         chosen[name] = options[name]
-    chosen["prior"] = _prior(dataset, options["prior"], options.get("prior_release"))
     parameters = SynthesisParameters(**chosen)
     require_fixed_count(privacy, parameters)
     require_range(privacy, mechanism)
@@ -82,6 +138,14 @@ def parameters_of(dataset: Path, options: Options) -> tuple[PrivacyParameters, S
 
 def _given(options: Options, name: str, default: str) -> Option:
     return default if options[name] is None else options[name]
+
+
+def _takes_delta(options: Options) -> bool:
+    """Whether delta means something to the mechanism, or to one of those that are compared."""
+    mechanism = options["mechanism"]
+    if mechanism == AUTO:
+        return not _is_pure(options)
+    return mechanism not in OWN_PROOFS or "delta" in OWN_PROOFS[mechanism].uses
 
 
 def _is_pure(options: Options) -> bool:
@@ -122,13 +186,18 @@ def _refuse_what_it_ignores(mechanism: Mechanism, options: Options) -> None:
         return
     uses = OWN_PROOFS[mechanism].uses
     whole = {"epsilon": "epsilon", "epsilon_final": "epsilon", "delta": "delta"}
-    for name in (*_OF_PRUNED, *(option for option, parameter in whole.items() if parameter not in uses)):
-        if options[name] is not None:
-            preset = "; it belongs to --preset onthemap-v3" if mechanism in UNIT_MECHANISMS else ""
-            raise UsageError(
-                f"--{name.replace('_', '-')} {options[name]} with --mechanism {mechanism}: nothing there depends "
-                f"on it; leave it out{preset}"
-            )
+    unused = [option for option, parameter in whole.items() if parameter not in uses]
+    if mechanism in UNIT_MECHANISMS:
+        unused.append("replication")
+    for name in (*_OF_PRUNED, *unused):
+        value = options[name]
+        if value is None or value is False or (name == "delta" and not exact_fraction(value, "delta")):
+            continue  # these mechanisms promise a delta of 0 anyway
+        flag = f"--{name.replace('_', '-')}{'' if value is True else f' {value}'}"
+        preset = ", or add --preset onthemap-v3, to which it belongs" if mechanism in UNIT_MECHANISMS else ""
+        raise UsageError(
+            f"{flag} with --mechanism {mechanism}: nothing there depends on it; leave it out{preset}"
+        )
 
 
 def designed_choice(options: Options) -> Choice | None:
@@ -139,8 +208,8 @@ def designed_choice(options: Options) -> Choice | None:
     UsageError
         An option asks for what would be chosen, or no setting can be chosen for the mechanism or the accountant.
     """
-    options = with_preset(options)
-    if options.get("design") is None:
+    options = with_preset({**NOT_GIVEN, **options})
+    if options["design"] is None:
         if options.get("unit") == AUTO:
             raise UsageError(
                 "--unit auto without --design auto: give both, or name a unit: cell, block or tract"
@@ -213,7 +282,7 @@ def privacy_of(
     return PrivacyParameters(epsilon=before, delta=delta, min_retention=min_retention, accountant="paper")
 
 
-def _prior(dataset: Path, asked: str, last_release: Path | None) -> str:
+def _prior(dataset: Path, asked: Prior | Literal["auto"], last_release: Path | None) -> Prior:
     if last_release is not None:
         if asked not in ("auto", "flows"):
             raise UsageError(

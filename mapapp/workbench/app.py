@@ -16,13 +16,14 @@ from mapapp.explore import web_app
 from mapapp.explore.listener.server import AnyServer
 from mapapp.explore.pages.explore import notes
 from mapapp.paths import assets_dir
-from mapapp.progress import Report
+from mapapp.progress import Report, silent
 from mapapp.workbench import (
     design_callbacks,
     job_progress,
     kept_callbacks,
     lab,
     lab_callbacks,
+    preset_callbacks,
     publish_callbacks,
     sweep_callbacks,
     tune_callbacks,
@@ -33,7 +34,7 @@ from mapapp.workbench.jobs import EXPECTED_ERRORS, Job
 from mapapp.workbench.page_frame import PAGES, frame, not_found
 from mapapp.workbench.public_geography import PublicGeography, serve_layers
 from mapapp.workbench.session import Session, new_tab
-from mapapp.workbench.setting import read_setting, start_values
+from mapapp.workbench.setting import read_setting
 from mapapp.workbench.tune_map import base_map_figure
 
 LOG = logging.getLogger("commutemap.tune")
@@ -42,7 +43,12 @@ _ACCESS: Final = "workbench access"
 
 
 def create_app(
-    dataset: Path, *, host: str = "127.0.0.1", exposed: bool = False, access: Access | None = None
+    dataset: Path,
+    *,
+    host: str = "127.0.0.1",
+    exposed: bool = False,
+    access: Access | None = None,
+    report: Report = silent,
 ) -> Dash:
     """Make the workbench of a dataset.
 
@@ -55,6 +61,8 @@ def create_app(
         Whether other machines may connect.
     access : Access, optional
         Secrets of this run; fresh ones by default.
+    report : callable
+        Called with (stage, done, total) while the first setting is chosen.
 
     Raises
     ------
@@ -77,7 +85,7 @@ def create_app(
         suppress_callback_exceptions=True,  # pages come and go
         on_error=_excuse,
     )
-    session, geography = Session(store), PublicGeography(store, access.path)
+    session, geography = Session(store, report), PublicGeography(store, access.path)
     app.layout = lambda: frame(geography.title, new_tab())  # every load of the page is a tab of its own
     _route(app, session, geography)
     lab_callbacks.register(app)
@@ -86,6 +94,7 @@ def create_app(
     sweep_callbacks.register(app, session)
     design_callbacks.register(app, session)
     kept_callbacks.register(app, session, geography.title)
+    preset_callbacks.register(app, session)
     publish_callbacks.register(app, session)
     serve_layers(app.server, geography)
     app.server.extensions[_SESSION] = (session, geography)
@@ -121,8 +130,7 @@ def listen(app: Dash, host: str = "127.0.0.1", port: int = 8051) -> tuple[AnySer
 def _make_ready(session: Session, geography: PublicGeography, report: Report) -> None:
     """Compile and measure before the first request."""
     try:
-        setting = read_setting(start_values(has_flows=session.has_flows))
-        session.measure(setting, "sample", report)
+        session.measure(read_setting(session.start), "sample", report)
         for name in map_layers.BASE_LAYERS:
             report("drawing the base map", 0, 0)
             map_layers.base_layer(geography, name)

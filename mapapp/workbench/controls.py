@@ -25,6 +25,7 @@ STOPS: Final[dict[str, tuple[str, ...]]] = {
         "4.6",
         "5",
         "6",
+        "6.5",
         "7",
         "8",
         "9",
@@ -66,6 +67,7 @@ STOPS: Final[dict[str, tuple[str, ...]]] = {
 }
 """The values that a number's slider can take; any other value can be typed."""
 
+_PRESETS: Final = {"recommended": "Recommended", "onthemap-v3": "OnTheMap V3"}
 _MECHANISMS: Final = {
     "dirichlet-multinomial": "Dirichlet-multinomial",
     "exponential": "Exponential",
@@ -108,6 +110,7 @@ def controls(values: Values, *, has_flows: bool) -> Component:
             ),
             cancel_row("design"),
             html.Div(id="design-progress"),
+            _presets(),
             _group(
                 "Promise",
                 [
@@ -210,6 +213,21 @@ def nearest(value: str, stops: tuple[str, ...]) -> int:
     except ValueError:
         return 0
     return min(range(len(stops)), key=lambda at: abs(float(stops[at]) - wanted))
+
+
+def _presets() -> Component:
+    """A button for each preset, which moves all controls."""
+    buttons = [
+        html.Button(label, id=f"preset-{preset}", n_clicks=0, className="button")
+        for preset, label in _PRESETS.items()
+    ]
+    return html.Div(
+        [
+            html.Div("Start from a preset", className="label", id="presets-label"),
+            html.Div(buttons, className="buttons", role="group", **aria(labelledby="presets-label")),
+        ],
+        className="field",
+    )
 
 
 def _mechanism(value: ControlValue) -> Component:

@@ -21,14 +21,18 @@ from geodata.store import Store
 from mapapp.answers.result_cache import ResultCache
 from mapapp.errors import UsageError
 from mapapp.measuring.validity import AnalystData, Validity, measure_setting
-from mapapp.progress import Report
+from mapapp.progress import Report, silent
+from mapapp.publishing.chosen_setting import Choice, choose_setting
 from mapapp.publishing.design import DesignFacts
 from mapapp.publishing.drawn_design import DrawnDesignFacts
+from mapapp.publishing.presets import DEFAULT_PRESET
+from mapapp.publishing.public_part import read_public_part
 from mapapp.publishing.run import Outcome
+from mapapp.publishing.settings import is_designed
 from mapapp.workbench.jobs import Job, Work
 from mapapp.workbench.kept_settings import KeptSettings
 from mapapp.workbench.measured_setting import Extent, MeasuredSetting
-from mapapp.workbench.setting import Setting, Values, start_values
+from mapapp.workbench.setting import Setting, Values, preset_values, read_setting, values_of
 from mapapp.workbench.sweep_results import SweepResults
 
 _SAMPLE_PAIRS: Final = 120_000  # of destination and origin tracts: measured in a fraction of a second
@@ -119,9 +123,16 @@ class Session:
     ----------
     store : Store
         The dataset.
+    report : callable, optional
+        Progress of choosing the setting to start from.
+
+    Attributes
+    ----------
+    start : mapping
+        Values of the controls at first: those of the default preset, with what it leaves open chosen from public data.
     """
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, report: Report = silent) -> None:
         self.store = store
         self.path = Path(store.path)
         self.data = AnalystData(store)
@@ -129,7 +140,8 @@ class Session:
         self.sample = self.data.sample(int(np.clip(_SAMPLE_PAIRS // n_tracts, *_SAMPLE_TRACTS)))
         self.has_flows = not self.data.geography.flows.empty
         self._measured: ResultCache[Validity] = ResultCache(max_entries=2 * _KEPT_SETTINGS)
-        self._tabs = _Tabs(start_values(has_flows=self.has_flows))
+        self.start = _start_values(store, has_flows=self.has_flows, report=report)
+        self._tabs = _Tabs(self.start)
         self.kept = KeptSettings(self._best_measured)
         self._whole_s: dict[Mechanism, float] = {}
         self._lock = RLock()
@@ -296,6 +308,17 @@ class Session:
                 self._whole_s[setting.parameters.mechanism] = time.monotonic() - began
         self._measured.put((setting, extent), found)
         return found
+
+
+def _start_values(store: Store, *, has_flows: bool, report: Report) -> Values:
+    values = preset_values(DEFAULT_PRESET, has_flows=has_flows)
+    if not is_designed(DEFAULT_PRESET):
+        return values
+    setting = read_setting(values)
+    privacy, parameters, _ = choose_setting(
+        read_public_part(store), setting.privacy, setting.parameters, Choice(), report=report
+    )
+    return values_of(Setting(privacy, parameters))
 
 
 def new_tab() -> str:

@@ -21,7 +21,12 @@ from engine.parameters import (
 from engine.sound import comparable_epsilon_final, require_fixed_count
 from mapapp.errors import UsageError
 from mapapp.publishing.mechanisms import OWN_PROOFS, require_range
-from mapapp.publishing.settings import DEFAULT_DELTA, DEFAULT_EPSILON, DEFAULT_MIN_RETENTION
+from mapapp.publishing.settings import (
+    DEFAULT_DELTA,
+    DEFAULT_EPSILON,
+    DEFAULT_MIN_RETENTION,
+    preset_setting,
+)
 
 ControlValue = str | bool | None
 """What a control holds: text, a switch's state, or nothing where a browser sent nothing."""
@@ -75,12 +80,13 @@ _OF_WEIGHTS: Final = ("accountant", "min_retention", "retention_scale", "strengt
 UNUSED: Final[dict[str, tuple[str, ...]]] = {
     mechanism: (
         *(_OF_WEIGHTS if mechanism in OWN_PROOFS else ()),
+        *(("delta",) if mechanism in OWN_PROOFS and "delta" not in OWN_PROOFS[mechanism].uses else ()),
         *(() if mechanism in UNIT_MECHANISMS else ("unit",)),
         *(() if mechanism == "exponential" else ("cleaning",)),
     )
     for mechanism in CHOICES["mechanism"]
 }
-"""Controls that each mechanism ignores: prior weights and pruning with a proof of its own, units, cleaning."""
+"""Controls that each mechanism ignores: prior weights and pruning with a proof of its own, δ, units, cleaning."""
 
 
 class Distances(TypedDict):
@@ -102,20 +108,13 @@ class Setting:
     parameters: SynthesisParameters
 
 
-def start_values(*, has_flows: bool) -> dict[str, ControlValue]:
-    """Values of the controls at first: the defaults of the command `synthesize`."""
-    values = values_of(
-        Setting(
-            PrivacyParameters(
-                epsilon=DEFAULT_EPSILON,
-                delta=DEFAULT_DELTA,
-                min_retention=DEFAULT_MIN_RETENTION,
-                accountant="sound",
-            ),
-            SynthesisParameters(prior="flows" if has_flows else "gravity"),
-        )
-    )
-    return values | {"means": "before"}
+def preset_values(preset: str, *, has_flows: bool) -> dict[str, ControlValue]:
+    """Values of the controls for a preset of the command `synthesize`, before a design moves any of them."""
+    setting = Setting(*preset_setting(preset, "flows" if has_flows else "gravity"))
+    values = values_of(setting)
+    if setting.parameters.mechanism in OWN_PROOFS:
+        return values
+    return values | {"epsilon": DEFAULT_EPSILON, "means": "before"}  # as the papers state it
 
 
 def read_setting(values: Values) -> Setting:
@@ -243,9 +242,10 @@ def _privacy(values: Values, mechanism: Mechanism) -> PrivacyParameters:
         )
     # A mechanism that does not prune promises the same whole as one with the usual pruning.
     kept = DEFAULT_MIN_RETENTION if mechanism in OWN_PROOFS else _text(values, "min_retention")
+    delta = DEFAULT_DELTA if "delta" in UNUSED[mechanism] else _text(values, "delta")
     before_pruning = PrivacyParameters(
         epsilon=_exact(values, "epsilon"),
-        delta=_exact(values, "delta"),
+        delta=exact_fraction(delta, NUMBERS["delta"]),
         min_retention=exact_fraction(kept, NUMBERS["min_retention"]),
         accountant=accountant,
     )

@@ -8,7 +8,7 @@ from dash.development.base_component import Component
 from mapapp.answers.words import aria
 from mapapp.workbench.fields import table
 from mapapp.workbench.figures import GRAPH_CONFIG, sweep_chart
-from mapapp.workbench.sweep_results import SWEEPS, SweepResults
+from mapapp.workbench.sweep_results import SweepResults
 
 
 def sweep_charts(results: SweepResults) -> list[Component]:
@@ -24,7 +24,7 @@ def sweep_charts(results: SweepResults) -> list[Component]:
                 id="sweep-scope",
             )
         )
-    for sweep in SWEEPS:
+    for sweep in results.sweeps:
         frame = results.frame(sweep.name)
         if frame.empty:
             continue

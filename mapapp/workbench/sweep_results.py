@@ -8,7 +8,9 @@ from typing import Final
 import pandas
 
 from mapapp.measuring.validity_result import Scope
+from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.workbench.measured_setting import Extent
+from mapapp.workbench.setting import UNUSED
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,20 @@ SWEEPS: Final = (
     Sweep("delta", "KL against δ", "δ", ("1e-6", "1e-5", "1e-4", "1e-3"), "1e-6", True),
 )
 
+WHOLE_EPSILON: Final = Sweep(
+    "epsilon", "KL against ε", "ε, the whole promise", ("2", "4", "6.5", "8.982", "15"), "8.982", False
+)
+"""The sweep of ε for mechanisms that prune nothing."""
+
+
+def sweeps_of(mechanism: str) -> tuple[Sweep, ...]:
+    """The sweeps that mean something to a mechanism."""
+    used = [sweep for sweep in SWEEPS if sweep.name not in UNUSED[mechanism]]
+    if mechanism not in OWN_PROOFS:
+        return tuple(used)
+    return tuple(WHOLE_EPSILON if sweep.name == "epsilon" else sweep for sweep in used)
+
+
 COLUMNS: Final = ("value", "kl_all", "kl_small", "epsilon_final")
 
 
@@ -62,6 +78,8 @@ class SweepResults:
     Attributes
     ----------
     extent : {"sample", "whole"}
+    sweeps : tuple of Sweep
+        What is swept.
     scope : dict or None
         How much was measured, as in `Validity.facts`; None before the first value.
     rows : dict of str to list
@@ -73,6 +91,7 @@ class SweepResults:
     """
 
     extent: Extent
+    sweeps: tuple[Sweep, ...] = SWEEPS
     scope: Scope | None = None
     rows: dict[str, list[tuple[float, ...]]] = field(
         default_factory=lambda: {sweep.name: [] for sweep in SWEEPS}
@@ -84,7 +103,8 @@ class SweepResults:
     def n_complete(self) -> int:
         """Number of sweeps that are complete."""
         tried = sum(len(rows) for rows in self.rows.values()) + len(self.failed)
-        ends = [sum(len(sweep.values) for sweep in SWEEPS[: at + 1]) for at in range(len(SWEEPS))]
+        sizes = [len(sweep.values) for sweep in self.sweeps]
+        ends = [sum(sizes[: at + 1]) for at in range(len(sizes))]
         return sum(tried >= end for end in ends) + (self.papers is not None)
 
     def frame(self, name: str) -> pandas.DataFrame:

@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 from engine.errors import EngineError
 from mapapp.progress import Report
+from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.workbench.measured_setting import Extent
 from mapapp.workbench.session import Session
 from mapapp.workbench.setting import Values, read_setting
-from mapapp.workbench.sweep_results import SWEEPS, SweepResults
+from mapapp.workbench.sweep_results import SWEEPS, SweepResults, sweeps_of
 
 
 def run_sweeps(
@@ -19,7 +20,7 @@ def run_sweeps(
     show: Callable[[SweepResults], None],
     report: Report,
 ) -> SweepResults:
-    """Change one parameter at a time; ε is counted before pruning.
+    """Change one parameter at a time; ε is counted before pruning, and as a whole where nothing is pruned.
 
     Parameters
     ----------
@@ -37,9 +38,9 @@ def run_sweeps(
     ParameterError, UsageError
         The controls hold no valid setting.
     """
-    base = values if values["means"] == "before" else _before_pruning(values)
-    results = SweepResults(extent)
-    steps = [(sweep, value) for sweep in SWEEPS for value in sweep.values]
+    base = _base(values)
+    results = SweepResults(extent, sweeps_of(str(values["mechanism"])))
+    steps = [(sweep, value) for sweep in results.sweeps for value in sweep.values]
 
     def part_of(done: int) -> Report:
         def within(_stage: str, part: int, parts: int) -> None:
@@ -67,6 +68,13 @@ def run_sweeps(
     return results
 
 
+def _base(values: Values) -> Values:
+    """The same with ε as the sweeps count it."""
+    if values["mechanism"] in OWN_PROOFS:
+        return values if values["means"] == "whole" else {**values, "means": "whole", "epsilon": "6.5"}
+    return values if values["means"] == "before" else _before_pruning(values)
+
+
 def _before_pruning(values: Values) -> Values:
     """The same with the papers' ε before pruning in place of the whole ε′."""
     return {**values, "means": "before", "epsilon": SWEEPS[0].marked}
@@ -77,7 +85,7 @@ def _papers(session: Session, base: Values, extent: Extent, report: Report) -> t
     v3 = {sweep.name: sweep.marked for sweep in SWEEPS}
     v3 |= {"accountant": "paper", "mechanism": "dirichlet-multinomial"}
     try:
-        measured = session.measure(read_setting({**base, **v3}), extent, report)
+        measured = session.measure(read_setting(_before_pruning({**base, **v3})), extent, report)
     except EngineError:
         return None
     return measured.kl_all, measured.kl_small

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,13 @@ from mapapp.drawing.plotly import commute_map
 from mapapp.explore.callbacks import draw, events
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.pages import answer, answer_tables, controls
+from mapapp.files.notebook.html import html_of
 from mapapp.files.reports import Part, build
 from mapapp.question.address import Address, to_query
 from mapapp.question.question import Question
 from mapapp.question.view import View
 from tests.addresses import address_of, shown
-from tests.releases import write_release
+from tests.releases import rewrite_document, write_release
 
 AREA = ("county:10001",)
 
@@ -36,7 +38,26 @@ AREA = ("county:10001",)
 @pytest.fixture(scope="module")
 def views(tmp_path_factory: pytest.TempPathFactory) -> Views:
     folder = tmp_path_factory.mktemp("compared")
-    paths = [write_release(folder / name, n_pairs=400, seed=seed) for name, seed in (("old", 1), ("new", 2))]
+    return Views(open_releases(releases_of(folder, {"old": 2018, "new": 2019})))
+
+
+def releases_of(folder: Path, years: dict[str, int]) -> list[Path]:
+    """Releases of one place by name, each of a year and with other homes."""
+    paths = [write_release(folder / name, n_pairs=400, seed=seed) for seed, name in enumerate(years, 1)]
+    for path, year in zip(paths, years.values(), strict=True):
+        manifest = json.loads((path / "manifest.json").read_text())
+        (path / "manifest.json").write_text(json.dumps(manifest | {"year": year}))
+    return paths
+
+
+@pytest.fixture(scope="module")
+def of_one_year(tmp_path_factory: pytest.TempPathFactory) -> Views:
+    """Two releases of one year, one by each preset."""
+    paths = releases_of(tmp_path_factory.mktemp("presets"), {"first": 2019, "second": 2019})
+    for path, preset, epsilon in zip(paths, ("onthemap-v3", "recommended"), (8.982, 6.5), strict=True):
+        certificate = json.loads((path / "certificate.json").read_text())
+        certificate |= {"construction": {"preset": preset}, "epsilon_final": {"value": epsilon}}
+        rewrite_document(path, "certificate.json", certificate)
     return Views(open_releases(paths))
 
 
@@ -83,9 +104,46 @@ def test_menus_headlines_and_captions_use_these_names(views: Views, address: Add
     assert any(each.map for each in report.answers if each.name.startswith("change"))
 
 
+def test_two_releases_of_one_year_differ_and_do_not_change(of_one_year: Views) -> None:
+    """Two presets are no two points in time, and their names say which is which."""
+    first, second = of_one_year.releases.values()
+    names = (
+        "Squareland, 2019 (OnTheMap V3 preset, ε = 8.98)",
+        "Squareland, 2019 (recommended preset, ε = 6.5)",
+    )
+    assert tuple(names_of([first, second]).values()) == names
+    question = Question(areas=AREA, layer="tract")
+    found = served_answers.changed(first, second, question)
+    assert (found.names, found.about.year) == (names, "2019")
+    report = build([first, second], [Part(question)])
+    described = [one for one in report.answers if one.name.startswith("change")]
+    said = [
+        found.about.title,
+        *map(str, found.about.notes),
+        str(answer.tiles(found)),
+        str(answer_tables.table(found, every=False)),
+        map_content.what_is_drawn(second, question, View(), first),
+        draw.map_figure(second, question, View(), "/", before=first)
+        .data[commute_map.UNITS]
+        .colorbar.title.text,
+        *map_words(second, question, View(), first),
+        *[part for one in described for part in (one.heading, one.sentence, *one.notes)],
+        *[part for table in report.comparison for part in (table.title, table.words)],
+        *[column.head for table in report.comparison for column in table.columns],
+        html_of(found, second.certificate),
+    ]
+    text = "\n".join(said)
+    assert f"difference between {names[0]} and {names[1]}" in text.replace(
+        "Difference between", "difference between"
+    )
+    assert "First" in text
+    for word in ("change", "earlier", "later", "before:", "Before", "After"):
+        assert not re.search(rf"\b{word}", text, re.IGNORECASE if word == "change" else 0), (word, text)
+
+
 def test_a_release_is_not_offered_for_comparison_with_itself(views: Views, address: Address) -> None:
-    assert set(controls.earlier_releases(views.releases, address)) == {"", "old"}
-    assert set(controls.earlier_releases(views.releases, Address())) == {"", "new"}
+    assert set(controls.other_releases(views.releases, address)) == {"", "old"}
+    assert set(controls.other_releases(views.releases, Address())) == {"", "new"}
     assert views.before(address_of(release="old", against="old", areas=AREA)) is None
     changed = events.after(address, views.releases["new"], "release", "old", {})
     assert (changed.release, changed.against) == ("old", "")
@@ -170,13 +228,13 @@ def test_every_difference_has_its_error(demo_release: Path) -> None:
     number = found.numbers()["workers"]
     assert number["expected_error"] == math.hypot(*[found.after.workers.expected_error] * 2)  # type: ignore[attr-defined]  # a Result of this analysis has workers
     table = answer_tables.table(found, every=False)
-    assert table["heads"][-2:] == ["Change", "±"]
+    assert table["heads"][-2:] == ["Difference", "±"]
     far = Question(areas=state.areas, analysis="distance-direction")
     moved = served_answers.changed_with_errors(one, other, far)
     assert moved.numbers()["median_mi"]["expected_error"] > 0
     page = json.dumps(answer.tiles(moved), default=lambda part: part.to_plotly_json(), ensure_ascii=False)
-    assert "change in median distance" in page
-    assert page.count("±") >= 3
+    assert "difference in median distance" in page
+    assert page.count("±") + page.count("exact") >= 3
 
 
 def test_an_address_with_a_comparison_is_read_back(views: Views, address: Address) -> None:

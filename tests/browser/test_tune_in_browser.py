@@ -19,7 +19,7 @@ from mapapp.workbench.controls import STOPS, nearest
 from mapapp.workbench.guard import Access
 from mapapp.workbench.panels import digits
 from mapapp.workbench.session import Session
-from mapapp.workbench.setting import NUMBERS, read_setting, start_values
+from mapapp.workbench.setting import NUMBERS, preset_values, read_setting
 from tests.browser.conftest import MAP_AT_REST, PATIENCE_MS, Visit
 from tests.running_server import running
 
@@ -27,7 +27,7 @@ expect = pytest.importorskip("playwright.sync_api").expect
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 PHONE = (390, 844)
-START = start_values(has_flows=True)
+START = preset_values("onthemap-v3", has_flows=True)
 ACCESS = Access()
 CAMERA = """() => {
   const map = document.querySelector("#map .js-plotly-plot")._fullLayout.map._subplot.map;

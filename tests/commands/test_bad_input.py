@@ -9,6 +9,8 @@ import pytest
 
 from tests.commands.running import commutemap, refused
 
+PUBLISHED = ("--preset", "onthemap-v3")
+
 
 @pytest.fixture
 def dataset(demo_dataset: Path, tmp_path: Path) -> Path:
@@ -46,7 +48,7 @@ def dataset(demo_dataset: Path, tmp_path: Path) -> Path:
     ],
 )
 def test_impossible_parameters_are_refused(dataset: Path, option: str, value: str, words: list[str]) -> None:
-    message = refused("synthesize", dataset, dataset.parent / "r", option, value)
+    message = refused("synthesize", dataset, dataset.parent / "r", *PUBLISHED, option, value)
     for word in words:
         assert word in message, message
     assert not (dataset / "ledger.jsonl").exists(), "a refused release must spend nothing"
@@ -57,7 +59,7 @@ def test_impossible_parameters_are_refused(dataset: Path, option: str, value: st
     "options", [["--epsilon-final", "1e-18"], ["--epsilon", "1e-18", "--accountant", "paper"]]
 )
 def test_an_infeasible_promise_is_refused_with_its_numbers(dataset: Path, options: list[str]) -> None:
-    message = refused("synthesize", dataset, dataset.parent / "r", *options, "-q")
+    message = refused("synthesize", dataset, dataset.parent / "r", *PUBLISHED, *options, "-q")
     assert "epsilon" in message
     assert "raise epsilon" in message
     assert not (dataset.parent / "r").exists()
@@ -77,10 +79,43 @@ def test_an_infeasible_promise_is_refused_with_its_numbers(dataset: Path, option
     ],
 )
 def test_contradictory_options_are_refused(dataset: Path, options: list[str], words: list[str]) -> None:
+    message = refused("synthesize", dataset, dataset.parent / "r", *PUBLISHED, *options, "-q")
+    for word in words:
+        assert word in message, message
+    assert not (dataset / "ledger.jsonl").exists(), "a refused release must spend nothing"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--epsilon", "0"], ["epsilon", "0"]),
+        (["--epsilon", "25.5"], ["25.5", "1/1024 to 25"]),
+        (["--epsilon", "4", "--epsilon-final", "5"], ["give one"]),
+        (["--delta", "1e-6"], ["--delta 1e-6", "--preset onthemap-v3"]),
+        (["--delta", "-1e-6"], ["--delta -1e-6", "--preset onthemap-v3"]),
+        (["--delta", "small"], ["delta", "small"]),
+        (["--min-retention", "0.025"], ["--min-retention 0.025", "--preset onthemap-v3"]),
+        (["--retention-scale", "3"], ["--retention-scale 3", "--preset onthemap-v3"]),
+        (["--strength", "1"], ["--strength 1", "--preset onthemap-v3"]),
+        (["--accountant", "sound"], ["--accountant sound", "--preset onthemap-v3"]),
+        (["--replication"], ["--replication with", "--preset onthemap-v3"]),
+        (["--unit", "auto", "--design", "none"], ["--unit auto without --design auto"]),
+        (
+            ["--design", "auto", "--tract-radius", "5", "--puma-radius", "9"],
+            ["--design auto", "--tract-radius"],
+        ),
+        (["--tract-radius", "5"], ["5.0", "give both radii"]),
+        (["--preset", "best"], ["best", "'recommended', 'onthemap-v3'"]),
+    ],
+)
+def test_the_default_preset_refuses_what_means_nothing_to_it(
+    dataset: Path, options: list[str], words: list[str]
+) -> None:
     message = refused("synthesize", dataset, dataset.parent / "r", *options, "-q")
     for word in words:
         assert word in message, message
     assert not (dataset / "ledger.jsonl").exists(), "a refused release must spend nothing"
+    assert [entry.name for entry in dataset.parent.iterdir()] == ["d"]
 
 
 def test_a_flow_prior_without_flows_is_refused(demo_dataset: Path, tmp_path: Path) -> None:

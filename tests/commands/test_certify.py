@@ -18,15 +18,17 @@ from mapapp.answers.publication import PUBLIC_FACTS
 from mapapp.publishing.certificate.recheck import check_release
 from tests.commands.running import refused, run_here
 
+PUBLISHED = ("--preset", "onthemap-v3", "-q")
+
 
 @pytest.fixture(scope="module")
 def honest(demo_dataset: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A release with a secret key, flows as prior and pooled editing."""
+    """A release with a secret key, flows as prior, pooled editing, and weights that an accountant certified."""
     from mapapp.cli import run
 
     place = tmp_path_factory.mktemp("honest")
     shutil.copytree(demo_dataset, place / "d")
-    assert run(["synthesize", str(place / "d"), str(place / "r"), "-q"]) == 0
+    assert run(["synthesize", str(place / "d"), str(place / "r"), *PUBLISHED]) == 0
     return place / "r"
 
 
@@ -93,7 +95,7 @@ def test_releases_with_other_settings_pass(demo_dataset: Path, tmp_path: Path, o
     from mapapp.cli import run
 
     shutil.copytree(demo_dataset, tmp_path / "d")
-    assert run(["synthesize", str(tmp_path / "d"), str(tmp_path / "r"), "-q", *options]) == 0
+    assert run(["synthesize", str(tmp_path / "d"), str(tmp_path / "r"), *PUBLISHED, *options]) == 0
     assert failed(tmp_path / "r") == []
 
 
@@ -103,7 +105,7 @@ def test_the_design_of_a_designed_release_is_recomputed(demo_dataset: Path, tmp_
     shutil.copytree(demo_dataset, tmp_path / "d")
     release = tmp_path / "r"
     options = ["--design", "auto", "--prior", "gravity", "--epsilon-final", "7"]
-    assert run(["synthesize", str(tmp_path / "d"), str(release), "-q", *options]) == 0
+    assert run(["synthesize", str(tmp_path / "d"), str(release), *PUBLISHED, *options]) == 0
     found = {check.check: check for check in check_release(release)}
     assert all(check.ok for check in found.values())
     assert "same setting" in found["design"].detail

@@ -22,8 +22,8 @@ def dataset(demo_dataset: Path, tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("options", "promise", "expected"),
     [
-        (["--preset", "recommended"], (6.5, 0.0), {"expected_misplaced"}),
-        ([], (8.98202663, 1e-6), {"expected_kl_all", "expected_kl_small"}),
+        ([], (6.5, 0.0), {"expected_misplaced"}),
+        (["--preset", "onthemap-v3"], (8.98202663, 1e-6), {"expected_kl_all", "expected_kl_small"}),
         (["--mechanism", "geometric", "--unit", "tract", "--epsilon", "2"], (2.0, 0.0), set()),
     ],
 )

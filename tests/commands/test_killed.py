@@ -69,10 +69,11 @@ def test_spending_is_recorded_even_if_the_run_dies_later(dataset: Path) -> None:
     """The ledger is written before the draw, so that everything that may have been seen is counted."""
     ledger = Ledger(dataset)
     ledger.set_budget(epsilon="10", delta="1e-5")
-    killed_at("drawing synthetic", "synthesize", dataset, dataset.parent / "r")
+    command = ("synthesize", dataset, dataset.parent / "r", "--preset", "onthemap-v3")
+    killed_at("drawing synthetic", *command)
     assert [entry.kind for entry in ledger.entries()] == ["budget", "release"]
     assert float(ledger.spent()[0]) == pytest.approx(8.98202663, abs=1e-8)
-    assert "at most 1.01797" in refused("synthesize", dataset, dataset.parent / "r", "-q")
+    assert "at most 1.01797" in refused(*command, "-q")
     assert not (dataset.parent / "r").exists()
 
 

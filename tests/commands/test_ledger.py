@@ -17,6 +17,8 @@ from mapapp.publishing.ledger_entry import Reading
 from tests.commands.running import commutemap, refused, run_here
 from tests.commands.test_certify import forge
 
+PUBLISHED = ("--preset", "onthemap-v3", "-q")
+
 
 @pytest.fixture
 def dataset(demo_dataset: Path, tmp_path: Path) -> Path:
@@ -31,14 +33,14 @@ def spent(dataset: Path, capsys: pytest.CaptureFixture[str]) -> dict[str, float]
 
 def test_two_releases_add_up(dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("r1", "r2"):
-        assert run(["synthesize", str(dataset), str(dataset.parent / name), "-q"]) == 0
+        assert run(["synthesize", str(dataset), str(dataset.parent / name), *PUBLISHED]) == 0
     total = spent(dataset, capsys)
     assert total["epsilon"] == pytest.approx(2 * 8.98202663, abs=1e-8)
     assert total["delta"] == pytest.approx(2e-6)
 
 
 def test_both_readings_are_shown(dataset: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["synthesize", str(dataset), str(dataset.parent / "r1"), "-q"]) == 0
+    assert run(["synthesize", str(dataset), str(dataset.parent / "r1"), *PUBLISHED]) == 0
     Ledger(dataset).spend(epsilon="0.5", delta=0, release="a\n\x1b[2K\udcff", reasons=("for a test",))
     capsys.readouterr()
     assert run(["ledger", str(dataset)]) == 0
@@ -70,8 +72,8 @@ def test_the_test_key_spends_nothing(dataset: Path, capsys: pytest.CaptureFixtur
 
 def test_a_release_beyond_the_budget_is_refused_and_leaves_nothing(dataset: Path) -> None:
     Ledger(dataset).set_budget(epsilon="10", delta="1e-5")
-    assert run(["synthesize", str(dataset), str(dataset.parent / "r1"), "-q"]) == 0
-    message = refused("synthesize", dataset, dataset.parent / "r2", "-q")
+    assert run(["synthesize", str(dataset), str(dataset.parent / "r1"), *PUBLISHED]) == 0
+    message = refused("synthesize", dataset, dataset.parent / "r2", *PUBLISHED)
     assert "epsilon" in message
     assert sorted(entry.name for entry in dataset.parent.iterdir()) == ["d", "r1"]
 

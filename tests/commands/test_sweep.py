@@ -14,7 +14,8 @@ from mapapp.cli import run
 from mapapp.measuring import sweep as pipeline
 from tests.commands.running import refused
 
-EPSILONS = ("--over", "epsilon=4.6,2", "--sample", "3", "-q")
+PUBLISHED = ("--preset", "onthemap-v3")
+EPSILONS = (*PUBLISHED, "--over", "epsilon=4.6,2", "--sample", "3", "-q")
 
 
 def test_the_table_and_the_files(
@@ -66,7 +67,7 @@ def test_a_stopped_sweep_keeps_its_rows_and_resumes(
 def test_a_setting_that_cannot_be_certified_does_not_stop_the_sweep(
     demo_dataset: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    over = ["--over", "epsilon-final=1e-18,8", "--sample", "3", "-q"]
+    over = [*PUBLISHED, "--over", "epsilon-final=1e-18,8", "--sample", "3", "-q"]
     assert run(["sweep", str(demo_dataset), *over]) == 0
     out = capsys.readouterr().out.splitlines()
     assert out[2].split()[2:] == ["–"] * 5
@@ -78,7 +79,7 @@ def test_options_may_come_from_a_file(
     demo_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "c.toml").write_text(
-        '[sweep]\nover = ["strength=0.0,3"]\nsample = 3\ndelta = 1e-5\nprior = "gravity"\n'
+        '[sweep]\npreset = "onthemap-v3"\nover = ["strength=0.0,3"]\nsample = 3\ndelta = 1e-5\nprior = "gravity"\n'
     )
     assert run(["sweep", str(demo_dataset), "--config", str(tmp_path / "c.toml"), "--json", "-q"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
@@ -86,10 +87,24 @@ def test_options_may_come_from_a_file(
     assert {(row["delta"], row["prior"]) for row in rows} == {(1e-5, "gravity")}
 
 
+def test_the_base_setting_is_the_recommended_preset(
+    demo_dataset: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    over = ["--over", "epsilon=4,6.5", "--sample", "3", "--design", "none", "--json", "-q"]
+    assert run(["sweep", str(demo_dataset), *over]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["epsilon_final"] for row in rows] == [4.0, 6.5]
+    assert {(row["mechanism"], row["unit"], row["delta"]) for row in rows} == {("exponential", "cell", 0.0)}
+    assert {(row["tract_radius_mi"], row["puma_radius_mi"]) for row in rows} == {(6.23, 21.54)}, (
+        "nothing is chosen where --design none says so"
+    )
+    assert "--preset onthemap-v3" in refused("sweep", demo_dataset, "--over", "delta=1e-6,1e-5", "-q")
+
+
 def test_last_years_release_may_be_the_prior(
     demo_dataset: Path, demo_release: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    over = ["--over", "delta=1e-6", "--sample", "3", "--json", "-q"]
+    over = [*PUBLISHED, "--over", "delta=1e-6", "--sample", "3", "--json", "-q"]
     results = []
     for more in ([], ["--prior-release", str(demo_release)]):
         assert run(["sweep", str(demo_dataset), *over, *more]) == 0
@@ -131,7 +146,7 @@ def test_errors_of_sweep_are_one_line(
     demo_dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], words: list[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    message = refused("sweep", demo_dataset, *options, "-q")
+    message = refused("sweep", demo_dataset, *PUBLISHED, *options, "-q")
     for word in words:
         assert word in message, message
     assert not list(tmp_path.iterdir())

@@ -32,10 +32,11 @@ for names in precompile.shares(1):
 before = compiled()
 from mapapp.cli import run
 far = ["--far-state-miles", "100"]
+published = ["--preset", "onthemap-v3", *far]
 others = ["--mechanism", "exponential", "--unit", "block"]
 code = max(
-    run(["synthesize", sys.argv[1], f"{sys.argv[2]}-{len(options)}", "--test-key", "-q", *far, *options])
-    for options in ([], others, [*others, "--clean"])
+    run(["synthesize", sys.argv[1], f"{sys.argv[2]}-{number}", "--test-key", "-q", *options])
+    for number, options in enumerate(([], published, [*published, *others]))
 )
 new = [form for form in compiled() if form not in before]
 unused = {"dash", "duckdb", "geopandas", "matplotlib", "plotly"} & set(sys.modules)

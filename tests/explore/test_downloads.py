@@ -127,9 +127,9 @@ def test_a_change_is_of_two_releases(client: Any, release: ServedRelease, tmp_pa
     source = openpyxl.load_workbook(tmp_path / "t.xlsx")["provenance"]
     assert source.max_column == 3, "a column for each release"
     answer = get(client, release, "shapes.kml", query)
-    assert (answer.status_code, answer.get_data(as_text=True)[:22]) == (
+    assert (answer.status_code, answer.get_data(as_text=True)[:26]) == (
         400,
-        "A change has no shapes",
+        "A comparison has no shapes",
     )
     assert taken(client, release, "report.pdf", query).startswith(b"%PDF")
 

@@ -54,8 +54,8 @@ def test_a_change_has_the_errors_of_both_releases(views: Views, analysis: str) -
     if one:
         assert f"± {math.hypot(one, one):,.0f}" in page or f"± {math.hypot(one, one):.1f}" in page
     if analysis in ("profile", "comparison"):  # counts by workplace, which are exact
-        assert table["title"] == "Change (exact counts)"
-        assert table["heads"][-1] == "Change"
+        assert table["title"] == "Difference (exact counts)"
+        assert table["heads"][-1] == "Difference"
         assert all(row["cells"][-1] for row in table["rows"][:5])
     elif analysis != "distance-direction":  # the formula is about areas
         assert table["heads"][-1] == "±"

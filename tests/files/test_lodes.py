@@ -126,7 +126,7 @@ def test_our_importer_takes_states_elsewhere_back(tmp_path: Path) -> None:
     dataset, release = tmp_path / "d", tmp_path / "r"
     for arguments in (
         ("import", dataset, "--from", sources, "-q"),
-        ("synthesize", dataset, release, "--min-retention", "0.025", "--epsilon", "4.6", "--test-key", "-q"),
+        ("synthesize", dataset, release, "--preset", "onthemap-v3", "--test-key", "-q"),
         ("export", release, tmp_path / "out", "--to", "lodes", "-q"),
     ):
         done = run_here(*arguments)

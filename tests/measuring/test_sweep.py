@@ -29,6 +29,7 @@ OPTIONS: dict[str, Any] = {
         ("epsilon", "epsilon_final", "delta", "min_retention", "accountant", "design", "prior_release")
     ),
     **dict.fromkeys(("strength", "q50_mi", "q90_mi", "retention_scale", "tract_radius_mi", "puma_radius_mi")),
+    "preset": "onthemap-v3",
     "mechanism": "dirichlet-multinomial",
     "prior": "auto",
     "editing": "pool",

@@ -24,7 +24,7 @@ from tests.commands.running import refused, run_here
 from tests.publishing.test_design import with_other_homes
 
 BASE = SynthesisParameters(mechanism="exponential")
-AUTO = ("--mechanism", "auto", "--design", "auto", "--epsilon", "6.5")
+AUTO = ("--preset", "onthemap-v3", "--mechanism", "auto", "--design", "auto", "--epsilon", "6.5")
 
 
 @pytest.fixture(scope="module")
@@ -199,7 +199,7 @@ def test_a_chosen_dirichlet_multinomial_is_chosen_again_with_its_delta(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--mechanism", "auto"), "--mechanism auto without --design auto"),
+        (("--preset", "onthemap-v3", "--mechanism", "auto"), "--mechanism auto without --design auto"),
         ((*AUTO, "--strength", "1"), "--strength 1.0 with --mechanism auto"),
         ((*AUTO, "--min-retention", "0.1"), "--min-retention 0.1 with --mechanism auto"),
         ((*AUTO, "--accountant", "sound"), "--accountant sound with --mechanism auto"),

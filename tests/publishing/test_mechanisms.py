@@ -72,7 +72,7 @@ def releases(dataset: Path) -> dict[str, Path]:
     paths: dict[str, Path] = {name: dataset.parent / name for name in OTHERS}
     for name, path in paths.items():
         mechanism, unit = OTHERS[name]
-        options = ["--not-private"] if name == "plug-in" else []
+        options = ["--preset", "onthemap-v3", *(["--not-private"] if name == "plug-in" else [])]
         options += ["--unit", unit] if unit != "cell" else []
         assert run(["synthesize", str(dataset), str(path), "-q", "--mechanism", mechanism, *options]) == 0
     return paths
@@ -578,7 +578,8 @@ def test_what_a_mechanism_does_not_go_by_is_refused(
     demo_dataset: Path, tmp_path: Path, options: list[str], said: list[str]
 ) -> None:
     own = Path(shutil.copytree(demo_dataset, tmp_path / "d"))
-    message = refused("synthesize", own, tmp_path / "r", "-q", *options)
+    published = ("--preset", "onthemap-v3")
+    message = refused("synthesize", own, tmp_path / "r", "-q", *published, *options)
     for word in said:
         assert word in message, message
     assert list(tmp_path.iterdir()) == [own]

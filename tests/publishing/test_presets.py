@@ -14,9 +14,19 @@ def test_a_preset_fills_in_what_is_not_given() -> None:
     assert (filled["far_state_miles"], filled["clean"]) == ("300", True)
 
 
-def test_without_a_preset_the_options_keep_their_own_defaults() -> None:
-    assert not PRESETS[DEFAULT_PRESET]
-    assert with_preset({"epsilon": "2"}) == {"epsilon": "2", "mechanism": USUAL_MECHANISM}
+def test_the_published_preset_leaves_the_options_their_own_defaults() -> None:
+    assert not PRESETS["onthemap-v3"]
+    assert with_preset({"preset": "onthemap-v3", "epsilon": "2"}) == {
+        "preset": "onthemap-v3",
+        "epsilon": "2",
+        "mechanism": USUAL_MECHANISM,
+    }
+
+
+def test_the_recommended_preset_is_the_default() -> None:
+    assert DEFAULT_PRESET == "recommended"
+    named = with_preset({"preset": "recommended", "epsilon": "2"})
+    assert with_preset({"epsilon": "2"}) | {"preset": "recommended"} == named
 
 
 @pytest.mark.parametrize(

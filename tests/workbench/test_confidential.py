@@ -13,11 +13,11 @@ import pytest
 
 import mapapp.explore.server
 from mapapp.workbench.app import create_app
-from mapapp.workbench.setting import CONTROLS, start_values
+from mapapp.workbench.setting import CONTROLS, preset_values
 from tests.workbench.browser_requests import OWN_PAGE, ask, entered, get
 
 PATIENCE_S = 120
-START = start_values(has_flows=True)
+START = preset_values("onthemap-v3", has_flows=True)
 PUBLIC_RULES = {
     "/",
     "/<path:path>",
@@ -44,7 +44,7 @@ PUBLIC_OUTPUTS = {
     "answered", "take-files", "opened-view",
     "chart", "chart-card", "chart-text", "chart-title", "theme-provider", "field-side", "field-show", "field-layer",
     "field-matrix", "field-edges", "field-target", "asked", "choices", "chosen", "controls", "followed", "placed",
-    "show-said", "shown",
+    "show-said", "shown", "releases", "awaited", "look-for-releases",
 }  # fmt: skip
 
 

@@ -16,13 +16,13 @@ from mapapp.errors import UsageError
 from mapapp.workbench.app import create_app
 from mapapp.workbench.justification import justification_pdf
 from mapapp.workbench.kept_settings import LONGEST_NAME, MOST_KEPT, KeptSettings
-from mapapp.workbench.setting import CONTROLS, Setting, read_setting, start_values
+from mapapp.workbench.setting import CONTROLS, Setting, preset_values, read_setting
 from mapapp.workbench.side_by_side import differing, joined
 from tests.changed_datasets import with_other_homes
 from tests.workbench import browser_requests
 from tests.workbench.browser_requests import ask, entered
 
-START = start_values(has_flows=True)
+START = preset_values("onthemap-v3", has_flows=True)
 PATIENCE_S = 120
 
 

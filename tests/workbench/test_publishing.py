@@ -22,12 +22,12 @@ from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.run import Outcome
 from mapapp.workbench.app import create_app
 from mapapp.workbench.session import Session
-from mapapp.workbench.setting import Setting, read_setting, start_values
+from mapapp.workbench.setting import Setting, preset_values, read_setting
 from mapapp.workbench.spending import release_path, spending
 from tests.releases import write_release
 from tests.workbench.browser_requests import ask, entered
 
-START = start_values(has_flows=True)
+START = preset_values("onthemap-v3", has_flows=True)
 PATIENCE_S = 120
 
 

@@ -13,14 +13,18 @@ import mapapp.workbench.session as session_module
 from geodata.progress import Progress
 from mapapp.measuring.validity import measure_setting
 from mapapp.measuring.validity_tract import measure_tract
+from mapapp.publishing.certificate.mechanism import stated_privacy
+from mapapp.publishing.chosen_setting import choose_setting
+from mapapp.publishing.public_part import read_public_part
+from mapapp.publishing.settings import designed_choice, parameters_of
 from mapapp.workbench.figures import sweep_chart
 from mapapp.workbench.jobs import Cancelled, Job
 from mapapp.workbench.session import Session, Superseded
-from mapapp.workbench.setting import read_setting, start_values
+from mapapp.workbench.setting import preset_values, read_setting
 from mapapp.workbench.sweep_results import SWEEPS, SweepResults
 from mapapp.workbench.sweeps import run_sweeps
 
-START = start_values(has_flows=True)
+START = preset_values("onthemap-v3", has_flows=True)
 PATIENCE_S = 120
 
 
@@ -30,6 +34,18 @@ def sampled(session: Session) -> Session:
     session.sample = session.data.sample(3)
     assert not session.sample_is_all
     return session
+
+
+def test_it_starts_as_the_command_does(session: Session) -> None:
+    """The recommended preset, with the radii that `synthesize` chooses."""
+    privacy, parameters = parameters_of(session.path, {})
+    choice = designed_choice({})
+    assert choice is not None
+    privacy, parameters, _ = choose_setting(read_public_part(session.store), privacy, parameters, choice)
+    started = read_setting(session.start)
+    assert started.parameters == parameters
+    assert stated_privacy(started.privacy, "exponential") == stated_privacy(privacy, "exponential")
+    assert session.tab("new").values == session.start
 
 
 def test_the_sample_answers_and_the_whole_follows(sampled: Session) -> None:
@@ -139,6 +155,17 @@ def test_sweeps_measure_each_value_once_and_the_papers_setting(session: Session)
         assert (frame[["kl_all", "kl_small"]] > 0).all(axis=None)
     assert swept.frame("epsilon")["kl_all"].is_monotonic_decreasing
     assert swept.frame("min_retention")["epsilon_final"].is_monotonic_decreasing
+    assert swept.papers is not None
+    assert not swept.failed
+
+
+def test_sweeps_of_a_mechanism_that_prunes_nothing_are_over_the_whole_promise(session: Session) -> None:
+    swept = run_sweeps(session, session.start, "sample", lambda _: None, lambda *_: None)
+    (sweep,) = swept.sweeps
+    frame = swept.frame("epsilon")
+    assert sweep.axis == "ε, the whole promise"
+    assert frame["epsilon_final"].tolist() == frame["value"].tolist() == sorted(map(float, sweep.values))
+    assert frame["kl_all"].is_monotonic_decreasing
     assert swept.papers is not None
     assert not swept.failed
 

@@ -22,35 +22,26 @@ from mapapp.workbench.setting import (
     Setting,
     described,
     exact_text,
+    preset_values,
     read_setting,
-    start_values,
     values_of,
 )
 from tests.workbench.test_lab import parts
 
-START = start_values(has_flows=True)
+START = preset_values("onthemap-v3", has_flows=True)
 
 
-def test_it_starts_as_the_command_does(demo_dataset: Any) -> None:
-    asked = dict.fromkeys(
-        (
-            "epsilon",
-            "epsilon_final",
-            "delta",
-            "min_retention",
-            "accountant",
-            "strength",
-            "q50_mi",
-            "q90_mi",
-            "retention_scale",
-            "tract_radius_mi",
-            "puma_radius_mi",
-        )
-    )
-    asked |= {"editing": "pool", "placement": "population", "replication": False, "prior": "auto"}
-    privacy, parameters = parameters_of(demo_dataset, asked)
+def test_the_published_preset_is_that_of_the_command(demo_dataset: Any) -> None:
+    privacy, parameters = parameters_of(demo_dataset, {"preset": "onthemap-v3"})
     assert read_setting(START) == Setting(privacy, parameters)
-    assert START["delta"] == "1e-6"
+    assert (START["epsilon"], START["means"], START["delta"]) == ("4.6", "before", "1e-6")
+
+
+def test_the_recommended_preset_is_the_whole_promise() -> None:
+    values = preset_values("recommended", has_flows=True)
+    assert (values["epsilon"], values["means"], values["mechanism"]) == ("6.5", "whole", "exponential")
+    assert (values["far_states"], values["cleaning"], values["unit"]) == ("300", "on", "cell")
+    assert values["epsilon"] in STOPS["epsilon"]
 
 
 def test_every_control_is_on_the_page_and_starts_at_its_value() -> None:
@@ -107,7 +98,7 @@ def test_a_setting_comes_back_from_its_controls(
     drawn: Any,
 ) -> None:
     if drawn:
-        epsilon, kept = min(epsilon, Fraction(25)), "0.025"
+        epsilon, kept, delta = min(epsilon, Fraction(25)), "0.025", 6  # the last two mean nothing to it
     radii: dict[str, Any] = {} if tract == 6.23 else {"tract_radius_mi": tract, "puma_radius_mi": 12500.0}
     setting = Setting(
         PrivacyParameters(epsilon=epsilon, delta=f"1e-{delta}", min_retention=kept, accountant="sound"),
@@ -161,6 +152,7 @@ def test_a_control_is_unused_if_the_setting_does_not_depend_on_it() -> None:
         "strength": "7",
         "unit": "block",
         "cleaning": "on",
+        "delta": "1e-5",
     }
     assert set(moved) == {name for unused in UNUSED.values() for name in unused}
     for mechanism, unused in UNUSED.items():

@@ -91,7 +91,8 @@ def _change(
     _fill_units(axes, layer_units(release, question.layer), class_of, dict(enumerate(colors)), frame)
     items = [Item(text, color) for text, color in zip(change_texts(limits), colors, strict=True)]
     who = f"who {words.VERB[question.shown_end]} in each {words.level_word(question.layer)}"
-    return Legend("classes", f"Change in workers {who}", tuple(items))
+    noun = map_content.words_of(before, release).noun
+    return Legend("classes", f"{noun.capitalize()} in workers {who}", tuple(items))
 
 
 def _ratio(

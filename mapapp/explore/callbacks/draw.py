@@ -144,11 +144,12 @@ def _change_traces(
             frame["name"], frame["change"], frame["before"], frame["after"], strict=True
         )
     ]
+    noun = map_content.words_of(before, release).noun
     traces = commute_map.no_traces()
     traces[commute_map.UNITS] = commute_map.change_trace(
         frame.assign(label=label),
         geojson_url=map_layers.unit_url(prefix, release, question.layer),
-        title=f"Change in workers<br>who {verb} in each {words.level_word(question.layer)}",
+        title=f"{noun.capitalize()} in workers<br>who {verb} in each {words.level_word(question.layer)}",
         scheme=COLOR_SCHEMES[view.theme],
     )
     return traces

@@ -42,6 +42,7 @@ def register(app: Dash, views: Views) -> None:
     _map(app, views)
     _answering(app, views)
     _keeping_up(app, views)
+    _looking_for_releases(app, views)
 
 
 def _map(app: Dash, views: Views) -> None:
@@ -197,7 +198,7 @@ def answer_of(views: Views, address: Address) -> tuple[Result, str, tuple[str, .
         return (
             served_answers.result(release, address.question),
             missing,
-            ("Change since: choose another release; this one is already shown.",),
+            ("Compare with: choose another release; this one is already shown.",),
         )
     if address.against and not missing and views.releases[address.against] is not release:
         try:
@@ -206,7 +207,7 @@ def answer_of(views: Views, address: Address) -> tuple[Result, str, tuple[str, .
             return (
                 served_answers.result(release, address.question),
                 "",
-                (f"The change cannot be shown: {error}.",),
+                (f"The comparison cannot be shown: {error}.",),
             )
     return served_answers.result(release, address.question), missing, ()
 
@@ -237,10 +238,7 @@ def _keeping_up(app: Dash, views: Views) -> None:
             "hidden": [*controls.hidden_fields(address.question), address.question.entry.n_needed != 2],
             "show_label": words.drawn_label(address.question),
             "targets": area_controls.target_options(address.question),
-            "against": [
-                {"value": slug, "label": name}
-                for slug, name in controls.earlier_releases(views.releases, address).items()
-            ],
+            "against": controls.options_of(controls.other_releases(views.releases, address)),
             "layers": dict.fromkeys(("layer", "home_layer", "work_layer", "pick"), options),
             "drawn": [query],
         }
@@ -286,4 +284,32 @@ def _keeping_up(app: Dash, views: Views) -> None:
             f"app {address.view.theme}",
             query,
             query,
+        )
+
+
+def _looking_for_releases(app: Dash, views: Views) -> None:
+    """Offer releases that have been made since the page was opened; the page looks only while it awaits any."""
+
+    @app.callback(
+        Output("release", "data"),
+        Output("against", "data", allow_duplicate=True),
+        Output("releases", "hidden"),
+        Output("release-title", "children", allow_duplicate=True),
+        Output("awaited", "children"),
+        Output("look-for-releases", "disabled"),
+        Input("look-for-releases", "n_intervals"),
+        State("url", "search"),
+        prevent_initial_call=True,
+    )
+    def offer_releases(_looks: object, query: str | None) -> tuple[object, ...]:
+        address, _ = views.parse(query)
+        names = names_of(list(views.releases.values()))
+        awaited = views.awaited
+        return (
+            controls.options_of(names),
+            controls.options_of(controls.other_releases(views.releases, address)),
+            len(names) < 2,
+            names[views.release(address).slug],
+            controls.awaited_text(awaited),
+            not awaited,
         )

@@ -26,7 +26,8 @@ def register(app: Dash, views: Views) -> None:
         marks = ["here" if page == path else "" for page in frame.PAGES]
         if path == "/":
             figure = draw.base_figure(views.release(address), address.view.theme, views.prefix)
-            return explore.page(views.releases, address, figure, views.layers(address)), marks
+            layers = views.layers(address)
+            return explore.page(views.releases, address, figure, layers, views.awaited), marks
         if path == "/method":
             return method.page(views.release(address), views.releases.values()), marks
         return frame.not_found(), marks

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Final
 
 from geodata.errors import GeodataError, GeometryError
 from mapapp.answers import served_answers
 from mapapp.answers.areas import LEVEL_LABELS
 from mapapp.answers.result_cache import ResultCache
-from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.served_release import ServedRelease, free_slug
 from mapapp.drawing import map_layers
 from mapapp.errors import UsageError
 from mapapp.explore.uploads import Uploads
@@ -21,12 +22,16 @@ _KEPT_ADDRESSES: Final = 100
 _USUAL_LEVELS: Final = ("ctycsub", "stplc", "county", "zcta", "tract", "bgrp")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Views:
-    """The releases of an app by their names in addresses, the path where it is mounted, and its uploaded files."""
+    """The releases of an app by their names in addresses, the path where it is mounted, and its uploaded files.
+
+    `awaited` has a few words for each release that is still being made.
+    """
 
     releases: dict[str, ServedRelease]
     prefix: str = "/"
+    awaited: tuple[str, ...] = ()
     uploads: Uploads = field(default_factory=Uploads, repr=False, compare=False)
     _parsed: ResultCache[tuple[Address, tuple[str, ...]]] = field(
         default_factory=lambda: ResultCache(max_entries=_KEPT_ADDRESSES),
@@ -39,9 +44,16 @@ class Views:
         """The view in an address, and notes on the parts left out; cached, as all callbacks read the same address."""
         text = query if isinstance(query, str) else ""  # a forged request may contain anything
         return self._parsed.get_or_make(
-            text,
+            (text, tuple(self.releases)),
             lambda: from_query(text, releases=self.releases, is_area=self.has_area, is_layer=self._is_layer),
         )
+
+    def add(self, path: Path) -> ServedRelease:
+        """Open one more release; questions that are being answered keep the releases that they began with."""
+        slug = free_slug(path, self.releases)
+        release = ServedRelease(path, slug)
+        self.releases = {**self.releases, slug: release}
+        return release
 
     def release(self, address: Address) -> ServedRelease:
         """The release of an address."""

@@ -137,7 +137,9 @@ def _table_xlsx(wanted: FileRequest, file: Path, watch: Watch) -> None:
 def _shapes(wanted: FileRequest, file: Path, watch: Watch) -> None:
     found = answer(wanted)
     if isinstance(found, Change):
-        raise Refused(400, "A change has no shapes. Download the table, or turn off “Change since”.")
+        raise Refused(
+            400, "A comparison has no shapes. Download the table, or set “Compare with” to nothing."
+        )
     _bounded(len(next(iter(found.tables().values()), ())))
     form = _SUFFIX_OF_SHAPES.get(file.name, file.suffix.removeprefix("."))
     assert form in SHAPED

@@ -52,7 +52,7 @@ def main_result(result: Result) -> Result:
 
 
 def later_alone(result: Result) -> Component | None:
-    """A note that the charts below a change show the later release."""
+    """A note that the charts below a comparison show one release."""
     if not isinstance(result, Change):
         return None
     return html.P(f"The charts show {result.names[1]} only.", className="quiet")
@@ -185,11 +185,11 @@ def _change_tiles(result: Change) -> list[Tile]:
     step = number.value - before.value
     errors = [each.expected_error for each in (before, number) if each.expected_error is not None]
     error = words.error_text(math.hypot(*errors)) if len(errors) == 2 else ""
-    share = step / before.value if before.value else None
+    share, noun = step / before.value if before.value else None, result.words.noun
     return [
-        (_number(before), f"before: {result.names[0]}"),
-        ([f"{step:+,}", html.Span(f" {error}", className="error")], "change"),
-        ("–" if share is None else f"{100 * share:+.1f}%", "relative change"),
+        (_number(before), f"{result.words.sides[0]}: {result.names[0]}"),
+        ([f"{step:+,}", html.Span(f" {error}", className="error")], noun),
+        ("–" if share is None else f"{100 * share:+.1f}%", f"relative {noun}"),
         *_changed_measures(result),
     ]
 
@@ -199,7 +199,10 @@ def _changed_measures(result: Change) -> list[Tile]:
     changes = result.numbers()
     found = [(number, changes[number.name]) for number in entry_of(result.after).numbers if number.changed]
     return [
-        (_changed(number.kind, change["change"], change["expected_error"]), number.changed)
+        (
+            _changed(number.kind, change["change"], change["expected_error"]),
+            f"{result.words.noun} in {number.changed}",
+        )
         for number, change in found
         if change["change"] is not None
     ]

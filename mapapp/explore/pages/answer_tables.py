@@ -105,8 +105,9 @@ def _cut(row: TableRow, n_cells: int) -> TableRow:
 
 def _parts(result: Result) -> tuple[str, list[str], pandas.DataFrame, RowOf]:
     if isinstance(result, Change):
-        heads = ["", "Before", "After", "%", "Change", "±"]
-        return "Change", heads, largest_change(result.rows), _change_row(entry_of(result.after).measure.kind)
+        first, second, noun = result.words.heads
+        rows, kind = largest_change(result.rows), entry_of(result.after).measure.kind
+        return noun, ["", first, second, "%", noun, "±"], rows, _change_row(kind)
     entry = entry_of(result)
     page = entry.page_table
     if page is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import dash_mantine_components as dmc
@@ -23,6 +24,8 @@ SHOWS: Final = {"points": "Points", "areas": "Areas", "density": "Density", "lin
 THEMES: Final = {"light": "Light", "dark": "Dark"}
 PLAIN: Final = ("analysis", "side", "show", "layer", "home_layer", "work_layer", "theme")
 """Controls with one value, each named after the part of the address that it sets."""
+
+LOOK_FOR_RELEASES_MS: Final = 2_000
 
 FIELDS: Final = ("side", "show", "layer", "matrix", "edges")
 """Settings that only some analyses have."""
@@ -66,7 +69,7 @@ def show_value(question: Question, view: View, kind: str) -> str:
 def show_note(question: Question, view: View, kind: str) -> str:
     """Why the map is not drawn as chosen; empty if it is."""
     if kind == "change":
-        return "Areas are colored by change because two releases are compared."
+        return "Areas are colored by change, or difference, because two releases are compared."
     return (
         f"The map shows density because there are more than {MAX_POINTS:,} points."
         if _replaces_points(question, view, kind)
@@ -79,12 +82,19 @@ def _replaces_points(question: Question, view: View, kind: str) -> bool:
     return kind == "density" and view.show_of(question) == "points"
 
 
-def controls(releases: dict[str, ServedRelease], address: Address, layers: dict[str, str]) -> Component:
-    """Every control, set as the address says; `layers` names the levels available as rows and for clicks."""
+def controls(
+    releases: dict[str, ServedRelease], address: Address, layers: dict[str, str], awaited: Sequence[str] = ()
+) -> Component:
+    """Every control, set as the address says; `layers` names the levels available as rows and for clicks.
+
+    `awaited` has a few words for each release that is still being made.
+    """
     hidden = dict(zip(FIELDS, hidden_fields(address.question), strict=True))
     return html.Div(
         [
             *_release_choice(releases, address),
+            html.P(awaited_text(awaited), id="awaited", className="quiet small", role="status"),
+            dcc.Interval(id="look-for-releases", interval=LOOK_FOR_RELEASES_MS, disabled=not awaited),
             _analysis(address.question),
             area_controls(layers),
             _field("side", switch("side", "The chosen areas are", address.question.side, SIDES), hidden),
@@ -145,7 +155,7 @@ def select(name: str, label: str, value: str, options: dict[str, str], size: str
     return dmc.Select(
         id=name,
         label=label,
-        data=[{"value": key, "label": text} for key, text in options.items()],
+        data=options_of(options),
         value=value,
         allowDeselect=False,
         comboboxProps={"zIndex": 400, "withinPortal": False},
@@ -189,15 +199,29 @@ def _release_choice(releases: dict[str, ServedRelease], address: Address) -> lis
         html.Div(
             [
                 select("release", "Release", chosen, options),
-                select("against", "Change since", address.against, earlier_releases(releases, address)),
+                select("against", "Compare with", address.against, other_releases(releases, address)),
             ],
             hidden=len(options) < 2,
             className="releases",
+            id="releases",
         )
     ]
 
 
-def earlier_releases(releases: dict[str, ServedRelease], address: Address) -> dict[str, str]:
+def awaited_text(awaited: Sequence[str]) -> str:
+    """A line on the releases that are still being made; empty if there is none."""
+    if not awaited:
+        return ""
+    named = words.listed([f"the {name}" for name in awaited])
+    return f"A release with {named} is being made. It will appear here, to compare with."
+
+
+def options_of(names: dict[str, str]) -> list[dict[str, str]]:
+    """The options of a drop-down list, from labels by value."""
+    return [{"value": value, "label": label} for value, label in names.items()]
+
+
+def other_releases(releases: dict[str, ServedRelease], address: Address) -> dict[str, str]:
     """Releases to compare the shown one with, and an entry for no comparison."""
     chosen = _chosen(releases, address)
     names = names_of(list(releases.values()))

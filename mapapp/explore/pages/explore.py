@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, cast
 
 import plotly.graph_objects as go
@@ -20,9 +21,13 @@ MAX_NOTES: Final = 8
 
 
 def page(
-    releases: dict[str, ServedRelease], address: Address, figure: go.Figure, layers: dict[str, str]
+    releases: dict[str, ServedRelease],
+    address: Address,
+    figure: go.Figure,
+    layers: dict[str, str],
+    awaited: Sequence[str] = (),
 ) -> Component:
-    """The page before its first answer; `figure` is the map without workers."""
+    """The page before its first answer; `figure` is the map without workers, `awaited` names releases to come."""
     graph = dcc.Graph(
         id="map",
         figure=figure,
@@ -35,7 +40,11 @@ def page(
         [
             html.H1("Where people live and work", className="unseen"),
             html.A("Skip to the numbers", href="#answer", className="skip"),
-            html.Aside(controls(releases, address, layers), className="panel ask", **aria(label="Question")),
+            html.Aside(
+                controls(releases, address, layers, awaited),
+                className="panel ask",
+                **aria(label="Question"),
+            ),
             html.Section(
                 [
                     html.Div(id="busy", className="busy"),

@@ -145,7 +145,8 @@ def _changes(found: Sequence[AnsweredPart]) -> list[Answer]:
 
 
 def _change(before: AnsweredPart, after: AnsweredPart, name: str) -> Answer:
-    compared, place = change(before.result, after.result).about, place_of(after.release, after.part.question)
+    found, place = change(before.result, after.result), place_of(after.release, after.part.question)
+    compared, between = found.about, found.words.between(before.name, after.name)
     by_unit = bool(after.part.question.entry.shows)
     return Answer(
         name=name,
@@ -154,7 +155,7 @@ def _change(before: AnsweredPart, after: AnsweredPart, name: str) -> Answer:
         analysis=compared.title,
         release=f"{before.name} → {after.name}",
         filters=compared.filters,
-        sentence=f"Change from {before.name} to {after.name}.",
+        sentence=f"{between[0].upper()}{between[1:]}.",
         empty="",
         locator=None,
         map=map_of(after.release, after.part, name, before.release) if by_unit else None,

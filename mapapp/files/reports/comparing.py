@@ -107,9 +107,7 @@ def _change_table(name: str, title: str, before: AnsweredPart, after: AnsweredPa
     return table_of(
         name,
         f"{place_of(after.release, after.part.question)}, {title}: {found.about.release}",
-        " ".join(
-            ["Largest change first. Percentages are of the earlier count.", *map(str, found.about.notes)]
-        ),
+        " ".join([found.words.order, *map(str, found.about.notes)]),
         found.rows.loc[order],
         change_columns(found),
     )

@@ -45,10 +45,6 @@ _HEADS: Final[dict[str, tuple[str, Kind, bool]]] = {
     "work_id": ("Workplace identifier", "code", False),
     "work_kind": ("Workplace kind", "text", False),
     "workers": ("Workers", "count", True),
-    "before": ("Before", "count", True),
-    "after": ("After", "count", True),
-    "change": ("Change", "change", True),
-    "change_share": ("Change, %", "change share", True),
     "share": ("Share", "share", True),
     "expected_error": ("Expected error", "error", True),
     "caution": ("Caution", "text", True),
@@ -58,14 +54,6 @@ _HEADS: Final[dict[str, tuple[str, Kind, bool]]] = {
         for band, label in enumerate(labels, 1)
     },
 }
-_RATIO_CHANGE: Final[Mapping[str, ColumnEntry]] = MappingProxyType(
-    {
-        "before": ColumnEntry("Before", "ratio"),
-        "after": ColumnEntry("After", "ratio"),
-        "change": ColumnEntry("Change", "ratio change"),
-        "expected_error": ColumnEntry("Expected error", "ratio error"),
-    }
-)
 _NOTHING: Final[Mapping[str, ColumnEntry]] = MappingProxyType({})
 _FIRST: Final = ("name", "group_label", "characteristic_label", "direction_label", "band_label", "label")
 _ENDS: Final = {"work": "homes", "home": "workplaces"}
@@ -115,8 +103,22 @@ def _own_columns(result: Result, name: str) -> Mapping[str, ColumnEntry]:
 
 
 def change_columns(result: Change) -> Mapping[str, ColumnEntry]:
-    """Columns of what changed that are written otherwise than those of a change of workers."""
-    return _RATIO_CHANGE if entry_of(result.after).measure.kind == "ratio" else _NOTHING
+    """Columns of a comparison, headed as it is called."""
+    first, second, noun = result.words.heads
+    if entry_of(result.after).measure.kind == "ratio":
+        columns = {
+            "before": ColumnEntry(first, "ratio"),
+            "after": ColumnEntry(second, "ratio"),
+            "change": ColumnEntry(noun, "ratio change"),
+            "expected_error": ColumnEntry("Expected error", "ratio error"),
+        }
+    else:
+        columns = {
+            "before": ColumnEntry(first, "count"),
+            "after": ColumnEntry(second, "count"),
+            "change": ColumnEntry(noun, "change"),
+        }
+    return columns | {"change_share": ColumnEntry(f"{noun}, %", "change share")}
 
 
 def table_of(
@@ -180,6 +182,6 @@ def _plain(column: pandas.Series) -> list[object]:
 def _title(result: Result, name: str) -> tuple[str, str]:
     """Title of a table, and what its shares refer to."""
     if isinstance(result, Change):
-        return "What changed", "Largest change first. Percentages are of the earlier count."
+        return result.words.title, result.words.order
     entry = entry_of(result).tables[name]
     return text_of(entry.title, result), text_of(entry.words, result)

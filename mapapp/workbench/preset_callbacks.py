@@ -1,0 +1,28 @@
+"""The callback of the presets: a button moves all controls to one of them."""
+
+from __future__ import annotations
+
+from dash import Dash, Input, Output, ctx, no_update
+
+from mapapp.publishing.presets import DEFAULT_PRESET, PRESETS
+from mapapp.workbench.dash_types import Answers
+from mapapp.workbench.session import Session
+from mapapp.workbench.setting import CONTROLS, preset_values
+from mapapp.workbench.tune_callbacks import PROPERTIES
+
+
+def register(app: Dash, session: Session) -> None:
+    """Attach it to an app."""
+
+    @app.callback(
+        *[Output(name, PROPERTIES.get(name, "value"), allow_duplicate=True) for name in CONTROLS],
+        *[Input(f"preset-{preset}", "n_clicks") for preset in PRESETS],
+        prevent_initial_call=True,
+    )
+    def move(*clicks: int | None) -> Answers:
+        chosen = str(ctx.triggered_id).removeprefix("preset-")
+        if not any(clicks) or chosen not in PRESETS:
+            return (no_update,) * len(CONTROLS)
+        start = session.start if chosen == DEFAULT_PRESET else None
+        values = start or preset_values(chosen, has_flows=session.has_flows)
+        return tuple(values[name] for name in CONTROLS)
