@@ -38,9 +38,11 @@ __all__ = ["CLEANED_RANGES_MI", "clean_points", "expected_freed"]
 Ints = npt.NDArray[np.int64]
 
 CLEANED_RANGES_MI: Final = (1.0, 4.0, 10.0, 25.0, 100.0, 500.0)
-"""Miles between the commute ranges that are cleaned; distances are those of support points."""
+"""Miles between the commute ranges that are cleaned; distances are those of support points.
 
-_N_RANGES: Final = len(CLEANED_RANGES_MI) + 1
+They are the same for all data and settings, so a certificate need not state them: docs/method.md, section 7f, says why.
+"""
+
 _CHANCE_BITS: Final = 32
 _ONE: Final = 1 << FREED_BITS
 
@@ -122,6 +124,7 @@ def clean_points(
     freed: Ints,
     tract_number: npt.NDArray[np.int64],
     *,
+    ranges_mi: tuple[float, ...] = CLEANED_RANGES_MI,
     threads: int = 1,
 ) -> SyntheticPoints:
     """Draw again, in ranges that lost workers to noise, as many workers as noise is expected to have put elsewhere.
@@ -143,6 +146,8 @@ def clean_points(
         From :func:`expected_freed`.
     tract_number : int64[T]
         Global number of each destination tract, the same in every batch.
+    ranges_mi : tuple of float
+        Miles between commute ranges, rising. Releases have the default; `benchmarks.cleaning_ranges` tries others.
     threads : int
         Threads to use; the result does not depend on it.
 
@@ -170,7 +175,7 @@ def clean_points(
     tract = np.repeat(synthesizers.tract, np.diff(drawn.synthetic_ptr))
     at = coarsening.support_ptr[tract] + drawn.synthetic_point
     counts = np.bincount(at, minlength=shares.size).astype(np.int64)
-    ranges = _ranges(coarsening, shares, counts, as_int("freed", freed))
+    ranges = _ranges(coarsening, shares, counts, as_int("freed", freed), ranges_mi)
     order = np.lexsort((synthesizers.segment, synthesizers.destination, synthesizers.tract))
     cell_ptr = np.searchsorted(synthesizers.tract[order], np.arange(n_tracts + 1)).astype(np.int64)
     cells = PointLists(cell_ptr, order.astype(np.int32))
@@ -181,7 +186,7 @@ def clean_points(
     def clean(start: int, stop: int) -> int:
         left = np.zeros(most_points, dtype=np.int64)
         return clean_range(
-            (start, stop), cells, addresses, ranges, _N_RANGES, key.words, new_stream(), left, points
+            (start, stop), cells, addresses, ranges, len(ranges_mi) + 1, key.words, new_stream(), left, points
         )
 
     work = np.bincount(tract, minlength=n_tracts) + coarsening.n_support
@@ -193,16 +198,19 @@ def clean_points(
     return SyntheticPoints(synthetic_ptr=points.ptr, synthetic_point=points.point)
 
 
-def _ranges(coarsening: Coarsening, share: FloatArray, counts: Ints, freed: Ints) -> Ranges:
+def _ranges(
+    coarsening: Coarsening, share: FloatArray, counts: Ints, freed: Ints, ranges_mi: tuple[float, ...]
+) -> Ranges:
     """What each commute range of each tract loses or gains, and its points, the least plausible first."""
-    range_of_point = np.searchsorted(CLEANED_RANGES_MI, coarsening.support_distance_mi, side="right")
-    group = coarsening.tract_of_point * _N_RANGES + range_of_point
-    n_groups = coarsening.n_destination_tracts * _N_RANGES
+    n_ranges = len(ranges_mi) + 1
+    range_of_point = np.searchsorted(ranges_mi, coarsening.support_distance_mi, side="right")
+    group = coarsening.tract_of_point * n_ranges + range_of_point
+    n_groups = coarsening.n_destination_tracts * n_ranges
     order = np.lexsort((np.arange(share.size), share, counts, group))
     first = np.searchsorted(group[order], np.arange(n_groups + 1)).astype(np.int64)
     before = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts[order])))
     local = np.arange(share.size) - np.repeat(coarsening.support_ptr[:-1], coarsening.n_support)
-    changes = _changes(coarsening, share, counts, freed, group)
+    changes = _changes(coarsening, share, counts, freed, group, n_ranges)
     return Ranges(
         first=first,
         taken=changes.taken,
@@ -222,18 +230,20 @@ class _Changes(NamedTuple):
     added: Ints
 
 
-def _changes(coarsening: Coarsening, share: FloatArray, counts: Ints, freed: Ints, group: Ints) -> _Changes:
+def _changes(
+    coarsening: Coarsening, share: FloatArray, counts: Ints, freed: Ints, group: Ints, n_ranges: int
+) -> _Changes:
     """What is expected without noise, scaled to the tract's workers, less what was drawn: in exact whole numbers."""
-    n_tracts, shape = coarsening.n_destination_tracts, (coarsening.n_destination_tracts, _N_RANGES)
+    n_tracts, shape = coarsening.n_destination_tracts, (coarsening.n_destination_tracts, n_ranges)
     is_remainder = coarsening.support_level == LEVEL_REMAINDER
     has_remainder = np.bincount(coarsening.tract_of_point[is_remainder], minlength=n_tracts)
     # Noise in the remainder was drawn again by prior share.
     received = np.where(is_remainder, 0, _ONE)
     received += has_remainder[coarsening.tract_of_point] * np.floor(share * _ONE).astype(np.int64)
-    noise, drawn = np.zeros((2, n_tracts * _N_RANGES), dtype=np.int64)
+    noise, drawn = np.zeros((2, n_tracts * n_ranges), dtype=np.int64)
     np.add.at(noise, group, received)
     np.add.at(drawn, group, counts)
-    found = _Changes(*np.zeros((3, n_tracts * _N_RANGES), dtype=np.int64))
+    found = _Changes(*np.zeros((3, n_tracts * n_ranges), dtype=np.int64))
     n_support = coarsening.n_support.tolist()
     for tract, (of_noise, of_drawn) in enumerate(
         zip(noise.reshape(shape).tolist(), drawn.reshape(shape).tolist(), strict=True)
@@ -246,7 +256,7 @@ def _changes(coarsening: Coarsening, share: FloatArray, counts: Ints, freed: Int
         total = sum(least)
         running = 0
         for number, (wanted, count) in enumerate(zip(least, of_drawn, strict=True)):
-            at = tract * _N_RANGES + number
+            at = tract * n_ranges + number
             surplus = count * total - sum(of_drawn) * wanted
             if surplus > 0:
                 found.taken[at] = surplus // total

@@ -49,7 +49,7 @@ def drawn_world(seed: int) -> tuple[World, Synthesizers, SyntheticPoints, np.nda
 
 
 def cleaned(
-    world: World, cells: Synthesizers, drawn: SyntheticPoints, freed: Any, **more: int
+    world: World, cells: Synthesizers, drawn: SyntheticPoints, freed: Any, **more: Any
 ) -> SyntheticPoints:
     after = world.edited.coarsening
     return clean_points(KEY, cells, drawn, after, world.share, freed, world.destination_tract, **more)
@@ -111,15 +111,15 @@ def test_larger_units_are_expected_to_free_as_tables_of_their_own() -> None:
 
 
 @pytest.mark.jit_off
-@given(SEED)
-def test_cleaned_workers_are_the_twin_s(seed: int) -> None:
+@given(SEED, st.sampled_from([CLEANED_RANGES_MI, (), (7.0,), tuple(np.arange(1.0, 60.0, 2.0).tolist())]))
+def test_cleaned_workers_are_the_twin_s(seed: int, ranges: tuple[float, ...]) -> None:
     world, cells, drawn, freed = drawn_world(seed)
-    found = cleaned(world, cells, drawn, freed)
+    found = cleaned(world, cells, drawn, freed, ranges_mi=ranges)
     after = world.edited.coarsening
     for tract in range(after.n_destination_tracts):
         points = slice(after.support_ptr[tract], after.support_ptr[tract + 1])
         share, level = world.share[points], after.support_level[points]
-        at = np.searchsorted(CLEANED_RANGES_MI, after.support_distance_mi[points], side="right").tolist()
+        at = np.searchsorted(ranges, after.support_distance_mi[points], side="right").tolist()
         pooled = bool(np.any(level == LEVEL_REMAINDER))
         received = [
             Fraction(0 if of == LEVEL_REMAINDER else 1)
@@ -129,7 +129,7 @@ def test_cleaned_workers_are_the_twin_s(seed: int) -> None:
         noise = [
             sum((one for one, where in zip(received, at, strict=True) if where == each), Fraction(0))
             / len(at)
-            for each in range(N_RANGES)
+            for each in range(len(ranges) + 1)
         ]
         mine = np.flatnonzero(cells.tract == tract)
         before = [drawn.synthetic_point[slice(*drawn.synthetic_ptr[one : one + 2])].tolist() for one in mine]
