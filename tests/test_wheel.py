@@ -62,7 +62,8 @@ def python(installed: Path, code: str, cwd: Path, **environment: str) -> str:
 def test_the_wheel_holds_the_packages_and_the_assets_and_no_tests(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert any(name.startswith("mapapp/assets/") and name.endswith(".css") for name in names)
-    assert {"mapapp/files/reports/report.typ", "mapapp/files/reports/report.css"} <= set(names)
+    sheets = ("report.typ", "sheet.typ", "document.typ", "report.css")
+    assert {f"mapapp/files/reports/{name}" for name in sheets} <= set(names)
     templates = {str(file.relative_to(ROOT)) for file in (ROOT / "mapapp/files/reports/templates").iterdir()}
     assert "mapapp/files/reports/templates/report.html" in templates
     assert templates <= set(names)

@@ -83,7 +83,7 @@ class Release:
         self.areas = Areas(store, Cells(prepared.cells), prepared.folder)
         self.outlines = self.areas.outlines
         self.flows = Flows(prepared, store)
-        self._errors = Errors(store, self.areas, self.flows, self.certificate)
+        self.errors = Errors(store, self.areas, self.flows, self.certificate)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str], *, report: Progress = silent) -> Self:
@@ -420,7 +420,7 @@ class Release:
         mechanism has no formula. See `mapapp.answers.answer_errors`.
         """
         check_answers(answer)
-        return cast(Answer, self._errors.of_answer(answer, rows, tables))
+        return cast(Answer, self.errors.of_answer(answer, rows, tables))
 
     def _answered(self, answer: Answer, errors: bool) -> Answer:
         """Return the answer of an analysis, with expected errors if requested."""

@@ -13,6 +13,7 @@ from mapapp.answers.joint_promise import joint_promise, joint_sentences
 from mapapp.answers.lone_worker_words import lone_worker_sentence, odds_sentence, rounded
 from mapapp.answers.publication import UNBOUND_NOTE, is_bound
 from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.typical_errors import MOST_FLOWS, MOST_TOWNS, TypicalErrors
 
 _HOW_DRAWN_USUALLY: Final = (
     "So for every workplace the homes were drawn at random. A lottery was set up from the true homes and from public "
@@ -73,6 +74,30 @@ def chapters(release: ServedRelease, served: Iterable[ServedRelease] = ()) -> li
         _authentic(certificate),
         *_stated(certificate),
     ]
+
+
+def exactness(typical: TypicalErrors) -> Chapter:
+    """Return the section that leads a report's method: how far typical numbers are off."""
+    town = "town" if typical.inflow_layer == "ctycsub" else "county"
+    flows = [
+        f"A flow of about {size} workers between two tracts is off by about {words.error_text(error)}."
+        for size, error in typical.flows.items()
+    ]
+    inflow = (
+        []
+        if typical.inflow is None
+        else [f"The number of workers who come into a {town} is off by about {100 * typical.inflow:.1f}%."]
+    )
+    return Chapter(
+        title="How far the numbers are off",
+        parts=(
+            (*flows, *inflow),
+            "These are expected errors, computed from this release and its certificate alone: root mean squares over "
+            f"at most {MOST_FLOWS} flows of each size and {MOST_TOWNS} areas, evenly spaced by size. Each number in "
+            "this report that has an expected error shows its own, average distances included. How many of the largest "
+            "home areas are right cannot be told from the release.",
+        ),
+    )
 
 
 def _synthetic(certificate: JsonObject) -> Chapter:

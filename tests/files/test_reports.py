@@ -9,6 +9,7 @@ from dataclasses import fields, is_dataclass, replace
 from html.parser import HTMLParser
 from io import BytesIO
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import openpyxl
@@ -346,6 +347,14 @@ def test_no_text_of_a_report_becomes_markup(releases: list[ServedRelease]) -> No
     }
     assert hostile.replace("\u202e", "[U+202E]") in page.texts
     assert "\u202e" not in stream.getvalue().decode()
+
+
+def test_the_method_leads_with_how_far_typical_numbers_are_off(demo_release: Path) -> None:
+    releases, part = [ServedRelease(demo_release, "demo")], Part(replace(PLACE, areas=("all",)))
+    (source,) = build(releases, [part], pictures=False).sources
+    (without,) = build(releases, [part], pictures=False, error_rows=None).sources
+    assert source.method[0].title == "How far the numbers are off"
+    assert source.method[1:] == without.method
 
 
 def test_the_description_of_a_chart_says_its_title_once(releases: list[ServedRelease]) -> None:

@@ -95,7 +95,9 @@ def build(
         date=date,
         answers=(*answers, *changes),
         comparison=comparison(found),
-        sources=tuple(source_of(release, titles[release.slug]) for release in releases),
+        sources=tuple(
+            source_of(release, titles[release.slug], errors=error_rows is not None) for release in releases
+        ),
         remake=remake(releases, parts, date=date, error_rows=error_rows),
     )
 

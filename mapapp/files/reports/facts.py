@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from geodata.json_objects import JsonObject
 from mapapp.answers import words
-from mapapp.answers.method_words import chapters
+from mapapp.answers.method_words import chapters, exactness
 from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.typical_errors import typical_errors
 from mapapp.files.exports.provenance import Provenance
 from mapapp.files.reports.content import Source
 
 
-def source_of(release: ServedRelease, title: str) -> Source:
-    """All facts about one release, which the report calls `title`."""
+def source_of(release: ServedRelease, title: str, *, errors: bool) -> Source:
+    """All facts about one release, which the report calls `title`; the method leads with typical errors if `errors`."""
     certificate = release.certificate
+    typical = release.once(("typical errors",), lambda: typical_errors(release.analyses)) if errors else None
+    lead = [] if typical is None else [exactness(typical)]
     return Source(
         name=release.slug,
         title=title,
@@ -20,7 +23,7 @@ def source_of(release: ServedRelease, title: str) -> Source:
         is_private=words.is_private(certificate),
         certificate=_certificate(certificate),
         provenance=_provenance(release),
-        method=tuple(chapters(release)),
+        method=(*lead, *chapters(release)),
     )
 
 
