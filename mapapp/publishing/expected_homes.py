@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from engine.gravity import GravityDecay
 from engine.parameters import PrivacyParameters, SynthesisParameters
 from engine.placement import BlockTable
 from engine.streams import PublicSeed
@@ -23,8 +24,7 @@ from mapapp.publishing.drawn_homes import drawn_homes
 from mapapp.publishing.geography import Ints
 from mapapp.publishing.inputs import Inputs
 from mapapp.publishing.plain_measures import PlainMeasures, plain_measures
-from mapapp.publishing.prior import public_prior
-from mapapp.publishing.public_part import CONCENTRATION, PublicPart, simulated_homes
+from mapapp.publishing.public_part import CONCENTRATION, PublicPart, PublicPriors, simulated_homes
 from mapapp.publishing.support import build_support
 
 __all__ = ["expected_plain"]
@@ -42,11 +42,15 @@ def expected_plain(
     EngineError
         The setting cannot be certified.
     """
-    geography = public.geography
-    prior = public_prior(geography, public.workplaces, parameters)
-    inputs = simulated_inputs(public, parameters)
+    geography, priors = public.geography, PublicPriors(public, parameters)
+    inputs = simulated_inputs(public, priors.gravity)
     support = build_support(
-        PublicSeed.for_tests(), geography.tracts, inputs.destination_tract, prior, privacy, parameters
+        PublicSeed.for_tests(),
+        geography.tracts,
+        inputs.destination_tract,
+        priors.of(parameters.prior),
+        privacy,
+        parameters,
     )
     certified = certify_weights(public.sample, support, privacy, parameters.mechanism)
     compared = drawn_homes(inputs, geography, places, support, certified, privacy, parameters)
@@ -55,12 +59,10 @@ def expected_plain(
     return replace(plain_measures([compared], is_sample=is_sample), real_mi=math.nan, drawn_mi=math.nan)
 
 
-def simulated_inputs(public: PublicPart, parameters: SynthesisParameters) -> Inputs:
+def simulated_inputs(public: PublicPart, gravity: GravityDecay) -> Inputs:
     """The workers of the public sample with homes simulated from public data, in place of the confidential ones."""
-    gravity = public_prior(public.geography, public.workplaces, replace(parameters, prior="gravity"))
-    assert gravity.decay is not None
     sample = public.sample
-    homes = simulated_homes(public, gravity.decay, CONCENTRATION)
+    homes = simulated_homes(public, gravity, CONCENTRATION)
     return Inputs(
         destination_tract=sample.destination_tract,
         destination=sample.destination,

@@ -11,7 +11,7 @@ from geodata.store import open_store
 from mapapp.publishing.compared_homes import Places
 from mapapp.publishing.expected_homes import expected_plain, simulated_inputs
 from mapapp.publishing.plain_measures import PlainMeasures
-from mapapp.publishing.public_part import read_public_part
+from mapapp.publishing.public_part import PublicPriors, read_public_part
 from tests.changed_datasets import with_other_homes
 
 EXPONENTIAL = SynthesisParameters(prior="flows", mechanism="exponential", clean=True, far_state_miles=300.0)
@@ -55,7 +55,8 @@ def test_a_weaker_promise_makes_smaller_errors(demo_dataset: Path) -> None:
 
 def test_simulated_homes_are_blocks_of_the_simulated_tracts_with_people(demo_dataset: Path) -> None:
     store = open_store(demo_dataset, "dataset", verify=False)
-    inputs = simulated_inputs(read_public_part(store), EXPONENTIAL)
+    public = read_public_part(store)
+    inputs = simulated_inputs(public, PublicPriors(public, EXPONENTIAL).gravity)
     assert inputs.worker_origin.size == inputs.worker_ptr[-1] == 3000
     people = store.table("blocks", ["population"])["population"].to_numpy()
     assert (people[inputs.worker_origin] > 0).all()
