@@ -12,6 +12,7 @@ docs/api.md lists the analyses, explains how areas and layers are named, and say
 
 from geodata.errors import GeodataError, GeometryError, StoreError
 from mapapp.answers.about import About, Note
+from mapapp.answers.area_argument import Near
 from mapapp.answers.change import change
 from mapapp.answers.job_balance import JobBalance
 from mapapp.answers.map_image import MapImage
@@ -50,6 +51,7 @@ __all__ = [
     "JobBalance",
     "MapImage",
     "Miles",
+    "Near",
     "Note",
     "Number",
     "PairedAreas",

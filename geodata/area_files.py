@@ -51,28 +51,36 @@ class AreaFile:
 
     Attributes
     ----------
-    area : Polygon or MultiPolygon
-        All of it together, EPSG:4326.
+    area : Polygon, MultiPolygon or None
+        Its polygons together, EPSG:4326; None without polygons.
     shapes : tuple of (str, Polygon or MultiPolygon)
         Each feature with its name.
     notes : tuple of str
         What was repaired, closed or left out.
+    lines : MultiLineString or None
+        Its lines, tracks and routes together, EPSG:4326; None without them.
+    is_closed : bool
+        Whether the polygons are tracks or routes that were closed.
     """
 
-    area: shapely.Geometry
+    area: shapely.Geometry | None
     shapes: tuple[tuple[str, shapely.Geometry], ...]
     notes: tuple[str, ...]
+    lines: shapely.Geometry | None = None
+    is_closed: bool = False
 
 
-def read_area_file(path: Path) -> AreaFile:
-    """Read a file; errors as :func:`read_area_upload`."""
+def read_area_file(path: Path, *, with_lines: bool = False) -> AreaFile:
+    """Read a file; arguments and errors as :func:`read_area_upload`."""
     if not path.is_file():
         raise SourceFileError(f"{path}: no such file; check the path")
     with path.open("rb") as stream:
-        return read_area_upload(path.name, stream.read(MAX_BYTES + 1))
+        return read_area_upload(path.name, stream.read(MAX_BYTES + 1), with_lines=with_lines)
 
 
-def read_area_upload(name: str, content: bytes, should_stop: Callable[[], bool] = lambda: False) -> AreaFile:
+def read_area_upload(
+    name: str, content: bytes, should_stop: Callable[[], bool] = lambda: False, *, with_lines: bool = False
+) -> AreaFile:
     """Read the content of an uploaded file.
 
     Parameters
@@ -83,6 +91,8 @@ def read_area_upload(name: str, content: bytes, should_stop: Callable[[], bool] 
         20 MiB at most.
     should_stop : callable
         Called several times a second while another process reads the file; True ends that process.
+    with_lines : bool
+        Whether a file that has lines and no polygons is accepted.
 
     Raises
     ------
@@ -104,7 +114,14 @@ def read_area_upload(name: str, content: bytes, should_stop: Callable[[], bool] 
         kind = GeometryError if answer.get("geometry") else SourceFileError
         raise kind(f"{shown}: {answer['error']}")
     shapes = tuple((item["name"], shapely.from_wkb(item["wkb"])) for item in answer["shapes"])
-    return AreaFile(shapely.from_wkb(answer["area"]), shapes, tuple(answer["notes"]))
+    area, lines = (shapely.from_wkb(answer[name]) for name in ("area", "lines"))
+    if area is None and not with_lines:
+        raise GeometryError(
+            f"{shown}: it holds no polygons, and points and lines have no area; give polygons, or a distance in miles "
+            "to make a corridor around its lines"
+        )
+    is_closed = main == "area.gpx" and area is not None
+    return AreaFile(area, shapes, tuple(answer["notes"]), lines, is_closed)
 
 
 def _unpacked(shown: str, content: bytes) -> dict[str, bytes]:

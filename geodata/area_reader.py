@@ -30,13 +30,15 @@ MAX_RINGS: Final = 20_000
 MEMORY_BYTES: Final = 1 << 30
 _NICE: Final = 10  # visitors' questions come first
 _NAMES: Final = ("name", "namelsad", "title", "label")
+_LINE_ID: Final = 1  # in GEOS; collections have higher numbers than polygons
+_POLYGON_ID: Final = 3
 _GPX_LAYERS: Final = ("tracks", "routes")
 
 
 def read_shapes(
     path: str, driver: str
-) -> tuple[list[tuple[str, shapely.Geometry]], shapely.Geometry, list[str]]:
-    """Polygons of a file with their names, EPSG:4326; their union; and notes on what was changed.
+) -> tuple[list[tuple[str, shapely.Geometry]], shapely.Geometry | None, shapely.Geometry | None, list[str]]:
+    """Polygons of a file with their names, EPSG:4326; their union; its lines; and notes on what was changed.
 
     Features, vertices and rings of all layers together are counted before anything is repaired.
 
@@ -46,6 +48,7 @@ def read_shapes(
         As `area_files.read_area_upload`.
     """
     shapes: list[tuple[str, shapely.Geometry]] = []
+    lines: list[shapely.Geometry] = []
     counts = {"closed": 0, "repaired": 0, "without": 0}
     n_features = n_vertices = n_rings = 0
     for layer in _layers(path, driver):
@@ -64,12 +67,32 @@ def read_shapes(
             raise GeometryError(f"more than {MAX_RINGS:,} rings (outlines and holes); simplify its shapes")
         names = _names(meta, fields, len(features), len(shapes))
         for name, shape in zip(names, _on_the_globe(features, meta["crs"]), strict=True):
+            lines += _lines(shape)
             polygon = _polygon(shape, counts, close=driver == "GPX")
             if polygon is not None:
                 shapes.append((name, polygon))
-    if not shapes:
+    if not shapes and not lines:
         raise GeometryError("it holds no polygons, and points and lines have no area; give polygons")
-    return shapes, joined([shape for _, shape in shapes]), _notes(counts)
+    return shapes, _area(shapes, driver), shapely.multilinestrings(lines) if lines else None, _notes(counts)
+
+
+def _area(shapes: list[tuple[str, shapely.Geometry]], driver: str) -> shapely.Geometry | None:
+    """The union of polygons; None without polygons, and for tracks that cannot be joined, which are still lines."""
+    try:
+        return joined([shape for _, shape in shapes]) if shapes else None
+    except GeometryError:
+        if driver != "GPX":
+            raise
+        return None
+
+
+def _lines(shape: shapely.Geometry | None) -> list[shapely.Geometry]:
+    """The lines of a feature that are longer than a point."""
+    parts = np.array([] if shape is None else [shape], dtype=object)
+    while (shapely.get_type_id(parts) > _POLYGON_ID).any():
+        parts = shapely.get_parts(parts)
+    is_line = shapely.get_type_id(parts) == _LINE_ID
+    return [part for part in parts[is_line] if shapely.length(part) > 0]
 
 
 def joined(shapes: list[shapely.Geometry]) -> shapely.Geometry:
@@ -167,10 +190,11 @@ def main(arguments: list[str]) -> None:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                shapes, area, notes = read_shapes(path, driver)
+                shapes, area, lines, notes = read_shapes(path, driver)
             answer = {
                 "shapes": [{"name": name, "wkb": shapely.to_wkb(shape, hex=True)} for name, shape in shapes],
                 "area": shapely.to_wkb(area, hex=True),
+                "lines": shapely.to_wkb(lines, hex=True),
                 "notes": notes,
             }
         except GeodataError as error:

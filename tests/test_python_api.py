@@ -287,6 +287,11 @@ MISTAKES: dict[str, tuple[Callable[[cm.Release], object], str]] = {
     "a bad area in a list": (lambda r: r.profile(["county:10001", 3]), "give a string such as"),
     "no such unit": (lambda r: r.profile("county:99"), "no County 99"),
     "a point": (lambda r: r.profile(shapely.Point(0, 0)), "give a polygon"),
+    "a line": (lambda r: r.profile(shapely.LineString([(0, 0), (1, 1)])), "give a distance in miles"),
+    "a point to be near": (lambda r: r.profile(cm.Near(shapely.Point(0, 0), 1)), "give a polygon"),
+    "no distance": (lambda r: cm.Near("county:10001", 0), "above 0 and at most 50"),
+    "a distance as text": (lambda r: cm.Near("county:10001", "1"), "give miles, such as 0.5"),  # type: ignore[arg-type]  # wrong on purpose
+    "near everything": (lambda r: r.profile(cm.Near("all", 1)), "nothing around it"),
     "two areas": (lambda r: r.paired("county:10001", "nowhere"), "no area has that name"),
     "filters": (lambda r: r.profile("all", {"age": 1}), r"give Filters, such as"),  # type: ignore[arg-type]  # wrong on purpose
     "one band": (lambda r: cm.Filters(age=1), r"such as \(1, 2\)"),  # type: ignore[arg-type]  # wrong on purpose

@@ -331,15 +331,19 @@ class Release:
     def paired(
         self,
         home_area: Given,
-        work_area: Given,
+        work_area: Given | None = None,
         filters: Filters = ALL_WORKERS,
         *,
         edges_mi: Sequence[float] = EDGES_MI,
         errors: bool = False,
     ) -> PairedAreas:
-        """Count the workers who live in one area and work in another; the areas may overlap."""
+        """Count the workers who live in one area and work in another; the areas may overlap.
+
+        Without a second area, both ends are in the first.
+        """
         edges = check_edges(edges_mi)
-        home, work = self._select(home_area), self._select(work_area)
+        home = self._select(home_area)
+        work = home if work_area is None else self._select(work_area)
         pick = Pick(home=home.blocks, work=work.blocks, filters=filters)
         counts = self.flows.by_segment(pick)
         n = int(counts.sum())

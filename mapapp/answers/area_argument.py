@@ -1,20 +1,45 @@
-"""Areas as Python callers give them: text, the name of a unit, a search result, steps, a polygon, or a list."""
+"""Areas as Python callers give them: text, the name of a unit, a search result, steps, a shape, a corridor, a list."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from dataclasses import dataclass
+from typing import TypeAlias, Union
 
 from shapely.geometry.base import BaseGeometry
 
+from geodata.corridors import check_miles
 from mapapp.answers.areas import Area, Areas
 from mapapp.answers.selection import Selected
 from mapapp.errors import UsageError
-from mapapp.question.area_text import Shape, Step, Unit, area_text, parse_area
+from mapapp.question.area_text import Step, Unit, area_text, parse_area, widened
+from mapapp.question.drawn_parts import part_of
 
-Given: TypeAlias = str | Area | Step | BaseGeometry | Sequence[str | Area | Step | BaseGeometry]
+Given: TypeAlias = Union[
+    str, Area, Step, BaseGeometry, "Near", Sequence[Union[str, Area, Step, BaseGeometry, "Near"]]
+]
 """What :func:`select_given` accepts; a sequence is a list of areas, or the steps of one area."""
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """The area within some miles of another area, which is included, or of a line.
+
+    Attributes
+    ----------
+    of : area, or LineString or MultiLineString in degrees
+    miles : float
+        At most 50, along geodesics of WGS84.
+    """
+
+    of: Given
+    miles: float
+
+    def __post_init__(self) -> None:
+        if isinstance(self.miles, bool) or not isinstance(self.miles, int | float):
+            raise UsageError(f"distance {str(self.miles)[:40]!r}: give miles, such as 0.5")
+        check_miles(self.miles)
 
 
 def select_given(areas: Areas, given: Given) -> Selected:
@@ -24,7 +49,7 @@ def select_given(areas: Areas, given: Given) -> Selected:
     ----------
     areas : Areas
         Areas of the release.
-    given : str, Area, Step, polygon or sequence
+    given : str, Area, Step, polygon, Near or sequence
         A string is an area as `mapapp.question.area_text` writes it, or the name of a unit. A polygon is a Shapely
         geometry in degrees of longitude and latitude. A sequence of steps is one area; any other sequence is the
         union of its areas.
@@ -58,7 +83,11 @@ def _steps(areas: Areas, given: object, notes: list[str]) -> tuple[Step, ...]:
     if isinstance(given, Area):
         return (Step("+", Unit(given.level, given.unit_id)),)
     if isinstance(given, BaseGeometry):
-        return (Step("+", Shape.of(given)),)
+        return (Step("+", part_of(given)),)
+    if isinstance(given, Near):
+        if isinstance(given.of, BaseGeometry):
+            return (Step("+", part_of(given.of, given.miles)),)
+        return widened(_steps(areas, given.of, notes), given.miles)
     if isinstance(given, Iterable) and not isinstance(given, (bytes, dict)):
         listed = list(given)
         if listed and all(isinstance(each, Step) for each in listed):

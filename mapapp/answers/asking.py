@@ -13,9 +13,9 @@ from mapapp.answers.areas import level_named
 from mapapp.answers.change import change
 from mapapp.answers.entries import ENTRIES
 from mapapp.answers.results import Result
-from mapapp.question.area_text import Unit, parse_area
+from mapapp.question.area_text import Unit, area_text, parse_area, widened
 from mapapp.question.distance_bands import EDGES_MI
-from mapapp.question.question import Question
+from mapapp.question.question import EVERYTHING, Question
 from mapapp.question.questions import Questions
 
 
@@ -87,12 +87,15 @@ def questions_of(release: Release, several: Questions) -> Iterator[Question]:
         work_layer=level_named(several.question.work_layer),
     )
     if several.has_two_areas:
-        home, work = (steps_of(release, area) for area in (several.home_area, several.work_area))
+        home, work = (
+            steps_of(release, area, several.within_mi if area != EVERYTHING else None)
+            for area in (several.home_area, several.work_area)
+        )
         yield replace(question, side="home", areas=home, others=work)
         return
     for area in several.areas:
         for one in _each_of(release, release.areas.find(area), level_named(several.each)):
-            yield replace(question, areas=steps_of(release, one), others=())
+            yield replace(question, areas=steps_of(release, one, several.within_mi), others=())
 
 
 def notes_on_names(release: Release, several: Questions) -> list[str]:
@@ -108,9 +111,10 @@ def notes_on_names(release: Release, several: Questions) -> list[str]:
     return [note for note in notes if note]
 
 
-def steps_of(release: Release, area: str) -> tuple[str, ...]:
-    """Return the steps of an area, given as text or as the name of a unit."""
-    return steps_of_text(release.areas.find(area))
+def steps_of(release: Release, area: str, within_mi: float | None = None) -> tuple[str, ...]:
+    """Return the steps of an area, given as text or as the name of a unit, or of the corridor around it."""
+    text = release.areas.find(area)
+    return steps_of_text(text if within_mi is None else area_text(widened(parse_area(text), within_mi)))
 
 
 def steps_of_text(text: str) -> tuple[str, ...]:

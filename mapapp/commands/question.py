@@ -13,6 +13,7 @@ from mapapp.errors import UsageError
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.fields import QUESTION
 from mapapp.question.options import OPTIONS, Option, questions_from
+from mapapp.question.question import EVERYTHING
 from mapapp.question.questions import Questions
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ _AREA_FILE: Final = click.option(
     "area_files",
     type=STORE,
     multiple=True,
-    help="File of polygons that make up an area. Repeatable.",
+    help="File of polygons, or with --within of lines, that make up an area; for paired and flow-matrix the area at "
+    "both ends. Repeatable.",
 )
 
 
@@ -62,6 +64,8 @@ def _click_option(option: Option) -> Callable[[Function], Function]:
         more |= {"type": click.Choice(QUESTION[option.field].choices)}
     elif option.name == "each":
         more |= {"metavar": "LAYER"}
+    elif option.kind == "distance":
+        more |= {"metavar": "MILES"}
     if option.kind != "areas":
         more |= {"default": option.default}
     return click.option(f"--{option.name}", help=option.help, **more)
@@ -111,7 +115,13 @@ def _question_parameters() -> list[click.Parameter]:
 def questions_of_options(options: Options, analysis: str) -> Questions:
     """Return the questions that options describe."""
     given = {name: options[name.replace("-", "_")] for name in OPTIONS}
-    given["area"] = [*given["area"], *(_area_of_file(path) for path in options["area_files"])]
+    within_mi = given["within"] = _distance("--within", given["within"])
+    from_files = [_area_of_file(path, within_mi) for path in options["area_files"]]
+    chosen = {given[name] for name in ("home-area", "work-area", "both-ends")}
+    if ANALYSES[analysis].n_areas == 2 and len(from_files) == 1 and chosen == {EVERYTHING, ""}:
+        given["both-ends"] = from_files[0]
+    else:
+        given["area"] = [*given["area"], *from_files]
     for name, option in OPTIONS.items():
         if option.kind in ("bands", "miles"):
             given[name] = _numbers(f"--{name}", given[name], int if option.kind == "bands" else float)
@@ -138,8 +148,23 @@ def _numbers(option: str, text: str, kind: type[int] | type[float]) -> tuple[flo
         raise UsageError(f"{option} {text[:40]!r}: give numbers separated by commas") from None
 
 
-def _area_of_file(path: Path) -> str:
-    from geodata.area_files import read_area_file
-    from mapapp.question.area_text import Shape
+def _distance(option: str, text: str) -> float | None:
+    from geodata.corridors import check_miles
 
-    return str(Shape.of(read_area_file(path).area))
+    if not text:
+        return None
+    try:
+        miles = float(text)
+    except ValueError:
+        raise UsageError(f"{option} {text[:40]!r}: give a distance in miles, such as 0.5") from None
+    check_miles(miles)
+    return miles
+
+
+def _area_of_file(path: Path, within_mi: float | None) -> str:
+    from geodata.area_files import read_area_file
+    from mapapp.question.area_text import Step, area_text
+    from mapapp.question.drawn_parts import geometries_of, part_of
+
+    file = read_area_file(path, with_lines=within_mi is not None)
+    return area_text([Step("+", part_of(each, within_mi)) for each in geometries_of(file, within_mi)])

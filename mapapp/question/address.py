@@ -19,6 +19,8 @@ from mapapp.question.filters import BANDS
 from mapapp.question.question import Question
 from mapapp.question.view import View
 
+SAME: Final = "same"
+"""Stands for the steps of the first area as those of the area at the other end."""
 MAX_STEP_LENGTH: Final = 20_000
 MAX_QUERY_LENGTH: Final = 60_000
 _RELEASES: Final = {
@@ -64,7 +66,9 @@ def to_query(address: Address) -> str:
     """Return the query of an address: empty, or `?` and all values other than defaults, in a fixed order."""
     pairs = [(name, getattr(address, name)) for name in _RELEASES if getattr(address, name)]
     for name, each in _FIELDS.items():
-        pairs += [(each.address, text) for text in _written(each, address.value(name))]
+        value = address.value(name)
+        is_same = name == "others" and value and value == address.question.areas
+        pairs += [(each.address, text) for text in ([SAME] if is_same else _written(each, value))]
     return "?" + urlencode(pairs, quote_via=quote, safe=":,") if pairs else ""
 
 
@@ -142,6 +146,8 @@ def _given(text: str, notes: list[str]) -> dict[str, list[str]]:
         else:
             notes.append(f"The address has an unknown part, {_short(name)}, which was ignored.")
     both = [QUESTION[name].address for name in ("areas", "others")]
+    if values[both[1]] == [SAME]:
+        values[both[1]] = values[both[0]]
     try:
         check_cost([area for name in both for area in dict.fromkeys(values[name])])
     except TooCostly as error:  # some of the areas would be a different question, so use none

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
+from mapapp.errors import UsageError
 from mapapp.question.address import numbers_text
 from mapapp.question.distance_bands import EDGES_MI, check_edges
 from mapapp.question.fields import QUESTION, Kind, Values
@@ -26,7 +27,7 @@ class Option:
     name : str
         Name without dashes; the same in a batch file.
     kind : str
-        Kind of the field that the option sets; "areas" or "area" if it chooses the areas.
+        Kind of the field that the option sets; "areas", "area" or "distance" if it chooses the areas.
     default : str
         Value as typed; empty if the option has no effect.
     help : str
@@ -35,7 +36,7 @@ class Option:
     """
 
     name: str
-    kind: Kind | Literal["areas", "area"]
+    kind: Kind | Literal["areas", "area", "distance"]
     default: str
     help: str
     field: str = ""
@@ -62,14 +63,26 @@ OPTIONS: Final = _by_name(
         name="area",
         kind="areas",
         default="",
-        help="Area: a unit's name, level:identifier, steps such as 'county:44007 -stplc:4459000', a circle, ring, box "
-        "or shape, or all. Repeat for several answers.  [default: (all)]",
+        help="Area: a unit's name, level:identifier, steps such as 'county:44007 -stplc:4459000', a circle, ring, box, "
+        "shape, line or corridor, or all. Repeat for several answers.  [default: (all)]",
     ),
     Option(
         name="each",
         kind="layer",
         default="",
         help="Give one answer for each unit of this layer within the area.",
+    ),
+    Option(
+        name="within",
+        kind="distance",
+        default="",
+        help="Widen every given area to what is within this many miles of it, such as 0.5: a corridor.",
+    ),
+    Option(
+        name="both-ends",
+        kind="area",
+        default="",
+        help="Area where workers both live and work (paired, flow-matrix).",
     ),
     Option(
         name="home-area",
@@ -97,8 +110,8 @@ def questions_from(given: Values, analysis: str) -> Questions:
     Parameters
     ----------
     given : mapping
-        Values by option name; missing options have their defaults. Areas, bands and miles are sequences; the others
-        are strings.
+        Values by option name; missing options have their defaults. Areas, bands and miles are sequences, a distance is
+        a number or None; the others are strings.
 
     Raises
     ------
@@ -121,13 +134,30 @@ def questions_from(given: Values, analysis: str) -> Questions:
         industry=tuple(kept.industry),
         **layers,
     )
+    home, work = _ends(given, question)
     return Questions(
         question=question,
         areas=tuple(given.get("area", ())) or (EVERYTHING,),
         each=given.get("each", ""),
-        home_area=given.get("home-area", EVERYTHING),
-        work_area=given.get("work-area", EVERYTHING),
+        home_area=home,
+        work_area=work,
+        within_mi=given.get("within"),
     )
+
+
+def _ends(given: Values, question: Question) -> tuple[str, str]:
+    """Return the area at each end: homes, then workplaces."""
+    ends = tuple(given.get(name, EVERYTHING) for name in ("home-area", "work-area"))
+    both = given.get("both-ends", "")
+    if not both:
+        return ends[0], ends[1]
+    if question.entry.n_areas < 2:
+        raise UsageError(f"--both-ends does not apply to {question.analysis}; give --area")
+    if ends != (EVERYTHING, EVERYTHING):
+        raise UsageError(
+            "--both-ends is the area of homes and of workplaces: leave out --home-area and --work-area"
+        )
+    return both, both
 
 
 def options_of(questions: Sequence[Question]) -> list[str] | None:

@@ -23,6 +23,8 @@ class Questions:
         A layer whose units within each area get an answer each; empty for the areas themselves.
     home_area, work_area : str
         The two areas, for an analysis that has two.
+    within_mi : float or None
+        Distance of the corridors that replace all areas but "all", miles.
 
     Raises
     ------
@@ -35,6 +37,7 @@ class Questions:
     each: str = ""
     home_area: str = EVERYTHING
     work_area: str = EVERYTHING
+    within_mi: float | None = None
 
     def __post_init__(self) -> None:
         name = self.question.analysis
@@ -42,6 +45,11 @@ class Questions:
             raise UsageError(f"analysis {name!r} does not exist; choose from {', '.join(ANALYSES)}")
         if self.has_two_areas and (self.each or self.areas != (EVERYTHING,)):
             raise UsageError(f"{name} has two areas: give --home-area and --work-area, not --area or --each")
+        areas = (
+            (self.home_area, self.work_area) if self.has_two_areas else (*self.areas, self.each or EVERYTHING)
+        )
+        if self.within_mi is not None and set(areas) == {EVERYTHING}:
+            raise UsageError("--within needs an area to be near; give one")
         if not self.has_two_areas and (self.home_area, self.work_area) != (EVERYTHING, EVERYTHING):
             raise UsageError(f"--home-area and --work-area do not apply to {name}; give --area")
 

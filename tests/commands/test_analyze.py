@@ -13,7 +13,7 @@ import pandas
 import pytest
 import shapely
 
-from commutemap import Filters, Release, change, open_release
+from commutemap import Filters, Near, Release, change, open_release
 from mapapp.cli import run
 from mapapp.files import answer_files
 from mapapp.question.analyses import ANALYSES
@@ -250,6 +250,35 @@ def test_an_area_from_a_file(
     assert int(row["workers"]) == release.profile("county:10001").workers.value
 
 
+def test_corridors_around_areas_and_lines(
+    paths: list[Path], release: Release, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def workers(*arguments: object, analysis: str = "profile") -> int:
+        given = ("--analysis", analysis, *arguments, "--format", "csv", "--table", "numbers")
+        (row,) = rows(said(capsys, paths[0], *given))
+        return int(row["workers"])
+
+    near = release.profile("near:stplc:4459,1.5").workers.value
+    assert release.profile("stplc:4459").workers.value < near < release.profile().workers.value
+    assert workers("--area", "near:stplc:4459,1.5") == near
+    assert workers("--area", "Old Harbour city", "--within", "1.5") == near
+    places = [(-71.0, 42.05), (-70.9, 42.06)]
+    road = release.profile(Near(shapely.LineString(places), 0.75)).workers.value
+    assert road > 0
+    assert workers("--area", "line:-71,42.05,-70.9,42.06,0.75") == road
+    file = tmp_path / "road.geojson"
+    file.write_text(shapely.to_geojson(shapely.LineString(places)))
+    assert workers("--area-file", file, "--within", "0.75") == road
+    assert "distance in miles" in refused(
+        "analyze", paths[0], "--analysis", "profile", "--area-file", file, "-q"
+    )
+    pair = release.paired("near:stplc:4459,1.5").workers.value
+    assert pair == release.paired("near:stplc:4459,1.5", "near:stplc:4459,1.5").workers.value > 0
+    assert workers("--both-ends", "stplc:4459", "--within", "1.5", analysis="paired") == pair
+    both = release.paired(Near(shapely.LineString(places), 0.75)).workers.value
+    assert workers("--area-file", file, "--within", "0.75", analysis="paired") == both
+
+
 def test_files_are_complete_and_never_overwritten(paths: list[Path], tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     assert run(["analyze", str(paths[0]), "--analysis", "profile", "-o", str(file), "-q"]) == 0
@@ -279,6 +308,13 @@ def test_files_are_complete_and_never_overwritten(paths: list[Path], tmp_path: P
         (["profile", "--table", "nonsense", "--format", "csv"], "Area profile has bands, segments, numbers"),
         (["profile", "--json", "--format", "csv"], "give one of them"),
         (["profile", "--area-file", "/nowhere.geojson"], "no such file"),
+        (["profile", "--area", "county:10001", "--within", "wide"], "give a distance in miles"),
+        (["profile", "--area", "county:10001", "--within", "0"], "above 0 and at most 50"),
+        (["profile", "--area", "county:10001", "--within", "nan"], "above 0 and at most 50"),
+        (["profile", "--area", "circle:-70.9,42.1,6", "--within", "1"], "radius of its own"),
+        (["profile", "--within", "1"], "needs an area"),
+        (["profile", "--both-ends", "county:10001"], "does not apply to profile"),
+        (["paired", "--both-ends", "county:10001", "--home-area", "county:10001"], "leave out --home-area"),
     ],
 )
 def test_errors_are_one_line(paths: list[Path], options: list[str], message: str) -> None:

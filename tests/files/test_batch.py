@@ -143,6 +143,15 @@ BAD = [
     ("[[report]]\nbands = [inf]\n", "line 1: distance bands inf: give"),
     ('[[report]]\narea = "Atlantis"\n', "line 1: area 'Atlantis': no area has that name"),
     ('[[report]]\narea = "county:1"\n', "line 1: "),
+    (
+        '[[report]]\narea = "county:10001"\nwithin = "1"\n',
+        "line 3: within = '1'; it must be a distance in miles",
+    ),
+    (
+        '[[report]]\narea = "county:10001"\nwithin = 99\n',
+        "line 1: corridor of 99 mi: the distance must be above 0",
+    ),
+    ('[[report]]\nboth-ends = "county:10001"\n', "line 1: --both-ends does not apply to destinations"),
     ('[[report]]\nlayer = "moon"\n', "line 1: layer 'moon' does not exist; this release has"),
     ('[[report]]\neach = "county"\narea = "county:99999"\n', "line 1: "),
     ('[[report]]\nanalysis = "paired"\narea = "all"\neach = "county"\n', "line 1: paired has two areas"),

@@ -16,6 +16,7 @@ import shapely
 from geodata import area_files, area_reader
 from geodata.area_files import AreaFile, read_area_file, read_area_upload
 from geodata.errors import GeodataError, GeometryError, SourceFileError
+from mapapp.question.drawn_parts import geometries_of
 
 ONE, TWO = shapely.box(-71, 42, -70.9, 42.1), shapely.box(-70.8, 42, -70.7, 42.1)
 TRACK = "".join(f'<trkpt lat="{lat}" lon="{lon}"/>' for lon, lat in ((-71, 42), (-70.9, 42), (-70.9, 42.1)))
@@ -74,6 +75,44 @@ def test_a_track_is_closed_to_an_area() -> None:
     assert [name for name, _ in found.shapes] == ["Run"]
     assert shapely.area(found.area) == pytest.approx(0.005)
     assert found.notes == ("1 tracks or routes were closed to areas.",)
+
+
+LINE = shapely.LineString([(-71, 42), (-70.95, 42.03), (-70.9, 42.0)])
+
+
+@pytest.mark.parametrize("form", ["geojson", "gpkg", "kml", "zip", "gpx"])
+def test_lines_are_read_where_they_are_wanted(tmp_path: Path, form: str) -> None:
+    frame = geopandas.GeoDataFrame({"name": ["One", "Two"]}, geometry=[LINE, LINE.reverse()], crs=4326)
+    if form == "zip":
+        content = zipped(shapefile(frame, tmp_path))
+    elif form == "gpx":
+        content = GPX.encode()
+    else:
+        frame.to_file(tmp_path / f"a.{form}", driver={"kml": "KML"}.get(form))
+        content = (tmp_path / f"a.{form}").read_bytes()
+    found = read_area_upload(f"a.{form}", content, with_lines=True)
+    assert found.lines is not None
+    if form == "gpx":
+        assert found.is_closed
+        assert shapely.length(found.lines) == pytest.approx(0.2)
+        return
+    assert found.area is None
+    assert shapely.length(found.lines) == pytest.approx(2 * shapely.length(LINE))
+    with pytest.raises(GeometryError, match="a distance in miles to make a corridor around its lines"):
+        read_area_upload(f"a.{form}", content)
+
+
+def test_a_file_has_lines_beside_its_polygons() -> None:
+    both = {
+        "type": "GeometryCollection",
+        "geometries": [json.loads(shapely.to_geojson(each)) for each in (ONE, LINE)],
+    }
+    found = read_area_upload("both.geojson", geojson(both))
+    assert found.area is not None
+    assert found.lines is not None
+    assert shapely.equals(found.area, ONE)
+    assert [part.geom_type for part in geometries_of(found, 1)] == ["Polygon", "MultiLineString"]
+    assert [part.geom_type for part in geometries_of(found)] == ["Polygon"]
 
 
 def test_bad_shapes_are_repaired_and_others_left_out() -> None:

@@ -65,6 +65,15 @@ def test_an_address_restores_its_view(state: Address) -> None:
     assert read(to_query(state)) == (state, ())
 
 
+@given(STATES)
+def test_the_same_area_at_both_ends_is_written_once(state: Address) -> None:
+    both = state.having(others=state.question.areas)
+    text = to_query(both)
+    assert read(text) == (both, ())
+    assert ("other=same" in text) == bool(state.question.areas)
+    assert text.count("area=") == len(state.question.areas)
+
+
 def test_the_default_view_has_an_empty_query() -> None:
     assert to_query(Address()) == ""
     assert read("") == read(None) == read("?") == (Address(), ())

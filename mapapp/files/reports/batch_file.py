@@ -98,6 +98,10 @@ def _miles(value: object) -> bool:
     )
 
 
+def _distance(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0
+
+
 def _count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= -1
 
@@ -110,6 +114,7 @@ _OF_OPTION: Final[dict[str, tuple[Callable[[object], bool], str]]] = {
     "choice": _one_of(*QUESTION["side"].choices),
     "bands": (_bands, QUESTION["age"].allowed),
     "miles": (_miles, "a list of miles"),
+    "distance": (_distance, "a distance in miles, above 0"),
 }
 _KEYS: Final[dict[str, tuple[Callable[[object], bool], str]]] = {
     "name": _TEXT,
