@@ -46,13 +46,16 @@ def read_towns(store: Store) -> Towns:
 
     A tract belongs to the unit in which most of its people live, or to none if most live outside all of them.
     """
-    tracts = store.table("tracts", ["puma_id"])
-    puma = tracts["puma_id"].to_numpy(str)
+    tracts = store.table("tracts", ["puma_id", "elsewhere"])
+    puma, is_open = tracts["puma_id"].to_numpy(str), ~tracts["elsewhere"].to_numpy(np.bool_)
     kind, unit = np.full(puma.size, _PUMA, dtype=object), puma.astype(object)
     known = store.columns("blocks")
-    for layer in reversed([layer for layer in _LAYERS if f"layer_{layer}" in known]):
-        tract, name = _most_people(store, f"layer_{layer}")
-        kind[tract], unit[tract] = LAYER_LABELS[layer], name
+    for layer in _LAYERS:
+        if is_open.any() and f"layer_{layer}" in known:
+            tract, name = _most_people(store, f"layer_{layer}")
+            mine = is_open[tract]
+            kind[tract[mine]], unit[tract[mine]] = LAYER_LABELS[layer], name[mine]
+            is_open[tract] = False
     _, of_tract = np.unique([f"{a}:{b}" for a, b in zip(kind, unit, strict=True)], return_inverse=True)
     frequent = pandas.Series(kind).value_counts()
     return Towns(of_tract.astype(np.int64), tuple(str(name) for name in frequent.index))
@@ -65,16 +68,17 @@ def _most_people(store: Store, column: str) -> tuple[Ints, npt.NDArray[np.object
         unit = part.column(column).combine_chunks().dictionary_encode()
         names = np.asarray(unit.dictionary.to_pylist(), dtype=object)
         pair = part.column("tract_index").to_numpy().astype(np.int64) * names.size + unit.indices.to_numpy()
-        # Where nobody lives, every block counts a little.
+        # Where nobody lives, every block counts a little. Blocks come by tract, so most pairs follow each other.
         people = part.column("population").to_numpy() + 1e-6
-        distinct, of = np.unique(pair, return_inverse=True)
+        first = np.flatnonzero(np.diff(pair, prepend=-1))
+        distinct = pair[first]
         found = {
             "tract": distinct // names.size,
             "unit": names[distinct % names.size],
-            "people": np.bincount(of, people),
+            "people": np.add.reduceat(people, first),
         }
         parts.append(pandas.DataFrame(found))
     people_of = pandas.concat(parts).groupby(["tract", "unit"])["people"].sum().reset_index()
-    first = people_of.sort_values("people", ascending=False, kind="stable").drop_duplicates("tract")
-    first = first[first["unit"] != ""]
-    return first["tract"].to_numpy(np.int64), first["unit"].to_numpy()
+    most = people_of.sort_values("people", ascending=False, kind="stable").drop_duplicates("tract")
+    most = most[most["unit"] != ""]
+    return most["tract"].to_numpy(np.int64), most["unit"].to_numpy()
