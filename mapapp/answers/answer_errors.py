@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Final, cast
@@ -19,7 +19,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
-from geodata.json_objects import JsonObject
 from geodata.schema import N_SEGMENTS
 from geodata.store import Store
 from mapapp.answers import watch
@@ -47,7 +46,7 @@ _KEPT: Final = 32
 class Errors:
     """Expected errors for one release; safe to use from several threads."""
 
-    def __init__(self, store: Store, areas: Areas, flows: Flows, certificate: JsonObject) -> None:
+    def __init__(self, store: Store, areas: Areas, flows: Flows, certificate: Mapping[str, object]) -> None:
         self._store = store
         self._areas = areas
         self._flows = flows

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
-from geodata.json_objects import JsonMapping
 from mapapp.answers.exponential_errors import ExponentialErrors, ReleasedTables
 from mapapp.answers.prior_terms import (
     EXPONENTIAL,
@@ -67,32 +66,32 @@ _Terms = WeightTerms | ExponentialTerms
 
 
 def _weighted(
-    certificate: JsonMapping, support: SupportPriors, _released: ReleasedTables | None
+    certificate: Mapping[str, object], support: SupportPriors, _released: ReleasedTables | None
 ) -> ErrorModel:
     return WeightedErrors(WeightTerms.of(certificate), support)
 
 
 def _exponential(
-    certificate: JsonMapping, support: SupportPriors, released: ReleasedTables | None
+    certificate: Mapping[str, object], support: SupportPriors, released: ReleasedTables | None
 ) -> ErrorModel:
     if released is None:
         raise ValueError("errors of the exponential mechanism need the released commutes: give `released`")
     return ExponentialErrors(ExponentialTerms.of(certificate), support, released)
 
 
-_Make = Callable[[JsonMapping, SupportPriors, ReleasedTables | None], ErrorModel]
+_Make = Callable[[Mapping[str, object], SupportPriors, ReleasedTables | None], ErrorModel]
 _MODELS: Final[Mapping[str, _Make]] = dict.fromkeys(WEIGHTED, _weighted) | {EXPONENTIAL: _exponential}
-_TERMS: Final[Mapping[str, Callable[[JsonMapping], _Terms]]] = dict.fromkeys(WEIGHTED, WeightTerms.of) | {
-    EXPONENTIAL: ExponentialTerms.of
-}
+_TERMS: Final[Mapping[str, Callable[[Mapping[str, object]], _Terms]]] = dict.fromkeys(
+    WEIGHTED, WeightTerms.of
+) | {EXPONENTIAL: ExponentialTerms.of}
 
 
-def has_error_model(certificate: JsonMapping) -> bool:
+def has_error_model(certificate: Mapping[str, object]) -> bool:
     """Return whether errors are known for the mechanism of a release."""
     return mechanism_of(certificate) in _MODELS
 
 
-def check_terms(certificate: JsonMapping) -> None:
+def check_terms(certificate: Mapping[str, object]) -> None:
     """Read what expected errors need from a certificate, if its mechanism has a model.
 
     Raises
@@ -106,7 +105,7 @@ def check_terms(certificate: JsonMapping) -> None:
 
 
 def error_model(
-    certificate: JsonMapping,
+    certificate: Mapping[str, object],
     tracts: pandas.DataFrame,
     flows: pandas.DataFrame,
     released: ReleasedTables | None,

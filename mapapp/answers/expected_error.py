@@ -28,7 +28,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas
 
-from geodata.json_objects import JsonMapping
 from mapapp.answers.error_models import ErrorModel, error_model, has_error_model
 from mapapp.answers.exponential_errors import ReleasedTables
 from mapapp.answers.support_prior import HomeShares, Synthesizers
@@ -97,7 +96,7 @@ class ExpectedErrors:
 
     def __init__(
         self,
-        certificate: JsonMapping,
+        certificate: Mapping[str, object],
         tracts: pandas.DataFrame,
         flows: pandas.DataFrame,
         released: ReleasedTables | None = None,
@@ -105,7 +104,7 @@ class ExpectedErrors:
         self._model: ErrorModel = error_model(certificate, tracts, flows, released)
 
     @staticmethod
-    def is_known(certificate: JsonMapping) -> bool:
+    def is_known(certificate: Mapping[str, object]) -> bool:
         """Return whether errors are known for the mechanism of a release."""
         return has_error_model(certificate)
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from geodata.json_objects import JsonObject
 from mapapp.answers import words
 from mapapp.answers.joint_promise import joint_promise, joint_sentences
 from mapapp.answers.lone_worker_words import lone_worker_sentence, odds_sentence, rounded
@@ -100,7 +99,7 @@ def exactness(typical: TypicalErrors) -> Chapter:
     )
 
 
-def _synthetic(certificate: JsonObject) -> Chapter:
+def _synthetic(certificate: Mapping[str, object]) -> Chapter:
     private = words.is_private(certificate)
     drawn = _HOW_DRAWN.get(words.mechanism(certificate), _HOW_DRAWN_USUALLY)
     return Chapter(
@@ -117,7 +116,7 @@ def _synthetic(certificate: JsonObject) -> Chapter:
     )
 
 
-def _promise(certificate: JsonObject) -> Chapter:
+def _promise(certificate: Mapping[str, object]) -> Chapter:
     epsilon = words.number(certificate, "epsilon_final") or words.number(certificate, "epsilon")
     factor = (
         ""
@@ -147,7 +146,7 @@ def _together(release: ServedRelease, served: Iterable[ServedRelease]) -> list[C
     return [Chapter(title="If a person is in several releases", parts=joint_sentences(joint))]
 
 
-def _risks(certificate: JsonObject, epsilon: float | None) -> list[str]:
+def _risks(certificate: Mapping[str, object], epsilon: float | None) -> list[str]:
     """Return what epsilon means in odds and what a lone worker risks, as far as the certificate says."""
     lone = lone_worker_sentence(certificate.get("lone_worker"))
     if epsilon is None or lone is None:
@@ -155,7 +154,7 @@ def _risks(certificate: JsonObject, epsilon: float | None) -> list[str]:
     return [odds_sentence(epsilon, delta_is_zero=words.number(certificate, "delta") == 0) + " " + lone]
 
 
-def _almost(certificate: JsonObject) -> str:
+def _almost(certificate: Mapping[str, object]) -> str:
     """Return a paragraph on delta, and on where both numbers come from."""
     delta = words.number_text(certificate, "delta")
     proof = (
@@ -183,7 +182,7 @@ _NO_PROMISE: Final = Chapter(
 )
 
 
-def _authentic(certificate: JsonObject) -> Chapter:
+def _authentic(certificate: Mapping[str, object]) -> Chapter:
     """Return the section on how to verify that a release comes from its publisher."""
     return Chapter(
         title="Is this the release that was published?",
@@ -198,7 +197,7 @@ def _authentic(certificate: JsonObject) -> Chapter:
     )
 
 
-def _stated(certificate: JsonObject) -> list[Chapter]:
+def _stated(certificate: Mapping[str, object]) -> list[Chapter]:
     """Return the section that quotes the certificate."""
     caveats = certificate.get("caveats")
     texts = [certificate.get(name) for name in ("neighbours", "composition")]

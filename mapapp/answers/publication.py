@@ -10,9 +10,10 @@ A schema 1 certificate lacks this field. Its release still opens, and `UNBOUND_N
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
-from geodata.json_objects import JsonMapping, JsonObject
+from geodata.json_objects import JsonObject
 
 PUBLIC_FACTS: Final = (
     "title",
@@ -39,17 +40,19 @@ UNBOUND_NOTE: Final = (
 )
 
 
-def public_facts(manifest: JsonMapping) -> JsonObject:
+def public_facts(manifest: Mapping[str, object]) -> JsonObject:
     """Return the facts of a dataset's or release's manifest that a release shows."""
     return {name: manifest[name] for name in PUBLIC_FACTS if name in manifest}
 
 
-def listed_tables(files: JsonMapping) -> JsonObject:
+def listed_tables(files: Mapping[str, object]) -> JsonObject:
     """Return a manifest's list of files without the certificate itself."""
     return {name: facts for name, facts in sorted(files.items()) if name != CERTIFICATE}
 
 
-def bind_publication(claims: JsonMapping, facts: JsonMapping, files: JsonMapping) -> JsonObject:
+def bind_publication(
+    claims: Mapping[str, object], facts: Mapping[str, object], files: Mapping[str, object]
+) -> JsonObject:
     """Complete a certificate's claims with what is published with them.
 
     Parameters
@@ -70,6 +73,6 @@ def bind_publication(claims: JsonMapping, facts: JsonMapping, files: JsonMapping
     return {**claims, "schema_version": BOUND_SCHEMA, BOUND_FIELD: publication}
 
 
-def is_bound(certificate: JsonMapping) -> bool:
+def is_bound(certificate: Mapping[str, object]) -> bool:
     """Return whether a certificate binds what is published with it."""
     return BOUND_FIELD in certificate

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
-
-from geodata.json_objects import JsonMapping
 
 _DIGITS: Final = 8
 _PRESETS: Final = {"recommended": "recommended preset", "onthemap-v3": "OnTheMap V3 preset"}
@@ -16,7 +14,7 @@ def preset_words(preset: object) -> str:
     return _PRESETS.get(preset, "") if isinstance(preset, str) else ""
 
 
-def setting_words(promise: JsonMapping) -> str:
+def setting_words(promise: Mapping[str, object]) -> str:
     """Return preset and epsilon of a release in a few words, such as ``recommended preset, ε = 6.5``.
 
     A release that was made with options of its own is named by its mechanism, as ``ε = 4, exponential``.
@@ -33,7 +31,7 @@ def setting_words(promise: JsonMapping) -> str:
     return ", ".join(part for part in parts if isinstance(part, str) and part)
 
 
-def names_apart(releases: Sequence[tuple[str, JsonMapping, str]]) -> list[str]:
+def names_apart(releases: Sequence[tuple[str, Mapping[str, object], str]]) -> list[str]:
     """Name releases so that no two names are the same.
 
     Parameters

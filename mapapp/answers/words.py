@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from geodata.json_objects import JsonObject
@@ -103,14 +103,14 @@ def drawn_label(question: Question) -> str:
     return f"Show their {end} as" if question.areas else f"Show {end} as"
 
 
-def number(certificate: JsonObject, key: str) -> float | None:
+def number(certificate: Mapping[str, object], key: str) -> float | None:
     """Return a parameter of the certificate, stated with or without its exact form, as a number."""
     value = certificate.get(key)
     value = value.get("value") if isinstance(value, dict) else value
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def number_text(certificate: JsonObject, key: str) -> str:
+def number_text(certificate: Mapping[str, object], key: str) -> str:
     """Return a parameter of the certificate as formatted text."""
     value = number(certificate, key)
     return "not stated" if value is None else plain(value)
@@ -129,22 +129,22 @@ def plain(value: float) -> str:
     return f"{value:.3g}"
 
 
-def mechanism(certificate: JsonObject) -> str:
+def mechanism(certificate: Mapping[str, object]) -> str:
     """Return the name of the mechanism; the default one if the certificate does not name it."""
     return str(_section(certificate).get("name") or "dirichlet-multinomial")
 
 
-def is_private(certificate: JsonObject) -> bool:
+def is_private(certificate: Mapping[str, object]) -> bool:
     """Return whether the certificate promises privacy at all."""
     return _section(certificate).get("is_private") is not False
 
 
-def _section(certificate: JsonObject) -> JsonObject:
+def _section(certificate: Mapping[str, object]) -> JsonObject:
     section = certificate.get("mechanism")
     return section if isinstance(section, dict) else {}
 
 
-def promise(certificate: JsonObject) -> str:
+def promise(certificate: Mapping[str, object]) -> str:
     """Return epsilon_final and delta in one line, or that nothing is promised."""
     if not is_private(certificate):
         return "not private: nothing is promised"
@@ -152,7 +152,7 @@ def promise(certificate: JsonObject) -> str:
     return f"ε = {number_text(certificate, shown)} · δ = {number_text(certificate, 'delta')}"
 
 
-def accountant(certificate: JsonObject) -> str:
+def accountant(certificate: Mapping[str, object]) -> str:
     """Return the name of the accountant."""
     value = certificate.get("accountant")
     if isinstance(value, dict):
@@ -160,19 +160,19 @@ def accountant(certificate: JsonObject) -> str:
     return str(value) if value else "unnamed"
 
 
-def has_accountant(certificate: JsonObject) -> bool:
+def has_accountant(certificate: Mapping[str, object]) -> bool:
     """Return whether an accountant certifies the promise; if not, the mechanism has its own proof or none."""
     return accountant(certificate) != "none"
 
 
-def grounds(certificate: JsonObject) -> str:
+def grounds(certificate: Mapping[str, object]) -> str:
     """Return the basis of the promise: an accountant, or the mechanism's own proof."""
     if has_accountant(certificate):
         return f"{accountant(certificate)} accountant"
     return f"{mechanism(certificate)} mechanism"
 
 
-def may_be_released(certificate: JsonObject) -> bool:
+def may_be_released(certificate: Mapping[str, object]) -> bool:
     """Return whether the certificate explicitly says so; otherwise the answer is no."""
     return str(certificate.get("status", "")).strip().lower() == "for release"
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import dash_mantine_components as dmc
 from dash import dcc, html
 from dash.development.base_component import Component
 
-from geodata.json_objects import JsonObject
 from mapapp.answers import words
 from mapapp.answers.joint_promise import joint_promise
 from mapapp.answers.publication import is_bound
@@ -75,7 +74,7 @@ def card(release: ServedRelease, served: Collection[ServedRelease] = ()) -> Comp
     )
 
 
-def _promised(certificate: JsonObject) -> list[tuple[str, str]]:
+def _promised(certificate: Mapping[str, object]) -> list[tuple[str, str]]:
     """The numbers of the promise, and the accountant that certifies them."""
     final, delta = (words.number_text(certificate, name) for name in ("epsilon_final", "delta"))
     if not words.has_accountant(certificate):

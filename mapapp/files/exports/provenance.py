@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Final
 
-from geodata.json_objects import JsonObject
 from geodata.store import Store, sha256_of, store_digest
 from mapapp.answers.publication import CERTIFICATE
 
@@ -114,6 +114,6 @@ def _number(given: object) -> float | None:
     return float(value) if isinstance(value, (int, float)) else None
 
 
-def _is_private(certificate: JsonObject) -> bool:
+def _is_private(certificate: Mapping[str, object]) -> bool:
     mechanism = certificate.get("mechanism")
     return not (isinstance(mechanism, dict) and mechanism.get("is_private") is False)

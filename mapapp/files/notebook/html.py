@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
-from geodata.json_objects import JsonObject
 from mapapp.answers import words
 from mapapp.answers.results import Change, Result
 from mapapp.files.reports.content import NUMERIC, KeyNumber
@@ -15,7 +15,7 @@ from mapapp.files.reports.tables import first_rows
 _ROWS: Final = 10
 
 
-def html_of(answer: Result, certificate: JsonObject) -> str:
+def html_of(answer: Result, certificate: Mapping[str, object]) -> str:
     """Return an answer as an HTML fragment without scripts or style sheets.
 
     Parameters
@@ -42,7 +42,7 @@ def _key_numbers(answer: Result) -> tuple[KeyNumber, ...]:
     return change_numbers(answer.before, answer.after) if isinstance(answer, Change) else key_numbers(answer)
 
 
-def _promise(certificate: JsonObject) -> str:
+def _promise(certificate: Mapping[str, object]) -> str:
     warning = "" if words.may_be_released(certificate) else "NOT FOR RELEASE. "
     grounds = f" · {words.grounds(certificate)}" if words.is_private(certificate) else ""
     return f"{warning}Synthetic workers · {words.promise(certificate)}{grounds}"

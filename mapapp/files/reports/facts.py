@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from geodata.json_objects import JsonObject
+from collections.abc import Mapping
+
 from mapapp.answers import words
 from mapapp.answers.method_words import chapters, exactness
 from mapapp.answers.served_release import ServedRelease
@@ -27,7 +28,7 @@ def source_of(release: ServedRelease, title: str, *, errors: bool) -> Source:
     )
 
 
-def _warning(certificate: JsonObject) -> str:
+def _warning(certificate: Mapping[str, object]) -> str:
     if words.may_be_released(certificate):
         return ""
     reasons = certificate.get("status_reasons")
@@ -35,7 +36,7 @@ def _warning(certificate: JsonObject) -> str:
     return f"Not for release: {'; '.join(texts) or 'the certificate does not say why'}."
 
 
-def _certificate(certificate: JsonObject) -> tuple[tuple[str, str], ...]:
+def _certificate(certificate: Mapping[str, object]) -> tuple[tuple[str, str], ...]:
     protected = certificate.get("unit_of_protection")
     rows = {
         "Promise": f"{words.promise(certificate)} · {words.grounds(certificate)}",
