@@ -4,7 +4,7 @@
 // number is ignored, because the answer to the newest number includes the older choices.
 
 (() => {
-  const READ = ["pick", "sign", "target", "center", "radii"]; // as `choices.READ` on the server
+  const READ = ["pick", "sign", "target", "center", "radii", "within", "lasso"]; // as `choices.READ` on the server
   const MOST = 50; // at once; `choices.MAX_CHOICES` on the server
   const ON_MAP = ["clicked", "drawn"];
   const FILES = ["open-area", "open-setup"];

@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from threading import Condition
 from typing import Final
 
-from shapely.geometry.base import BaseGeometry
-
-from geodata.area_files import read_area_upload
+from geodata.area_files import AreaFile, read_area_upload
 from geodata.errors import GeodataError
 from mapapp.answers.watch import Refused
 from mapapp.errors import UsageError
@@ -30,7 +28,7 @@ GONE_S: Final = 15.0
 _BUSY: Final = "Other files are being read right now. Try again in a few seconds."
 _EXPIRED: Final = "the server no longer has this file; choose it again"
 
-Reader = Callable[[str, bytes, Callable[[], bool]], BaseGeometry]
+Reader = Callable[[str, bytes, Callable[[], bool]], AreaFile]
 
 
 @dataclass(eq=False, slots=True)
@@ -42,7 +40,7 @@ class _Upload:
     content: bytes
     polled_at: float
     is_done: bool = False
-    area: BaseGeometry | None = None
+    area: AreaFile | None = None
     error: str = ""
 
 
@@ -52,14 +50,16 @@ class Uploads:
     Parameters
     ----------
     read : callable
-        Reads a file, given its name, its bytes and a function that says whether to stop. Returns its polygon, or raises
-        GeodataError.
+        Reads a file, given its name, its bytes and a function that says whether to stop. Returns its content, or
+        raises GeodataError.
     clock : callable
         Seconds.
     """
 
     def __init__(self, read: Reader | None = None, *, clock: Callable[[], float] = time.monotonic) -> None:
-        self._read = read or (lambda name, content, stop: read_area_upload(name, content, stop).area)
+        self._read = read or (
+            lambda name, content, stop: read_area_upload(name, content, stop, with_lines=True)
+        )
         self._clock = clock
         self._changed = Condition()
         self._uploads: dict[str, _Upload] = {}
@@ -112,13 +112,13 @@ class Uploads:
                 return {"state": "reading"}
             return {"state": "failed", "said": upload.error} if upload.error else {"state": "done"}
 
-    def area(self, token: object) -> BaseGeometry:
-        """Polygon of a file; UsageError if the file was not read or is gone."""
+    def area(self, token: object) -> AreaFile:
+        """The content of a file; UsageError if the file was not read or is gone."""
         with self._changed:
             upload = self._uploads.get(token) if isinstance(token, str) else None
             if upload is None or not upload.is_done:
                 raise UsageError(_EXPIRED)
-            if upload.error:
+            if upload.area is None:
                 raise UsageError(upload.error)
             return upload.area
 
@@ -156,7 +156,7 @@ class Uploads:
                 self._reading = ""
                 self._changed.notify_all()
 
-    def _outcome(self, upload: _Upload) -> tuple[BaseGeometry | None, str]:
+    def _outcome(self, upload: _Upload) -> tuple[AreaFile | None, str]:
         def is_gone() -> bool:
             return self._has_ended or self._clock() - upload.polled_at > GONE_S
 

@@ -20,15 +20,26 @@ from mapapp.explore.callbacks.choices import MAX_CHOICES, fitted, followed
 from mapapp.explore.callbacks.events import after
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.pages import answer_tables
+from mapapp.explore.pages.area_controls import step_name
 from mapapp.explore.uploads import Uploads
+from mapapp.question.address import to_query
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.area_text import Shape
 from mapapp.question.cost import MAX_PARTS
+from mapapp.question.drawn_parts import part_of
 from tests.addresses import address_of
-from tests.releases import write_release
+from tests.releases import ELSEWHERE, write_release
 
 TRACT = "tract:10001000000"
-AT_REST: dict[str, Any] = {"pick": "tract", "sign": "+", "target": "areas", "center": None, "radii": ""}
+AT_REST: dict[str, Any] = {
+    "pick": "tract",
+    "sign": "+",
+    "target": "areas",
+    "center": None,
+    "radii": "",
+    "within": "",
+    "lasso": "area",
+}
 
 
 @pytest.fixture(scope="module")
@@ -338,7 +349,7 @@ def test_there_is_a_most_of_areas(release: ServedRelease) -> None:
 
 
 def uploaded(name: str, content: bytes) -> Any:
-    """The polygon of a file that has been uploaded and read."""
+    """The content of a file that has been uploaded and read."""
     uploads = Uploads()
     token = uploads.add("somebody", name, content)
     while uploads.progress(token)["state"] in ("waiting", "reading"):
@@ -357,6 +368,82 @@ def test_an_uploaded_area_keeps_its_blocks_with_few_corners(release: ServedRelea
     assert simple is not None
     assert whole is not None
     assert list(simple) == list(whole)
+
+
+def test_a_corridor_replaces_the_chosen_parts(release: ServedRelease) -> None:
+    state = address_of(areas=("stplc:4459", "-county:10003"))
+    near = after(state, release, "add-corridor", 1, AT_REST | {"within": " 1.5 "})
+    assert near.question.areas == ("near:stplc:4459,1.5", "-county:10003")
+    assert (
+        after(near, release, "within", 1, AT_REST | {"within": "2"}).question.areas[0] == "near:stplc:4459,2"
+    )
+    assert step_name(release, "near:stplc:4459,1") == ("Within 1 mile of Old Harbour city", "Corridor")
+    pair = state.having(analysis="paired", others=("county:10001",))
+    other = after(pair, release, "within", 1, AT_REST | {"within": "1", "target": "others"})
+    assert other.question.others == ("near:county:10001,1",)
+    assert other.question.areas == pair.question.areas
+
+
+@pytest.mark.parametrize(
+    ("areas", "within", "said"),
+    [
+        (("stplc:4459",), "", "no distance"),
+        (("stplc:4459",), "wide", "type miles"),
+        (("stplc:4459",), "0", "above 0 and at most 50"),
+        (("stplc:4459",), "nan", "above 0 and at most 50"),
+        ((), "1", "choose an area first"),
+        (("circle:-70.9,42.1,2",), "1", "radius of its own"),
+        (("-stplc:4459",), "1", "adds nothing"),
+        ((f"state:{ELSEWHERE}",), "1", "no outline of"),
+    ],
+)
+def test_a_corridor_that_is_none_is_refused_in_one_line(
+    release: ServedRelease, areas: tuple[str, ...], within: str, said: str
+) -> None:
+    with pytest.raises((UsageError, GeometryError), match=said) as refused:
+        after(address_of(areas=areas), release, "add-corridor", 1, AT_REST | {"within": within})
+    assert "\n" not in str(refused.value)
+
+
+def test_a_lasso_can_be_a_line(release: ServedRelease) -> None:
+    points = {"points": [[-71 + n / 100, 42.05 + n % 2 / 1_000] for n in range(10)]}
+    with pytest.raises(UsageError, match="type miles under"):
+        after(address_of(), release, "drawn", points, AT_REST | {"lasso": "line"})
+    (step,) = after(
+        address_of(), release, "drawn", points, AT_REST | {"lasso": "line", "within": "2.5"}
+    ).question.areas
+    assert step.startswith("line:")
+    assert step.endswith(",2.5")
+    assert release.areas.select(step).n_blocks > 0
+    assert after(address_of(), release, "drawn", points, AT_REST).question.areas[0].startswith("shape:")
+
+
+def test_lines_of_a_file_are_corridors(release: ServedRelease) -> None:
+    road = shapely.LineString([(-71 + n / 1e4, 42.05 + n % 2 / 1e6) for n in range(2_000)])
+    file = uploaded("road.geojson", shapely.to_geojson(road).encode())
+    with pytest.raises(GeometryError, match="holds lines but no polygons; give a distance in miles"):
+        after(address_of(), release, "open-area", file, AT_REST)
+    (step,) = after(address_of(), release, "open-area", file, AT_REST | {"within": "1"}).question.areas
+    assert len(step) < 3_000
+    exact = release.areas.select(str(part_of(road, 1))).blocks
+    found = release.areas.select(step).blocks
+    assert exact is not None
+    assert found is not None
+    assert list(found) == list(exact)
+    box = uploaded("box.geojson", shapely.to_geojson(shapely.box(-71, 42, -70.9, 42.1)).encode())
+    (step,) = after(address_of(), release, "open-area", box, AT_REST | {"within": "1"}).question.areas
+    assert step.startswith("near:shape:")
+
+
+def test_the_same_area_at_both_ends(release: ServedRelease) -> None:
+    state = address_of(analysis="paired", areas=("near:stplc:4459,1",), others=("county:10001",))
+    same = after(state, release, "same-ends", 1, AT_REST)
+    assert same.question.areas == same.question.others == ("near:stplc:4459,1",)
+    assert to_query(same).endswith("&other=same")
+    other = after(state, release, "same-ends", 1, AT_REST | {"target": "others"})
+    assert other.question.areas == other.question.others == ("county:10001",)
+    with pytest.raises(UsageError, match="no area is chosen yet"):
+        after(address_of(analysis="paired"), release, "same-ends", 1, AT_REST)
 
 
 @pytest.mark.parametrize(

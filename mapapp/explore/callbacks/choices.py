@@ -23,7 +23,7 @@ from mapapp.question.address import Address, to_query
 
 MAX_CHOICES: Final = 50
 MAX_TYPED: Final = 200
-READ: Final = ("pick", "sign", "target", "center", "radii")
+READ: Final = ("pick", "sign", "target", "center", "radii", "within", "lasso")
 """Controls that the script reads together with a choice; their values are not part of the address."""
 
 
@@ -42,7 +42,7 @@ def register(app: Dash, views: Views) -> None:
     in_browser(
         ClientsideFunction("commutemap", "choose"),
         *[Input(name, "value") for name in (*events.CONTROLS, "release", "search")],
-        Input("radii", "n_submit"),
+        *[Input(name, "n_submit") for name in ("radii", "within")],
         prevent_initial_call=True,
     )
     in_browser(ClientsideFunction("commutemap", "follow"), Input("followed", "data"))

@@ -11,6 +11,7 @@ from typing import Final
 import shapely
 from shapely.geometry.base import BaseGeometry
 
+from geodata.area_files import AreaFile
 from geodata.errors import GeometryError
 from mapapp.answers import watch
 from mapapp.answers.entries import ENTRIES
@@ -19,9 +20,10 @@ from mapapp.drawing import map_layers
 from mapapp.errors import UsageError
 from mapapp.explore.pages.controls import PLAIN
 from mapapp.question.address import MAX_STEP_LENGTH, Address, edges_of
-from mapapp.question.area_text import Box, Shape, area_text, ring_areas
+from mapapp.question.area_text import Box, area_text, parse_area, ring_areas, widened
 from mapapp.question.cost import check_cost
 from mapapp.question.distance_bands import ALLOWED
+from mapapp.question.drawn_parts import geometries_of, part_of
 
 BANDS: Final = ("age", "earnings", "industry")
 CONTROLS: Final = (*PLAIN, "edges", "against", *BANDS)
@@ -55,7 +57,8 @@ def after(
         Its new value.
     read : dict
         Values of other controls at that moment, which a new part of an area needs. `pick`: the level that a click on
-        the map selects; `sign`: how the part is combined; `target`: the area it belongs to; `center` and `radii`.
+        the map selects; `sign`: how the part is combined; `target`: the area it belongs to; `center` and `radii`;
+        `within`: miles of a corridor; `lasso`: whether a lasso is an area or a line.
 
     Raises
     ------
@@ -66,10 +69,12 @@ def after(
         return _button(address, release, trigger)
     if trigger in CONTROLS:
         return _with_control(address, trigger, value)
+    field = "others" if address.question.entry.n_needed == 2 and read.get("target") == "others" else "areas"
+    if trigger in ("within", "add-corridor"):
+        return with_corridors(address, release, read.get("within"), field)
+    if trigger == "same-ends":
+        return with_same_ends(address, field)
     if trigger in _PARTS:
-        field = (
-            "others" if address.question.entry.n_needed == 2 and read.get("target") == "others" else "areas"
-        )
         for step in _PARTS[trigger](release, value, read):
             address = with_step(
                 address, release, step, read.get("sign"), field, only_add=trigger != "clicked"
@@ -125,6 +130,37 @@ def with_step(
     return _put(address, field, (*before, mark + step))
 
 
+def with_corridors(address: Address, release: ServedRelease, within: object, field: str) -> Address:
+    """Address with a corridor around each part that an area adds, in place of the part."""
+    miles = corridor_miles(within)
+    if miles is None:
+        raise UsageError("the corridor has no distance; type miles, such as 0.5")
+    steps: tuple[str, ...] = address.value(field)
+    if not steps:
+        raise UsageError("there is nothing to be near yet; choose an area first, or open a file of lines")
+    wider = tuple(str(step).removeprefix("+") for step in widened(parse_area(" ".join(steps)), miles))
+    release.areas.select(" ".join(wider))
+    return _put(address, field, tuple(dict.fromkeys(wider)))
+
+
+def corridor_miles(within: object) -> float | None:
+    """The distance of a corridor as a visitor typed it; None for an empty text."""
+    text = within.strip() if isinstance(within, str) else ""
+    try:
+        return float(text) if text else None
+    except ValueError:
+        raise UsageError(f"distance “{text[:40]}”: type miles, such as 0.5") from None
+
+
+def with_same_ends(address: Address, field: str) -> Address:
+    """Address with the chosen area at both ends of the commutes; if that one is empty, with the other area."""
+    steps = address.value(field) or address.question.areas or address.question.others
+    if not steps:
+        raise UsageError("no area is chosen yet; choose one, then use it for both ends")
+    check_cost((*steps, *steps))
+    return address.having(areas=steps, others=steps)
+
+
 def _put(address: Address, field: str, steps: tuple[str, ...]) -> Address:
     return address.having(**{field: steps})
 
@@ -141,8 +177,8 @@ def clicked_area(release: ServedRelease, click: object, level: object) -> str | 
     return f"{level}:{found}" if found else None
 
 
-def drawn_step(drawn: object) -> str | None:
-    """A box or lasso drawn on the map, as a step of an area."""
+def drawn_step(drawn: object, lasso: object = None, within: object = None) -> str | None:
+    """A box or lasso drawn on the map, as a step of an area; a lasso can be a line, if its corridor has a distance."""
     given = drawn.get("points") if isinstance(drawn, dict) else None
     if not isinstance(given, list) or not 2 <= len(given) <= _MAX_CORNERS:
         return None
@@ -155,25 +191,39 @@ def drawn_step(drawn: object) -> str | None:
     if len(places) == 2:
         (west, north), (east, south) = places
         return str(Box(min(west, east), min(south, north), max(west, east), max(south, north)))
-    if len(places) < 4:
-        raise GeometryError("the drawn shape encloses no area; draw a loop around a place")
-    polygon = shapely.Polygon(places)
-    step = str(Shape.of(polygon))
+    geometry, miles = shapely.LineString(places), corridor_miles(within)
+    if lasso != "line":
+        if len(places) < 4:
+            raise GeometryError("the drawn shape encloses no area; draw a loop around a place")
+        geometry, miles = shapely.Polygon(places), None
+    elif miles is None:
+        raise UsageError(
+            "the drawn line has no distance; type miles under “Within this many miles”, then draw again"
+        )
+    step = str(part_of(geometry, miles))
     tolerance = 1e-5
     while len(step) > MAX_STEP_LENGTH // 4 and tolerance < 0.05:  # a lasso has a corner at every pixel
-        step, tolerance = str(Shape.of(shapely.simplify(polygon, tolerance))), tolerance * 2
+        step, tolerance = str(part_of(shapely.simplify(geometry, tolerance), miles)), tolerance * 2
     return step
 
 
-def fewest_corners(release: ServedRelease, polygon: shapely.Geometry) -> str:
-    """A polygon as a step of an area, simplified to fit into an address as long as it keeps its blocks."""
-    step = str(Shape.of(polygon))
+def opened_steps(release: ServedRelease, file: object, within: object) -> list[str]:
+    """The polygons of a file, or the corridors around its polygons and lines, as steps of an area."""
+    if not isinstance(file, AreaFile):
+        return []
+    miles = corridor_miles(within)
+    return [fewest_corners(release, geometry, miles) for geometry in geometries_of(file, miles)]
+
+
+def fewest_corners(release: ServedRelease, geometry: BaseGeometry, miles: float | None = None) -> str:
+    """A geometry as a step of an area, simplified to fit into an address as long as it keeps its blocks."""
+    step = str(part_of(geometry, miles))
     blocks = _held(release, step)
     for tolerance in _TOLERANCES_DEG:
         watch.check()
         if len(step) <= _SHORT_STEP:
             return step
-        simpler = str(Shape.of(shapely.simplify(polygon, tolerance)))
+        simpler = str(part_of(shapely.simplify(geometry, tolerance), miles))
         if _held(release, simpler) == blocks:
             step = simpler
     if len(step) > MAX_STEP_LENGTH:
@@ -243,10 +293,8 @@ def _button(address: Address, release: ServedRelease, trigger: dict[str, object]
 _PARTS: Final[dict[str, Callable[[ServedRelease, object, Mapping[str, str | None]], Sequence[object]]]] = {
     "clicked": lambda release, value, read: [clicked_area(release, value, read.get("pick"))],
     "search": lambda _, value, __: [value],
-    "drawn": lambda _, value, __: [drawn_step(value)],
-    "open-area": lambda release, value, _: (
-        [fewest_corners(release, value)] if isinstance(value, BaseGeometry) else []
-    ),
+    "drawn": lambda _, value, read: [drawn_step(value, read.get("lasso"), read.get("within"))],
+    "open-area": lambda release, value, read: opened_steps(release, value, read.get("within")),
     "add-circle": lambda release, _, read: circles(release, read.get("center"), read.get("radii")),
     "radii": lambda release, _, read: circles(release, read.get("center"), read.get("radii")),
 }

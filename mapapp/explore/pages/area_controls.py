@@ -20,12 +20,16 @@ TYPED: Final = "Latitude, longitude "
 """Prefix of a typed coordinate in the list of search results."""
 
 SIGNS: Final = {"+": "adds it", "-": "removes it", "&": "keeps only the overlap"}
+LASSO: Final = {"area": "an area", "line": "a line"}
+_NEAR: Final = "Within "
 _SAID: Final = {"-": "without ", "&": "only within "}
 _DRAWN: Final = {
     "circle": "Circle",
     "ring": "Ring",
     "box": "Box",
     "shape": "Drawn shape",
+    "line": "Corridor",
+    "near": "Corridor",
     "all": "Everything",
 }
 
@@ -35,7 +39,14 @@ def area_controls(layers: dict[str, str]) -> Component:
     return html.Fieldset(
         [
             html.Legend("Where?", className="label"),
-            html.Div(_target(), id="field-target", hidden=True),
+            html.Div(
+                [
+                    _target(),
+                    html.Button("Use the same area for both ends", className="button", **choice("same-ends")),
+                ],
+                id="field-target",
+                hidden=True,
+            ),
             search_box("search", "Find an area", "City, county, tract, ZIP …"),
             html.Div(
                 [
@@ -56,10 +67,11 @@ def area_controls(layers: dict[str, str]) -> Component:
                         size="xs",
                     ),
                     html.Button("Use circle", id="add-circle", className="button", **choice("add-circle")),
+                    *_corridor(),
                     file_choice("open-area", "Open an area file", ",".join(SUFFIXES)),
                     html.P(
                         "GeoJSON, zipped shapefile, KML, GPX, or GeoPackage, up to 20 MiB, with a coordinate system. "
-                        "To draw, use the lasso or box button on the map.",
+                        "Lines in it need a distance above. To draw, use the lasso or box button on the map.",
                         className="quiet small",
                     ),
                 ],
@@ -81,6 +93,31 @@ def area_controls(layers: dict[str, str]) -> Component:
         ],
         className="area-controls",
     )
+
+
+def _corridor() -> list[Component]:
+    """The distance of a corridor, around the chosen area, a file, or a line."""
+    return [
+        html.Div(
+            [
+                dmc.TextInput(
+                    id="within",
+                    label="Within this many miles",
+                    placeholder="0.5",
+                    debounce=True,
+                    size="xs",
+                ),
+                _small_select("lasso", "The lasso draws", "area", LASSO),
+            ],
+            className="two",
+        ),
+        html.Button(
+            "Use corridor around the chosen area",
+            id="add-corridor",
+            className="button",
+            **choice("add-corridor"),
+        ),
+    ]
 
 
 def file_choice(name: str, text: str, accept: str) -> Component:
@@ -172,6 +209,8 @@ def chips(release: ServedRelease, steps: tuple[str, ...], field: str, title: str
 def _chip(release: ServedRelease, step: str, field: str) -> Component:
     name, level = step_name(release, step)
     said = _SAID.get(step[0], "")
+    if said and name.startswith(_NEAR):
+        said, name = ("only ", f"w{name[1:]}") if step[0] == "&" else (said, f"the area w{name[1:]}")
     return html.Span(
         [
             html.Span([html.Em(said) if said else None, name, html.Span(level, className="level")]),
@@ -191,7 +230,7 @@ def step_name(release: ServedRelease, step: str) -> tuple[str, str]:
     if bare in release.areas:
         area = release.areas[bare]
         return area.name, LEVEL_LABELS.get(area.level, area.level).split(" (")[0]
-    name = release.areas.select(bare).name
+    name = release.areas.select(bare).name.replace("the area within ", _NEAR, 1)
     return name, _DRAWN.get(bare.partition(":")[0], "Drawn")
 
 
