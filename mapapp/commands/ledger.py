@@ -120,7 +120,7 @@ def _sum(places: Sequence[Path]) -> tuple[dict[str, object], list[str]]:
     }
     epsilon, delta = total.spent
     lines = [
-        f"for a person who is in all {len(places)}: epsilon {float(epsilon):.6g}, delta {float(delta):.6g}",
+        f"for a person who is in all the data below: epsilon {float(epsilon):.6g}, delta {float(delta):.6g}",
         *_reading_lines(total.readings),
         *(f"note: {note}" for note in total.notes),
     ]
@@ -131,7 +131,8 @@ def _sum(places: Sequence[Path]) -> tuple[dict[str, object], list[str]]:
 
 def _source_lines(source: Source) -> list[str]:
     """Return one source: what it is and what it has spent, then its releases."""
-    title = _printable(", ".join(str(part) for part in (source.title, source.year) if part))
+    title, year = str(source.title or ""), str(source.year or "")
+    title = _printable(title if year in title else ", ".join(part for part in (title, year) if part))
     spent = f" {_spent_line(source.entries)}" if source.kind == "dataset" else ""
     return [f"{source.path} ({source.kind}{title and f': {title}'}):{spent}", *_entry_lines(source.entries)]
 

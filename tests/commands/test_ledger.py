@@ -185,12 +185,13 @@ def test_several_datasets_and_releases_add_up_for_a_person_in_all(
     assert not found["sources"][2]["entries"][0]["for_release"]
     assert found["notes"] == []
     lines = run_here("ledger", first, second, demo_release).out.splitlines()
-    assert lines[0] == "for a person who is in all 3: epsilon 2.43333, delta 3e-06"
+    assert lines[0] == "for a person who is in all the data below: epsilon 2.43333, delta 3e-06"
     assert lines[1] == (
         "  as PDP: epsilon 2.43333, delta 3e-06 for each (destination block, segment) by itself, over all releases"
     )
     assert lines[2] == "  as DP: epsilon 2.43333, delta 3e-06 for the whole release, over all releases"
-    assert lines[3].startswith(f"{first} (dataset: ")
+    title = "Briarholm, a made-up country (small, seed 1), 2023"
+    assert lines[3].startswith(f"{first} (dataset: {title}): ")
     assert lines[3].endswith("spent epsilon 2.33333, delta 1e-06 (no budget set)")
     assert "withdrawn, still counted" in lines[4]
     assert lines[-1].startswith("  demo.release  0  0  not for release: ")
