@@ -226,10 +226,43 @@ def test_clicks_uploads_and_setups_refuse_a_question_that_costs_too_much(
     for state, step in ((full, MANY_CIRCLES[20]), (Address(), forged)):
         with pytest.raises(UsageError, match="21 drawn parts"):
             events.with_step(state, release, step)
+    many = address_of(areas=tuple(f"tract:{number}" for number in range(21)))
+    with pytest.raises(UsageError, match="21 drawn parts"):
+        events.with_corridors(many, release, "1", "areas")
+    with pytest.raises(UsageError, match="24 drawn parts"):
+        events.with_same_ends(full, "areas")
     document = {"commutemap": "setup", "version": VERSION, "question": {"areas": MANY_CIRCLES}}
     file = {"content": base64.b64encode(json.dumps(document).encode()).decode()}
     with pytest.raises(UsageError, match="21 drawn parts"):
         setup_file.opened(views, file)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "geo/squareland/{version}/areas.geojson",
+        "density/squareland/{version}.png",
+        "take/squareland/{version}/table.csv",
+    ],
+)
+@pytest.mark.parametrize(
+    "area",
+    [
+        "near:" * 2_000 + "county:10001,1",
+        "near:county:10001,1e999",
+        "near:county:10001,-1",
+        "near:county:%00,1",
+        "near:shape:,1",
+        "line:,1",
+        "line:" + "A" * 18_000 + ",1",
+        "line:0,0,180,0,1",
+        f"near:state:{ELSEWHERE},5",
+    ],
+)
+def test_corridors_that_cannot_be_do_no_harm(path: Path, client: Any, address: str, area: str) -> None:
+    version = ServedRelease(path, "squareland").version
+    answer = client.get(f"/{address.format(version=version)}?area={area}")
+    assert answer.status_code in (200, 400, 404, 413)
 
 
 def test_outlines_of_many_units_read_their_table_once(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -139,6 +139,7 @@ def with_corridors(address: Address, release: ServedRelease, within: object, fie
     if not steps:
         raise UsageError("there is nothing to be near yet; choose an area first, or open a file of lines")
     wider = tuple(str(step).removeprefix("+") for step in widened(parse_area(" ".join(steps)), miles))
+    check_cost((*wider, *address.value("areas" if field == "others" else "others")))
     release.areas.select(" ".join(wider))
     return _put(address, field, tuple(dict.fromkeys(wider)))
 
