@@ -33,7 +33,7 @@ def workers(demo_dataset: Path, demo_release: Path) -> dict[str, Any]:
         jobs = jobs.loc[jobs.index.repeat(jobs["count"])].reset_index(drop=True)
         for end, column in (("work", "destination_index"), ("home", "origin_index")):
             at = blocks.iloc[jobs[column]].reset_index(drop=True)
-            for name in ("tract_index", "county_id", "lon_deg", "lat_deg", "elsewhere"):
+            for name in ("tract_index", "county_id", "layer_ctycsub", "lon_deg", "lat_deg", "elsewhere"):
                 jobs[f"{end}_{name}"] = at[name]
         jobs["miles"] = distance_mi(
             jobs["work_lon_deg"], jobs["work_lat_deg"], jobs["home_lon_deg"], jobs["home_lat_deg"]
@@ -89,10 +89,14 @@ def test_flows_top_areas_and_in_and_outflow_are_those_of_plain_counting(
     assert top["share_found"] == pytest.approx(n_found / listed)
 
     in_out = found.tables["in_out"].set_index(["level", "count"])
-    for level, unit in (("county", "county_id"), ("tract", "tract_index")):
+    for level, unit in (
+        ("county", "county_id"),
+        ("town", "layer_ctycsub"),
+        ("tract", "tract_index"),
+    ):
         counts = {}
         for who, jobs in workers.items():
-            at_home = jobs[~jobs["home_elsewhere"]]
+            at_home = jobs[~jobs["home_elsewhere"] & (jobs[f"home_{unit}"] != "")]
             inside = (
                 at_home[at_home[f"work_{unit}"] == at_home[f"home_{unit}"]].groupby(f"home_{unit}").size()
             )
