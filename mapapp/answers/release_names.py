@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, TypeAlias
+
+NamedRelease: TypeAlias = tuple[str, Mapping[str, object], str]
+"""Title, promise, and first digits of the manifest's sha256 of a release."""
 
 _DIGITS: Final = 8
 _PRESETS: Final = {"recommended": "recommended preset", "onthemap-v3": "OnTheMap V3 preset"}
@@ -31,7 +34,7 @@ def setting_words(promise: Mapping[str, object]) -> str:
     return ", ".join(part for part in parts if isinstance(part, str) and part)
 
 
-def names_apart(releases: Sequence[tuple[str, Mapping[str, object], str]]) -> list[str]:
+def names_apart(releases: Sequence[NamedRelease]) -> list[str]:
     """Name releases so that no two names are the same.
 
     Parameters
@@ -43,16 +46,29 @@ def names_apart(releases: Sequence[tuple[str, Mapping[str, object], str]]) -> li
     -------
     list of str
         The title alone if no other release has it, else title and setting. If the settings are equal, too, the first
-        digits of the checksum come before the setting, because a narrow menu must show the difference.
+        digits of the checksum come before the setting.
     """
+    found = zip(releases, _what_differs(releases), strict=True)
+    return [f"{title} ({differs})" if differs else title for (title, _, _), differs in found]
+
+
+def menu_names(releases: Sequence[NamedRelease]) -> list[str]:
+    """Name releases for a narrow menu: if all have one title, by what differs alone.
+
+    Parameters and results are otherwise those of :func:`names_apart`.
+    """
+    if len(releases) < 2 or len({title for title, _, _ in releases}) > 1:
+        return names_apart(releases)
+    return [differs.replace("recommended", "Recommended", 1) for differs in _what_differs(releases)]
+
+
+def _what_differs(releases: Sequence[NamedRelease]) -> list[str]:
+    """Return what sets each release apart from others of its title; empty if it is the only one."""
     titles = [title for title, _, _ in releases]
     settings = [(title, setting_words(promise)) for title, promise, _ in releases]
-    names = []
+    differs = []
     for (title, setting), (_, _, digest) in zip(settings, releases, strict=True):
-        if titles.count(title) == 1:
-            names.append(title)
-            continue
         clear = setting and settings.count((title, setting)) == 1
         parts = [setting] if clear else [digest[:_DIGITS], setting]
-        names.append(f"{title} ({', '.join(part for part in parts if part)})")
-    return names
+        differs.append("" if titles.count(title) == 1 else ", ".join(part for part in parts if part))
+    return differs

@@ -14,7 +14,7 @@ import pandas
 
 from mapapp.answers.analyses import Release
 from mapapp.answers.measures import caution
-from mapapp.answers.release_names import names_apart
+from mapapp.answers.release_names import NamedRelease, menu_names, names_apart
 from mapapp.answers.result_cache import ResultCache
 
 __all__ = ["ServedRelease", "caution", "certificate_json", "names_of", "open_releases"]
@@ -120,8 +120,16 @@ def free_slug(path: Path, taken: Container[str]) -> str:
 
 def names_of(releases: Sequence[ServedRelease]) -> dict[str, str]:
     """Return a distinct title for each release, by its name in addresses."""
-    known = [(release.title, release.analyses.promise, release.version) for release in releases]
-    return dict(zip((release.slug for release in releases), names_apart(known), strict=True))
+    return dict(zip((release.slug for release in releases), names_apart(_known(releases)), strict=True))
+
+
+def menu_names_of(releases: Sequence[ServedRelease]) -> dict[str, str]:
+    """Return a distinct name for each release in a narrow menu, by its name in addresses."""
+    return dict(zip((release.slug for release in releases), menu_names(_known(releases)), strict=True))
+
+
+def _known(releases: Sequence[ServedRelease]) -> list[NamedRelease]:
+    return [(release.title, release.analyses.promise, release.version) for release in releases]
 
 
 def certificate_json(release: ServedRelease) -> str:

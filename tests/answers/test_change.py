@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mapapp.answers import served_answers
-from mapapp.answers.release_names import names_apart
+from mapapp.answers.release_names import menu_names, names_apart
 from mapapp.answers.served_release import ServedRelease, names_of, open_releases
 from mapapp.drawing import map_content, palette
 from mapapp.drawing.labels import change_texts
@@ -78,6 +78,12 @@ def test_names_differ_by_as_little_as_needed() -> None:
         "RI (01234567, ε = 8.98, dirichlet-multinomial)",
         "RI (ba987654, ε = 8.98, dirichlet-multinomial)",
     ]
+    assert menu_names([("RI", paper, "ab"), ("RI", exponential | {"preset": "recommended"}, "cd")]) == [
+        "ε = 8.98, dirichlet-multinomial",
+        "Recommended preset, ε = 6.5",
+    ], "a narrow menu shows what differs"
+    assert menu_names([("Rhode Island", paper, "ab"), ("Ohio", paper, "cd")]) == ["Rhode Island", "Ohio"]
+    assert menu_names([("Ohio", paper, "cd")]) == ["Ohio"]
     assert len(set(names_apart([("RI", {}, "1"), ("RI", {}, "2"), ("RI", paper, "3")]))) == 3
 
 
@@ -167,7 +173,7 @@ def test_units_are_colored_by_their_change(views: Views, address: Address) -> No
     assert [
         each["value"] for each in controls.show_options(state, view, "change") if not each["disabled"]
     ] == ["areas"]
-    assert "change" in controls.show_note(state, view, "change")
+    assert "differ" in controls.show_note(state, view, "change")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

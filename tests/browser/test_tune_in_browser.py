@@ -76,7 +76,9 @@ def open_page(visit: Visit, asked: list[str] | None = None) -> None:
     enter(visit)
     visit.page.wait_for_selector("#kl-all", state="attached", timeout=PATIENCE_MS)
     visit.page.evaluate("document.querySelectorAll('details.filters').forEach(part => { part.open = true; })")
-    wait_for(visit, {})
+    wait_for(visit, {"epsilon": "6.5"})
+    visit.page.get_by_role("button", name="OnTheMap V3").click()  # whose controls are all in use
+    wait_for(visit, {"epsilon": str(START["epsilon"]), "epsilon-final": "8.982"})
     visit.wait_until(MAP_AT_REST)
 
 

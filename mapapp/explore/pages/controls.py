@@ -10,7 +10,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from mapapp.answers import words
-from mapapp.answers.served_release import ServedRelease, names_of
+from mapapp.answers.served_release import ServedRelease, menu_names_of
 from mapapp.answers.words import aria
 from mapapp.drawing.density import MAX_POINTS
 from mapapp.explore.pages.area_controls import area_controls, file_choice
@@ -69,7 +69,7 @@ def show_value(question: Question, view: View, kind: str) -> str:
 def show_note(question: Question, view: View, kind: str) -> str:
     """Why the map is not drawn as chosen; empty if it is."""
     if kind == "change":
-        return "Areas are colored by change, or difference, because two releases are compared."
+        return "Areas are colored by how the two releases differ."
     return (
         f"The map shows density because there are more than {MAX_POINTS:,} points."
         if _replaces_points(question, view, kind)
@@ -193,7 +193,7 @@ def _edges(question: Question) -> dmc.TextInput:
 
 
 def _release_choice(releases: dict[str, ServedRelease], address: Address) -> list[Component]:
-    options = names_of(list(releases.values()))
+    options = menu_names_of(list(releases.values()))
     chosen = _chosen(releases, address)
     return [
         html.Div(
@@ -224,7 +224,7 @@ def options_of(names: dict[str, str]) -> list[dict[str, str]]:
 def other_releases(releases: dict[str, ServedRelease], address: Address) -> dict[str, str]:
     """Releases to compare the shown one with, and an entry for no comparison."""
     chosen = _chosen(releases, address)
-    names = names_of(list(releases.values()))
+    names = menu_names_of(list(releases.values()))
     return {"": "Nothing"} | {slug: name for slug, name in names.items() if slug != chosen}
 
 
