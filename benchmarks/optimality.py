@@ -22,8 +22,8 @@ from scipy import sparse, stats
 from scipy.optimize import brentq, linprog, minimize_scalar
 
 from engine.errors import EngineError
-from engine.mechanisms.exponential import THETA_BITS, exponential_epsilon, inverse_theta
 from engine.mechanisms.randomizing import geometric_histogram
+from engine.mechanisms.thetas import THETA_BITS, exponential_epsilon, inverse_theta
 from engine.sound_bound import least_sound_weight
 from engine.streams import SecretKey
 from engine.support_table import SupportTable

@@ -26,7 +26,8 @@ from engine._kernels.cleaning import (
 from engine._threads import run_ranges
 from engine.coarsening import LEVEL_REMAINDER, Coarsening
 from engine.errors import OverflowRefusedError, ParameterError
-from engine.mechanisms.exponential import exponential_epsilon, unit_thetas
+from engine.mechanisms.exponential import unit_thetas
+from engine.mechanisms.thetas import exponential_epsilon
 from engine.mechanisms.unit import pool_cells
 from engine.parameters import Number, Unit
 from engine.streams import SecretKey, new_stream

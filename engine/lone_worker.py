@@ -126,10 +126,11 @@ def stay_sparse(published: float, share: Floats) -> float:
     return float(published + (1.0 - published) * float(share @ share))
 
 
-def stay_apart(inverse_theta: float, n_points: int, n_workers: int) -> float:
+def stay_apart(inverse_theta: float, n_points: int, n_workers: int, price: float = 1.0) -> float:
     """Chance of each of n workers to keep the point, under the exponential mechanism, if all live in different points.
 
-    C(n, J) C(k - 1, J) tables are J workers away. For one worker the chance is E/(E + k - 1), E = e^epsilon.
+    C(n, J) C(k - n, h) C(n - 1, J - h) tables are J workers away and have h new points: J - h occupied points fewer.
+    For one worker the chance is E/(E + k - 1), E = e^epsilon.
 
     Parameters
     ----------
@@ -137,12 +138,29 @@ def stay_apart(inverse_theta: float, n_points: int, n_workers: int) -> float:
         1/theta, at least 1.
     n_points, n_workers : int
         k and n, n at most k.
+    price : float
+        Weight of every occupied point, above 0 and at most 1.
     """
     moved = np.arange(min(n_workers, n_points - 1) + 1, dtype=np.float64)
     weight = (
-        _log_choose(n_workers, moved) + _log_choose(n_points - 1, moved) - moved * math.log(inverse_theta)
+        _log_choose(n_workers, moved)
+        + _log_placed(moved, n_points, n_workers, price)
+        - moved * math.log(inverse_theta)
     )
     return float(1.0 - np.exp(weight - logsumexp(weight)) @ moved / n_workers)
+
+
+def _log_placed(moved: Floats, n_points: int, n_workers: int, price: float) -> Floats:
+    """Return the logarithm of the weight of all ways to place so many moved workers: C(k - 1, J) without a price."""
+    if price == 1.0:
+        return _log_choose(n_points - 1, moved)
+    new = np.arange(moved.size, dtype=np.float64)
+    joined = moved[:, None] - new
+    possible = (joined >= 0) & (joined <= n_workers - 1) & (new <= n_points - n_workers)
+    old = np.where(possible, joined, 0.0)
+    fresh = np.where(possible, new, 0.0)
+    each = _log_choose(n_points - n_workers, fresh) + _log_choose(n_workers - 1, old) - old * math.log(price)
+    return np.asarray(logsumexp(np.where(possible, each, -np.inf), axis=1))
 
 
 def _log_choose(n: int, taken: Floats) -> Floats:

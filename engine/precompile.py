@@ -19,6 +19,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +34,7 @@ from engine.far_states import FarSplit, pool_far_states, split_far_states
 from engine.garbage import no_collection
 from engine.gravity import GravityDecay
 from engine.mechanisms.exponential import exponential
+from engine.mechanisms.prices import law_of
 from engine.parameters import PrivacyParameters
 from engine.placement import BlockTable, place_blocks
 from engine.points import CellTriangles, place_points, sort_homes
@@ -138,6 +140,11 @@ def _clean() -> None:
     clean_points(SecretKey.for_tests(), units, drawn, coarsening, np.ones(_N), freed, np.arange(_N))
 
 
+def _price() -> None:
+    # Two workers among several points, so that a price is searched for and helps.
+    law_of(Fraction(4), 5, 2)
+
+
 def _redraw() -> None:
     redraw_remainder(
         SecretKey.for_tests(), _synthesizers(), _drawn(), _coarsening(), np.full(_N, WEIGHT_UNITS)
@@ -162,7 +169,8 @@ STAGES: dict[str, tuple[Callable[[], None], float]] = {
     "coarsen": (_coarsen, 1.3),
     "pool": (_pool, 0.4),
     "draw": (_draw, 2.8),
-    "move": (_move, 1.2),
+    "move": (_move, 2.2),
+    "price": (_price, 1.5),
     "clean": (_clean, 2.0),
     "place": (_place, 0.8),
     "points": (_points, 0.5),

@@ -8,6 +8,7 @@ from engine._jit import lean_jit
 from engine._kernels.arrays import Addresses, Floats, Indices, Ints, PointLists, Words
 from engine._kernels.chacha import STAGE_CLEAN, below, has_run_out, next_word, open_stream
 from engine._kernels.exponential import Thetas
+from engine._kernels.normalizers import PRICE_UNITS
 from engine._kernels.sorting import sort_values
 from engine._kernels.urn import find_weight
 
@@ -30,6 +31,19 @@ class FreedSpace(NamedTuple):
     counts: Ints
     weights: Floats
     longer: Floats
+
+
+class _Law(NamedTuple):
+    """Theta, the price c, and the weight that prod (weight + more i) / (i + 1) gives to F freed workers.
+
+    ``spread`` is the part of them that is spread evenly over all points.
+    """
+
+    theta: float
+    price: float
+    weight: float
+    more: float
+    spread: float
 
 
 class Ranges(NamedTuple):
@@ -85,11 +99,18 @@ def _mean_by_balance(counts: Ints, n_occupied: int, n_points: int, theta: float)
 
 
 @lean_jit
-def _mean_by_sum(
-    counts: Ints, n_occupied: int, n_workers: int, n_points: int, theta: float, space: FreedSpace
-) -> float:
-    """Mean number of freed workers: weights of each point convolved, times C(k - 1 + R, R)."""
+def _law(n_occupied: int, n_points: int, theta: float, price: float) -> _Law:
+    """The weight of an empty point is the price, and 1 once a worker is there; that of all others is 1."""
+    empty = price * (n_points - n_occupied)
+    weight = n_occupied + empty
+    return _Law(theta, price, weight, 1.0 + (1.0 - price) * empty / weight, price * n_points / weight)
+
+
+@lean_jit
+def _mean_by_sum(counts: Ints, n_occupied: int, n_workers: int, law: _Law, space: FreedSpace) -> float:
+    """Mean number of freed workers: weights of each point convolved, times those of the law."""
     weights, longer = space.weights, space.longer
+    theta, stays = law.theta, law.price * (1.0 - law.theta)
     top = min(n_workers, MOST_FREED)
     weights[0] = 1.0
     reached = 0  # beyond it, weights are zero and not set
@@ -97,22 +118,22 @@ def _mean_by_sum(
         before, reached = reached, min(reached + counts[place], top)
         if counts[place] == 1:  # most points
             for freed in range(reached, -1, -1):
-                stays = weights[freed] * (1.0 - theta) if freed <= before else 0.0
-                weights[freed] = stays + weights[freed - 1] * theta if freed > 0 else stays
+                kept = weights[freed] * stays if freed <= before else 0.0
+                weights[freed] = kept + weights[freed - 1] * theta if freed > 0 else kept
             continue
         for freed in range(reached + 1):
             longer[freed] = 0.0
         for freed in range(before + 1):
             power = weights[freed]
             for r in range(min(counts[place], top - freed) + 1):
-                longer[freed + r] += power if r == counts[place] else power * (1.0 - theta)
+                longer[freed + r] += power if r == counts[place] else power * stays
                 power *= theta
         for freed in range(reached + 1):
             weights[freed] = longer[freed]
     total, mean, ways = 0.0, 0.0, 1.0
     for freed in range(reached + 1):
         if freed > 0:
-            ways *= (n_points - 1.0 + freed) / freed
+            ways *= (law.weight + law.more * (freed - 1.0)) / freed
         total += weights[freed] * ways
         mean += freed * weights[freed] * ways
     return mean / total
@@ -152,7 +173,8 @@ def expected_freed_range(
         if n_workers > _FEW_FREED and _freed_beyond(counts, n_occupied, n_points, theta, odds):
             mean = _mean_by_balance(counts, n_occupied, n_points, theta)
         else:
-            mean = _mean_by_sum(counts, n_occupied, n_workers, n_points, theta, space)
+            law = _law(n_occupied, n_points, theta, thetas.price[unit] / PRICE_UNITS)
+            mean = _mean_by_sum(counts, n_occupied, n_workers, law, space) * law.spread
         expected[unit] = np.int64(mean * (1 << FREED_BITS))
     return -1
 

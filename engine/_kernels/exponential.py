@@ -17,7 +17,6 @@ choice of v changes how many rounds that takes and which bits are read, but not 
 Symbols: theta = numerator / denominator, v = V / 2^bits, s occupied points.
 """
 
-import math
 from typing import NamedTuple
 
 from engine._jit import lean_jit
@@ -29,10 +28,12 @@ from engine._kernels.chacha import (
     below,
     half_at,
     has_run_out,
-    next_half,
     open_stream,
     read_ahead,
 )
+from engine._kernels.chance import Chance, FreedGuess, chance_of, first_guess, happens, is_slow, next_guess
+from engine._kernels.normalizers import PRICE_UNITS
+from engine._kernels.priced import PricedLaw, PricedSpace, free_and_lay_out
 from engine._kernels.sorting import sort_values
 
 __all__ = ["DONE", "MOST_POINTS", "MOST_WORKERS", "MoveSpace", "Thetas", "exponential_range"]
@@ -47,10 +48,14 @@ _LONG = 32  # occupied points from which blocks made together cost less than one
 
 
 class Thetas(NamedTuple):
-    """Theta of each synthesizer as a fraction, numerator a power of 2 up to 2^20, denominator below 2^40; each [S]."""
+    """Theta of each synthesizer as a fraction, numerator a power of 2 up to 2^20, denominator below 2^40; each [S].
+
+    Its price is in units of 2^-12; below 2^12, a synthesizer has at most 20 workers.
+    """
 
     numerator: Ints
     denominator: Ints
+    price: Ints
 
 
 class MoveSpace(NamedTuple):
@@ -66,14 +71,7 @@ class MoveSpace(NamedTuple):
     moved: Indices
     lanes: Words
     stream: Ints
-
-
-class _Chance(NamedTuple):
-    """A chance as a fraction: its first 16 binary digits, and rest / whole of a unit of the last of them."""
-
-    digit: int
-    rest: int
-    whole: int
+    priced: PricedSpace
 
 
 class _Tuning(NamedTuple):
@@ -83,8 +81,8 @@ class _Tuning(NamedTuple):
     1 - theta = some / whole.
     """
 
-    ratio: _Chance
-    all: _Chance
+    ratio: Chance
+    all: Chance
     is_above_one: bool
     some: int
     whole: int
@@ -113,55 +111,6 @@ def _count(workers: Indices, at_point: Ints, points: Indices, counts: Ints) -> i
 
 
 @lean_jit
-def _next_digit(rest: int, whole: int) -> tuple[int, int]:
-    """Next 16 binary digits of rest / whole, at most 1, and what is left; doubling stays below 2^63."""
-    digit = 0
-    for _ in range(16):
-        rest, digit = rest << 1, digit << 1
-        if rest >= whole:
-            rest, digit = rest - whole, digit + 1
-    return digit, rest
-
-
-@lean_jit
-def _chance(part: int, whole: int) -> _Chance:
-    """The chance part / whole, for whole below 2^62."""
-    if part == whole:
-        return _Chance(1 << 16, 0, whole)
-    digit, rest = _next_digit(part, whole)
-    return _Chance(digit, rest, whole)
-
-
-@lean_jit
-def _happens(key: Words, stream: Ints, chance: _Chance) -> bool:
-    """Draw an event of this chance: whether a uniform number, drawn 16 digits at a time, is below it."""
-    drawn, digit, rest = next_half(key, stream), chance.digit, chance.rest
-    while drawn == digit and rest > 0:
-        digit, rest = _next_digit(rest, chance.whole)
-        drawn = next_half(key, stream)
-    return bool(drawn < digit)
-
-
-@lean_jit
-def _root(value: int) -> int:
-    """Whole part of the square root of 0 to 2^62."""
-    root = int(math.sqrt(value))
-    while root * root > value:
-        root -= 1
-    while (root + 1) * (root + 1) <= value:
-        root += 1
-    return root
-
-
-@lean_jit
-def _first_guess(n_occupied: int, n_points: int, numerator: int, denominator: int) -> int:
-    """About the number of workers freed where few of each point are: F with F^2 = s theta (F + k)."""
-    # In units of 2^-8 of a worker; s theta is below 2^22 workers, and k below 2^20.
-    product = (((n_occupied * numerator) << 8) // denominator) >> 1
-    return (product + _root(product * product + ((product * n_points) << 9))) >> 8
-
-
-@lean_jit
 def _tune(n_freed: int, n_workers: int, n_points: int, numerator: int, denominator: int) -> _Tuning:
     """Propose with v = F / (F + k - 1), at which F is the likeliest number of freed workers."""
     freed = min(max(n_freed, 1), n_workers)
@@ -173,11 +122,11 @@ def _tune(n_freed: int, n_workers: int, n_points: int, numerator: int, denominat
     is_above_one = above > under
     some = denominator - numerator
     return _Tuning(
-        ratio=_chance(min(above, under), max(above, under)),
+        ratio=chance_of(min(above, under), max(above, under)),
         all=(
-            _chance(above - under, numerator * ((1 << bits) - v))
+            chance_of(above - under, numerator * ((1 << bits) - v))
             if is_above_one
-            else _chance(under - above, v * some)
+            else chance_of(under - above, v * some)
         ),
         is_above_one=is_above_one,
         some=some,
@@ -189,12 +138,6 @@ def _tune(n_freed: int, n_workers: int, n_points: int, numerator: int, denominat
 
 
 @lean_jit
-def _is_slow(ratio: _Chance, count: int) -> bool:
-    """Whether a geometric number of this ratio is likely to pass ``count``: (count + 1) (1 - ratio) is below 1."""
-    return (count + 1) * ((1 << 16) - ratio.digit) < 1 << 16
-
-
-@lean_jit
 def _free(key: Words, stream: Ints, tuning: _Tuning, count: int) -> int:
     """Draw how many of ``count`` workers a point frees: weights (1 - theta) u^f below ``count`` and u^f at it.
 
@@ -202,18 +145,18 @@ def _free(key: Words, stream: Ints, tuning: _Tuning, count: int) -> int:
     share (1 - u) / (1 - theta) is kept. Where u is above 1, the number of workers who stay is drawn: none with chance
     (1 - 1/u) / (1 - v), or else 1 and a geometric number of more, at most ``count`` in all.
     """
-    if _is_slow(tuning.ratio, count):
+    if is_slow(tuning.ratio, count):
         return _free_slowly(key, stream, tuning, count)
     while not has_run_out(stream):
-        if tuning.is_above_one and _happens(key, stream, tuning.all):
+        if tuning.is_above_one and happens(key, stream, tuning.all):
             return count
         first = 1 if tuning.is_above_one else 0
         passed = first
-        while passed < count + first and _happens(key, stream, tuning.ratio):
+        while passed < count + first and happens(key, stream, tuning.ratio):
             passed += 1
         if passed < count + first:
             return count - passed if tuning.is_above_one else passed
-        if not tuning.is_above_one and _happens(key, stream, tuning.all):
+        if not tuning.is_above_one and happens(key, stream, tuning.all):
             return count
     return 0
 
@@ -229,7 +172,7 @@ def _free_slowly(key: Words, stream: Ints, tuning: _Tuning, count: int) -> int:
         freed = count if place < tuning.whole else (place - tuning.whole) // tuning.some
         stays = True
         for _ in range(count - freed if tuning.is_above_one else freed):
-            if not _happens(key, stream, tuning.ratio):
+            if not happens(key, stream, tuning.ratio):
                 stays = False
                 break
         if stays:
@@ -276,21 +219,19 @@ def _free_all(
 ) -> int:
     """Draw how many workers every occupied point frees, again until accepted; return their sum.
 
-    A round that was not accepted shows what the proposals free. The next one proposes half-way between that and what
-    is likeliest, where the two agree better, unless an earlier round found that to be too few or too many. Past rounds
-    say nothing about a round's bits, so the law stays the same.
+    A round that was not accepted shows what the proposals free, and the next one is tuned to it. Past rounds say
+    nothing about a round's bits, so the law stays the same.
     """
     numerator, denominator = theta
     n_workers, n_points = sizes
-    guess = _first_guess(counts.size, n_points, numerator, denominator)
-    too_few, too_many = 0, n_workers + 1
+    guess = FreedGuess(first_guess(counts.size, n_points, numerator, denominator), 0, n_workers + 1)
     while not has_run_out(stream):
-        tuning = _tune(guess, n_workers, n_points, numerator, denominator)
+        tuning = _tune(guess.freed, n_workers, n_points, numerator, denominator)
         total = 0
         if counts.size >= _LONG:
             read_ahead(key, lanes, stream)
         # A point with more workers never needs a uniform number if a point with one does not.
-        often_keeps = not (tuning.is_above_one or _is_slow(tuning.ratio, 1))
+        often_keeps = not (tuning.is_above_one or is_slow(tuning.ratio, 1))
         for position in range(counts.size):
             if often_keeps and _keeps_all(stream, tuning):
                 freed[position] = 0
@@ -299,33 +240,22 @@ def _free_all(
             total += freed[position]
         if _is_accepted(key, stream, tuning, n_points, total):
             return total
-        guess = min(max(guess, 1), n_workers)
-        if total > tuning.likeliest:
-            too_few = guess
-        else:
-            too_many = guess
-        if too_many - too_few <= 1:
-            # Chance led the search astray, or the guess is right and the round was bad luck.
-            too_few, too_many = 0, n_workers + 1
-        guess = (total + tuning.likeliest) >> 1
-        if not too_few < guess < too_many:
-            # One worker more in few points may free all of them instead of hardly any: halve what is left.
-            guess = (too_few + too_many) >> 1
+        guess = next_guess(guess, total, tuning.likeliest, n_workers)
     return 0
 
 
 @lean_jit
-def _lay_out(
-    key: Words, stream: Ints, points: Indices, left: Ints, n_points: int, moved: Indices, drawn: Indices
-) -> None:
-    """Fill ``drawn``: what is left on each occupied point, and freed workers as a uniform multiset of all points.
-
-    Sorted, since the order would show who was freed. ``moved`` has room for those freed.
-    """
+def _lay_out(key: Words, stream: Ints, n_points: int, moved: Indices) -> None:
+    """Fill ``moved`` with the points of freed workers: a uniform multiset of all points."""
     for one in range(moved.size):
         # An urn with one ball for each point, to which every draw adds a ball of its point.
         ball = below(key, stream, n_points + one)
         moved[one] = ball if ball < n_points else moved[ball - n_points]
+
+
+@lean_jit
+def _merge(points: Indices, left: Ints, moved: Indices, drawn: Indices) -> None:
+    """Fill ``drawn``: what is left on each occupied point, and those moved. Sorted, to hide who was freed."""
     sort_values(moved)
     at, one = 0, 0
     for position in range(points.size):
@@ -366,12 +296,21 @@ def exponential_range(
             workers.point[first : first + n_workers], space.at_point, space.points, space.counts
         )
         points, counts = space.points[:n_occupied], space.counts[:n_occupied]
-        theta = (thetas.numerator[one], thetas.denominator[one])
+        numerator, denominator, price = thetas.numerator[one], thetas.denominator[one], thetas.price[one]
         open_stream(STAGE_MOVE, addresses.destination[one], addresses.segment[one], stream)
-        n_freed = _free_all(key, space.lanes, stream, counts, (n_workers, n_points), theta, space.freed)
+        if price < PRICE_UNITS:
+            law = PricedLaw(numerator, denominator, price, n_points)
+            n_freed = free_and_lay_out(key, stream, law, points, counts, space.freed, space.priced)
+            moved = space.priced.moved[:n_freed]
+        else:
+            n_freed = _free_all(
+                key, space.lanes, stream, counts, (n_workers, n_points), (numerator, denominator), space.freed
+            )
+            moved = space.moved[:n_freed]
+            _lay_out(key, stream, n_points, moved)
         for position in range(n_occupied):
             counts[position] -= space.freed[position]
-        _lay_out(key, stream, points, counts, n_points, space.moved[:n_freed], drawn)
+        _merge(points, counts, moved, drawn)
         if has_run_out(stream):
             return one
     return DONE

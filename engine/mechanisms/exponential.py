@@ -1,13 +1,9 @@
 """The exponential mechanism over tables of n workers: pure epsilon, and several times less error than other mechanisms.
 
-A table m is drawn with probability proportional to theta^d, where d workers must move to get from the real table to m.
-The number of workers is public, so neighbors differ in one worker's home. The largest ratio of chances of neighbors is
-exactly
-
-    (1 / theta) (1 + (1 - theta) (w_1 + ... + w_{n-1}) / (w_0 + ... + w_n)),    w_t = theta^t C(k - 2 + t, t),
-
-for k support points, which grows with n towards (2 - theta - (1 - theta)^k) / theta. For one worker it is 1 / theta:
-the mechanism is then k-ary randomized response.
+A table m is drawn with probability proportional to theta^d c^(occupied points of m), where d workers must move to get
+from the real table to m, and c is a public price: 1 for more than 20 workers. The number of workers is public, so
+neighbors differ in one worker's home. :mod:`engine.mechanisms.prices` finds theta and c for every number of workers and
+support points. For one worker the mechanism is k-ary randomized response.
 
 Source: McSherry and Talwar 2007, "Mechanism Design via Differential Privacy"; the theorem and its proof are in
 docs/method.md, section 7d.
@@ -15,7 +11,6 @@ docs/method.md, section 7d.
 
 from collections.abc import Callable
 from fractions import Fraction
-from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -30,145 +25,40 @@ from engine._kernels.exponential import (
     exponential_range,
 )
 from engine._kernels.histograms import HistogramInputs
-from engine.errors import CertificateError, OverflowRefusedError, ParameterError
-from engine.mechanisms.chances import exponential_bounds
+from engine._kernels.priced import PricedSpace
+from engine.errors import OverflowRefusedError
 from engine.mechanisms.drawing import Digits, Ints, draw_histogram
-from engine.mechanisms.promise import LEAST_NOISE_EPSILON, NEIGHBORS, MechanismPromise
+from engine.mechanisms.prices import PRICE_BITS, TableLaw, law_of
+from engine.mechanisms.promise import NEIGHBORS, MechanismPromise
+from engine.mechanisms.thetas import MOST_EXACT_WORKERS, THETA_BITS, exponential_epsilon
 from engine.mechanisms.unit import draw_by_unit
-from engine.parameters import Number, Unit, exact_fraction
+from engine.parameters import Number, Unit
 from engine.streams import SecretKey, new_stream
 from engine.support_table import SupportTable
 from engine.synthesis import Synthesizers, SyntheticPoints
 
 __all__ = [
-    "LARGEST_EXPONENTIAL_EPSILON",
-    "MOST_EXACT_WORKERS",
-    "THETA_BITS",
     "exponential",
-    "exponential_epsilon",
     "exponential_promise",
-    "inverse_theta",
     "unit_thetas",
 ]
 
-THETA_BITS = 20
-"""1 / theta is a whole number of 2^-20."""
-
-LARGEST_EXPONENTIAL_EPSILON = 25
-"""Above this, fewer than one worker in ten million would move among 1,000 points: nothing would be protected."""
-
-MOST_EXACT_WORKERS = 20
-"""Up to this many workers theta is that of their own number; for more, that of any number."""
-
-_UNITS = 1 << THETA_BITS
-_BOUND_BITS = 256
 _DRAWN_BITS = 40
+_PLAIN_RULE = "each table of the public total is drawn with chance theta^d, d workers away from the real one"
+_PRICED_RULE = (
+    "each table of the public total is drawn with chance theta^d price^p, "
+    "d workers away from the real one and with workers in p points"
+)
 
 
-def exponential_epsilon(epsilon: Number) -> Fraction:
-    """Epsilon exactly, in the range of the exponential mechanism.
-
-    Raises
-    ------
-    ParameterError
-        Below 1/1024 or above 25.
-    """
-    exact = exact_fraction(epsilon, "epsilon")
-    if not LEAST_NOISE_EPSILON <= exact <= LARGEST_EXPONENTIAL_EPSILON:
-        raise ParameterError(
-            f"epsilon is {float(exact):g}; the exponential mechanism takes 1/1024 to "
-            f"{LARGEST_EXPONENTIAL_EPSILON}: less would bury every count, more would protect nobody"
-        )
-    return exact
-
-
-@cache
-def _odds(epsilon: Fraction) -> Fraction:
-    """A fraction just below e^epsilon."""
-    return Fraction(1 << _BOUND_BITS, exponential_bounds(epsilon, _BOUND_BITS)[1])
-
-
-@cache
-def inverse_theta(epsilon: Fraction, n_points: int, n_workers: int) -> int:
-    """1 / theta in units of 2^-20, rounded down, so that noise never falls below what epsilon requires.
+def exponential_promise(epsilon: Number, *, priced: bool = True) -> MechanismPromise:
+    """What :func:`exponential` promises: epsilon-differential privacy, delta 0.
 
     Parameters
     ----------
-    epsilon : Fraction
-        From :func:`exponential_epsilon`.
-    n_points : int
-        Support points k, at least 1.
-    n_workers : int
-        Workers n, at least 1.
-
-    Returns
-    -------
-    int
-        The largest t for which theta = 2^20 / t keeps the largest ratio of neighbors at or below e^epsilon: for up to
-        20 workers the ratio itself, for more its limit.
-
-    Source: docs/method.md, section 7d.
-    """
-    odds = _odds(epsilon)
-    if n_workers == 1 or n_points == 1:
-        return int(odds * _UNITS)
-    if n_workers > MOST_EXACT_WORKERS:
-        one = inverse_theta(epsilon, n_points, 1)
-        return _last(lambda inverse: _keeps_many(inverse, n_points, odds), _UNITS, one)
-    # The ratio grows with n, so the answer lies between those of more workers and of one less.
-    low = inverse_theta(epsilon, n_points, MOST_EXACT_WORKERS + 1)
-    high = inverse_theta(epsilon, n_points, n_workers - 1)
-    return _last(lambda inverse: _keeps_few(inverse, n_points, n_workers, odds), low, high)
-
-
-def _last(allows: Callable[[int], bool], low: int, high: int) -> int:
-    """The last allowed number from low to high, where low is allowed and all allowed numbers come first.
-
-    Raises
-    ------
-    CertificateError
-        Low is not allowed.
-    """
-    if not allows(low):
-        raise CertificateError("no theta keeps this epsilon: raise it")
-    while low < high:
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if allows(middle) else (low, middle - 1)
-    return low
-
-
-def _keeps_few(inverse: int, n_points: int, n_workers: int, odds: Fraction) -> bool:
-    """Whether the exact ratio is at most ``odds``: all terms times t^n, in whole numbers."""
-    term: int = inverse**n_workers
-    total, between = term, 0
-    for moved in range(1, n_workers + 1):
-        term = term * _UNITS * (n_points - 2 + moved) // (inverse * moved)
-        total += term
-        between += term if moved < n_workers else 0
-    ratio = inverse * total + (inverse - _UNITS) * between
-    return odds.denominator * ratio <= odds.numerator * _UNITS * total
-
-
-def _keeps_many(inverse: int, n_points: int, odds: Fraction) -> bool:
-    """Whether (2 - theta - (1 - theta)^k) / theta is at most ``odds``, the power rounded down."""
-    power = _power_down(((inverse - _UNITS) << _BOUND_BITS) // inverse, n_points)
-    ratio = ((2 * inverse - _UNITS) << _BOUND_BITS) - inverse * power
-    return odds.denominator * ratio <= odds.numerator * (_UNITS << _BOUND_BITS)
-
-
-def _power_down(base: int, exponent: int) -> int:
-    """base^exponent in units of 2^-256, every product rounded down."""
-    power = 1 << _BOUND_BITS
-    while exponent:
-        if exponent & 1:
-            power = power * base >> _BOUND_BITS
-        base = base * base >> _BOUND_BITS
-        exponent >>= 1
-    return power
-
-
-def exponential_promise(epsilon: Number) -> MechanismPromise:
-    """What :func:`exponential` promises: epsilon-differential privacy, delta 0.
+    epsilon : Fraction, str, int or float
+    priced : bool
+        Whether tables of up to 20 workers are drawn with a price, as now; earlier releases were not.
 
     Raises
     ------
@@ -176,17 +66,20 @@ def exponential_promise(epsilon: Number) -> MechanismPromise:
         Epsilon is below 1/1024 or above 25.
     """
     exact = exponential_epsilon(epsilon)
+    numbers: dict[str, Fraction | int] = {"theta_bits": THETA_BITS}
+    if priced:
+        numbers["price_bits"] = PRICE_BITS
     return MechanismPromise(
         mechanism="exponential",
         epsilon=exact,
         delta=Fraction(0),
-        rule="each table of the public total is drawn with chance theta^d, d workers away from the real one",
+        rule=_PRICED_RULE if priced else _PLAIN_RULE,
         preconditions=(
             *NEIGHBORS,
             "as many workers are drawn as there are; no published count replaces a real one",
         ),
         holds_as_probabilistic=True,
-        numbers={"theta_bits": THETA_BITS},
+        numbers=numbers,
     )
 
 
@@ -200,7 +93,7 @@ def exponential(
     tract_number: npt.NDArray[np.int64] | None = None,
     threads: int = 1,
 ) -> SyntheticPoints:
-    """Tables of synthetic workers, each drawn with probability proportional to theta^d.
+    """Tables of synthetic workers, each drawn with probability proportional to theta^d c^(occupied points).
 
     Parameters
     ----------
@@ -291,6 +184,7 @@ def _space(most_workers: int, most_points: int) -> MoveSpace:
         moved=np.empty(most_workers, dtype=np.int32),
         lanes=np.zeros(LANE_WORDS, dtype=np.uint32),
         stream=new_stream(),
+        priced=PricedSpace(*(np.empty(2 * MOST_EXACT_WORKERS, dtype=np.int32) for _ in range(4))),
     )
 
 
@@ -309,31 +203,31 @@ def unit_thetas(epsilon: Fraction, synthesizers: Synthesizers, support: SupportT
             f"{MOST_WORKERS - 1:,} and {MOST_POINTS - 1:,} can be drawn: split the workers into more segments"
         )
     return _by_class(
-        lambda points, workers: _fraction(inverse_theta(epsilon, points, workers)),
+        lambda points, workers: _drawn(law_of(epsilon, points, workers)),
         support,
         synthesizers.tract,
         np.clip(n_workers, 1, MOST_EXACT_WORKERS + 1),
     )
 
 
-def _fraction(inverse: int) -> tuple[int, int]:
-    """Theta in lowest terms with few enough bits for the kernel; 1 / theta is rounded down once more."""
-    cut = max(0, inverse.bit_length() - _DRAWN_BITS)
-    theta = Fraction(_UNITS >> cut, inverse >> cut)
-    return theta.numerator, theta.denominator
+def _drawn(law: TableLaw) -> tuple[int, int, int]:
+    """Theta in lowest terms and the price. Without a price, 1 / theta is rounded down to enough bits for the kernel."""
+    cut = max(0, law.inverse_theta.bit_length() - _DRAWN_BITS)
+    theta = Fraction(1 << THETA_BITS >> cut, law.inverse_theta >> cut)
+    return theta.numerator, theta.denominator, law.price
 
 
 def _by_class(
-    theta: Callable[[int, int], tuple[int, int]],
+    law: Callable[[int, int], tuple[int, int, int]],
     support: SupportTable,
     tract: npt.NDArray[np.int32],
     n_workers: npt.NDArray[np.int64],
 ) -> Thetas:
-    """`theta` of every synthesizer's (k, n), found once for each pair."""
+    """`law` of every synthesizer's (k, n), found once for each pair."""
     sizes, size_of_tract = np.unique(support.n_support, return_inverse=True)
     n_classes = int(n_workers.max(initial=0)) + 1
     class_of = size_of_tract[tract] * n_classes + n_workers
-    values = np.zeros((2, sizes.size * n_classes), dtype=np.int64)
+    values = np.zeros((3, sizes.size * n_classes), dtype=np.int64)
     for one in np.flatnonzero(np.bincount(class_of)).tolist():
-        values[:, one] = theta(int(sizes[one // n_classes]), one % n_classes)
-    return Thetas(values[0][class_of], values[1][class_of])
+        values[:, one] = law(int(sizes[one // n_classes]), one % n_classes)
+    return Thetas(*values[:, class_of])

@@ -18,8 +18,8 @@ from engine._kernels.histograms import HistogramInputs, LaplaceNoise
 from engine._kernels.randomizing import geometric_range, keep_or_redraw_range
 from engine.mechanisms.chances import gap_digits, noise_digits
 from engine.mechanisms.drawing import Digits, Ints, draw_histogram
-from engine.mechanisms.exponential import exponential_epsilon, inverse_theta
 from engine.mechanisms.promise import NEIGHBORS, MechanismPromise
+from engine.mechanisms.thetas import exponential_epsilon, inverse_theta
 from engine.mechanisms.unit import draw_by_unit
 from engine.parameters import Number, Unit
 from engine.streams import SecretKey

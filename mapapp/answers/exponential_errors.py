@@ -187,7 +187,8 @@ class ExponentialErrors:
         for one in np.unique(kind):
             chosen, of_kind = kind[table] == one, kind == one
             first = np.flatnonzero(np.diff(table[chosen], prepend=-1))
-            found = redrawn(k, self._terms.theta[at, one], first, counts[chosen])
+            theta, price = self._terms.theta[at, one], self._terms.price[at, one]
+            found = redrawn(k, theta, first, counts[chosen], price)
             lost[chosen], varied[chosen] = found.mean, found.variance
             freed[of_kind] = found.of_table
             gained[of_kind] = (found.of_table**2 + found.variance_of_table + k * found.of_table) / (k + 1.0)

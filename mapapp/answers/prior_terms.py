@@ -28,6 +28,7 @@ WEIGHTED: Final = ("dirichlet-multinomial", "accept-reject")
 EXPONENTIAL: Final = "exponential"
 UNITS: Final = ("cell", "block", "tract")
 _THETA_UNITS: Final = 1 << 20
+_PRICE_UNITS: Final = 1 << 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,13 +130,14 @@ class ExponentialTerms:
         Workers drawn together.
     n_support : int64[K]
         Numbers of support points, ascending.
-    theta : float64[K, N]
-        For these, theta of tables of 1, 2, ... workers; the last is that of all larger tables.
+    theta, price : float64[K, N]
+        For these, theta and the price of tables of 1, 2, ... workers; the last are those of all larger tables.
     """
 
     unit: str
     n_support: npt.NDArray[np.int64]
     theta: npt.NDArray[np.float64]
+    price: npt.NDArray[np.float64]
 
     @classmethod
     def of(cls, certificate: JsonMapping) -> ExponentialTerms:
@@ -144,8 +146,18 @@ class ExponentialTerms:
         inverse = np.array([[_number(text) for text in row["inverse_theta"].split()] for row in rows], float)
         if inverse.ndim != 2 or not (inverse.size and (inverse >= _THETA_UNITS).all()):
             raise ValueError("inverse_theta must list a number of at least 2^20 for each number of workers")
+        # Earlier releases were drawn without a price.
+        free = " ".join([str(_PRICE_UNITS)] * inverse.shape[1])
+        price = np.array([[_number(text) for text in row.get("price", free).split()] for row in rows], float)
+        if price.shape != inverse.shape or not ((price > 0) & (price <= _PRICE_UNITS)).all():
+            raise ValueError("price must list a number of 1 to 2^12 for each number of workers")
         n_support = np.array([int(row["n_support"]) for row in rows], dtype=np.int64)
-        return cls(unit=unit_of(certificate), n_support=n_support, theta=_THETA_UNITS / inverse)
+        return cls(
+            unit=unit_of(certificate),
+            n_support=n_support,
+            theta=_THETA_UNITS / inverse,
+            price=price / _PRICE_UNITS,
+        )
 
 
 def mechanism_of(certificate: JsonMapping) -> str:

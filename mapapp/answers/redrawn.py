@@ -7,6 +7,12 @@ others free R', the weight is P(min(G, x) = r) times the product over i = 1 ... 
 is replaced by one number for each table, the `elsewhere` for which 1/(1 + elsewhere) is the mean of 1/(1 + R'). E[R] is
 exact for a single point, and within a few percent otherwise (tests/answers/test_redrawn.py compares it with the law).
 
+With a price c below 1 (up to 20 workers), an empty point receives its first worker with weight c. Points free their
+workers with c (1 - theta) theta^r, and R freed workers weigh about the product over i of (K + more i) / (i + 1), with
+s occupied points, K = s + c (k - s) and more = 1 + (1 - c) c (k - s) / K: as k' = K / more points and theta' = theta
+more do without a price. Of the R workers, R c k / K are then spread evenly over all points. The others, R (1 - c) / K
+for each occupied point, return to occupied points and count as kept.
+
 Source: docs/method.md, section 7d; docs/validity.md, "Under the exponential mechanism".
 """
 
@@ -47,7 +53,7 @@ class Redrawn(NamedTuple):
     variance_of_table: Floats
 
 
-def redrawn(n_points: int, theta: float, first: Ints, counts: Ints) -> Redrawn:
+def redrawn(n_points: int, theta: float, first: Ints, counts: Ints, price: float = 1.0) -> Redrawn:
     """Return the moments of the redrawn workers of several tables with the same theta.
 
     Parameters
@@ -60,10 +66,33 @@ def redrawn(n_points: int, theta: float, first: Ints, counts: Ints) -> Redrawn:
         Where the counts of each table begin.
     counts : int64[rows]
         Workers of the occupied points, table by table; all at least 1.
+    price : float
+        Weight of an occupied point, the same for tables of equally many workers; above 0 and at most 1.
     """
+    if price == 1.0:
+        return _redrawn(n_points, theta, 1.0 - theta, first, counts)
+    # Between all workers in one point and all apart: it hardly matters where there are many points.
+    occupied = min((1.0 + counts.sum() / first.size) / 2.0, n_points)
+    weight = occupied + price * (n_points - occupied)
+    more = 1.0 + (1.0 - price) * (1.0 - occupied / weight)
+    found = _redrawn(weight / more, theta * more, price * (1.0 - theta), first, counts)
+    size = np.diff(np.append(first, counts.size))
+    weight_of_table = size + price * (n_points - size)
+    spread = price * n_points / weight_of_table
+    returned = found.of_table * (1.0 - price) / weight_of_table
+    return Redrawn(
+        found.mean - np.repeat(returned, size),
+        found.variance,
+        found.of_table * spread,
+        found.variance_of_table * spread**2,
+    )
+
+
+def _redrawn(n_points: float, theta: float, stays: float, first: Ints, counts: Ints) -> Redrawn:
+    """Return the moments where points free r workers with ``stays`` theta^r, all x of them with theta^x."""
     largest = int(min(counts.max(), _MOST))
     most = int(np.add.reduceat(counts, first).max())
-    nodes, means, variances = _of_points(n_points, theta, largest, _ceiling(most))
+    nodes, means, variances = _of_points(n_points, theta, stays, largest, _ceiling(most))
     capped = np.minimum(counts, _MOST)
     by_node = means[:, capped]
     mean, variance = (np.add.reduceat(of[:, capped], first, axis=1) for of in (means, variances))
@@ -91,25 +120,27 @@ def _ceiling(most: int) -> int:
 
 
 @lru_cache(maxsize=1024)
-def _of_points(n_points: int, theta: float, largest: int, most: int) -> tuple[Floats, Floats, Floats]:
+def _of_points(
+    n_points: float, theta: float, stays: float, largest: int, most: int
+) -> tuple[Floats, Floats, Floats]:
     """Return nodes of `elsewhere`, and mean and variance of what points of 0, 1, ... workers lose: [nodes, counts]."""
     nodes = np.expm1(np.linspace(0.0, math.log1p(most), _NODES))
     freed = np.arange(1, largest + 1)
     steps = np.log(theta * (n_points + nodes[:, None] + freed - 1) / (nodes[:, None] + freed))
     weight = np.concatenate([np.zeros((_NODES, 1)), np.cumsum(steps, axis=1)], axis=1)
     # Logarithms of the sums of r^0, r^1 and r^2 times the weights. A point that loses all its x workers stops at x, so
-    # its weight lacks the factor 1 - theta.
+    # its weight lacks the factor ``stays``.
     with np.errstate(divide="ignore"):
         powers = np.stack([np.zeros(largest + 1), log_r := np.log(np.arange(largest + 1)), 2 * log_r])
     each = weight + powers[:, None]
     fewer = np.full_like(each, -np.inf)
     fewer[:, :, 1:] = np.logaddexp.accumulate(each, axis=2)[:, :, :-1]
-    total, first, second = np.logaddexp(fewer, each - math.log1p(-theta))
+    total, first, second = np.logaddexp(fewer, each - math.log(stays))
     mean = np.exp(first - total)
     return nodes, mean, np.maximum(np.exp(second - total) - mean**2, 0.0)
 
 
-def _elsewhere(mean: Floats, variance: Floats, nodes: Floats, n_points: int) -> Floats:
+def _elsewhere(mean: Floats, variance: Floats, nodes: Floats, n_points: float) -> Floats:
     """Return the number r for which 1/(1 + r) is the mean of 1/(1 + R'), R' binomial or nearly so."""
     mean = np.maximum(mean, 0.0)
     held = variance * _held(variance, nodes, n_points)
@@ -120,7 +151,7 @@ def _elsewhere(mean: Floats, variance: Floats, nodes: Floats, n_points: int) -> 
     return np.asarray((mean + short) / (1.0 - none) - 1.0)
 
 
-def _held(variance: Floats, nodes: Floats, n_points: int) -> Floats:
+def _held(variance: Floats, nodes: Floats, n_points: float) -> Floats:
     """Return what is left of a sum's variance as larger sums weigh less: the weight's logarithm is concave in R."""
     return np.asarray(1.0 / (1.0 + variance * (1.0 / (nodes + 1.0) - 1.0 / (n_points + nodes))))
 

@@ -18,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from engine.lone_worker import stay_apart, stay_geometric, stay_laplace, stay_sparse, stay_weighted
-from engine.mechanisms.exponential import THETA_BITS, inverse_theta
+from engine.mechanisms.prices import PRICE_UNITS, law_of
 from engine.mechanisms.sparse import least_threshold
+from engine.mechanisms.thetas import THETA_BITS
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters
 from engine.units import RETENTION_UNITS, WEIGHT_UNITS
 from mapapp.publishing.certified_weights import CertifiedClasses
@@ -179,7 +180,14 @@ def _accepted(certified: CertifiedClasses, number: int, privacy: PrivacyParamete
 
 def _exponential(certified: CertifiedClasses, number: int, privacy: PrivacyParameters) -> float:
     n_points = int(np.diff(certified.prior.support_ptr)[certified.classes.tract[number]])
-    return stay_apart(inverse_theta(privacy.epsilon, n_points, 1) / (1 << THETA_BITS), n_points, 1)
+    return _stay_apart(privacy, n_points, 1)
+
+
+def _stay_apart(privacy: PrivacyParameters, n_points: int, n_workers: int) -> float:
+    law = law_of(privacy.epsilon, n_points, n_workers)
+    return stay_apart(
+        law.inverse_theta / (1 << THETA_BITS), n_points, n_workers, price=law.price / PRICE_UNITS
+    )
 
 
 def _geometric(certified: CertifiedClasses, number: int, privacy: PrivacyParameters) -> float:
@@ -227,14 +235,7 @@ def _apart(
     k = np.diff(certified.prior.support_ptr)[synthesizers.tract[first]]
     # No more workers than points can live apart.
     pairs, of_pair = np.unique(np.stack([k, np.minimum(n, k)]), axis=1, return_inverse=True)
-    stay = [
-        stay_apart(
-            inverse_theta(privacy.epsilon, int(points), int(apart)) / (1 << THETA_BITS),
-            int(points),
-            int(apart),
-        )
-        for points, apart in pairs.T
-    ]
+    stay = [_stay_apart(privacy, int(points), int(apart)) for points, apart in pairs.T]
     workers = np.bincount(of_pair.reshape(-1), n, pairs.shape[1]).astype(np.int64)
     return LoneWorkers(
         stay=np.array(stay, dtype=np.float64), workers=workers, n_workers=int(synthesizers.count.sum())

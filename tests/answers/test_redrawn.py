@@ -5,11 +5,13 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 from mapapp.answers.redrawn import redrawn
 from tests.oracles.exponential import mean_squared_error, multisets, redrawn_law
 
+FloatArray = npt.NDArray[np.float64]
 TABLES = [(1,), (2,), (5,), (1,) * 6, (2, 1, 1), (5, 3, 1, 1), (3, 3, 3), (4,) + (1,) * 8]
 
 
@@ -66,3 +68,29 @@ def test_more_noise_redraws_more() -> None:
     freed = [redrawn(100, theta, np.array([0]), counts).of_table[0] for theta in (1e-4, 1e-3, 1e-2, 0.1, 0.9)]
     assert np.all(np.diff(freed) > 0)
     assert freed[-1] < counts.sum()
+
+
+@pytest.mark.parametrize("table", TABLES, ids=str)
+@pytest.mark.parametrize(("inverse", "price"), [(40, 0.4), (50, 0.36), (600, 0.8)])
+def test_with_a_price_released_counts_are_those_of_the_law(
+    table: tuple[int, ...], inverse: int, price: float
+) -> None:
+    """A point loses its redrawn workers, and every point gains the same number of those spread evenly."""
+    k, n = 219, sum(table)
+    found = redrawn(k, 1 / inverse, np.array([0]), np.array(table), price)
+    gained = found.of_table[0] / k
+    assert found.mean.sum() == pytest.approx(found.of_table[0])
+    drawn = np.arange(n + 1)
+
+    def of_point(count: int) -> FloatArray:
+        weights: FloatArray = (1 / inverse) ** np.maximum(count - drawn, 0) * np.where(drawn > 0, price, 1.0)
+        return weights
+
+    counts = [*table, *[0] * (k - len(table))]
+    for point, lost in enumerate(found.mean):
+        others = np.eye(1, n + 1)[0]
+        for count in counts[:point] + counts[point + 1 :]:
+            others = np.convolve(others, of_point(count))[: n + 1]
+        weights = of_point(table[point]) * others[::-1]
+        mean = weights @ drawn / weights.sum()
+        assert table[point] - lost + gained == pytest.approx(mean, abs=0.06 * (table[point] - mean) + 1e-4)

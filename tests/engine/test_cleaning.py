@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from engine.cleaning import CLEANED_RANGES_MI, clean_points, expected_freed
 from engine.coarsening import LEVEL_REMAINDER, Coarsening
 from engine.errors import ParameterError
-from engine.mechanisms.exponential import inverse_theta
+from engine.mechanisms.prices import PRICE_UNITS, law_of
+from engine.mechanisms.thetas import inverse_theta
 from engine.streams import Stage, stream_words
 from engine.support_table import SupportTable
 from engine.synthesis import Synthesizers, SyntheticPoints
@@ -73,8 +74,9 @@ def test_expected_freed_workers_are_the_twin_s(cells: list[list[int]], epsilon: 
     exact = Fraction(0)
     for cell in cells:
         if cell:
-            theta = Fraction(1 << 20, inverse_theta(Fraction(epsilon), k, len(cell)))
-            exact += cleaning.expected_freed([cell.count(point) for point in set(cell)], k, theta)
+            law = law_of(Fraction(epsilon), k, len(cell))
+            theta, price = Fraction(1 << 20, law.inverse_theta), Fraction(law.price, PRICE_UNITS)
+            exact += cleaning.expected_freed([cell.count(point) for point in set(cell)], k, theta, price)
     assert abs(found - exact * 2**20) <= 2 * len(cells)
 
 

@@ -1,5 +1,6 @@
 """The exponential mechanism draws bit for bit what its plain twin draws, whatever the threads, order and batches."""
 
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
 from types import ModuleType
@@ -18,12 +19,11 @@ from engine.lone_worker import stay_apart
 from engine.mechanisms import exponential as mechanism
 from engine.mechanisms import unit as units
 from engine.mechanisms.exponential import (
-    THETA_BITS,
     exponential,
-    exponential_epsilon,
     exponential_promise,
-    inverse_theta,
 )
+from engine.mechanisms.prices import PRICE_UNITS, TableLaw, unpriced_law
+from engine.mechanisms.thetas import THETA_BITS, exponential_epsilon, inverse_theta
 from engine.parameters import Unit
 from engine.streams import Stage, new_stream
 from engine.support_table import SupportTable
@@ -39,6 +39,14 @@ from tests.oracles.exponential_stream import deal, draw_unit, theta_of
 SEED = st.integers(0, 10**9)
 EPSILONS = ["1/1024", "0.3", "1", "2", "4", "6.5", "8.98", "25"]
 UNITS: tuple[Unit, ...] = ("cell", "block", "tract")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _without_price() -> Iterator[None]:
+    """Draw small tables without a price; tests/engine/test_priced.py draws them with one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mechanism, "law_of", unpriced_law)
+        yield
 
 
 def cells_of(
@@ -272,7 +280,8 @@ def test_theta_is_no_larger_than_in_the_golden_figures(case: dict[str, Any]) -> 
 @pytest.mark.jit_off
 def test_theta_loses_bits_on_the_safe_side() -> None:
     for inverse in (1 << 20, (1 << 40) - 1, (1 << 40) + 12345, int(e_to("25") * 2**20)):
-        numerator, denominator = mechanism._fraction(inverse)
+        numerator, denominator, price = mechanism._drawn(TableLaw(inverse, PRICE_UNITS))
+        assert price == PRICE_UNITS
         assert Fraction(numerator, denominator) >= Fraction(1 << 20, inverse)
         assert denominator < 1 << 40
         assert numerator & (numerator - 1) == 0

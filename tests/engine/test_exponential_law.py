@@ -4,7 +4,7 @@ Every statistical test has a false-alarm rate of at most 1e-6; the key is fixed,
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import permutations
 
@@ -16,6 +16,8 @@ from scipy import special, stats
 from engine._kernels.dealing import shuffle_range
 from engine.mechanisms import exponential as mechanism
 from engine.mechanisms.exponential import exponential
+from engine.mechanisms.prices import PRICE_UNITS, TableLaw, unpriced_law
+from engine.mechanisms.thetas import THETA_BITS
 from engine.parameters import Unit
 from engine.streams import new_stream
 from engine.support_table import SupportTable
@@ -33,6 +35,14 @@ Law = dict[Table, Fraction]
 N_COPIES = 40_000
 LARGEST_Z = float(stats.norm.isf(FALSE_ALARM / 20))
 """Beyond this, up to ten means at once are off with a chance of at most 1e-6."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _without_price() -> Iterator[None]:
+    """Draw small tables without a price; tests/engine/test_priced.py draws them with one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mechanism, "law_of", unpriced_law)
+        yield
 
 
 def workers_of(table: Table) -> list[int]:
@@ -81,7 +91,7 @@ def test_small_tables_include_ratios_below_and_above_one() -> None:
 def test_a_ratio_of_one_follows_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
     table, theta = (5, 0), Fraction(1, 2)
     assert u_of(table, theta) == 1
-    monkeypatch.setattr(mechanism, "inverse_theta", lambda *_: 2 << mechanism.THETA_BITS)
+    monkeypatch.setattr(mechanism, "law_of", lambda *_: TableLaw(2 << THETA_BITS, PRICE_UNITS))
     assert_follows(drawn_counts(table, "1", N_COPIES, 6_000_000), twin.law(table, theta))
 
 

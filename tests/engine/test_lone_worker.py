@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from engine.lone_worker import stay_apart, stay_geometric, stay_laplace, stay_sparse, stay_weighted
-from engine.mechanisms.exponential import THETA_BITS, inverse_theta
+from engine.mechanisms.thetas import THETA_BITS, inverse_theta
 from tests.oracles.exponential import law
 
 

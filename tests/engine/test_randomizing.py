@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from engine.errors import ParameterError
-from engine.mechanisms.exponential import inverse_theta
 from engine.mechanisms.randomizing import geometric_histogram, keep_or_redraw
+from engine.mechanisms.thetas import inverse_theta
 from engine.parameters import Unit
 from engine.streams import SecretKey
 from engine.support_table import SupportTable

@@ -6,22 +6,32 @@ Written from docs/method.md, sections 7d and 7f.
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import product
-from math import comb, floor, prod
+from math import floor, prod
 
 from tests.oracles.chacha import Stream
 
 
-def expected_freed(counts: Sequence[int], n_points: int, theta: Fraction) -> Fraction:
-    """Mean number of workers freed from a table with these counts at its occupied points, by enumeration."""
+def expected_freed(
+    counts: Sequence[int], n_points: int, theta: Fraction, price: Fraction = Fraction(1)
+) -> Fraction:
+    """Mean number of workers freed from a table and spread over all points, by enumeration.
+
+    The table has these counts at its occupied points. Without a price the weights of freed workers are C(k - 1 + R, R).
+    """
+    empty = price * (n_points - len(counts))
+    weight_of_all = len(counts) + empty
+    more = 1 + (1 - price) * empty / weight_of_all
     total = mean = Fraction(0)
     for freed in product(*(range(count + 1) for count in counts)):
         weights = (
-            theta**r * (1 if r == count else 1 - theta) for r, count in zip(freed, counts, strict=True)
+            theta**r * (1 if r == count else price * (1 - theta))
+            for r, count in zip(freed, counts, strict=True)
         )
-        weight = prod(weights, start=Fraction(1)) * comb(n_points - 1 + sum(freed), sum(freed))
+        ways = (Fraction(weight_of_all + more * one, one + 1) for one in range(sum(freed)))
+        weight = prod(weights, start=Fraction(1)) * prod(ways, start=Fraction(1))
         total += weight
         mean += weight * sum(freed)
-    return mean / total
+    return mean / total * price * n_points / weight_of_all
 
 
 def wanted_of_ranges(

@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 
 from engine.lone_worker import stay_apart
-from engine.mechanisms.exponential import THETA_BITS, inverse_theta
+from engine.mechanisms.thetas import THETA_BITS, inverse_theta
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters, Unit
 from engine.streams import PublicSeed
 from geodata.store import Store, open_store

@@ -16,18 +16,22 @@ import pytest
 from plotly.io.json import to_json_plotly
 
 from engine.accept_reject import certify_accepted, inner_privacy
-from engine.mechanisms.exponential import inverse_theta
+from engine.mechanisms.exponential import exponential_promise
+from engine.mechanisms.prices import PRICE_UNITS, law_of
+from engine.mechanisms.thetas import inverse_theta
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters, Unit
 from engine.streams import PublicSeed, SecretKey
 from geodata.demo import write_demo
 from geodata.store import open_store, sha256_of
 from mapapp.answers import words
+from mapapp.answers.prior_terms import ExponentialTerms
 from mapapp.answers.served_release import open_releases
 from mapapp.cli import run
 from mapapp.explore.pages import answer, method
 from mapapp.explore.pages import certificate as certificate_page
 from mapapp.publishing import certified_weights, geography
 from mapapp.publishing.batch import draw_batch, open_source, prepare_batch
+from mapapp.publishing.certificate.check import check_certificate
 from mapapp.publishing.certificate.recheck import check_release
 from mapapp.publishing.ledger import Ledger
 from mapapp.publishing.ledger_entry import LedgerError, sum_readings
@@ -165,8 +169,38 @@ def test_the_rows_hold_every_theta(releases: dict[str, Path], name: str) -> None
     assert sum(row["synthesizers"] for row in rows) == cells.ngroups
     for row in rows:
         found = [int(value) for value in row["inverse_theta"].split()]
-        assert found == [inverse_theta(epsilon, row["n_support"], n) for n in range(1, 22)]
-        assert found == sorted(found, reverse=True)
+        laws = [law_of(epsilon, row["n_support"], n) for n in range(1, 22)]
+        assert found == [law.inverse_theta for law in laws]
+        assert [int(value) for value in row["price"].split()] == [law.price for law in laws]
+        unpriced = [inverse_theta(epsilon, row["n_support"], n) for n in range(1, 22)]
+        assert unpriced == sorted(unpriced, reverse=True)
+        assert (found[0], found[-1]) == (unpriced[0], unpriced[-1])
+        assert all(one >= other for one, other in zip(found, unpriced, strict=True))
+        assert laws[1].price < PRICE_UNITS
+
+
+@pytest.mark.parametrize("name", ["exponential", "exponential-block", "exponential-tract"])
+def test_a_release_drawn_without_a_price_can_still_be_checked(releases: dict[str, Path], name: str) -> None:
+    certificate = certificate_of(releases[name])
+    epsilon = Fraction(certificate["epsilon_final"]["exact"])
+    earlier = exponential_promise(epsilon, priced=False)
+    certificate["mechanism"]["rule"] = earlier.rule
+    certificate["mechanism"]["numbers"] = dict(earlier.numbers)
+    for row in certificate["accounting"]["rows"]:
+        del row["price"]
+        row["rule"] = earlier.rule
+    assert not passes(certificate)
+    for row in certificate["accounting"]["rows"]:
+        found = (inverse_theta(epsilon, row["n_support"], n) for n in range(1, 22))
+        row["inverse_theta"] = " ".join(map(str, found))
+    assert passes(certificate)
+    terms = ExponentialTerms.of(certificate)
+    assert (terms.price == 1).all()
+    assert terms.theta.shape == terms.price.shape
+
+
+def passes(certificate: dict[str, Any]) -> bool:
+    return all(check.ok for check in check_certificate(certificate))
 
 
 def test_larger_units_say_what_is_lost(releases: dict[str, Path]) -> None:
@@ -347,6 +381,16 @@ def _more_noise_than_drawn(certificate: dict[str, Any]) -> None:
     row["inverse_theta"] = row["inverse_theta"].replace(" ", " 1", 1)
 
 
+def _another_price(certificate: dict[str, Any]) -> None:
+    row = certificate["accounting"]["rows"][-1]
+    price = row["price"].split()
+    row["price"] = " ".join([*price[:4], str(int(price[4]) - 1), *price[5:]])
+
+
+def _no_price(certificate: dict[str, Any]) -> None:
+    del certificate["mechanism"]["numbers"]["price_bits"]
+
+
 def _another_support(certificate: dict[str, Any]) -> None:
     certificate["accounting"]["rows"][0]["n_support"] += 1
 
@@ -395,6 +439,8 @@ def _larger_failure_bound(certificate: dict[str, Any]) -> None:
         ("exponential", _usual_mechanism),
         ("exponential", _fewer_synthesizers),
         ("exponential", _more_noise_than_drawn),
+        ("exponential", _another_price),
+        ("exponential", _no_price),
         ("exponential", _another_support),
         ("exponential", _another_unit),
         ("exponential", _larger_epsilon_asked),

@@ -14,8 +14,10 @@ from typing import Final
 
 from engine.accept_reject import accepted_promise, inner_privacy
 from engine.errors import CertificateError
-from engine.mechanisms.exponential import MOST_EXACT_WORKERS, inverse_theta
+from engine.mechanisms.exponential import exponential_promise
+from engine.mechanisms.prices import law_of, unpriced_law
 from engine.mechanisms.promise import MechanismPromise
+from engine.mechanisms.thetas import MOST_EXACT_WORKERS
 from engine.parameters import Mechanism, PrivacyParameters, SynthesisParameters, Unit
 from mapapp.publishing.certificate.terms import (
     DRAWN_TOGETHER,
@@ -96,7 +98,7 @@ def read_privacy(parameters: Certificate) -> PrivacyParameters:
 
 
 def own_claims(
-    privacy: PrivacyParameters, synthesis: SynthesisParameters, rows: Sequence[Row]
+    privacy: PrivacyParameters, synthesis: SynthesisParameters, rows: Sequence[Row], *, priced: bool = True
 ) -> Certificate:
     """Fields of the certificate of a mechanism with a proof of its own, as far as they follow from the parameters.
 
@@ -106,6 +108,8 @@ def own_claims(
         What was asked for.
     rows : list of dict
         `synthesizers`: how many draw anything; for the exponential mechanism by `n_support`, in any order.
+    priced : bool
+        Whether the exponential mechanism draws small tables with a price; earlier releases were drawn without one.
 
     Raises
     ------
@@ -117,7 +121,7 @@ def own_claims(
     if sum(row["synthesizers"] for row in rows) < 1:
         raise CertificateError("no synthesizer draws anything; there is nothing to certify")
     own = OWN_PROOFS[synthesis.mechanism]
-    promise = own.promise(privacy)
+    promise = own.promise(privacy) if priced else exponential_promise(privacy.epsilon, priced=False)
     epsilon, delta = (
         None if value is None else exact_number(value) for value in (promise.epsilon, promise.delta)
     )
@@ -149,7 +153,7 @@ def _own_rows(
 ) -> list[Row]:
     """One row; for the exponential mechanism one for each number of support points.
 
-    Its `inverse_theta` are those of 1, 2, ..., 20 workers and of more, in units of 2^-20.
+    Its `inverse_theta` and `price` are those of 1, 2, ..., 20 workers and of more, in units of 2^-20 and of 2^-12.
     """
     if synthesis.mechanism != "exponential":
         return [{"rule": promise.rule, "synthesizers": sum(row["synthesizers"] for row in rows)}]
@@ -161,12 +165,17 @@ def _own_rows(
             "rule": promise.rule,
             "n_support": size,
             "synthesizers": times[size],
-            "inverse_theta": " ".join(
-                str(inverse_theta(privacy.epsilon, size, n)) for n in range(1, MOST_EXACT_WORKERS + 2)
-            ),
+            **_laws(privacy.epsilon, size, priced="price_bits" in promise.numbers),
         }
         for size in sorted(times)
     ]
+
+
+def _laws(epsilon: Fraction, n_support: int, *, priced: bool) -> Row:
+    find = law_of if priced else unpriced_law
+    laws = [find(epsilon, n_support, n) for n in range(1, MOST_EXACT_WORKERS + 2)]
+    found = {"inverse_theta": " ".join(str(law.inverse_theta) for law in laws)}
+    return found | ({"price": " ".join(str(law.price) for law in laws)} if priced else {})
 
 
 def _readings(promise: MechanismPromise, numbers: dict[str, object], unit: Unit) -> Certificate:
@@ -293,7 +302,10 @@ def check_own_proof(
     """Every claim of a mechanism with a proof of its own, made again from the parameters."""
     rows: Sequence[Row] = certificate["accounting"]["rows"]
     n_synthesizers = sum(row["synthesizers"] for row in rows)
-    again = own_claims(privacy, synthesis, rows)
+    is_unpriced = (
+        synthesis.mechanism == "exponential" and "price_bits" not in certificate["mechanism"]["numbers"]
+    )
+    again = own_claims(privacy, synthesis, rows, priced=not is_unpriced)
     checks = [
         CertificateCheck(name, certificate[name] == value, "follows from the parameters")
         for name, value in again.items()

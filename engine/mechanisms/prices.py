@@ -1,0 +1,159 @@
+"""Theta and price of the exponential mechanism, for every number of workers and support points.
+
+Up to 20 workers a table m is drawn with probability proportional to theta^d c^(occupied points of m). With a suitable
+public price c below 1, the normalizers of neighbors differ less, so that a smaller theta keeps the same promise. The
+largest ratio of neighbors is found over all partitions of n; no formula is relied on. For one worker, for more than 20,
+and where the price would not help, c is 1.
+
+Source: docs/method.md, section 7d.
+"""
+
+import math
+from fractions import Fraction
+from functools import cache
+from typing import NamedTuple
+
+import numpy as np
+
+from engine._kernels.normalizers import (
+    PRICE_UNITS,
+    Partitions,
+    RatioSpace,
+    apart_moves,
+    search_price,
+    worst_ratio,
+)
+from engine.mechanisms.thetas import MOST_EXACT_WORKERS, THETA_UNITS, inverse_theta, least_growth
+
+__all__ = ["PRICE_BITS", "PRICE_UNITS", "TableLaw", "law_of", "unpriced_law"]
+
+PRICE_BITS = PRICE_UNITS.bit_length() - 1
+"""The price is a whole number of 2^-12."""
+
+_ROUNDING_BITS = 53
+
+_LARGEST_INVERSE = 1 << 40
+"""Beyond, theta would be rounded once more for the kernel; a price is only certified for theta as it is."""
+
+_TRIALS = 20
+
+
+class TableLaw(NamedTuple):
+    """1 / theta in units of 2^-20 and the price c in units of 2^-12."""
+
+    inverse_theta: int
+    price: int
+
+
+@cache
+def law_of(epsilon: Fraction, n_points: int, n_workers: int) -> TableLaw:
+    """Return the law of the tables of n workers over k support points.
+
+    Parameters
+    ----------
+    epsilon : Fraction
+        From :func:`engine.mechanisms.thetas.exponential_epsilon`.
+    n_points, n_workers : int
+        k and n, at least 1.
+    """
+    plain = unpriced_law(epsilon, n_points, n_workers)
+    if not 1 < n_workers <= MOST_EXACT_WORKERS or n_points == 1:
+        return plain
+    priced = _priced(epsilon, n_points, n_workers)
+    return priced if priced is not None and _helps(priced, plain, n_workers, n_points) else plain
+
+
+def unpriced_law(epsilon: Fraction, n_points: int, n_workers: int) -> TableLaw:
+    """Return the law with a price of 1; earlier releases were drawn with it."""
+    return TableLaw(inverse_theta(epsilon, n_points, n_workers), PRICE_UNITS)
+
+
+def _priced(epsilon: Fraction, n_points: int, n_workers: int) -> TableLaw | None:
+    """Return a certified law with a price below 1, or None if none is found."""
+    growth = least_growth(epsilon)
+    # The ratio of two sums of products of numbers of at least 0, each rounded fewer than 2,000 + 32 k times on any way.
+    rounding = Fraction((1 << _ROUNDING_BITS) + 4096 + 64 * n_points, 1 << _ROUNDING_BITS)
+    partitions, space = _partitions(), _space()
+    price, theta = search_price(n_workers, n_points, float(growth), space)
+    if price == 0 or not theta > 0.0:
+        return None
+    inverse = min(int(THETA_UNITS / theta), int(growth * THETA_UNITS))
+    for _ in range(_TRIALS):
+        # All coefficients are at least 0, and no difference loses digits.
+        if not THETA_UNITS < inverse < _LARGEST_INVERSE or price * inverse < 2 * PRICE_UNITS * THETA_UNITS:
+            return None
+        ratio = worst_ratio(
+            n_workers, n_points, THETA_UNITS / inverse, price / PRICE_UNITS, partitions, space
+        )
+        if not math.isfinite(ratio):
+            return None
+        allowed = int(growth * THETA_UNITS / (Fraction(ratio) * rounding))
+        if inverse <= allowed:
+            return TableLaw(inverse, price)
+        inverse = allowed - 1
+    return None
+
+
+def _helps(priced: TableLaw, plain: TableLaw, n_workers: int, n_points: int) -> bool:
+    """Whether fewer workers move even if all live in different points: these tables gain least from a price."""
+    if n_workers > n_points:
+        return priced.inverse_theta > plain.inverse_theta
+    moves = [
+        apart_moves(n_workers, n_points, THETA_UNITS / law.inverse_theta, law.price / PRICE_UNITS)
+        for law in (priced, plain)
+    ]
+    return moves[0] < moves[1]
+
+
+def _space() -> RatioSpace:
+    side = MOST_EXACT_WORKERS + 1
+    n_partitions = _partitions().parent.size
+    return RatioSpace(
+        totals=np.zeros(n_partitions),
+        products=np.zeros((n_partitions, side)),
+        empties=np.zeros((side, side)),
+        factors=np.zeros((side, side)),
+        singly=np.zeros((side, side)),
+        rows=np.zeros((3, side)),
+    )
+
+
+@cache
+def _partitions() -> Partitions:
+    """All partitions of 0 to 20."""
+    every: list[tuple[int, ...]] = []
+    first = [0]
+    for n in range(MOST_EXACT_WORKERS + 1):
+        every.extend(_partitions_of(n, n))
+        first.append(len(every))
+    number = {parts: place for place, parts in enumerate(every)}
+    joined = [
+        sorted({number[one] for one in _with_one_more(parts)}) if sum(parts) < MOST_EXACT_WORKERS else []
+        for parts in every
+    ]
+    return Partitions(
+        first=np.array(first),
+        parent=np.array([number[parts[:-1]] for parts in every]),
+        last=np.array([parts[-1] if parts else 0 for parts in every]),
+        parts=np.array([len(parts) for parts in every]),
+        joined_ptr=np.cumsum([0, *map(len, joined)]),
+        joined=np.array([one for each in joined for one in each]),
+    )
+
+
+def _partitions_of(n: int, largest: int) -> list[tuple[int, ...]]:
+    if n == 0:
+        return [()]
+    return [
+        (part, *rest) for part in range(min(n, largest), 0, -1) for rest in _partitions_of(n - part, part)
+    ]
+
+
+def _with_one_more(parts: tuple[int, ...]) -> set[tuple[int, ...]]:
+    """The partitions after one more worker has joined a part or a new point."""
+    points = (*parts, 0)
+    found = set()
+    for joined in range(len(points)):
+        counts = [count + (point == joined) for point, count in enumerate(points)]
+        found.add(tuple(sorted((count for count in counts if count), reverse=True)))
+    return found
