@@ -166,9 +166,11 @@ class Reach:
         places, index = shapely.get_coordinates(polygons, return_index=True)
         n_held = np.bincount(index, weights=self.holds(*places.T), minlength=len(polygons))
         n_all = np.bincount(index, minlength=len(polygons))
-        middle = np.radians((shapely.bounds(polygons)[:, 1] + shapely.bounds(polygons)[:, 3]) / 2)
+        meets = n_held > 0
+        others = polygons[~meets]
+        middle = np.radians((shapely.bounds(others)[:, 1] + shapely.bounds(others)[:, 3]) / 2)
         limit = self._miles / EARTH_RADIUS_MI / np.cos(middle)
-        meets = (n_held > 0) | shapely.dwithin(self._flat, shapely.transform(polygons, _mercator), limit)
+        meets[~meets] = shapely.dwithin(self._flat, shapely.transform(others, _mercator), limit)
         return np.asarray(meets & (n_held < n_all))
 
     def search_boxes(self) -> list[Bounds]:

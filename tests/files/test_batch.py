@@ -14,7 +14,9 @@ from typing import Any
 import pytest
 
 from geodata.atomic_writes import claimed, partial_name
+from mapapp.answers.served_release import ServedRelease
 from mapapp.cli import run
+from mapapp.files.reports.batch_file import read_batch
 from mapapp.files.reports.file_names import file_stem
 from tests.commands.running import refused, run_here
 
@@ -167,6 +169,19 @@ def test_a_wrong_file_is_refused_with_its_line(
     message = refused("report", report_paths[0], "--batch", file, "-o", tmp_path / "out", "-q")
     assert said in message
     assert not (tmp_path / "out").exists()
+
+
+def test_corridors_in_a_batch(report_paths: list[Path], tmp_path: Path) -> None:
+    file = tmp_path / "corridors.toml"
+    file.write_text(
+        '[[report]]\narea = "stplc:4459"\nwithin = 1\n'
+        '[[report]]\nanalysis = "paired"\nboth-ends = "stplc:4459"\nwithin = 0.5\n'
+    )
+    near, pair = read_batch(file, ServedRelease(report_paths[0], "corridors"))
+    assert near.parts[0].question.areas == ("near:stplc:4459,1",)
+    assert near.name.startswith("the area within 1 mile of ")
+    question = pair.parts[0].question
+    assert question.areas == question.others == ("near:stplc:4459,0.5",)
 
 
 def test_a_folder_of_somebody_else_is_refused(report_paths: list[Path], tmp_path: Path) -> None:
