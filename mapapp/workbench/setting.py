@@ -39,7 +39,7 @@ UNITS: Final[dict[Unit, str]] = {
     "block": "Block",
     "tract": "Tract",
 }
-CLEANING: Final = {"off": "Stay as drawn", "on": "Are cleaned of noise"}
+CLEANING: Final = {"off": "As drawn", "on": "Cleaned of noise"}
 ELIMINATION_MI: Final = (500.0, 200.0, 100.0)
 WHOLE_EARTH_MI: Final = 12_500.0
 """No place is farther away, so all states within this distance means that none is pooled."""
