@@ -22,7 +22,7 @@ from engine.streams import PublicSeed, SecretKey, attempt_key
 from geodata.schema import N_SEGMENTS
 from geodata.store import Store, open_store
 from mapapp.answers.expected_error import ExpectedErrors
-from mapapp.answers.exponential_errors import ReleasedRows
+from mapapp.answers.noisy_tables import ReleasedRows
 from mapapp.answers.workplaces import UnitsOfTracts, WorkplaceCells, Workplaces, synthesizers_of
 from mapapp.publishing.batch import SynthesisSource, draw_batch, jobs_of, open_source, prepare_batch
 from mapapp.publishing.promise import make_certificate

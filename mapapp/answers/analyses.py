@@ -363,6 +363,7 @@ class Release:
             median_mi=Miles(self.flows.median_mi(pick)),
             bands=counted.bands(counts),
             distances=counted.labeled("band", range(len(labels)), labels, bands),
+            edges_mi=edges,
         )
         return self._answered(answer, errors)
 
@@ -420,8 +421,8 @@ class Release:
     def with_errors(self, answer: Answer, rows: int = ROWS, tables: Collection[str] | None = None) -> Answer:
         """Return the answer with expected errors of its numbers and of the first rows of all or some of its tables.
 
-        This takes some milliseconds per number. The distances of a pair get no errors; neither do releases whose
-        mechanism has no formula. See `mapapp.answers.answer_errors`.
+        This takes some milliseconds per number. Releases whose mechanism has no formula get no errors. See
+        `mapapp.answers.answer_errors`.
         """
         check_answers(answer)
         return cast(Answer, self.errors.of_answer(answer, rows, tables))

@@ -26,14 +26,16 @@ from mapapp.answers.areas import Areas
 from mapapp.answers.distance_errors import N_DIRECTIONS, errors_of_cells
 from mapapp.answers.entries import entry_of
 from mapapp.answers.expected_error import ExpectedErrors, Floats
-from mapapp.answers.exponential_errors import ReleasedRows
 from mapapp.answers.flows import Blocks, Flows, Pick
 from mapapp.answers.measures import Number
 from mapapp.answers.mile_errors import Tracts, errors_of_miles, miles_within
+from mapapp.answers.noisy_tables import ReleasedRows
+from mapapp.answers.picks import rest_of
 from mapapp.answers.prepared import DIRECTIONS
 from mapapp.answers.prior_terms import unit_of
 from mapapp.answers.result_cache import ResultCache
 from mapapp.answers.results import DistanceDirection, PairedAreas, Result, with_fields
+from mapapp.answers.short_tables import with_rest_error
 from mapapp.answers.workplaces import UnitsOfTracts, WorkplaceCells, Workplaces, synthesizers_of
 from mapapp.question.filters import Filters
 
@@ -93,13 +95,13 @@ class Errors:
     def of_answer(self, answer: Result, rows: int = ROWS, tables: Collection[str] | None = None) -> Result:
         """Return the answer with errors for its numbers and for the first rows of all or some of its tables.
 
-        Errors of a pair's distances and of combined rows stay empty.
+        The rest of a table of units has one, too, for `mapapp.answers.short_tables`.
         """
         if not self.is_known:
             return answer
         entry = entry_of(answer)
-        if entry.has_distances:
-            answer = self._of_distances(cast(DistanceDirection, answer))
+        if entry.distance_tables:
+            answer = self._of_distances(cast(DistanceDirection | PairedAreas, answer), entry.distance_tables)
         if any(number.kind == "miles" for number in entry.numbers):
             answer = self._of_miles(cast(DistanceDirection | PairedAreas, answer))
         numbers, row_picks = entry.counts(self._areas, answer)
@@ -108,7 +110,11 @@ class Errors:
             for name, pick_of in row_picks.items()
             if tables is None or name in tables
         }
-        picks = {id(pick): pick for pick in itertools.chain(numbers.values(), *of_rows.values()) if pick}
+        rests = {
+            name: rest_of(row_picks[name], getattr(answer, name).iloc[max(rows, 0) :]) for name in of_rows
+        }
+        every = itertools.chain(numbers.values(), rests.values(), *of_rows.values())
+        picks = {id(pick): pick for pick in every if pick}
         errors = dict(zip(picks, self.of_counts(list(picks.values())), strict=True))
         changed: dict[str, Number | pandas.DataFrame] = {
             name: replace(getattr(answer, name), expected_error=errors[id(pick)])
@@ -120,12 +126,17 @@ class Errors:
             known = [None if pick is None else errors[id(pick)] for pick in listed]
             column[: len(known)] = [math.nan if error is None else error for error in known]
             changed[name] = table.assign(expected_error=column)
+            error = errors.get(id(rests[name]))
+            if error is not None:
+                changed[name] = with_rest_error(table.assign(expected_error=column), rows, error)
         return entry.with_derived_errors(with_fields(answer, changed))
 
-    def _of_distances(self, answer: DistanceDirection) -> DistanceDirection:
-        side = answer.about.area_side
-        blocks = self._areas.select(answer.about.area_text).blocks
-        pick = Pick.at(side, blocks, Filters(*answer.about.kept_bands))
+    def _of_distances(
+        self, answer: DistanceDirection | PairedAreas, tables: Collection[str]
+    ) -> DistanceDirection | PairedAreas:
+        """Return an answer with the errors of its tables of distances, of directions, and of both together."""
+        pick = entry_of(answer).counts(self._areas, answer)[0]["workers"]
+        side = answer.about.side or "home"
         workplaces = self._workplaces_of(pick.work)
         work, band_of, way_of, workers = self._flows.distances_by_workplace(pick, side, answer.edges_mi)
         shape = (self._n_tracts, len(answer.edges_mi) + 1, N_DIRECTIONS)
@@ -135,24 +146,32 @@ class Errors:
         found = errors_of_cells(
             self._formula,
             (self._tracts.lon_deg, self._tracts.lat_deg),
-            share,
+            (share, self._same_block_share(pick)),
             counts,
             workplaces.arrays(pick.filters.segments),
             answer.edges_mi,
             side,
         )
-        of_cells, of_bands, of_directions = found
-        band, way = (answer.cells[name].to_numpy() for name in ("band", "direction"))
-        place = np.array([DIRECTIONS.index(one) for one in way], dtype=np.int64)
-        only = np.array([DIRECTIONS.index(one) for one in answer.directions["direction"]], dtype=np.int64)
-        changed = {  # by key, because the caller may have left rows out
-            "cells": answer.cells.assign(
-                expected_error=of_cells[band.astype(np.int64) * N_DIRECTIONS + place]
-            ),
-            "bands": answer.bands.assign(expected_error=of_bands[answer.bands["band"].to_numpy(np.int64)]),
-            "directions": answer.directions.assign(expected_error=of_directions[only]),
-        }
-        return with_fields(answer, changed)
+
+        def of_table(table: pandas.DataFrame) -> pandas.DataFrame:
+            # By key, because the caller may have left rows out.
+            n_rows = len(table)
+            band = table["band"].to_numpy(np.int64) if "band" in table else np.full(n_rows, len(found) - 1)
+            way = np.full(n_rows, N_DIRECTIONS)
+            if "direction" in table:
+                way = np.array([DIRECTIONS.index(one) for one in table["direction"]], dtype=np.int64)
+            return table.assign(expected_error=found[band, way])
+
+        return with_fields(answer, {name: of_table(getattr(answer, name)) for name in tables})
+
+    def _same_block_share(self, pick: Pick) -> Floats:
+        """Return the share of each workplace tract's people who live in a worker's own block, if it is in the pick."""
+        tract, people, total = self._blocks
+        block, workers = self._flows.by_block(Pick(work=pick.work), "work")
+        inside = np.ones(tract.size) if pick.home is None else np.bincount(pick.home, minlength=tract.size)
+        at, own = tract[block], people[block] * inside[block] / total[tract[block]]
+        all_workers = np.bincount(at, workers, total.size)
+        return np.asarray(np.bincount(at, workers * own, total.size) / np.maximum(all_workers, 1.0))
 
     def _of_miles(self, answer: DistanceDirection | PairedAreas) -> Result:
         """Return an answer with the errors of its median distance and, if it has one, of its mean distance."""

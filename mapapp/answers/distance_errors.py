@@ -2,7 +2,8 @@
 
 A distance band in one direction is a different home area for every workplace tract. Tracts are assigned to it by their
 internal points. Homes in the tract of the workplace count in the first band, evenly in all directions. Commutes within
-one block have no direction and get no error, because the formula does not resolve single blocks.
+one block have no direction. Their homes are part of the workplace's tract: the share of its people who live in the
+block of a worker of the tract, in the mean over workers.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ N_DIRECTIONS = N_OCTANTS + 1
 def errors_of_cells(
     formula: ExpectedErrors,
     places: tuple[Floats, Floats],
-    area_share: Floats,
+    shares: tuple[Floats, Floats],
     counts: Floats,
     workplaces: WorkplaceArrays,
     edges_mi: Sequence[float],
     side: Side,
-) -> tuple[Floats, Floats, Floats]:
+) -> Floats:
     """Return expected errors of every (band, direction), of the bands, and of the directions.
 
     Parameters
@@ -38,8 +39,8 @@ def errors_of_cells(
     formula : ExpectedErrors
     places : tuple of float64[n_tracts]
         Longitude and latitude of the tracts, degrees.
-    area_share : float64[n_tracts]
-        Share of each tract's people who live in the home area.
+    shares : tuple of float64[n_tracts]
+        Share of each tract's people who live in the home area, and in a worker's own block there.
     counts : float64[n_tracts, bands, 9]
         Counts by workplace tract.
     workplaces : tuple
@@ -51,23 +52,23 @@ def errors_of_cells(
 
     Returns
     -------
-    float64[bands * 9], float64[bands], float64[9]
+    float64[bands + 1, 10]
+        The last row and the last column are of the sums over bands and over directions.
     """
     tract, n_workers, times, n_units = workplaces
     n_tracts, n_bands, _ = counts.shape
     flat = _with_margins(counts).reshape(n_tracts, -1).T
-    shares = _shares(places, area_share, np.asarray(edges_mi, dtype=np.float64), side)
+    home = _shares(places, shares, np.asarray(edges_mi, dtype=np.float64), side)
     of_rows = np.broadcast_to(times, (len(flat), len(times)))
-    found = formula.of_counts(shares, flat, tract, n_workers, of_rows, n_units)
-    errors = np.array([one.error for one in found]).reshape(n_bands + 1, N_DIRECTIONS + 1)
-    errors[:, N_OCTANTS] = np.nan
-    return errors[:-1, :-1].ravel(), errors[:-1, -1], errors[-1, :-1]
+    found = formula.of_counts(home, flat, tract, n_workers, of_rows, n_units)
+    return np.array([one.error for one in found]).reshape(n_bands + 1, N_DIRECTIONS + 1)
 
 
 def _shares(
-    places: tuple[Floats, Floats], area_share: Floats, edges_mi: Floats, side: Side
+    places: tuple[Floats, Floats], shares_of: tuple[Floats, Floats], edges_mi: Floats, side: Side
 ) -> Callable[[int], scipy.sparse.csr_array]:
     lon, lat = places
+    area_share, block_share = shares_of
     n_bands, width = edges_mi.size + 1, N_DIRECTIONS + 1
     inside = np.flatnonzero(area_share)
 
@@ -89,8 +90,11 @@ def _shares(
             n_bands * width + everywhere,
         ]
         rows = [*rows, np.array([N_DIRECTIONS, n_bands * width + N_DIRECTIONS])]
-        columns = [*[at] * 4, np.full(2 * N_OCTANTS + 2, tract)]
+        rows = [*rows, np.array([N_OCTANTS, n_bands * width + N_OCTANTS])]
+        columns = [*[at] * 4, np.full(2 * N_OCTANTS + 4, tract)]
+        within = block_share[tract]
         shares = [*[area_share[at]] * 4, np.full(2 * N_OCTANTS, own / N_OCTANTS), np.array([own, own])]
+        shares = [*shares, np.array([within, within])]
         return scipy.sparse.csr_array(
             (np.concatenate(shares), (np.concatenate(rows), np.concatenate(columns))),
             shape=((n_bands + 1) * width, lon.size),

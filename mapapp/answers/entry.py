@@ -268,9 +268,9 @@ class Entry:
         Table whose rows are pairs of units, which maps and exports show as lines; empty if there is none.
     n_error_rows : int or None
         Rows that the page shows with expected errors, if it is not the usual number.
-    has_distances : bool
-        Whether the tables `cells`, `bands` and `directions` count by distance and direction; their expected errors
-        have a formula of their own.
+    distance_tables : tuple of str
+        Tables that count by ``band`` of distance, by ``direction``, or by both; their expected errors have a formula of
+        their own.
     lists_largest : bool
         Whether a report lists the largest rows of `units` among the key numbers.
     compared : str
@@ -302,7 +302,7 @@ class Entry:
     row_link: RowLink = to_profile
     pairs: str = ""
     n_error_rows: int | None = None
-    has_distances: bool = False
+    distance_tables: tuple[str, ...] = ()
     lists_largest: bool = False
     compared: str
     keys: tuple[str, ...]

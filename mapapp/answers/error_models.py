@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import pandas
 
-from mapapp.answers.exponential_errors import ExponentialErrors, ReleasedTables
+from mapapp.answers.noisy_tables import Noise, ReleasedTables
 from mapapp.answers.prior_terms import (
     EXPONENTIAL,
+    KEEP_OR_REDRAW,
     WEIGHTED,
     ExponentialTerms,
     SupportTerms,
     WeightTerms,
+    epsilon_of,
+    is_cleaned,
     mechanism_of,
+    unit_of,
 )
 from mapapp.answers.support_prior import HomeShares, SupportPriors, Synthesizers
+from mapapp.answers.table_errors import TableErrors
+from mapapp.answers.table_noise import ExponentialNoise, RedrawNoise
 from mapapp.answers.weighted_errors import WeightedErrors
 
 Floats = npt.NDArray[np.float64]
@@ -27,10 +33,10 @@ __all__ = ["ErrorModel", "check_terms", "error_model", "has_error_model"]
 
 
 class ErrorModel(Protocol):
-    """What one workplace tract adds to the errors of counts and sums."""
+    """What one workplace tract adds to the errors of counts and sums, and the errors that follow from all tracts."""
 
     def of_counts(self, tract: int, home: HomeShares, synthesizers: Synthesizers, count: Floats) -> Floats:
-        """Return bias, variance and placement that the tract adds to each of R counts: float64[3, R].
+        """Return what the tract adds to the sums that :meth:`errors_of` needs for R counts: float64[P, R].
 
         Parameters
         ----------
@@ -49,7 +55,7 @@ class ErrorModel(Protocol):
         synthesizers: Synthesizers,
         found: tuple[Floats, Floats],
     ) -> Floats:
-        """Return bias, variance and placement that the tract adds to each of R sums: float64[3, R].
+        """Return what the tract adds to the sums that :meth:`errors_of` needs for R sums over workers: float64[P, R].
 
         Parameters
         ----------
@@ -61,8 +67,20 @@ class ErrorModel(Protocol):
             Sums of values and of squared values of the synthetic workers.
         """
 
+    def errors_of(self, sums: Floats, least: float) -> tuple[Floats, Floats, Floats]:
+        """Return bias, variance and placement of R counts or sums.
 
-_Terms = WeightTerms | ExponentialTerms
+        Parameters
+        ----------
+        sums : float64[P, R]
+            What the tracts add, added up.
+        least : float
+            No real value is below it.
+        """
+
+
+_Check = Callable[[Mapping[str, object]], object]
+_Make = Callable[[Mapping[str, object], SupportPriors, ReleasedTables | None], ErrorModel]
 
 
 def _weighted(
@@ -71,19 +89,37 @@ def _weighted(
     return WeightedErrors(WeightTerms.of(certificate), support)
 
 
-def _exponential(
-    certificate: Mapping[str, object], support: SupportPriors, released: ReleasedTables | None
-) -> ErrorModel:
-    if released is None:
-        raise ValueError("errors of the exponential mechanism need the released commutes: give `released`")
-    return ExponentialErrors(ExponentialTerms.of(certificate), support, released)
+def _by_tables(noise_of: Callable[[Mapping[str, object]], Noise]) -> _Make:
+    def make(
+        certificate: Mapping[str, object], support: SupportPriors, released: ReleasedTables | None
+    ) -> ErrorModel:
+        if released is None:
+            raise ValueError("errors of this mechanism need the released commutes: give `released`")
+        return TableErrors(noise_of(certificate), is_cleaned(certificate), support, released)
+
+    return make
 
 
-_Make = Callable[[Mapping[str, object], SupportPriors, ReleasedTables | None], ErrorModel]
-_MODELS: Final[Mapping[str, _Make]] = dict.fromkeys(WEIGHTED, _weighted) | {EXPONENTIAL: _exponential}
-_TERMS: Final[Mapping[str, Callable[[Mapping[str, object]], _Terms]]] = dict.fromkeys(
-    WEIGHTED, WeightTerms.of
-) | {EXPONENTIAL: ExponentialTerms.of}
+def _exponential_noise(certificate: Mapping[str, object]) -> Noise:
+    return ExponentialNoise(ExponentialTerms.of(certificate))
+
+
+def _redraw_noise(certificate: Mapping[str, object]) -> Noise:
+    return RedrawNoise(unit_of(certificate), epsilon_of(certificate))
+
+
+class _Model(NamedTuple):
+    """How a mechanism's model is made, and what reads its terms from a certificate."""
+
+    make: _Make
+    check: _Check
+
+
+_MODELS: Final[Mapping[str, _Model]] = {
+    **dict.fromkeys(WEIGHTED, _Model(_weighted, WeightTerms.of)),
+    EXPONENTIAL: _Model(_by_tables(_exponential_noise), _exponential_noise),
+    KEEP_OR_REDRAW: _Model(_by_tables(_redraw_noise), _redraw_noise),
+}
 
 
 def has_error_model(certificate: Mapping[str, object]) -> bool:
@@ -101,7 +137,7 @@ def check_terms(certificate: Mapping[str, object]) -> None:
     """
     if has_error_model(certificate):
         SupportTerms.of(certificate)
-        _TERMS[mechanism_of(certificate)](certificate)
+        _MODELS[mechanism_of(certificate)].check(certificate)
 
 
 def error_model(
@@ -120,4 +156,4 @@ def error_model(
     if not has_error_model(certificate):
         raise ValueError("no expected error is known for this mechanism; check is_known first")
     support = SupportPriors(SupportTerms.of(certificate), tracts, flows)
-    return _MODELS[mechanism_of(certificate)](certificate, support, released)
+    return _MODELS[mechanism_of(certificate)].make(certificate, support, released)

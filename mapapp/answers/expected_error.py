@@ -1,9 +1,8 @@
 """The expected error of any count from a release, computed only from its certificate and public quantities.
 
 A count C of synthetic workers who work in an area W and live in an area H estimates the real count N, which is secret.
-For each workplace tract, a model of the mechanism says how much too large C is expected to be (bias), and how far it
-varies (variance): see `mapapp.answers.weighted_errors` and `mapapp.answers.exponential_errors`. Biases add up over
-tracts, and so do variances.
+A model of the mechanism says how much too large C is expected to be (bias), and how far it varies (variance), from sums
+over workplace tracts: see `mapapp.answers.weighted_errors` and `mapapp.answers.table_errors`.
 
 If H cuts a support point, synthetic homes within the point are placed by population, but real homes are not: they
 cluster toward the workplace, as in the public gravity model. With g the share of the point's gravity mass in H, and s
@@ -29,7 +28,7 @@ import numpy.typing as npt
 import pandas
 
 from mapapp.answers.error_models import ErrorModel, error_model, has_error_model
-from mapapp.answers.exponential_errors import ReleasedTables
+from mapapp.answers.noisy_tables import ReleasedTables
 from mapapp.answers.support_prior import HomeShares, Synthesizers
 
 Floats = npt.NDArray[np.float64]
@@ -86,7 +85,7 @@ class ExpectedErrors:
     flows : DataFrame
         The release's `prior`.
     released : callable, optional
-        Returns the released commutes to a workplace tract; needed for the exponential mechanism.
+        Returns the released commutes to a workplace tract; needed by mechanisms without prior weights.
 
     Raises
     ------
@@ -171,19 +170,18 @@ class ExpectedErrors:
         times = n_synthesizers[:, order].astype(np.float64)
         units = None if n_units is None else n_units[order].astype(np.float64)
         step = max(-(-tracts.size // _MOST_TRACTS), 1)
-        sums = np.zeros((3, len(counts)))  # bias, variance, placement
+        parts: list[Floats] = []
         for number in range(0, tracts.size, step):
             rows = slice(first[number], first[number + 1])
             one = int(tracts[number])
             home = home_shares(one) if callable(home_shares) else home_shares
             synthesizers = Synthesizers(n[rows], times[:, rows], None if units is None else units[rows])
-            sums += self._model.of_counts(
-                one, home, synthesizers, np.asarray(counts[:, one], dtype=np.float64)
-            )
-        sums *= tracts.size / max(len(range(0, tracts.size, step)), 1)
+            read = np.asarray(counts[:, one], dtype=np.float64)
+            parts.append(self._model.of_counts(one, home, synthesizers, read))
+        found = self._errors_of(parts, tracts.size, len(counts), least=0.0)
         return [
-            CountError(int(total), float(bias), math.sqrt(variance), abs(float(placement)))
-            for total, (bias, variance, placement) in zip(counts.sum(axis=1), sums.T, strict=True)
+            CountError(int(total), float(bias), math.sqrt(variance), float(placement))
+            for total, bias, variance, placement in zip(counts.sum(axis=1), *found, strict=True)
         ]
 
     def of_sums(
@@ -221,11 +219,20 @@ class ExpectedErrors:
         n, times = n_workers[order].astype(np.float64), n_synthesizers[order].astype(np.float64)
         units = None if n_units is None else n_units[order].astype(np.float64)
         step = max(-(-tracts.size // _MOST_TRACTS), 1)
-        sums = np.zeros((3, len(totals)))  # bias, variance, placement
+        parts: list[Floats] = []
         for number in range(0, tracts.size, step):
             rows, one = slice(first[number], first[number + 1]), int(tracts[number])
             synthesizers = Synthesizers(n[rows], times[None, rows], None if units is None else units[rows])
-            sums += self._model.of_sums(one, values(one), synthesizers, (totals[:, one], squares[:, one]))
-        sums *= tracts.size / max(len(range(0, tracts.size, step)), 1)
-        bias, variance, placement = sums
+            found = totals[:, one], squares[:, one]
+            parts.append(self._model.of_sums(one, values(one), synthesizers, found))
+        bias, variance, placement = self._errors_of(parts, tracts.size, len(totals), least=-math.inf)
         return [float(error) for error in np.sqrt(bias**2 + variance + placement**2)]
+
+    def _errors_of(
+        self, parts: list[Floats], n_tracts: int, n_counts: int, *, least: float
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return bias, variance and placement from what those tracts add that were read, which represent all."""
+        if not parts:
+            nothing = np.zeros(n_counts)
+            return nothing, nothing, nothing
+        return self._model.errors_of(np.sum(parts, axis=0) * (n_tracts / len(parts)), least)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 import numpy as np
+import pandas
 
 from mapapp.answers.areas import Areas
 from mapapp.answers.flows import Blocks, Pick
@@ -125,23 +126,46 @@ def _narrowed(pick: Pick, wanted: dict[str, int]) -> Pick:
     return replace(pick, filters=Filters(**(kept | {name: (band,) for name, band in wanted.items()})))
 
 
+class UnitPicks:
+    """The picks of rows with ``kind`` and ``unit_id``: the workers whose `end` is in that unit."""
+
+    def __init__(self, pick: Pick, end: Side, units: LayerUnits) -> None:
+        self._pick, self._end, self._code = pick, end, units.code
+        self._code_of = {
+            (kind, unit_id): code
+            for code, (kind, unit_id) in enumerate(
+                zip(units.rows["kind"], units.rows["unit_id"], strict=True)
+            )
+        }
+
+    def __call__(self, row: Row) -> Pick | None:
+        """Return the pick of a row; None if the layer does not have its unit."""
+        return self.together([(row.kind, row.unit_id)])
+
+    def together(self, keys: Iterable[tuple[str, str]]) -> Pick | None:
+        """Return the pick of several units, by kind and identifier; None if the layer does not have one of them."""
+        wanted = list(keys)
+        codes = [self._code_of[key] for key in wanted if key in self._code_of]
+        if len(codes) < len(wanted):
+            return None
+        chosen: Blocks | None = getattr(self._pick, self._end)
+        every = np.arange(self._code.size, dtype=np.int32) if chosen is None else chosen
+        blocks = every[np.isin(self._code[every], codes)]
+        if self._end == "work":
+            return replace(self._pick, work=blocks)
+        return replace(self._pick, home=blocks)
+
+
+def rest_of(pick_of: PickOf, rest: pandas.DataFrame) -> Pick | None:
+    """Return the pick of all rows that a short table leaves out; None if no single pick counts them."""
+    if not isinstance(pick_of, UnitPicks) or rest.empty:
+        return None
+    return pick_of.together(zip(rest["kind"], rest["unit_id"], strict=True))
+
+
 def by_unit(pick: Pick, end: Side, units: LayerUnits) -> PickOf:
     """Return the picks of rows with ``kind`` and ``unit_id``: the workers whose `end` is in that unit."""
-    code_of = {
-        (kind, unit_id): code
-        for code, (kind, unit_id) in enumerate(zip(units.rows["kind"], units.rows["unit_id"], strict=True))
-    }
-    chosen: Blocks | None = getattr(pick, end)
-
-    def of(row: Row) -> Pick | None:
-        code = code_of.get((row.kind, row.unit_id))
-        if code is None:
-            return None
-        every = np.arange(units.code.size, dtype=np.int32) if chosen is None else chosen
-        blocks = every[units.code[every] == code]
-        return replace(pick, work=blocks) if end == "work" else replace(pick, home=blocks)
-
-    return of
+    return UnitPicks(pick, end, units)
 
 
 class _Row:

@@ -14,11 +14,15 @@ from geodata.elsewhere import division_numbers
 from geodata.json_objects import JsonMapping
 
 __all__ = [
+    "CLEANED_RANGES_MI",
     "EXPONENTIAL",
+    "KEEP_OR_REDRAW",
     "WEIGHTED",
     "ExponentialTerms",
     "SupportTerms",
     "WeightTerms",
+    "epsilon_of",
+    "is_cleaned",
     "mechanism_of",
     "unit_of",
 ]
@@ -26,7 +30,10 @@ __all__ = [
 WEIGHTED: Final = ("dirichlet-multinomial", "accept-reject")
 """Mechanisms that have prior weights."""
 EXPONENTIAL: Final = "exponential"
+KEEP_OR_REDRAW: Final = "keep-or-redraw"
 UNITS: Final = ("cell", "block", "tract")
+CLEANED_RANGES_MI: Final = (1.0, 4.0, 10.0, 25.0, 100.0, 500.0)
+"""Miles between the commute ranges that cleaning takes noise out of."""
 _THETA_UNITS: Final = 1 << 20
 _PRICE_UNITS: Final = 1 << 12
 
@@ -163,6 +170,16 @@ class ExponentialTerms:
 def mechanism_of(certificate: JsonMapping) -> str:
     """Return the mechanism of a release; certificates of the first version do not name it."""
     return str(certificate["parameters"]["synthesis"].get("mechanism", WEIGHTED[0]))
+
+
+def epsilon_of(certificate: JsonMapping) -> float:
+    """Return the epsilon of a mechanism that has no other privacy parameter; errors as :meth:`WeightTerms.of`."""
+    return _fraction(str(certificate["parameters"]["privacy"]["epsilon"]))
+
+
+def is_cleaned(certificate: JsonMapping) -> bool:
+    """Return whether expected noise was taken out of a release's commute ranges."""
+    return bool(certificate["parameters"]["synthesis"].get("clean", False))
 
 
 def unit_of(certificate: JsonMapping) -> str:

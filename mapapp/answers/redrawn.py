@@ -13,7 +13,7 @@ s occupied points, K = s + c (k - s) and more = 1 + (1 - c) c (k - s) / K: as k'
 more do without a price. Of the R workers, R c k / K are then spread evenly over all points. The others, R (1 - c) / K
 for each occupied point, return to occupied points and count as kept.
 
-Source: docs/method.md, section 7d; docs/validity.md, "Under the exponential mechanism".
+Source: docs/method.md, section 7d; docs/validity.md, "Under mechanisms that redraw workers".
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ __all__ = ["Redrawn", "redrawn"]
 _NODES: Final = 40
 _MOST: Final = 1 << 10
 """More workers of one point are never redrawn in practice."""
+_FEW: Final = 1 << 5
+"""Up to this number of workers, a table is looked up by it alone, whatever its fullest point, so that few are made."""
 _NEARLY_POISSON: Final = 1e-6
 
 
@@ -53,94 +55,138 @@ class Redrawn(NamedTuple):
     variance_of_table: Floats
 
 
-def redrawn(n_points: int, theta: float, first: Ints, counts: Ints, price: float = 1.0) -> Redrawn:
-    """Return the moments of the redrawn workers of several tables with the same theta.
+class _OfPoints(NamedTuple):
+    """What points of 0, 1, ... workers lose in tables with the same theta, by node of `elsewhere`.
+
+    Attributes
+    ----------
+    nodes : float64[nodes]
+    mean, variance : float64[counts, nodes]
+    """
+
+    nodes: Floats
+    mean: Floats
+    variance: Floats
+
+
+def redrawn(
+    n_points: int, theta: npt.ArrayLike, first: Ints, counts: Ints, price: npt.ArrayLike = 1.0
+) -> Redrawn:
+    """Return the moments of the redrawn workers of several tables.
 
     Parameters
     ----------
     n_points : int
         Support points k, occupied or not; at least 2.
-    theta : float
+    theta : float or float64[tables]
         Between 0 and 1.
     first : int64[tables]
         Where the counts of each table begin.
     counts : int64[rows]
         Workers of the occupied points, table by table; all at least 1.
-    price : float
+    price : float or float64[tables]
         Weight of an occupied point, the same for tables of equally many workers; above 0 and at most 1.
     """
-    if price == 1.0:
-        return _redrawn(n_points, theta, 1.0 - theta, first, counts)
-    # Between all workers in one point and all apart: it hardly matters where there are many points.
-    occupied = min((1.0 + counts.sum() / first.size) / 2.0, n_points)
-    weight = occupied + price * (n_points - occupied)
-    more = 1.0 + (1.0 - price) * (1.0 - occupied / weight)
-    found = _redrawn(weight / more, theta * more, price * (1.0 - theta), first, counts)
-    size = np.diff(np.append(first, counts.size))
-    weight_of_table = size + price * (n_points - size)
-    spread = price * n_points / weight_of_table
-    returned = found.of_table * (1.0 - price) / weight_of_table
+    settings = np.stack([np.broadcast_to(one, first.shape) for one in (theta, price)]).astype(np.float64)
+    unique, kind = np.unique(settings, axis=1, return_inverse=True)
+    kind, size = kind.reshape(-1), np.diff(np.append(first, counts.size))
+    n_mean = np.bincount(kind, np.add.reduceat(counts, first)) / np.bincount(kind)
+    like = _without_price(n_points, unique, n_mean)
+    most = np.zeros((2, n_mean.size), dtype=np.int64)
+    np.maximum.at(most[0], kind, np.add.reduceat(counts, first))
+    np.maximum.at(most[1], kind, np.maximum.reduceat(counts, first))
+    made = [
+        _of_points(*law, *of_kind)
+        for law, of_kind in zip(like.T.tolist(), _sizes(most).T.tolist(), strict=True)
+    ]
+    found = _moments(made, like[0][kind], kind, first, counts)
+    # Freed workers who return to occupied points count as kept.
+    c = unique[1][kind]
+    weight = size + c * (n_points - size)
+    spread = c * n_points / weight
     return Redrawn(
-        found.mean - np.repeat(returned, size),
+        found.mean - np.repeat(found.of_table * (1.0 - c) / weight, size),
         found.variance,
         found.of_table * spread,
         found.variance_of_table * spread**2,
     )
 
 
-def _redrawn(n_points: float, theta: float, stays: float, first: Ints, counts: Ints) -> Redrawn:
-    """Return the moments where points free r workers with ``stays`` theta^r, all x of them with theta^x."""
-    largest = int(min(counts.max(), _MOST))
-    most = int(np.add.reduceat(counts, first).max())
-    nodes, means, variances = _of_points(n_points, theta, stays, largest, _ceiling(most))
-    capped = np.minimum(counts, _MOST)
-    by_node = means[:, capped]
-    mean, variance = (np.add.reduceat(of[:, capped], first, axis=1) for of in (means, variances))
-    own = np.add.reduceat(by_node**2, first, axis=1) / mean
-    implied = _elsewhere(mean - own, variance * (1.0 - own / mean), nodes[:, None], n_points)
-    at, part = _crossing(implied - nodes[:, None])
+def _without_price(n_points: int, settings: Floats, n_workers: Floats) -> Floats:
+    """Return points, theta and factor of fewer than all workers for which a table without a price is about alike.
+
+    Parameters
+    ----------
+    settings : float64[2, kinds]
+        Theta and price.
+    n_workers : float64[kinds]
+        Mean workers of a table.
+    """
+    theta, price = settings
+    # Between all workers in one point and all apart: it hardly matters where there are many points.
+    occupied = np.minimum((1.0 + n_workers) / 2.0, n_points)
+    weight = np.where(price == 1.0, n_points, occupied + price * (n_points - occupied))
+    more = 1.0 + (1.0 - price) * (1.0 - occupied / weight)
+    return np.stack([weight / more, theta * more, price * (1.0 - theta)])
+
+
+def _moments(made: list[_OfPoints], n_points: Floats, kind: Ints, first: Ints, counts: Ints) -> Redrawn:
+    """Return the moments of tables of several kinds, from what points lose in each kind of table."""
     size = np.diff(np.append(first, counts.size))
+    nodes = np.stack([one.nodes for one in made])[kind]
+    means, variances = (np.concatenate(all_of) for all_of in list(zip(*made, strict=True))[1:])
+    start = np.cumsum([len(one.mean) for one in made]) - [len(one.mean) for one in made]
+    at_row = np.repeat(start[kind], size) + np.minimum(counts, _MOST)
+    by_node = means[at_row]
+    mean, variance = (np.add.reduceat(of, first, axis=0) for of in (by_node, variances[at_row]))
+    own = np.add.reduceat(by_node**2, first, axis=0) / mean
+    implied = _elsewhere(mean - own, variance * (1.0 - own / mean), nodes, n_points[:, None])
+    at, part = _crossing((implied - nodes).T)
     row_at, row_part = np.repeat(at, size), np.repeat(part, size)
 
     def of_rows(table: Floats) -> Floats:
-        low, high = table[row_at, capped], table[row_at + 1, capped]
+        low, high = table[at_row, row_at], table[at_row, row_at + 1]
         return np.asarray(low + row_part * (high - low))
 
     found, spread = of_rows(means), of_rows(variances)
     whole = np.add.reduceat(spread, first)
     # A point's own law has the curvature of the weight in it; that of the others is still missing.
     others = whole - np.add.reduceat(spread**2, first) / whole
-    elsewhere = nodes[at] + part * (nodes[at + 1] - nodes[at])
-    return Redrawn(found, spread, np.add.reduceat(found, first), whole * _held(others, elsewhere, n_points))
+    table = np.arange(kind.size)
+    elsewhere = nodes[table, at] + part * (nodes[table, at + 1] - nodes[table, at])
+    freed = np.add.reduceat(found, first).astype(np.float64)
+    return Redrawn(found, spread, freed, np.asarray(whole * _held(others, elsewhere, n_points)))
 
 
-def _ceiling(most: int) -> int:
-    """Return the next power of two, so that few tables are made."""
-    return 1 << max(most - 1, 1).bit_length()
+def _sizes(most: Ints) -> Ints:
+    """Return powers of two no less than the workers of tables and of their points, so that few tables are made."""
+    workers, fullest = 1 << np.ceil(np.log2(np.maximum(most, 2))).astype(np.int64)
+    return np.stack([workers, np.where(workers <= _FEW, workers, np.minimum(fullest, _MOST))])
 
 
-@lru_cache(maxsize=1024)
-def _of_points(
-    n_points: float, theta: float, stays: float, largest: int, most: int
-) -> tuple[Floats, Floats, Floats]:
-    """Return nodes of `elsewhere`, and mean and variance of what points of 0, 1, ... workers lose: [nodes, counts]."""
+@lru_cache(maxsize=8192)
+def _of_points(n_points: float, theta: float, stays: float, most: int, largest: int) -> _OfPoints:
+    """Return mean and variance of what points of up to `largest` workers lose in tables of up to `most`.
+
+    Points free r workers with ``stays`` theta^r, and all x of them with theta^x.
+    """
     nodes = np.expm1(np.linspace(0.0, math.log1p(most), _NODES))
-    freed = np.arange(1, largest + 1)
-    steps = np.log(theta * (n_points + nodes[:, None] + freed - 1) / (nodes[:, None] + freed))
-    weight = np.concatenate([np.zeros((_NODES, 1)), np.cumsum(steps, axis=1)], axis=1)
+    freed = np.arange(1, largest + 1)[:, None]
+    steps = np.log(theta * (n_points + nodes + freed - 1) / (nodes + freed))
+    weight = np.concatenate([np.zeros((1, _NODES)), np.cumsum(steps, axis=0)])
     # Logarithms of the sums of r^0, r^1 and r^2 times the weights. A point that loses all its x workers stops at x, so
     # its weight lacks the factor ``stays``.
     with np.errstate(divide="ignore"):
         powers = np.stack([np.zeros(largest + 1), log_r := np.log(np.arange(largest + 1)), 2 * log_r])
-    each = weight + powers[:, None]
+    each = weight + powers[..., None]
     fewer = np.full_like(each, -np.inf)
-    fewer[:, :, 1:] = np.logaddexp.accumulate(each, axis=2)[:, :, :-1]
+    fewer[:, 1:] = np.logaddexp.accumulate(each, axis=1)[:, :-1]
     total, first, second = np.logaddexp(fewer, each - math.log(stays))
     mean = np.exp(first - total)
-    return nodes, mean, np.maximum(np.exp(second - total) - mean**2, 0.0)
+    return _OfPoints(nodes, mean, np.maximum(np.exp(second - total) - mean**2, 0.0))
 
 
-def _elsewhere(mean: Floats, variance: Floats, nodes: Floats, n_points: float) -> Floats:
+def _elsewhere(mean: Floats, variance: Floats, nodes: Floats, n_points: Floats) -> Floats:
     """Return the number r for which 1/(1 + r) is the mean of 1/(1 + R'), R' binomial or nearly so."""
     mean = np.maximum(mean, 0.0)
     held = variance * _held(variance, nodes, n_points)
@@ -151,7 +197,7 @@ def _elsewhere(mean: Floats, variance: Floats, nodes: Floats, n_points: float) -
     return np.asarray((mean + short) / (1.0 - none) - 1.0)
 
 
-def _held(variance: Floats, nodes: Floats, n_points: float) -> Floats:
+def _held(variance: Floats, nodes: Floats, n_points: Floats) -> Floats:
     """Return what is left of a sum's variance as larger sums weigh less: the weight's logarithm is concave in R."""
     return np.asarray(1.0 / (1.0 + variance * (1.0 / (nodes + 1.0) - 1.0 / (n_points + nodes))))
 

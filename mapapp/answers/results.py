@@ -356,6 +356,8 @@ class PairedAreas(Result):
         As in :class:`AreaProfile`.
     distances : DataFrame
         ``band``, ``label``, and worker columns.
+    edges_mi : tuple of float
+        Edges of the distance bands, miles.
     """
 
     home_area: str
@@ -368,6 +370,7 @@ class PairedAreas(Result):
     median_mi: Miles
     bands: pandas.DataFrame
     distances: pandas.DataFrame
+    edges_mi: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

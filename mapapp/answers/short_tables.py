@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import math
+from typing import Final
 
 import pandas
 
 from mapapp.answers.measures import caution
 from mapapp.errors import UsageError
 
+_REST_ERROR: Final = "rest_error"
+
+
+def with_rest_error(table: pandas.DataFrame, rows: int, error: float) -> pandas.DataFrame:
+    """Return a table that knows the expected error of the sum of all rows but the first `rows`."""
+    found = table.copy(deep=False)
+    found.attrs = {**table.attrs, _REST_ERROR: {rows: error}}
+    return found
+
 
 def shortened(table: pandas.DataFrame, rows: int, name: str = "All other") -> pandas.DataFrame:
     """Return the first `rows` rows of a table of workers, and one row of kind "other" for the rest.
 
-    That row has no expected error, because the errors of the combined rows are not independent.
+    Errors of combined rows are not independent, so that row has an expected error only if `with_rest_error` gave the
+    table one for the same rows.
 
     Raises
     ------
@@ -38,6 +49,8 @@ def shortened(table: pandas.DataFrame, rows: int, name: str = "All other") -> pa
     shown = next((each for each in ("name", "label", "home_name") if each in table.columns), None)
     if shown is not None:
         row |= {shown: f"{name} ({len(rest):,})"}
+    if "expected_error" in table.columns:
+        row |= {"expected_error": table.attrs.get(_REST_ERROR, {}).get(rows, math.nan)}
     if "kind" in table.columns:
         row |= {"kind": "other"}
     other = pandas.DataFrame([row])[list(table.columns)]

@@ -22,10 +22,11 @@ Ints = npt.NDArray[np.int64]
 HomeShares: TypeAlias = Floats | scipy.sparse.csr_array
 """Share of the people of each tract who live in each of R home areas: float64[R, tracts]."""
 
-__all__ = ["SupportPriors", "Synthesizers", "TractPrior", "within_points"]
+__all__ = ["WHOLE", "SupportPriors", "Synthesizers", "TractPrior", "within_points"]
 
 _LARGEST_EXPONENT: Final = 700.0
-_WHOLE: Final = 1e-9
+WHOLE: Final = 1e-9
+"""A home area does not cut a point of which it holds less than this share, or all but this share."""
 
 
 class Synthesizers(NamedTuple):
@@ -59,6 +60,12 @@ class TractPrior:
     retention: Floats
     stays: Floats  # probability that editing keeps the point
     pooled: float  # probability that a remainder exists
+    away_mi: Floats  # distance of each point: the mean of its people
+
+    @property
+    def n_points(self) -> float:
+        """Expected number of support points, the remainder included."""
+        return float(self.stays.sum() + self.pooled)
 
     def of_points(self, home: HomeShares, part: Floats) -> Floats:
         """Return the share of each point in R home areas, float64[R, K], by people or by gravity mass."""
@@ -140,6 +147,7 @@ class SupportPriors:
             retention=np.clip(self._terms.retention_scale * share, self._terms.least_retention, 1.0),
             stays=1.0 - gone,
             pooled=float(1.0 - np.prod(1.0 - gone)) if pools else 0.0,
+            away_mi=away,
         )
 
     def _mass(self, tract: int, pull: Floats, point: Ints) -> Floats:
@@ -169,7 +177,7 @@ def within_points(share: Floats, s: Floats, g: Floats) -> tuple[Floats, Floats]:
     A count is assumed to be spread over points as the prior is.
     """
     total = s @ share
-    cut = (s > _WHOLE) & (s < 1 - _WHOLE)
+    cut = (s > WHOLE) & (s < 1 - WHOLE)
     some = total > 0
     total = np.where(some, total, 1.0)
     within = np.where(cut, s, 0.0) @ share / total

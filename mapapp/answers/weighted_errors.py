@@ -68,6 +68,11 @@ class WeightedErrors:
         variance = times * (n * (p * (1.0 - p))[:, None] * factor + pruning)
         return np.stack([bias.sum(axis=1), variance.sum(axis=1), moved * count])
 
+    def errors_of(self, sums: Floats, least: float) -> tuple[Floats, Floats, Floats]:
+        """Return bias, variance and placement, which the tracts add up themselves."""
+        bias, variance, placement = sums
+        return bias, variance, np.abs(placement)
+
     def _least(self, n: Floats) -> Floats:
         """Return the certified least weight of synthesizers of n workers; between listed counts, that of the next."""
         at = np.minimum(np.searchsorted(self._alpha[:, 0], n), len(self._alpha) - 1)

@@ -13,6 +13,7 @@ import pytest
 from commutemap import Filters, Release, change, open_release
 from engine.parameters import PrivacyParameters, SynthesisParameters, Unit
 from mapapp.answers.expected_error import ExpectedErrors
+from mapapp.answers.short_tables import shortened
 from mapapp.publishing.run import run_synthesis
 from tests.oracles import analyses as twin
 from tests.releases import write_release
@@ -110,7 +111,23 @@ def test_pairs_and_matrices(release: Release, workers: Any, county: str) -> None
     assert pair.workers.expected_error == pair.living.expected_error > 0
     assert pair.employed.expected_error == 0
     assert pair.bands["expected_error"].notna().sum() == 1
-    assert pair.distances["expected_error"].isna().all()
+    assert pair.distances["expected_error"].gt(0).all()
+    here: Any = release.with_errors(release.distance_direction(f"county:{county}", side="home"))
+    assert pair.distances["expected_error"].tolist() == here.bands["expected_error"].tolist()
+
+
+def test_the_rest_of_a_table_has_the_error_of_its_sum(release: Release, workers: Any, county: str) -> None:
+    found: Any = release.with_errors(release.destinations(f"county:{county}", layer="county"), rows=1)
+    rest = found.units.iloc[1:]
+    work = within(release, "county_id", county)
+    home = sum(
+        within(release, "state_id" if row.kind == "elsewhere" else "county_id", row.unit_id)
+        for row in rest.itertuples()
+    )
+    other = shortened(found.units, 1).iloc[-1]
+    assert other["workers"] == rest["workers"].sum()
+    assert other["expected_error"] == pytest.approx(plain_error(release, workers, home > 0, work), rel=1e-9)
+    assert numpy.isnan(shortened(found.units, 2)["expected_error"].iloc[-1])
 
 
 def test_a_change_has_the_errors_of_both(release: Release, county: str) -> None:

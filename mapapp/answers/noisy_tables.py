@@ -1,0 +1,165 @@
+"""Released tables of one workplace tract, added up by size, with what the mechanism's noise is expected to have done.
+
+A table has the n workers of a cell, block or tract over k support points: those whom the mechanism draws together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from mapapp.answers.support_prior import Synthesizers, TractPrior
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+__all__ = [
+    "DrawnTables",
+    "Noise",
+    "NoiseOfTables",
+    "NoisyTables",
+    "ReleasedRows",
+    "ReleasedTables",
+    "add_up_tables",
+    "parts_of_classes",
+    "tables_of",
+]
+
+
+class ReleasedRows(NamedTuple):
+    """The released commutes to one workplace tract.
+
+    Attributes
+    ----------
+    block, segment : int64[rows]
+        Workplace block and segment.
+    home_tract : int64[rows]
+    workers : int64[rows]
+        At least 1.
+    """
+
+    block: Ints
+    segment: Ints
+    home_tract: Ints
+    workers: Ints
+
+
+ReleasedTables = Callable[[int], ReleasedRows]
+"""Returns the released commutes to a workplace tract."""
+
+
+class DrawnTables(NamedTuple):
+    """Tables of a workplace tract, point by point.
+
+    Attributes
+    ----------
+    table, point : int64[rows]
+        Number of the table, ascending, and support point.
+    workers : int64[rows]
+    n_workers : int64[tables]
+    """
+
+    table: Ints
+    point: Ints
+    workers: Ints
+    n_workers: Ints
+
+
+class NoiseOfTables(NamedTuple):
+    """What a mechanism is expected to have done to tables over k points.
+
+    Attributes
+    ----------
+    freed : float64[tables]
+        Workers who are expected to be spread over all points.
+    gained_variance : float64[tables]
+        If the s of a point is its share in a home area, the variance of those who arrive there is this times the
+        variance of s over all k points.
+    lost_variance : float64[rows]
+        Variance of the number of workers whom each point loses.
+    """
+
+    freed: Floats
+    gained_variance: Floats
+    lost_variance: Floats
+
+
+class Noise(Protocol):
+    """The noise of a mechanism that redraws workers uniformly."""
+
+    @property
+    def unit(self) -> str:
+        """Which workers are drawn together: "cell", "block" or "tract"."""
+
+    def of_tables(self, tables: DrawnTables, n_points: float) -> NoiseOfTables:
+        """Return what the mechanism is expected to have done to released tables over so many support points."""
+
+
+class NoisyTables(NamedTuple):
+    """All tables of a workplace tract, added up by J classes of n, over K points.
+
+    Attributes
+    ----------
+    workers, lost_variance : float64[J, K]
+        Released workers of each point, and the variance of the number whom it loses.
+    freed, gained_variance : float64[J]
+    even : float64[K]
+        Expected share of each point in a uniform draw of points.
+    """
+
+    workers: Floats
+    lost_variance: Floats
+    freed: Floats
+    gained_variance: Floats
+    even: Floats
+
+
+def tables_of(rows: ReleasedRows, unit: str, prior: TractPrior) -> DrawnTables:
+    """Return the tables that were drawn together, over the support points of their tract."""
+    n_shares = prior.share.size
+    number = {"cell": rows.block * 32 + rows.segment, "block": rows.block, "tract": 0 * rows.block}[unit]
+    table = np.unique(number, return_inverse=True)[1].reshape(-1)
+    key, inverse = np.unique(table * n_shares + prior.point[rows.home_tract], return_inverse=True)
+    workers = np.bincount(inverse.reshape(-1), rows.workers).astype(np.int64)
+    table = key // n_shares
+    return DrawnTables(table, key % n_shares, workers, np.bincount(table, workers).astype(np.int64))
+
+
+def add_up_tables(tables: DrawnTables, noise: NoiseOfTables, prior: TractPrior) -> NoisyTables:
+    """Add tables of about the same number of workers up."""
+    n_shares = prior.share.size
+    size = size_class(tables.n_workers)
+    n_sizes = int(size.max()) + 1
+
+    def by_point(values: Floats | Ints) -> Floats:
+        place = size[tables.table] * n_shares + tables.point
+        added = np.bincount(place, values, n_sizes * n_shares).reshape(n_sizes, n_shares)
+        return added.astype(np.float64)
+
+    return NoisyTables(
+        workers=by_point(tables.workers),
+        lost_variance=by_point(noise.lost_variance),
+        freed=np.bincount(size, noise.freed, n_sizes).astype(np.float64),
+        gained_variance=np.bincount(size, noise.gained_variance, n_sizes).astype(np.float64),
+        even=(prior.stays + prior.pooled * prior.share) / prior.n_points,
+    )
+
+
+def size_class(n_workers: Floats | Ints) -> Ints:
+    """Return the class of tables by their workers: 1 to 4 by themselves, then two classes for each doubling."""
+    n = np.asarray(n_workers, dtype=np.float64)
+    return np.where(n <= 4, n - 1, np.floor(2.0 * np.log2(np.maximum(n, 1.0))) - 1.0).astype(np.int64)
+
+
+def parts_of_classes(tables: NoisyTables, synthesizers: Synthesizers) -> tuple[Floats, Floats]:
+    """Return the part of each class that R counts cover, and the same times their part of a synthesizer: [R, J]."""
+    n, times, units = synthesizers
+    whole = tables.workers.sum(axis=1)
+    size = np.minimum(size_class(n), whole.size - 1)
+    of_class = np.zeros((n.size, whole.size))
+    of_class[np.arange(n.size), size] = n / np.maximum(whole[size], 1.0)
+    share = np.ones_like(times) if units is None else times / np.maximum(units, 1.0)
+    return times @ of_class, (times * share) @ of_class

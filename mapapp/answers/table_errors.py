@@ -1,0 +1,149 @@
+"""Expected errors of counts under mechanisms that redraw workers uniformly over all support points.
+
+Of a table of n workers over k points, R workers are redrawn. A count over points with shares s in the home area gains
+E[R] s_mean workers on average (s_mean over all k points) and keeps the part 1 - E[R]/n of its own. With L_i the workers
+whom point i loses, its variance is
+
+    sum of Var[L_i] (s_i - s_mean)^2  +  (variance of who arrives) (mean of s^2 - s_mean^2)
+
+added up over the tables of a workplace tract. `mapapp.answers.table_noise` gives the terms of a mechanism,
+`mapapp.answers.cleaned` what cleaning changes, and `mapapp.answers.real_counts` what follows for the error.
+
+Approximations: of a work area's tables in a tract, only the numbers of workers are used: they are taken to be like the
+tract's other tables of that size. Fuller points lose more than others, by a few percent. Domain editing enters by its
+probability. Losses of different points of one table are taken to be independent, which overstates the variance.
+
+Source: docs/method.md, sections 7d to 7f; docs/validity.md, "Under mechanisms that redraw workers".
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from mapapp.answers.cleaned import Cleaning, cleaning_of
+from mapapp.answers.noisy_tables import (
+    Noise,
+    NoisyTables,
+    ReleasedTables,
+    add_up_tables,
+    parts_of_classes,
+    tables_of,
+)
+from mapapp.answers.real_counts import NoisyCounts, add_up, errors_of, independent_variance
+from mapapp.answers.support_prior import WHOLE, HomeShares, SupportPriors, Synthesizers, TractPrior
+
+Floats = npt.NDArray[np.float64]
+
+__all__ = ["TableErrors"]
+
+
+class TableErrors:
+    """The errors that one workplace tract adds under a mechanism that redraws workers uniformly.
+
+    Parameters
+    ----------
+    noise : Noise
+    cleans : bool
+        Whether the release was cleaned.
+    support : SupportPriors
+    released : callable
+        Returns the released commutes to a workplace tract.
+    """
+
+    def __init__(self, noise: Noise, cleans: bool, support: SupportPriors, released: ReleasedTables) -> None:
+        self._noise = noise
+        self._cleans = cleans
+        self._support = support
+        self._released = released
+        self._made: dict[int, tuple[NoisyTables, Cleaning]] = {}
+
+    def of_counts(self, tract: int, home: HomeShares, synthesizers: Synthesizers, count: Floats) -> Floats:
+        """Return what the tract adds to R counts; see `mapapp.answers.error_models.ErrorModel`."""
+        return self._of_values(tract, (home, home), synthesizers, (count, count), is_count=True)
+
+    def of_sums(
+        self,
+        tract: int,
+        values: tuple[Floats, Floats],
+        synthesizers: Synthesizers,
+        found: tuple[Floats, Floats],
+    ) -> Floats:
+        """Return what the tract adds to R sums; see `mapapp.answers.error_models.ErrorModel`."""
+        return self._of_values(tract, values, synthesizers, found, is_count=False)
+
+    def errors_of(self, sums: Floats, least: float) -> tuple[Floats, Floats, Floats]:
+        """Return bias, variance and placement from sums over tracts."""
+        return errors_of(sums, least)
+
+    def _of_values(
+        self,
+        tract: int,
+        values: tuple[HomeShares, HomeShares],
+        synthesizers: Synthesizers,
+        found: tuple[Floats, Floats],
+        *,
+        is_count: bool,
+    ) -> Floats:
+        prior, (tables, cleaning) = self._support.of_tract(tract), self._tables(tract)
+        s, g = prior.of_points(values[0], prior.people), prior.of_points(values[0], prior.gravity)
+        second = s if is_count else prior.of_points(values[1], prior.people)
+        part, within = parts_of_classes(tables, synthesizers)
+        workers = synthesizers.times @ synthesizers.n_workers
+        mine = part @ tables.workers
+        if (
+            is_count
+        ):  # the count may hold more of the workers of the points that its home area cuts than others do
+            alike = (mine * s).sum(axis=1)
+            mine = mine * np.maximum(found[0] / np.where(alike > 0, alike, np.inf), 1.0)[:, None]
+        freed = part @ tables.freed
+        mean = (s @ tables.even)[:, None]
+        varied = ((within @ tables.lost_variance) * (s - mean) ** 2).sum(axis=1)
+        spread = s**2 @ tables.even - mean[:, 0] ** 2
+        usual = np.abs(s) * prior.share
+        staying = (usual @ cleaning.kept) / np.maximum(usual.sum(axis=1), 1e-300)
+        staying = np.where(usual.any(axis=1), staying, 1.0)
+        return add_up(
+            NoisyCounts(
+                read=found[0],
+                gained=freed * (s @ (tables.even * cleaning.gained)),
+                kept=staying * np.maximum(1.0 - freed / np.maximum(workers, 1.0), 0.0),
+                variance=staying**2 * (varied + (within @ tables.gained_variance) * spread),
+                usual=workers * (s @ prior.share),
+                independent=independent_variance(workers, s, second, prior.share, tables.even),
+                placed=2.0 * (mine * np.maximum(second - s**2, 0.0)).sum(axis=1),
+                cut=(mine * ((s > WHOLE) & (s < 1.0 - WHOLE))).sum(axis=1) * is_count,
+                dealt=_dealt(synthesizers)
+                * _variety(found, (s @ prior.share, second @ prior.share), workers),
+                moved=(mine * (s - g)).sum(axis=1),
+            )
+        )
+
+    def _tables(self, tract: int) -> tuple[NoisyTables, Cleaning]:
+        if tract not in self._made:
+            prior = self._support.of_tract(tract)
+            drawn = tables_of(self._released(tract), self._noise.unit, prior)
+            tables = add_up_tables(drawn, self._noise.of_tables(drawn, prior.n_points), prior)
+            self._made[tract] = tables, self._cleaning(tables, prior)
+        return self._made[tract]
+
+    def _cleaning(self, tables: NoisyTables, prior: TractPrior) -> Cleaning:
+        return cleaning_of(tables, prior.away_mi) if self._cleans else Cleaning.none(prior.share.size)
+
+
+def _dealt(synthesizers: Synthesizers) -> Floats:
+    """Return how many draws of a worker are as uncertain as dealing out the units that counts cover in part.
+
+    The real workers of a part of a unit are a sample as well, so both the count and what it estimates vary.
+    """
+    n, times, units = synthesizers
+    if units is None:
+        return np.zeros(len(times))
+    rest = np.clip(1.0 - times / np.maximum(units, 1.0), 0.0, 1.0)
+    return np.asarray(2.0 * (times * rest) @ n)
+
+
+def _variety(found: tuple[Floats, Floats], usual: tuple[Floats, Floats], workers: Floats) -> Floats:
+    """Return the variance of a worker's value; one more worker, as usual, keeps it above 0."""
+    mean, square = ((total + one) / (workers + 1.0) for total, one in zip(found, usual, strict=True))
+    return np.maximum(square - mean**2, 0.0)

@@ -1,0 +1,237 @@
+"""Expected errors under mechanisms that redraw workers: against exact laws, and on whole releases."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+
+from engine.cleaning import CLEANED_RANGES_MI as ENGINE_RANGES_MI
+from engine.parameters import PrivacyParameters, SynthesisParameters
+from geodata.store import Store, open_store
+from mapapp.answers.cleaned import cleaning_of
+from mapapp.answers.expected_error import CountError, ExpectedErrors
+from mapapp.answers.noisy_tables import NoisyTables, ReleasedRows
+from mapapp.answers.prior_terms import CLEANED_RANGES_MI
+from mapapp.answers.real_counts import NoisyCounts, add_up, errors_of
+from mapapp.publishing.run import run_synthesis
+from tests.answers.test_expected_error import COLUMNS, NO_FLOWS, line_of_tracts
+from tests.oracles.exponential import Table, law, tables
+
+UNITS = 1 << 20
+K = 4
+
+
+def certificate_of(mechanism: str, accounting: dict[str, Any], epsilon: str = "1", **synthesis: Any) -> Any:
+    """As much of a certificate as is read: every tract a support point, a uniform prior."""
+    parameters = SynthesisParameters(
+        mechanism=mechanism,  # type: ignore[arg-type]  # a name from the test's own list
+        prior="uniform",
+        editing="none",
+        tract_radius_mi=12_500.0,
+        puma_radius_mi=12_500.0,
+        **synthesis,
+    )
+    return {
+        "parameters": {"privacy": {"epsilon": epsilon}, "synthesis": parameters.to_dict()},
+        "construction": {},
+        "accounting": accounting,
+    }
+
+
+def rows_of(released: list[Table]) -> ReleasedRows:
+    """Released tables, each of a block of its own."""
+    found = [
+        (block, point, count)
+        for block, table in enumerate(released)
+        for point, count in enumerate(table)
+        if count
+    ]
+    block, point, count = np.array(found, dtype=np.int64).T
+    return ReleasedRows(block, np.zeros_like(block), point, count)
+
+
+def stated(certificate: Any, released: list[Table], inside: set[int]) -> CountError:
+    """Error of the count of workers in some points, from the released tables of a tract."""
+    k = len(released[0])
+    errors = ExpectedErrors(certificate, line_of_tracts(k), NO_FLOWS, lambda tract: rows_of(released))
+    n, times = np.unique([sum(table) for table in released], return_counts=True)
+    workplaces = pandas.DataFrame({"tract_index": 0, "n_workers": n, "n_synthesizers": times})
+    home = np.array([float(point in inside) for point in range(k)])
+    count = sum(sum(table[point] for point in inside) for table in released)
+    return errors.of_count(home, workplaces, {0: count})
+
+
+def exponential_certificate(inverse_theta: int) -> Any:
+    rows = [{"n_support": K, "inverse_theta": " ".join([str(inverse_theta * UNITS)] * 21)}]
+    return certificate_of("exponential", {"rows": rows})
+
+
+@pytest.mark.parametrize("inverse_theta", [5, 30])
+@pytest.mark.parametrize("inside", [{0}, {0, 1}])
+def test_averaged_over_all_releases_no_less_is_stated_than_occurs(
+    inverse_theta: int, inside: set[int]
+) -> None:
+    """Every table of three workers over four points, and every release of it, by the exact law."""
+    certificate = exponential_certificate(inverse_theta)
+    squares = {m: stated(certificate, [m], inside).error ** 2 for m in tables(3, K)}
+    for real in tables(3, K):
+        chances = law(real, Fraction(1, inverse_theta))
+        actual = sum(float(p) * sum(m[i] - real[i] for i in inside) ** 2 for m, p in chances.items())
+        said = sum(float(p) * squares[m] for m, p in chances.items())
+        assert said > 0.95 * actual
+
+
+@pytest.mark.parametrize("inverse_theta", [30])
+def test_of_several_tables_no_less_is_stated_than_occurs(inverse_theta: int) -> None:
+    """Three blocks of two workers: biases add up, chance does not."""
+    certificate = exponential_certificate(inverse_theta)
+    laws = [law(real, Fraction(1, inverse_theta)) for real in ((2, 0, 0, 0), (1, 1, 0, 0), (0, 1, 1, 0))]
+    actual = said = 0.0
+    squares: dict[tuple[Table, ...], float] = {}
+    for released in product(tables(2, K), repeat=3):
+        chance = float(np.prod([float(each[m]) for each, m in zip(laws, released, strict=True)]))
+        count = sum(m[0] for m in released)
+        actual += chance * (count - 3) ** 2
+        key = tuple(sorted(released))
+        if key not in squares:
+            squares[key] = stated(certificate, list(released), {0}).error ** 2
+        said += chance * squares[key]
+    assert 1.0 < said / actual < 3.0
+
+
+def released_one_by_one(real: Table, stays: float) -> Iterator[tuple[float, Table]]:
+    """Every way in which workers who are redrawn independently can be released, with its probability."""
+    homes = [point for point, count in enumerate(real) for _ in range(count)]
+    for drawn in product(range(len(real)), repeat=len(homes)):
+        chances = [
+            (1 - stays) / len(real) + stays * (home == at) for home, at in zip(homes, drawn, strict=True)
+        ]
+        yield float(np.prod(chances)), tuple(drawn.count(point) for point in range(len(real)))
+
+
+@pytest.mark.parametrize("epsilon", ["1", "3", "6.5"])
+def test_keep_or_redraw_has_the_errors_of_its_law(epsilon: str) -> None:
+    certificate = certificate_of("keep-or-redraw", {"rows": []}, epsilon)
+    odds = np.exp(float(epsilon))
+    squares = {m: stated(certificate, [m], {0}).error ** 2 for m in tables(3, K)}
+    for real in tables(3, K):
+        ways = list(released_one_by_one(real, (odds - 1) / (odds - 1 + K)))
+        actual = sum(chance * (m[0] - real[0]) ** 2 for chance, m in ways)
+        said = sum(chance * squares[m] for chance, m in ways)
+        assert said > 0.95 * actual
+
+
+def counts(**values: float) -> NoisyCounts:
+    """One count with a variance of 4, half of whose workers are kept, and a prior that knows nothing."""
+    usual = {"read": 20.0, "gained": 2.0, "kept": 0.5, "variance": 4.0, "usual": 30.0, "independent": 1e9}
+    rest = {"placed": 0.0, "dealt": 0.0, "cut": 0.0, "moved": 0.0}
+    return NoisyCounts(**{name: np.array([value]) for name, value in (usual | rest | values).items()})
+
+
+def test_without_a_prior_the_real_count_is_what_noise_leaves() -> None:
+    bias, variance, placement = errors_of(add_up(counts()))
+    assert bias[0] == pytest.approx(20 - (20 - 2) / 0.5)
+    assert variance[0] == pytest.approx(4 / 0.5**2)
+    assert placement[0] == 0
+
+
+def test_a_prior_that_is_certain_but_for_its_common_factor_takes_the_place_of_the_count() -> None:
+    """Of one count, the common factor is known as well as the count says, and no better than to a factor of two."""
+    bias, variance, _ = errors_of(add_up(counts(kept=1e-9, independent=1e-9)))
+    assert bias[0] == pytest.approx(20 - 30, abs=1e-3)
+    assert variance[0] == pytest.approx(30**2, rel=1e-3)
+
+
+def test_homes_in_a_point_that_is_cut_leave_a_count_uncertain_by_a_worker() -> None:
+    exact = counts(gained=0.0, kept=1.0, variance=0.0)
+    assert errors_of(add_up(exact))[1][0] == pytest.approx(0.0, abs=1e-6)
+    cut = exact._replace(cut=np.array([3.0]), placed=np.array([0.2]))
+    assert errors_of(add_up(cut))[1][0] == pytest.approx(1.0)
+
+
+def test_cleaning_takes_noise_out_of_far_ranges_and_adds_to_near_ones() -> None:
+    """Half of 100 workers were freed; two near points show 90 of them, eight far ones 10."""
+    tables_ = NoisyTables(
+        workers=np.array([[45.0, 45.0] + [1.25] * 8]),
+        lost_variance=np.zeros((1, 10)),
+        freed=np.array([50.0]),
+        gained_variance=np.array([50.0]),
+        even=np.full(10, 0.1),
+    )
+    found = cleaning_of(tables_, np.array([2.0, 2.0] + [50.0] * 8))
+    # Near: 90 of them cleaned, 45 kept + 10 noise before. Far: 10 cleaned, 5 kept + 40 noise before.
+    np.testing.assert_allclose(found.kept, [90 / 55] * 2 + [1.0] * 8)
+    np.testing.assert_allclose(found.gained, [90 / 55] * 2 + [5 / 40] * 8)
+    assert CLEANED_RANGES_MI == ENGINE_RANGES_MI
+
+
+def flows_of(store: Store) -> pandas.DataFrame:
+    """Workers by workplace block, segment, workplace tract and home tract."""
+    tract = store.table("blocks", ["tract_index"])["tract_index"].to_numpy()
+    jobs = store.table("jobs")
+    return pandas.DataFrame(
+        {
+            "block": jobs["destination_index"].to_numpy(np.int64),
+            "segment": (jobs["age"] * 9 + jobs["earnings"] * 3 + jobs["industry"] - 13).to_numpy(np.int64),
+            "work": tract[jobs["destination_index"]],
+            "home": tract[jobs["origin_index"]],
+            "workers": jobs["count"].to_numpy(np.int64),
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    "synthesis", [{"mechanism": "exponential", "clean": True}, {"mechanism": "keep-or-redraw"}]
+)
+def test_errors_cover_the_flows_of_a_whole_release(
+    synthesis: dict[str, Any], demo_dataset: Path, tmp_path: Path
+) -> None:
+    dataset, path = shutil.copytree(demo_dataset, tmp_path / "d.dataset"), tmp_path / "made.release"
+    privacy = PrivacyParameters(epsilon="5", delta="1e-6", min_retention="1", accountant="sound")
+    run_synthesis(dataset, path, privacy, SynthesisParameters(**synthesis), test_key=True)
+    release = open_store(path, "release")
+    drawn, real = flows_of(release), flows_of(open_store(demo_dataset, "dataset"))
+    of_tract = {tract: drawn[drawn["work"] == tract] for tract in np.unique(drawn["work"]).tolist()}
+
+    def released(tract: int) -> ReleasedRows:
+        mine = of_tract[tract]
+        return ReleasedRows(
+            *(mine[name].to_numpy(np.int64) for name in ("block", "segment", "home", "workers"))
+        )
+
+    tracts = release.table("tracts", COLUMNS)
+    errors = ExpectedErrors(release.document("certificate.json"), tracts, release.table("prior"), released)
+    squares = []
+    for tract in sorted(of_tract)[::3]:
+        cells = of_tract[tract].groupby(["block", "segment"])["workers"].sum()
+        n, times = np.unique(cells, return_counts=True)
+        read, true = (
+            np.bincount(
+                each.loc[each["work"] == tract, "home"],
+                each.loc[each["work"] == tract, "workers"],
+                len(tracts),
+            )
+            for each in (drawn, real)
+        )
+        table = np.zeros((len(tracts), len(tracts)))
+        table[:, tract] = read
+        found = errors.of_counts(
+            np.eye(len(tracts)),
+            table,
+            np.full(n.size, tract),
+            n,
+            np.broadcast_to(times, (len(tracts), n.size)),
+        )
+        some = true > 0
+        said = np.array([one.error for one in found])[some]
+        squares.append(np.stack([said**2, (read - true)[some] ** 2]))
+    said, actual = np.sqrt(np.concatenate(squares, axis=1).mean(axis=1))
+    assert 0.85 < said / actual < 2.0
