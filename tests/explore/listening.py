@@ -61,13 +61,15 @@ class Listening:
 
     def wait_for(self, name: str, value: int) -> None:
         """Wait until a count of the gate has a value."""
-        wait_until(lambda: self.gate.counts[name] == value, f"{name} == {value}, not {self.gate.counts}")
+        wait_until(
+            lambda: self.gate.counts[name] == value, lambda: f"{name} == {value}, not {self.gate.counts}"
+        )
 
 
-def wait_until(condition: Callable[[], bool], what: str) -> None:
+def wait_until(condition: Callable[[], bool], what: str | Callable[[], str]) -> None:
     end = time.monotonic() + PATIENCE_S
     while not condition():
-        assert time.monotonic() < end, what
+        assert time.monotonic() < end, what() if callable(what) else what
         time.sleep(0.01)
 
 

@@ -22,8 +22,10 @@ from waitress.task import ErrorTask, ThreadedTaskDispatcher, WSGITask
 from mapapp.errors import UsageError
 from mapapp.explore.listener import server as listener
 from mapapp.explore.listener.channel import Channel
+from mapapp.explore.listener.connections import Connection
 from mapapp.explore.listener.limits import Limits, affordable_connections
 from mapapp.explore.listener.server import FairQueue
+from mapapp.explore.listener.unsent import UnsentBytes
 from tests.explore.listening import (
     GET,
     OTHER_CLIENT,
@@ -422,14 +424,33 @@ def test_a_response_is_not_queued_beyond_the_limit_on_unsent_bytes(monkeypatch: 
             return n_bytes
 
     monkeypatch.setattr(listener.Server, "channel_class", Recorded)
-    limits = {"unsent_bytes": 20 << 20}
+    limits = {"unsent_bytes": 14 << 20}  # two responses never fit, whatever the system's buffers take of one
     with listening(application=long, limits=limits, threads=8) as server, ExitStack() as stack:
         for _ in range(8):
             stack.enter_context(server.connect(receive_bytes=4_096)).sendall(GET)
         wait_until(lambda: len(started) == 8, "every request is worked on")
         server.wait_for("connections", 1)
-        assert max(queued) <= 20 << 20
+        assert max(queued) <= 14 << 20
     assert server.gate.unsent.total == 0
+
+
+def test_room_is_made_only_for_parts_that_still_wait() -> None:
+    unsent = UnsentBytes(14)
+    first, second, third = (cast(Connection, object()) for _ in range(3))
+    assert unsent.take(first, 12)
+    assert not unsent.take(second, 12)
+    assert unsent.in_the_way() == [first]
+    assert not unsent.take(second, 12)  # it looks again before the first connection is closed
+    unsent.give(first)
+    assert unsent.in_the_way() == []
+    assert unsent.take(second, 12)
+    assert unsent.in_the_way() == []
+    assert not unsent.take(third, 12)
+    unsent.stop_waiting(third)  # its client has left
+    assert unsent.in_the_way() == []
+    assert not unsent.take(third, 15)  # never fits
+    assert unsent.in_the_way() == []
+    assert unsent.total == 12
 
 
 def test_a_response_longer_than_the_limit_is_not_sent() -> None:

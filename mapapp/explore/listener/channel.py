@@ -312,6 +312,7 @@ class Channel(HTTPChannel):  # type: ignore[misc]  # waitress has no types
         else:
             while not unsent.take(self, n_bytes):
                 if not self.connected or n_bytes > unsent.most_bytes:
+                    unsent.stop_waiting(self)
                     raise ClientDisconnected
                 self.server.pull_trigger()
                 unsent.wait()

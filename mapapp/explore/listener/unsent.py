@@ -24,7 +24,7 @@ class UnsentBytes:
         self.most_bytes = most_bytes
         self._held: Counter[Connection] = Counter()
         self._total = 0
-        self._missing = 0
+        self._wanted: dict[Connection, int] = {}  # bytes for which connections wait
         self._changed = threading.Condition()
 
     @property
@@ -37,8 +37,10 @@ class UnsentBytes:
         """Count bytes that a connection is about to hold; returns whether there was room for them."""
         with self._changed:
             if self._total + n_bytes > self.most_bytes:
-                self._missing = max(self._missing, self._total + n_bytes - self.most_bytes)
+                if n_bytes <= self.most_bytes:
+                    self._wanted[channel] = n_bytes
                 return False
+            self._wanted.pop(channel, None)
             self._add(channel, n_bytes)
             return True
 
@@ -55,6 +57,11 @@ class UnsentBytes:
             self._add(channel, -given)
             self._changed.notify_all()
 
+    def stop_waiting(self, channel: Connection) -> None:
+        """Make no more room for a connection."""
+        with self._changed:
+            self._wanted.pop(channel, None)
+
     def wait(self) -> None:
         """Wait until some bytes are given back, or for a moment."""
         with self._changed:
@@ -63,7 +70,8 @@ class UnsentBytes:
     def in_the_way(self) -> list[Connection]:
         """Return the connections to close so that the part of a response that waits has room, the largest first."""
         with self._changed:
-            missing, self._missing = self._missing, 0
+            wanted = max(self._wanted.values(), default=0)
+            missing = self._total + wanted - self.most_bytes if wanted else 0
             chosen = []
             for channel, held in self._held.most_common():
                 if missing <= 0:
