@@ -14,19 +14,17 @@ import resource
 import shutil
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from benchmarks import commands
-from engine.parameters import PrivacyParameters, SynthesisParameters
 from geodata.schema import TABLES
 from geodata.store import Store, open_store, writing_store
 from mapapp.publishing.presets import PRESETS
 from mapapp.publishing.run import run_synthesis
-from mapapp.publishing.settings import DEFAULT_DELTA, DEFAULT_MIN_RETENTION, privacy_of
+from mapapp.publishing.settings import parameters_of
 
 STAGES = {
     "reading the dataset": "reading the dataset, fitting the prior",
@@ -70,21 +68,6 @@ def in_one_segment(store: Store, path: Path) -> None:
         )
 
 
-def settings(preset: str) -> tuple[PrivacyParameters, SynthesisParameters]:
-    """What a preset asks for, without a design."""
-    given: Mapping[str, Any] = PRESETS[preset]
-    privacy = privacy_of(
-        accountant="sound",
-        epsilon_final=given.get("epsilon_final"),
-        delta=DEFAULT_DELTA,
-        min_retention=DEFAULT_MIN_RETENTION,
-    )
-    options = {name: given[name] for name in ("mechanism", "unit", "clean") if name in given}
-    if "far_state_miles" in given:
-        options["far_state_miles"] = float(given["far_state_miles"])
-    return privacy, SynthesisParameters(prior="gravity", **options)
-
-
 def synthesize(dataset: Path, release: Path, preset: str, threads: int | None) -> None:
     """Make a release under the test key; print the seconds of each stage and the peak as JSON."""
     began = time.perf_counter()
@@ -98,7 +81,7 @@ def synthesize(dataset: Path, release: Path, preset: str, threads: int | None) -
             seconds[running] = seconds.get(running, 0.0) + at - since
             running, since = stage, at
 
-    privacy, parameters = settings(preset)
+    privacy, parameters = parameters_of(dataset, {"preset": preset, "design": "none", "prior": "gravity"})
     outcome = run_synthesis(
         dataset,
         release,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from threading import RLock
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 
@@ -40,6 +40,8 @@ _SAMPLE_TRACTS: Final = (12, 40)
 _KEPT_SETTINGS: Final = 12
 _KEPT_TABS: Final = 8
 _SOON_S: Final = 4.0
+
+_Found = TypeVar("_Found")
 
 Design = tuple[Setting, DesignFacts | DrawnDesignFacts]
 """A setting chosen from public data, and how it was chosen."""
@@ -222,27 +224,21 @@ class Session:
         """Start to search for a setting; cancels the tab's search before."""
         tab = self.tab(name)
         with self._lock:
-            if tab.design is not None:
-                tab.design.cancel()
-            tab.design = Job(work)
+            tab.design = _in_place_of(tab.design, work)
             return tab.design
 
     def start_sweep(self, name: str, work: Work[SweepResults]) -> Job[SweepResults]:
         """Start to sweep; cancels the tab's sweep before."""
         tab = self.tab(name)
         with self._lock:
-            if tab.sweep is not None:
-                tab.sweep.cancel()
-            tab.sweep = Job(work)
+            tab.sweep = _in_place_of(tab.sweep, work)
             return tab.sweep
 
     def start_justify(self, name: str, work: Work[bytes]) -> Job[bytes]:
         """Start to write the justification of the kept settings; cancels the tab's work on one before."""
         tab = self.tab(name)
         with self._lock:
-            if tab.justify is not None:
-                tab.justify.cancel()
-            tab.justify = Job(work)
+            tab.justify = _in_place_of(tab.justify, work)
             return tab.justify
 
     def publish(self, name: str, work: Callable[[Setting, Report], Outcome]) -> Job[Outcome] | None:
@@ -319,6 +315,13 @@ def _start_values(store: Store, *, has_flows: bool, report: Report) -> Values:
         read_public_part(store), setting.privacy, setting.parameters, Choice(), report=report
     )
     return values_of(Setting(privacy, parameters))
+
+
+def _in_place_of(job: Job[_Found] | None, work: Work[_Found]) -> Job[_Found]:
+    """Start work in the background; cancels the earlier job, if there is one."""
+    if job is not None:
+        job.cancel()
+    return Job(work)
 
 
 def new_tab() -> str:
