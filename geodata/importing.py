@@ -26,7 +26,7 @@ from geodata.progress import Progress, silent
 from geodata.pumas import Pumas, read_pumas
 from geodata.reading import TextTable
 from geodata.recognize import Sources
-from geodata.schema import TABLES
+from geodata.schema import BASE_TABLES, TABLES
 from geodata.store import writing_store
 from geodata.vintage import of_table_vintage
 
@@ -43,7 +43,7 @@ class Imported:
     Attributes
     ----------
     tables : dict of str to DataFrame or GeoDataFrame
-        Every table of a dataset (`schema.TABLES["dataset"]`) by name.
+        Every table of a dataset (`schema.TABLES["dataset"]`) by name, and those of the base map that there are.
     facts : dict
         For the manifest: title, year, job_type, vintage, destination_states, n_jobs, sources, layers,
         elsewhere and outflow (jobs by state code), notes, commitment_key. Elsewhere, outflow and notes count
@@ -151,13 +151,14 @@ def write_dataset(
         When the place is taken or cannot be written.
     """
     with writing_store(path, "dataset") as writer:
-        for done, table in enumerate(TABLES["dataset"]):
-            progress(WRITING, done, len(TABLES["dataset"]))
+        tables = [*TABLES["dataset"], *(table for table in BASE_TABLES if table.name in imported.tables)]
+        for done, table in enumerate(tables):
+            progress(WRITING, done, len(tables))
             writer.table(table.name, imported.tables[table.name])
         writer.facts(**imported.facts)
         if finish is not None:
             finish(writer.directory)
-    progress(WRITING, len(TABLES["dataset"]), len(TABLES["dataset"]))
+    progress(WRITING, len(tables), len(tables))
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,8 @@ class Table:
     columns : dict of str to str
         Pandas dtype by column name; further columns (layers) may follow if `open_ended`.
     geometry : bool
-        Whether there is a `geometry` column (polygons, EPSG:4326), written as GeoParquet.
+        Whether there is a `geometry` column (EPSG:4326; polygons, but lines in `roads` and `rails`), written as
+        GeoParquet.
     open_ended : bool
         Whether columns beyond the named ones are allowed.
     """
@@ -139,12 +140,32 @@ POINTS = Table(
     },
 )
 
+WATER = Table("water", {"name": "str", "kind": "str"}, geometry=True)  # kind: one of WATER_KINDS
+ROADS = Table("roads", {"name": "str", "rank": "int8"}, geometry=True)  # rank: 1 primary, 2 secondary
+RAILS = Table("rails", {"name": "str"}, geometry=True)
+LANDMARKS = Table(
+    "landmarks",
+    {
+        "name": "str",
+        "kind": "str",  # one of LANDMARK_KINDS
+        "county_id": "str",  # empty if no county of the store holds it
+        "lon_deg": "float64",
+        "lat_deg": "float64",
+    },
+)
+
 GEOGRAPHY = (BLOCKS, TRACTS, PUMAS, SUPERPUMAS, COUNTIES, STATES, CELLS, LAYERS)
 PUBLIC_TABLES = (*GEOGRAPHY, PRIOR)  # the same in a dataset and in its releases; `certify` needs them all
 TABLES: dict[StoreKind, tuple[Table, ...]] = {
     "dataset": (*PUBLIC_TABLES, JOBS),
     "release": (*PUBLIC_TABLES, JOBS, POINTS),
 }
+BASE_TABLES = (WATER, ROADS, RAILS, LANDMARKS)
+"""What the base map shows and nothing is counted by: the same in a dataset and in its releases.
+
+A store may lack any of them; `Store.table` then returns one without rows.
+"""
+WATER_KINDS = ("ocean", "bay", "lake", "river")
 
 IDENTIFIER = {
     "tracts": "tract_id",
@@ -175,6 +196,7 @@ BOUNDS = {
     "count": (1, 2**31 - 1),
     "population": (0, 2**53),
     "weight": (0.0, 2.0**53),
+    "rank": (1, 2),
     **dict.fromkeys(("lon_deg", "home_lon_deg", "work_lon_deg"), (-180.0, 180.0)),
     **dict.fromkeys(("lat_deg", "home_lat_deg", "work_lat_deg"), (-90.0, 90.0)),
 }

@@ -28,7 +28,7 @@ from geodata.errors import StoreError
 from geodata.json_objects import JsonObject
 from geodata.manifest import MANIFEST, read_manifest_state
 from geodata.regular_files import FileState, read_identity, read_object, read_state, require_regular
-from geodata.schema import CRS, SCHEMA_VERSION, TABLES, StoreKind, Table
+from geodata.schema import BASE_TABLES, CRS, SCHEMA_VERSION, TABLES, StoreKind, Table
 from geodata.table_check import as_numpy, check_footer, check_identifiers, check_values, reading
 from geodata.table_stream import (
     Column,
@@ -39,6 +39,7 @@ from geodata.table_stream import (
     read_slice,
     row_ptr,
     sync,
+    without_rows,
 )
 
 if TYPE_CHECKING:
@@ -102,10 +103,20 @@ class Store:
             self, manifest={**self.manifest, **facts, "files": files}, held={**self.held, name: content}
         )
 
+    def has_table(self, name: str) -> bool:
+        """Return whether the store has a table; only those of the base map may be missing."""
+        return f"{_table(self.kind, name).name}.parquet" in self.manifest["files"]
+
     def table(self, name: str, columns: list[str] | None = None) -> pandas.DataFrame:
-        """Read one table: a GeoDataFrame if geometry is read, else a DataFrame."""
+        """Read one table: a GeoDataFrame if geometry is read, else a DataFrame.
+
+        A table of the base map that the store lacks has no rows.
+        """
         table = _table(self.kind, name)
         frame: pandas.DataFrame
+        if not self.has_table(name):
+            frame = without_rows(table)
+            return frame if columns is None else frame[columns]
         with reading(self.place(name)):
             if table.geometry and (columns is None or "geometry" in columns):
                 frame = _read_geometry(self.file(name), columns)
@@ -390,7 +401,7 @@ def store_digest(path: Path) -> str:
 
 
 def _table(kind: StoreKind, name: str) -> Table:
-    for table in TABLES[kind]:
+    for table in (*TABLES[kind], *BASE_TABLES):
         if table.name == name:
             return table
     raise AssertionError(f"a {kind} has no table {name!r}")
@@ -443,8 +454,9 @@ def _verified_files(path: Path, kind: StoreKind, manifest: JsonObject) -> dict[s
                 f"{path / name}: has {state.n_bytes:,} bytes, but the manifest says {listed[name]['bytes']:,}; "
                 "restore the manifest"
             )
-    for table in TABLES[kind]:
-        check_footer(path / f"{table.name}.parquet", table, _rows(manifest))
+    for table in (*TABLES[kind], *BASE_TABLES):
+        if f"{table.name}.parquet" in listed:
+            check_footer(path / f"{table.name}.parquet", table, _rows(manifest))
     check_identifiers(path)
     return states
 

@@ -180,6 +180,11 @@ def checked_frame(table: Table, frame: pandas.DataFrame) -> pandas.DataFrame:
     return frame[order].astype(table.columns)
 
 
+def without_rows(table: Table) -> pandas.DataFrame:
+    """Return a table of the schema without rows: a GeoDataFrame if it has geometry, else a DataFrame."""
+    return _without_rows(table, table.columns)
+
+
 def row_ptr(file: Path | io.BytesIO) -> npt.NDArray[np.int64]:
     """First row of every row group of a Parquet file, and the number of rows: int64[groups + 1]."""
     facts = pyarrow.parquet.read_metadata(file)
@@ -234,15 +239,22 @@ def _as_numpy(column: pyarrow.ChunkedArray) -> npt.NDArray[np.generic]:
 
 def _schema(table: Table, extra: dict[str, str]) -> pyarrow.Schema:
     """Arrow schema of a table, with the metadata from which pandas and geopandas restore their types."""
-    dtypes = table.columns | extra
-    frame = pandas.DataFrame({name: pandas.Series([], dtype=dtype) for name, dtype in dtypes.items()})  # type: ignore[call-overload,unused-ignore]  # the types come from a table
+    frame = _without_rows(table, table.columns | extra)
     if not table.geometry:
         return pyarrow.Schema.from_pandas(frame, preserve_index=False)
+    buffer = io.BytesIO()
+    frame.to_parquet(buffer, index=False)
+    return pyarrow.parquet.read_schema(buffer)
+
+
+def _without_rows(table: Table, dtypes: dict[str, str]) -> pandas.DataFrame:
+    frame = pandas.DataFrame({name: pandas.Series([], dtype=dtype) for name, dtype in dtypes.items()})  # type: ignore[call-overload,unused-ignore]  # the types come from a table
+    if not table.geometry:
+        return frame
     import geopandas  # not at the top: a synthesis does not need it
 
-    buffer = io.BytesIO()
-    geopandas.GeoDataFrame(frame, geometry=[], crs=CRS).to_parquet(buffer, index=False)
-    return pyarrow.parquet.read_schema(buffer)
+    shapes: pandas.DataFrame = geopandas.GeoDataFrame(frame, geometry=[], crs=CRS)
+    return shapes
 
 
 def _encodings(schema: pyarrow.Schema) -> dict[str, object]:

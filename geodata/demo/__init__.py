@@ -19,7 +19,7 @@ from geodata.demo.sizes import Size
 from geodata.errors import GeodataError
 from geodata.json_objects import JsonObject
 from geodata.progress import Progress, silent
-from geodata.schema import TABLES
+from geodata.schema import BASE_TABLES, TABLES
 from geodata.store import refuse_existing, writing_store
 
 __all__ = ["SIZES", "Size", "generate", "write_demo"]
@@ -90,8 +90,8 @@ def write_demo(path: Path, *, size: str = "metro", seed: int = 1, progress: Prog
     refuse_existing(path)
     tables, facts = generate(size, seed, progress)
     with writing_store(path, "dataset") as writer:
-        for table in TABLES["dataset"]:
-            writer.table(table.name, tables[table.name])
+        for name in (table.name for table in (*TABLES["dataset"], *BASE_TABLES) if table.name in tables):
+            writer.table(name, tables[name])
         writer.facts(**facts)
     return facts
 

@@ -15,7 +15,21 @@ import shapely
 
 from geodata.atomic_writes import partial_name
 from geodata.errors import StoreError
-from geodata.schema import BLOCKS, COUNTIES, JOBS, PUMAS, STATES, SUPERPUMAS, TABLES, TRACTS, StoreKind, Table
+from geodata.schema import (
+    BASE_TABLES,
+    BLOCKS,
+    COUNTIES,
+    JOBS,
+    LANDMARKS,
+    PUMAS,
+    ROADS,
+    STATES,
+    SUPERPUMAS,
+    TABLES,
+    TRACTS,
+    StoreKind,
+    Table,
+)
 from geodata.store import open_store, writing_store
 from geodata.table_stream import ROW_GROUP_ROWS, TableStream
 
@@ -67,6 +81,42 @@ def test_round_trip(tmp_path: Path) -> None:
     assert list(store.table("jobs").columns) == list(JOBS.columns)
     assert store.table("tracts").crs.to_epsg() == 4326
     assert [entry.name for entry in tmp_path.iterdir()] == ["d"]
+
+
+def write_with_roads(path: Path, *, rank: int = 1) -> Path:
+    line = shapely.LineString([(-71, 41), (-71.5, 41.5)])
+    roads = {"name": ["I- 95"], "rank": np.array([rank], np.int8), "geometry": [line]}
+    with writing_store(path, "dataset") as writer:
+        for table in TABLES["dataset"]:
+            writer.table(table.name, empty(table))
+        writer.table("roads", geopandas.GeoDataFrame(roads, crs="EPSG:4326"))
+    return path
+
+
+def test_a_store_without_a_base_map_has_empty_base_tables(tmp_path: Path) -> None:
+    store = open_store(write(tmp_path / "d"), "dataset")
+    for table in BASE_TABLES:
+        assert not store.has_table(table.name)
+        frame = store.table(table.name)
+        assert len(frame) == 0
+        assert list(frame.columns) == [*table.columns, *(["geometry"] if table.geometry else [])]
+    assert store.table("water").crs.to_epsg() == 4326
+    assert list(store.table("landmarks", ["name", "lon_deg"]).columns) == ["name", "lon_deg"]
+
+
+def test_a_store_may_have_some_base_tables(tmp_path: Path) -> None:
+    store = open_store(write_with_roads(tmp_path / "d"), "dataset")
+    assert store.has_table(ROADS.name)
+    assert not store.has_table(LANDMARKS.name)
+    assert store.table("roads").geometry.iloc[0].geom_type == "LineString"
+    with writing_store(tmp_path / "copy", "dataset") as writer:
+        for table in (*TABLES["dataset"], ROADS):
+            writer.copy_table(store, table.name)
+    assert (tmp_path / "copy/roads.parquet").read_bytes() == (tmp_path / "d/roads.parquet").read_bytes()
+
+
+def test_a_base_table_that_does_not_follow_the_schema_is_refused(tmp_path: Path) -> None:
+    assert "column 'rank' holds 3" in refused(write_with_roads(tmp_path / "d", rank=3))
 
 
 def test_same_content_gives_the_same_bytes(tmp_path: Path) -> None:

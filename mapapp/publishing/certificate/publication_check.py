@@ -12,7 +12,7 @@ import pandas
 import pyarrow.parquet
 
 from geodata.json_objects import JsonObject
-from geodata.schema import LAYER_LABELS, TABLES
+from geodata.schema import BASE_TABLES, LAYER_LABELS, TABLES
 from geodata.store import Store
 from mapapp.answers.publication import (
     BOUND_FIELD,
@@ -27,10 +27,12 @@ from mapapp.publishing.certificate.terms import Certificate, CertificateCheck
 
 def check_files(release: Store) -> CertificateCheck:
     """Check that the release has its tables, their columns, the certificate and public facts, and nothing else."""
-    allowed = {f"{table.name}.parquet" for table in TABLES["release"]} | {CERTIFICATE}
+    base = [table for table in BASE_TABLES if release.has_table(table.name)]
+    tables = (*TABLES["release"], *base)
+    allowed = {f"{table.name}.parquet" for table in tables} | {CERTIFICATE}
     strange = sorted(set(release.manifest["files"]) ^ allowed)
     strange += sorted(set(release.manifest) - {"schema_version", "kind", "files", *PUBLIC_FACTS})
-    for table in TABLES["release"]:
+    for table in tables:
         found = (
             set(release.columns(table.name))
             - set(table.columns)
