@@ -13,6 +13,9 @@ Object.assign((window.dash_clientside.commutemap ??= {}), {
   // Thousands of rows take seconds as components, and milliseconds as plain cells.
   // Returns whether the table is hidden, which it is if it has no rows.
   fill,
+
+  // The title follows the view, as the server writes it into the page.
+  entitle: (title) => void (title && (document.title = title)),
 });
 
 // Count the visitor's steps, so that Undo never leaves the page.

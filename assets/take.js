@@ -31,14 +31,15 @@
     }
   }
 
-  // Pictures and setup files use the current bounds of the map.
+  // Pictures and setup files use the current bounds of the map, and pictures its colors.
   function addressOf(link) {
     const map = document.querySelector("#map .js-plotly-plot")?._fullLayout?.map?._subplot?.map;
-    if (!map || !link.classList.contains("view")) return link.href;
+    const address = new URL(link.href);
+    if (/\.(png|svg)$/.test(address.pathname)) address.searchParams.set("theme", window.commutemap.theme());
+    if (!map || !link.classList.contains("view")) return address;
     const { _sw, _ne } = map.getBounds();
     const [west, east] = [Math.max(_sw.lng, -180), Math.min(_ne.lng, 180)];
-    if (!(west < east)) return link.href;
-    const address = new URL(link.href);
+    if (!(west < east)) return address;
     address.searchParams.set("bounds", [west, _sw.lat, east, _ne.lat].map((edge) => edge.toFixed(5)).join(","));
     return address;
   }

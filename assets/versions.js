@@ -91,8 +91,20 @@
   let leaving = false;
   window.addEventListener("pagehide", () => (leaving = true));
   window.addEventListener("pageshow", () => (leaving = false));
+  // Only the browser knows which colors the system prefers, so requests say it (`mapapp.explore.color_scheme`).
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  const chosen = () => new URLSearchParams(location.search).get("theme");
+  const preferred = () => (dark.matches ? "dark" : "light");
+  const theme = () => (["light", "dark"].includes(chosen()) ? chosen() : preferred());
+  dark.addEventListener("change", () => window.commutemap.retry?.());
+
   window.fetch = async (...request) => {
-    if (!String(request[0]?.url ?? request[0]).includes("_dash-update-component")) return ask(...request);
+    const asked = String(request[0]?.url ?? request[0]);
+    const isLayout = asked.includes("_dash-layout"); // the address of a view comes with the other requests
+    if (!isLayout && !asked.includes("_dash-update-component")) return ask(...request);
+    const scheme = isLayout ? theme() : preferred();
+    request[1] = { ...request[1], headers: { ...request[1]?.headers, "X-Color-Scheme": scheme } };
+    if (isLayout) return ask(...request);
     const body = () => JSON.parse(request[1].body);
     try {
       const answer = await patiently(request, () => isNewest(body()));
@@ -115,5 +127,5 @@
     }
   }
 
-  window.commutemap = Object.assign(window.commutemap ?? {}, { check, forget, lack, patiently });
+  window.commutemap = Object.assign(window.commutemap ?? {}, { check, forget, lack, patiently, theme });
 })();

@@ -104,6 +104,7 @@ COLOR_SCHEMES: Final = {
         more=("#23405f", "#2f6aa8", "#5fa3e6", "#c0e0ff"),
     ),
 }
+COLOR_SCHEMES["system"] = COLOR_SCHEMES["light"]  # for a reader whose preference is unknown
 
 
 def count_classes(smallest: int, largest: int) -> list[tuple[int, int | None]]:

@@ -25,10 +25,11 @@ from mapapp.answers.watch import Refused, Watch
 from mapapp.drawing import map_content, map_layers
 from mapapp.drawing.palette import COLOR_SCHEMES
 from mapapp.errors import UsageError
-from mapapp.explore import heavy_requests, upload_routes, web_app
+from mapapp.explore import heavy_requests, upload_routes, view_names, web_app
 from mapapp.explore.background import run_in_background
 from mapapp.explore.callbacks import choices, download_menu, explore, routing
 from mapapp.explore.callbacks.views import Views
+from mapapp.explore.color_scheme import preferred_theme
 from mapapp.explore.downloads import routes as downloads
 from mapapp.explore.listener.server import AnyServer
 from mapapp.explore.pages.frame import PAGES, frame
@@ -69,11 +70,12 @@ def create_app(releases: list[Path], prefix: str = "/", *, awaited: Sequence[str
         title="CommuteMap",
         update_title="",
         index_string=web_app.index_page(prefix),
+        head=lambda: _head(views),
         suppress_callback_exceptions=True,  # pages come and go
         on_error=_fail,
     )
     app.server.config["MAX_CONTENT_LENGTH"] = web_app.MAX_UPLOAD_BYTES
-    app.layout = frame()
+    app.layout = lambda: frame(preferred_theme())
     routing.register(app, views)
     choices.register(app, views)
     explore.register(app, views)
@@ -125,6 +127,19 @@ def await_no_more(app: Dash, awaited: str) -> None:
     """Stop saying that a release is being made."""
     views = _views_of(app)
     views.awaited = tuple(words for words in views.awaited if words != awaited)
+
+
+def _head(views: Views) -> str:
+    """What the requested page is called and shows, for its HTML."""
+    request = flask.request
+    address, _ = views.parse(request.query_string.decode("ascii", "replace"))
+    release, before = views.release(address), views.releases.get(address.against)
+    theme = address.view.theme
+    return web_app.page_head(
+        view_names.page_title(release, address, before, path=views.page(request.path)),
+        view_names.page_description(release, address, before),
+        "light dark" if theme == "system" else theme,
+    )
 
 
 def _views_of(app: Dash) -> Views:

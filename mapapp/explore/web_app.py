@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import html
 import re
 import traceback
 from collections.abc import Callable, Iterable
@@ -38,13 +39,14 @@ _ONLY_FOR_DEBUGGING: Final = (
 )
 _COMPRESSED: Final = ("application/json", "application/javascript", "text/")
 _MAX_COMPRESSED: Final = 32 << 20  # a larger response is sent uncompressed, as it is read
+_HEAD: Final = "<!-- head -->"
 _PAGE: Final = """<!DOCTYPE html>
 <html lang="en">
 <head>
 {%metas%}
-<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover">
 <meta name="theme-color" content="#14304f">
-<title>{%title%}</title>
+<!-- head -->
 <link rel="icon" type="image/svg+xml" href="{prefix}assets/icon.svg">
 {%css%}
 </head>
@@ -68,9 +70,15 @@ class ListenOptions(TypedDict, total=False):
 class App(Dash):
     """A Dash app that does not reveal its software versions and serves only the assets of its page."""
 
-    def __init__(self, name: str, **options: Any) -> None:
+    def __init__(self, name: str, *, head: Callable[[], str] | None = None, **options: Any) -> None:
         super().__init__(name, **options)
+        self._head = head or (lambda: page_head(self.title))
         self.server.before_request(self._refuse_ignored_asset)
+
+    def index(self, *path: object, **named: object) -> str:
+        """Return the HTML frame; its title is filled in last, so that no name in it can change the rest."""
+        page: str = super().index(*path, **named)  # type: ignore[no-untyped-call]  # Dash leaves it without types
+        return page.replace(_HEAD, self._head(), 1)
 
     def _config(self) -> dict[str, object]:
         """The configuration for the page's scripts, without entries that only Dash's debugging tools need."""
@@ -84,6 +92,29 @@ class App(Dash):
         ignored = self.config.assets_ignore
         if name != flask.request.path and ignored and re.search(ignored, name):
             flask.abort(404)
+
+
+def page_head(title: str, description: str = "", color_scheme: str = "light") -> str:
+    """The title of a page, what search engines and previews of links show, and the colors before its styles load.
+
+    Parameters
+    ----------
+    title, description : str
+        Plain text; it is escaped here.
+    color_scheme : str
+        As in CSS: `light`, `dark`, or `light dark` for what the system prefers.
+    """
+    lines = [f"<title>{html.escape(title)}</title>", f'<meta name="color-scheme" content="{color_scheme}">']
+    if description:
+        words = {
+            'name="description"': description,
+            'property="og:title"': title,
+            'property="og:description"': description,
+            'property="og:type"': "website",
+            'property="og:site_name"': "CommuteMap",
+        }
+        lines += [f'<meta {name} content="{html.escape(text)}">' for name, text in words.items()]
+    return "\n".join(lines)
 
 
 def index_page(prefix: str) -> str:

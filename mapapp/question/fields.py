@@ -20,6 +20,7 @@ from mapapp.question.filters import BANDS
 
 Side = Literal["work", "home"]
 Theme = Literal["light", "dark"]
+ThemeChoice = Literal["light", "dark", "system"]
 Kind = Literal["choice", "steps", "layer", "miles", "bands", "flag"]
 MAX_LAYER_NAME: Final = 24
 
@@ -266,11 +267,11 @@ VIEW: Final = _by_name(
     Field(
         name="theme",
         kind="choice",
-        default="light",
-        help="Colors of the page.",
+        default="system",
+        help="Colors of the page; by default those that the reader's system prefers.",
         address="theme",
-        choices=get_args(Theme),
-        unknown="The theme is light or dark, not {}; light is used.",
+        choices=get_args(ThemeChoice),
+        unknown="The theme is light or dark, not {}; your system's preference is used.",
     ),
     Field(
         name="every",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mapapp.question.analyses import Show
-from mapapp.question.fields import Theme
+from mapapp.question.fields import ThemeChoice
 from mapapp.question.question import Question
 
 Bounds = tuple[float, float, float, float]
@@ -20,13 +20,14 @@ class View:
     ----------
     show : {"points", "areas", "density", "lines"}
         How the map draws it, if the analysis allows it.
-    theme : {"light", "dark"}
+    theme : {"light", "dark", "system"}
+        `system` is what the reader's system prefers; pictures for an unknown reader are light.
     every : bool
         Whether the table shows all rows.
     """
 
     show: Show = "points"
-    theme: Theme = "light"
+    theme: ThemeChoice = "system"
     every: bool = False
 
     def show_of(self, question: Question) -> Show:

@@ -91,7 +91,8 @@ def test_every_file_of_every_analysis(analysis: str, name: str, client: Any, rel
     assert answer.status_code == 200, answer.get_data(as_text=True)
     assert answer.headers["X-Content-Type-Options"] == "nosniff"
     kept = answer.headers["Content-Disposition"]
-    assert kept.startswith("attachment; filename=squareland-2019-")
+    about = analysis.partition("-")[0] if name.startswith(("map", "chart")) else "squareland-2019-"
+    assert kept.startswith(f"attachment; filename={about}")
     suffix = kept.rpartition(".")[2]
     assert suffix == name.rpartition(".")[2] or (name.startswith("chart") and suffix == "zip")
     assert answer.get_data().startswith(STARTS.get(suffix, b""))

@@ -15,7 +15,7 @@ from mapapp.drawing.paper.chart_sheet import about_words
 from mapapp.drawing.paper.heat_map import heat_map
 from mapapp.drawing.paper.paper import Form, Sheet, check, drawing, encoded
 from mapapp.drawing.paper.rose import rose
-from mapapp.question.fields import Theme
+from mapapp.question.fields import ThemeChoice
 
 WIDTH_IN: Final = 6.0
 
@@ -33,7 +33,7 @@ def chart_pictures(
     release: ServedRelease,
     result: Result,
     *,
-    theme: Theme = "light",
+    theme: ThemeChoice = "light",
     form: Form = "png",
     scale: int = 1,
     width_in: float = WIDTH_IN,

@@ -20,6 +20,7 @@ from mapapp.answers.results import Result
 from mapapp.answers.served_release import ServedRelease, menu_names_of, names_of
 from mapapp.drawing import map_content
 from mapapp.errors import UsageError
+from mapapp.explore import color_scheme, view_names
 from mapapp.explore.callbacks import draw
 from mapapp.explore.callbacks.setup_file import bounds_for
 from mapapp.explore.callbacks.views import Views
@@ -86,20 +87,20 @@ def _map_figure(
     """The whole map or the changes to the map on the page, and what the map then shows."""
     release = views.release(address)
     size = _pixels(look.get("width")), _pixels(look.get("height"))
-    before = views.before(address)
+    before, view = views.before(address), color_scheme.seen(address.view)
     figure = draw.map_figure(
-        release, address.question, address.view, views.prefix, *size, bounds=bounds, before=before
+        release, address.question, view, views.prefix, *size, bounds=bounds, before=before
     )
     figure.layout.meta = {**figure.layout.meta, "address": look.get("search")}
     now = {
         "release": release.slug,
-        "theme": address.view.theme,
+        "theme": view.theme,
         "view": draw.revision(release, address.question),
     }
     if on_map.get("release") != release.slug:
         return figure, now
     move = bounds is not None or (look.get("moved_by") != "map" and on_map.get("view") != now["view"])
-    return draw.changes(figure, move=move, restyle=on_map.get("theme") != address.view.theme), now
+    return draw.changes(figure, move=move, restyle=on_map.get("theme") != view.theme), now
 
 
 def _pixels(given: object) -> int:
@@ -168,7 +169,8 @@ def _answering(app: Dash, views: Views) -> None:
         if not address.question.is_complete:
             return nothing
         title, text, figure = answer_charts.drawn_chart(
-            served_answers.result(views.release(address), address.question), address.view.theme
+            served_answers.result(views.release(address), address.question),
+            color_scheme.shown_theme(address.view),
         )
         if not title:
             return nothing
@@ -265,23 +267,29 @@ def _keeping_up(app: Dash, views: Views) -> None:
             query,
         )
 
+    in_browser(ClientsideFunction("commutemap", "entitle"), Input("page-title", "data"))
+
     @app.callback(
         Output("banner", "children"),
         Output("release-title", "children"),
         Output("theme-provider", "forceColorScheme"),
         Output("app", "className"),
+        Output("page-title", "data"),
         *_drawn("banner", "release-title"),
         Input("url", "search"),
+        Input("url", "pathname"),
     )
-    def show_release(query: str | None) -> tuple[object, ...]:
+    def show_release(query: str | None, pathname: str | None) -> tuple[object, ...]:
         address, _ = views.parse(query)
-        release = views.release(address)
+        release, before = views.release(address), views.releases.get(address.against)
+        theme = color_scheme.shown_theme(address.view)
         name = names_of(list(views.releases.values()))[release.slug]
         return (
             certificate.banner(release),
             name,
-            address.view.theme,
-            f"app {address.view.theme}",
+            theme,
+            f"app {theme}",
+            view_names.page_title(release, address, before, views.page(pathname)),
             query,
             query,
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dash import ALL, Dash, Input, Output, State
 from dash.development.base_component import Component
 
+from mapapp.explore import color_scheme
 from mapapp.explore.callbacks import draw
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.pages import explore, frame, method
@@ -22,10 +23,12 @@ def register(app: Dash, views: Views) -> None:
     )
     def route(pathname: str | None, query: str | None) -> tuple[Component, list[str]]:
         address, _ = views.parse(query)
-        path = "/" + (pathname if isinstance(pathname, str) else "/").removeprefix(views.prefix).strip("/")
+        path = views.page(pathname)
         marks = ["here" if page == path else "" for page in frame.PAGES]
         if path == "/":
-            figure = draw.base_figure(views.release(address), address.view.theme, views.prefix)
+            figure = draw.base_figure(
+                views.release(address), color_scheme.shown_theme(address.view), views.prefix
+            )
             layers = views.layers(address)
             return explore.page(views.releases, address, figure, layers, views.awaited), marks
         if path == "/method":

@@ -55,6 +55,11 @@ class Views:
         self.releases = {**self.releases, slug: release}
         return release
 
+    def page(self, pathname: object) -> str:
+        """The page that a path names, such as `/method`, wherever the app is mounted."""
+        path = pathname if isinstance(pathname, str) else "/"  # a forged request may contain anything
+        return "/" + path.removeprefix(self.prefix).strip("/")
+
     def release(self, address: Address) -> ServedRelease:
         """The release of an address."""
         return self.releases[address.release] if address.release else next(iter(self.releases.values()))

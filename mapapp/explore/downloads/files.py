@@ -16,6 +16,7 @@ from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.watch import Refused, Watch
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.downloads.bounds import MAX_REPORT_ROWS, MAX_ROWS
+from mapapp.explore.view_names import picture_stem
 from mapapp.files import answer_files
 from mapapp.files.exports.answers import SHAPED, write_answers
 from mapapp.files.exports.layer import safe_name
@@ -83,17 +84,22 @@ def answer(wanted: FileRequest) -> Result:
 
 
 def file_name(wanted: FileRequest, name: str, *, several: bool = False) -> str:
-    """Name of the downloaded file: release, analysis and area, in ASCII letters, digits and dashes.
+    """Name of the downloaded file, in ASCII letters, digits and dashes; pictures are named by what they show.
 
     `several` says that several charts were packed into a zip file.
     """
     stem, _, suffix = name.partition(".")
     stem, suffix = ("charts", "zip") if several else (stem, suffix)
+    if stem in ("map", "chart", "charts"):
+        shown = picture_stem(
+            wanted.release, wanted.address, wanted.views.releases.get(wanted.address.against)
+        )
+        return f"{safe_name(shown, most=120)}{'' if stem == 'map' else f'-{stem}'}.{suffix}"
     question = wanted.address.question
     areas = wanted.release.areas
     known = [areas[step].name for step in question.areas[:1] if step in areas]
     about = "-".join([question.analysis, *known]) if stem != "setup" else "setup"
-    extra = "" if stem in ("table", "shapes", "setup") else f"-{stem}"
+    extra = "-report" if stem == "report" else ""
     return f"{safe_name(f'{wanted.release.title} {about}', most=120)}{extra}.{suffix}"
 
 

@@ -21,7 +21,7 @@ from mapapp.question.view import View
 
 SIDES: Final = {"work": "Workplaces", "home": "Homes"}
 SHOWS: Final = {"points": "Points", "areas": "Areas", "density": "Density", "lines": "Lines"}
-THEMES: Final = {"light": "Light", "dark": "Dark"}
+THEMES: Final = {"system": "As my system", "light": "Light", "dark": "Dark"}
 PLAIN: Final = ("analysis", "side", "show", "layer", "home_layer", "work_layer", "theme")
 """Controls with one value, each named after the part of the address that it sets."""
 

@@ -13,6 +13,7 @@ from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.words import PART, aria
 from mapapp.drawing.plotly.charts import CONFIG as CHART_CONFIG
 from mapapp.drawing.plotly.commute_map import DRAWING
+from mapapp.explore.color_scheme import shown_theme
 from mapapp.explore.pages import area_controls, download_menu
 from mapapp.explore.pages.controls import controls
 from mapapp.question.address import Address
@@ -71,7 +72,7 @@ def page(
                 id="on-map",
                 data={
                     "release": address.release or next(iter(releases)),
-                    "theme": address.view.theme,
+                    "theme": shown_theme(address.view),
                     "view": "",
                 },
             ),

@@ -9,6 +9,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from mapapp.answers.words import PART, aria
+from mapapp.question.fields import Theme
 
 THEME: Final[dict[str, object]] = {
     "fontFamily": "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif",
@@ -20,8 +21,8 @@ THEME: Final[dict[str, object]] = {
 PAGES: Final = {"/": "Explore", "/method": "Method"}  # links are relative: the app may be mounted anywhere
 
 
-def frame() -> dmc.MantineProvider:
-    """The parts that stay when the visitor changes pages."""
+def frame(theme: Theme = "light") -> dmc.MantineProvider:
+    """The parts that stay when the visitor changes pages, in the colors of the first of them."""
     return dmc.MantineProvider(
         html.Div(
             [
@@ -41,14 +42,15 @@ def frame() -> dmc.MantineProvider:
                     className="top",
                 ),
                 html.Div(id="banner", **PART),
+                dcc.Store(id="page-title"),
                 html.Div(id="page", className="page"),
             ],
-            className="app",
+            className=f"app {theme}",
             id="app",
         ),
         id="theme-provider",
         theme=THEME,
-        forceColorScheme="light",
+        forceColorScheme=theme,
     )
 
 

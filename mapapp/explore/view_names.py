@@ -1,0 +1,98 @@
+"""What a view is called: in the title and description of its page, and in the names of its pictures.
+
+A name is made for every request of a page, before any limit on work applies. So it uses only the names of units, and
+never computes the blocks of a drawn area.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from mapapp.answers import words
+from mapapp.answers.served_release import ServedRelease
+from mapapp.answers.unit_names import base_name, name_parts, unplaced_name
+from mapapp.question.address import Address
+
+_OF_STATE: Final = re.compile(r"[ ,]([A-Z]{2}(?:-[A-Z]{2})*)\)?$")
+_GOVERNED: Final = ("stplc", "ctycsub")
+"""Layers whose units people name without their legal description: `Newport`, not `Newport city`."""
+_DRAWN: Final = {
+    "circle": "a circle",
+    "ring": "a ring",
+    "box": "a box",
+    "shape": "a drawn area",
+    "line": "a corridor",
+    "near": "a corridor",
+}
+_OTHER_PAGES: Final = {"/method": "How the numbers are made"}
+_FILE_WORDS: Final = {"inflow-outflow": "inflow", "distance-direction": "distance"}
+"""Analyses with a shorter name in the names of files."""
+
+
+def page_title(
+    release: ServedRelease, address: Address, before: ServedRelease | None = None, path: str = "/"
+) -> str:
+    """Return the title of a page, such as `Inflow and outflow: Newport, RI, 2019`.
+
+    Parameters
+    ----------
+    release : ServedRelease
+    address : Address
+    before : ServedRelease, optional
+        The earlier release that the view compares with.
+    path : str
+        The page; `/` is the map.
+    """
+    question = address.question
+    if path != "/":
+        return f"{_OTHER_PAGES.get(path, 'Page not found')}: {release.title}"
+    if not question.areas:
+        subject = question.entry.title if question.is_complete else "Where people live and work"
+        return f"{subject}: {release.title}"
+    return f"{question.entry.title}: {_where_and_when(release, address, before)}"
+
+
+def page_description(release: ServedRelease, address: Address, before: ServedRelease | None = None) -> str:
+    """Return a sentence or two on what a page shows, for search engines and for previews of links."""
+    question = address.question
+    where = _where_and_when(release, address, before) if question.areas else release.title
+    kind = (
+        "synthetic workers; no record is a real person"
+        if words.is_private(release.certificate)
+        else "workers; the numbers are not protected"
+    )
+    return f"{question.entry.words} {where}: a map, key numbers with their expected errors, and tables of {kind}."
+
+
+def picture_stem(release: ServedRelease, address: Address, before: ServedRelease | None = None) -> str:
+    """Return the words of a picture's file name, such as `inflow Newport, RI, 2019`."""
+    question = address.question
+    where = _where_and_when(release, address, before) if question.areas else release.title
+    return f"{_FILE_WORDS.get(question.analysis, question.analysis)} {where}"
+
+
+def _where_and_when(release: ServedRelease, address: Address, before: ServedRelease | None) -> str:
+    question = address.question
+    ends = [question.areas] if not question.shown_others else [question.areas, question.others]
+    places = " and ".join(dict.fromkeys(_place(release, steps) for steps in ends))
+    years = [str(each.analyses.year) for each in (before, release) if each and each.analyses.year]
+    when = " to ".join(dict.fromkeys(years)) or release.title
+    return f"{places}, {when}"
+
+
+def _place(release: ServedRelease, steps: Sequence[str]) -> str:
+    first = _step(release, steps[0])
+    return first if len(steps) == 1 else f"{first} and {len(steps) - 1} more"
+
+
+def _step(release: ServedRelease, step: str) -> str:
+    bare = step.lstrip("+-&")
+    if bare not in release.areas:
+        return _DRAWN.get(bare.partition(":")[0], "a drawn area")
+    area = release.areas[bare]
+    if area.level not in _GOVERNED:
+        return area.name
+    own, state = base_name(area.name), _OF_STATE.search(area.name, len(unplaced_name(area.name)))
+    return f"{own}, {state[1] if state else name_parts(area.name)[1]}".removesuffix(", ")
