@@ -21,8 +21,19 @@
     const { plot, map } = shown();
     if (!map || map === watched) return;
     watched = map;
-    map.on("error", ({ sourceId, error }) => sourceId && missed(plot, map, sourceId, error));
+    watch(plot, map);
   }).observe(document.documentElement, { childList: true, subtree: true });
+
+  // At the first error of a new map, Plotly gives up drawing it. A busy server is no reason to: do not pass the error on.
+  function watch(plot, map) {
+    const pass = map.fire.bind(map);
+    map.fire = (event, ...more) => {
+      if (event.type !== "error" || !event.sourceId) return pass(event, ...more);
+      missed(plot, map, event.sourceId, event.error);
+      return map;
+    };
+    map.on("error", () => {}); // without a listener, errors do not reach `fire`
+  }
 
   function shown() {
     const plot = document.querySelector("#map .js-plotly-plot");

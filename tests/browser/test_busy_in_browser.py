@@ -77,6 +77,7 @@ def test_the_map_gets_its_shapes_from_a_server_that_was_busy_at_first(visit: Vis
     assert len(requested) > 2
     assert len(set(requested)) == 1
     assert visit.page.query_selector("#away:not([hidden])") is None
+    assert "Map error." not in visit.trouble, "after this error of a new map, Dash draws nothing on it again"
     visit.trouble.clear()  # what the browser itself says of a failed request
 
 
