@@ -166,6 +166,20 @@ BASE_TABLES = (WATER, ROADS, RAILS, LANDMARKS)
 A store may lack any of them; `Store.table` then returns one without rows.
 """
 WATER_KINDS = ("ocean", "bay", "lake", "river")
+LANDMARK_KINDS = (
+    "place",  # a populated place: town, village, or neighborhood
+    "university",
+    "school",
+    "hospital",
+    "airport",
+    "station",
+    "park",
+    "military",
+    "island",
+    "cape",
+    "beach",
+    "summit",
+)
 
 IDENTIFIER = {
     "tracts": "tract_id",

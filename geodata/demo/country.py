@@ -9,7 +9,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 import pandas
+import shapely
 
+from geodata.demo.base_map import base_map
 from geodata.demo.blocks import Blocks, make_blocks
 from geodata.demo.commutes import HomeTracts, draw_homes, home_shares, last_year
 from geodata.demo.curves import Floats, wandering
@@ -51,7 +53,7 @@ def make_country(
         Called with (stage, done, total).
     """
     scale = SCALES[size]
-    rng = [np.random.default_rng([seed, number]) for number in range(8)]
+    rng = [np.random.default_rng([seed, number]) for number in range(9)]
     progress("Drawing land", 0, 5)
     land = make_land(scale, rng[0])
     towns = make_towns(land, rng[1])
@@ -63,6 +65,8 @@ def make_country(
     progress("Joining blocks into tracts", 2, 5)
     far_deg = np.round(land.frame.degrees(_ELSEWHERE_KM), 4)
     tables = geography(blocks, units, gazetteer, block_id, far_deg)
+    land_deg = shapely.coverage_union_all(tables["states"].geometry.dropna().to_numpy())
+    tables |= base_map(land, towns, blocks, units, gazetteer, land_deg, rng[8])
     progress("Sending people to work", 3, 5)
     workplaces = make_workplaces(blocks, towns, scale, rng[4])
     homes = _homes(land, towns, blocks, units, far_deg, rng[5])

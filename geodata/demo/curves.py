@@ -1,4 +1,4 @@
-"""Rough lines: natural-looking coasts, rivers and borders."""
+"""Rough and smooth lines: natural-looking coasts, rivers, borders, and roads."""
 
 from __future__ import annotations
 
@@ -65,6 +65,61 @@ def wandering(
         phase, stretch = rng.uniform(0.0, 2 * np.pi), rng.uniform(0.8, 1.25)
         total += np.sin(2 * np.pi * at * 2**octave / (wavelength * stretch) + phase) / 2**octave
     return amplitude * total
+
+
+def meander(
+    start: Floats, end: Floats, rng: np.random.Generator, *, sway: float, wavelength: float, step: float
+) -> Floats:
+    """Return a smooth winding line between two places.
+
+    Parameters
+    ----------
+    start, end : float64[2]
+        Where it begins and ends, exactly.
+    sway, wavelength : float
+        How far it swings to either side and how long its longest bends are, in plane units.
+    step : float
+        Distance between its vertices.
+
+    Returns
+    -------
+    float64[n, 2]
+    """
+    along = end - start
+    length = float(np.hypot(*along))
+    at = np.linspace(0.0, length, max(round(length / step), 2) + 1)
+    taper = np.clip(np.minimum(at, length - at) / wavelength, 0.0, 1.0)
+    shift = taper * wandering(at, rng, amplitude=sway, wavelength=wavelength)
+    across = np.array([-along[1], along[0]]) / length
+    line: Floats = start + at[:, None] / length * along + shift[:, None] * across
+    return line
+
+
+def smoothed(line: Floats, *, rounds: int = 3) -> Floats:
+    """Cut the corners of a line, some times over; its ends stay."""
+    for _ in range(rounds):
+        before, after = line[:-1], line[1:]
+        cut = np.empty((2 * len(before), 2))
+        cut[0::2] = 0.75 * before + 0.25 * after
+        cut[1::2] = 0.25 * before + 0.75 * after
+        line = np.vstack([line[:1], cut, line[-1:]])
+    return line
+
+
+def ribbon(line: Floats, half_width: Floats) -> shapely.Geometry:
+    """Return the polygon along a line whose width changes: a river.
+
+    Parameters
+    ----------
+    line : float64[n, 2]
+        Middle of the ribbon.
+    half_width : float64[n]
+        Distance from the middle to either bank, in the units of the line.
+    """
+    along = np.gradient(line, axis=0)
+    along /= np.hypot(along[:, 0], along[:, 1])[:, None]
+    across = np.column_stack([-along[:, 1], along[:, 0]]) * half_width[:, None]
+    return whole(np.vstack([line + across, (line - across)[::-1]]))
 
 
 def blob(

@@ -29,6 +29,8 @@ class Gazetteer:
         Arrays of text; states include the elsewhere ones, last.
     layer : dict of str to (identifiers, names)
         By code: `cbsa`, `ctycsub`, `stplc`, `zcta`.
+    town : list of str
+        Names of the rows of `Towns`, without "city" or "town".
     country : str
         Name of the nation.
     """
@@ -39,6 +41,7 @@ class Gazetteer:
     superpuma: tuple[Texts, Texts]
     tract: tuple[Texts, Texts]
     layer: dict[str, tuple[Texts, Texts]]
+    town: list[str]
     country: str
 
 
@@ -57,6 +60,7 @@ def make_gazetteer(blocks: Blocks, units: Units, towns: Towns, rng: np.random.Ge
     near = _nearest_towns(units, people, towns, town)
     return Gazetteer(
         country=country,
+        town=town,
         state=(_texts([*STATES, *ELSEWHERE_STATES]), _texts(state_names)),
         county=(_texts(county_id), _texts([f"{name} County" for name in county_name])),
         puma=_pumas(units, near, postal),

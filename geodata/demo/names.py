@@ -56,6 +56,14 @@ class Names:
         """Name a town, on the coast or not."""
         return self._once(_COAST if coast else _LAND)
 
+    def landmark(self) -> str:
+        """Name a river, a lake, or another landmark, without the word for what it is."""
+        stem = self.stem()
+        if stem in self._used:  # all stems are
+            return self._once(_LAND)
+        self._used.add(stem)
+        return stem
+
     def beside(self, name: str) -> str:
         """Name a neighbor of `name`: the same with a word in front."""
         for word in self._rng.permutation(_PLAIN.split()):

@@ -23,6 +23,23 @@ PEOPLE_SHARES: Final = (0.46, 0.28, 0.12, 0.14)  # in cities, towns, strips alon
 _SEED_SHARES: Final = (0.40, 0.24, 0.17, 0.19)  # of blocks: the country gets more than its people
 
 
+@dataclass(frozen=True, slots=True)
+class Highway:
+    """A road between two towns.
+
+    Attributes
+    ----------
+    start, end : int
+        Rows of the towns.
+    line_km : float64[n, 2]
+        From the one to the other, plane kilometres; it may cross water.
+    """
+
+    start: int
+    end: int
+    line_km: Floats
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Towns:
     """Where people gather.
@@ -39,8 +56,10 @@ class Towns:
         Distance over which the density falls to 1/e.
     coast_km : float64[n]
         Distance from the sea.
+    highways : list of Highway
+        A tree of the towns of each island.
     highway_km : float64[m, 2]
-        Points along the highways, about a kilometre apart.
+        Points along the highways on land, about a kilometre apart.
     highway_state : int64[m]
         The state each of them is in.
     """
@@ -50,6 +69,7 @@ class Towns:
     weight: Floats
     spread_km: Floats
     coast_km: Floats
+    highways: list[Highway]
     highway_km: Floats
     highway_state: Ints
 
@@ -71,7 +91,9 @@ def make_towns(land: Land, rng: np.random.Generator) -> Towns:
     rank = np.arange(state.size) - np.flatnonzero(city)[state]
     size = np.where(city, 0.0, 1.0 / (rank + 1.2) ** 0.8) * rng.uniform(0.8, 1.25, state.size)
     spread = np.where(city, np.array(_SPREAD_KM)[state], 0.9 + 2.2 * np.sqrt(size))
-    highway = _highways(place, state, land, rng)
+    highways = _highways(place, state, rng)
+    points = np.vstack([highway.line_km for highway in highways])
+    highway = points[shapely.contains_xy(land.shape, points[:, 0], points[:, 1])]
     shore = shapely.boundary(land.shape)
     return Towns(
         place_km=place,
@@ -79,6 +101,7 @@ def make_towns(land: Land, rng: np.random.Generator) -> Towns:
         weight=np.where(city, 1.0, size),
         spread_km=spread,
         coast_km=shapely.distance(shapely.points(place), shore),
+        highways=highways,
         highway_km=highway,
         highway_state=land.state_position(highway),
     )
@@ -194,16 +217,14 @@ def _city_place(
     return best
 
 
-def _highways(place: Floats, state: Ints, land: Land, rng: np.random.Generator) -> Floats:
-    lines = []
+def _highways(place: Floats, state: Ints, rng: np.random.Generator) -> list[Highway]:
+    highways = []
     for group in (state < 4, state == 4):
-        here = place[group]
+        row, here = np.flatnonzero(group), place[group]
         length = np.hypot(*(here[:, None, :] - here).transpose(2, 0, 1))
         tree = minimum_spanning_tree(length).tocoo()
         pairs = list(zip(tree.row.tolist(), tree.col.tolist(), strict=True))
         for start, end in sorted(pairs):
             line = roughened(here[[start, end]], rng, finest=1.0, roughness=0.10, closed=False)
-            lines.append(line)
-    points = np.vstack(lines)
-    on_land: Floats = points[shapely.contains_xy(land.shape, points[:, 0], points[:, 1])]
-    return on_land
+            highways.append(Highway(int(row[start]), int(row[end]), line))
+    return highways

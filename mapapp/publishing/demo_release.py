@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from geodata.demo import write_demo
 from geodata.schema import SCHEMA_VERSION
@@ -12,6 +13,8 @@ from mapapp.publishing.run import run_synthesis
 from mapapp.publishing.settings import designed_choice, parameters_of
 
 __all__ = ["Demo"]
+
+_EDITION: Final = f"{SCHEMA_VERSION}b"  # a demo kept from an earlier version is not shown: "b" has a base map
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +32,11 @@ class Demo:
     @property
     def dataset(self) -> Path:
         """Where the dataset is, or will be."""
-        return self.home / f"demo-{SCHEMA_VERSION}.dataset"
+        return self.home / f"demo-{_EDITION}.dataset"
 
     def release(self, preset: str) -> Path:
         """Where the release with a preset is, or will be."""
-        return self.home / f"demo-{SCHEMA_VERSION}-{preset}.release"
+        return self.home / f"demo-{_EDITION}-{preset}.release"
 
     def make(self, preset: str, report: Report) -> Path:
         """Make the dataset and its release with a preset where they are missing; return the path of the release."""

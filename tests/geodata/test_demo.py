@@ -18,7 +18,7 @@ from geodata.demo.names import Names, joined, postal_codes
 from geodata.demo.sizes import SCALES
 from geodata.distance import distance_mi
 from geodata.errors import GeodataError, StoreError
-from geodata.schema import N_SEGMENTS, TABLES, segment_code
+from geodata.schema import BASE_TABLES, LANDMARK_KINDS, N_SEGMENTS, TABLES, WATER_KINDS, segment_code
 from geodata.store import open_store
 
 LEVELS = {
@@ -98,6 +98,27 @@ def check_rows(tables: dict[str, Any], n_jobs: int) -> None:
         assert prior[column].between(0, len(tables["tracts"]) - 1).all()
 
 
+def check_base_map(tables: dict[str, Any]) -> None:
+    for table in BASE_TABLES:
+        columns = [*table.columns, *(["geometry"] if table.geometry else [])]
+        assert list(tables[table.name].columns) == columns
+        assert (tables[table.name]["name"].str.len() > 0).all()
+        if table.geometry:
+            assert shapely.is_valid(tables[table.name].geometry).all()
+    water, roads, landmarks = tables["water"], tables["roads"], tables["landmarks"]
+    assert set(water["kind"]) == set(WATER_KINDS)
+    land = shapely.union_all(tables["states"].geometry.dropna().to_numpy())
+    sea = shapely.union_all(water.geometry[water["kind"].isin(["ocean", "bay"])].to_numpy())
+    assert shapely.area(shapely.intersection(sea, land)) < 1e-9  # fills end at the shore
+    over = shapely.get_parts(shapely.intersection(roads.geometry.to_numpy(), sea))
+    assert shapely.length(over).max(initial=0.0) < 0.04  # degrees: bridges of 2.6 km
+    assert set(landmarks["kind"]) <= set(LANDMARK_KINDS)
+    assert set(landmarks["county_id"]) <= set(tables["counties"]["county_id"])
+    lon, lat = landmarks["lon_deg"].to_numpy(), landmarks["lat_deg"].to_numpy()
+    assert shapely.contains_xy(land, lon, lat).all()
+    assert {1, 2} == set(roads["rank"])
+
+
 @settings(max_examples=12, deadline=None)
 @given(seed=SEEDS)
 @example(seed=134217727)  # a block's place lay 3 cm from the shore, and beyond it once both were rounded
@@ -107,6 +128,7 @@ def test_any_small_country_holds_together(seed: int) -> None:
     scale = SCALES["small"]
     check_hierarchy(tables)
     check_polygons(tables)
+    check_base_map(tables)
     check_rows(tables, scale.n_jobs)
     assert facts["n_jobs"] == scale.n_jobs
     assert 40 <= len(tables["tracts"]) <= 60
@@ -184,6 +206,17 @@ def test_commutes_reach_every_distance(metro: tuple[dict[str, Any], dict[str, An
     assert count[homes].sum() > 500
 
 
+def test_one_interstate_joins_the_twin_cities(metro: tuple[dict[str, Any], dict[str, Any]]) -> None:
+    tables, _ = metro
+    check_base_map(tables)
+    roads, landmarks = tables["roads"], tables["landmarks"]
+    interstates = shapely.union_all(roads.geometry[roads["rank"] == 1].to_numpy())
+    stations = landmarks[landmarks["name"].str.endswith("Union Station")]
+    away = shapely.distance(interstates, shapely.points(stations["lon_deg"], stations["lat_deg"]))
+    assert len(away) == 5
+    assert (away < 0.05).all()
+
+
 def test_many_destinations_are_tiny(metro: tuple[dict[str, Any], dict[str, Any]]) -> None:
     size = metro[0]["jobs"].groupby("destination_index")["count"].sum()
     assert (size < 10).sum() > 1_500
@@ -229,7 +262,7 @@ def test_the_same_seed_writes_the_same_bytes(tmp_path: Path) -> None:
     assert len(bytes.fromhex(first["commitment_key"])) == 32
     assert first["commitment_key"] != other["commitment_key"]
     different = {name for name in first["files"] if first["files"][name] != other["files"][name]}
-    assert different == {f"{table.name}.parquet" for table in TABLES["dataset"]}
+    assert different == {f"{table.name}.parquet" for table in (*TABLES["dataset"], *BASE_TABLES)}
 
 
 def test_progress_is_reported_and_ends() -> None:

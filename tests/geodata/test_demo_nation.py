@@ -54,6 +54,13 @@ def nation(tmp_path_factory: pytest.TempPathFactory) -> Store:
     return open_store(path, "dataset")
 
 
+def test_it_has_a_base_map(nation: Store) -> None:
+    for name in ("water", "roads", "rails", "landmarks"):
+        assert len(nation.table(name)) > 0
+    assert set(nation.table("landmarks")["county_id"]) <= set(nation.table("counties")["county_id"])
+    assert set(nation.table("water")["kind"]) == {"ocean", "river"}
+
+
 def here(table: Any) -> Any:
     assert table["elsewhere"].tolist() == [False] * (len(table) - 1) + [True]
     return table[:-1]

@@ -20,9 +20,10 @@ import pyarrow
 
 from geodata.demo.curves import Floats
 from geodata.demo.grouping import Ints
+from geodata.demo.nation.base_map import nation_base_map
 from geodata.demo.nation.commutes import NearbyPull, draw_jobs, make_homes, make_pull
 from geodata.demo.nation.gazetteer import NationGazetteer, make_gazetteer
-from geodata.demo.nation.settlement import KM_PER_DEG
+from geodata.demo.nation.settlement import KM_PER_DEG, city_places
 from geodata.demo.nation.sizes import ELSEWHERE, NATION, NationScale
 from geodata.demo.nation.tables import (
     block_columns,
@@ -95,6 +96,11 @@ def write_nation(
         for name, table in unit_tables(units, gazetteer, land.centre_deg).items():
             writer.table(name, table)
         writer.table("layers", layer_table(land.n_groups, gazetteer))
+        # The first places that a generator draws with the units' seed are those of the cities.
+        cities = city_places(scale, np.random.default_rng([seed, 0]))
+        rng = np.random.default_rng([seed, 4])
+        for name, table in nation_base_map(scale, cities, units, gazetteer, land.centre_deg, rng).items():
+            writer.table(name, table)
         with writer.stream("prior"):
             pass  # a nation has no flows, so the gravity prior is used
         n_elsewhere = _write_jobs(writer, pool, units, land, scale, seed, progress)

@@ -17,11 +17,18 @@ _REACH_POWER: Final = 0.36  # larger cities are denser as well as wider
 _INSET_DEG: Final = 0.4
 
 
+def city_places(scale: NationScale, rng: np.random.Generator) -> Floats:
+    """Draw the centers of cities, the largest first: longitude and latitude, float64[n_cities, 2]."""
+    west, south, east, north = scale.extent_deg
+    low, high = np.array([west, south]), np.array([east, north])
+    return rng.uniform(low + _INSET_DEG, high - _INSET_DEG, (scale.n_cities, 2))
+
+
 def settled_places(scale: NationScale, rng: np.random.Generator) -> Floats:
     """Draw places in proportion to the density of people: longitude and latitude, float64[n_places, 2]."""
     west, south, east, north = scale.extent_deg
     low, high = np.array([west, south]), np.array([east, north])
-    city = rng.uniform(low + _INSET_DEG, high - _INSET_DEG, (scale.n_cities, 2))
+    city = city_places(scale, rng)
     share = np.arange(1, scale.n_cities + 1) ** -_RANK_POWER
     share *= _URBAN / share.sum()
     count = rng.multinomial(scale.n_places, np.append(share, 1.0 - _URBAN))
