@@ -22,7 +22,9 @@ from numba.core import compiler, types
 from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.registry import CPUDispatcher
+from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
+from numba.core.typing.typeof import typeof_impl
 
 from engine.garbage import no_collection
 
@@ -134,6 +136,19 @@ def _sources(module: Path, kernels: str) -> str:
     return hashlib.sha256(repr((own, kernels, numba.__version__)).encode()).hexdigest()
 
 
+class KernelCache(FunctionCache):
+    """Numba's cache, without getting numba ready to compile.
+
+    Before it loads a compiled function, numba loads all that a compilation could need, which takes a third of a second.
+    A compiled kernel needs numba's memory functions only, and a compilation gets ready by itself.
+    """
+
+    def load_overload(self, sig: object, target_context: object) -> object:
+        """Called by numba for the compiled form for some types; None if there is none."""
+        rtsys.initialize(target_context)
+        return self._load_overload(sig, target_context)  # type: ignore[no-untyped-call]  # numba has few types
+
+
 class _Flags(compiler.Flags):
     """Numba's flags with a faster comparison: numba compares them at every lookup of types, a fifth of its time."""
 
@@ -218,6 +233,15 @@ class _Kernel(CPUDispatcher):
         with no_collection():
             return super().compile(sig)
 
+    def typeof_pyval(self, val: object) -> types.Type:
+        """Called by numba for the type of an argument.
+
+        `functools.singledispatch` would search all abstract classes for those that a new class of tuples belongs to.
+        """
+        if isinstance(val, tuple) and type(val) not in typeof_impl.registry:
+            typeof_impl.register(type(val), typeof_impl.dispatch(tuple))
+        return super().typeof_pyval(val)
+
 
 def _compare_flags_faster(dispatcher: Any) -> None:
     dispatcher._compiler._customize_flags = _Flags
@@ -243,7 +267,7 @@ def compile_kernel(function: _Function, flags: Mapping[str, object]) -> _Functio
     # files elsewhere (AttributeError): no cache is better than one that can be stale.
     with suppress(RuntimeError, OSError, AttributeError):
         if _KERNEL_DIGEST:
-            cache: Any = FunctionCache(function)  # type: ignore[no-untyped-call]  # numba has few types
+            cache: Any = KernelCache(function)  # type: ignore[no-untyped-call]  # numba has few types
             del cache._cache_file
             cache._cache_file = KernelFiles(function, Path(cache.cache_path))
             kernel._cache = cache

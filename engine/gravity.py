@@ -3,8 +3,9 @@
 Source: docs/method.md, sections 2 and 3.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,14 @@ _SCALES_MI = (0.05, 0.2, 0.7, 2.0, 5.0, 12.0, 30.0, 100.0)
 _SHAPES = (0.25, 0.4, 0.6, 0.8, 1.0, 1.5, 2.5)
 _SCALE_LIMITS_MI = (1e-3, 1e4)
 _SHAPE_LIMITS = (0.15, 6.0)
+_FIRST_STEP = 0.05  # of each coordinate
+_FIRST_STEP_FROM_0 = 0.00025
+_MOST_STEPS = 1000
+_POINT_TOLERANCE = 1e-7  # of the logarithms of scale and shape
+_MISFIT_TOLERANCE = 1e-12
+
+_Corner: TypeAlias = tuple[float, FloatArray]
+"""Misfit at a point, and the point."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,16 +105,11 @@ def fit_gravity_decay(
         achieved = model.percentiles(_within_limits(point), wanted[:, 0])
         return float(np.square(np.log(np.maximum(achieved, _NEAREST_MI) / wanted[:, 1])).sum())
 
-    # Imported here because it takes most of a second, and most syntheses do not fit a decay.
-    import scipy.optimize
-
     starts = [np.log((scale, shape)) for scale in _SCALES_MI for shape in _SHAPES]
     best = min(starts, key=misfit)
-    found = scipy.optimize.minimize(
-        misfit, best, method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-12, "maxiter": 1000}
-    )
+    found = _simplex_minimum(misfit, best)
     # Six digits: enough for a prior, and the same on machines whose last bits differ.
-    scale, shape = (float(f"{value:.6g}") for value in _within_limits(found.x))
+    scale, shape = (float(f"{value:.6g}") for value in _within_limits(found))
     achieved = model.percentiles((scale, shape), wanted[:, 0])
     percentiles = tuple(
         (float(probability), float(target), float(reached))
@@ -130,6 +134,57 @@ def _within_limits(point: FloatArray) -> tuple[float, float]:
     """Scale and shape from their logarithms, held inside what makes numerical sense."""
     scale = float(np.clip(np.exp(point[0]), *_SCALE_LIMITS_MI))
     return scale, float(np.clip(np.exp(point[1]), *_SHAPE_LIMITS))
+
+
+def _simplex_minimum(misfit: Callable[[FloatArray], float], start: FloatArray) -> FloatArray:
+    """Return the point near `start` at which `misfit` is least, by the simplex method.
+
+    It takes the same steps as SciPy's, which takes longer to import than the rest of a fit takes.
+
+    Source: Nelder and Mead, "A simplex method for function minimization", The Computer Journal 7 (1965), 308-313.
+    """
+    steps = np.diag(np.where(start != 0.0, _FIRST_STEP * start, _FIRST_STEP_FROM_0))
+    corners = _by_misfit([(misfit(point), point) for point in (start, *(start + steps))])
+    for _ in range(_MOST_STEPS):
+        (least, best), (most, _) = corners[0], corners[-1]
+        width = max(float(np.abs(point - best).max()) for _, point in corners)
+        if width <= _POINT_TOLERANCE and most - least <= _MISFIT_TOLERANCE:
+            break
+        corners = _by_misfit(_next_simplex(misfit, corners))
+    return corners[0][1]
+
+
+def _next_simplex(misfit: Callable[[FloatArray], float], corners: list[_Corner]) -> list[_Corner]:
+    """Replace the worst of the corners, or move all others halfway to the best one."""
+    *others, (most, worst) = corners
+    least, best = corners[0]
+    middle = np.mean([point for _, point in others], axis=0)
+
+    def beyond_middle(steps: float) -> _Corner:
+        point = (1.0 + steps) * middle - steps * worst
+        return misfit(point), point
+
+    reflected = beyond_middle(1.0)
+    if reflected[0] < least:
+        return [*others, min(beyond_middle(2.0), reflected, key=_misfit_of)]
+    if reflected[0] < others[-1][0]:
+        return [*others, reflected]
+    if reflected[0] < most:
+        contracted, limit = beyond_middle(0.5), reflected[0]
+    else:
+        contracted, limit = beyond_middle(-0.5), most
+    if contracted[0] < limit:
+        return [*others, contracted]
+    halved = [best + 0.5 * (point - best) for _, point in corners[1:]]
+    return [corners[0], *((misfit(point), point) for point in halved)]
+
+
+def _by_misfit(corners: list[_Corner]) -> list[_Corner]:
+    return sorted(corners, key=_misfit_of)
+
+
+def _misfit_of(corner: _Corner) -> float:
+    return corner[0]
 
 
 def decay_at(distance_mi: FloatArray, decay: GravityDecay) -> FloatArray:

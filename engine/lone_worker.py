@@ -14,11 +14,11 @@ Source: docs/method.md, section 7g.
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln, logsumexp
 
 Floats = npt.NDArray[np.float64]
 
@@ -29,6 +29,7 @@ _POWER: Final = 4
 _LOG_LEAST: Final = math.log(1e-14)
 
 
+@cache
 def _quadrature() -> tuple[Floats, Floats]:
     """Return log t and weights of an integral over t from 0 to 1."""
     x, weight = np.polynomial.legendre.leggauss(_NODES)
@@ -54,11 +55,10 @@ def stay_weighted(alpha: Floats, retention: Floats, home: Floats) -> float:
     -------
     float
     """
-    kinds, of_kind = np.unique(np.stack([alpha, retention]), axis=1, return_inverse=True)
-    of_kind = of_kind.reshape(-1)
-    weight, kept = kinds[:, :, None]
-    times = np.bincount(of_kind, minlength=kinds.shape[1])
-    homes = np.bincount(of_kind, home, kinds.shape[1])
+    kinds, of_kind = np.unique(alpha + 1j * retention, return_inverse=True)
+    weight, kept = kinds.real.copy()[:, None], kinds.imag.copy()[:, None]
+    times = np.bincount(of_kind, minlength=kinds.size)
+    homes = np.bincount(of_kind, home, kinds.size)
     log_t, step = _quadrature()
     with np.errstate(divide="ignore"):
         log_factor = np.logaddexp(np.log1p(-kept), np.log(kept) + weight * log_t)
@@ -141,6 +141,8 @@ def stay_apart(inverse_theta: float, n_points: int, n_workers: int, price: float
     price : float
         Weight of every occupied point, above 0 and at most 1.
     """
+    from scipy.special import logsumexp  # here because it takes long, and few functions need it
+
     moved = np.arange(min(n_workers, n_points - 1) + 1, dtype=np.float64)
     weight = (
         _log_choose(n_workers, moved)
@@ -154,6 +156,8 @@ def _log_placed(moved: Floats, n_points: int, n_workers: int, price: float) -> F
     """Return the logarithm of the weight of all ways to place so many moved workers: C(k - 1, J) without a price."""
     if price == 1.0:
         return _log_choose(n_points - 1, moved)
+    from scipy.special import logsumexp
+
     new = np.arange(moved.size, dtype=np.float64)
     joined = moved[:, None] - new
     possible = (joined >= 0) & (joined <= n_workers - 1) & (new <= n_points - n_workers)
@@ -164,4 +168,6 @@ def _log_placed(moved: Floats, n_points: int, n_workers: int, price: float) -> F
 
 
 def _log_choose(n: int, taken: Floats) -> Floats:
+    from scipy.special import gammaln
+
     return np.asarray(gammaln(n + 1.0) - gammaln(taken + 1.0) - gammaln(n - taken + 1.0))

@@ -13,19 +13,7 @@ import click
 
 from engine.errors import EngineError
 from geodata.errors import GeodataError
-from mapapp.commands.analyze import analyze
-from mapapp.commands.certify import certify
-from mapapp.commands.demo import demo
-from mapapp.commands.export import export
-from mapapp.commands.fetch import fetch
-from mapapp.commands.import_ import import_
-from mapapp.commands.ledger import ledger
-from mapapp.commands.report import report
-from mapapp.commands.serve import serve, serve_demo
-from mapapp.commands.sweep import sweep
-from mapapp.commands.synthesize import synthesize
-from mapapp.commands.tune import tune
-from mapapp.commands.validate import validate
+from mapapp.commands.table import CommandTable
 from mapapp.errors import UsageError
 from mapapp.interrupts import exit_code, ignore_interrupts, raise_on_interrupt
 from mapapp.publishing.ledger_entry import LedgerError
@@ -34,8 +22,30 @@ EXIT_USER = 2
 EXIT_BUG = 70  # EX_SOFTWARE in sysexits.h
 EXIT_SIGNAL = 128  # plus the signal number, as a shell reports a command ended by a signal
 
+COMMANDS = CommandTable(
+    (
+        "demo",
+        "fetch",
+        "import",
+        "synthesize",
+        "certify",
+        "ledger",
+        "validate",
+        "sweep",
+        "serve",
+        "tune",
+        "analyze",
+        "export",
+        "report",
+    )
+)
 
-@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+
+@click.group(
+    commands=COMMANDS,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(package_name="commutemap", message="%(package)s %(version)s")
 @click.option(
     "--port",
@@ -57,27 +67,11 @@ def commutemap(context: click.Context, port: int | None) -> None:
       commutemap serve ri.release
     """
     if context.invoked_subcommand is None:
+        from mapapp.commands.serve import serve_demo
+
         serve_demo(port=port)
     elif port is not None:
         raise UsageError(f"--port {port} is before the command; put it after `serve`")
-
-
-for _command in (
-    demo,
-    fetch,
-    import_,
-    synthesize,
-    certify,
-    ledger,
-    validate,
-    sweep,
-    serve,
-    tune,
-    analyze,
-    export,
-    report,
-):
-    commutemap.add_command(_command)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:

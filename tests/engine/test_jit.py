@@ -41,6 +41,19 @@ found = of_all(np.array([2**30], np.int32), np.array([2**40]))
 print(found == 2**31 + 2**41 + 6, len(twice.part.overloads), len(twice.overloads))
 print(twice(4), len(twice.overloads))
 """
+OF_TUPLES = """
+import sys
+from difflib import Match
+from engine._jit import jit
+
+@jit
+def add(pair):
+    return pair.a + pair.b
+
+print(add(Match(40, 2, 0)), sum(add.stats.cache_hits.values()), "numba.np.linalg" in sys.modules)
+from numba.core.typing.typeof import typeof_impl
+print(Match in typeof_impl.registry, add(Match(1, 2, 0)), len(add.overloads))
+"""
 LIMITED = f"""
 import os, resource
 if "ROOM" in os.environ:
@@ -75,11 +88,16 @@ def compiled_files(tmp_path: Path) -> list[Path]:
 
 
 def test_a_kernel_is_cached_where_it_can_be(tmp_path: Path) -> None:
-    assert run_kernel(tmp_path) == ["42", "True", "FunctionCache", "0"]
+    assert run_kernel(tmp_path) == ["42", "True", "KernelCache", "0"]
     files = compiled_files(tmp_path)
-    assert run_kernel(tmp_path) == ["42", "True", "FunctionCache", "1"]
+    assert run_kernel(tmp_path) == ["42", "True", "KernelCache", "1"]
     assert compiled_files(tmp_path) == files
     assert [file.suffix for file in files] == [".nbc"]
+
+
+def test_a_kernel_from_a_file_is_called_without_getting_numba_ready_to_compile(tmp_path: Path) -> None:
+    assert run_kernel(tmp_path, OF_TUPLES) == ["42", "0", "True", "True", "3", "1"]
+    assert run_kernel(tmp_path, OF_TUPLES) == ["42", "1", "False", "True", "3", "1"]
 
 
 def test_what_kernels_call_has_one_form_for_all_whole_numbers_and_no_file(tmp_path: Path) -> None:

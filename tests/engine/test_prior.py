@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.optimize
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,7 +12,7 @@ from engine._kernels.arrays import Floats, Ints
 from engine.coarsening import coarsen
 from engine.editing import EditingMode
 from engine.errors import ParameterError, SupportError
-from engine.gravity import GravityDecay, decay_at, fit_gravity_decay
+from engine.gravity import GravityDecay, _simplex_minimum, decay_at, fit_gravity_decay
 from engine.prior import (
     fill_missing_mass,
     flow_mass,
@@ -112,6 +113,17 @@ def test_three_percentiles_are_met_as_closely_as_two_parameters_allow() -> None:
     decay = fit_gravity_decay(distance, population, jobs, percentiles_mi=MINNESOTA)
     for _, wanted, achieved in decay.percentiles_mi:
         assert achieved == pytest.approx(wanted, rel=0.1)
+
+
+@pytest.mark.parametrize("start", [(3.0, -2.0), (0.0, 0.5), (-1.2, 1.0)])
+def test_the_simplex_search_takes_the_steps_of_scipy(start: tuple[float, float]) -> None:
+    def banana(point: Floats) -> float:
+        return float((1.0 - point[0]) ** 2 + 100.0 * (point[1] - point[0] ** 2) ** 2)
+
+    wanted = scipy.optimize.minimize(
+        banana, start, method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 1e-12, "maxiter": 1000}
+    )
+    assert _simplex_minimum(banana, np.array(start)) == pytest.approx(wanted.x, abs=1e-9)
 
 
 def test_decay_never_vanishes_with_distance_alone() -> None:
