@@ -71,6 +71,7 @@
       repaint(plot, map);
       makeMarks(plot, marks);
       drawMarks(map, marks);
+      window.commutemap.showFlows(plot, map);
       if (map.loaded()) stamp(plot);
     };
     plot.on("plotly_afterplot", mark);
@@ -90,7 +91,7 @@
   function stamp(plot) {
     const part = plot.closest("[data-part]");
     const address = plot._fullLayout?.meta?.address;
-    if (part && address !== lacking) part.dataset.drawn = address;
+    if (part && address !== lacking && window.commutemap.flowsDrawn(plot)) part.dataset.drawn = address;
   }
 
   const patiently = (address, isWanted) => window.commutemap.patiently([address], isWanted);
@@ -121,10 +122,12 @@
   document.addEventListener("pointerdown", ({ clientX, clientY }) => (pressed = [clientX, clientY]), true);
   document.addEventListener("click", clicked, true);
 
-  function clicked({ target, clientX, clientY, button }) {
+  function clicked(event) {
+    const { target, clientX, clientY, button } = event;
     const map = document.querySelector("#map .js-plotly-plot")?._fullLayout?.map?._subplot?.map;
     const canvas = target.closest?.("#map .maplibregl-canvas-container");
     if (!map || !canvas || button || !pressed) return;
+    if (window.commutemap.tappedFlow(event)) return;
     if (Math.hypot(clientX - pressed[0], clientY - pressed[1]) > STILL) return;
     const { left, top } = map.getCanvas().getBoundingClientRect();
     const { lng, lat } = map.unproject([clientX - left, clientY - top]);

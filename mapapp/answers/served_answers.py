@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, cast
 
 import numpy
@@ -13,17 +11,15 @@ import pandas
 
 from mapapp.answers.asking import ask
 from mapapp.answers.change import change, main_table
-from mapapp.answers.counted import most_first
 from mapapp.answers.entries import ENTRIES
 from mapapp.answers.flows import Pick, Places
-from mapapp.answers.measures import Number, caution
-from mapapp.answers.results import Change, FlowMatrix, InflowOutflow, Result, with_fields
+from mapapp.answers.measures import Number
+from mapapp.answers.results import Change, InflowOutflow, Result, with_fields
 from mapapp.answers.served_release import ServedRelease
 from mapapp.question.fields import Side
 from mapapp.question.question import Question
 
 ROWS_WITH_ERRORS: Final = 12  # as many as the table shows initially
-MAX_LINES: Final = 1_500  # drawn on a map; a table has every row
 SHOWN_TABLES: Final = ("units", "bands", "segments", "groups", "cells")
 
 
@@ -103,118 +99,6 @@ def pick(release: ServedRelease, question: Question) -> Pick:
     """Return the commutes that a question covers."""
     chosen = {end: release.areas.select(where).blocks for end, where in question.ends.items()}
     return Pick(work=chosen["work"], home=chosen["home"], filters=question.filters)
-
-
-@dataclass(frozen=True, slots=True)
-class Lines:
-    """Flows as lines.
-
-    Attributes
-    ----------
-    frame : pandas.DataFrame
-        In the form that `mapapp.drawing.plotly.flow_lines.line_traces` takes, most workers first.
-    workers, total : int
-        Workers on the drawn lines, and in the whole answer.
-    within : int or None
-        Workers with both ends in the chosen area, by block; for a flow matrix, with both ends in one unit, and None if
-        homes and workplaces are counted by different layers.
-    n_left_out : int
-        Number of lines beyond the maximum.
-    """
-
-    frame: pandas.DataFrame
-    workers: int
-    within: int | None
-    total: int
-    n_left_out: int
-
-
-def lines(release: ServedRelease, question: Question) -> Lines:
-    """Return the largest flows between different places."""
-
-    def make() -> Lines:
-        flows = (_matrix_lines if ENTRIES[question.analysis].pairs else _star)(release, question)
-        kept = flows.frame.dropna(subset=["from_lon_deg", "to_lon_deg"])
-        shown = kept.head(MAX_LINES)
-        names = flows.names(shown.index)
-        label = [f"{name}<br>{_counted(n)}" for name, n in zip(names, shown["workers"], strict=True)]
-        workers = int(shown["workers"].sum())
-        return Lines(shown.assign(label=label), workers, flows.within, flows.total, len(kept) - len(shown))
-
-    return release.once(("lines", question), make)
-
-
-@dataclass(frozen=True, slots=True)
-class _Flows:
-    """All flows: a frame without labels, the names of rows by index, and the counts of :class:`Lines`."""
-
-    frame: pandas.DataFrame
-    names: Callable[[pandas.Index], pandas.Series]
-    within: int | None
-    total: int
-
-
-def _star(release: ServedRelease, question: Question) -> _Flows:
-    """Return lines from the middle of the chosen area to each unit, for the commutes that leave the area.
-
-    Blocks decide which commutes leave: a unit that the area cuts has a line for the part outside the area.
-    """
-    picked, end = pick(release, question), question.shown_end
-    chosen = release.areas.select(question.area).blocks
-    block, workers = release.analyses.flows.by_block(picked, end)
-    layer, everywhere = release.areas.units(question.layer), release.areas.places
-    inside = numpy.ones(len(everywhere), dtype=bool)
-    if chosen is not None:
-        inside[:] = False
-        inside[chosen] = True
-    leaves = ~inside[block]
-    rows = layer.rows.assign(workers=layer.of(block[leaves], workers[leaves]))
-    outer = most_first(rows[(rows["workers"] > 0) & (rows["kind"] == "unit")], "unit_id")
-    cut = set(layer.rows["unit_id"].to_numpy()[layer.code[inside]])
-    middle = everywhere[inside]
-    frame = pandas.DataFrame(
-        {
-            "from_lon_deg": float(middle["lon_deg"].mean()),
-            "from_lat_deg": float(middle["lat_deg"].mean()),
-            "to_lon_deg": outer["lon_deg"],
-            "to_lat_deg": outer["lat_deg"],
-            "workers": outer["workers"],
-        }
-    )
-
-    def names(index: pandas.Index) -> pandas.Series:
-        listed = outer.loc[index]
-        found: pandas.Series = listed["name"].where(
-            ~listed["unit_id"].isin(cut), "the rest of " + listed["name"]
-        )
-        return found
-
-    return _Flows(frame, names, int(workers[~leaves].sum()), int(workers.sum()))
-
-
-def _matrix_lines(release: ServedRelease, question: Question) -> _Flows:
-    matrix = cast(FlowMatrix, result(release, question))
-    cells = matrix.cells[(matrix.cells["home_kind"] == "unit") & (matrix.cells["work_kind"] == "unit")]
-    one_layer = matrix.home_layer == matrix.work_layer
-    same = (cells["home_id"] == cells["work_id"]) & one_layer
-    within, cells = int(cells.loc[same, "workers"].sum()) if one_layer else None, cells[~same]
-    columns: dict[str, npt.NDArray[numpy.float64]] = {}
-    for name, end, margin in (("from", "home", matrix.homes), ("to", "work", matrix.works)):
-        at = margin[margin["kind"] == "unit"].set_index("unit_id").reindex(cells[f"{end}_id"])
-        columns |= {f"{name}_{axis}": at[axis].to_numpy() for axis in ("lon_deg", "lat_deg")}
-    frame = pandas.DataFrame(columns | {"workers": cells["workers"].to_numpy()}, index=cells.index)
-
-    def names(index: pandas.Index) -> pandas.Series:
-        both: pandas.Series = cells.loc[index, "home_name"] + " → " + cells.loc[index, "work_name"]
-        return both
-
-    return _Flows(frame, names, within, matrix.workers.value)
-
-
-def _counted(workers: int) -> str:
-    warning = caution(int(workers))
-    text = f"{workers:,} worker{'s' * (workers != 1)}"
-    return f"{text} ({warning})" if warning else text
 
 
 def n_places(release: ServedRelease, question: Question) -> int:

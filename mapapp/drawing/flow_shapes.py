@@ -1,4 +1,4 @@
-"""Shapes of commutes for every renderer: classes and widths of lines, and outlines of arrows."""
+"""Shapes of commutes for every renderer: widths and outlines of flows, and outlines of arrows."""
 
 from __future__ import annotations
 
@@ -7,30 +7,86 @@ from collections.abc import Sequence
 from typing import Final
 
 import numpy
+import numpy.typing as npt
 
-from mapapp.drawing import palette
 from mapapp.question.view import Bounds
 
-_WIDTHS: Final = (0.8, 1.8, 3.4, 5.6, 8.5)
+BOW: Final = 0.1
+"""How far a flow bends to the right of its way, as a share of its length, so that both directions can be seen."""
+TAPER: Final = 0.2
+"""Width at the workplace as a share of the width at home."""
+LEAST_OPACITY: Final = 0.06
+MOST_OPACITY: Final = 0.9
+_LARGEST_PX: Final = 12.0  # width of the largest flow between units
+_THINNEST_PX: Final = 0.7
+_WIDEST_PX: Final = 18.0  # a group's flow can be larger than any unit's
+_STEPS: Final = 16
+_LEGEND_FLOWS: Final = 4
 _HEAD: Final = 0.24  # share of an arrow's length
 Place = tuple[float, float]
+Numbers = npt.NDArray[numpy.float64]
 
 
-def line_classes(smallest: int, largest: int) -> list[tuple[int, int | None]]:
-    """Classes as from `palette.count_classes`, with the lowest merged if there are more classes than widths."""
-    classes = palette.count_classes(smallest, largest)
-    too_many = len(classes) - len(_WIDTHS)
-    return classes if too_many <= 0 else [(classes[0][0], classes[too_many][1]), *classes[too_many + 1 :]]
+def flow_widths(workers: npt.ArrayLike, largest: int) -> Numbers:
+    """Width of flows at home, pixels: it grows with the square root, so that small flows can be seen beside large ones.
+
+    `largest` is the largest flow between two units of the answer.
+    """
+    share = numpy.asarray(workers, dtype=numpy.float64) / max(largest, 1)
+    return numpy.asarray(numpy.clip(_LARGEST_PX * numpy.sqrt(share), _THINNEST_PX, _WIDEST_PX))
 
 
-def line_widths(n_classes: int) -> tuple[float, ...]:
-    """Line width of each class, pixels."""
-    return _WIDTHS[:n_classes] if n_classes > 1 else _WIDTHS[2:3]
+def flow_strengths(workers: npt.ArrayLike, largest: int) -> Numbers:
+    """Strength of flows, 0 to 1, for their color and opacity: the many small flows are fainter."""
+    share = numpy.asarray(workers, dtype=numpy.float64) / max(largest, 1)
+    return numpy.asarray(numpy.sqrt(numpy.clip(share, 0.0, 1.0)))
 
 
-def line_opacity(width: float) -> float:
-    """Opacity of lines of a width; thin lines, which are many, are fainter."""
-    return 0.4 if width < 1 else 0.65
+def flow_opacity(strength: npt.ArrayLike) -> Numbers:
+    """Opacity of flows of a strength."""
+    return LEAST_OPACITY + (MOST_OPACITY - LEAST_OPACITY) * numpy.asarray(strength, dtype=numpy.float64)
+
+
+def flow_outlines(home: Numbers, work: Numbers, widths: Numbers) -> Numbers:
+    """Outlines of curved flows that taper toward the workplace.
+
+    Parameters
+    ----------
+    home, work : float64[N, 2]
+        Ends on a plane with x to the right and y up.
+    widths : float64[N]
+        Widths at home, in units of the plane.
+
+    Returns
+    -------
+    float64[N, corners, 2]
+    """
+    along = work - home
+    right = numpy.stack([along[:, 1], -along[:, 0]], axis=1)
+    bend = (home + work) / 2 + 2 * BOW * right
+    t = numpy.linspace(0.0, 1.0, _STEPS + 1)[None, :, None]
+    start, middle, end = (each[:, None, :] for each in (home, bend, work))
+    center = (1 - t) ** 2 * start + 2 * t * (1 - t) * middle + t**2 * end
+    tangent = (1 - t) * (middle - start) + t * (end - middle)
+    length = numpy.maximum(numpy.hypot(tangent[..., 0], tangent[..., 1]), 1e-300)[..., None]
+    aside = numpy.stack([-tangent[..., 1], tangent[..., 0]], axis=-1) / length
+    half = widths[:, None, None] / 2 * (1 - (1 - TAPER) * t)
+    return numpy.concatenate([center + aside * half, (center - aside * half)[:, ::-1]], axis=1)
+
+
+def legend_flows(workers: npt.NDArray[numpy.int64]) -> list[int]:
+    """Round numbers of workers for a legend of widths, small to large; empty without flows."""
+    if not len(workers):
+        return []
+    smallest, largest = int(workers.min()), int(workers.max())
+    top = 10 ** int(math.log10(largest))
+    found = [largest // top * top]
+    while len(found) < _LEGEND_FLOWS:
+        below = 10 ** (math.ceil(math.log10(found[-1])) - 1) if found[-1] > 1 else 0
+        if below < max(smallest, 1):
+            break
+        found.append(below)
+    return found[::-1]
 
 
 def arrow_shapes(bounds: Bounds, workers: Sequence[int]) -> tuple[list[list[Place]], list[Place]]:

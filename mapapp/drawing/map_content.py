@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy
 import pandas
 
-from mapapp.answers import served_answers, words
+from mapapp.answers import commute_lines, served_answers, words
 from mapapp.answers.comparison_words import ComparisonWords, comparison_words
 from mapapp.answers.entries import ENTRIES
 from mapapp.answers.entry import RatioMap
@@ -128,17 +128,21 @@ def view_bounds(release: ServedRelease, question: Question) -> Bounds:
 
 
 def what_is_drawn(
-    release: ServedRelease, question: Question, view: View, before: ServedRelease | None = None
+    release: ServedRelease,
+    question: Question,
+    view: View,
+    before: ServedRelease | None = None,
+    zoom: float | None = None,
 ) -> str:
-    """A one-line description of the picture."""
+    """A one-line description of the picture; the zoom level decides which places are grouped (`drawn_lines`)."""
     if before is None:
-        return _answer_text(release, question, view)
+        return _answer_text(release, question, view, zoom)
     names = names_of([before, release])
     first, second = names[before.slug], names[release.slug]
     found = words_of(before, release)
     if drawn_as(release, question, view, before) != "change":
         not_drawn = f"not the {found.noun} from {first}"
-        return f"{_answer_text(release, question, view)} · {second} only, {not_drawn}"
+        return f"{_answer_text(release, question, view, zoom)} · {second} only, {not_drawn}"
     end = "homes" if question.shown_end == "home" else "workplaces"
     where = words.place_name(release, question)
     what = (
@@ -153,7 +157,14 @@ def words_of(before: ServedRelease, release: ServedRelease) -> ComparisonWords:
     return comparison_words(before.analyses.year, release.analyses.year)
 
 
-def _answer_text(release: ServedRelease, question: Question, view: View) -> str:
+def drawn_lines(
+    release: ServedRelease, question: Question, view: View, zoom: float | None = None
+) -> commute_lines.Lines:
+    """The flows that a map draws at a zoom level; without one, no places are grouped."""
+    return commute_lines.lines(release, question, view.least, None if zoom is None else math.floor(zoom))
+
+
+def _answer_text(release: ServedRelease, question: Question, view: View, zoom: float | None) -> str:
     end = "Homes" if question.shown_end == "home" else "Workplaces"
     kind = drawn_as(release, question, view)
     if kind == "ratio":
@@ -166,7 +177,7 @@ def _answer_text(release: ServedRelease, question: Question, view: View) -> str:
     if kind == "arrows":
         return f"Workers who come into, leave, or stay in {words.place_name(release, question)}"
     if kind == "lines":
-        return _lines_text(release, question, whose)
+        return _lines_text(release, question, whose, drawn_lines(release, question, view, zoom))
     if question.entry.own_drawing == "points" and question.is_complete:
         n, most = served_answers.n_places(release, question), MAX_POINTS
         step = -(-n // most)
@@ -183,21 +194,21 @@ def _answer_text(release: ServedRelease, question: Question, view: View) -> str:
     return f"{end} of {whose} · density{why}, smoothed over {spread_mi:.1g}\N{NO-BREAK SPACE}mi"
 
 
-def _lines_text(release: ServedRelease, question: Question, whose: str) -> str:
-    drawn = served_answers.lines(release, question)
-    left_out = f" · {drawn.n_left_out:,} thinner lines not shown" if drawn.n_left_out else ""
+def _lines_text(release: ServedRelease, question: Question, whose: str, drawn: commute_lines.Lines) -> str:
     if question.entry.n_areas == 2:
         what = (
             f"Flows from {words.level_word(question.home_layer)} to {words.level_word(question.work_layer)}"
         )
-        where = "one unit"
+        where = "one place" if drawn.n_grouped else "one unit"
     else:
         what = f"Commutes of {whose} by {words.level_word(question.layer)}"
         where = "the area"
     total = max(drawn.total, 1)
     stay = "" if drawn.within is None else f"; {100 * drawn.within / total:.1f}% stay in {where}"
     shown = f"shows {100 * drawn.workers / total:.1f}% of {drawn.total:,} jobs"
-    return f"{what} · {shown}{stay}{left_out}"
+    left_out = f" · {drawn.n_left_out:,} smaller flows not shown" if drawn.n_left_out else ""
+    grouped = " · nearby places are grouped; zoom in to separate them" if drawn.n_grouped else ""
+    return f"{what} · {shown}{stay}{left_out}{grouped}"
 
 
 def density_image(release: ServedRelease, question: Question, ramp: tuple[str, ...]) -> DensityImage:

@@ -39,8 +39,8 @@ class ColorScheme:
         Text on the picture, and its background.
     home, work, stay : str
         Homes, workplaces, and workers who live and work in the same area.
-    line, halo : str
-        Flow lines, and the halo around outlines.
+    line, faint_line, halo : str
+        Large and small flows, and the halo around outlines.
     fewer, more : tuple of str
         Decreases and increases, small to large: orange and blue, which color-blind readers can distinguish, with the
         same lightness.
@@ -60,6 +60,7 @@ class ColorScheme:
     work: str
     stay: str
     line: str
+    faint_line: str
     halo: str
     fewer: tuple[str, ...]
     same: str
@@ -79,7 +80,8 @@ COLOR_SCHEMES: Final = {
         home=HOME,
         work=WORK,
         stay="#5b3a86",
-        line="#1b6f7a",
+        line="#0b4a57",
+        faint_line="#5fa8ae",
         halo="#ffffff",
         fewer=("#fbd9b5", "#f2a65e", "#cf6a17", "#843c05"),
         same="#ecebe6",
@@ -97,7 +99,8 @@ COLOR_SCHEMES: Final = {
         home="#7db4ff",
         work="#ff9a5c",
         stay="#c9a6f5",
-        line="#5cc7d3",
+        line="#a9f0f5",
+        faint_line="#2f7f8c",
         halo="#0d1218",
         fewer=("#573a20", "#9a5f22", "#e0933f", "#ffd3a1"),
         same="#2b343d",
@@ -153,6 +156,12 @@ def class_colors(n_classes: int, ramp: Sequence[str]) -> list[str]:
     """Colors of `n_classes` classes along a ramp; a few classes do not reach its strongest color."""
     last = min(len(ramp) - 1, n_classes + 1)
     return [ramp[round(step * last / max(n_classes - 1, 1))] for step in range(n_classes)]
+
+
+def blended(first: str, second: str, share: float) -> str:
+    """The color between two `#rrggbb` colors; a share of 0 is the first, of 1 the second."""
+    parts = [(int(first[at : at + 2], 16), int(second[at : at + 2], 16)) for at in (1, 3, 5)]
+    return "#" + "".join(f"{round(one + (other - one) * share):02x}" for one, other in parts)
 
 
 def point_look(n_points: int) -> tuple[float, float]:

@@ -14,7 +14,16 @@ from urllib.parse import parse_qsl, quote, urlencode
 from mapapp.errors import UsageError
 from mapapp.question.cost import TooCostly, check_cost
 from mapapp.question.distance_bands import ALLOWED, check_edges
-from mapapp.question.fields import MAX_LAYER_NAME, QUESTION, VIEW, Field, FieldValue, Values, kept_bands
+from mapapp.question.fields import (
+    MAX_COUNT,
+    MAX_LAYER_NAME,
+    QUESTION,
+    VIEW,
+    Field,
+    FieldValue,
+    Values,
+    kept_bands,
+)
 from mapapp.question.filters import BANDS
 from mapapp.question.question import Question
 from mapapp.question.view import View
@@ -174,6 +183,16 @@ def _flag(each: Field, given: list[str], notes: list[str]) -> bool:
     return _chosen(given, ("", "all"), each.unknown, notes) == "all"
 
 
+def _count(each: Field, given: list[str], notes: list[str]) -> int:
+    if not given:
+        return int(each.default)
+    text = given[-1]
+    if text.isascii() and text.isdigit() and len(text) <= len(str(MAX_COUNT)) and 1 <= int(text) <= MAX_COUNT:
+        return int(text)
+    notes.append(each.unknown.format(_short(text)))
+    return int(each.default)
+
+
 def _layer(each: Field, given: list[str], is_layer: Callable[[str], bool], notes: list[str]) -> str:
     if not given or given[-1] == each.default:
         return str(each.default)
@@ -225,6 +244,7 @@ _READ: Final[dict[str, Callable[[Field, list[str], list[str]], FieldValue]]] = {
     "flag": _flag,
     "miles": _miles,
     "bands": _bands,
+    "count": _count,
 }
 
 

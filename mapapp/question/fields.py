@@ -21,8 +21,10 @@ from mapapp.question.filters import BANDS
 Side = Literal["work", "home"]
 Theme = Literal["light", "dark"]
 ThemeChoice = Literal["light", "dark", "system"]
-Kind = Literal["choice", "steps", "layer", "miles", "bands", "flag"]
+Per = Literal["area", "share", "square-mile"]
+Kind = Literal["choice", "steps", "layer", "miles", "bands", "flag", "count"]
 MAX_LAYER_NAME: Final = 24
+MAX_COUNT: Final = 1_000_000
 
 
 class NotAllowed(UsageError):
@@ -43,7 +45,7 @@ class Field:
     ----------
     name : str
         Name of the attribute; the same in a setup file.
-    kind : {"choice", "steps", "layer", "miles", "bands", "flag"}
+    kind : {"choice", "steps", "layer", "miles", "bands", "flag", "count"}
     default : object
         Value if a question does not set the field.
     help : str
@@ -74,6 +76,7 @@ class Field:
             "miles": ALLOWED,
             "bands": "bands 1, 2, and 3",
             "flag": "true or false",
+            "count": f"a whole number from 1 to {MAX_COUNT:,}",
         }[self.kind]
 
     def check(self, value: object) -> FieldValue:
@@ -101,6 +104,12 @@ def _flag(field: Field, value: object) -> bool:
 
 def _layer(field: Field, value: object) -> str:
     if not isinstance(value, str) or len(value) > MAX_LAYER_NAME:
+        raise NotAllowed(field.allowed)
+    return value
+
+
+def _count(field: Field, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= MAX_COUNT:
         raise NotAllowed(field.allowed)
     return value
 
@@ -159,6 +168,7 @@ _CHECKS: Final = {
     "miles": _miles,
     "bands": _bands,
     "flag": _flag,
+    "count": _count,
 }
 
 
@@ -280,6 +290,23 @@ VIEW: Final = _by_name(
         help="Whether the table shows all of its rows.",
         address="every",
         unknown="The rows to show cannot be {}; the first rows are shown.",
+    ),
+    Field(
+        name="least",
+        kind="count",
+        default=1,
+        help="Flows of fewer workers are not drawn as lines.",
+        address="least",
+        unknown="The smallest flow to draw cannot be {}; all flows are drawn.",
+    ),
+    Field(
+        name="per",
+        kind="choice",
+        default="area",
+        help="What colored areas show: workers in each area, their share of all workers, or workers per square mile.",
+        address="per",
+        choices=get_args(Per),
+        unknown="Areas cannot be colored per {}; workers in each area are shown.",
     ),
 )
 """The fields of :class:`mapapp.question.view.View`, by name."""

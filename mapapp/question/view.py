@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from mapapp.question.analyses import Show
-from mapapp.question.fields import ThemeChoice
+from mapapp.question.fields import Per, ThemeChoice
 from mapapp.question.question import Question
 
 Bounds = tuple[float, float, float, float]
@@ -24,11 +24,17 @@ class View:
         `system` is what the reader's system prefers; pictures for an unknown reader are light.
     every : bool
         Whether the table shows all rows.
+    least : int
+        Flows of fewer workers are not drawn as lines.
+    per : {"area", "share", "square-mile"}
+        What colored areas show.
     """
 
     show: Show = "points"
     theme: ThemeChoice = "system"
     every: bool = False
+    least: int = 1
+    per: Per = "area"
 
     def show_of(self, question: Question) -> Show:
         """Return how an answer is drawn: `show` if its analysis allows it, else the analysis's first way."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy
 import pytest
 
-from mapapp.answers import served_answers
+from mapapp.answers import commute_lines, served_answers
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import map_content
 from mapapp.question.question import Question
@@ -66,7 +66,7 @@ def test_who_stays_and_who_leaves_is_counted_by_block(
     mine = workers[twin.at(workers, side, area)]
     other = twin.OTHER[side]
     stays = twin.at(mine, other, area)
-    found = served_answers.lines(release, state)
+    found = commute_lines.lines(release, state)
     assert (found.within, found.total) == (stays.sum(), len(mine))
     leaving = twin.by_unit(mine[~stays], other, LAYERS[layer])
     units = {unit: n for (of, unit), n in leaving.items() if of == "unit"}
@@ -78,7 +78,7 @@ def test_who_stays_and_who_leaves_is_counted_by_block(
 def test_a_unit_that_the_area_cuts_has_a_line_for_its_other_part(release: ServedRelease) -> None:
     steps, area = area_of(release, "zcta")
     counties = release.store.table("blocks", ["county_id"])["county_id"].iloc[sorted(area)].nunique()
-    found = served_answers.lines(release, Question(areas=steps, layer="county"))
+    found = commute_lines.lines(release, Question(areas=steps, layer="county"))
     assert found.within
     assert found.frame["label"].str.startswith("the rest of ").sum() == counties
     assert not numpy.isnan(found.frame["to_lon_deg"]).any()
@@ -86,7 +86,65 @@ def test_a_unit_that_the_area_cuts_has_a_line_for_its_other_part(release: Served
 
 def test_homes_and_workplaces_by_different_layers_have_no_unit_in_common(release: ServedRelease) -> None:
     mixed = Question(analysis="flow-matrix", home_layer="county", work_layer="zcta")
-    assert served_answers.lines(release, mixed).within is None
+    assert commute_lines.lines(release, mixed).within is None
     assert "stay" not in map_content.what_is_drawn(release, mixed, View())
     same = Question(analysis="flow-matrix", home_layer="county", work_layer="county")
     assert "stay in one unit" in map_content.what_is_drawn(release, same, View())
+
+
+def test_grouping_keeps_every_job_and_zooming_in_separates_places(release: ServedRelease) -> None:
+    question = Question(analysis="flow-matrix", home_layer="tract", work_layer="tract")
+    apart = commute_lines.lines(release, question)
+    assert apart.n_grouped == 0
+    assert apart.within is not None
+    n_lines = []
+    for zoom in (4, 8, 10, commute_lines.MAX_ZOOM):
+        found = commute_lines.lines(release, question, zoom=zoom)
+        assert found.within is not None
+        everyone = commute_lines.lines(release, question, zoom=zoom)
+        assert everyone.workers + found.within <= apart.total
+        if not found.n_left_out and not apart.n_left_out:
+            assert found.workers + found.within == apart.workers + apart.within
+        assert found.total == apart.total
+        n_lines.append(len(found.frame) + found.n_left_out)
+    assert n_lines == sorted(n_lines)
+    assert n_lines[0] < n_lines[-1]
+    text = map_content.what_is_drawn(release, question, View(), zoom=4.5)
+    assert "nearby places are grouped" in text
+    assert "grouped" not in map_content.what_is_drawn(release, question, View())
+
+
+def test_flows_below_the_threshold_are_counted_but_not_drawn(release: ServedRelease) -> None:
+    question = Question(analysis="flow-matrix")
+    every = commute_lines.lines(release, question)
+    least = int(every.frame["workers"].median())
+    fewer = commute_lines.lines(release, question, least)
+    kept = every.frame["workers"] >= least
+    assert fewer.frame["workers"].tolist() == every.frame["workers"][kept].tolist()
+    assert fewer.n_left_out == (~kept).sum()
+    text = map_content.what_is_drawn(release, question, View(least=least))
+    assert f"{fewer.n_left_out:,} smaller flows not shown" in text
+
+
+@pytest.mark.parametrize("side", ["work", "home"])
+def test_flows_run_from_homes_to_workplaces(release: ServedRelease, side: Any) -> None:
+    steps, _ = area_of(release, "county")
+    found = commute_lines.lines(release, Question(areas=steps, side=side, layer="county")).frame
+    here, there = ("to", "from") if side == "work" else ("from", "to")
+    assert found[f"{here}_lon_deg"].nunique() == 1
+    assert found[f"{there}_lon_deg"].nunique() == len(found)
+
+
+def test_the_error_of_a_line_is_that_of_the_same_count_in_the_table(release: ServedRelease) -> None:
+    question = Question(analysis="flow-matrix")
+    drawn = commute_lines.lines(release, question).frame
+    cells = release.analyses.with_errors(
+        served_answers.result(release, question), 10_000, ("cells",)
+    ).tables()["cells"]
+    of_pair = {f"{row.home_name} → {row.work_name}": row.expected_error for row in cells.itertuples()}
+    for line in (0, len(drawn) - 1):
+        ends = drawn["label"].iloc[line].split("<br>")[0]
+        error = commute_lines.error_of_line(release, question, 1, None, line)
+        assert error == pytest.approx(of_pair[ends])
+    with pytest.raises(IndexError):
+        commute_lines.error_of_line(release, question, 1, None, len(drawn))

@@ -10,12 +10,11 @@ from pathlib import Path
 from typing import Any, get_args
 
 import numpy
-import pandas
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
-from mapapp.answers import served_answers
+from mapapp.answers import commute_lines, served_answers
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import camera, flow_shapes, map_content, map_layers, palette
 from mapapp.drawing.plotly import charts, commute_map, flow_lines
@@ -63,7 +62,7 @@ def test_traces_and_layers_keep_their_places(release: ServedRelease) -> None:
         figure = draw.map_figure(release, *shown(show=show, areas=(TRACT,)), "/")
         assert [trace.type for trace in figure.data] == [
             "choroplethmap",
-            *["scattermap"] * commute_map.MIDDLES,
+            *["scattermap"] * commute_map.LINES[-1],
         ]
         kinds = [layer.sourcetype for layer in figure.layout.map.layers]
         assert kinds == ["geojson", "geojson", "image", "geojson", "geojson"]
@@ -135,13 +134,14 @@ def test_classes_hold_every_count_and_fit_the_colors(counts: list[int]) -> None:
         assert classes[:2] == [(1, 2), (3, 9)]
 
 
-@given(st.integers(1, 10**8), st.integers(1, 10**8))
-def test_classes_of_width_hold_every_count_too(one: int, other: int) -> None:
-    smallest, largest = sorted((one, other))
-    classes = flow_shapes.line_classes(smallest, largest)
-    assert len(classes) <= len(commute_map.LINES)
-    assert classes[0][0] <= smallest
-    assert all(high == low - 1 for (_, high), (low, _) in itertools.pairwise(classes))
+@given(st.lists(st.integers(1, 10**8), max_size=40))
+def test_the_legend_of_widths_has_round_numbers_of_flows_that_are_drawn(counts: list[int]) -> None:
+    found = flow_shapes.legend_flows(numpy.array(counts, dtype=numpy.int64))
+    assert len(found) <= len(commute_map.LINES)
+    assert found == sorted(set(found))
+    assert bool(found) == bool(counts)
+    assert all(min(counts) <= each <= max(counts) or each == found[-1] for each in found)
+    assert all(str(each).rstrip("0") in "123456789" for each in found)
 
 
 def test_the_ramp_darkens_all_the_way() -> None:
@@ -204,7 +204,7 @@ def test_the_camera_leaves_out_the_far_few() -> None:
 
 def test_lines_show_what_the_caption_says(release: ServedRelease) -> None:
     state, view = shown(areas=("county:10001",), show="lines", layer="county")
-    lines = served_answers.lines(release, state)
+    lines = commute_lines.lines(release, state)
     units = served_answers.units(release, state).set_index("unit_id")["workers"]
     outer = units.drop(["10001", ELSEWHERE], errors="ignore")
     assert sorted(lines.frame["workers"]) == sorted(outer)
@@ -212,16 +212,15 @@ def test_lines_show_what_the_caption_says(release: ServedRelease) -> None:
     assert lines.total == units.sum()
     text = map_content.what_is_drawn(release, state, view)
     assert f"shows {100 * outer.sum() / units.sum():.1f}% of {units.sum():,} jobs" in text
-    traces = draw.map_figure(release, state, view, "/").data
-    ends = [trace.lon for trace in (traces[at] for at in commute_map.LINES) if trace.lon is not None]
-    assert sum(len(lon) for lon in ends) == 3 * len(lines.frame)
-    assert len(traces[commute_map.MIDDLES].lon) == len(lines.frame)
-    assert traces[commute_map.MIDDLES].marker.opacity == 0
+    figure = draw.map_figure(release, state, view, "/")
+    assert figure.layout.meta["flows"]["url"].startswith("/flows/squareland/")
+    assert all(trace.lon in (None, (None,)) for trace in figure.data[1:]), "the page's script draws the flows"
+    assert figure.data[commute_map.UNITS].hoverinfo == "skip"
 
 
 def test_a_flow_matrix_is_drawn_as_lines_without_those_that_stay(release: ServedRelease) -> None:
     state = Question(analysis="flow-matrix")
-    drawn = served_answers.lines(release, state)
+    drawn = commute_lines.lines(release, state)
     cells = served_answers.result(release, state).tables()["cells"]
     both = cells[(cells["home_kind"] == "unit") & (cells["work_kind"] == "unit")]
     assert drawn.within is not None
@@ -229,18 +228,43 @@ def test_a_flow_matrix_is_drawn_as_lines_without_those_that_stay(release: Served
     assert drawn.total == cells["workers"].sum()
 
 
-@settings(deadline=None, max_examples=20)
-@given(st.lists(st.integers(1, 10**6), min_size=1, max_size=40))
-def test_every_line_has_a_class_of_width(counts: list[int]) -> None:
-    frame = pandas.DataFrame({"workers": sorted(counts, reverse=True)})
-    for name in ("from_lon_deg", "from_lat_deg", "to_lon_deg", "to_lat_deg"):
-        frame[name] = 1.0
-    traces = flow_lines.line_traces(frame.assign(label="x"), "Workers", palette.COLOR_SCHEMES["light"])
-    assert len(traces) == len(commute_map.LINES) + 1
-    lines = [trace for trace in traces[:-1] if trace.lon is not None]
-    assert sum(len(trace.lon) for trace in lines) == 3 * len(counts)
-    widths = [trace.line.width for trace in lines]
-    assert widths == sorted(widths)
+@given(st.lists(st.integers(1, 10**6), min_size=2, max_size=40, unique=True))
+def test_larger_flows_are_wider_and_stronger(counts: list[int]) -> None:
+    counts = sorted(counts)
+    for of in (flow_shapes.flow_widths, flow_shapes.flow_strengths):
+        assert (numpy.diff(of(counts, counts[-1])) >= 0).all()
+        assert of(counts[0], counts[-1]) <= of(counts[-1], counts[-1])
+    assert flow_shapes.flow_opacity(0.0) < flow_shapes.flow_opacity(1.0) <= 1
+
+
+def test_a_flow_bends_to_its_right_and_narrows_toward_the_workplace() -> None:
+    home, work = numpy.array([[0.0, 0.0], [10.0, 0.0]]), numpy.array([[10.0, 0.0], [0.0, 0.0]])
+    there, back = flow_shapes.flow_outlines(home, work, numpy.array([1.0, 1.0]))
+    corners = len(there) // 2
+    assert there[corners // 2, 1] < -0.5, "east bends to the south"
+    assert back[corners // 2, 1] > 0.5, "west bends to the north, so both can be seen"
+    width = numpy.hypot(*(there[:corners] - there[::-1][:corners]).T)
+    assert width[0] == pytest.approx(1)
+    assert width[-1] == pytest.approx(flow_shapes.TAPER)
+    assert (numpy.diff(width) < 0).all()
+
+
+def test_the_script_gets_every_line_with_both_ends(release: ServedRelease) -> None:
+    question = Question(analysis="flow-matrix")
+    drawn = commute_lines.lines(release, question)
+    found = json.loads(flow_lines.flow_file(drawn, "said"))
+    ends = [[(found["lon"][at], found["lat"][at]) for at in found[end]] for end in ("home", "work")]
+    for end, name in zip(ends, ("from", "to"), strict=True):
+        of_frame = drawn.frame[[f"{name}_lon_deg", f"{name}_lat_deg"]].to_numpy()
+        assert numpy.allclose(end, of_frame, atol=1e-5)
+    assert found["workers"] == drawn.frame["workers"].tolist() == sorted(found["workers"], reverse=True)
+    assert found["caption"] == "said"
+
+
+def test_the_slider_offers_the_threshold_of_the_address() -> None:
+    assert flow_lines.slider_steps(300, 1) == [1, 2, 5, 10, 20, 50, 100, 200]
+    assert 37 in flow_lines.slider_steps(300, 37)
+    assert flow_lines.slider_steps(0, 5) == [1, 5]
 
 
 def test_arrows_are_closed_shapes_and_have_labels(release: ServedRelease) -> None:

@@ -9,10 +9,12 @@ from typing import Final, cast
 
 import numpy
 from matplotlib.axes import Axes
-from matplotlib.collections import LineCollection
+from matplotlib.collections import PolyCollection
+from matplotlib.colors import to_rgba_array
 from PIL import Image
 
 from mapapp.answers import served_answers, words
+from mapapp.answers.commute_lines import Lines
 from mapapp.answers.flows import Places
 from mapapp.answers.results import InflowOutflow
 from mapapp.answers.served_release import ServedRelease
@@ -22,10 +24,11 @@ from mapapp.drawing.labels import change_texts, class_text, ratio_texts
 from mapapp.drawing.palette import ColorScheme
 from mapapp.drawing.paper.base_map import Frame, Units, fill, layer_units, outline
 from mapapp.drawing.paper.legend import Item, Legend
-from mapapp.drawing.paper.paper import POINTS_PER_PIXEL, font, printable
+from mapapp.drawing.paper.paper import PIXELS_PER_INCH, POINTS_PER_PIXEL, font, printable
 from mapapp.drawing.plotly.commute_map import change_classes
 from mapapp.question.fields import Side
 from mapapp.question.question import Question
+from mapapp.question.view import View
 
 MAX_VECTOR_POINTS: Final = 3_000  # more points become pixels even in an SVG
 _LEAST_OPACITY: Final = 60 / 255  # of a density's lowest color, see `mapapp.drawing.density`
@@ -36,19 +39,22 @@ def draw_answer(
     axes: Axes,
     release: ServedRelease,
     question: Question,
-    kind: str,
+    view: View,
     frame: Frame,
     scheme: ColorScheme,
     before: ServedRelease | None = None,
+    zoom: float | None = None,
 ) -> Legend:
     """Draw an answer as `map_content.drawn_as` says, or its change; returns the legend."""
+    kind = map_content.drawn_as(release, question, view, before)
     if before is not None and kind == "change":
         return _change(axes, before, release, question, frame, scheme)
+    if kind == "lines":
+        return _lines(axes, map_content.drawn_lines(release, question, view, zoom), frame, scheme)
     draw: Callable[..., Legend] = {
         "areas": _areas,
         "density": _density,
         "points": _pair if question.entry.own_drawing == "points" else _points,
-        "lines": _lines,
         "arrows": _arrows,
         "ratio": _ratio,
     }[kind]
@@ -217,35 +223,40 @@ def _dots(axes: Axes, places: Places, frame: Frame, color: str) -> tuple[float, 
     return size, opacity
 
 
-def _lines(
-    axes: Axes, release: ServedRelease, question: Question, frame: Frame, scheme: ColorScheme
-) -> Legend:
-    flows = served_answers.lines(release, question).frame
+def _lines(axes: Axes, drawn: Lines, frame: Frame, scheme: ColorScheme) -> Legend:
+    flows = drawn.frame.iloc[::-1]  # the largest on top
     workers = flows["workers"].to_numpy()
-    classes = flow_shapes.line_classes(int(workers.min(initial=1 << 30)), int(workers.max(initial=0)))
-    of = numpy.searchsorted([low for low, _ in classes], workers, side="right") - 1
     ends = [
         numpy.column_stack([numpy.radians(flows[f"{end}_lon_deg"]), mercator_y(flows[f"{end}_lat_deg"])])
         for end in ("from", "to")
     ]
-    both = numpy.stack(ends, axis=1) if len(flows) else numpy.empty((0, 2, 2))
-    items = []
-    for place, (width, limits) in enumerate(zip(flow_shapes.line_widths(len(classes)), classes, strict=True)):
-        opacity = flow_shapes.line_opacity(width)
-        axes.add_collection(
-            LineCollection(
-                list(both[of == place]),
-                colors=scheme.line,
-                linewidths=width * POINTS_PER_PIXEL,
-                alpha=opacity,
-                capstyle="round",
-                zorder=6 + place / 10,
-            ),
-            autolim=False,
+    widths = flow_shapes.flow_widths(workers, drawn.largest) * frame.per_inch / PIXELS_PER_INCH
+    strengths = flow_shapes.flow_strengths(workers, drawn.largest)
+    colors = [palette.blended(scheme.faint_line, scheme.line, strength) for strength in strengths]
+    axes.add_collection(
+        PolyCollection(
+            list(flow_shapes.flow_outlines(ends[0], ends[1], widths)),
+            facecolors=to_rgba_array(colors, flow_shapes.flow_opacity(strengths)),
+            edgecolors="none",
+            zorder=6,
+        ),
+        autolim=False,
+    )
+    shown = flow_shapes.legend_flows(drawn.frame["workers"].to_numpy())
+    strengths = flow_shapes.flow_strengths(shown, drawn.largest)
+    items = tuple(
+        Item(
+            f"{workers:,}",
+            palette.blended(scheme.faint_line, scheme.line, strength),
+            float(width),
+            float(flow_shapes.flow_opacity(strength)),
         )
-        if len(flows):
-            items.append(Item(class_text(*limits), scheme.line, width, opacity))
-    return Legend("lines", "Workers per line" if items else "No flows between different places", tuple(items))
+        for workers, width, strength in zip(
+            shown, flow_shapes.flow_widths(shown, drawn.largest), strengths, strict=True
+        )
+    )
+    title = "Workers per flow, wide at home, narrow at work"
+    return Legend("lines", title if items else "No flows between different places", items)
 
 
 def _arrows(

@@ -72,10 +72,12 @@ def map_picture(
     """
     check(form, scale, size_in)
     scheme, heading = COLOR_SCHEMES[view.theme], title or map_title(release, question)
-    said = map_words(release, question, view, before)  # do all queries first, because drawing holds a lock
+    zoom = _zoom_of(release, question, size_in, bounds)
+    # Do all queries first, because drawing holds a lock.
+    said = map_words(release, question, view, before, size_in=size_in, bounds=bounds)
     with drawing():
         sheet = Sheet(size_in, scheme)
-        _draw(sheet, release, question, view, bounds, heading, before)
+        _draw(sheet, release, question, view, bounds, heading, before, zoom)
         return encoded(sheet, form, scale, heading, said)
 
 
@@ -94,10 +96,25 @@ def map_title(release: ServedRelease, question: Question) -> str:
 
 
 def map_words(
-    release: ServedRelease, question: Question, view: View, before: ServedRelease | None = None
+    release: ServedRelease,
+    question: Question,
+    view: View,
+    before: ServedRelease | None = None,
+    *,
+    size_in: tuple[float, float] = SIZE_IN,
+    bounds: Bounds | None = None,
 ) -> str:
-    """A description of the map for screen readers."""
-    return f"Map. {'. '.join(_what(release, question, view, before))}. {source_words(release)}."
+    """A description for screen readers of a map with the size and bounds of :func:`map_picture`."""
+    zoom = _zoom_of(release, question, size_in, bounds)
+    return f"Map. {'. '.join(_what(release, question, view, before, zoom))}. {source_words(release)}."
+
+
+def _zoom_of(
+    release: ServedRelease, question: Question, size_in: tuple[float, float], bounds: Bounds | None
+) -> float:
+    """About the zoom level of a picture's map, which decides which places are grouped in it."""
+    width, height = (max(side - 2 * MARGIN_IN, _LEAST_MAP_IN) for side in size_in)
+    return base_map.frame_of(bounds or map_content.view_bounds(release, question), width, height, 0.05).zoom
 
 
 def draw_outlines(
@@ -128,10 +145,11 @@ def _draw(
     bounds: Bounds | None,
     title: str,
     before: ServedRelease | None,
+    zoom: float,
 ) -> None:
     inner = sheet.width - 2 * MARGIN_IN
     y = sheet.block(MARGIN_IN, 0.1, title, width=inner, size=_TITLE_POINTS, lines=2, bold=True)
-    for text in _what(release, question, view, before):
+    for text in _what(release, question, view, before, zoom):
         y = sheet.block(
             MARGIN_IN, y + 0.02, text, width=inner, size=_WHAT_POINTS, lines=2, color=sheet.colors.quiet
         )
@@ -147,7 +165,7 @@ def _draw(
     axes = sheet.axes(MARGIN_IN, top, inner, height)
     held = bounds or map_content.view_bounds(release, question)
     frame = base_map.frame_of(held, inner, height, 0.0 if bounds else 0.05)
-    legend = _map(axes, release, question, view, frame, sheet.scheme, before)
+    legend = _map(axes, release, question, view, frame, sheet.scheme, before, zoom)
     legend = Legend(legend.kind, legend.title, legend.items, legend.ticks, outlines)
     base_map.draw_frame(sheet, MARGIN_IN, top, inner, height)
     below = top + height + 0.1
@@ -163,12 +181,12 @@ def _map(
     frame: base_map.Frame,
     scheme: ColorScheme,
     before: ServedRelease | None,
+    zoom: float,
 ) -> Legend:
     """Draw everything inside the frame; returns the legend of the answer."""
     colors: dict[Side, str] = {"home": scheme.home, "work": scheme.work}
     base_map.draw_land(axes, release, frame, scheme)
-    kind = map_content.drawn_as(release, question, view, before)
-    legend = draw_answer(axes, release, question, kind, frame, scheme, before)
+    legend = draw_answer(axes, release, question, view, frame, scheme, before, zoom)
     base_map.draw_borders(axes, release, frame, scheme)
     draw_outlines(axes, release, question.areas, colors[question.side], frame, scheme)
     others = question.shown_others
@@ -202,6 +220,15 @@ def _outline_items(release: ServedRelease, question: Question, scheme: ColorSche
 _END: Final = {"work": " (where they work)", "home": " (where they live)"}
 
 
-def _what(release: ServedRelease, question: Question, view: View, before: ServedRelease | None) -> list[str]:
+def _what(
+    release: ServedRelease,
+    question: Question,
+    view: View,
+    before: ServedRelease | None,
+    zoom: float | None,
+) -> list[str]:
     only = words.filter_words(question)
-    return [map_content.what_is_drawn(release, question, view, before), *([f"Only: {only}"] if only else [])]
+    return [
+        map_content.what_is_drawn(release, question, view, before, zoom),
+        *([f"Only: {only}"] if only else []),
+    ]

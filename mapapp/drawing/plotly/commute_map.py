@@ -1,6 +1,6 @@
 """The page's map: base layers, units of a layer, and commutes as points, classes, lines or a density.
 
-The traces and layers are always in the same order (`UNITS`, `POINTS`, `MORE_POINTS`, `LINES`, `MIDDLES`; `HALO`,
+The traces and layers are always in the same order (`UNITS`, `POINTS`, `MORE_POINTS`, `LINES`; `HALO`,
 `OUTLINE`, `DENSITY`, `OTHER_HALO`, `OTHER_OUTLINE`), so that a page can replace them one by one without moving the
 camera.
 """
@@ -23,8 +23,7 @@ from mapapp.drawing.labels import change_texts, class_text, ratio_texts
 from mapapp.drawing.palette import ColorScheme
 
 UNITS, POINTS, MORE_POINTS = 0, 1, 2  # positions in `data`
-LINES = (3, 4, 5, 6, 7)  # one for each width class, or for each arrow
-MIDDLES = 8
+LINES = (3, 4, 5, 6)  # one for each width in the legend, or for each arrow
 HALO, OUTLINE, DENSITY, OTHER_HALO, OTHER_OUTLINE = range(5)  # positions in `layout.map.layers`
 CONFIG: Final[dict[str, object]] = {
     "displaylogo": False,
@@ -102,6 +101,7 @@ def commute_map(
     scheme: ColorScheme,
     size: tuple[int, int] = (700, 700),
     labels: Sequence[dict[str, object]] = (),
+    flows: dict[str, object] | None = None,
 ) -> go.Figure:
     """Assemble the map figure.
 
@@ -121,6 +121,8 @@ def commute_map(
         Width and height of the picture, pixels. If the caption needs the full width, the legend moves above it.
     labels : sequence of dict
         Texts on the map: `lon`, `lat`, `text`, `more` and `kind`; the page's script draws them.
+    flows : dict, optional
+        Where the page's script finds the flows, and how it draws them; see `mapapp.drawing.plotly.flow_lines`.
     """
     width, height = size
     lines = caption_lines(caption, width)
@@ -128,7 +130,7 @@ def commute_map(
     above = 0 if beside else caption_height(caption, width) / max(height, 1)
     layout: dict[str, object] = {
         "map": {"style": style, "layers": list(layers), "uirevision": revision, **camera},
-        "meta": {"labels": list(labels), "paint": paint(scheme)},
+        "meta": {"labels": list(labels), "paint": paint(scheme), "flows": flows},
         "uirevision": "kept",
         "margin": {"l": 0, "r": 0, "t": 0, "b": 0},
         "paper_bgcolor": scheme.outside,
@@ -164,7 +166,7 @@ def commute_map(
 
 def no_traces() -> list[go.Trace]:
     """An empty trace at every position."""
-    return [go.Choroplethmap(), *(go.Scattermap() for _ in range(MIDDLES))]
+    return [go.Choroplethmap(), *(go.Scattermap() for _ in range(LINES[-1]))]
 
 
 def caption_height(texts: Sequence[str], width: int) -> int:

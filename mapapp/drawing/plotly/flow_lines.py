@@ -1,76 +1,90 @@
-"""Commutes as lines between places in a few traces by width, and arrows for inflow, outflow and stay."""
+"""Flows on the page: their legend, what its script needs to draw them, and arrows for inflow, outflow and stay."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import numpy
-import pandas
 import plotly.graph_objects as go
 
-from mapapp.drawing.flow_shapes import arrow_shapes, line_classes, line_opacity, line_widths
-from mapapp.drawing.labels import class_text
-from mapapp.drawing.palette import ColorScheme
-from mapapp.drawing.plotly.commute_map import LINES
+from mapapp.answers.commute_lines import Lines
+from mapapp.drawing.flow_shapes import (
+    BOW,
+    LEAST_OPACITY,
+    MOST_OPACITY,
+    TAPER,
+    arrow_shapes,
+    flow_opacity,
+    flow_strengths,
+    flow_widths,
+    legend_flows,
+)
+from mapapp.drawing.palette import ColorScheme, blended
 from mapapp.question.view import Bounds
 
 
-def line_traces(frame: pandas.DataFrame, title: str, scheme: ColorScheme) -> list[go.Scattermap]:
-    """A trace for each width class, and a trace of invisible midpoints with hover text.
-
-    Parameters
-    ----------
-    frame : pandas.DataFrame
-        `from_lon_deg`, `from_lat_deg`, `to_lon_deg`, `to_lat_deg`, `workers` and `label` (hover text).
-    title : str
-        Title of the legend.
-    scheme : ColorScheme
-        Colors.
-    """
-    workers = frame["workers"].to_numpy()
-    classes = line_classes(int(workers.min(initial=1 << 30)), int(workers.max(initial=0)))
-    of = numpy.searchsorted([low for low, _ in classes], workers, side="right") - 1
-    widths = line_widths(len(classes))
-    traces = [
-        _class_trace(frame[of == place], width, class_text(*limits), title, scheme)
-        for place, (width, limits) in enumerate(zip(widths, classes, strict=True))
+def legend_traces(lines: Lines, scheme: ColorScheme) -> list[go.Scattermap]:
+    """Traces without lines that add the legend of widths; the page's script draws the flows themselves."""
+    shown = legend_flows(lines.frame["workers"].to_numpy())
+    widths, strengths = flow_widths(shown, lines.largest), flow_strengths(shown, lines.largest)
+    return [
+        go.Scattermap(
+            lon=[None],
+            lat=[None],
+            mode="lines",
+            line={"width": float(width), "color": blended(scheme.faint_line, scheme.line, strength)},
+            opacity=float(flow_opacity(strength)),
+            hoverinfo="skip",
+            name=f"{workers:,}",
+            legendgrouptitle={"text": "Workers per flow,<br>wide at home,<br>narrow at work"},
+            legendgroup="lines",
+            showlegend=True,
+        )
+        for workers, width, strength in zip(shown, widths, strengths, strict=True)
     ]
-    traces += [go.Scattermap(showlegend=False)] * (len(LINES) - len(traces))
-    return [*traces, _middles(frame)]
 
 
-def _class_trace(
-    frame: pandas.DataFrame, width: float, name: str, title: str, scheme: ColorScheme
-) -> go.Scattermap:
-    lon, lat = (
-        numpy.column_stack([frame[f"from_{axis}"], frame[f"to_{axis}"], numpy.full(len(frame), numpy.nan)])
-        for axis in ("lon_deg", "lat_deg")
-    )
-    return go.Scattermap(
-        lon=numpy.round(lon.ravel(), 5),
-        lat=numpy.round(lat.ravel(), 5),
-        mode="lines",
-        line={"width": width, "color": scheme.line},
-        opacity=line_opacity(width),
-        hoverinfo="skip",
-        name=name,
-        legendgrouptitle={"text": title},
-        legendgroup="lines",
-        showlegend=bool(len(frame)),
-    )
+def flow_file(lines: Lines, caption: str) -> bytes:
+    """Flows for the page's script, as JSON: a list for each property, largest flow first.
+
+    Ends are positions in `lon` and `lat`; widths are pixels at home.
+    """
+    frame = lines.frame
+    ends = [frame[[f"{end}_lon_deg", f"{end}_lat_deg"]].to_numpy() for end in ("from", "to")]
+    places, at = numpy.unique(numpy.concatenate(ends), axis=0, return_inverse=True)
+    at = at.reshape(-1)
+    workers = frame["workers"].to_numpy()
+    found = {
+        "caption": caption,
+        "lon": numpy.round(places[:, 0], 5).tolist(),
+        "lat": numpy.round(places[:, 1], 5).tolist(),
+        "home": at[: len(frame)].tolist(),
+        "work": at[len(frame) :].tolist(),
+        "workers": workers.tolist(),
+        "labels": frame["label"].tolist(),
+        "widths": numpy.round(flow_widths(workers, lines.largest), 2).tolist(),
+        "strengths": numpy.round(flow_strengths(workers, lines.largest), 3).tolist(),
+    }
+    return json.dumps(found, separators=(",", ":")).encode()
 
 
-def _middles(frame: pandas.DataFrame) -> go.Scattermap:
-    return go.Scattermap(
-        lon=(frame["from_lon_deg"] + frame["to_lon_deg"]) / 2,
-        lat=(frame["from_lat_deg"] + frame["to_lat_deg"]) / 2,
-        mode="markers",
-        marker={"size": 14, "opacity": 0},
-        unselected={"marker": {"opacity": 0}},
-        customdata=frame["label"].to_numpy(),
-        hovertemplate="%{customdata}<extra></extra>",
-        showlegend=False,
-    )
+def flow_look(lines: Lines, least: int, scheme: ColorScheme) -> dict[str, object]:
+    """How the page's script draws flows, and the choices of its slider."""
+    return {
+        "colors": [scheme.faint_line, scheme.line],
+        "opacity": [LEAST_OPACITY, MOST_OPACITY],
+        "bow": BOW,
+        "taper": TAPER,
+        "least": least,
+        "steps": slider_steps(lines.largest, least),
+    }
+
+
+def slider_steps(largest: int, least: int) -> list[int]:
+    """Numbers of workers that the slider offers: 1, 2, 5, 10, … up to the largest flow, and the one in the address."""
+    steps = {factor * 10**power for power in range(7) for factor in (1, 2, 5)}
+    return sorted({step for step in steps if step <= max(largest, 1)} | {least})
 
 
 def arrow_traces(

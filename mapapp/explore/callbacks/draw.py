@@ -16,7 +16,7 @@ from mapapp.answers.served_release import ServedRelease, caution
 from mapapp.drawing import camera, map_content, map_layers
 from mapapp.drawing.palette import COLOR_SCHEMES, ColorScheme
 from mapapp.drawing.plotly import commute_map, flow_lines
-from mapapp.question.address import query_of
+from mapapp.question.address import Address, query_of, to_query
 from mapapp.question.fields import Side, Theme
 from mapapp.question.question import OTHER_END, Question
 from mapapp.question.view import Bounds, View
@@ -45,10 +45,19 @@ def map_figure(
         if bounds
         else camera.fitted(map_content.view_bounds(release, question), (width, height), below)
     )
+    if kind == "lines":  # the camera decides which places are grouped
+        drawn = map_content.what_is_drawn(release, question, view, before, look["zoom"])
+        caption = words.caption(release, drawn)
     traces, labels = (
         (_change_traces(before, release, question, view, prefix), [])
         if before is not None and kind == "change"
         else _traces(release, question, view, prefix, kind, look["center"])
+    )
+    flows = (
+        {"url": flows_url(prefix, release, question, view, before)}
+        | flow_lines.flow_look(map_content.drawn_lines(release, question, view), view.least, scheme)
+        if kind == "lines"
+        else None
     )
     density = map_content.density_image(release, question, scheme.ramp) if kind == "density" else None
     picture = (density_url(prefix, release, question, view), density.bounds) if density else (None,)
@@ -68,6 +77,7 @@ def map_figure(
         scheme=scheme,
         size=(width, height),
         labels=labels,
+        flows=flows,
     )
 
 
@@ -187,10 +197,10 @@ def _traces(
             found["lon_deg"], found["lat_deg"], color=colors[end]
         )
     elif kind == "lines":
-        flows = served_answers.lines(release, question).frame
-        flows = flows.assign(label=[_escaped(text) for text in flows["label"]])
-        found_lines = flow_lines.line_traces(flows, "Workers per line", scheme)
-        for position, trace in zip((*commute_map.LINES, commute_map.MIDDLES), found_lines, strict=True):
+        # The flows have the hover texts.
+        traces[commute_map.UNITS].update(hoverinfo="skip", hovertemplate=None)
+        legend = flow_lines.legend_traces(map_content.drawn_lines(release, question, view), scheme)
+        for position, trace in zip(commute_map.LINES, legend, strict=False):
             traces[position] = trace
     elif kind == "ratio":
         traces[commute_map.UNITS] = _ratio_trace(release, question, prefix, scheme)
@@ -247,6 +257,30 @@ def density_url(prefix: str, release: ServedRelease, question: Question, view: V
     return f"{prefix}density/{release.slug}/{release.version}.png{query_of(question, view)}"
 
 
+def flows_url(
+    prefix: str, release: ServedRelease, question: Question, view: View, before: ServedRelease | None
+) -> str:
+    """Address of the flows of a question; the page's script adds the zoom level and the width of the map."""
+    # Not the theme: the figure has the colors.
+    plain = View(show=view.show, least=view.least)
+    shown = Address(against=before.slug if before else "", question=question, view=plain)
+    return f"{prefix}flows/{release.slug}/{release.version}.json{to_query(shown)}"
+
+
+def flow_caption(
+    release: ServedRelease,
+    question: Question,
+    view: View,
+    before: ServedRelease | None,
+    zoom: int,
+    width: int,
+) -> str:
+    """The caption of a map of flows at a zoom level, as the figure has it."""
+    text = map_content.what_is_drawn(release, question, view, before, zoom)
+    lines = commute_map.caption_lines(words.caption(release, text), width)
+    return str(commute_map.caption_box(lines, COLOR_SCHEMES["light"])["text"])
+
+
 def unit_labels(release: ServedRelease, question: Question) -> pandas.DataFrame:
     """Units on the map, as from `map_content.unit_frame`, with `label`, the text shown on hover."""
     frame = map_content.unit_frame(release, question)
@@ -264,8 +298,3 @@ def _count(workers: int, verb: str) -> str:
     warning = caution(workers)
     text = f"1 worker {verb}s here" if workers == 1 else f"{workers:,} workers {verb} here"
     return f"{text} ({warning})" if warning else text
-
-
-def _escaped(text: str) -> str:
-    """Escape names, but keep the line breaks that we put between them."""
-    return "<br>".join(html.escape(line, quote=False) for line in text.split("<br>"))

@@ -24,10 +24,13 @@ from mapapp.question.area_text import Box, area_text, parse_area, ring_areas, wi
 from mapapp.question.cost import check_cost
 from mapapp.question.distance_bands import ALLOWED
 from mapapp.question.drawn_parts import geometries_of, part_of
+from mapapp.question.fields import VIEW, NotAllowed
 
 BANDS: Final = ("age", "earnings", "industry")
 CONTROLS: Final = (*PLAIN, "edges", "against", *BANDS)
 """Components whose values are parts of the address."""
+SLIDER: Final = "least"
+"""The slider of the map of flows, which the page's script makes."""
 
 _SIGNS: Final = ("+", "-", "&")
 _MAX_CORNERS: Final = 5_000
@@ -67,7 +70,7 @@ def after(
     """
     if isinstance(trigger, dict):
         return _button(address, release, trigger)
-    if trigger in CONTROLS:
+    if trigger in (*CONTROLS, SLIDER):
         return _with_control(address, trigger, value)
     field = "others" if address.question.entry.n_needed == 2 and read.get("target") == "others" else "areas"
     if trigger in ("within", "add-corridor"):
@@ -92,7 +95,9 @@ def _with_control(address: Address, name: str, value: object) -> Address:
     if name == "against":
         return replace(address, against=value if isinstance(value, str) else address.against)
     kept: object
-    if name in BANDS:
+    if name == SLIDER:
+        kept = _checked(name, value)
+    elif name in BANDS:
         bands = tuple(band for band in (1, 2, 3) if isinstance(value, list) and str(band) in value)
         kept = bands if len(bands) < 3 else ()
     elif name == "edges":
@@ -102,6 +107,14 @@ def _with_control(address: Address, name: str, value: object) -> Address:
     else:
         kept = value if isinstance(value, str) else address.value(name)
     return address.having(**{name: kept})
+
+
+def _checked(name: str, value: object) -> object:
+    """A value of a field of the view, or its default if a forged request has one that is not allowed."""
+    try:
+        return VIEW[name].check(value)
+    except NotAllowed:
+        return VIEW[name].default
 
 
 def with_step(

@@ -72,7 +72,7 @@ class Release(analyses.Release):
         content = map_picture(
             self._served, question, view, before=before, size_in=size_in, scale=scale, form=form, title=title
         )
-        return MapImage(content, form, map_words(self._served, question, view, before))
+        return MapImage(content, form, map_words(self._served, question, view, before, size_in=size_in))
 
     @cached_property
     def _served(self) -> ServedRelease:

@@ -30,7 +30,7 @@ def map_of(release: ServedRelease, part: Part, name: str, before: ServedRelease 
     return Picture(
         name=f"{name}-map",
         title="",
-        words=map_words(release, part.question, part.view, before),
+        words=map_words(release, part.question, part.view, before, size_in=_MAP_IN),
         content=map_picture(
             release, part.question, part.view, form="png", scale=_SCALE, size_in=_MAP_IN, before=before
         ),
