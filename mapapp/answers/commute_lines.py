@@ -177,9 +177,8 @@ def _grouped(
     def make() -> tuple[_Flows, Ints, pandas.DataFrame]:
         flows = _all_flows(release, question)
         n_places = len(flows.places)
-        weight = numpy.bincount(flows.home, flows.workers, n_places) + numpy.bincount(
-            flows.work, flows.workers, n_places
-        )
+        both = numpy.concatenate([flows.home, flows.work])
+        weight = numpy.bincount(both, numpy.tile(flows.workers, 2), n_places).astype(numpy.float64)
         group = _groups(flows.places, weight, zoom)
         return flows, group, _named(flows.places, weight, group)
 
@@ -285,7 +284,7 @@ def _star(release: ServedRelease, question: Question) -> _Flows:
             "kind": [_AREA, *[_HOMES] * len(drawn)],
             "row": [-1, *drawn.tolist()],
             "name": [
-                words.place_name(release, question),
+                words.place_name(release, question) if question.areas else release.title,
                 *("the rest of " + name[at] if cut[at] else name[at] for at in range(len(drawn))),
             ],
             "lon_deg": [float(middle["lon_deg"].mean()), *rows["lon_deg"].to_numpy()[drawn]],
@@ -313,7 +312,10 @@ def _matrix_flows(release: ServedRelease, question: Question) -> _Flows:
     listed = pandas.concat(both).drop_duplicates(["of", "unit_id"]).reset_index(drop=True)
     units = _layers(release, question)
     layer_of = {of: units["home" if end == 0 else "work"] for end, (of, _) in enumerate(margins)}
-    row = [layer_of[of].row_of(unit) for of, unit in zip(listed["of"], listed["unit_id"], strict=True)]
+    row = numpy.array(
+        [layer_of[of].row_of(unit) for of, unit in zip(listed["of"], listed["unit_id"], strict=True)],
+        dtype=numpy.int64,
+    )
     places = listed.rename(columns={"of": "kind"}).assign(row=row)
     position = pandas.Series(
         numpy.arange(len(places)), index=pandas.MultiIndex.from_frame(places[["kind", "unit_id"]])

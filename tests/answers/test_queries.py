@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from geodata.distance import distance_mi
 from geodata.errors import StoreError
-from mapapp.answers import served_answers
+from mapapp.answers import commute_lines, served_answers
 from mapapp.answers.served_release import ServedRelease, caution, open_releases
 from mapapp.question.question import Question
 from tests.releases import ELSEWHERE, UNDRAWN_TRACT, write_release
@@ -92,7 +92,7 @@ def test_summary_and_tables_equal_the_twin(
     assert units.loc[units["kind"] == "elsewhere", "workers"].sum() == int(
         (mine[f"{other}_elsewhere"] if other == "home" else mine["home_elsewhere"].iloc[:0]).sum()
     )
-    assert served_answers.lines(release, state).within == (
+    assert commute_lines.lines(release, state).within == (
         int(chosen(mine, other, areas).sum()) if areas else len(mine)
     )
     picked, flows = served_answers.pick(release, state), release.analyses.flows
