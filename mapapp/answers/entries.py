@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final
 
-from mapapp.answers import job_balance, picks, wide_tables, words
+from mapapp.answers import finding_sentences, job_balance, picks, wide_tables, words
 from mapapp.answers.entry import BarsEntry, Entry, NumberEntry, PageTable, TableEntry
 from mapapp.answers.measures import Number, Value
 from mapapp.answers.results import (
@@ -207,6 +207,7 @@ ENTRIES: Final[dict[str, Entry]] = {
     "profile": Entry(
         ask=_profile,
         counts=picks.of_profile,
+        findings=finding_sentences.of_profile,
         numbers=(_WORKERS,),
         tables={
             "bands": _BANDS,
@@ -222,6 +223,7 @@ ENTRIES: Final[dict[str, Entry]] = {
     "comparison": Entry(
         ask=_comparison,
         counts=picks.of_comparison,
+        findings=finding_sentences.of_comparison,
         numbers=(_WORKERS,),
         tables={"units": TableEntry(_by_unit(_END), _all_parts, bands_apart=True)},
         page_title=_compared_title,
@@ -234,6 +236,7 @@ ENTRIES: Final[dict[str, Entry]] = {
     "destinations": Entry(
         ask=_destinations,
         counts=picks.of_destinations,
+        findings=finding_sentences.of_destinations,
         numbers=(_WORKERS,),
         tables={"units": TableEntry(_by_unit(words.OTHER_END), _all_units)},
         page_title=_other_end_title,
@@ -247,6 +250,7 @@ ENTRIES: Final[dict[str, Entry]] = {
     "distance-direction": Entry(
         ask=_distance_direction,
         counts=picks.of_distance_direction,
+        findings=finding_sentences.of_distance_direction,
         numbers=(
             _WORKERS,
             _MEDIAN,
@@ -278,6 +282,7 @@ ENTRIES: Final[dict[str, Entry]] = {
     "inflow-outflow": Entry(
         ask=_inflow_outflow,
         counts=picks.of_inflow_outflow,
+        findings=finding_sentences.of_inflow_outflow,
         headline=_all_three,
         glance=_in_and_out,
         clause="live{s} or work{s} in {here}",
@@ -322,6 +327,7 @@ ENTRIES: Final[dict[str, Entry]] = {
     "paired": Entry(
         ask=_paired,
         counts=picks.of_paired,
+        findings=finding_sentences.of_paired,
         glance=_workers_and_median,
         clause=_FROM_TO,
         numbers=(
@@ -353,6 +359,7 @@ ENTRIES: Final[dict[str, Entry]] = {
     "flow-matrix": Entry(
         ask=_flow_matrix,
         counts=picks.of_flow_matrix,
+        findings=finding_sentences.of_flow_matrix,
         clause=_FROM_TO,
         numbers=(
             _WORKERS,

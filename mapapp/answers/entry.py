@@ -243,6 +243,8 @@ class Entry:
         Adds, to an answer whose counts have expected errors, the errors derived from them.
     numbers : tuple of NumberEntry
         In display order.
+    findings : callable
+        Two or three sentences that an answer begins with, made from its numbers and their expected errors.
     headline : callable
         The number shown first on the page.
     n_about : callable or None
@@ -290,6 +292,7 @@ class Entry:
     counts: Read[Counts]
     with_derived_errors: Read[Result] = _same
     numbers: tuple[NumberEntry, ...]
+    findings: Read[tuple[str, ...]]
     headline: Read[Number] = _workers
     n_about: Read[int] | None = None
     glance: Read[str] | None = None

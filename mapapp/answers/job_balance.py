@@ -26,6 +26,7 @@ from mapapp.answers.entry import (
     RatioMap,
     TableEntry,
 )
+from mapapp.answers.finding_words import amount, spoken_names, where
 from mapapp.answers.flows import Blocks, Flows, Pick
 from mapapp.answers.layer_units import LayerUnits
 from mapapp.answers.measures import Number, Ratio
@@ -206,9 +207,43 @@ def _hover(row: Row) -> tuple[str, ...]:
     return first, f"{row.jobs:,} jobs", f"{row.workers:,} workers live here"
 
 
+def _findings(result: JobBalance) -> tuple[str, ...]:
+    """Return the ratio with both counts, and the units with the highest and the lowest ratio of those with errors."""
+    about, place = result.about, where(result.about)
+    jobs, residents, ratio = amount(result.jobs), amount(result.workers), result.jobs_per_resident
+    those = f" for people in the chosen groups ({about.filters})" if about.filters else ""
+    verb = "is" if jobs.shown == 1 else "are"
+    workers = residents.of("resident worker", "resident workers")
+    first = f"There {verb} {jobs.of('job', 'jobs')} and {workers}{those} {place}"
+    each = "" if ratio.value is None else f": {words.ratio(ratio.value)} jobs for each resident worker"
+    error = words.ratio_error(ratio.expected_error, sign=", ±") if ratio.value is not None else ""
+    return tuple(text for text in (f"{first}{residents.error}{each}{error}.", _extremes(result)) if text)
+
+
+def _extremes(result: JobBalance) -> str:
+    """Return which units have the most and the fewest jobs per resident worker; empty if the errors leave it open."""
+    units = result.units.assign(name=spoken_names(result.units["name"].tolist()))
+    known = units[(units["kind"] == "unit") & units["jobs_per_resident_error"].notna()]
+    known = known.sort_values("jobs_per_resident", kind="stable")
+    if len(known) < 2:
+        return ""
+    low, high = known.iloc[0], known.iloc[-1]
+    error = math.hypot(low.jobs_per_resident_error, high.jobs_per_resident_error)
+    if high.jobs_per_resident - low.jobs_per_resident <= 2 * error:
+        return ""
+    n, word = len(known), words.plural(_unit(result))
+    every = n == (result.units["kind"] == "unit").sum()
+    which = f"the {n} {word}" if every else f"the {n} {word} with the most resident workers"
+    return (
+        f"Of {which}, {high['name']} has the most jobs per resident worker ({words.ratio(high.jobs_per_resident)}), "
+        f"and {low['name']} the fewest ({words.ratio(low.jobs_per_resident)})."
+    )
+
+
 ENTRY: Final = Entry(
     ask=_ask,
     counts=_counts,
+    findings=_findings,
     with_derived_errors=_with_ratio_errors,
     numbers=(
         NumberEntry("jobs", "Jobs in the area", tile="jobs in the area"),

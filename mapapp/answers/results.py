@@ -10,6 +10,7 @@ of the types below. All of them are frozen dataclasses with
   are followed by ``workers`` (int), ``share`` (0..1 of what the title says), ``expected_error`` (workers, NaN if
   unknown) and ``caution`` (see `mapapp.answers.measures.caution`);
 - ``tables()``: the same frames by name, the main one first, for exports that work with any analysis;
+- ``findings()``: what the answer found, in two or three sentences;
 - ``to_dict()``: everything as plain JSON values.
 
 Answers come without expected errors, which take longer: ``release.analyses.with_errors(answer, rows)`` returns the same
@@ -202,10 +203,18 @@ class Result:
         """Return tables by name, the main one first."""
         return {name: value for name, value in self._fields() if isinstance(value, pandas.DataFrame)}
 
+    def findings(self) -> tuple[str, ...]:
+        """Return what the answer found, in two or three sentences; they say more of an answer with expected errors."""
+        from mapapp.answers.findings import (
+            findings,
+        )  # here, because sentences are declared for types of this module
+
+        return findings(self)
+
     def to_dict(self) -> JsonObject:
-        """Return everything as plain JSON values: ``about``, then each field by its name; tables as lists of rows."""
+        """Return everything as plain JSON values: ``about``, ``findings``, then each field; tables as lists of rows."""
         fields = {name: _plain(value) for name, value in self._fields()}
-        return {"about": _plain(self.about.to_dict())} | fields
+        return {"about": _plain(self.about.to_dict()), "findings": list(self.findings())} | fields
 
     def _fields(self) -> list[tuple[str, object]]:
         return [
@@ -453,6 +462,7 @@ class Change(Result):
         """Return the change; of the two answers themselves only ``about``."""
         return {
             "about": _plain(self.about.to_dict()),
+            "findings": list(self.findings()),
             "before": _plain(self.before.about.to_dict()),
             "after": _plain(self.after.about.to_dict()),
             "numbers": _plain(self.numbers()),

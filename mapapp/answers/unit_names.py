@@ -4,8 +4,9 @@ Names are data and may contain commas, parentheses or anything else: `Bridgeport
 Dukes & Nantucket District, MA`. Only two endings give a location: the county that `mapapp.answers.areas` appends to the
 name of a tract, and the postal abbreviations of states that the Census Bureau appends to names.
 
-People omit even more when they type: `Providence` for `Providence city, RI`. :func:`base_name` returns that short form.
-It is only compared with typed text, never shown.
+Sentences leave out more: :func:`spoken_name` returns `Providence` for `Providence city, RI`, and keeps `Kent County`.
+People omit even more when they type. :func:`base_name` returns their short form, such as `Kent` for `Kent County, RI`;
+it is only compared with typed text, never shown.
 """
 
 from __future__ import annotations
@@ -28,6 +29,13 @@ _LEGAL: Final = re.compile(
 """A name, and the legal description that the Census Bureau appends to it."""
 
 
+_STATE_AT_END: Final = re.compile(r", ([A-Z]{2}(?:-[A-Z]{2})*)\)?$")
+_SPOKEN_WITHOUT: Final = re.compile(
+    r"(.+?) (?:charter township|plantation|township|borough|village|city|town|CDP)", re.DOTALL
+)
+"""A name, and the description of a kind of place that people leave out when they speak; a county keeps its own."""
+
+
 def name_parts(name: str) -> tuple[str, str]:
     """Split a name into the name itself and its location, which may be empty."""
     found = _OF_A_TRACT.fullmatch(name) or _OF_STATES.fullmatch(name)
@@ -39,6 +47,19 @@ def unplaced_name(name: str) -> str:
     own = name_parts(name)[0]
     found = _IN_BRACKETS.fullmatch(own)
     return found[1] if found else own
+
+
+def spoken_name(name: str) -> str:
+    """Return a name as a sentence says it: `Providence` for `Providence city, RI`; `Kent County` stays."""
+    own = unplaced_name(name)
+    found = _SPOKEN_WITHOUT.fullmatch(own)
+    return found[1] if found else own
+
+
+def name_with_state(name: str) -> str:
+    """Return the spoken name with its state: `Coventry, RI` for `Coventry town (Kent, RI)`."""
+    state = _STATE_AT_END.search(name)
+    return f"{spoken_name(name)}, {state[1]}" if state else spoken_name(name)
 
 
 def base_name(name: str) -> str:

@@ -205,7 +205,7 @@ def error_text(error: float | None, sign: str = "± ") -> str:
         return ""
     if error == 0:
         return "exact"
-    return f"{sign}{error:,.0f}" if error >= 9.5 else f"{sign}{error:.1f}"
+    return f"{sign}{error:,.0f}" if error >= 9.5 else f"{sign}{max(error, 0.1):.1f}"
 
 
 def all_exact(errors: Iterable[float | None]) -> bool:
@@ -256,7 +256,7 @@ def ratio_error(error: float | None, sign: str = "± ") -> str:
     if error is None or math.isnan(error):
         return ""
     if error == 0:
-        return f"{sign}0"
+        return "exact"
     return f"{sign}{max(error, 0.01):.2f}" if error < 9.995 else f"{sign}{error:,.1f}"
 
 

@@ -271,7 +271,7 @@ def _tables(releases: list[Release], questions: AnyQuestion, options: Options) -
 
 
 def _lines(result: Result) -> list[str]:
-    """Return an answer as text lines: its subject, its numbers, and the first rows of its main table."""
+    """Return an answer as text lines: its subject, what it found, its numbers, and the first rows of its main table."""
     from mapapp.answers.results import Change
     from mapapp.answers.short_tables import shortened
 
@@ -279,6 +279,7 @@ def _lines(result: Result) -> list[str]:
     side = {"work": "workers of ", "home": "residents of ", None: ""}[about.side]
     lines = [f"{about.title}: {side}{about.area}{f' ({about.filters})' if about.filters else ''}"]
     lines.append(f"  {about.release}")
+    lines += [f"  {sentence}" for sentence in result.findings()]
     lines += [
         f"  {name.replace('_', ' '):<18} {_number_text(value, noun)}"
         for name, value in result.numbers().items()
@@ -307,11 +308,11 @@ def _number_text(value: object, noun: str) -> str:
     if isinstance(value, Miles):
         return f"{words.miles(value.value)} {words.miles_error(value.expected_error)}".rstrip()
     if isinstance(value, Number):
-        error = "" if value.expected_error is None else f" ± {value.expected_error:,.0f}"
-        return f"{value.value:,}{error}{f' ({value.caution})' if value.caution else ''}"
+        error = words.error_text(value.expected_error)
+        return f"{value.value:,} {error}{f' ({value.caution})' if value.caution else ''}".rstrip()
     if isinstance(value, dict):
         known = value["expected_error"]
-        error = "" if known is None else f" ± {known:.3g}"
+        error = "" if known is None else f" ± {known:.3g}" if known else ", exact"
         before, after, change = (_number_text(value[name], noun) for name in ("before", "after", "change"))
         return f"{before} → {after} ({noun} {change}{error})"
     return "–" if value is None else f"{value:,}" if isinstance(value, int) else f"{value:.4g}"

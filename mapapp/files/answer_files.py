@@ -200,6 +200,7 @@ def _about_table(result: Result) -> pandas.DataFrame:
         "blocks in the area": about.n_blocks,
         "blocks cut by the border": about.n_edge_blocks,
         **promise,
+        **{f"finding {place + 1}": text for place, text in enumerate(result.findings())},
         **{f"note {place + 1}": note.text for place, note in enumerate(about.notes)},
     }
     return pandas.DataFrame({"what": list(rows), "value": [str(value) for value in rows.values()]})

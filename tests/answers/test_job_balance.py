@@ -177,7 +177,7 @@ def test_a_ratio_in_words(value: float | None, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "text"), [(None, ""), (0.0, "± 0"), (0.001, "± 0.01"), (0.236, "± 0.24"), (12.3, "± 12.3")]
+    ("error", "text"), [(None, ""), (0.0, "exact"), (0.001, "± 0.01"), (0.236, "± 0.24"), (12.3, "± 12.3")]
 )
 def test_the_error_of_a_ratio_in_words(error: float | None, text: str) -> None:
     assert words.ratio_error(error) == text

@@ -59,7 +59,7 @@ def later_alone(result: Result) -> Component | None:
 
 
 def headline(release: ServedRelease, question: Question, result: Result, missing: str) -> Component:
-    """How many workers the answer counts, and where they live or work."""
+    """What the answer found in sentences, how many workers it counts, and where they live or work."""
     shown = main_result(result)
     number = headline_of(shown)
     unit = "synthetic worker" if number.value == 1 else "synthetic workers"
@@ -68,6 +68,7 @@ def headline(release: ServedRelease, question: Question, result: Result, missing
     return html.Section(
         [
             html.P(_title(question, result, missing), className="analysis-name"),
+            html.P(" ".join(result.findings()), className="findings"),
             html.P(
                 [
                     mark(number.caution if number.value else ""),
@@ -112,23 +113,15 @@ def _who(release: ServedRelease, question: Question, shown: Result, n: int) -> l
 
 
 def promise(release: ServedRelease) -> Component:
-    """The certificate in one line, with a link to what it means."""
-    certificate = release.certificate
-    said = (
-        "No record here is a real person. "
-        if words.is_private(certificate)
-        else "The dots show where real workers live. "
+    """Whether privacy is protected, with a link to how; epsilon and delta are on the certificate's card."""
+    href = f"./method?release={release.slug}"
+    said: list[Child] = (
+        [dcc.Link("Privacy protected: how", href=href)]
+        if words.is_private(release.certificate)
+        else [html.Strong("The dots show where real workers live. "), dcc.Link("What this means", href=href)]
     )
     return html.Section(
-        [
-            html.P(
-                [
-                    html.Strong(said),
-                    dcc.Link("How privacy is protected", href=f"./method?release={release.slug}"),
-                ]
-            ),
-            html.P(f"{words.promise(certificate)} · {words.grounds(certificate)}"),
-        ],
+        html.P(said),
         className="promise",
         **aria(label="Privacy summary"),
     )
