@@ -35,6 +35,7 @@ COMMANDS = CommandTable(
         "serve",
         "tune",
         "analyze",
+        "ask",
         "export",
         "report",
     )

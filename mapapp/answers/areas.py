@@ -196,6 +196,15 @@ class Areas:
             raise self._unknown(str(key), str(key).rpartition(":")[2])
         return self._unit_named(key)
 
+    def named(self) -> Iterable[Area]:
+        """Every area that has a name."""
+        return self._named.values()
+
+    def has_jobs(self, area: Area) -> bool:
+        """Return whether an area has blocks whose jobs the release has."""
+        blocks = self.with_workplaces(self.select(area.key).blocks)
+        return blocks is None or bool(blocks.size)
+
     def search(self, text: str | int, limit: int = 12, *, near: bool = False) -> list[Area]:
         """Find areas whose name or identifier has every word of `text`; names that begin with it come first.
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     AnyQuestion = Question | Questions
 
-_FORMATS: Final = ("text", "json", "csv", "xlsx", "geojson", "gpkg", "shp", "kml")
+FORMATS: Final = ("text", "json", "csv", "xlsx", "geojson", "gpkg", "shp", "kml")
 _SUFFIXES: Final = {
     ".json": "json",
     ".csv": "csv",
@@ -81,7 +81,7 @@ _TEXT_ROWS: Final = 10
 @click.option(
     "--format",
     "form",
-    type=click.Choice(_FORMATS),
+    type=click.Choice(FORMATS),
     default=None,
     help="Output format.  [default: (from the suffix of --output, else text)]",
 )
@@ -101,13 +101,18 @@ def analyze(releases: tuple[Path, ...], **options: Option) -> None:
       commutemap analyze ri.release --analysis flow-matrix --home-layer tract --work-layer county -o flows.csv
       commutemap analyze ri.release --setup commutemap-setup.json -o answer.xlsx
     """
-    form, output = _form(options), options["output"]
+    form = form_of(options)
     questions_for = _questions(options)
     if options["change"] and len(releases) < 2:
         raise UsageError("--change needs at least two releases, earliest first")
     with show_progress(quiet=options["quiet"]) as report:
-        opened = _opened(releases, report)
-    questions = questions_for(opened)
+        opened = opened_releases(releases, report)
+    write_answers(form, opened, questions_for(opened), options)
+
+
+def write_answers(form: str, opened: list[Release], questions: AnyQuestion, options: Options) -> None:
+    """Answer questions about releases, and write the answers as the options say."""
+    output = options["output"]
     if form in _SHAPED and output is not None:
         _write_shapes(form, output, opened, questions, options)
     else:
@@ -119,7 +124,7 @@ def analyze(releases: tuple[Path, ...], **options: Option) -> None:
         click.echo(f"{output}: written", err=True)
 
 
-def _form(options: Options) -> str:
+def form_of(options: Options) -> str:
     """Return the output format; raise UsageError if options conflict."""
     form, output = options["form"], options["output"]
     if options["as_json"]:
@@ -168,7 +173,8 @@ def _question_of_setup(setup: Setup, releases: list[Release]) -> Question:
     return address.question
 
 
-def _opened(paths: tuple[Path, ...], report: Report) -> list[Release]:
+def opened_releases(paths: tuple[Path, ...], report: Report) -> list[Release]:
+    """Open releases."""
     from mapapp.answers.analyses import Release
 
     return [Release.open(path, report=report) for path in paths]

@@ -1,0 +1,215 @@
+"""A sentence as a question: `ask_in_words` is the way in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from mapapp.question.analyses import ANALYSES, Show
+from mapapp.question.distance_bands import check_edges
+from mapapp.question.fields import Side, Values, kept_bands
+from mapapp.question.question import OTHER_END, Question
+from mapapp.question.sentence.clues import all_of, analysis_of
+from mapapp.question.sentence.gazetteer import Gazetteer
+from mapapp.question.sentence.meanings import (
+    Bands,
+    Empty,
+    Item,
+    Joint,
+    Layer,
+    Miles,
+    Missing,
+    Near,
+    People,
+    Place,
+    Shown,
+    Year,
+)
+from mapapp.question.sentence.mentions import Mentions, level_of, mentions_of
+from mapapp.question.sentence.reading import Reading, read
+from mapapp.question.sentence.text import sentence_of
+from mapapp.question.sentence.understood import SHOW_NAMES, Understood, understood_of
+
+_WITHOUT_CONTENT: Final = (Empty, Joint, Missing)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What a sentence asks.
+
+    Attributes
+    ----------
+    question : Question
+    show : {"points", "areas", "density", "lines"} or None
+        How to draw it, if the sentence says so.
+    year, against_year : int or None
+        The year, and the one to compare it with, if the sentence names them.
+    understood : tuple of Understood
+    notes : tuple of str
+        What was assumed, and what the release does not have: whole sentences.
+    unknown : tuple of str
+        Words that were not understood.
+    """
+
+    question: Question = field(default_factory=Question)
+    show: Show | None = None
+    year: int | None = None
+    against_year: int | None = None
+    understood: tuple[Understood, ...] = ()
+    notes: tuple[str, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was understood."""
+        return not self.understood
+
+
+def ask_in_words(text: str, gazetteer: Gazetteer) -> Asked:
+    """Return what a sentence asks; what it leaves open has the usual values of a question.
+
+    Raises
+    ------
+    UsageError
+        If the sentence is empty or too long.
+    """
+    reading = read(sentence_of(text), gazetteer)
+    unknown = tuple(reading.sentence.said(*part) for part in reading.unknown)
+    notes = _notes(reading)
+    if all(isinstance(item.meaning, _WITHOUT_CONTENT) for item in reading.items):
+        return Asked(notes=notes, unknown=unknown)
+    mentions = mentions_of(reading.items)
+    question = _question(reading.items, mentions)
+    shown = [each.show for each in all_of(reading.items, Shown)][-1:]
+    show = next((each for each in shown if each in question.entry.shows), None)
+    years = all_of(reading.items, Year)
+    return Asked(
+        question=question,
+        show=show,
+        year=_last_year(each for each in years if not each.is_earlier),
+        against_year=_last_year(each for each in years if each.is_earlier),
+        understood=understood_of(reading, question, mentions, gazetteer, show),
+        notes=(*mentions.notes, *notes, *_unshown(question, shown)),
+        unknown=unknown,
+    )
+
+
+def _question(items: Sequence[Item], mentions: Mentions) -> Question:
+    analysis = analysis_of(items, mentions)
+    values = _ends(analysis, items, mentions) | _layers(analysis, items, mentions) | _bands(items)
+    if "edges" in ANALYSES[analysis].fields:
+        values |= _edges(items)
+    return Question(analysis=analysis, **values)
+
+
+def _last_year(years: Iterable[Year]) -> int | None:
+    found = [each.year for each in years]
+    return found[-1] if found else None
+
+
+def _notes(reading: Reading) -> tuple[str, ...]:
+    """Return what was assumed or is not there, as sentences."""
+    notes = []
+    for item in reading.items:
+        match item.meaning:
+            case Place(note=note) | Bands(note=note) | Missing(note=note):
+                notes.append(note[:1].upper() + note[1:])
+            case Near(is_assumed=True, outer_mi=miles):
+                said = reading.sentence.said(item.first, item.last)
+                notes.append(
+                    f"“{said}” is taken as within {miles:g} mile; a sentence may name another distance."
+                )
+            case _:
+                pass
+    return tuple(dict.fromkeys(note for note in notes if note))
+
+
+def _side(items: Sequence[Item], mentions: Mentions) -> Side:
+    """Return the end of the commute that the areas are at."""
+    stated = [mention.end for mention in mentions.areas if mention.end]
+    if stated:
+        return stated[0]
+    if mentions.asked:
+        # "Where do people in Cranston work?" asks for the other end of Cranston; without an area, for the end itself.
+        return OTHER_END[mentions.asked[0]] if mentions.areas else mentions.asked[0]
+    return "home" if all_of(items, People) else "work"
+
+
+def _ends(analysis: str, items: Sequence[Item], mentions: Mentions) -> Values:
+    """Return the areas of a question and their side."""
+    side = _side(items, mentions)
+    if ANALYSES[analysis].n_areas == 2:
+        return _two_ends(analysis, mentions)
+    steps = [step for mention in mentions.areas for step in mention.steps]
+    return {"side": side, "areas": tuple(dict.fromkeys(steps))}
+
+
+def _two_ends(analysis: str, mentions: Mentions) -> Values:
+    ends: dict[Side, list[str]] = {"home": [], "work": []}
+    open_ended = [mention for mention in mentions.areas if mention.end is None]
+    for mention in mentions.areas:
+        if mention.end:
+            ends[mention.end] += mention.steps
+    for position, mention in enumerate(open_ended):
+        if analysis == "flow-matrix":  # "flows between the towns of Kent County": both ends are there
+            ends["home"] += mention.steps
+            ends["work"] += mention.steps
+        else:
+            free: Side = "home" if not ends["home"] and position == 0 else "work"
+            ends[free] += mention.steps
+    return {
+        "side": "home",
+        "areas": tuple(dict.fromkeys(ends["home"])),
+        "others": tuple(dict.fromkeys(ends["work"])),
+    }
+
+
+def _layers(analysis: str, items: Sequence[Item], mentions: Mentions) -> Values:
+    layers = all_of(items, Layer)
+    if analysis == "flow-matrix":
+        return _matrix_layers(layers, mentions)
+    if "layer" not in ANALYSES[analysis].fields:
+        return {}
+    if layers:
+        return {"layer": layers[-1].level}
+    named = [level_of(mention) for mention in mentions.areas]
+    several = sum(len(mention.steps) for mention in mentions.areas) > 1
+    if analysis == "comparison" and several and len(set(named)) == 1 and named[0]:
+        return {"layer": named[0]}  # "compare Warwick and Cranston" compares these two, not their parts
+    return {}
+
+
+def _matrix_layers(layers: Sequence[Layer], mentions: Mentions) -> Values:
+    """Return the layers of rows and columns; a whole area at the end that no layer counts is one row or column."""
+    stated: Values = {f"{layer.end}_layer": layer.level for layer in layers if layer.end}
+    both = [layer for layer in layers if layer.end is None]
+    if not both:
+        return stated
+    ends = {mention.end: level_of(mention) for mention in mentions.areas if mention.end}
+    if len(ends) == 2 and not both[-1].paired:
+        counted: Side = mentions.asked[0] if mentions.asked else "home"
+        whole = ends[OTHER_END[counted]]
+        return {
+            f"{counted}_layer": both[-1].level,
+            f"{OTHER_END[counted]}_layer": whole or both[-1].level,
+        } | stated
+    return {"home_layer": both[-1].level, "work_layer": both[-1].level} | stated
+
+
+def _bands(items: Sequence[Item]) -> Values:
+    found: dict[str, set[int]] = {}
+    for each in all_of(items, Bands):
+        found.setdefault(each.characteristic, set()).update(each.bands)
+    return {characteristic: kept_bands(bands) for characteristic, bands in found.items()}
+
+
+def _edges(items: Sequence[Item]) -> Values:
+    edges = sorted({edge for each in all_of(items, Miles) for edge in each.edges_mi})
+    return {"edges": check_edges(edges)} if edges else {}
+
+
+def _unshown(question: Question, shown: Sequence[Show]) -> tuple[str, ...]:
+    if not shown or shown[0] in question.entry.shows:
+        return ()
+    return (f"{question.entry.title} cannot be drawn as {SHOW_NAMES[shown[0]]}; the usual map is shown.",)

@@ -1,0 +1,24 @@
+"""What a sentence needs to know of a release: the names of its areas and layers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from mapapp.question.sentence.meanings import Place
+
+
+class Gazetteer(Protocol):
+    """Names of areas and layers; words are in the spelling of `mapapp.question.sentence.text`."""
+
+    def place_at(self, words: Sequence[str], first: int) -> tuple[Place, int] | None:
+        """Return the area with the longest name that starts at a word, and the number of words of its name."""
+
+    def place_like(self, words: Sequence[str]) -> Place | None:
+        """Return the area whose name all the words almost spell."""
+
+    def layer_at(self, words: Sequence[str], first: int) -> tuple[str, int, bool] | None:
+        """Return the layer named at a word, the number of words of its name, and whether that is a plural."""
+
+    def layer_name(self, level: str) -> str:
+        """Return the name of a layer for readers."""

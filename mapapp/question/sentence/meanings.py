@@ -1,0 +1,191 @@
+"""What the words of a sentence can mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from mapapp.question.analyses import Show
+from mapapp.question.fields import Side
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An area that has a name.
+
+    Attributes
+    ----------
+    step : str
+        As `mapapp.question.area_text` writes it.
+    name : str
+        Its name for readers.
+    note : str
+        What else the words could mean, or how they were corrected; empty if they are clear.
+    """
+
+    step: str
+    name: str
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A place given by its longitude and latitude, degrees."""
+
+    lon_deg: float
+    lat_deg: float
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """More than `inner_mi` (unless that is 0) and at most `outer_mi` miles from the place that follows.
+
+    `is_assumed` if the sentence says `near` without a distance.
+    """
+
+    inner_mi: float
+    outer_mi: float
+    is_assumed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """Says at which end of the commute the place that follows is; without a place it asks for that end.
+
+    `is_back` if it is about the place before: `works there`.
+    """
+
+    end: Side
+    is_back: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Noun:
+    """People or jobs at an end of the commute: `workers`, `jobs`, `residents`."""
+
+    end: Side
+    is_jobs: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """People who are at neither end: `people in Newport` live there, unless the sentence says otherwise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """Continues a list of places (`and`), leaves one out (`except`), or opens a range of two ends (`between`)."""
+
+    kind: Literal["and", "except", "between", "to"]
+
+
+@dataclass(frozen=True, slots=True)
+class Asks:
+    """Words that ask for an analysis; weak ones count only if no others ask for anything."""
+
+    analysis: str
+    is_weak: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """Words that ask for a way to draw the answer."""
+
+    show: Show
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """The words `where`, `which town` and the like: the sentence asks for the other end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bands:
+    """Bands of a characteristic of workers to include.
+
+    Attributes
+    ----------
+    characteristic : {"age", "earnings", "industry"}
+    bands : tuple of int
+        1..3, ascending.
+    note : str
+        How the bands differ from what was asked; empty if they do not.
+    """
+
+    characteristic: str
+    bands: tuple[int, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """A layer of units.
+
+    Attributes
+    ----------
+    level : str
+    end : {"home", "work"} or None
+        The end of the commute whose units are meant, if the sentence says so.
+    paired : bool
+        Whether both ends are counted by it: `town to town`.
+    """
+
+    level: str
+    end: Side | None = None
+    paired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Miles:
+    """A distance that the length of commutes is compared with, miles."""
+
+    edges_mi: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Year:
+    """A year; `is_earlier` if the answer is to be compared with it."""
+
+    year: int
+    is_earlier: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Something that people ask for and no release has; the note says what can be asked instead."""
+
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Empty:
+    """Words without a meaning of their own."""
+
+
+Meaning: TypeAlias = (
+    Place
+    | Point
+    | Near
+    | Verb
+    | Noun
+    | People
+    | Joint
+    | Asks
+    | Shown
+    | Where
+    | Bands
+    | Layer
+    | Miles
+    | Year
+    | Missing
+    | Empty
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """Words `first` to `last` (not included) of a sentence, and what they mean."""
+
+    first: int
+    last: int
+    meaning: Meaning

@@ -1,0 +1,220 @@
+"""The areas in a sentence: which end of the commute each is at, and which end the sentence asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from geodata.errors import GeometryError
+from mapapp.errors import UsageError
+from mapapp.question.area_text import Circle, Sign, Step, Unit, area_text, parse_area, widened
+from mapapp.question.fields import Side
+from mapapp.question.question import OTHER_END
+from mapapp.question.sentence.meanings import (
+    Empty,
+    Item,
+    Joint,
+    Layer,
+    Near,
+    Noun,
+    Place,
+    Point,
+    Verb,
+    Where,
+)
+
+
+@dataclass(slots=True)
+class Mention:
+    """Areas that a sentence names together.
+
+    Attributes
+    ----------
+    end : {"work", "home"} or None
+        The end of the commute; None if the sentence does not say.
+    steps, names : list of str
+        Steps of the area, as `mapapp.question.area_text` writes them, and their names.
+    first, last : int
+        The words of the sentence.
+    """
+
+    end: Side | None
+    first: int
+    last: int
+    steps: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Mentions:
+    """All areas of a sentence, the ends it asks for, and notes on what was assumed."""
+
+    areas: tuple[Mention, ...]
+    asked: tuple[Side, ...]
+    notes: tuple[str, ...]
+
+
+def mentions_of(items: Sequence[Item]) -> Mentions:
+    """Assign the areas in a sentence to the ends of commutes."""
+    found = _Finder()
+    for item in items:
+        found.take(item)
+    return found.finish()
+
+
+class _Finder:
+    """Walks along the items of a sentence; holds the words that wait for the place they belong to."""
+
+    def __init__(self) -> None:
+        self.groups: list[Mention] = []
+        self.asked: list[Side] = []
+        self.notes: list[str] = []
+        self.verb: Verb | None = None
+        self.noun: Noun | None = None
+        self.near: Near | None = None
+        self.joint: str = ""
+        self.between = False
+        self.is_after_place = False
+
+    def take(self, item: Item) -> None:
+        """Take the next item."""
+        meaning = item.meaning
+        match meaning:
+            case Place() | Point():
+                self._place(item, meaning)
+                return
+            case Verb(is_back=True, end=end) if self.groups:
+                self.groups[-1].end = self.groups[-1].end or end
+            case Verb():
+                self._settle_verb()
+                self.verb, self.noun, self.joint = meaning, None, ""
+            case Noun():
+                self._noun(meaning)
+            case Near():
+                self.near = meaning
+                return
+            case Joint(kind="between"):
+                self.between = True
+            case Joint():
+                self._join(meaning)
+                return
+            case Empty():
+                return
+            case Layer() | Where():
+                self._settle_verb()
+                self.noun = None
+            case _:
+                pass
+        self.is_after_place = False
+
+    def finish(self) -> Mentions:
+        """Return what was found."""
+        self._settle_verb()
+        if self.near is not None:
+            self.notes.append("The distance has no place to start from and was ignored; name one.")
+        groups = self.groups
+        for position, group in enumerate(groups[:-1]):
+            following = groups[position + 1].end
+            if group.end is None and following is not None:
+                group.end = OTHER_END[following]
+        if self.between and len(groups) == 2 and {group.end for group in groups} == {None}:
+            groups[0].end, groups[1].end = "home", "work"
+            self.notes.append(
+                f"One direction is counted: homes in {groups[0].names[0]}, work in {groups[1].names[0]}."
+            )
+        return Mentions(tuple(groups), tuple(dict.fromkeys(self.asked)), tuple(dict.fromkeys(self.notes)))
+
+    def _settle_verb(self) -> None:
+        """A verb that no place followed asks for its end."""
+        if self.verb is not None:
+            self.asked.append(self.verb.end)
+        self.verb = None
+
+    def _noun(self, noun: Noun) -> None:
+        if self.is_after_place and self.verb is None and self.groups[-1].end is None:
+            self.groups[-1].end = noun.end  # "Newport residents"
+            self.noun = None
+        else:
+            self.noun = noun
+
+    def _join(self, joint: Joint) -> None:
+        if joint.kind == "except" or not self.joint:
+            self.joint = joint.kind
+
+    def _place(self, item: Item, meaning: Place | Point) -> None:
+        step, name = self._step(meaning)
+        joint, self.joint = self.joint, ""
+        if step is None:
+            return
+        is_list = self.is_after_place and bool(joint) and self.verb is None and self.noun is None
+        if self.between and joint == "and":
+            is_list = False
+        if joint == "except":
+            step, name = f"-{step.removeprefix('+')}", f"without {name}"
+        if not is_list and not (joint == "except" and self.groups and self.verb is None):
+            end = self.verb.end if self.verb else self.noun.end if self.noun else None
+            self.groups.append(Mention(end, item.first, item.last))
+        group = self.groups[-1]
+        group.steps.append(step)
+        group.names.append(name)
+        group.last = item.last
+        self.verb = self.noun = None
+        self.is_after_place = True
+
+    def _step(self, meaning: Place | Point) -> tuple[str | None, str]:
+        near, self.near = self.near, None
+        try:
+            return _step(meaning, near)
+        except (GeometryError, UsageError) as error:
+            self.notes.append(f"{str(error)[0].upper()}{str(error)[1:]}.")
+            return None, ""
+
+
+def _step(meaning: Place | Point, near: Near | None) -> tuple[str, str]:
+    """Return the step of a place or of what is near it, and its name.
+
+    Raises
+    ------
+    UsageError, GeometryError
+        If the distance is not allowed, or the place is not on the globe.
+    """
+    if isinstance(meaning, Point):
+        near = near or Near(0.0, 1.0)
+        circle = Circle(meaning.lon_deg, meaning.lat_deg, near.inner_mi, near.outer_mi)
+        return str(circle), f"{_distance(near)} of {meaning.lat_deg:g}, {meaning.lon_deg:g}"
+    if near is None:
+        return meaning.step, meaning.name
+    steps = parse_area(meaning.step)
+    if all(
+        isinstance(step.part, Circle) for step in steps
+    ):  # a landmark: its own circle gives way to the distance
+        wider = [Step("+", _circle(step, near)) for step in steps]
+        return area_text(wider), f"{_distance(near)} of {meaning.name}"
+    text = area_text(widened(steps, near.outer_mi))
+    if near.inner_mi:
+        text += " " + area_text(_taken_away(widened(steps, near.inner_mi)))
+    return text, f"{_distance(near)} of {meaning.name}"
+
+
+def _circle(step: Step, near: Near) -> Circle:
+    if not isinstance(step.part, Circle):
+        raise AssertionError("only a circle has a center")
+    return Circle(step.part.lon_deg, step.part.lat_deg, near.inner_mi, near.outer_mi)
+
+
+def _taken_away(steps: Sequence[Step]) -> tuple[Step, ...]:
+    sign: Sign = "-"
+    return tuple(Step(sign, step.part) for step in steps)
+
+
+def _distance(near: Near) -> str:
+    if near.inner_mi:
+        return f"between {near.inner_mi:g} and {near.outer_mi:g} miles"
+    return f"within {near.outer_mi:g} {'mile' if near.outer_mi == 1 else 'miles'}"
+
+
+def level_of(mention: Mention) -> str:
+    """Return the layer of all units of a mention; empty if they have several, or if it has drawn parts."""
+    parts = [step.part for text in mention.steps for step in parse_area(text)]
+    levels = {part.level if isinstance(part, Unit) else "" for part in parts}
+    return levels.pop() if len(levels) == 1 else ""

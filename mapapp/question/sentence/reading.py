@@ -1,0 +1,217 @@
+"""The words of a sentence, each with a meaning or none."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Final
+
+from mapapp.question.fields import Side
+from mapapp.question.sentence.amounts import amount_at
+from mapapp.question.sentence.gazetteer import Gazetteer
+from mapapp.question.sentence.meanings import Bands, Empty, Item, Layer, Meaning, Place
+from mapapp.question.sentence.text import Sentence
+from mapapp.question.sentence.vocabulary import WORDS, phrase_at
+
+_LONGEST_MISSPELLED: Final = 4
+_NUMBERS: Final = r"(?:\d+|two|three|five|ten|twenty)"
+_BEFORE: Final = re.compile(
+    rf"(?:(?:for )?each|by|per|every|which|what|(?:the )?(?:top|largest|biggest|main|leading)(?: {_NUMBERS})?|"
+    rf"(?:the )?{_NUMBERS} (?:largest|biggest|main|top)|each)(?!\S)"
+)
+_END: Final = re.compile(
+    r"(?:their )?(home|residence|origin|residential|workplace|work|destination|job)(?!\S)"
+)
+_AFTER: Final = re.compile(
+    r"(?: level)?(?: of (residence|origin|homes?|work|employment|destination|workplaces?|jobs?)|"
+    r" where they (live|work))?"
+    r"(?!\S)"
+)
+_OTHER: Final = re.compile(r"(?: level)? to (?:every |each |all )?(?:other )?")
+_OPENS_PAIR: Final = re.compile(r"(?:flows? )?(?:between|among|from (?:every|each|all)) (?:all )?(?:the )?")
+_WORK_WORDS: Final = ("workplace", "workplaces", "work", "destination", "job", "jobs", "employment")
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The parts of a sentence.
+
+    Attributes
+    ----------
+    sentence : Sentence
+    items : tuple of Item
+        What was understood, in order.
+    unknown : tuple of (int, int)
+        First and last word (not included) of each part that was not.
+    """
+
+    sentence: Sentence
+    items: tuple[Item, ...]
+    unknown: tuple[tuple[int, int], ...]
+
+
+def read(sentence: Sentence, gazetteer: Gazetteer) -> Reading:
+    """Give the words of a sentence their meanings: at each word the longest phrase or name counts."""
+    items: list[Item] = []
+    unknown: list[tuple[int, int]] = []
+    first = 0
+    while first < len(sentence.words):
+        found = _at(sentence, gazetteer, first)
+        if found is not None:
+            items.append(found)
+            first = found.last
+            continue
+        if unknown and unknown[-1][1] == first:
+            unknown[-1] = (unknown[-1][0], first + 1)
+        else:
+            unknown.append((first, first + 1))
+        first += 1
+    left: list[tuple[int, int]] = []
+    for run in map(partial(_whole_name, sentence, items), unknown):
+        for item in _corrected(sentence, gazetteer, run):
+            if isinstance(item, Item):
+                items.append(item)
+            else:
+                left.append(item)
+    return Reading(sentence, tuple(sorted(items, key=lambda item: item.first)), tuple(left))
+
+
+def _whole_name(sentence: Sentence, items: list[Item], run: tuple[int, int]) -> tuple[int, int]:
+    """Return unknown words with the rest of their name: in `Brown University` the second word is no industry."""
+    first, last = run
+    if not _is_named(sentence, last - 1, last):
+        return run
+    for item in items:
+        if item.first == last and isinstance(item.meaning, Bands) and _is_named(sentence, last, item.last):
+            items.remove(item)
+            return first, item.last
+    return run
+
+
+def _at(sentence: Sentence, gazetteer: Gazetteer, first: int) -> Item | None:
+    """Return the longest item that starts at a word; of equally long ones, numbers, then phrases, then names."""
+    position = sentence.starts[first]
+    found = [
+        Item(first, _word_after(sentence, end), meaning)
+        for meaning, end in filter(
+            None, (amount_at(sentence.joined, position), phrase_at(sentence.joined, position))
+        )
+    ]
+    words = [word.text for word in sentence.words]
+    layer = _layer_at(sentence, words, gazetteer, first)
+    if layer is not None:
+        found.insert(0, layer)
+    place = gazetteer.place_at(words, first)
+    if place is not None:
+        found.append(Item(first, first + place[1], place[0]))
+    return max(found, key=lambda item: item.last, default=None)
+
+
+def _word_after(sentence: Sentence, end: int) -> int:
+    """Return the number of words that start before a position of `Sentence.joined`."""
+    return sum(start < end for start in sentence.starts)
+
+
+def _layer_at(sentence: Sentence, words: list[str], gazetteer: Gazetteer, first: int) -> Item | None:
+    """Return the layer named at a word, along with `by`, `which`, `home` and the like around its name."""
+    opens = _OPENS_PAIR.match(sentence.joined, sentence.starts[first])
+    if opens and (pair := _named(sentence, words, gazetteer, _word_after(sentence, opens.end()))):
+        level, last, is_plural, _ = pair
+        if is_plural or opens[0].startswith("from"):
+            other = _other(sentence, words, gazetteer, last)
+            return Item(first, other or last, Layer(level, paired=True))
+    before = _BEFORE.match(sentence.joined, sentence.starts[first])
+    start = _word_after(sentence, before.end()) if before else first
+    named = _named(sentence, words, gazetteer, start)
+    if named is None:
+        return None
+    level, last, is_plural, end = named
+    other = _other(sentence, words, gazetteer, last)
+    if other is not None:
+        return Item(first, other, Layer(level, paired=True))
+    if not (before or is_plural or end):
+        return Item(first, last, Empty())  # "the 02840 ZIP code", "Newport town"
+    after = _AFTER.match(sentence.joined, sentence.starts[last - 1] + len(words[last - 1]))
+    if after and (said := after[1] or after[2]):
+        end = _end_of(said)
+        last = _word_after(sentence, after.end())
+    return Item(first, last, Layer(level, end))
+
+
+def _named(
+    sentence: Sentence, words: list[str], gazetteer: Gazetteer, start: int
+) -> tuple[str, int, bool, Side | None] | None:
+    """Return a layer, the word after its name, whether the name is a plural, and the end that it says."""
+    if start >= len(words):
+        return None
+    end = _END.match(sentence.joined, sentence.starts[start])
+    place = start + (len(end[0].split()) if end else 0)
+    found = gazetteer.layer_at(words, place) if place < len(words) else None
+    if found is None:
+        return None
+    level, count, is_plural = found
+    return level, place + count, is_plural, _end_of(end[1]) if end else None
+
+
+def _other(sentence: Sentence, words: list[str], gazetteer: Gazetteer, last: int) -> int | None:
+    """Return the word after the second layer of `town to town`; None if there is no second one."""
+    if last >= len(words):
+        return None
+    joint = _OTHER.match(sentence.joined, sentence.starts[last] - 1)
+    if joint is None:
+        return None
+    second = _named(sentence, words, gazetteer, _word_after(sentence, joint.end()))
+    return second[1] if second else None
+
+
+def _end_of(word: str) -> Side:
+    return "work" if word in _WORK_WORDS else "home"
+
+
+def _corrected(
+    sentence: Sentence, gazetteer: Gazetteer, run: tuple[int, int]
+) -> Iterator[Item | tuple[int, int]]:
+    """Yield what misspelled words mean, and the parts that stay unknown."""
+    first, last = run
+    unknown: int | None = None
+    while first < last:
+        found = _misspelled(sentence, gazetteer, first, run)
+        if found is None:
+            unknown = first if unknown is None else unknown
+            first += 1
+            continue
+        if unknown is not None:
+            yield unknown, first
+            unknown = None
+        yield found
+        first = found.last
+    if unknown is not None:
+        yield unknown, last
+
+
+def _is_named(sentence: Sentence, first: int, last: int) -> bool:
+    """Return whether one of some words is written as a name."""
+    return any(sentence.text[word.first].isupper() for word in sentence.words[first:last])
+
+
+def _misspelled(sentence: Sentence, gazetteer: Gazetteer, first: int, run: tuple[int, int]) -> Item | None:
+    start, last = run
+    for until in range(min(last, first + _LONGEST_MISSPELLED), first, -1):
+        words = [word.text for word in sentence.words[first:until]]
+        if _is_named(sentence, start, first) or _is_named(sentence, until, last):
+            continue  # "Green" alone does not stand for the unknown name "Green Airport"
+        place = gazetteer.place_like(words)
+        if place is not None:
+            said = sentence.said(first, until)
+            note = f"“{said}” is taken as {place.name}."
+            return Item(first, until, replace(place, note=f"{note} {place.note}".strip()))
+    near = difflib.get_close_matches(sentence.words[first].text, WORDS, n=1, cutoff=0.8)
+    meaning: Meaning | None = None
+    if near and (found := phrase_at(near[0], 0)) is not None:
+        meaning = found[0]
+    if meaning is None or isinstance(meaning, Empty | Place):
+        return None
+    return Item(first, first + 1, meaning)

@@ -1,0 +1,137 @@
+"""Sentences ask what a reader takes them to ask; nothing that was not understood is passed over in silence."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mapapp.errors import UsageError
+from mapapp.question.question import Question
+from mapapp.question.sentence.asked import Asked, ask_in_words
+from mapapp.question.sentence.text import MAX_CHARACTERS, sentence_of
+from tests.question.sentence.asked_sentences import BY_ITS_AUTHOR, NEWPORT, WARWICK
+from tests.question.sentence.known_names import names
+
+NAMES = names()
+
+
+def asked(sentence: str) -> Asked:
+    return ask_in_words(sentence, NAMES)
+
+
+@pytest.mark.parametrize("sentence", BY_ITS_AUTHOR)
+def test_a_sentence_asks_its_question_and_every_word_is_understood(sentence: str) -> None:
+    found = asked(sentence)
+    assert found.question == BY_ITS_AUTHOR[sentence]
+    assert not found.unknown
+
+
+def labels(sentence: str) -> list[str]:
+    return [each.label for each in asked(sentence).understood]
+
+
+def test_what_was_understood_is_said_in_words() -> None:
+    assert labels("Where do low-wage workers of Newport live, by town?") == [
+        "Destinations",
+        "Workplaces: Newport city, RI",
+        "Earnings: $1,250 a month or less",
+        "Counted by county subdivision",
+    ]
+    assert labels("Cranston to Warwick in 2019 compared with 2018 at 5 and 10 miles")[-2:] == [
+        "Year: 2019",
+        "Compared with 2018",
+    ]
+
+
+def test_years_are_understood() -> None:
+    found = asked("inflow of Newport in 2019 compared with 2018")
+    assert (found.year, found.against_year) == (2019, 2018)
+    assert asked("change of jobs in Newport from 2015 to 2019").against_year == 2015
+
+
+def test_a_way_to_draw_is_understood_or_refused() -> None:
+    assert asked("Where do workers of Newport live as flow lines").show == "lines"
+    found = asked("inflow and outflow of Newport as a heat map")
+    assert found.show is None
+    assert found.notes == ("Inflow and outflow cannot be drawn as density; the usual map is shown.",)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "note"),
+    [
+        ("Who works in Newport by race?", "Race and ethnicity are not in this release"),
+        ("women working in Newport", "Sex is not in this release"),
+        ("workers of Newport who bike to work", "How people travel is not in this release"),
+        ("how many minutes do workers of Newport commute", "Travel times are not in this release"),
+        ("nurses in Newport", "Occupations are not in this release"),
+        ("workers of Newport who work from home", "Work from home is not in this release"),
+        ("manufacturing jobs in Newport", "Manufacturing is not counted by itself"),
+        ("workers of Newport over 60", "“over 60” is shown as 55 or older"),
+        ("jobs near Newport", "“near” is taken as within 1 mile"),
+        ("downtown Newport", "“Downtown” is not an area of this release; all of Newport city, RI is used"),
+        ("Bristol", "“Bristol” could also be"),
+        ("Newprt workers", "“Newprt” is taken as Newport city, RI"),
+        ("jobs within 5 miles of", "The distance has no place to start from"),
+        ("jobs within 500 miles of Newport", "500"),
+    ],
+)
+def test_what_is_assumed_or_missing_is_said(sentence: str, note: str) -> None:
+    assert note in " ".join(asked(sentence).notes)
+
+
+def test_unknown_words_are_named_and_the_rest_is_answered() -> None:
+    found = asked("frobnicated workers of Newport")
+    assert found.unknown == ("frobnicated",)
+    assert found.question.areas == NEWPORT
+
+
+def test_an_unknown_name_is_not_taken_for_an_industry_or_for_part_of_another_name() -> None:
+    assert asked("people who live near Brown University").unknown == ("Brown University",)
+    assert "stplc:4474300" not in asked("jobs at T.F. Warick Airport").question.areas
+    assert asked("jobs in Warick").question.areas == WARWICK
+
+
+@pytest.mark.parametrize("sentence", ["flobber the wug", "of the, and", "42", "please show me the table"])
+def test_a_sentence_without_content_asks_nothing(sentence: str) -> None:
+    assert asked(sentence).is_empty
+
+
+@pytest.mark.parametrize("sentence", ["", "  ", "?!", "x" * (MAX_CHARACTERS + 1)])
+def test_no_sentence_is_refused(sentence: str) -> None:
+    with pytest.raises(UsageError):
+        asked(sentence)
+
+
+def test_words_keep_their_place_in_the_text() -> None:
+    sentence = sentence_of("Newport’s workers earn $1,250 — or  less")
+    assert [sentence.said(each, each + 1) for each in range(len(sentence.words))] == [
+        "Newport",
+        "workers",
+        "earn",
+        "$",
+        "1,250",
+        "or",
+        "less",
+    ]
+
+
+WORDS = tuple(
+    word
+    for words in (
+        "where do does workers residents of live work Newport Warwick Kent County Rhode Island from to between and",
+        "except by town county within 2 miles near over 55 under $ 1,250 a month 41.8 , -71.4 2019 compared with",
+        "industry how far inflow matrix tract 8 downtown Bristl q ( ) - % ' ring there",
+    )
+    for word in words.split()
+)
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=14).map(" ".join) | st.text(max_size=60))
+def test_any_text_is_a_question_or_refused_in_one_line(text: str) -> None:
+    try:
+        found = asked(text)
+    except UsageError as error:
+        found = Asked(notes=(str(error),))
+    assert isinstance(found.question, Question)
+    assert all("\n" not in each for each in (*found.notes, *found.unknown))
