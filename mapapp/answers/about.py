@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass, field
 
+import pandas
+
 from geodata.json_objects import JsonObject
 from mapapp.question.fields import Side
 
@@ -87,6 +89,20 @@ class About:
     def to_dict(self) -> JsonObject:
         """Return plain values, with notes as text."""
         return dataclasses.asdict(self) | {"notes": [note.text for note in self.notes]}
+
+
+def far_notes(units: pandas.DataFrame) -> tuple[Note, ...]:
+    """Return the note on people who live in states outside the area, if a table of units has any."""
+    far = units[units["kind"] == "elsewhere"]
+    n, n_states = int(far["workers"].sum()), len(far)
+    if not n:
+        return ()
+    text = (
+        f"{n:,} of these people live{'s' * (n == 1)} outside the mapped area, in {n_states:,} other "
+        f"state{'s' * (n_states != 1)}, which the table has at its end. Some employers report all jobs at a head "
+        "office, so people who live far away may work elsewhere."
+    )
+    return (Note("far-homes", text),)
 
 
 def edge_notes(n_edge_blocks: int) -> tuple[Note, ...]:

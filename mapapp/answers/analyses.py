@@ -16,7 +16,7 @@ from geodata.json_objects import JsonObject
 from geodata.progress import Progress, silent
 from geodata.store import Store, open_store, store_digest
 from mapapp.answers import counted, words
-from mapapp.answers.about import About, Note, edge_notes
+from mapapp.answers.about import About, Note, edge_notes, far_notes
 from mapapp.answers.answer_errors import ROWS, Errors
 from mapapp.answers.area_argument import Given, select_given
 from mapapp.answers.areas import Areas, level_named
@@ -45,7 +45,7 @@ from mapapp.answers.words import coverage
 from mapapp.errors import UsageError
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.distance_bands import EDGES_MI, band_labels, check_edges
-from mapapp.question.fields import Side
+from mapapp.question.fields import USUAL, Side
 from mapapp.question.filters import BANDS, CHARACTERISTICS, Filters
 from mapapp.question.question import EVERYTHING, OTHER_END
 
@@ -123,9 +123,12 @@ class Release:
         """LODES code of the job type, such as JT00; empty if the release does not state it."""
         return str(self.facts.get("job_type") or "")
 
-    def warm(self, layers: Sequence[str] = ("county", "tract")) -> None:
-        """Read in advance what the first questions need: the units of some layers, and the bounds of cells."""
-        for layer in layers:
+    def warm(self, layers: Sequence[str] = ()) -> None:
+        """Read in advance what the first questions need: the units of some layers, and the bounds of cells.
+
+        By default, the layers are those that are usual where everything is shown.
+        """
+        for layer in layers or (self.areas.usual.of("work"), self.areas.usual.named):
             self.areas.units(layer)
         _ = self.areas.place_index
         self.areas.cells.warm()
@@ -174,12 +177,12 @@ class Release:
         filters: Filters = ALL_WORKERS,
         *,
         side: Side = "work",
-        layer: str = "county",
+        layer: str = USUAL,
         errors: bool = False,
     ) -> AreaComparison:
         """Compare the units of a layer that have blocks in an area; only those blocks are counted."""
         chosen = self._select(area)
-        units = self._layer(layer)
+        units = self._layer(layer, side, here=chosen)
         block, segment, n = self.flows.by_block_and_segment(Pick.at(side, chosen.blocks, filters), side)
         by_segment = np.zeros((len(units.rows), 27), dtype=np.int64)
         np.add.at(by_segment, (units.code[block], segment), n)
@@ -206,18 +209,19 @@ class Release:
         filters: Filters = ALL_WORKERS,
         *,
         side: Side = "work",
-        layer: str = "county",
+        layer: str = USUAL,
         errors: bool = False,
     ) -> Destinations:
         """Count the other ends of an area's commutes: its workers' homes (side "work") or its residents' workplaces."""
         chosen = self._select(area)
-        units = self._layer(layer)
+        units = self._layer(layer, OTHER_END[side], there=chosen)
         found = units.of(*self.flows.by_block(Pick.at(side, chosen.blocks, filters), OTHER_END[side]))
+        table = counted.unit_table(units, found)
         answer = Destinations(
-            about=self._about("destinations", chosen, filters, side),
+            about=self._about("destinations", chosen, filters, side, far_notes(table)),
             layer=units.level,
             workers=counted.number(int(found.sum())),
-            units=counted.unit_table(units, found),
+            units=table,
         )
         return self._answered(answer, errors)
 
@@ -304,7 +308,7 @@ class Release:
         area: Given = EVERYTHING,
         filters: Filters = ALL_WORKERS,
         *,
-        layer: str = "county",
+        layer: str = USUAL,
         errors: bool = False,
     ) -> JobBalance:
         """Jobs, resident workers, and jobs per resident worker, in each unit of a layer within an area.
@@ -313,7 +317,7 @@ class Release:
         """
         chosen = self._select(area)
         blocks = self.areas.with_workplaces(chosen.blocks)
-        units = self._layer(layer)
+        units = self._layer(layer, "work", here=chosen)
         jobs, residents, table = balance_units(self.flows, units, blocks, filters)
         n_counted = len(self.areas.places) if blocks is None else len(blocks)
         notes = notes_on(self._cover_notes(), n_left_out=chosen.n_blocks - n_counted)
@@ -369,8 +373,8 @@ class Release:
 
     def flow_matrix(
         self,
-        home_layer: str = "county",
-        work_layer: str = "county",
+        home_layer: str = USUAL,
+        work_layer: str = USUAL,
         filters: Filters = ALL_WORKERS,
         *,
         home_area: Given = EVERYTHING,
@@ -379,7 +383,8 @@ class Release:
     ) -> FlowMatrix:
         """Count workers from every unit of one layer to every unit of another, within given areas or everywhere."""
         home, work = self._select(home_area), self._select(work_area)
-        homes, works = self._layer(home_layer), self._layer(work_layer)
+        homes = self._layer(home_layer, "home", here=home, there=work)
+        works = self._layer(work_layer, "work", here=work, there=home)
         parts = list(self.flows.matrix(_pick(home, work, filters), homes.code, works.code))
         from_unit, to_unit, n = (
             np.concatenate([part[place] for part in parts]) if parts else np.empty(0, dtype=np.int64)
@@ -403,8 +408,8 @@ class Release:
 
     def flow_matrix_parts(
         self,
-        home_layer: str = "county",
-        work_layer: str = "county",
+        home_layer: str = USUAL,
+        work_layer: str = USUAL,
         filters: Filters = ALL_WORKERS,
         *,
         home_area: Given = EVERYTHING,
@@ -412,7 +417,8 @@ class Release:
     ) -> Iterator[pandas.DataFrame]:
         """Yield the `cells` of a flow matrix for export, in parts of about 100,000 rows."""
         home, work = self._select(home_area), self._select(work_area)
-        homes, works = self._layer(home_layer), self._layer(work_layer)
+        homes = self._layer(home_layer, "home", here=home, there=work)
+        works = self._layer(work_layer, "work", here=work, there=home)
         pick = _pick(home, work, filters)
         total = int(self.flows.by_segment(pick).sum())
         for part in self.flows.matrix(pick, homes.code, works.code):
@@ -434,13 +440,24 @@ class Release:
     def _select(self, area: Given) -> Selected:
         return select_given(self.areas, area)
 
-    def _layer(self, layer: object) -> LayerUnits:
-        """Return the units of a layer, given by its key or by an everyday word."""
+    def _layer(
+        self,
+        layer: object,
+        end: Side = "work",
+        *,
+        here: Selected | None = None,
+        there: Selected | None = None,
+    ) -> LayerUnits:
+        """Return the units of a layer, given by its key or by an everyday word.
+
+        The usual layer depends on the end of the commutes and on the areas chosen at that end and at the other.
+        """
         if not isinstance(layer, str):
             raise UsageError(
                 f"layer {str(layer)[:40]!r}: give the name of a layer, such as 'county' or 'town'"
             )
-        return self.areas.units(level_named(layer))
+        level = level_named(layer)
+        return self.areas.units(self.areas.usual.of(end, here, there) if level == USUAL else level)
 
     def _about(
         self,

@@ -30,12 +30,12 @@ from mapapp.answers.flows import Blocks, Flows, Pick
 from mapapp.answers.measures import Number
 from mapapp.answers.mile_errors import Tracts, errors_of_miles, miles_within
 from mapapp.answers.noisy_tables import ReleasedRows
-from mapapp.answers.picks import rest_of
+from mapapp.answers.picks import pick_of_rows
 from mapapp.answers.prepared import DIRECTIONS
 from mapapp.answers.prior_terms import unit_of
 from mapapp.answers.result_cache import ResultCache
 from mapapp.answers.results import DistanceDirection, PairedAreas, Result, with_fields
-from mapapp.answers.short_tables import with_rest_error
+from mapapp.answers.short_tables import rest_of, with_rest_errors
 from mapapp.answers.workplaces import UnitsOfTracts, WorkplaceCells, Workplaces, synthesizers_of
 from mapapp.question.filters import Filters
 
@@ -95,7 +95,7 @@ class Errors:
     def of_answer(self, answer: Result, rows: int = ROWS, tables: Collection[str] | None = None) -> Result:
         """Return the answer with errors for its numbers and for the first rows of all or some of its tables.
 
-        The rest of a table of units has one, too, for `mapapp.answers.short_tables`.
+        The sums of the rest of a table of units have them, too, for `mapapp.answers.short_tables`.
         """
         if not self.is_known:
             return answer
@@ -111,7 +111,9 @@ class Errors:
             if tables is None or name in tables
         }
         rests = {
-            name: rest_of(row_picks[name], getattr(answer, name).iloc[max(rows, 0) :]) for name in of_rows
+            (name, kind): pick_of_rows(row_picks[name], rest)
+            for name in of_rows
+            for kind, rest in rest_of(getattr(answer, name), max(rows, 0)).items()
         }
         every = itertools.chain(numbers.values(), rests.values(), *of_rows.values())
         picks = {id(pick): pick for pick in every if pick}
@@ -125,10 +127,9 @@ class Errors:
             column = table["expected_error"].to_numpy(np.float64).copy()
             known = [None if pick is None else errors[id(pick)] for pick in listed]
             column[: len(known)] = [math.nan if error is None else error for error in known]
-            changed[name] = table.assign(expected_error=column)
-            error = errors.get(id(rests[name]))
-            if error is not None:
-                changed[name] = with_rest_error(table.assign(expected_error=column), rows, error)
+            sums = {kind: errors[id(pick)] for (of, kind), pick in rests.items() if of == name and pick}
+            of_rest = {kind: error for kind, error in sums.items() if error is not None}
+            changed[name] = with_rest_errors(table.assign(expected_error=column), rows, of_rest)
         return entry.with_derived_errors(with_fields(answer, changed))
 
     def _of_distances(

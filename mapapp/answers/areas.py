@@ -25,7 +25,8 @@ from mapapp.answers.layer_units import TABLES, LayerUnits, layer_units
 from mapapp.answers.outlines import Outlines
 from mapapp.answers.result_cache import ResultCache
 from mapapp.answers.selection import Selected, Selection
-from mapapp.answers.unit_names import base_name, name_parts, unplaced_name
+from mapapp.answers.unit_names import base_name, name_parts, readable_names, unplaced_name
+from mapapp.answers.usual_layers import NAMED, UsualLayers
 from mapapp.errors import UsageError
 from mapapp.question.area_text import BLOCK, Step, Unit, area_text, parse_area
 from mapapp.question.question import EVERYTHING
@@ -34,13 +35,13 @@ LEVEL_LABELS: Final = {
     "state": "State",
     "county": "County",
     "stplc": "Place (city or town)",
-    "ctycsub": "County subdivision",
+    "ctycsub": "Town (county subdivision)",
     "cbsa": "Metropolitan or micropolitan area",
     "zcta": "ZIP code area",
     "puma": "Public-use microdata area (PUMA)",
     "tract": "Census tract",
     "superpuma": "SuperPUMA",
-    **{code: label for code, label in LAYER_LABELS.items() if code != "bgrp"},
+    **{code: label for code, label in LAYER_LABELS.items() if code not in ("bgrp", "ctycsub")},
     "bgrp": LAYER_LABELS["bgrp"],
     BLOCK: "Census block",
 }
@@ -85,12 +86,20 @@ class Area:
         Identifier within the level.
     name : str
         Name for readers.
+    full_name : str
+        Name in the source, if it is longer: `Bristol town (Bristol, RI)` for `Bristol, RI`.
     """
 
     key: str
     level: str
     unit_id: str
     name: str
+    full_name: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The full name, and the name for readers if it differs."""
+        return tuple(dict.fromkeys((self.full_name or self.name, self.name)))
 
 
 class Areas:
@@ -113,6 +122,7 @@ class Areas:
         self.columns = _columns(store)
         self._cells = cells
         self._outlines = Outlines(store, self, folder) if folder is not None else None
+        self.usual = UsualLayers(self)
 
     @property
     def cells(self) -> Cells:
@@ -165,15 +175,19 @@ class Areas:
                     yield Area(f"{level}:{unit_id}", level, unit_id, f"{name} (outside the area)")
 
     def _layer_units(self) -> Iterator[Area]:
-        for layer, unit_id, name in self._store.table("layers").itertuples(index=False):
-            code = layer.removeprefix("layer_")
-            if code in self.columns:
-                yield Area(f"{code}:{unit_id}", code, unit_id, name or unit_id)
+        for layer, units in self._store.table("layers").groupby("layer", sort=False):
+            code = str(layer).removeprefix("layer_")
+            if code not in self.columns:
+                continue
+            names = [name or unit_id for unit_id, name in zip(units["unit_id"], units["name"], strict=True)]
+            shown = readable_names(names) if code in NAMED else names
+            for unit_id, name, full_name in zip(units["unit_id"], shown, names, strict=True):
+                yield Area(f"{code}:{unit_id}", code, unit_id, name, full_name)
 
     @cached_property
     def _haystack(self) -> list[tuple[str, int, Area]]:
         entries = [
-            (f"{area.name} {area.unit_id}".lower(), _ORDER.get(area.level, 99), area)
+            (f"{area.names[0]} {area.unit_id}".lower(), _ORDER.get(area.level, 99), area)
             for area in self._named.values()
         ]
         return sorted(entries, key=lambda entry: (entry[1], entry[0]))
@@ -322,7 +336,7 @@ class Areas:
         if _is_written(text):
             return ""
         chosen, wanted = self._unit_named(text), _folded(text)
-        others = [area for area in self._whole_search(text) if _folded(base_name(area.name)) == wanted]
+        others = [area for area in self._whole_search(text) if _folded(base_name(area.names[0])) == wanted]
         rest = [area for area in others if area != chosen]
         if not rest:
             return ""
@@ -331,9 +345,9 @@ class Areas:
 
     def _unit_named(self, text: str) -> Area:
         wanted, found = _folded(text), self._whole_search(text)
-        full = [area for area in found if wanted in map(_folded, (area.name, name_parts(area.name)[0]))]
+        full = [area for area in found if wanted in map(_folded, _long_names(area))]
         # "Providence city" is not the "Providence City" of another layer.
-        exact = [area for area in full if text.strip() in (area.name, name_parts(area.name)[0])]
+        exact = [area for area in full if text.strip() in _long_names(area)]
         same = exact or full or _best(found, wanted, unplaced_name) or _best(found, wanted, base_name)
         if len(same) == 1 or (len(found) == 1 and wanted):
             return (same or found)[0]
@@ -359,8 +373,9 @@ class Areas:
 
     @cached_property
     def places(self) -> pandas.DataFrame:
-        """Internal points of the blocks: ``lon_deg``, ``lat_deg``, ``elsewhere``."""
-        places: pandas.DataFrame = self._store.table("blocks", ["lon_deg", "lat_deg", "elsewhere"])
+        """Internal points of the blocks: ``lon_deg``, ``lat_deg``, ``elsewhere``; and their ``population``."""
+        columns = ["lon_deg", "lat_deg", "elsewhere", "population"]
+        places: pandas.DataFrame = self._store.table("blocks", columns)
         return places
 
     def with_workplaces(self, blocks: npt.NDArray[numpy.int32] | None) -> npt.NDArray[numpy.int32] | None:
@@ -446,7 +461,7 @@ def _folded(text: str) -> str:
 
 def _best(found: list[Area], wanted: str, short: Callable[[str], str]) -> list[Area]:
     """Return the areas with a short name, on the layer that people most likely mean."""
-    same = [area for area in found if _folded(short(area.name)) == wanted]
+    same = [area for area in found if _folded(short(area.names[0])) == wanted]
     first = min((_rank(area) for area in same), default=0)
     return [area for area in same if _rank(area) == first]
 
@@ -456,7 +471,12 @@ def _rank(area: Area) -> int:
 
 
 def _listed(areas: list[Area]) -> str:
-    return "; ".join(f"{area.key} ({area.name})" for area in areas[:_SHOWN])
+    return "; ".join(f"{area.key} ({area.names[0]})" for area in areas[:_SHOWN])
+
+
+def _long_names(area: Area) -> tuple[str, str]:
+    """Return the full name of an area, with and without its state."""
+    return area.names[0], name_parts(area.names[0])[0]
 
 
 def tract_name(name: str) -> str:

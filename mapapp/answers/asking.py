@@ -91,11 +91,12 @@ def questions_of(release: Release, several: Questions) -> Iterator[Question]:
             steps_of(release, area, several.within_mi if area != EVERYTHING else None)
             for area in (several.home_area, several.work_area)
         )
-        yield replace(question, side="home", areas=home, others=work)
+        yield release.areas.usual.settled(replace(question, side="home", areas=home, others=work))
         return
     for area in several.areas:
         for one in _each_of(release, release.areas.find(area), level_named(several.each)):
-            yield replace(question, areas=steps_of(release, one, several.within_mi), others=())
+            steps = steps_of(release, one, several.within_mi)
+            yield release.areas.usual.settled(replace(question, areas=steps, others=()))
 
 
 def notes_on_names(release: Release, several: Questions) -> list[str]:

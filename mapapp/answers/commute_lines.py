@@ -96,6 +96,7 @@ def lines(release: ServedRelease, question: Question, least: int = 1, zoom: int 
         Zoom level of the map, as MapLibre counts it (the world is 512 pixels wide at 0); without it, or from
         `MAX_ZOOM` on, nothing is grouped.
     """
+    question = release.areas.usual.settled(question)
 
     def make() -> Lines:
         flows, group, names = _grouped(release, question, zoom)
@@ -131,6 +132,7 @@ def error_of_line(
     IndexError
         If there is no such line.
     """
+    question = release.areas.usual.settled(question)
     drawn = lines(release, question, least, zoom).frame.iloc[line]
     flows, group, _ = _grouped(release, question, zoom)
     chosen = served_answers.pick(release, question)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,8 @@ from mapapp.answers.measures import Number, caution
 from mapapp.question.filters import BANDS, CHARACTERISTICS, bands_of
 
 Ints = npt.NDArray[np.int64]
+KINDS: Final = ("unit", "none", "elsewhere")
+"""Kinds of rows of a table of units, in their order."""
 
 
 def number(workers: int) -> Number:
@@ -72,9 +75,14 @@ def band_sums(by_segment: Ints) -> Ints:
 
 
 def most_first(frame: pandas.DataFrame, *names: str) -> pandas.DataFrame:
-    """Sort a table by workers, most first, and then by identifiers."""
-    by = ["workers", *names]
-    return frame.sort_values(by, ascending=[False] + [True] * len(names), ignore_index=True)
+    """Sort a table by workers, most first, and then by identifiers.
+
+    In a table of units, workers in no unit come after the units, and states outside the area come last.
+    """
+    rank = frame["kind"].map(KINDS.index) if "kind" in frame.columns else pandas.Series(0, index=frame.index)
+    by = ["rank", "workers", *names]
+    ordered = frame.assign(rank=rank).sort_values(by, ascending=[True, False] + [True] * len(names))
+    return ordered.drop(columns="rank").reset_index(drop=True)
 
 
 def unit_table(units: LayerUnits, workers: Ints) -> pandas.DataFrame:

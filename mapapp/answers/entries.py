@@ -149,7 +149,8 @@ def _other_end_title(result: Result) -> str:
 
 def _all_units(result: AreaComparison | Destinations) -> str:
     return (
-        f"All {len(result.units):,} {_units(result.layer)} and states outside the area, most workers first."
+        f"All {len(result.units):,} {_units(result.layer)} and states outside the area, most workers first; "
+        "such states come last."
     )
 
 
@@ -158,8 +159,8 @@ def _all_parts(result: AreaComparison) -> str:
 
 
 def _largest(result: AreaComparison | Destinations) -> str:
-    n_rows = len(result.units)
-    which = f": the {LARGEST_ROWS} largest of {n_rows:,}" if n_rows > LARGEST_ROWS else ""
+    n_units = int((result.units["kind"] == "unit").sum())
+    which = f": the {LARGEST_ROWS} largest of {n_units:,}" if n_units > LARGEST_ROWS else ""
     return f"Workers by {words.level_word(result.layer)}{which}"
 
 

@@ -110,7 +110,8 @@ def _name(unit_id: str, kind: Kind, names: dict[str, str], states: dict[str, str
     if kind == "elsewhere":
         return f"{states.get(unit_id, unit_id)} (outside the area)"
     if kind == "none":
-        return f"In no {label[0].lower()}{label[1:]}"
+        word = label.split(" (")[0]
+        return f"Outside any {word if word.isupper() else word[0].lower() + word[1:]}"
     return names.get(unit_id) or unit_id
 
 

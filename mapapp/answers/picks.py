@@ -156,7 +156,7 @@ class UnitPicks:
         return replace(self._pick, home=blocks)
 
 
-def rest_of(pick_of: PickOf, rest: pandas.DataFrame) -> Pick | None:
+def pick_of_rows(pick_of: PickOf, rest: pandas.DataFrame) -> Pick | None:
     """Return the pick of all rows that a short table leaves out; None if no single pick counts them."""
     if not isinstance(pick_of, UnitPicks) or rest.empty:
         return None

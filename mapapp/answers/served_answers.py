@@ -25,11 +25,13 @@ SHOWN_TABLES: Final = ("units", "bands", "segments", "groups", "cells")
 
 def result(release: ServedRelease, question: Question) -> Result:
     """Return the answer to a question; while its analysis lacks an area, a simpler answer."""
+    question = release.areas.usual.settled(question)
     return release.once(("result", question), lambda: ask(release.analyses, question))
 
 
 def with_errors(release: ServedRelease, question: Question) -> Result:
     """Return the answer with expected errors of its numbers and of the rows that a page shows first."""
+    question = release.areas.usual.settled(question)
     rows = ENTRIES[question.analysis].n_error_rows or ROWS_WITH_ERRORS
     return release.once(
         ("errors", question),
@@ -39,11 +41,13 @@ def with_errors(release: ServedRelease, question: Question) -> Result:
 
 def changed(before: ServedRelease, release: ServedRelease, question: Question) -> Change:
     """Return the change of an answer since an earlier release."""
+    question = release.areas.usual.settled(question)
     return change(result(before, question), result(release, question))
 
 
 def changed_with_errors(before: ServedRelease, release: ServedRelease, question: Question) -> Change:
     """Return the change with combined expected errors, for numbers and for the rows that changed most."""
+    question = release.areas.usual.settled(question)
 
     def make() -> Change:
         found = changed(before, release, question)
@@ -80,6 +84,7 @@ def _rows_with_errors(
 
 def units(release: ServedRelease, question: Question) -> pandas.DataFrame:
     """Return workers at the shown end by unit, most first, with the columns of an analysis's `units`."""
+    question = release.areas.usual.settled(question)
 
     def make() -> pandas.DataFrame:
         analyses, kept, where = release.analyses, question.filters, question.area

@@ -1,4 +1,4 @@
-"""The first rows of a long table, with one row for all others."""
+"""The first rows of a long table, with one row for all others, and one for states outside the area."""
 
 from __future__ import annotations
 
@@ -7,24 +7,40 @@ from typing import Final
 
 import pandas
 
+from mapapp.answers.counted import KINDS
 from mapapp.answers.measures import caution
 from mapapp.errors import UsageError
 
 _REST_ERROR: Final = "rest_error"
 
 
-def with_rest_error(table: pandas.DataFrame, rows: int, error: float) -> pandas.DataFrame:
-    """Return a table that knows the expected error of the sum of all rows but the first `rows`."""
+def with_rest_errors(table: pandas.DataFrame, rows: int, errors: dict[str, float]) -> pandas.DataFrame:
+    """Return a table that knows the expected error of each sum of :func:`rest_of`, by its kind."""
     found = table.copy(deep=False)
-    found.attrs = {**table.attrs, _REST_ERROR: {rows: error}}
+    found.attrs = {**table.attrs, _REST_ERROR: {rows: errors}}
     return found
 
 
-def shortened(table: pandas.DataFrame, rows: int, name: str = "All other") -> pandas.DataFrame:
-    """Return the first `rows` rows of a table of workers, and one row of kind "other" for the rest.
+def rest_of(table: pandas.DataFrame, rows: int) -> dict[str, pandas.DataFrame]:
+    """Return the rows after the first `rows` rows of a table, by kind; empty ones are left out.
 
-    Errors of combined rows are not independent, so that row has an expected error only if `with_rest_error` gave the
-    table one for the same rows.
+    In a table of units only units count as first rows. Workers in no unit, and states outside the area, always come
+    after them, so that a whole state never looks like a large unit.
+    """
+    if len(table) <= rows:
+        return {}
+    if not {"unit_id", "kind"} <= set(table.columns):
+        return {"": table.iloc[rows:]}
+    found = {kind: table[table["kind"] == kind] for kind in KINDS}
+    found["unit"] = found["unit"].iloc[rows:]
+    return {kind: part for kind, part in found.items() if len(part)}
+
+
+def shortened(table: pandas.DataFrame, rows: int, name: str = "All other") -> pandas.DataFrame:
+    """Return the first `rows` rows of a table of workers, and one row for each kind of row in the rest.
+
+    Rows that are sums have the kind "other". Their errors are not independent, so such a row has an expected error only
+    if `with_rest_errors` gave the table one for the same rows.
 
     Raises
     ------
@@ -37,21 +53,29 @@ def shortened(table: pandas.DataFrame, rows: int, name: str = "All other") -> pa
         )
     if len(table) <= rows:
         return table
-    rest = table.iloc[rows:]
+    rest, errors = rest_of(table, rows), table.attrs.get(_REST_ERROR, {}).get(rows, {})
+    n_rest = sum(map(len, rest.values()))
+    parts = [table.head(len(table) - n_rest)]
+    for kind, part in rest.items():
+        label = f"{'Other states' if kind == 'elsewhere' else name} ({len(part):,})"
+        summed = part if len(part) == 1 and kind not in ("", "unit") else _sum(part, label)
+        if "expected_error" in table.columns and kind in errors:
+            summed = summed.assign(expected_error=errors[kind])
+        parts.append(summed.astype(table.dtypes))
+    return pandas.concat(parts, ignore_index=True)
+
+
+def _sum(rest: pandas.DataFrame, label: str) -> pandas.DataFrame:
+    """Return one row with the sums of some rows."""
     workers = int(rest["workers"].sum())
-    row: dict[str, object] = {
-        column: "" for column in table.columns if table[column].dtype.kind not in "iufb"
-    }
-    row |= {column: math.nan for column in table.columns if table[column].dtype.kind == "f"}
-    row |= {column: rest[column].sum() for column in table.columns if table[column].dtype.kind in "iu"}
-    row |= {column: False for column in table.columns if table[column].dtype.kind == "b"}
+    row: dict[str, object] = {column: "" for column in rest.columns if rest[column].dtype.kind not in "iufb"}
+    row |= {column: math.nan for column in rest.columns if rest[column].dtype.kind == "f"}
+    row |= {column: rest[column].sum() for column in rest.columns if rest[column].dtype.kind in "iu"}
+    row |= {column: False for column in rest.columns if rest[column].dtype.kind == "b"}
     row |= {"share": float(rest["share"].sum()), "caution": caution(workers)}
-    shown = next((each for each in ("name", "label", "home_name") if each in table.columns), None)
+    shown = next((each for each in ("name", "label", "home_name") if each in rest.columns), None)
     if shown is not None:
-        row |= {shown: f"{name} ({len(rest):,})"}
-    if "expected_error" in table.columns:
-        row |= {"expected_error": table.attrs.get(_REST_ERROR, {}).get(rows, math.nan)}
-    if "kind" in table.columns:
+        row |= {shown: label}
+    if "kind" in rest.columns:
         row |= {"kind": "other"}
-    other = pandas.DataFrame([row])[list(table.columns)]
-    return pandas.concat([table.head(rows), other.astype(table.dtypes)], ignore_index=True)
+    return pandas.DataFrame([row])[list(rest.columns)]

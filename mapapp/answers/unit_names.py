@@ -12,6 +12,7 @@ it is only compared with typed text, never shown.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import Final
 
@@ -20,6 +21,7 @@ from geodata.store import Store
 _OF_A_TRACT: Final = re.compile(r"((?:census )?tract [^,]+), (.+)", re.IGNORECASE | re.DOTALL)
 _OF_STATES: Final = re.compile(r"(.+), ([A-Z]{2}(?:-[A-Z]{2})*)", re.DOTALL)
 _IN_BRACKETS: Final = re.compile(r"(.+) \([^()]+, [A-Z]{2}(?:-[A-Z]{2})*\)", re.DOTALL)
+_LAST_STATES: Final = re.compile(r", ([A-Z]{2}(?:-[A-Z]{2})*)\)?$")
 _OUTSIDE: Final = " (outside the area)"
 _LEGAL: Final = re.compile(
     r"(.+?) (?:city and borough|city and county|census area|charter township|metro government|plantation|"
@@ -67,6 +69,29 @@ def base_name(name: str) -> str:
     own = unplaced_name(name).removesuffix(_OUTSIDE)
     found = _LEGAL.fullmatch(own)
     return found[1] if found else own
+
+
+def readable_names(names: Sequence[str]) -> list[str]:
+    """Return names of the units of a layer as people say them, wherever no other unit could be meant.
+
+    `Bristol town (Bristol, RI)` and `Providence city, RI` become `Bristol, RI` and `Providence, RI`. A name keeps its
+    legal description, and then its county, as long as it needs them to differ from the others. Names that do not end
+    with a state are kept whole.
+    """
+    forms = [_forms(name) for name in names]
+    counts = [Counter(form) for form in zip(*forms, strict=True)]
+    return [
+        next((text for text, count in zip(form, counts, strict=True) if count[text] == 1), form[-1])
+        for form in forms
+    ]
+
+
+def _forms(name: str) -> tuple[str, str, str]:
+    """Return a name without legal description and county, without county, and whole."""
+    states, base = _LAST_STATES.search(name), base_name(name)
+    if states is None or base in ("", name):
+        return (name,) * 3
+    return f"{base}, {states[1]}", f"{unplaced_name(name)}, {states[1]}", name
 
 
 def state_names(store: Store, state_ids: Sequence[str]) -> list[str]:

@@ -17,6 +17,7 @@ from mapapp.answers.served_release import ServedRelease, names_of
 from mapapp.drawing import camera, map_layers
 from mapapp.drawing.density import MAX_POINTS, DensityImage, draw_density
 from mapapp.drawing.palette import COLOR_SCHEMES
+from mapapp.question.fields import USUAL
 from mapapp.question.question import Question
 from mapapp.question.view import Bounds, View
 
@@ -51,6 +52,7 @@ def thinned(found: Places) -> Places:
 
 def unit_frame(release: ServedRelease, question: Question) -> pandas.DataFrame:
     """Units on the map: `unit_id`, `name`, and `workers` at the drawn end."""
+    question = release.areas.usual.settled(question)
     names = _drawn_units(release, question.layer)
     found = served_answers.units(release, question)
     found = found[found["kind"] == "unit"]
@@ -61,6 +63,7 @@ def unit_frame(release: ServedRelease, question: Question) -> pandas.DataFrame:
 
 def ratio_frame(release: ServedRelease, question: Question) -> pandas.DataFrame:
     """Units on the map: `unit_id`, `name`, `ratio` (NaN if missing) and `lines`, the hover text."""
+    question = release.areas.usual.settled(question)
     units = served_answers.result(release, question).tables()["units"]
     how = ratio_map_of(question)
     found = {row.unit_id: row for row in units.itertuples() if row.kind == "unit"}
@@ -135,6 +138,7 @@ def what_is_drawn(
     zoom: float | None = None,
 ) -> str:
     """A one-line description of the picture; the zoom level decides which places are grouped (`drawn_lines`)."""
+    question = release.areas.usual.settled(question)
     if before is None:
         return _answer_text(release, question, view, zoom)
     names = names_of([before, release])
@@ -219,5 +223,5 @@ def density_image(release: ServedRelease, question: Question, ramp: tuple[str, .
         return draw_density(points["lon_deg"], points["lat_deg"], ramp)
 
     # Units and distance bands do not change where the points are.
-    plain = replace(question, layer="tract", edges=())
+    plain = replace(question, layer=USUAL, edges=())
     return release.once(("density", plain, ramp), make)

@@ -170,14 +170,22 @@ def _steps_to_ready(releases: list[ServedRelease]) -> Iterator[Callable[[], obje
             partial(map_layers.base_layer, release, name) for name in map_layers.BASE_LAYERS
         ]
         steps += [
+            partial(_first_view, release),
             partial(map_layers.unit_layer, release, "tract"),
-            partial(served_answers.units, release, Question()),
         ]
         steps += [partial(release.analyses.warm, [layer]) for layer in release.areas.columns]
         yield from _until_one_fails(steps, f"{release.slug} could not be prepared")
     for release in releases:  # once per machine: the outlines are cached on disk
         steps = [partial(map_layers.unit_shapes, release, level) for level in map_layers.unit_levels(release)]
         yield from _until_one_fails(steps, f"{release.slug} has no outlines yet")
+
+
+def _first_view(release: ServedRelease) -> None:
+    """Prepare the shapes and the numbers of the map before a choice, and of the suggestions."""
+    question = release.areas.usual.settled(Question())
+    map_layers.unit_layer(release, question.layer)
+    served_answers.units(release, question)
+    served_answers.units(release, Question(layer=release.areas.usual.named))
 
 
 def _until_one_fails(steps: Sequence[Callable[[], object]], warning: str) -> Iterator[Callable[[], object]]:

@@ -101,6 +101,7 @@ ANALYSES: Final = _by_name(
             fields=("layer",),
             own_drawing="ratio",
             n_needed=0,
+            shows_chosen_end=True,
         ),
         Analysis(
             name="paired",

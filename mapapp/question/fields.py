@@ -25,6 +25,8 @@ Per = Literal["area", "share", "square-mile"]
 Kind = Literal["choice", "steps", "layer", "miles", "bands", "flag", "count"]
 MAX_LAYER_NAME: Final = 24
 MAX_COUNT: Final = 1_000_000
+USUAL: Final = "usual"
+"""In place of a layer: the one that people name, as `mapapp.answers.usual_layers` chooses it."""
 
 
 class NotAllowed(UsageError):
@@ -212,26 +214,27 @@ QUESTION: Final = _by_name(
     Field(
         name="layer",
         kind="layer",
-        default="tract",
-        help="Layer of the rows of comparison, destinations, and job-balance: county, town, city, zip, metro, tract, …",
+        default=USUAL,
+        help="Layer of the rows of comparison, destinations, and job-balance: county, town, city, zip, metro, tract, … "
+        "(usual: the one that people name).",
         address="layer",
-        unknown="This release has no layer {}; rows are census tracts.",
+        unknown="This release has no layer {}; the usual areas are shown.",
     ),
     Field(
         name="home_layer",
         kind="layer",
-        default="county",
+        default=USUAL,
         help="Layer of the rows of a flow matrix.",
         address="home_layer",
-        unknown="This release has no layer {}; homes are counted by county.",
+        unknown="This release has no layer {}; homes are counted by the usual areas.",
     ),
     Field(
         name="work_layer",
         kind="layer",
-        default="county",
+        default=USUAL,
         help="Layer of the columns of a flow matrix.",
         address="work_layer",
-        unknown="This release has no layer {}; workplaces are counted by county.",
+        unknown="This release has no layer {}; workplaces are counted by the usual areas.",
     ),
     Field(
         name="edges",

@@ -14,9 +14,6 @@ from mapapp.question.filters import CHARACTERISTICS, Filters
 from mapapp.question.question import EVERYTHING, Question
 from mapapp.question.questions import Questions
 
-LAYER: Final = "county"
-"""The default layer of commands and batch files."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Option:
@@ -98,7 +95,7 @@ OPTIONS: Final = _by_name(
     ),
     _of_field("side", default=QUESTION["side"].default),
     *(_of_field(characteristic) for characteristic in CHARACTERISTICS),
-    *(_of_field(layer, default=LAYER) for layer in ("layer", "home_layer", "work_layer")),
+    *(_of_field(layer, default=QUESTION[layer].default) for layer in ("layer", "home_layer", "work_layer")),
     _of_field("edges", name="bands", default=numbers_text(EDGES_MI)),
 )
 """By name, in the order of the help text."""

@@ -7,7 +7,7 @@ from typing import Final
 
 from mapapp.question.analyses import ANALYSES, Analysis
 from mapapp.question.distance_bands import EDGES_MI
-from mapapp.question.fields import Side
+from mapapp.question.fields import USUAL, Side
 from mapapp.question.filters import Filters
 
 EVERYTHING: Final = "all"
@@ -28,9 +28,9 @@ class Question:
         Steps of the area, in order, each once, as `mapapp.question.area_text` writes them; and the steps of the area at
         the other end of the commutes, if the analysis has one.
     layer : str
-        Layer of the table's rows and the map's colored units.
+        Layer of the table's rows and the map's colored units; "usual" for the one that people name.
     home_layer, work_layer : str
-        Layers of the rows and the columns of a flow matrix.
+        Layers of the rows and the columns of a flow matrix; likewise.
     edges : tuple of float
         Ends of the distance bands, miles, increasing; empty for the default.
     age, earnings, industry : tuple of int
@@ -41,9 +41,9 @@ class Question:
     side: Side = "work"
     areas: tuple[str, ...] = ()
     others: tuple[str, ...] = ()
-    layer: str = "tract"
-    home_layer: str = "county"
-    work_layer: str = "county"
+    layer: str = USUAL
+    home_layer: str = USUAL
+    work_layer: str = USUAL
     edges: tuple[float, ...] = ()
     age: tuple[int, ...] = ()
     earnings: tuple[int, ...] = ()

@@ -9,7 +9,7 @@ import pytest
 from mapapp.answers import served_answers
 from mapapp.answers.areas import LEVEL_LABELS, LEVEL_WORDS, Areas, level_named
 from mapapp.answers.served_release import ServedRelease
-from mapapp.answers.unit_names import base_name, name_parts, unplaced_name
+from mapapp.answers.unit_names import base_name, name_parts, readable_names, unplaced_name
 from mapapp.drawing import map_layers
 from mapapp.drawing.labels import short_names
 from mapapp.errors import UsageError
@@ -61,7 +61,35 @@ def test_a_table_links_whole_names(release: ServedRelease) -> None:
     state = Question(areas=("county:10001",), layer="stplc")
     rows = answer_tables.table(served_answers.result(release, state), every=True)["rows"]
     linked = {row["unit"]: (row["name"], row["sub"]) for row in rows if row["unit"]}
-    assert linked == {"stplc:4459": (WHOLE[0], ""), "stplc:4460": (WHOLE[3], "")}
+    assert linked == {"stplc:4459": ("Providence, RI", ""), "stplc:4460": (WHOLE[3], "")}
+
+
+def test_names_are_as_short_as_they_can_be_without_doubt() -> None:
+    names = [
+        "Providence city (Providence, RI)",
+        "Bristol town (Bristol, RI)",
+        "Bristol town (Hartford, CT)",
+        "Chester city (Delaware, PA)",
+        "Chester township (Delaware, PA)",
+        "Lincoln town (Kent, DE)",
+        "Lincoln town (Sussex, DE)",
+        "Barnstable Town city, MA",
+        "Kansas City city, MO-KS",
+        *WHOLE[1:],
+    ]
+    assert readable_names(names) == [
+        "Providence, RI",
+        "Bristol, RI",
+        "Bristol, CT",
+        "Chester city, PA",
+        "Chester township, PA",
+        "Lincoln town (Kent, DE)",
+        "Lincoln town (Sussex, DE)",
+        "Barnstable Town, MA",
+        "Kansas City, MO-KS",
+        "1, CT",
+        *WHOLE[2:],
+    ]
 
 
 def test_a_table_of_tracts_says_their_county_apart(release: ServedRelease) -> None:

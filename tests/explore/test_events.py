@@ -213,7 +213,13 @@ def test_every_row_leads_where_its_analysis_declares(
     area = "county:10001"
     others = (area,) if ANALYSES[analysis].n_areas == 2 else ()
     before = address_of(
-        analysis=analysis, side=side, layer="county", areas=(area,), others=others, home_layer="county"
+        analysis=analysis,
+        side=side,
+        layer="county",
+        areas=(area,),
+        others=others,
+        home_layer="county",
+        work_layer="county",
     )
     rows = answer_tables.table(served_answers.result(release, before.question), every=True)["rows"]
     units = [row["unit"] for row in rows if row["unit"]]

@@ -109,3 +109,10 @@ def by_band_and_direction(workers: Any, side: str, edges: tuple[float, ...]) -> 
         key = (sum(miles >= edge for edge in edges), direction)
         counts[key] = counts.get(key, 0) + 1
     return counts
+
+
+def is_in_order(table: Any) -> bool:
+    """Whether a table of units has its units first, most workers first, then those in no unit, then whole states."""
+    place = {"unit": 0, "none": 1, "elsewhere": 2}
+    keys = [(place[row.kind], -row.workers) for row in table.itertuples()]
+    return keys == sorted(keys)

@@ -113,7 +113,7 @@ def test_parts_that_the_release_lacks_are_refused_or_left_out(release: ServedRel
     with pytest.raises(UsageError, match="county:99999"):
         setup_file.load(content, release)
     found, notes = setup_file.load(content, release, leave_out=True)
-    assert (found.question.areas, found.question.layer) == (("county:10001",), "tract")
+    assert (found.question.areas, found.question.layer) == (("county:10001",), "usual")
     assert len(notes) == 2
 
 

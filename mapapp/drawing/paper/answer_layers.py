@@ -46,6 +46,7 @@ def draw_answer(
     zoom: float | None = None,
 ) -> Legend:
     """Draw an answer as `map_content.drawn_as` says, or its change; returns the legend."""
+    question = release.areas.usual.settled(question)
     kind = map_content.drawn_as(release, question, view, before)
     if before is not None and kind == "change":
         return _change(axes, before, release, question, frame, scheme)

@@ -19,7 +19,9 @@ from mapapp.errors import UsageError
 from mapapp.explore.callbacks import events, setup_file
 from mapapp.explore.callbacks.views import Views
 from mapapp.explore.pages import area_controls
+from mapapp.explore.pages.layer_menus import click_level
 from mapapp.question.address import Address, to_query
+from mapapp.question.fields import USUAL
 
 MAX_CHOICES: Final = 50
 MAX_TYPED: Final = 200
@@ -129,8 +131,9 @@ def _after(views: Views, address: Address, choice: dict[str, object]) -> tuple[A
         asked_for = events.after(address, views.release(address), trigger, value, read)
     except (UsageError, GeodataError) as error:
         return address, str(error)
-    if trigger == "clicked" and asked_for == address and read["pick"] in LEVEL_LABELS:
-        return address, f"There is no {words.level_word(read['pick'])} here."
+    level = click_level(views.release(address), address.question) if read["pick"] == USUAL else read["pick"]
+    if trigger == "clicked" and asked_for == address and level in LEVEL_LABELS:
+        return address, f"There is no {words.level_word(level)} here."
     kept, said = fitted(views, asked_for)
     return views.parse(to_query(kept))[0], said
 

@@ -37,6 +37,7 @@ def map_figure(
 
     With an earlier release `before`, units are colored by their change if the analysis is drawn by unit.
     """
+    question = release.areas.usual.settled(question)
     kind, scheme = map_content.drawn_as(release, question, view, before), COLOR_SCHEMES[view.theme]
     caption = words.caption(release, map_content.what_is_drawn(release, question, view, before))
     below = commute_map.caption_height(caption, width)

@@ -18,13 +18,15 @@ from mapapp.answers.entries import ENTRIES
 from mapapp.answers.served_release import ServedRelease
 from mapapp.drawing import map_layers
 from mapapp.errors import UsageError
+from mapapp.explore.pages.area_controls import REPLACES
 from mapapp.explore.pages.controls import PLAIN
+from mapapp.explore.pages.layer_menus import click_level
 from mapapp.question.address import MAX_STEP_LENGTH, Address, edges_of
 from mapapp.question.area_text import Box, area_text, parse_area, ring_areas, widened
 from mapapp.question.cost import check_cost
 from mapapp.question.distance_bands import ALLOWED
 from mapapp.question.drawn_parts import geometries_of, part_of
-from mapapp.question.fields import VIEW, NotAllowed
+from mapapp.question.fields import USUAL, VIEW, NotAllowed
 
 BANDS: Final = ("age", "earnings", "industry")
 CONTROLS: Final = (*PLAIN, "edges", "against", *BANDS)
@@ -78,10 +80,7 @@ def after(
     if trigger == "same-ends":
         return with_same_ends(address, field)
     if trigger in _PARTS:
-        for step in _PARTS[trigger](release, value, read):
-            address = with_step(
-                address, release, step, read.get("sign"), field, only_add=trigger != "clicked"
-            )
+        return _with_parts(address, release, trigger, value, read, field)
     if trigger == "drill":
         return drilled(address, release, value)
     if trigger == "every":
@@ -89,6 +88,26 @@ def after(
     if trigger == "release" and isinstance(value, str) and value not in ("", release.slug):
         return replace(address, release=value, against="" if address.against == value else address.against)
     return address
+
+
+def _with_parts(
+    address: Address,
+    release: ServedRelease,
+    trigger: str,
+    value: object,
+    read: Mapping[str, str | None],
+    field: str,
+) -> Address:
+    """Address with the parts that the visitor chose, in place of the area or combined with it as `sign` says."""
+    if read.get("pick") == USUAL:
+        read = {**read, "pick": click_level(release, address.question)}
+    steps = [step for step in _PARTS[trigger](release, value, read) if isinstance(step, str) and step]
+    replaces = read.get("sign") == REPLACES and address.value(field) != tuple(steps)
+    start = _put(address, field, ()) if replaces else address
+    found = start
+    for step in steps:
+        found = with_step(found, release, step, read.get("sign"), field, only_add=trigger != "clicked")
+    return address if found == start else found
 
 
 def _with_control(address: Address, name: str, value: object) -> Address:

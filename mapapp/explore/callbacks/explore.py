@@ -32,6 +32,7 @@ from mapapp.explore.pages import (
     certificate,
     controls,
     explore,
+    layer_menus,
 )
 from mapapp.question.address import Address
 from mapapp.question.question import OTHER_END
@@ -226,7 +227,7 @@ def _keeping_up(app: Dash, views: Views) -> None:
             "show_label": Output("show-label", "children"),
             "targets": Output("target", "data"),
             "against": Output("against", "data"),
-            "layers": {name: Output(name, "data") for name in ("layer", "home_layer", "work_layer", "pick")},
+            "layers": {name: Output(name, "data") for name in layer_menus.MENUS},
             "drawn": _drawn("asked"),
         },
         inputs={"query": Input("url", "search")},
@@ -234,14 +235,14 @@ def _keeping_up(app: Dash, views: Views) -> None:
     def show_controls(query: str | None) -> dict[str, object]:
         address, _ = views.parse(query)
         release = views.release(address)
-        options = [{"value": level, "label": label} for level, label in views.layers(address).items()]
+        menus = layer_menus.layer_menus(release, address.question, views.layers(address))
         return {
             "placed": {"drawn": query, "values": controls.values(address) | {"release": release.slug}},
             "hidden": [*controls.hidden_fields(address.question), address.question.entry.n_needed != 2],
             "show_label": words.drawn_label(address.question),
             "targets": area_controls.target_options(address.question),
             "against": controls.options_of(controls.other_releases(views.releases, address)),
-            "layers": dict.fromkeys(("layer", "home_layer", "work_layer", "pick"), options),
+            "layers": {name: controls.options_of(menu) for name, menu in menus.items()},
             "drawn": [query],
         }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from string import Formatter
+from typing import Final
 
 from dash import dcc, html
 from dash.development.base_component import Component
@@ -24,6 +25,8 @@ from mapapp.explore.pages.answer_charts import charts
 from mapapp.explore.pages.bars import mark
 from mapapp.question.address import Address, to_query
 from mapapp.question.question import OTHER_END, Question
+
+N_SUGGESTIONS: Final = 5
 
 Child = Component | str | None
 Tile = tuple[str | list[Child], str]
@@ -255,11 +258,8 @@ def asking_for(missing: str) -> Component:
 def suggestions(release: ServedRelease, question: Question) -> Component:
     """Areas to start with: those with the most jobs, or with the most homes."""
     verb = words.VERB[question.side]
-    choices = [
-        (level, row)
-        for level, n_rows in (("county", 1), ("tract", 3))
-        for row in _largest(release, Question(side=question.side, layer=level), n_rows)
-    ]
+    level = release.areas.usual.named
+    choices = _largest(release, Question(side=question.side, layer=level))
     steps: tuple[list[Child], ...] = (
         ["Choose an area: ", html.Strong("click the map"), ", search by name, or pick one below."],
         ["Choose a question: where its workers live, who they are, who comes and goes."],
@@ -270,17 +270,17 @@ def suggestions(release: ServedRelease, question: Question) -> Component:
             html.H2("Three steps to an answer"),
             html.Ol([html.Li(step) for step in steps], className="steps"),
             html.P(f"Start with an area where many people {verb}:", className="quiet"),
-            html.Ul([html.Li(_suggestion(level, row)) for level, row in choices], className="suggestions"),
+            html.Ul([html.Li(_suggestion(level, row)) for row in choices], className="suggestions"),
         ],
         className="card start",
     )
 
 
-def _largest(release: ServedRelease, question: Question, n_rows: int) -> list[Row]:
+def _largest(release: ServedRelease, question: Question) -> list[Row]:
     units = served_answers.units(release, question)
     rows = units[units["kind"] == "unit"].itertuples()
     known = (row for row in rows if f"{question.layer}:{row.unit_id}" in release.areas)
-    return list(itertools.islice(known, n_rows))
+    return list(itertools.islice(known, N_SUGGESTIONS))
 
 
 def _suggestion(level: str, row: Row) -> Component:

@@ -19,6 +19,7 @@ from mapapp.answers.served_answers import largest_change
 from mapapp.answers.short_tables import shortened
 from mapapp.answers.table_rows import Row
 from mapapp.answers.unit_names import name_parts
+from mapapp.answers.usual_layers import NAMED
 
 SHORT_ROWS: Final = 12
 MOST_ROWS: Final = 10_000  # more would slow the page down; the file has every row
@@ -153,7 +154,7 @@ def _worker_cells(row: object) -> list[str]:
 def _unit_row(layer: str, columns: dict[str, ColumnEntry]) -> RowOf:
     def cells(row: Row) -> TableRow:
         texts = [_TEXTS[column.kind](getattr(row, each)) for each, column in columns.items()]
-        name, sub = name_parts(row.name)
+        name, sub = (row.name, "") if layer in NAMED else name_parts(row.name)
         partly = "partly in the area" if getattr(row, "partly", False) else ""
         unit = f"{layer}:{row.unit_id}" if row.kind == "unit" else ""
         more = " · ".join(part for part in (sub, partly) if part)

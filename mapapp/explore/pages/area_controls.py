@@ -14,12 +14,19 @@ from mapapp.answers import words
 from mapapp.answers.areas import LEVEL_LABELS, Area
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.words import Attributes, aria
+from mapapp.question.fields import USUAL
 from mapapp.question.question import Question
 
 TYPED: Final = "Latitude, longitude "
 """Prefix of a typed coordinate in the list of search results."""
 
-SIGNS: Final = {"+": "adds it", "-": "removes it", "&": "keeps only the overlap"}
+REPLACES: Final = "="
+SIGNS: Final = {
+    REPLACES: "replaces it",
+    "+": "adds to it",
+    "-": "cuts it out",
+    "&": "keeps only the overlap",
+}
 LASSO: Final = {"area": "an area", "line": "a line"}
 _NEAR: Final = "Within "
 _SAID: Final = {"-": "without ", "&": "only within "}
@@ -34,8 +41,8 @@ _DRAWN: Final = {
 }
 
 
-def area_controls(layers: dict[str, str]) -> Component:
-    """Search, clicks, and the tools for places and shapes; `layers` names the levels a visitor can click."""
+def area_controls(picks: dict[str, str]) -> Component:
+    """Search, clicks, and the tools for places and shapes; `picks` names the levels a visitor can click."""
     return html.Fieldset(
         [
             html.Legend("Where?", className="label"),
@@ -50,8 +57,8 @@ def area_controls(layers: dict[str, str]) -> Component:
             search_box("search", "Find an area", "City, county, tract, ZIP …"),
             html.Div(
                 [
-                    _small_select("pick", "Clicking selects a", "tract", layers),
-                    _small_select("sign", "and", "+", SIGNS),
+                    _small_select("pick", "Clicking selects a", USUAL, picks),
+                    _small_select("sign", "and", REPLACES, SIGNS),
                 ],
                 className="two",
             ),

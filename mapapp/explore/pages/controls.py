@@ -14,6 +14,7 @@ from mapapp.answers.served_release import ServedRelease, menu_names_of
 from mapapp.answers.words import aria
 from mapapp.drawing.density import MAX_POINTS
 from mapapp.explore.pages.area_controls import area_controls, file_choice
+from mapapp.explore.pages.layer_menus import layer_menus
 from mapapp.question.address import Address
 from mapapp.question.analyses import ANALYSES
 from mapapp.question.question import Question
@@ -90,16 +91,17 @@ def controls(
     `awaited` has a few words for each release that is still being made.
     """
     hidden = dict(zip(FIELDS, hidden_fields(address.question), strict=True))
+    menus = layer_menus(releases[_chosen(releases, address)], address.question, layers)
     return html.Div(
         [
             *_release_choice(releases, address),
             html.P(awaited_text(awaited), id="awaited", className="quiet small", role="status"),
             dcc.Interval(id="look-for-releases", interval=LOOK_FOR_RELEASES_MS, disabled=not awaited),
             _analysis(address.question),
-            area_controls(layers),
+            area_controls(menus["pick"]),
             _field("side", switch("side", "The chosen areas are", address.question.side, SIDES), hidden),
-            _field("matrix", _matrix(address.question, layers), hidden),
-            _field("layer", select("layer", "Count by", address.question.layer, layers), hidden),
+            _field("matrix", _matrix(address.question, menus), hidden),
+            _field("layer", select("layer", "Count by", address.question.layer, menus["layer"]), hidden),
             _field("show", _show(address.question, address.view), hidden),
             _field("edges", _edges(address.question), hidden),
             html.Details(
@@ -171,11 +173,11 @@ def _show(question: Question, view: View) -> Component:
     return html.Div([switch("show", label, view.show_of(question), shows), note], className="with-note")
 
 
-def _matrix(question: Question, layers: dict[str, str]) -> Component:
+def _matrix(question: Question, menus: dict[str, dict[str, str]]) -> Component:
     return html.Div(
         [
-            select("home_layer", "Homes by", question.home_layer, layers),
-            select("work_layer", "Workplaces by", question.work_layer, layers),
+            select("home_layer", "Homes by", question.home_layer, menus["home_layer"]),
+            select("work_layer", "Workplaces by", question.work_layer, menus["work_layer"]),
         ],
         className="two",
     )

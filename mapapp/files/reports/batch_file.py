@@ -35,7 +35,7 @@ from mapapp.files.reports.file_names import file_stem
 from mapapp.files.reports.part import Part, parts_of
 from mapapp.files.reports.pdf_report import PAPERS
 from mapapp.question.analyses import ANALYSES, Show
-from mapapp.question.fields import QUESTION, VIEW
+from mapapp.question.fields import QUESTION, USUAL, VIEW
 from mapapp.question.options import OPTIONS, questions_from
 from mapapp.question.questions import Questions
 
@@ -235,7 +235,8 @@ def _held(release: ServedRelease, parts: list[Part]) -> list[Part]:
             if steps:
                 release.areas.select(" ".join(steps))
         for layer in (question.layer, question.home_layer, question.work_layer):
-            release.areas.units(layer)
+            if layer != USUAL:
+                release.areas.units(layer)
     return parts
 
 
