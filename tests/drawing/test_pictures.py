@@ -33,7 +33,7 @@ from tests.releases import write_release
 COUNTY = ("county:10001",)
 STATES = {
     "points": shown(areas=COUNTY),
-    "areas": shown(areas=COUNTY, show="areas", side="home"),
+    "areas": shown(areas=COUNTY, show="areas", layer="tract", side="home"),
     "areas of a layer": shown(areas=COUNTY, show="areas", layer="stplc"),
     "density": shown(areas=COUNTY, show="density"),
     "lines": shown(areas=COUNTY, show="lines"),
