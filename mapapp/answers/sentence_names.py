@@ -145,7 +145,7 @@ class SentenceNames:
                 self._index = index
                 for area in self._areas.named():
                     if area.level not in _NOT_NAMED:
-                        for name in _spellings(area.name):
+                        for name in _spellings(area.names[0]):
                             index.setdefault(name, []).append(area)
                 self._most_words = max(map(len, index), default=0)
                 for name, areas in index.items():

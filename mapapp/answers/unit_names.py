@@ -21,7 +21,6 @@ from geodata.store import Store
 _OF_A_TRACT: Final = re.compile(r"((?:census )?tract [^,]+), (.+)", re.IGNORECASE | re.DOTALL)
 _OF_STATES: Final = re.compile(r"(.+), ([A-Z]{2}(?:-[A-Z]{2})*)", re.DOTALL)
 _IN_BRACKETS: Final = re.compile(r"(.+) \([^()]+, [A-Z]{2}(?:-[A-Z]{2})*\)", re.DOTALL)
-_LAST_STATES: Final = re.compile(r", ([A-Z]{2}(?:-[A-Z]{2})*)\)?$")
 _OUTSIDE: Final = " (outside the area)"
 _LEGAL: Final = re.compile(
     r"(.+?) (?:city and borough|city and county|census area|charter township|metro government|plantation|"
@@ -88,7 +87,7 @@ def readable_names(names: Sequence[str]) -> list[str]:
 
 def _forms(name: str) -> tuple[str, str, str]:
     """Return a name without legal description and county, without county, and whole."""
-    states, base = _LAST_STATES.search(name), base_name(name)
+    states, base = _STATE_AT_END.search(name), base_name(name)
     if states is None or base in ("", name):
         return (name,) * 3
     return f"{base}, {states[1]}", f"{unplaced_name(name)}, {states[1]}", name

@@ -36,7 +36,7 @@ def test_what_was_understood_is_said_in_words() -> None:
         "Destinations",
         "Workplaces: Newport city, RI",
         "Earnings: $1,250 a month or less",
-        "Counted by county subdivision",
+        "Counted by town (county subdivision)",
     ]
     assert labels("Cranston to Warwick in 2019 compared with 2018 at 5 and 10 miles")[-2:] == [
         "Year: 2019",
