@@ -13,9 +13,6 @@ Object.assign((window.dash_clientside.commutemap ??= {}), {
   // Thousands of rows take seconds as components, and milliseconds as plain cells.
   // Returns whether the table is hidden, which it is if it has no rows.
   fill,
-
-  // The title follows the view, as the server writes it into the page.
-  entitle: (title) => void (title && (document.title = title)),
 });
 
 // Count the visitor's steps, so that Undo never leaves the page.
@@ -28,6 +25,7 @@ let looked = { search: "", width: 0, height: 0, moved_by: "other" };
 function look(search) {
   const map = document.getElementById("map");
   const undo = document.getElementById("undo");
+  window.commutemap.raiseSheet?.(search);
   if (undo) undo.disabled = !canUndo();
   const box = map ? map.getBoundingClientRect() : { width: 700, height: 700 };
   const size = { width: Math.round(box.width), height: Math.round(box.height) };

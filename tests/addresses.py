@@ -9,9 +9,9 @@ from mapapp.question.question import Question
 from mapapp.question.view import View
 
 
-def address_of(release: str = "", against: str = "", **fields: Any) -> Address:
+def address_of(release: str = "", against: str = "", *, embed: bool = False, **fields: Any) -> Address:
     """An address with some fields of its question or its view."""
-    return Address(release=release, against=against).having(**fields)
+    return Address(release=release, against=against, embed=embed).having(**fields)
 
 
 def shown(**fields: Any) -> tuple[Question, View]:

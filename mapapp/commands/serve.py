@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Unpack
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 DEFAULT_PORT = 8050
 _HOST_NAME: Final = re.compile(r"[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]")
+_ORIGIN: Final = re.compile(
+    r"https?://(?:\*\.)?(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::\d{1,5})?"
+)
 _PREFIX: Final = re.compile(r"/(?:[A-Za-z0-9_-][A-Za-z0-9._-]*/)*")
 
 
@@ -65,6 +68,14 @@ _PREFIX: Final = re.compile(r"/(?:[A-Za-z0-9_-][A-Za-z0-9._-]*/)*")
     help="IP address or network of a reverse proxy whose X-Forwarded headers are trusted. Repeatable.",
 )
 @click.option(
+    "--embed-from",
+    "embed_from",
+    multiple=True,
+    metavar="ORIGIN",
+    callback=lambda _context, _option, texts: tuple(_origin(text) for text in texts),
+    help="Site that may show the map in a frame, such as https://www.example.org. Repeatable.  [default: none]",
+)
+@click.option(
     "--connections-per-address",
     type=click.IntRange(min=1),
     default=DEFAULT_LIMITS.connections_per_address,
@@ -78,6 +89,7 @@ def serve(
     port: int,
     prefix: str,
     connections_per_address: int,
+    embed_from: tuple[str, ...],
     host_names: tuple[str, ...],
     trusted_proxies: tuple[str, ...],
 ) -> None:
@@ -94,6 +106,7 @@ def serve(
         host,
         port,
         prefix,
+        embed_from,
         limits=limits,
         host_names=host_names,
         trusted_proxies=trusted_proxies,
@@ -147,11 +160,16 @@ def _say(line: str) -> None:
 
 
 def _serve(
-    releases: list[Path], host: str, port: int, prefix: str = "/", **options: Unpack[ListenOptions]
+    releases: list[Path],
+    host: str,
+    port: int,
+    prefix: str,
+    embed_from: Sequence[str],
+    **options: Unpack[ListenOptions],
 ) -> None:
     from mapapp.explore.server import create_app
 
-    _listen(create_app(releases, prefix), host, port, **options)
+    _listen(create_app(releases, prefix, embed_from=embed_from), host, port, **options)
 
 
 def _listen(
@@ -193,6 +211,16 @@ def _host_name(text: str) -> str:
             f"--host-name {text!r} is not a host name; give it without scheme, port, and path, such as maps.example.org"
         )
     return text
+
+
+def _origin(text: str) -> str:
+    """Return the origin of a site in lowercase, as browsers compare it."""
+    if not _ORIGIN.fullmatch(text.lower()):
+        raise UsageError(
+            f"--embed-from {text!r} is not the origin of a site; give scheme and host without a path, "
+            "such as https://www.example.org"
+        )
+    return text.lower()
 
 
 def _free_port() -> int:

@@ -41,7 +41,9 @@ from mapapp.question.question import Question
 _VIEWS: Final = "commutemap"
 
 
-def create_app(releases: list[Path], prefix: str = "/", *, awaited: Sequence[str] = ()) -> Dash:
+def create_app(
+    releases: list[Path], prefix: str = "/", *, awaited: Sequence[str] = (), embed_from: Sequence[str] = ()
+) -> Dash:
     """Make the app that serves these releases; pages start with the first one.
 
     Parameters
@@ -51,6 +53,8 @@ def create_app(releases: list[Path], prefix: str = "/", *, awaited: Sequence[str
         URL path of the app, with a slash at both ends.
     awaited : sequence of str
         A few words for each release that :func:`add_release` will add; pages say that it is being made.
+    embed_from : sequence of str
+        Origins of the sites that may show the map in a frame, such as `https://www.example.org`.
 
     Raises
     ------
@@ -61,7 +65,7 @@ def create_app(releases: list[Path], prefix: str = "/", *, awaited: Sequence[str
     """
     if not releases:
         raise UsageError("no release to serve; give at least one")
-    views = Views(open_releases([Path(path) for path in releases]), prefix, tuple(awaited))
+    views = Views(open_releases([Path(path) for path in releases]), prefix, tuple(awaited), tuple(embed_from))
     app = web_app.App(
         __name__,
         assets_folder=str(assets_dir()),
@@ -88,7 +92,7 @@ def create_app(releases: list[Path], prefix: str = "/", *, awaited: Sequence[str
     heavy_requests.register(app.server, heavy_requests.answers(), lambda request: _is_heavy(views, request))
     downloads.register(app.server, views)
     upload_routes.register(app.server, views)
-    web_app.add_headers(app.server, app.csp_hashes())
+    web_app.add_headers(app.server, app.csp_hashes(), embed_from)
     return app
 
 

@@ -202,8 +202,17 @@ def error_line(error: BaseException) -> str:
     return f"{type(error).__name__} {str(error)[:100]!r} at {places}"
 
 
-def add_headers(server: flask.Flask, script_hashes: Iterable[str]) -> None:
-    """Let pages load only what this server sends, and compress long responses."""
+def add_headers(server: flask.Flask, script_hashes: Iterable[str], embed_from: Iterable[str] = ()) -> None:
+    """Let pages load only what this server sends, and compress long responses.
+
+    Parameters
+    ----------
+    server : flask.Flask
+    script_hashes : iterable of str
+        Hashes of the scripts within the page.
+    embed_from : iterable of str
+        Origins of the sites that may show pages with `embed=1` in a frame.
+    """
     policy = "; ".join(
         (
             "default-src 'self'",
@@ -218,11 +227,13 @@ def add_headers(server: flask.Flask, script_hashes: Iterable[str]) -> None:
             "frame-ancestors 'self'",
         )
     )
+    embeddable = " ".join((policy, *embed_from))
     small: dict[str, bytes] = {}
 
     @server.after_request
     def finish(response: flask.Response) -> flask.Response:
-        response.headers["Content-Security-Policy"] = policy
+        is_embedded = flask.request.args.get("embed") == "1"
+        response.headers["Content-Security-Policy"] = embeddable if is_embedded else policy
         response.headers["X-Content-Type-Options"] = "nosniff"
         response.headers["Referrer-Policy"] = "no-referrer"
         response.headers["Permissions-Policy"] = "geolocation=(), camera=(), microphone=()"

@@ -36,6 +36,7 @@ _RELEASES: Final = {
     "release": "There is no release {}; the first one is shown.",
     "against": "There is no release {} to compare with.",
 }
+_EMBED: Final = "embed"
 _FIELDS: Final = QUESTION | VIEW
 
 
@@ -51,12 +52,15 @@ class Address:
         Name of an earlier release to compare with; empty for no comparison.
     question : Question
     view : View
+    embed : bool
+        Whether the page shows only the map and its answer, within another page.
     """
 
     release: str = ""
     against: str = ""
     question: Question = field(default_factory=Question)
     view: View = field(default_factory=View)
+    embed: bool = False
 
     def having(self, **changes: object) -> Address:
         """Return a copy with some fields of the question or of the view changed, by name."""
@@ -78,6 +82,7 @@ def to_query(address: Address) -> str:
         value = address.value(name)
         is_same = name == "others" and value and value == address.question.areas
         pairs += [(each.address, text) for text in ([SAME] if is_same else _written(each, value))]
+    pairs += [(_EMBED, "1")] * address.embed
     return "?" + urlencode(pairs, quote_via=quote, safe=":,") if pairs else ""
 
 
@@ -140,6 +145,7 @@ def from_query(
         **named,
         question=Question(**{name: found[name] for name in QUESTION}),
         view=View(**{name: found[name] for name in VIEW}),
+        embed=_chosen(given[_EMBED], ("", "1"), "The address can have embed=1, not {}.", notes) == "1",
     )
     return address, tuple(dict.fromkeys(notes))
 
@@ -147,7 +153,7 @@ def from_query(
 def _given(text: str, notes: list[str]) -> dict[str, list[str]]:
     """Return the texts of every known part of an address; without its areas if there are too many."""
     values: dict[str, list[str]] = {
-        name: [] for name in (*_RELEASES, *(one.address for one in _FIELDS.values()))
+        name: [] for name in (*_RELEASES, _EMBED, *(one.address for one in _FIELDS.values()))
     }
     for name, value in parse_qsl(text, keep_blank_values=True, max_num_fields=None, errors="replace"):
         if name in values:

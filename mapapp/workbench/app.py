@@ -77,7 +77,7 @@ def create_app(
     app = web_app.App(
         __name__,
         assets_folder=str(assets_dir()),
-        assets_ignore=r"^take\.",  # downloads are for the public map
+        assets_ignore=r"^(take|share|drawing|phone)\.",  # for the public map only
         url_base_pathname=access.path,
         title="CommuteMap workbench",
         update_title="",

@@ -321,6 +321,8 @@ def assert_accessible(visit: Visit, what: str) -> None:
 
 def open_everything(visit: Visit) -> None:
     visit.settle()
+    if visit.page.locator("#change-question").is_visible():
+        visit.page.locator("#change-question").click()
     for more in ("filters", "tools", "keeping"):
         if visit.page.locator(f"#{more}").get_attribute("open") is None:
             visit.page.locator(f"#{more} summary").click()

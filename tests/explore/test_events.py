@@ -115,6 +115,19 @@ def test_boxes_and_lassos_become_steps(release: ServedRelease) -> None:
     assert len(step) < 6_000
 
 
+def test_a_circle_drawn_from_its_center_is_a_step(release: ServedRelease) -> None:
+    drawn = {"center": [-71.123456, 42.1], "miles": 3.14159}
+    assert after(address_of(), release, "drawn", drawn, AT_REST).question.areas == (
+        "circle:-71.12346,42.1,3.14",
+    )
+    for wrong in (
+        {"center": None},
+        {"center": [1, "x"], "miles": 1},
+        {"center": [-71, 42], "miles": float("inf")},
+    ):
+        assert after(address_of(), release, "drawn", wrong, AT_REST) == address_of()
+
+
 @pytest.mark.parametrize(
     "value",
     [

@@ -61,7 +61,7 @@ def ask(client: Any, output: str, pathname: str, search: str) -> Any:
     nav = [{"id": {"page": page, "type": "nav"}, "property": "className"} for page in ("/", "/method")]
     body = {
         "output": output,
-        "outputs": [{"id": "page", "property": "children"}, nav],
+        "outputs": [*({"id": part, "property": "children"} for part in ("page", "release-choice")), nav],
         "inputs": [{"id": "url", "property": "pathname", "value": pathname}],
         "state": [{"id": "url", "property": "search", "value": search}],
         "changedPropIds": ["url.pathname"],
@@ -278,7 +278,7 @@ def test_the_base_layers_are_named_and_no_others(client: Any, base: str) -> None
 def test_every_address_has_a_page(client: Any, pathname: str, word: str) -> None:
     answer = ask(
         client,
-        '..page.children...{"page":["ALL"],"type":"nav"}.className..',
+        '..page.children...release-choice.children...{"page":["ALL"],"type":"nav"}.className..',
         pathname,
         "?area=%00&side=<script>",
     )

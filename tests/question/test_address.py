@@ -12,7 +12,7 @@ from mapapp.question.address import MAX_QUERY_LENGTH, Address, edges_of, from_qu
 from mapapp.question.analyses import ANALYSES, Show
 from mapapp.question.area_text import parse_area
 from mapapp.question.cost import MAX_DRAWN_PARTS, MAX_PARTS, MAX_VERTICES, Cost, cost_of
-from mapapp.question.fields import Side, Theme
+from mapapp.question.fields import Side, ThemeChoice
 from mapapp.question.question import Question
 from tests.addresses import address_of, shown
 
@@ -53,7 +53,8 @@ STATES = st.builds(
     work_layer=st.sampled_from(LAYERS),
     edges=st.sets(st.sampled_from((0.25, 1.0, 10.0, 25.0, 500.0))).map(lambda edges: tuple(sorted(edges))),
     every=st.booleans(),
-    theme=st.sampled_from(get_args(Theme)),
+    theme=st.sampled_from(get_args(ThemeChoice)),
+    embed=st.booleans(),
     age=bands(),
     earnings=bands(),
     industry=bands(),

@@ -211,7 +211,12 @@ def clicked_area(release: ServedRelease, click: object, level: object) -> str | 
 
 
 def drawn_step(drawn: object, lasso: object = None, within: object = None) -> str | None:
-    """A box or lasso drawn on the map, as a step of an area; a lasso can be a line, if its corridor has a distance."""
+    """A box, lasso, or circle drawn on the map, as a step of an area.
+
+    A lasso can be a line, if its corridor has a distance.
+    """
+    if isinstance(drawn, dict) and "center" in drawn:
+        return _drawn_circle(drawn)
     given = drawn.get("points") if isinstance(drawn, dict) else None
     if not isinstance(given, list) or not 2 <= len(given) <= _MAX_CORNERS:
         return None
@@ -238,6 +243,16 @@ def drawn_step(drawn: object, lasso: object = None, within: object = None) -> st
     while len(step) > MAX_STEP_LENGTH // 4 and tolerance < 0.05:  # a lasso has a corner at every pixel
         step, tolerance = str(part_of(shapely.simplify(geometry, tolerance), miles)), tolerance * 2
     return step
+
+
+def _drawn_circle(drawn: dict[str, object]) -> str | None:
+    """A circle drawn on the map from its center outwards; its radius is rounded to hundredths of a mile."""
+    center, miles = drawn["center"], drawn.get("miles")
+    numbers = [*center, miles] if isinstance(center, list) else []
+    if len(numbers) != 3 or not all(isinstance(one, int | float) and math.isfinite(one) for one in numbers):
+        return None
+    lon, lat, radius = numbers
+    return area_text(ring_areas(lon, lat, [max(round(radius, 2), 0.01)])[0])
 
 
 def opened_steps(release: ServedRelease, file: object, within: object) -> list[str]:

@@ -17,7 +17,7 @@ from dash import ClientsideFunction, Dash, Input, Output, Patch, State, no_updat
 from geodata.errors import GeodataError
 from mapapp.answers import served_answers, words
 from mapapp.answers.results import Result
-from mapapp.answers.served_release import ServedRelease, menu_names_of, names_of
+from mapapp.answers.served_release import ServedRelease, names_of
 from mapapp.drawing import map_content
 from mapapp.errors import UsageError
 from mapapp.explore import color_scheme, view_names
@@ -315,7 +315,7 @@ def _looking_for_releases(app: Dash, views: Views) -> None:
         names = names_of(list(views.releases.values()))
         awaited = views.awaited
         return (
-            controls.options_of(menu_names_of(list(views.releases.values()))),
+            controls.options_of(names),
             controls.options_of(controls.other_releases(views.releases, address)),
             len(names) < 2,
             names[views.release(address).slug],

@@ -8,7 +8,7 @@ from dash.development.base_component import Component
 from mapapp.explore import color_scheme
 from mapapp.explore.callbacks import draw
 from mapapp.explore.callbacks.views import Views
-from mapapp.explore.pages import explore, frame, method
+from mapapp.explore.pages import controls, explore, frame, method
 from mapapp.question.address import to_query
 
 
@@ -17,11 +17,12 @@ def register(app: Dash, views: Views) -> None:
 
     @app.callback(
         Output("page", "children"),
+        Output("release-choice", "children"),
         Output({"type": "nav", "page": ALL}, "className"),
         Input("url", "pathname"),
         State("url", "search"),
     )
-    def route(pathname: str | None, query: str | None) -> tuple[Component, list[str]]:
+    def route(pathname: str | None, query: str | None) -> tuple[Component, Component | None, list[str]]:
         address, _ = views.parse(query)
         path = views.page(pathname)
         marks = ["here" if page == path else "" for page in frame.PAGES]
@@ -30,10 +31,11 @@ def register(app: Dash, views: Views) -> None:
                 views.release(address), color_scheme.shown_theme(address.view), views.prefix
             )
             layers = views.layers(address)
-            return explore.page(views.releases, address, figure, layers, views.awaited), marks
+            page = explore.page(views.releases, address, figure, layers, views.awaited, views.embed_from)
+            return page, controls.release_choice(views.releases, address), marks
         if path == "/method":
-            return method.page(views.release(address), views.releases.values()), marks
-        return frame.not_found(), marks
+            return method.page(views.release(address), views.releases.values()), None, marks
+        return frame.not_found(), None, marks
 
     @app.callback(Output({"type": "nav", "page": ALL}, "href"), Input("url", "search"))
     def keep_view(query: str | None) -> list[str]:

@@ -26,12 +26,14 @@ _USUAL_LEVELS: Final = ("ctycsub", "stplc", "county", "zcta", "tract", "bgrp")
 class Views:
     """The releases of an app by their names in addresses, the path where it is mounted, and its uploaded files.
 
-    `awaited` has a few words for each release that is still being made.
+    `awaited` has a few words for each release that is still being made; `embed_from` has the origins of sites that may
+    embed the map.
     """
 
     releases: dict[str, ServedRelease]
     prefix: str = "/"
     awaited: tuple[str, ...] = ()
+    embed_from: tuple[str, ...] = ()
     uploads: Uploads = field(default_factory=Uploads, repr=False, compare=False)
     _parsed: ResultCache[tuple[Address, tuple[str, ...]]] = field(
         default_factory=lambda: ResultCache(max_entries=_KEPT_ADDRESSES),

@@ -42,19 +42,10 @@ _DRAWN: Final = {
 
 
 def area_controls(picks: dict[str, str]) -> Component:
-    """Search, clicks, and the tools for places and shapes; `picks` names the levels a visitor can click."""
+    """Clicks, and the tools for places and shapes; `picks` names the levels a visitor can click."""
     return html.Fieldset(
         [
-            html.Legend("Where?", className="label"),
-            html.Div(
-                [
-                    _target(),
-                    html.Button("Use the same area for both ends", className="button", **choice("same-ends")),
-                ],
-                id="field-target",
-                hidden=True,
-            ),
-            search_box("search", "Find an area", "City, county, tract, ZIP …"),
+            html.Legend("On the map", className="label"),
             html.Div(
                 [
                     _small_select("pick", "Clicking selects a", USUAL, picks),
@@ -85,6 +76,24 @@ def area_controls(picks: dict[str, str]) -> Component:
                 className="more-controls",
                 id="tools",
             ),
+        ],
+        className="area-controls",
+    )
+
+
+def find() -> Component:
+    """Search by name, and the areas chosen so far: on a phone they stay above the map."""
+    return html.Div(
+        [
+            html.Div(
+                [
+                    _target(),
+                    html.Button("Use the same area for both ends", className="button", **choice("same-ends")),
+                ],
+                id="field-target",
+                hidden=True,
+            ),
+            search_box("search", "Find an area", "City, county, tract, ZIP …"),
             html.Div(id="area-said", className="said-small", role="status"),
             html.Div(
                 [
@@ -98,7 +107,7 @@ def area_controls(picks: dict[str, str]) -> Component:
             ),
             html.Button("Undo", id="undo", className="clear undo", n_clicks=0),
         ],
-        className="area-controls",
+        className="find",
     )
 
 

@@ -10,7 +10,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from mapapp.answers import words
-from mapapp.answers.served_release import ServedRelease, menu_names_of
+from mapapp.answers.served_release import ServedRelease, menu_names_of, names_of
 from mapapp.answers.words import aria
 from mapapp.drawing.density import MAX_POINTS
 from mapapp.explore.pages.area_controls import area_controls, file_choice
@@ -94,7 +94,6 @@ def controls(
     menus = layer_menus(releases[_chosen(releases, address)], address.question, layers)
     return html.Div(
         [
-            *_release_choice(releases, address),
             html.P(awaited_text(awaited), id="awaited", className="quiet small", role="status"),
             dcc.Interval(id="look-for-releases", interval=LOOK_FOR_RELEASES_MS, disabled=not awaited),
             _analysis(address.question),
@@ -104,6 +103,10 @@ def controls(
             _field("layer", select("layer", "Count by", address.question.layer, menus["layer"]), hidden),
             _field("show", _show(address.question, address.view), hidden),
             _field("edges", _edges(address.question), hidden),
+            html.Div(
+                select("against", "Compare with", address.against, other_releases(releases, address)),
+                id="field-against",
+            ),
             html.Details(
                 [
                     html.Summary("Filter by age, earnings, or industry"),
@@ -194,20 +197,24 @@ def _edges(question: Question) -> dmc.TextInput:
     )
 
 
-def _release_choice(releases: dict[str, ServedRelease], address: Address) -> list[Component]:
-    options = menu_names_of(list(releases.values()))
-    chosen = _chosen(releases, address)
-    return [
-        html.Div(
-            [
-                select("release", "Release", chosen, options),
-                select("against", "Compare with", address.against, other_releases(releases, address)),
-            ],
-            hidden=len(options) < 2,
-            className="releases",
-            id="releases",
-        )
-    ]
+def release_choice(releases: dict[str, ServedRelease], address: Address) -> Component:
+    """The choice of a release in the header of the page; hidden if there is only one."""
+    options = names_of(list(releases.values()))
+    return html.Div(
+        dmc.Select(
+            id="release",
+            data=options_of(options),
+            value=_chosen(releases, address),
+            allowDeselect=False,
+            comboboxProps={"zIndex": 400, "withinPortal": False, "width": 300, "position": "bottom-start"},
+            withScrollArea=False,
+            size="sm",
+            **aria(label="Release"),
+        ),
+        hidden=len(options) < 2,
+        className="releases",
+        id="releases",
+    )
 
 
 def awaited_text(awaited: Sequence[str]) -> str:

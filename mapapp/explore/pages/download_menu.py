@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from dash import html
 from dash.development.base_component import Component
 
 from mapapp.answers.words import PART, aria
+from mapapp.explore.pages.sharing import share
 
 Address = Callable[..., str]
 """Returns the address of a file, given its name and options."""
@@ -21,14 +22,17 @@ _SHAPES: Final = {
 }
 
 
-def dock() -> Component:
+def dock(embed_from: Sequence[str] = ()) -> Component:
     """The closed menu below the answer, and the line that reports progress."""
     return html.Div(
         [
             html.Details(
                 [
                     html.Summary("Download and share"),
-                    html.Div(id="take-files", className="take-files", **PART),
+                    html.Div(
+                        [share(embed_from), html.Div(id="take-files", className="take-rows", **PART)],
+                        className="take-files",
+                    ),
                 ],
                 id="take-home",
             ),

@@ -10,7 +10,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from mapapp.answers.served_release import ServedRelease
-from mapapp.answers.words import PART, aria
+from mapapp.answers.words import PART, Attributes, aria
 from mapapp.drawing.plotly.charts import CONFIG as CHART_CONFIG
 from mapapp.drawing.plotly.commute_map import DRAWING
 from mapapp.explore.color_scheme import shown_theme
@@ -27,8 +27,12 @@ def page(
     figure: go.Figure,
     layers: dict[str, str],
     awaited: Sequence[str] = (),
+    embed_from: Sequence[str] = (),
 ) -> Component:
-    """The page before its first answer; `figure` is the map without workers, `awaited` names releases to come."""
+    """The page before its first answer.
+
+    `figure` is the map without workers, `awaited` names releases to come, `embed_from` sites that may embed the map.
+    """
     graph = dcc.Graph(
         id="map",
         figure=figure,
@@ -42,7 +46,7 @@ def page(
             html.H1("Where people live and work", className="unseen"),
             html.A("Skip to the numbers", href="#answer", className="skip"),
             html.Aside(
-                controls(releases, address, layers, awaited),
+                [area_controls.find(), _question(controls(releases, address, layers, awaited))],
                 className="panel ask",
                 **aria(label="Question"),
             ),
@@ -50,21 +54,26 @@ def page(
                 [
                     html.Div(id="busy", className="busy"),
                     html.Div(graph, id="map-part", className="map-part", **PART),
-                    html.Div(id="glance", className="glance", **aria(hidden="true"), **PART),
+                    _drawing_tools(),
                 ],
                 className="stage",
                 **aria(label="Map of commutes"),
             ),
             html.Aside(
                 [
+                    _sheet_bar(),
                     html.Div(id="notes"),
                     html.Div(id="answer", className="answer", tabIndex=-1, **PART),
                     html.Div(
                         [_chart_card(), table_card(), html.Div(id="certificate", **PART)], className="answer"
                     ),
-                    download_menu.dock(),
+                    download_menu.dock(embed_from),
+                    html.A(
+                        "Open the full map", href="", target="_blank", rel="noopener", className="full-view"
+                    ),
                 ],
                 className="panel result",
+                id="result",
                 **aria(label="Answer"),
             ),
             *[dcc.Store(id=name) for name in ("look", "choices", "followed", "answered")],
@@ -77,7 +86,66 @@ def page(
                 },
             ),
         ],
-        className="explore",
+        className="explore explorer",
+    )
+
+
+def _question(controls: Component) -> Component:
+    """The controls; on a small screen, a dialog that the page's script opens (`assets/phone.js`)."""
+    return html.Div(
+        [
+            html.Div(
+                [
+                    html.H2("Change question", id="question-title"),
+                    html.Button(
+                        "Show the answer", id="close-question", className="button strong", n_clicks=0
+                    ),
+                ],
+                className="question-bar",
+            ),
+            controls,
+        ],
+        className="question",
+        id="question",
+        tabIndex=-1,
+    )
+
+
+def _sheet_bar() -> Component:
+    """The top of the answer on a small screen: the main number, and buttons that open the question and the answer."""
+    return html.Div(
+        [
+            html.Div(id="glance", className="glance", **aria(hidden="true"), **PART),
+            html.Button(
+                "Change question",
+                id="change-question",
+                className="button",
+                n_clicks=0,
+                **aria(haspopup="dialog"),
+            ),
+            html.Button(
+                html.Span("Whole answer", className="unseen"),
+                id="open-sheet",
+                className="button open-sheet",
+                n_clicks=0,
+                **aria(expanded="false", controls="result"),
+            ),
+        ],
+        className="sheet-bar",
+    )
+
+
+def _drawing_tools() -> Component:
+    """Buttons that draw an area with a finger or a mouse (`assets/drawing.js`)."""
+    tools: tuple[Attributes, ...] = ({"data-draw": "lasso"}, {"data-draw": "circle"})
+    return html.Div(
+        [
+            html.Button(html.Span(f"Draw a {tool['data-draw']}"), className="draw", n_clicks=0, **tool)
+            for tool in tools
+        ],
+        className="drawing-tools",
+        role="group",
+        **aria(label="Draw an area"),
     )
 
 

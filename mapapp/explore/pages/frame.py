@@ -9,6 +9,7 @@ from dash import dcc, html
 from dash.development.base_component import Component
 
 from mapapp.answers.words import PART, aria
+from mapapp.explore.pages.sharing import copy_button
 from mapapp.question.fields import Theme
 
 THEME: Final[dict[str, object]] = {
@@ -29,7 +30,12 @@ def frame(theme: Theme = "light") -> dmc.MantineProvider:
                 dcc.Location(id="url", refresh=False),
                 html.Header(
                     [
-                        dcc.Link([html.Span(className="mark"), "CommuteMap"], href="./", className="brand"),
+                        dcc.Link(
+                            [html.Span(className="mark"), html.Span("CommuteMap", className="brand-name")],
+                            href="./",
+                            className="brand",
+                        ),
+                        html.Div(id="release-choice", className="release-choice"),
                         html.Span(id="release-title", className="release-title", **PART),
                         html.Nav(
                             [
@@ -38,12 +44,14 @@ def frame(theme: Theme = "light") -> dmc.MantineProvider:
                             ],
                             **aria(label="Pages"),
                         ),
+                        copy_button("Copy link", "link", className="header-button"),
                     ],
                     className="top",
                 ),
                 html.Div(id="banner", **PART),
                 dcc.Store(id="page-title"),
                 html.Div(id="page", className="page"),
+                html.Div(id="copy-said", className="copy-said", role="status"),
             ],
             className=f"app {theme}",
             id="app",
