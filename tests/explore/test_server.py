@@ -147,7 +147,7 @@ def test_how_long_an_answer_is_kept(client: Any, base: str) -> None:
     (script, *_) = re.findall(r'src="(/_dash-component-suites/[^"]+)"', page.text)
     assert "max-age=31536000" in get(client, script).headers["Cache-Control"]
     assert get(client, "/_dash-layout").headers["Cache-Control"] == "no-store"
-    output = '..page.children...{"page":["ALL"],"type":"nav"}.className..'
+    output = '..page.children...release-choice.children...{"page":["ALL"],"type":"nav"}.className..'
     assert ask(client, output, "/method", "").headers["Cache-Control"] == "no-store"
     assert client.post("/_dash-update-component", json={}).headers["Cache-Control"] == "no-store"
     assert get(client, f"/take/{base}/nothing.csv").headers["Cache-Control"] == "no-store"
@@ -249,7 +249,7 @@ def test_a_megabyte_of_address_is_answered(client: Any, base: str) -> None:
     long = "area=" + "x" * 1_000_000
     assert get(client, f"/take/{base}/table.csv?{long}").status_code == 400
     assert get(client, f"/geo/{base}/areas.geojson?{long}").get_json()["features"] == []
-    output = '..page.children...{"page":["ALL"],"type":"nav"}.className..'
+    output = '..page.children...release-choice.children...{"page":["ALL"],"type":"nav"}.className..'
     assert ask(client, output, "/", "?" + long).status_code == 200
 
 

@@ -44,7 +44,7 @@ PUBLIC_OUTPUTS = {
     "answered", "take-files", "opened-view",
     "chart", "chart-card", "chart-text", "chart-title", "theme-provider", "field-side", "field-show", "field-layer",
     "field-matrix", "field-edges", "field-target", "asked", "choices", "chosen", "controls", "followed", "placed",
-    "show-said", "shown", "releases", "awaited", "look-for-releases", "page-title",
+    "show-said", "shown", "releases", "awaited", "look-for-releases", "page-title", "release-choice",
 }  # fmt: skip
 
 
