@@ -150,8 +150,8 @@ def test_everything_on_the_page_is_below_the_prefix_and_loads(address: str, rele
 def test_callbacks_pass_and_their_addresses_have_the_prefix(address: str) -> None:
     nav = [{"id": {"page": page, "type": "nav"}, "property": "className"} for page in ("/", "/method")]
     body = {
-        "output": '..page.children...{"page":["ALL"],"type":"nav"}.className..',
-        "outputs": [{"id": "page", "property": "children"}, nav],
+        "output": '..page.children...release-choice.children...{"page":["ALL"],"type":"nav"}.className..',
+        "outputs": [*({"id": part, "property": "children"} for part in ("page", "release-choice")), nav],
         "inputs": [{"id": "url", "property": "pathname", "value": "/map/"}],
         "state": [{"id": "url", "property": "search", "value": "?area=county:10001"}],
         "changedPropIds": ["url.pathname"],
