@@ -17,6 +17,7 @@ from mapapp.answers.change import change
 from mapapp.answers.job_balance import JobBalance
 from mapapp.answers.map_image import MapImage
 from mapapp.answers.measures import Miles, Number, Ratio, caution
+from mapapp.answers.over_years import OverYears, over_years
 from mapapp.answers.results import (
     AreaComparison,
     AreaProfile,
@@ -54,6 +55,7 @@ __all__ = [
     "Near",
     "Note",
     "Number",
+    "OverYears",
     "PairedAreas",
     "Ratio",
     "Release",
@@ -63,6 +65,7 @@ __all__ = [
     "caution",
     "change",
     "open_release",
+    "over_years",
     "ring_areas",
     "shortened",
 ]

@@ -59,6 +59,15 @@ def write_release(path: Path, *, n_pairs: int = 3_000, seed: int = 7, status: st
     return path
 
 
+def releases_of(folder: Path, years: dict[str, int]) -> list[Path]:
+    """Releases of one place by name, each of a year and with other homes."""
+    paths = [write_release(folder / name, n_pairs=400, seed=seed) for seed, name in enumerate(years, 1)]
+    for path, year in zip(paths, years.values(), strict=True):
+        manifest = json.loads((path / "manifest.json").read_text())
+        (path / "manifest.json").write_text(json.dumps(manifest | {"year": year}))
+    return paths
+
+
 def rewrite_table(path: Path, table: str, change: Callable[[Any], Any]) -> None:
     """Change a table of a store by hand, and what the manifest says of its file."""
     file = path / f"{table}.parquet"

@@ -12,6 +12,7 @@ from mapapp.answers.analyses import Release
 from mapapp.answers.areas import level_named
 from mapapp.answers.change import change
 from mapapp.answers.entries import ENTRIES
+from mapapp.answers.over_years import OverYears, over_years
 from mapapp.answers.results import Result
 from mapapp.question.area_text import Unit, area_text, parse_area, widened
 from mapapp.question.distance_bands import EDGES_MI
@@ -139,6 +140,23 @@ def answers(
     for question in _each_question(release, several):
         answer = ask(release, question)
         yield answer if error_rows is None else release.with_errors(answer, error_rows)
+
+
+def over_all_years(
+    releases: Sequence[Release], several: Questions | Question, error_rows: int | None = None
+) -> list[OverYears]:
+    """Return, for each area that all releases have, their answers side by side.
+
+    Raises
+    ------
+    UsageError
+        If two releases have the same year, or one has none.
+    """
+    by_area: dict[str, list[Result]] = {}
+    for release in releases:
+        for answer in answers(release, several, error_rows):
+            by_area.setdefault(answer.about.area_text, []).append(answer)
+    return [over_years(found) for found in by_area.values() if len(found) == len(releases)]
 
 
 def changes(

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import pandas
 
     from mapapp.answers.analyses import Release
+    from mapapp.answers.over_years import OverYears
     from mapapp.answers.results import Result
     from mapapp.progress import Report
     from mapapp.question.question import Question
@@ -74,6 +75,11 @@ _TEXT_ROWS: Final = 10
     help="Report the change from each release to the next, or the difference of two releases of one year.",
 )
 @click.option(
+    "--over-years",
+    is_flag=True,
+    help="Put the answers of several years side by side, each number with its expected error.",
+)
+@click.option(
     "--table",
     default=None,
     help="Table to write as CSV: one of the answer's tables, or numbers (one row per answer).",
@@ -105,6 +111,8 @@ def analyze(releases: tuple[Path, ...], **options: Option) -> None:
     questions_for = _questions(options)
     if options["change"] and len(releases) < 2:
         raise UsageError("--change needs at least two releases, earliest first")
+    if options["over_years"] and (options["change"] or len(releases) < 2):
+        raise UsageError("--over-years needs releases of at least two years, and no --change")
     with show_progress(quiet=options["quiet"]) as report:
         opened = opened_releases(releases, report)
     write_answers(form, opened, questions_for(opened), options)
@@ -137,6 +145,8 @@ def form_of(options: Options) -> str:
         raise UsageError(f"--format {form} needs a file; name one with --output")
     if options["table"] is not None and form != "csv":
         raise UsageError(f"--table chooses a table for CSV; {form} has every table")
+    if form not in ("text", "json", "csv") and options["over_years"]:
+        raise UsageError(f"--over-years cannot be written as {form}; write text, csv, or json")
     if form in _SHAPED and options["change"]:
         raise UsageError(f"--change cannot be written as {form}; write csv, xlsx, or json")
     if form == "csv" and output is not None:
@@ -186,6 +196,9 @@ def _write(
     from mapapp.files import answer_files
     from mapapp.files.exports.provenance import Provenance
 
+    if options["over_years"]:
+        _write_years(form, stream, releases, questions, options)
+        return
     sources = [Provenance.of(release.store) for release in releases]
     results = _results(releases, questions, options)
     if form == "json":
@@ -202,6 +215,36 @@ def _write(
     else:
         for result in results:
             stream.write("\n".join(_lines(result)) + "\n\n")
+
+
+def _write_years(
+    form: str, stream: Stream, releases: list[Release], questions: AnyQuestion, options: Options
+) -> None:
+    """Write, for each area, the answers of all years side by side."""
+    import json
+
+    from mapapp.answers.asking import over_all_years
+
+    found = over_all_years(releases, questions, error_rows_of(options))
+    if form == "json":
+        json.dump([each.to_dict() for each in found], stream, ensure_ascii=False, indent=1)
+        stream.write("\n")
+    elif form == "csv":
+        table = "rows" if options["table"] == "rows" else "numbers"
+        for number, each in enumerate(found):
+            frame = getattr(each, table)
+            frame.insert(0, "area", each.answers[-1].about.area)
+            frame.to_csv(stream, index=False, header=not number)
+    else:
+        for each in found:
+            stream.write("\n".join(_lines_of_years(each)) + "\n\n")
+
+
+def _lines_of_years(over: OverYears) -> list[str]:
+    lines = [over.title, *(f"  {sentence}" for sentence in over.findings())]
+    for label, values in over.lines():
+        lines += [f"  {label}:", *(f"    {each.year}  {each.text}" for each in values)]
+    return [*lines, *(f"  {note}" for note in over.notes)]
 
 
 def _beside(output: Path) -> Path:

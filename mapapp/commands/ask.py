@@ -50,7 +50,7 @@ def ask(arguments: tuple[str, ...], **options: Option) -> None:
     from mapapp.question.sentence.asked import ask_in_words
 
     paths, sentence = _split(arguments)
-    options |= {"table": None, "change": False}
+    options |= {"table": None, "change": False, "over_years": False}
     form = form_of(options)
     with show_progress(quiet=options["quiet"]) as report:
         opened = opened_releases(paths, report)

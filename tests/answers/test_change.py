@@ -30,7 +30,7 @@ from mapapp.question.address import Address, to_query
 from mapapp.question.question import Question
 from mapapp.question.view import View
 from tests.addresses import address_of, shown
-from tests.releases import rewrite_document, write_release
+from tests.releases import releases_of, rewrite_document
 
 AREA = ("county:10001",)
 
@@ -39,15 +39,6 @@ AREA = ("county:10001",)
 def views(tmp_path_factory: pytest.TempPathFactory) -> Views:
     folder = tmp_path_factory.mktemp("compared")
     return Views(open_releases(releases_of(folder, {"old": 2018, "new": 2019})))
-
-
-def releases_of(folder: Path, years: dict[str, int]) -> list[Path]:
-    """Releases of one place by name, each of a year and with other homes."""
-    paths = [write_release(folder / name, n_pairs=400, seed=seed) for seed, name in enumerate(years, 1)]
-    for path, year in zip(paths, years.values(), strict=True):
-        manifest = json.loads((path / "manifest.json").read_text())
-        (path / "manifest.json").write_text(json.dumps(manifest | {"year": year}))
-    return paths
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 from dash import ClientsideFunction, Dash, Input, Output, Patch, State, no_update
 
 from geodata.errors import GeodataError
-from mapapp.answers import served_answers, words
+from mapapp.answers import served_answers, served_years, words
 from mapapp.answers.results import Result
 from mapapp.answers.served_release import ServedRelease, names_of
 from mapapp.drawing import map_content
@@ -153,7 +153,8 @@ def _answering(app: Dash, views: Views) -> None:
         release = views.release(address)
         found = _with_errors(views, release, address)
         table = answer_tables.table(found, every=address.view.every) | {"drawn": query}
-        return answer.answer(release, address, found, ""), table
+        over = served_years.years_of(release, views.releases.values(), address.question)
+        return answer.answer(release, address, found, "", over), table
 
     @app.callback(
         Output("chart-card", "hidden"),

@@ -15,14 +15,17 @@ from mapapp.answers.analyses import COVERAGE
 from mapapp.answers.entries import entry_of, headline_of, n_about, numbers_of
 from mapapp.answers.entry import text_of
 from mapapp.answers.measures import Miles, Number, Ratio, Value
+from mapapp.answers.over_years import OverYears
 from mapapp.answers.results import Change, Result
 from mapapp.answers.served_release import ServedRelease
 from mapapp.answers.table_rows import Row
 from mapapp.answers.unit_names import name_parts
 from mapapp.answers.words import aria
+from mapapp.explore import color_scheme
 from mapapp.explore.pages import area_controls
 from mapapp.explore.pages.answer_charts import charts
 from mapapp.explore.pages.bars import mark
+from mapapp.explore.pages.year_card import year_card
 from mapapp.question.address import Address, to_query
 from mapapp.question.question import OTHER_END, Question
 
@@ -32,8 +35,10 @@ Child = Component | str | None
 Tile = tuple[str | list[Child], str]
 
 
-def answer(release: ServedRelease, address: Address, result: Result, missing: str) -> list[Component | None]:
-    """The cards above the table; `missing` says what the visitor still has to choose."""
+def answer(
+    release: ServedRelease, address: Address, result: Result, missing: str, over: OverYears | None = None
+) -> list[Component | None]:
+    """The cards above the table: `missing` says what the visitor still has to choose, `over` has the other years."""
     shown, question = main_result(result), address.question
     n = n_about(shown)
     return [
@@ -43,6 +48,7 @@ def answer(release: ServedRelease, address: Address, result: Result, missing: st
         suggestions(release, question) if missing and not question.areas else None,
         tiles(result) if n and not missing else None,
         no_match(release, address) if not n else None,
+        year_card(over, color_scheme.shown_theme(address.view)) if n and not missing else None,
         later_alone(result),
         *(charts(shown) if n and not missing else []),
         remarks(result),

@@ -29,6 +29,7 @@ from mapapp.files.reports.part import Part
 from mapapp.files.reports.remake import remake
 from mapapp.files.reports.report_pictures import charts_of, locator_of, map_of
 from mapapp.files.reports.tables import tables
+from mapapp.files.reports.years import over_the_years
 from mapapp.progress import Report as Progress
 from mapapp.progress import silent
 
@@ -93,7 +94,7 @@ def build(
             [words.listed(_once(answer.analysis for answer in answers)), words.listed(list(titles.values()))]
         ),
         date=date,
-        answers=(*answers, *changes),
+        answers=(*answers, *over_the_years(found), *changes),
         comparison=comparison(found),
         sources=tuple(
             source_of(release, titles[release.slug], errors=error_rows is not None) for release in releases

@@ -1,0 +1,199 @@
+"""An answer over the years: the same question to several releases, each number with its expected error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import pandas
+
+from geodata.json_objects import JsonObject
+from mapapp.answers import words
+from mapapp.answers.change import change, main_table
+from mapapp.answers.entries import entry_of
+from mapapp.answers.entry import NumberEntry, text_of
+from mapapp.answers.measures import MEASURES, Value
+from mapapp.answers.results import Result, check_answers
+from mapapp.errors import UsageError
+
+_DRAWN: Final = ("count", "miles", "ratio")
+N_ROWS: Final = 10
+"""Rows of the main table that are followed over the years: the largest of the last one."""
+
+
+@dataclass(frozen=True, slots=True)
+class YearValue:
+    """A number in one year and its expected error (NaN if unknown), and both as text."""
+
+    year: int
+    value: float
+    error: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverYears:
+    """Answers of several years to one question.
+
+    Attributes
+    ----------
+    answers : tuple of Result
+        One for each year, earliest first.
+    years : tuple of str
+    numbers : DataFrame
+        ``name``, ``label``, ``kind``, ``year``, ``value``, ``expected_error`` (NaN if unknown): the key numbers.
+    rows : DataFrame
+        The names of the main table's rows, ``year``, ``value``, and ``expected_error``: the largest rows of the last
+        year; a row that a year does not have counts as 0 workers there.
+    """
+
+    answers: tuple[Result, ...]
+    years: tuple[str, ...]
+    numbers: pandas.DataFrame
+    rows: pandas.DataFrame
+
+    @property
+    def title(self) -> str:
+        """What is shown, and for which years."""
+        about = self.answers[-1].about
+        return f"{about.title}: {about.area}, {self.years[0]} to {self.years[-1]}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know to compare the years."""
+        pairs = zip(self.answers, self.answers[1:], strict=False)
+        texts = [note.text for before, after in pairs for note in change(before, after).about.notes]
+        own = {note.text for answer in self.answers for note in answer.about.notes}
+        return tuple(text for text in dict.fromkeys(texts) if text not in own)
+
+    def lines(self) -> list[tuple[str, list[YearValue]]]:
+        """Return the label and the years of each key number that can be drawn as a line."""
+        drawn = [each for each in entry_of(self.answers[-1]).numbers if each.kind in _DRAWN]
+        return [
+            (text_of(each.label, self.answers[-1]), [_of_year(each, answer) for answer in self.answers])
+            for each in drawn
+        ]
+
+    def findings(self) -> tuple[str, ...]:
+        """Return a sentence for each key number that says how it changed, and in which years more than its error."""
+        found = []
+        for _, rows in self.numbers[self.numbers["kind"] == "count"].groupby("name", sort=False):
+            found.append(_sentence(rows))
+        return tuple(found[:3])
+
+    def to_dict(self) -> JsonObject:
+        """Return everything as plain JSON values."""
+        return {
+            "title": self.title,
+            "findings": list(self.findings()),
+            "years": list(self.years),
+            "numbers": _records(self.numbers),
+            "rows": _records(self.rows),
+            "notes": list(self.notes),
+            "about": [answer.about.to_dict() for answer in self.answers],
+        }
+
+
+def over_years(answers: Sequence[Result]) -> OverYears:
+    """Put the answers of several years side by side, earliest first.
+
+    Parameters
+    ----------
+    answers : sequence of Result
+        Answers to the same question, each of another year.
+
+    Raises
+    ------
+    UsageError
+        If there are fewer than two, if two have the same year or one has none, or if their questions differ.
+    """
+    check_answers(*answers)
+    ordered = sorted(answers, key=lambda answer: answer.about.year)
+    years = tuple(answer.about.year for answer in ordered)
+    if len(set(years)) < 2 or len(set(years)) < len(years) or not all(map(str.isdigit, years)):
+        listed = ", ".join(year or "none" for year in years)
+        raise UsageError(f"answers over the years need releases of different years; these are of: {listed}")
+    for answer in ordered[1:]:
+        change(ordered[0], answer)  # refuses answers to different questions
+    return OverYears(answers=tuple(ordered), years=years, numbers=_numbers(ordered), rows=_rows(ordered))
+
+
+def _of_year(each: NumberEntry, answer: Result) -> YearValue:
+    value, error = _value_and_error(each, answer)
+    return YearValue(int(answer.about.year), value, error, _text(each.kind, value, error))
+
+
+def _text(kind: str, value: float, error: float) -> str:
+    if math.isnan(value):
+        return "–"
+    if kind == "miles":
+        return f"{words.miles(value)} {words.miles_error(error)}".strip()
+    if kind == "ratio":
+        return f"{words.ratio(value)} {words.ratio_error(error)}".strip()
+    return f"{value:,.0f} {words.error_text(error)}".strip()
+
+
+def _numbers(answers: Sequence[Result]) -> pandas.DataFrame:
+    records = [
+        {
+            "name": each.name,
+            "label": text_of(each.label, answer),
+            "kind": each.kind,
+            "year": answer.about.year,
+        }
+        | dict(zip(("value", "expected_error"), _value_and_error(each, answer), strict=True))
+        for each in entry_of(answers[-1]).numbers
+        for answer in answers
+    ]
+    return pandas.DataFrame.from_records(records).astype({"value": "float64", "expected_error": "float64"})
+
+
+def _value_and_error(each: NumberEntry, answer: Result) -> tuple[float, float]:
+    number: Value = each.of(answer)
+    value = number.value if isinstance(number, MEASURES) else number
+    error = number.expected_error if isinstance(number, MEASURES) else None
+    return math.nan if value is None else float(value), math.nan if error is None else float(error)
+
+
+def _rows(answers: Sequence[Result]) -> pandas.DataFrame:
+    table, keys = main_table(answers[-1])
+    entry = entry_of(answers[-1])
+    measure = entry.measure
+    last = answers[-1].tables()[table]
+    first = last.sort_values(measure.column, ascending=False, kind="stable").head(N_ROWS)
+    named = first[list(dict.fromkeys([*keys, *entry.names]))]
+    parts = []
+    for answer in answers:
+        found = answer.tables()[table][[*keys, measure.column, measure.error]]
+        part = named.merge(found, on=keys, how="left").assign(year=answer.about.year)
+        if measure.kind == "count":
+            part[measure.column] = part[measure.column].fillna(0)
+        parts.append(part)
+    rows = pandas.concat(parts, ignore_index=True)
+    return rows.rename(columns={measure.column: "value", measure.error: "expected_error"}).astype(
+        {"value": "float64", "expected_error": "float64"}
+    )
+
+
+def _sentence(rows: pandas.DataFrame) -> str:
+    """Return how a count changed from the first year to the last; the same, if it did not exceed twice its error."""
+    first, last = rows.iloc[0], rows.iloc[-1]
+    step = last["value"] - first["value"]
+    error = math.hypot(first["expected_error"], last["expected_error"])
+    label = str(last["label"])
+    span = f"{first['value']:,.0f} in {first['year']} and {last['value']:,.0f} in {last['year']}"
+    if math.isnan(error):
+        return f"{label}: {span}."
+    if step and abs(step) <= 2 * error:
+        return f"{label}: {span}. The difference is within its expected error ({words.error_text(error)})."
+    if not step:
+        return f"{label}: {span}, the same."
+    verb = "up" if step > 0 else "down"
+    return f"{label}: {span}, {verb} by {abs(step):,.0f} ({words.error_text(error)})."
+
+
+def _records(frame: pandas.DataFrame) -> list[JsonObject]:
+    plain = frame.astype(object).where(frame.notna(), None)
+    return [dict(zip(plain.columns, row, strict=True)) for row in plain.itertuples(index=False, name=None)]

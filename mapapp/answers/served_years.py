@@ -1,0 +1,50 @@
+"""The answers of the releases of a server that hold the same place in other years."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from geodata.errors import GeodataError
+from mapapp.answers import served_answers
+from mapapp.answers.over_years import OverYears, over_years
+from mapapp.answers.served_release import ServedRelease
+from mapapp.errors import UsageError
+from mapapp.question.question import Question
+
+MAX_YEARS: Final = 30
+
+
+def releases_of_years(release: ServedRelease, served: Iterable[ServedRelease]) -> list[ServedRelease]:
+    """Return one release for each year of the place that a release holds, earliest first.
+
+    The release itself stands for its year; of several others of one year, the one with its setting or else the first.
+    """
+    by_year: dict[str, ServedRelease] = {}
+    for each in served:
+        is_same_place = each.covered_states == release.covered_states
+        is_same_jobs = each.facts.get("job_type") == release.facts.get("job_type")
+        year = each.analyses.year
+        if year.isdigit() and is_same_place and is_same_jobs:
+            kept = by_year.get(year)
+            if kept is None or (_setting(each) == _setting(release) != _setting(kept)):
+                by_year[year] = each
+    if not release.analyses.year.isdigit():
+        return []
+    by_year[release.analyses.year] = release
+    return [by_year[year] for year in sorted(by_year, key=int)][-MAX_YEARS:]
+
+
+def years_of(release: ServedRelease, served: Iterable[ServedRelease], question: Question) -> OverYears | None:
+    """Return the answers of all years to a question; None without another year, or if some year cannot answer it."""
+    releases = releases_of_years(release, served)
+    if len(releases) < 2 or not question.is_complete:
+        return None
+    try:
+        return over_years([served_answers.with_errors(each, question) for each in releases])
+    except (UsageError, GeodataError):  # a unit that a year does not have
+        return None
+
+
+def _setting(release: ServedRelease) -> tuple[object, ...]:
+    return tuple(str(release.certificate.get(name)) for name in ("preset", "epsilon_final", "mechanism"))
