@@ -33,12 +33,11 @@ from mapapp.publishing.design import (
 from mapapp.publishing.expected_validity import (
     Expected,
     HomeTracts,
-    WorkplaceCounts,
     expected_validity,
     grid_around,
 )
 from mapapp.publishing.geography import Geography, Workplaces, read_geography, read_workplaces
-from mapapp.publishing.inputs import segment_of
+from mapapp.publishing.inputs import WorkplaceCounts, segment_of
 from mapapp.publishing.prior import public_prior
 from mapapp.publishing.public_part import PublicPart
 from mapapp.publishing.towns import Towns

@@ -21,9 +21,9 @@ from engine.parameters import Mechanism, SynthesisParameters, Unit
 from engine.precompile import ensure_compiled
 from geodata.store import Store, open_store
 from mapapp.publishing.drawn_design import COMPARED_MECHANISMS, design_by_drawing
-from mapapp.publishing.expected_validity import HomeTracts, WorkplaceCounts, grid_around
+from mapapp.publishing.expected_validity import HomeTracts, grid_around
 from mapapp.publishing.geography import read_workplaces
-from mapapp.publishing.inputs import read_inputs
+from mapapp.publishing.inputs import WorkplaceCounts, read_inputs
 from mapapp.publishing.misplacement import Misplacement
 from mapapp.publishing.public_part import PublicPart, read_public_part
 from mapapp.publishing.towns import Towns

@@ -48,9 +48,8 @@ from mapapp.publishing.certified_weights import certify_weights
 from mapapp.publishing.design import (
     design_parameters,
 )
-from mapapp.publishing.expected_validity import WorkplaceCounts
 from mapapp.publishing.geography import read_workplaces
-from mapapp.publishing.inputs import read_inputs
+from mapapp.publishing.inputs import WorkplaceCounts, read_inputs
 from mapapp.publishing.last_release import with_last_release
 from mapapp.publishing.public_part import PublicPart
 from mapapp.publishing.settings import DEFAULT_DELTA, DEFAULT_EPSILON, DEFAULT_MIN_RETENTION, privacy_of

@@ -207,7 +207,9 @@ def _ranges(
     range_of_point = np.searchsorted(ranges_mi, coarsening.support_distance_mi, side="right")
     group = coarsening.tract_of_point * n_ranges + range_of_point
     n_groups = coarsening.n_destination_tracts * n_ranges
-    order = np.lexsort((np.arange(share.size), share, counts, group))
+    # Points without workers lose none and, as workers are added in proportion, gain none. Ties stay in order.
+    occupied = np.flatnonzero(counts)
+    order = occupied[np.lexsort((share[occupied], counts[occupied], group[occupied]))]
     first = np.searchsorted(group[order], np.arange(n_groups + 1)).astype(np.int64)
     before = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(counts[order])))
     local = np.arange(share.size) - np.repeat(coarsening.support_ptr[:-1], coarsening.n_support)

@@ -9,6 +9,7 @@ Source: docs/method.md, section 2.
 """
 
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +29,9 @@ from engine.synthesis import Synthesizers, SyntheticPoints
 __all__ = ["FarPools", "FarSplit", "pool_far_states", "split_far_states"]
 
 _LEAST_MILES = 1.0
+_NO_POINT = np.iinfo(np.int32).min
+
+_Number = TypeVar("_Number", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,14 +100,19 @@ def pool_far_states(apart: Coarsening, miles: float) -> FarPools:
     population, distance_mi = _sums(apart, at, level.size)
     pooled = replace(
         apart,
-        support_ptr=ptr,
-        support_level=level,
-        support_unit=unit,
-        support_distance_mi=distance_mi,
-        support_population=population,
+        support_ptr=_shared(ptr, apart.support_ptr),
+        support_level=_shared(level, apart.support_level),
+        support_unit=_shared(unit, apart.support_unit),
+        support_distance_mi=_shared(distance_mi, apart.support_distance_mi),
+        support_population=_shared(population, apart.support_population),
         far_state_miles=miles,
     )
     return FarPools(apart=apart, pooled=pooled, new_point=new_point.astype(np.int32))
+
+
+def _shared(array: npt.NDArray[_Number], before: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
+    """Return the array before, if it is the same: where few states are pooled, a nation's arrays need the room once."""
+    return before if np.array_equal(array, before) else array
 
 
 def _pooled_points(apart: Coarsening, miles: float) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
@@ -146,16 +155,20 @@ class FarSplit:
         Support points that every worker has after the split.
     support_ptr : int64[T + 1]
         Offsets of the points that workers are drawn in: pooled and edited.
-    member_ptr : int64[K + 1]
-        The points apart in point i are ``member_ptr[i]`` up to ``member_ptr[i + 1]``; the remainder has none.
+    only : int32[K]
+        Local number of the point apart in each point that holds one; -1 - p where point i is pool p of several; the
+        least number of the type for the remainder, which holds none.
+    member_ptr : int64[P + 1]
+        The points apart in pool p are ``member_ptr[p]`` up to ``member_ptr[p + 1]``.
     member : int32[...]
         Local numbers of points apart.
     cumulative : int64[...]
-        Running weights within each point.
+        Running weights within each pool.
     """
 
     apart: Coarsening
     support_ptr: npt.NDArray[np.int64]
+    only: npt.NDArray[np.int32]
     member_ptr: npt.NDArray[np.int64]
     member: npt.NDArray[np.int32]
     cumulative: npt.NDArray[np.int64]
@@ -171,21 +184,39 @@ class FarSplit:
         at = after.support_ptr[apart.tract_of_point] + new
         kept = np.flatnonzero((new >= 0) & (after.support_level[np.maximum(at, 0)] != LEVEL_REMAINDER))
         order = kept[np.argsort(at[kept], kind="stable")]
-        at, n_points = at[order], after.support_level.size
-        ptr = np.searchsorted(at, np.arange(n_points + 1)).astype(np.int64)
-        people = apart.support_population[order].astype(np.float64)
-        people[np.bincount(at, people, n_points)[at] == 0] = 1.0
-        pull = people / np.maximum(apart.support_distance_mi[order], _LEAST_MILES) ** 2
-        weight = redraw_weight(pull / np.bincount(at, pull, n_points)[at])
-        before = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(weight)))
         first = np.arange(apart.support_level.size) - np.repeat(apart.support_ptr[:-1], apart.n_support)
+        n_members = np.bincount(at[order], minlength=after.support_level.size)
+        is_pool = n_members > 1
+        only = np.full(n_members.size, _NO_POINT, dtype=np.int32)
+        only[at[order]] = first[order]
+        only[is_pool] = -1 - np.arange(np.count_nonzero(is_pool), dtype=np.int32)
+        members = order[is_pool[at[order]]]
+        pool = -1 - only[at[members]].astype(np.int64)
+        ptr = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(n_members[is_pool])))
         return cls(
             apart=apart,
             support_ptr=after.support_ptr,
+            only=only,
             member_ptr=ptr,
-            member=first[order].astype(np.int32),
-            cumulative=before[1:] - before[ptr[at]],
+            member=first[members].astype(np.int32),
+            cumulative=_running_weights(apart, members, pool, ptr),
         )
+
+
+def _running_weights(
+    apart: Coarsening,
+    members: npt.NDArray[np.int64],
+    pool: npt.NDArray[np.int64],
+    ptr: npt.NDArray[np.int64],
+) -> npt.NDArray[np.int64]:
+    """Running weights of the members of each pool, by population over squared distance."""
+    n_pools = ptr.size - 1
+    people = apart.support_population[members].astype(np.float64)
+    people[np.bincount(pool, people, n_pools)[pool] == 0] = 1.0
+    pull = people / np.maximum(apart.support_distance_mi[members], _LEAST_MILES) ** 2
+    weight = redraw_weight(pull / np.bincount(pool, pull, n_pools)[pool])
+    before = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(weight)))
+    return np.asarray(before[1:] - before[ptr[pool]])
 
 
 def split_far_states(
@@ -227,15 +258,14 @@ def split_far_states(
     if drawn.synthetic_ptr.size != synthesizers.tract.size + 1:
         raise ParameterError("drawn and synthesizers differ in number: give what was drawn for them")
     tract = np.repeat(synthesizers.tract, np.diff(drawn.synthetic_ptr))
-    n_members = np.diff(split.member_ptr)
     at = split.support_ptr[tract] + drawn.synthetic_point
-    if np.any(at >= split.support_ptr[tract + 1]) or np.any(n_members[at] == 0):
+    if np.any(at >= split.support_ptr[tract + 1]) or np.any(split.only[at] == _NO_POINT):
         raise SupportError(
             "a worker is in a remainder point or outside the support: call redraw_remainder before split_far_states"
         )
     points = PointLists(drawn.synthetic_ptr, drawn.synthetic_point.copy())
     addresses = Addresses(synthesizers.tract, synthesizers.destination, synthesizers.segment)
-    members = SplitPoints(split.member_ptr, split.member, split.cumulative)
+    members = SplitPoints(split.only, split.member_ptr, split.member, split.cumulative)
 
     def draw(start: int, stop: int) -> int:
         bounds, stream = (start, stop), new_stream()

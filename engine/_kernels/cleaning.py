@@ -50,8 +50,8 @@ class Ranges(NamedTuple):
     """What is known of the G commute ranges of each destination tract, [T * G] unless said otherwise.
 
     Where the points of each range begin in the lists [T * G + 1]; workers to take out, as a whole number and a chance
-    in 2^-32; running numbers of workers to add within the tract, in 2^-32. Lists of points [K], by range and the least
-    plausible first: local numbers, workers, and running workers within the range.
+    in 2^-32; running numbers of workers to add within the tract, in 2^-32. Lists of the points that have workers, by
+    range and the least plausible first: local numbers, workers, and running workers within the range.
     """
 
     first: Ints

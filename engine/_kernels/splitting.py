@@ -11,8 +11,13 @@ __all__ = ["SplitPoints", "split_range"]
 
 
 class SplitPoints(NamedTuple):
-    """The unpooled points in each point [K + 1], their local numbers, and the running weights within the point."""
+    """The unpooled points in each point, by their local numbers.
 
+    ``only`` [K] is the one unpooled point that a point holds, or -1 - p if it is pool p. Pools have offsets [P + 1],
+    unpooled points, and running weights within the pool.
+    """
+
+    only: Indices
     ptr: Ints
     point: Indices
     cumulative: Ints
@@ -37,16 +42,17 @@ def split_range(
         start = support_ptr[addresses.tract[synthesizer]]
         is_open = False
         for position in range(synthetic.ptr[synthesizer], synthetic.ptr[synthesizer + 1]):
-            first, last = split.ptr[start + points[position]], split.ptr[start + points[position] + 1]
-            chosen = first
-            if last - first > 1:
-                if not is_open:
-                    destination, segment = addresses.destination[synthesizer], addresses.segment[synthesizer]
-                    open_stream(STAGE_FAR, destination, segment, stream)
-                    is_open = True
-                value = below(key, stream, split.cumulative[last - 1])
-                chosen = find_weight(split.cumulative, first, last, value)
-            points[position] = split.point[chosen]
+            only = split.only[start + points[position]]
+            if only >= 0:
+                points[position] = only
+                continue
+            if not is_open:
+                destination, segment = addresses.destination[synthesizer], addresses.segment[synthesizer]
+                open_stream(STAGE_FAR, destination, segment, stream)
+                is_open = True
+            first, last = split.ptr[-1 - only], split.ptr[-only]
+            value = below(key, stream, split.cumulative[last - 1])
+            points[position] = split.point[find_weight(split.cumulative, first, last, value)]
         if is_open and has_run_out(stream):
             return synthesizer
     return -1

@@ -11,6 +11,7 @@ docs/method.md, section 7d.
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -210,6 +211,7 @@ def unit_thetas(epsilon: Fraction, synthesizers: Synthesizers, support: SupportT
     )
 
 
+@cache
 def _drawn(law: TableLaw) -> tuple[int, int, int]:
     """Theta in lowest terms and the price. Without a price, 1 / theta is rounded down to enough bits for the kernel."""
     cut = max(0, law.inverse_theta.bit_length() - _DRAWN_BITS)

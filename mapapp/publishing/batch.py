@@ -29,7 +29,7 @@ from mapapp.publishing.geography import (
     read_geography,
     read_workplaces,
 )
-from mapapp.publishing.inputs import Inputs, read_inputs
+from mapapp.publishing.inputs import Inputs, WorkplaceCounts, read_counts, read_inputs
 from mapapp.publishing.prior import PublicPrior, public_prior
 from mapapp.publishing.promise import CertifiedBatch, certify_batch
 from mapapp.publishing.support import Support, build_support
@@ -62,6 +62,10 @@ class SynthesisSource:
     def inputs(self, batch: int) -> Inputs:
         """Read the workers of one batch."""
         return read_inputs(self.store, self.geography, self.workplaces, batch)
+
+    def counts(self, batch: int) -> WorkplaceCounts:
+        """Read the public part of one batch."""
+        return read_counts(self.store, self.geography, self.workplaces, batch)
 
     def support(self, destination_tract: Ints) -> Support:
         """Make the support points of some destination tracts."""
@@ -142,10 +146,10 @@ def prepare_batch(source: SynthesisSource, batch: int) -> PreparedBatch:
     EngineError
         When a condition of the promise does not hold.
     """
-    inputs = source.inputs(batch)
-    support = source.support(inputs.destination_tract)
+    counts = source.counts(batch)
+    support = source.support(counts.destination_tract)
     return PreparedBatch(
-        support=support, certified=certify_batch(inputs, support, source.privacy, source.parameters)
+        support=support, certified=certify_batch(counts, support, source.privacy, source.parameters)
     )
 
 

@@ -28,47 +28,11 @@ from engine.validity import (
 from geodata.distance import bearing_deg
 from mapapp.publishing.certified_weights import certify_weights
 from mapapp.publishing.geography import Ints
-from mapapp.publishing.inputs import Inputs, destination_ptr
+from mapapp.publishing.inputs import WorkplaceCounts, destination_ptr
 from mapapp.publishing.prior import PublicPrior
 from mapapp.publishing.support import build_support
 
 Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkplaceCounts:
-    """Workers of every synthesizer of some destination tracts: all of it public.
-
-    Attributes
-    ----------
-    destination_tract : int64[T]
-        Rows of `tracts`, rising.
-    destination : int64[S]
-        Row of `blocks` of each synthesizer's workplace, rising.
-    segment : int64[S]
-        0..26.
-    tract : int32[S]
-        Position in `destination_tract`.
-    count : int64[S]
-        n of each synthesizer.
-    """
-
-    destination_tract: Ints
-    destination: Ints
-    segment: Ints
-    tract: npt.NDArray[np.int32]
-    count: Ints
-
-    @classmethod
-    def of(cls, inputs: Inputs) -> WorkplaceCounts:
-        """The public part of a batch."""
-        return cls(
-            destination_tract=inputs.destination_tract,
-            destination=inputs.destination,
-            segment=inputs.segment,
-            tract=inputs.tract,
-            count=inputs.count,
-        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,7 +14,8 @@ from geodata.schema import N_SEGMENTS, segment_code
 from geodata.store import Store
 from mapapp.publishing.geography import Geography, Ints, Workplaces
 
-_COLUMNS = ["destination_index", "origin_index", "age", "earnings", "industry", "count"]
+_PUBLIC_COLUMNS = ["destination_index", "age", "earnings", "industry", "count"]
+_COLUMNS = [*_PUBLIC_COLUMNS, "origin_index"]
 
 
 class CountedSynthesizers(Protocol):
@@ -71,6 +72,42 @@ class Inputs:
         return destination_ptr(self.destination)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkplaceCounts:
+    """Workers of every synthesizer of some destination tracts: all of it public.
+
+    Attributes
+    ----------
+    destination_tract : int64[T]
+        Rows of `tracts`, rising.
+    destination : int64[S]
+        Row of `blocks` of each synthesizer's workplace, rising.
+    segment : int64[S]
+        0..26.
+    tract : int32[S]
+        Position in `destination_tract`.
+    count : int64[S]
+        n of each synthesizer.
+    """
+
+    destination_tract: Ints
+    destination: Ints
+    segment: Ints
+    tract: npt.NDArray[np.int32]
+    count: Ints
+
+    @classmethod
+    def of(cls, inputs: Inputs) -> WorkplaceCounts:
+        """The public part of a batch."""
+        return cls(
+            destination_tract=inputs.destination_tract,
+            destination=inputs.destination,
+            segment=inputs.segment,
+            tract=inputs.tract,
+            count=inputs.count,
+        )
+
+
 def destination_ptr(destination: Ints) -> Ints:
     """Offsets at which the destination block of sorted synthesizers changes, and their number: int64[D + 1]."""
     return np.append(np.flatnonzero(np.diff(destination, prepend=-1)), destination.size)
@@ -81,19 +118,53 @@ def read_inputs(store: Store, geography: Geography, workplaces: Workplaces, batc
 
     A release has the same tables with synthetic homes; `certify` reads it the same way.
     """
-    first, last = (int(workplaces.row_ptr[batch + end]) for end in (0, 1))
-    jobs = store.slice("jobs", first, last, _COLUMNS)
+    jobs = _jobs(store, workplaces, batch, _COLUMNS)
     destination, segment, worker_ptr, worker_origin = synthesizers_of(jobs)
-    destination_tract = workplaces.tract[workplaces.tract_ptr[batch] : workplaces.tract_ptr[batch + 1]]
-    tract = np.searchsorted(destination_tract, geography.tract_of_block[destination])
+    destination_tract, tract = _tracts(geography, workplaces, batch, destination)
     return Inputs(
         destination_tract=destination_tract,
         destination=destination,
         segment=segment,
-        tract=tract.astype(np.int32),
+        tract=tract,
         worker_ptr=worker_ptr,
         worker_origin=worker_origin,
     )
+
+
+def read_counts(store: Store, geography: Geography, workplaces: Workplaces, batch: int) -> WorkplaceCounts:
+    """Read the public part of one batch of destination tracts; homes, which take most of the time, are not read."""
+    jobs = _jobs(store, workplaces, batch, _PUBLIC_COLUMNS)
+    synthesizer = _synthesizer_of(jobs)
+    count = np.asarray(jobs["count"])
+    if np.any(synthesizer[1:] < synthesizer[:-1]):
+        order = np.argsort(synthesizer, kind="stable")
+        synthesizer, count = synthesizer[order], count[order]
+    distinct, n_workers = _summed(synthesizer, count)
+    destination = distinct // N_SEGMENTS
+    destination_tract, tract = _tracts(geography, workplaces, batch, destination)
+    return WorkplaceCounts(
+        destination_tract=destination_tract,
+        destination=destination,
+        segment=distinct % N_SEGMENTS,
+        tract=tract,
+        count=n_workers,
+    )
+
+
+def _jobs(
+    store: Store, workplaces: Workplaces, batch: int, columns: list[str]
+) -> Mapping[str, npt.NDArray[np.generic]]:
+    first, last = (int(workplaces.row_ptr[batch + end]) for end in (0, 1))
+    return store.slice("jobs", first, last, columns)
+
+
+def _tracts(
+    geography: Geography, workplaces: Workplaces, batch: int, destination: Ints
+) -> tuple[Ints, npt.NDArray[np.int32]]:
+    """The destination tracts of a batch, and the position of each synthesizer's."""
+    destination_tract = workplaces.tract[workplaces.tract_ptr[batch] : workplaces.tract_ptr[batch + 1]]
+    tract = np.searchsorted(destination_tract, geography.tract_of_block[destination])
+    return destination_tract, tract.astype(np.int32)
 
 
 def segment_of(jobs: Mapping[str, npt.ArrayLike] | pandas.DataFrame) -> npt.NDArray[np.int64]:
@@ -105,20 +176,29 @@ def segment_of(jobs: Mapping[str, npt.ArrayLike] | pandas.DataFrame) -> npt.NDAr
 def synthesizers_of(jobs: Mapping[str, npt.ArrayLike]) -> tuple[Ints, Ints, Ints, npt.NDArray[np.int32]]:
     """Synthesizers of some rows of `jobs`: destination, segment, worker_ptr and worker_origin as in `Inputs`."""
     # Sorted by (destination, segment, origin), so that the order of rows in the source files decides nothing.
-    synthesizer = np.asarray(jobs["destination_index"], dtype=np.int64) * N_SEGMENTS + segment_of(jobs)
+    synthesizer = _synthesizer_of(jobs)
     origin, count = np.asarray(jobs["origin_index"]), np.asarray(jobs["count"])
     if not _rises(synthesizer, origin):
         order = np.lexsort((origin, synthesizer))
         synthesizer, origin, count = synthesizer[order], origin[order], count[order]
-    start = (
-        np.flatnonzero(np.append(True, synthesizer[1:] != synthesizer[:-1])) if synthesizer.size else _NONE
-    )
-    distinct = synthesizer[start]
-    n_workers = np.add.reduceat(count.astype(np.int64), start) if start.size else _NONE
+    distinct, n_workers = _summed(synthesizer, count)
     worker_ptr = np.concatenate(([0], np.cumsum(n_workers))).astype(np.int64)
     if np.any(count != 1):
         origin = np.repeat(origin, count)
     return distinct // N_SEGMENTS, distinct % N_SEGMENTS, worker_ptr, origin
+
+
+def _synthesizer_of(jobs: Mapping[str, npt.ArrayLike]) -> Ints:
+    """A number for the (destination, segment) of every row, in this order."""
+    return np.asarray(jobs["destination_index"], dtype=np.int64) * N_SEGMENTS + segment_of(jobs)
+
+
+def _summed(synthesizer: Ints, count: npt.NDArray[np.generic]) -> tuple[Ints, Ints]:
+    """Distinct synthesizers of sorted rows, and the workers of each."""
+    if not synthesizer.size:
+        return _NONE, _NONE
+    start = np.flatnonzero(np.append(True, synthesizer[1:] != synthesizer[:-1]))
+    return synthesizer[start], np.add.reduceat(count.astype(np.int64), start)
 
 
 _NONE: npt.NDArray[np.int64] = np.zeros(0, dtype=np.int64)

@@ -24,8 +24,8 @@ from engine.validity import SMALL_WORKPLACE
 from engine.validity.grid import CELL_RANGE, RANGES
 from mapapp.publishing.certified_weights import SynthesizerWeights, certify_weights
 from mapapp.publishing.drawn_points import draw_points
-from mapapp.publishing.expected_validity import HomeTracts, WorkplaceCounts
-from mapapp.publishing.inputs import destination_ptr
+from mapapp.publishing.expected_validity import HomeTracts
+from mapapp.publishing.inputs import WorkplaceCounts, destination_ptr
 from mapapp.publishing.public_part import CONCENTRATION, PublicPart, PublicPriors, simulated_homes
 from mapapp.publishing.support import Support, build_support, point_of_tract
 

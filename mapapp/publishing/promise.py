@@ -27,7 +27,7 @@ from mapapp.publishing.certified_weights import (
     certify_weights,
     pruned_as_a_whole,
 )
-from mapapp.publishing.inputs import Inputs
+from mapapp.publishing.inputs import WorkplaceCounts
 from mapapp.publishing.last_release import LAST_RELEASE_CAVEAT
 from mapapp.publishing.lone_worker import LoneWorkers, lone_worker_facts, lone_workers
 from mapapp.publishing.mechanisms import OWN_PROOFS
@@ -65,7 +65,7 @@ class CertifiedBatch:
 
 
 def certify_batch(
-    inputs: Inputs,
+    counts: WorkplaceCounts,
     support: Support,
     privacy: PrivacyParameters,
     parameters: SynthesisParameters,
@@ -80,7 +80,7 @@ def certify_batch(
         When no weight keeps the promise.
     """
     mechanism = parameters.mechanism
-    certified = certify_weights(inputs, support, privacy, mechanism)
+    certified = certify_weights(counts, support, privacy, mechanism)
     n_support = support.coarsening.n_support
     return CertifiedBatch(
         weights=certified.of_synthesizers(),
@@ -90,7 +90,7 @@ def certify_batch(
         n_without_flows=support.n_without_flows,
         tails=certified.tails(),
         lone_workers=lone_workers(
-            certified, inputs, privacy, parameters, n_tracts=support.coarsening.tracts.n_tracts
+            certified, counts, privacy, parameters, n_tracts=support.coarsening.tracts.n_tracts
         ),
     )
 

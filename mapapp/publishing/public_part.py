@@ -19,9 +19,9 @@ from engine.parameters import Prior, SynthesisParameters
 from engine.tracts import great_circle_mi
 from geodata.schema import N_SEGMENTS
 from geodata.store import Store
-from mapapp.publishing.expected_validity import HomeTracts, WorkplaceCounts, grid_around
+from mapapp.publishing.expected_validity import HomeTracts, grid_around
 from mapapp.publishing.geography import Geography, Ints, Workplaces, read_geography, read_workplaces
-from mapapp.publishing.inputs import segment_of
+from mapapp.publishing.inputs import WorkplaceCounts, segment_of
 from mapapp.publishing.prior import PublicPrior, public_prior
 from mapapp.publishing.towns import Towns, read_towns
 

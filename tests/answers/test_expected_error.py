@@ -227,8 +227,8 @@ def test_homes_in_a_pool_are_shared_out_as_they_are_drawn(demo_release: Path) ->
     for row, tract in enumerate(workplaces.tract):
         prior = priors.of_tract(int(tract))
         shares = prior.of_points(inside, prior.people)
-        members = np.diff(split.member_ptr[split.support_ptr[row] : split.support_ptr[row + 1] + 1])
-        for pool in np.flatnonzero(members == 2) + split.support_ptr[row]:  # unless editing took it
+        only = split.only[split.support_ptr[row] : split.support_ptr[row + 1]]
+        for pool in -1 - only[(-split.member_ptr.size < only) & (only < 0)]:  # unless editing took it
             weights = np.diff(
                 split.cumulative[split.member_ptr[pool] : split.member_ptr[pool + 1]], prepend=0
             )

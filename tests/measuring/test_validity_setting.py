@@ -18,8 +18,8 @@ from engine.streams import PublicSeed
 from mapapp.measuring import analyst, validity_part
 from mapapp.measuring.validity import AnalystData, measure_release, measure_setting
 from mapapp.measuring.validity_drawn import open_release
-from mapapp.publishing.expected_validity import HomeTracts, WorkplaceCounts, expected_validity, grid_around
-from mapapp.publishing.inputs import read_inputs
+from mapapp.publishing.expected_validity import HomeTracts, expected_validity, grid_around
+from mapapp.publishing.inputs import WorkplaceCounts, read_inputs
 from mapapp.publishing.mechanisms import OWN_PROOFS
 from mapapp.publishing.settings import privacy_of
 

@@ -21,12 +21,11 @@ from mapapp.publishing.design import (
 from mapapp.publishing.expected_validity import (
     Expected,
     HomeTracts,
-    WorkplaceCounts,
     expected_validity,
     grid_around,
 )
 from mapapp.publishing.geography import read_geography, read_workplaces
-from mapapp.publishing.inputs import read_inputs
+from mapapp.publishing.inputs import WorkplaceCounts, read_inputs
 from mapapp.publishing.prior import public_prior
 from mapapp.publishing.public_part import (
     PublicPart,
