@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import warnings
-import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,12 +11,11 @@ import geopandas
 import numpy as np
 import numpy.typing as npt
 import pandas
-import pyogrio
-import pyproj
 import shapely
 
 from geodata.errors import GeometryError, SourceFileError
-from geodata.to_degrees import to_degrees
+from geodata.shape_files import ShapeLayer, on_the_globe, opening, shape_layers
+from geodata.store import sha256_of
 from geodata.vintage import of_vintage, vintage_of_polygons
 
 ID_COLUMNS = (
@@ -39,16 +34,8 @@ ID_COLUMNS = (
     "BLKIDFP",
     "STFID",
 )
-SUFFIXES = (".zip", ".gpkg", ".geojson", ".json", ".shp")
 LEVELS = {11: "tracts", 15: "blocks"}
-_PYOGRIO_ERRORS = (
-    pyogrio.errors.DataSourceError,
-    pyogrio.errors.DataLayerError,
-    pyogrio.errors.FeatureError,
-    pyogrio.errors.GeometryError,
-    pyogrio.errors.FieldError,
-    pyogrio.errors.CRSError,
-)
+_CARTOGRAPHIC = "LSAD"  # a column of cartographic boundary files (cb_, gz_), which end at the shore
 _POLYGONAL = (3, 6)  # type numbers of Polygon and MultiPolygon
 
 
@@ -106,7 +93,8 @@ def read_boundaries(
     Parameters
     ----------
     paths : sequence of Path
-        Zipped shapefiles, GeoPackages or GeoJSON files: TIGER/Line or cartographic boundary files.
+        Zipped shapefiles, GeoPackages or GeoJSON files: TIGER/Line or cartographic boundary files. The polygons of
+        the latter end at the shore, and replace those of the former.
     level : {"tracts", "blocks"}
         What they must hold; layers that hold something else are skipped.
     vintage : int, optional
@@ -127,17 +115,34 @@ def read_boundaries(
         parts = list(pool.map(lambda path: _read(path, level), ordered))
     if not parts:
         return Boundaries(pandas.Series([], index=pandas.Index([], dtype="str"), dtype=object), (), 0)
-    polygon = pandas.concat([part for part, _ in parts])
+    files = tuple((path, sha256_of(path), len(part)) for path, (part, _) in zip(ordered, parts, strict=True))
+    to_shore = [_ends_at_shore(path, level) for path in ordered]
+    pieces = {path: part for path, (part, _) in zip(ordered, parts, strict=True)}
+    ashore, other = (
+        _given_once(
+            {path: pieces[path] for path, each in zip(ordered, to_shore, strict=True) if each is kind}, level
+        )
+        for kind in (True, False)
+    )
+    polygon = pandas.concat([ashore, other[~other.index.isin(ashore.index)]])
+    return Boundaries(polygon.sort_index(), files, sum(repaired for _, repaired in parts))
+
+
+def _given_once(parts: dict[Path, pandas.Series], level: str) -> pandas.Series:
+    """The polygons of some files; GeometryError if one occurs in two of them."""
+    empty = pandas.Series([], index=pandas.Index([], dtype="str"), dtype=object)
+    polygon: pandas.Series = pandas.concat([empty, *parts.values()])
     twice = polygon.index[polygon.index.duplicated()]
     if len(twice):
-        holders = [
-            str(path) for path, (part, _) in zip(ordered, parts, strict=True) if twice[0] in part.index
-        ]
+        holders = [str(path) for path, part in parts.items() if twice[0] in part.index]
         raise GeometryError(
             f"{holders[-1]}: {level[:-1]} {twice[0]} is given twice (also in {holders[0]}); give each polygon once"
         )
-    files = tuple((path, _sha256(path), len(part)) for path, (part, _) in zip(ordered, parts, strict=True))
-    return Boundaries(polygon.sort_index(), files, sum(repaired for _, repaired in parts))
+    return polygon
+
+
+def _ends_at_shore(path: Path, level: str) -> bool:
+    return any(_CARTOGRAPHIC in layer.columns for layer in _layers(path) if layer.level == level)
 
 
 def _of_vintage(paths: Sequence[Path], level: str, vintage: int) -> list[Path]:
@@ -169,7 +174,7 @@ def _read_layer(path: Path, layer: _Layer, level: str) -> tuple[geopandas.GeoDat
             f"{path}: no column of identifiers ({', '.join(ID_COLUMNS)}), found {', '.join(layer.columns[:12])}; "
             "give the file as published"
         )
-    with _opening(path):
+    with opening(path):
         frame = geopandas.read_file(layer.address, layer=layer.name, columns=[layer.column], engine="pyogrio")
     if frame.empty:
         raise SourceFileError(f"{path}: no features in it; download it again")
@@ -177,26 +182,16 @@ def _read_layer(path: Path, layer: _Layer, level: str) -> tuple[geopandas.GeoDat
     geometry = np.asarray(frame.geometry.array, dtype=object)
     _check_present(path, unit_id, geometry, level)
     geometry, repaired = _repaired(path, unit_id, geometry, level)
-    geometry = _on_the_globe(path, geometry, frame.crs)
+    geometry = on_the_globe(path, geometry, frame.crs)
     return pandas.Series(geometry, index=pandas.Index(unit_id, dtype="str"), dtype=object), repaired
 
 
 def _layers(path: Path) -> list[_Layer]:
-    """Every layer with geometry, of a file or of the files in a zip."""
-    if not path.is_file():
-        raise SourceFileError(f"{path}: no such file; check the path")
-    found = []
-    with _opening(path):
-        for address in _addresses(path):
-            for name, kind in pyogrio.list_layers(address):
-                if kind is not None:
-                    first = pyogrio.read_dataframe(address, layer=name, max_features=1, read_geometry=False)
-                    found.append(_layer(path, address, str(name), first))
-    return found
+    return [_layer(path, layer) for layer in shape_layers(path)]
 
 
-def _layer(path: Path, address: str, name: str, first: pandas.DataFrame) -> _Layer:
-    columns = tuple(map(str, first.columns))
+def _layer(path: Path, layer: ShapeLayer) -> _Layer:
+    columns, first = layer.columns, layer.first
     column = _id_column(columns)
     level = None
     if column is not None and not first.empty:
@@ -206,7 +201,7 @@ def _layer(path: Path, address: str, name: str, first: pandas.DataFrame) -> _Lay
             raise SourceFileError(
                 f"{path}: {column} is the number {text}, which has lost its leading zero; save identifiers as text"
             )
-    return _Layer(address, name, columns, column, level)
+    return _Layer(layer.address, layer.name, columns, column, level)
 
 
 def _unit_ids(path: Path, column: pandas.Series, level: str) -> npt.NDArray[np.object_]:
@@ -257,27 +252,6 @@ def _repaired(
     return geometry, int(broken.size)
 
 
-def _on_the_globe(path: Path, geometry: npt.NDArray[np.object_], crs: object) -> npt.NDArray[np.object_]:
-    if crs is None:
-        raise GeometryError(
-            f"{path}: no coordinate reference system (a shapefile needs its .prj); add it (Census files are EPSG:4269)"
-        )
-    try:
-        geometry = to_degrees(geometry, pyproj.CRS.from_user_input(crs))
-    except pyproj.exceptions.ProjError as error:
-        raise GeometryError(
-            f"{path}: its coordinate reference system {pyproj.CRS.from_user_input(crs).name!r} cannot be "
-            "converted to degrees; give one that can, such as EPSG:4269 of Census files"
-        ) from error
-    west, south, east, north = shapely.total_bounds(geometry)
-    if not (-180 <= west <= east <= 180 and -90 <= south <= north <= 90):
-        raise GeometryError(
-            f"{path}: coordinates {west:.6g} … {east:.6g}, {south:.6g} … {north:.6g} are not degrees, though the file "
-            f"says {pyproj.CRS.from_user_input(crs).name}; correct its coordinate reference system"
-        )
-    return geometry
-
-
 def _id_column(columns: Sequence[str]) -> str | None:
     upper = {str(name).upper(): str(name) for name in columns}
     return next((upper[name] for name in ID_COLUMNS if name in upper), None)
@@ -286,36 +260,3 @@ def _id_column(columns: Sequence[str]) -> str | None:
 def _plain_id(text: pandas.Series) -> pandas.Series:
     # Cartographic files write 1400000US44001030100; a column of numbers with gaps ends in .0.
     return text.str.replace(r"^.*US|\.0$", "", regex=True)
-
-
-def _addresses(path: Path) -> list[str]:
-    if path.suffix.lower() != ".zip":
-        return [str(path)]
-    with zipfile.ZipFile(path) as archive:
-        names = archive.namelist()
-    inner = [name for name in names if name.lower().endswith(SUFFIXES[1:]) and not _is_hidden(name)]
-    return [f"/vsizip/{{{path}}}/{name}" for name in sorted(inner)]
-
-
-def _is_hidden(name: str) -> bool:
-    # A Mac adds __MACOSX/._name.shp to the zips it writes.
-    return any(part.startswith((".", "__MACOSX")) for part in name.split("/"))
-
-
-@contextmanager
-def _opening(path: Path) -> Iterator[None]:
-    """Report in one line that a file cannot be opened; suppress GDAL's own messages."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    except (*_PYOGRIO_ERRORS, zipfile.BadZipFile, OSError, UnicodeDecodeError, RuntimeError) as error:
-        raise SourceFileError(
-            f"{path}: cannot be read as polygons ({' '.join(str(error).split())[:120]}); "
-            "give a complete zipped shapefile, GeoPackage or GeoJSON"
-        ) from error
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 import pandas
 
+from geodata.base_files import BaseFile
+from geodata.base_map import read_base_map
 from geodata.boundaries import Boundaries, read_boundaries
 from geodata.crosswalk import Crosswalk, layer_facts, read_crosswalks
 from geodata.elsewhere import states
@@ -97,6 +99,7 @@ def import_dataset(
         threads=threads,
         progress=progress,
     )
+    base, base_files = read_base_map(sources.base_map, hierarchy.tables)
     jobs = _jobs(inside, hierarchy, read.crosswalk, progress)
     prior, unmatched = prior_table(read.flows, hierarchy.tract_names, _elsewhere_tracts(hierarchy))
     elsewhere = _elsewhere_facts(jobs, hierarchy)
@@ -109,7 +112,7 @@ def import_dataset(
         "vintage": {"blocks": read.crosswalk.vintage, "pumas": read.pumas.vintage},
         "destination_states": destination_states,
         "n_jobs": int(jobs["count"].sum()),
-        "sources": _source_facts(read),
+        "sources": [*_source_facts(read), *_base_source_facts(base_files)],
         "layers": layer_facts(read.crosswalk),
         "elsewhere": elsewhere,
         "outflow": _by_state(outflow),
@@ -119,10 +122,11 @@ def import_dataset(
             *_outflow_notes(outflow, read.od),
             *(flows if unmatched else []),
             *_repair_notes(read),
+            *_water_notes(base, base_files),
         ],
         "commitment_key": key,
     }
-    return Imported(tables=hierarchy.tables | {"jobs": jobs, "prior": prior}, facts=facts)
+    return Imported(tables=hierarchy.tables | base | {"jobs": jobs, "prior": prior}, facts=facts)
 
 
 def write_dataset(
@@ -290,6 +294,14 @@ def _repair_notes(read: _Read) -> list[str]:
     return [f"{n:,} published polygons were not valid and were repaired"] if n else []
 
 
+def _water_notes(base: dict[str, pandas.DataFrame], files: Sequence[BaseFile]) -> list[str]:
+    if "water" not in base or any(file.layer == "water" for file in files):
+        return []
+    return [
+        "water on the map is made of the cells of water blocks, without names; add AREAWATER files for better"
+    ]
+
+
 def _title(destination_states: Sequence[str], year: int | None) -> str:
     known = states()
     names = " and ".join(known[state].name if state in known else state for state in destination_states)
@@ -316,3 +328,10 @@ def _source_facts(read: _Read) -> list[dict[str, object]]:
             for path, digest, rows in boundaries.files
         ]
     return facts
+
+
+def _base_source_facts(files: Sequence[BaseFile]) -> list[dict[str, object]]:
+    return [
+        {"file": file.path.name, "role": file.layer, "sha256": file.sha256, "rows": file.rows}
+        for file in files
+    ]

@@ -9,7 +9,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import NoReturn
 
-from geodata.boundaries import SUFFIXES, levels_of
+from geodata.base_files import base_layer_of, is_gnis
+from geodata.boundaries import levels_of
 from geodata.crosswalk import is_crosswalk
 from geodata.errors import SourceFileError
 from geodata.flows import BY_NAME, is_flows, is_flows_by_name
@@ -17,10 +18,12 @@ from geodata.lodes import HEADER
 from geodata.population import is_population
 from geodata.pumas import is_puma_names, is_tract_puma
 from geodata.reading import read_header
+from geodata.shape_files import SUFFIXES
 from geodata.sources_catalog import PLAN
 
 _CENSUS_POLYGONS = re.compile(  # names of the bureau's boundary files
-    r"^(tl|cb|gz)_\d{4}_(?P<level>.*(tract|tabblock|_140_))?", re.IGNORECASE
+    r"^(tl|cb|gz)_\d{4}_(?P<level>.*(tract|tabblock|_140_|areawater|prisecroads|primaryroads|_rails))?",
+    re.IGNORECASE,
 )
 _CENSUS_TABLE = re.compile(  # names of its tables that an import reads
     r"^([a-z]{2}_od_(main|aux)_jt\d\d_\d{4}|[a-z]{2}_xwalk|cenpop\d{4}_mean_(tr|bg)\d*"
@@ -47,6 +50,8 @@ class Sources:
         Centers of population (tract or block group), or tables of block populations.
     prior_flows : tuple of Path
         CTPP tract-to-tract flows.
+    base_map : tuple of Path
+        TIGER/Line water, roads, and rails, and names from the GNIS.
     """
 
     od: tuple[Path, ...] = ()
@@ -57,6 +62,7 @@ class Sources:
     puma_names: tuple[Path, ...] = ()
     population: tuple[Path, ...] = ()
     prior_flows: tuple[Path, ...] = ()
+    base_map: tuple[Path, ...] = ()
 
     def roles(self) -> dict[str, tuple[Path, ...]]:
         """Role to files, in the order of the fields."""
@@ -123,6 +129,8 @@ def roles_of(path: Path) -> tuple[str, ...]:
         The file is not of a known kind, or cannot be read.
     """
     if path.suffix.lower() in SUFFIXES:
+        if base_layer_of(path) is not None:
+            return ("base_map",)
         levels = levels_of(path)
         if not levels:
             raise SourceFileError(
@@ -147,6 +155,8 @@ def _text_role(header: Sequence[str]) -> str | None:
         return "puma_names"
     if is_population(header):
         return "population"
+    if is_gnis(header):
+        return "base_map"
     return "prior_flows" if is_flows(header) else None
 
 

@@ -40,6 +40,7 @@ _ROLES = {
     "puma_names": "puma_names",
     "population": "population",
     "prior_flows": "prior_flows",
+    "base_map": "base_map",
 }
 
 
@@ -63,6 +64,9 @@ _ROLES = {
 @click.option("--puma-names", type=FILES, multiple=True, help="Names of PUMAs.")
 @click.option("--population", type=FILES, multiple=True, help="Centers of population, or block populations.")
 @click.option("--prior-flows", type=FILES, multiple=True, help="Public tract-to-tract flows (CTPP).")
+@click.option(
+    "--base-map", type=FILES, multiple=True, help="Water, roads, or rails (TIGER/Line), or names (GNIS)."
+)
 @click.option("--title", default=None, help="Title of the dataset.  [default: (states and year)]")
 @click.option("--budget-epsilon", default=None, help="Total epsilon that all releases together may spend.")
 @click.option("--budget-delta", default=None, help="Total delta that all releases together may spend.")

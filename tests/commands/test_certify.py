@@ -12,7 +12,7 @@ import pandas
 import pyarrow.parquet
 import pytest
 
-from geodata.schema import TABLES
+from geodata.schema import BASE_TABLES, TABLES
 from geodata.store import sha256_of
 from mapapp.answers.publication import PUBLIC_FACTS
 from mapapp.publishing.certificate.recheck import check_release
@@ -296,7 +296,7 @@ def test_a_fact_of_another_type_is_noticed(release: Path) -> None:
     assert failed(release) == ["facts shown to readers"]
 
 
-TABLE_FILES = [f"{table.name}.parquet" for table in TABLES["release"]]
+TABLE_FILES = [f"{table.name}.parquet" for table in (*TABLES["release"], *BASE_TABLES)]
 
 
 @pytest.mark.parametrize("file", [*TABLE_FILES, "certificate.json"])
